@@ -1,0 +1,205 @@
+"""Every action of the transaction log with every field. Source: chapter Actions, all revisions.
+
+Classes take the wire name, fields are the snake case of the wire name. A field that the text calls optional
+defaults to None, and JSON null equals absence. Unknown fields and unknown actions are ignored, as the text demands.
+Integers carry the bounds of the text's `int` (32 bits) and `long` (64 bits).
+"""
+
+from typing import Annotated, Any, TypeAlias
+
+from msgspec import Meta, Struct
+
+Int32 = Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)]
+Int64 = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
+PartitionValues: TypeAlias = dict[str, str | None]
+"""Physical column name to serialized value; None and the empty string both stand for SQL NULL."""
+Tags: TypeAlias = dict[str, str | None]
+
+
+class Wire(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """Base of everything that stands in the log as JSON: camelCase on the wire, None stays unwritten."""
+
+
+class Format(Wire):
+    """Encoding of a table's data files. Source: Change Metadata, Format Specification."""
+
+    provider: str
+    options: dict[str, str] = {}
+
+
+class MetaData(Wire):
+    """A table's identity, schema and configuration. Source: Change Metadata."""
+
+    id: str
+    format: Format
+    schema_string: str
+    partition_columns: list[str]
+    configuration: dict[str, str]
+    name: str | None = None
+    description: str | None = None
+    created_time: Int64 | None = None
+    """Milliseconds since the epoch."""
+
+
+class Protocol(Wire):
+    """Versions and features a client needs. Source: Protocol Evolution."""
+
+    min_reader_version: Int32
+    min_writer_version: Int32
+    reader_features: list[str] | None = None
+    """Exists only with reader version 3."""
+    writer_features: list[str] | None = None
+    """Exists only with writer version 7."""
+
+
+class DeletionVectorDescriptor(Wire):
+    """Where the deleted row indexes of a data file are. Source: Deletion Vector Descriptor Schema."""
+
+    storage_type: str
+    """`u` (file named by a UUID), `i` (inline) or `p` (absolute path)."""
+    path_or_inline_dv: str
+    size_in_bytes: Int32
+    cardinality: Int64
+    offset: Int32 | None = None
+
+    @property
+    def unique_id(self) -> str:
+        """The id that, with the data file's path, is the key of a logical file. Source: Derived Fields."""
+        plain = self.storage_type + self.path_or_inline_dv
+        return plain if self.offset is None else f"{plain}@{self.offset}"
+
+
+class Add(Wire):
+    """A logical file that belongs to the table from this version on. Source: Add File and Remove File."""
+
+    path: str
+    partition_values: PartitionValues
+    size: Int64
+    modification_time: Int64
+    data_change: bool
+    stats: str | None = None
+    tags: Tags | None = None
+    deletion_vector: DeletionVectorDescriptor | None = None
+    base_row_id: Int64 | None = None
+    default_row_commit_version: Int64 | None = None
+    clustering_provider: str | None = None
+
+
+class Remove(Wire):
+    """A logical file that no longer belongs to the table. Source: Add File and Remove File."""
+
+    path: str
+    data_change: bool
+    deletion_timestamp: Int64 | None = None
+    extended_file_metadata: bool | None = None
+    partition_values: PartitionValues | None = None
+    size: Int64 | None = None
+    stats: str | None = None
+    tags: Tags | None = None
+    deletion_vector: DeletionVectorDescriptor | None = None
+    base_row_id: Int64 | None = None
+    default_row_commit_version: Int64 | None = None
+
+
+class Cdc(Wire):
+    """A file of row changes of this version. Source: Add CDC File."""
+
+    path: str
+    partition_values: PartitionValues
+    size: Int64
+    data_change: bool
+    tags: Tags | None = None
+
+
+class Txn(Wire):
+    """An application's own progress marker. Source: Transaction Identifiers."""
+
+    app_id: str
+    version: Int64
+    last_updated: Int64 | None = None
+
+
+class DomainMetadata(Wire):
+    """Configuration of a named domain, or its tombstone. Source: Domain Metadata (a string since r3)."""
+
+    domain: str
+    configuration: str
+    removed: bool
+
+
+class DomainMetadataMap(Wire):
+    """Domain metadata of r1 and r2, whose configuration is a map of strings. Source: Domain Metadata (r1, r2)."""
+
+    domain: str
+    configuration: dict[str, str | None]
+    removed: bool
+
+
+class CommitInfo(Wire):
+    """Provenance of a commit: any JSON. The fields here are those the text gives a meaning.
+
+    Source: Commit Provenance Information; In-Commit Timestamps; Catalog-managed tables.
+    """
+
+    in_commit_timestamp: Int64 | None = None
+    """Milliseconds since the epoch."""
+    txn_id: str | None = None
+    operation: Any = None
+    engine_info: Any = None
+    tags: Any = None
+    timestamp: Any = None
+
+
+class CheckpointMetadata(Wire):
+    """Head of a checkpoint with V2 content. Source: Checkpoint Metadata (since r3)."""
+
+    version: Int64
+    tags: Tags | None = None
+
+
+class Sidecar(Wire):
+    """A file in `_sidecars` that holds file actions of a V2 checkpoint. Source: Sidecar File Information (since r3)."""
+
+    path: str
+    size_in_bytes: Int64
+    modification_time: Int64
+    tags: Tags | None = None
+
+
+class RowIdHighWaterMark(Wire):
+    """Largest row id assigned so far. Source: Increase Row ID High-water Mark (r1, r2 only)."""
+
+    high_water_mark: Int64
+    preserved_row_ids: bool | None = None
+    """Required in r1, gone in r2."""
+
+
+Action: TypeAlias = (
+    MetaData
+    | Protocol
+    | Add
+    | Remove
+    | Cdc
+    | Txn
+    | DomainMetadata
+    | CommitInfo
+    | CheckpointMetadata
+    | Sidecar
+    | RowIdHighWaterMark
+)
+
+ACTION_TYPES: dict[str, type[Wire]] = {
+    "commitInfo": CommitInfo,
+    "protocol": Protocol,
+    "metaData": MetaData,
+    "add": Add,
+    "remove": Remove,
+    "cdc": Cdc,
+    "txn": Txn,
+    "domainMetadata": DomainMetadata,
+    "checkpointMetadata": CheckpointMetadata,
+    "sidecar": Sidecar,
+}
+"""Wire name of every action of the current revision."""
+
+WIRE_NAMES: dict[type[Wire], str] = {kind: name for name, kind in ACTION_TYPES.items()}
