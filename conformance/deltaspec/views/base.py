@@ -1,0 +1,55 @@
+"""What a view is: a documented relation with a key, whose rows a rule looks at one by one.
+
+Facts that need other rows or another relation are columns that the view computes. Location columns have fixed names
+(`version`, `file`, `line`, `path`, `column`), so that a finding knows where it stands.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+LOCATION = ("version", "file", "line", "path", "column")
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a view: its Polars type and what a value says. Nullable throughout; null means "has none"."""
+
+    dtype: pl.DataType | type[pl.DataType]
+    says: str
+
+
+@dataclass(frozen=True)
+class View:
+    """A relation that rules are written over.
+
+    `key` are the columns by which rows may be spread over partitions: a rule sees one row, or the rows of one key.
+    """
+
+    name: str
+    grain: str
+    """What one row stands for."""
+    key: tuple[str, ...]
+    columns: dict[str, Column]
+    level: str = "log"
+    """What has to be opened to fill it: `log`, `files`, `footers` or `rows`."""
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """Polars schema, column by column."""
+        return {name: column.dtype for name, column in self.columns.items()}
+
+    def frame(self, rows: list[dict[str, Any]]) -> pl.DataFrame:
+        """A frame of this view from plain rows; columns that a row lacks are null.
+
+        Raises:
+            KeyError: a row names a column that the view does not have.
+        """
+        for row in rows:
+            for name in row:
+                if name not in self.columns:
+                    raise KeyError(f"view {self.name} has no column {name!r}")
+        return pl.DataFrame(
+            {name: [row.get(name) for row in rows] for name in self.columns}, schema=self.schema, strict=True
+        )
