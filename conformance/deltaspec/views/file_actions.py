@@ -1,0 +1,103 @@
+"""Views over file actions: each as written (`file_actions`), beside others of its path (`file_history`), and its vector."""
+
+import polars as pl
+
+from deltaspec.views.base import Column, View
+
+_PLACE = {
+    "source": Column(pl.String, "commit, compaction, checkpoint or sidecar"),
+    "file": Column(pl.String, "log file it stands in, relative to the table"),
+    "version": Column(pl.Int64, "version of the commit or checkpoint; of a compaction its last"),
+    "line": Column(pl.Int64, "line or Parquet row, counted from 1"),
+    "kind": Column(pl.String, "add, remove or cdc"),
+    "path": Column(pl.String, "path as written"),
+}
+
+file_actions = View(
+    name="file_actions",
+    grain="add, remove or cdc action, wherever it was written",
+    key=(),
+    columns={
+        **_PLACE,
+        "path_fault": Column(pl.String, "what breaks the URI form of the path; not for characters beyond ASCII"),
+        "path_has_non_ascii": Column(pl.Boolean, "the path holds characters beyond ASCII that are not encoded"),
+        "path_leaves_table": Column(pl.Boolean, "relative path whose `..` segments climb out of the table"),
+        "path_is_absolute": Column(pl.Boolean, "the path has a scheme or begins with a slash"),
+        "hidden_directory": Column(
+            pl.String, "first directory of a relative path whose name begins with an underscore"
+        ),
+        "colon_in_first_segment": Column(pl.Boolean, "relative path with an unencoded colon in its first segment"),
+        "missing_field": Column(pl.String, "required field that is null in a Parquet checkpoint"),
+        "size": Column(pl.Int64, "size in bytes"),
+        "modification_time": Column(pl.Int64, "modificationTime, milliseconds since the epoch"),
+        "data_change": Column(pl.Boolean, "dataChange"),
+        "deletion_timestamp": Column(pl.Int64, "deletionTimestamp, milliseconds since the epoch"),
+        "extended_file_metadata": Column(pl.Boolean, "extendedFileMetadata"),
+        "has_partition_values": Column(pl.Boolean, "partitionValues is not null"),
+        "missing_partition_columns": Column(
+            pl.List(pl.String), "partition columns (physical names) that partitionValues lacks"
+        ),
+        "extra_partition_columns": Column(
+            pl.List(pl.String), "keys of partitionValues that are no partition column"
+        ),
+        "bad_partition_values": Column(
+            pl.List(pl.String), "`column=text` of each value that its column's type cannot hold"
+        ),
+        "odd_partition_values": Column(
+            pl.List(pl.String), "`column=text` of each value that is readable but not spelled as the text shows"
+        ),
+        "stats_fault": Column(pl.String, "why `stats` is not a JSON object of statistics"),
+        "num_records": Column(pl.Int64, "stats.numRecords"),
+        "null_counts_key": Column(pl.Boolean, "statistics hold `nullCounts`, which the text does not define"),
+        "null_count_fault": Column(pl.String, "an entry of nullCount that is negative or above numRecords"),
+        "has_deletion_vector": Column(pl.Boolean, "deletionVector is not null"),
+        "cardinality": Column(pl.Int64, "deletionVector.cardinality"),
+        "deletion_vectors_supported": Column(pl.Boolean, "deletionVectors is supported at that version"),
+        "base_row_id": Column(pl.Int64, "baseRowId"),
+        "default_row_commit_version": Column(pl.Int64, "defaultRowCommitVersion"),
+    },
+)
+
+file_history = View(
+    name="file_history",
+    grain="file action whose path has more than one action in the judged history",
+    key=("path_key",),
+    columns={
+        **_PLACE,
+        "path_key": Column(pl.String, "what equals for all spellings of one path"),
+        "deletion_vector_id": Column(pl.String, "unique id of the deletion vector; null without one"),
+        "same_path_same_kind": Column(
+            pl.Int64, "actions of this kind for this path in the same commit or checkpoint, this one included"
+        ),
+        "same_file_same_kind": Column(pl.Int64, "the same, for this path and deletion vector"),
+        "same_file_other_kind": Column(
+            pl.Int64, "for an add: removes of this path and vector in the same commit or checkpoint; and inversely"
+        ),
+        "live_vector_unremoved": Column(
+            pl.String,
+            "for an add in a commit: id (or `none`) of another vector under which the path is live before this "
+            "commit and which this commit does not remove",
+        ),
+        "other_spelling": Column(pl.String, "another spelling of the path among its actions"),
+    },
+)
+
+deletion_vectors = View(
+    name="deletion_vectors",
+    grain="deletion-vector descriptor, wherever it was written",
+    key=(),
+    columns={
+        **_PLACE,
+        "storage_type": Column(pl.String, "storageType"),
+        "path_or_inline": Column(pl.String, "pathOrInlineDv, cut to 200 characters"),
+        "offset": Column(pl.Int64, "offset"),
+        "size_in_bytes": Column(pl.Int64, "sizeInBytes"),
+        "cardinality": Column(pl.Int64, "cardinality"),
+        "num_records": Column(pl.Int64, "stats.numRecords of the add it belongs to"),
+        "path_fault": Column(pl.String, "why pathOrInlineDv does not name a file (storage types u and p)"),
+        "decode_fault": Column(pl.String, "why the inline vector cannot be decoded (storage type i)"),
+        "decoded_size": Column(pl.Int64, "bytes that the inline text decodes to, padding included"),
+        "decoded_cardinality": Column(pl.Int64, "rows in the decoded inline vector"),
+        "decoded_last_row": Column(pl.Int64, "highest row index in the decoded inline vector"),
+    },
+)

@@ -1,0 +1,88 @@
+"""Views over the log directory itself: `listing`, `commits` and `lines`."""
+
+import polars as pl
+
+from deltaspec.views.base import Column, View
+
+listing = View(
+    name="listing",
+    grain="file under `_delta_log`",
+    key=(),
+    columns={
+        "file": Column(pl.String, "name, relative to the table"),
+        "kind": Column(
+            pl.String,
+            "commit, classic checkpoint, multipart checkpoint, uuid checkpoint, compaction, checksum, "
+            "last checkpoint, sidecar, staged commit or other",
+        ),
+        "version": Column(pl.Int64, "version in the name; of a compaction its first"),
+        "end_version": Column(pl.Int64, "last version of a compaction"),
+        "part": Column(pl.Int64, "part number of a multipart checkpoint, from 1"),
+        "parts": Column(pl.Int64, "number of parts that a multipart checkpoint claims"),
+        "size_bytes": Column(pl.Int64, "length of the file"),
+        "near_miss": Column(pl.String, "what the name of a file of kind other seems to want to be"),
+        "missing_before": Column(
+            pl.Int64, "commits that are absent just before this one although a snapshot of the table needs them"
+        ),
+        "latest_commit": Column(pl.Int64, "highest version among the commits; null where there is no commit"),
+        "v2_checkpoint_supported": Column(
+            pl.Boolean, "for a checkpoint: v2Checkpoint is supported at its version; null where that is not known"
+        ),
+    },
+)
+
+commits = View(
+    name="commits",
+    grain="commit of the judged history",
+    key=("version",),
+    columns={
+        "version": Column(pl.Int64, "version of the commit"),
+        "file": Column(pl.String, "name, relative to the table"),
+        "actions": Column(pl.Int64, "lines that hold an action"),
+        "protocols": Column(pl.Int64, "protocol actions"),
+        "metadatas": Column(pl.Int64, "metaData actions"),
+        "commit_infos": Column(pl.Int64, "commitInfo actions"),
+        "adds": Column(pl.Int64, "add actions"),
+        "removes": Column(pl.Int64, "remove actions"),
+        "cdcs": Column(pl.Int64, "cdc actions"),
+        "checkpoint_only_actions": Column(pl.Int64, "checkpointMetadata and sidecar actions"),
+        "first_action": Column(pl.String, "wire name of the first action"),
+        "in_commit_timestamp": Column(pl.Int64, "commitInfo.inCommitTimestamp, milliseconds since the epoch"),
+        "previous_in_commit_timestamp": Column(
+            pl.Int64, "the same of the preceding version, where in-commit timestamps were enabled there too"
+        ),
+        "in_commit_timestamps_enabled": Column(
+            pl.Boolean, "feature supported and property true after this commit"
+        ),
+        "in_commit_timestamps_enabled_before": Column(pl.Boolean, "the same before this commit"),
+        "catalog_managed": Column(pl.Boolean, "catalogManaged is supported after this commit"),
+        "txn_id": Column(pl.String, "commitInfo.txnId"),
+        "append_only": Column(pl.Boolean, "the table is append-only after this commit"),
+        "removes_with_data_change": Column(pl.Int64, "remove actions whose dataChange is true"),
+        "repeated_domains": Column(pl.List(pl.String), "domains that have several actions in this commit"),
+        "repeated_apps": Column(pl.List(pl.String), "appIds that have several txn actions in this commit"),
+        "domains": Column(pl.Int64, "domainMetadata actions"),
+        "domain_metadata_supported": Column(pl.Boolean, "domainMetadata is supported after this commit"),
+    },
+)
+
+lines = View(
+    name="lines",
+    grain="line of a commit, a log compaction or a JSON checkpoint, as written",
+    key=("file",),
+    columns={
+        "file": Column(pl.String, "name, relative to the table"),
+        "version": Column(pl.Int64, "version of the file; of a compaction its last"),
+        "line": Column(pl.Int64, "counted from 1"),
+        "kind": Column(pl.String, "wire name of the action; null where there is not exactly one known action"),
+        "not_json": Column(pl.String, "why the line is not a JSON object; null where it is one"),
+        "actions": Column(pl.Int64, "keys of the object whose value is not null, known or unknown"),
+        "form_fault": Column(pl.String, "what in the action breaks its schema; null where nothing does"),
+        "pointer": Column(pl.String, "where in the action `form_fault` is, as a JSON pointer"),
+        "repeated_key": Column(pl.String, "a key that stands twice in one object, as a JSON pointer"),
+        "odd_space": Column(
+            pl.String, "blank line, byte order mark, carriage return: space that JSON lines tolerate or not"
+        ),
+        "unknown_fields": Column(pl.List(pl.String), "fields that the judged text does not name, as JSON pointers"),
+    },
+)

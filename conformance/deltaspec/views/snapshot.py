@@ -1,0 +1,35 @@
+"""Views over the judged snapshot: `snapshot_files`, and what it lacks as a whole."""
+
+import polars as pl
+
+from deltaspec.views.base import Column, View
+
+snapshot_files = View(
+    name="snapshot_files",
+    grain="logical file of the judged snapshot",
+    key=("path_key",),
+    columns={
+        "version": Column(pl.Int64, "version of the snapshot"),
+        "path": Column(pl.String, "path as written"),
+        "path_key": Column(pl.String, "what equals for all spellings of one path"),
+        "deletion_vector_id": Column(pl.String, "unique id of the deletion vector; null without one"),
+        "size": Column(pl.Int64, "size in bytes"),
+        "cardinality": Column(pl.Int64, "rows that the deletion vector takes away"),
+        "num_records": Column(pl.Int64, "stats.numRecords"),
+        "base_row_id": Column(pl.Int64, "baseRowId"),
+        "added_version": Column(pl.Int64, "version whose add is in force; of the checkpoint where it came from one"),
+    },
+)
+
+snapshots = View(
+    name="snapshots",
+    grain="the judged snapshot",
+    key=(),
+    columns={
+        "version": Column(pl.Int64, "its version"),
+        "has_protocol": Column(pl.Boolean, "replay found a protocol"),
+        "has_metadata": Column(pl.Boolean, "replay found a metaData"),
+        "live_files": Column(pl.Int64, "number of live files"),
+        "size_bytes": Column(pl.Int64, "sum of their sizes"),
+    },
+)

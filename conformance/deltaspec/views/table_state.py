@@ -1,0 +1,139 @@
+"""Views over what the log says of the table as a whole, each action as written at its version."""
+
+import polars as pl
+
+from deltaspec.views.base import Column, View
+
+_PLACE = {
+    "version": Column(pl.Int64, "version the action belongs to"),
+    "file": Column(pl.String, "name of the log file, relative to the table"),
+    "line": Column(pl.Int64, "line or Parquet row, counted from 1"),
+}
+
+protocols = View(
+    name="protocols",
+    grain="protocol action of the judged history",
+    key=(),
+    columns={
+        **_PLACE,
+        "min_reader_version": Column(pl.Int64, "minReaderVersion"),
+        "min_writer_version": Column(pl.Int64, "minWriterVersion"),
+        "reader_features": Column(pl.List(pl.String), "readerFeatures; null where absent"),
+        "writer_features": Column(pl.List(pl.String), "writerFeatures; null where absent"),
+        "previous_min_reader_version": Column(pl.Int64, "minReaderVersion of the protocol it replaces"),
+        "previous_min_writer_version": Column(pl.Int64, "minWriterVersion of the protocol it replaces"),
+        "dropped_features": Column(pl.List(pl.String), "features that the replaced protocol supports and this does not"),
+    },
+)
+
+features = View(
+    name="features",
+    grain="feature name in the lists of a protocol action",
+    key=(),
+    columns={
+        **_PLACE,
+        "feature": Column(pl.String, "name as written"),
+        "min_reader_version": Column(pl.Int64, "minReaderVersion of that protocol"),
+        "in_reader_features": Column(pl.Boolean, "stands in readerFeatures"),
+        "in_writer_features": Column(pl.Boolean, "stands in writerFeatures"),
+        "times": Column(pl.Int64, "how often it stands in the list in which it stands most often"),
+        "kind": Column(pl.String, "writer or reader-writer; null for a name that the judged text does not know"),
+        "meant": Column(pl.String, "the feature that an unknown name is a known misspelling of"),
+        "missing_requirements": Column(
+            pl.List(pl.String), "features that it requires and that this protocol does not support"
+        ),
+    },
+)
+
+metadata = View(
+    name="metadata",
+    grain="metaData action of the judged history",
+    key=(),
+    columns={
+        **_PLACE,
+        "id": Column(pl.String, "id"),
+        "id_is_guid": Column(pl.Boolean, "id has the form of a GUID"),
+        "provider": Column(pl.String, "format.provider"),
+        "schema_fault": Column(pl.String, "kind of the first fault of schemaString; null where it has none"),
+        "schema_fault_pointer": Column(pl.String, "where in the schema that fault is, and what it is"),
+        "partition_columns": Column(pl.List(pl.String), "partitionColumns"),
+        "unknown_partition_columns": Column(pl.List(pl.String), "partition columns that the schema does not have"),
+        "repeated_partition_columns": Column(pl.List(pl.String), "partition columns that stand twice"),
+        "nested_partition_columns": Column(pl.List(pl.String), "partition columns of struct, array or map type"),
+        "repeated_columns": Column(
+            pl.List(pl.String), "field paths that equal another one of the same struct but for case"
+        ),
+        "max_column_id": Column(pl.Int64, "delta.columnMapping.maxColumnId; null where column mapping is off"),
+        "max_used_column_id": Column(pl.Int64, "highest column id in the schema; null where column mapping is off"),
+        "column_mapping_mode": Column(pl.String, "id or name; null where column mapping is off"),
+    },
+)
+
+schema_fields = View(
+    name="schema_fields",
+    grain="field of a schema of the judged history, nested ones too",
+    key=(),
+    columns={
+        **_PLACE,
+        "column": Column(pl.String, "logical field path, segments joined by dots"),
+        "type": Column(pl.String, "type name as the schema spells it; struct, array or map for nested types"),
+        "nullable": Column(pl.Boolean, "nullable"),
+        "column_mapping_mode": Column(pl.String, "id or name; null where column mapping is off"),
+        "column_id": Column(pl.Int64, "delta.columnMapping.id"),
+        "physical_name": Column(pl.String, "delta.columnMapping.physicalName"),
+        "fields_of_id": Column(pl.Int64, "fields of the schema that have this column id"),
+        "fields_of_physical_path": Column(pl.Int64, "fields of the schema that have this physical path"),
+        "unsupported_feature": Column(
+            pl.String, "feature that the type needs and the protocol of that version does not support"
+        ),
+    },
+)
+
+configuration = View(
+    name="configuration",
+    grain="entry of a configuration, at each version where it changed",
+    key=(),
+    columns={
+        **_PLACE,
+        "property": Column(pl.String, "name of the property"),
+        "value": Column(pl.String, "its value; null where this version took it away"),
+        "value_before": Column(pl.String, "its value before; null where it was not set"),
+        "value_fault": Column(pl.String, "what is wrong with the value of a property that the text defines"),
+        "unsupported_feature": Column(
+            pl.String, "feature that this value relies on and that the protocol of that version does not support"
+        ),
+        "meant": Column(pl.String, "the property that this name is a known misspelling of"),
+    },
+)
+
+domains = View(
+    name="domains",
+    grain="domainMetadata action of the judged history",
+    key=(),
+    columns={
+        **_PLACE,
+        "domain": Column(pl.String, "domain"),
+        "removed": Column(pl.Boolean, "removed"),
+        "configuration": Column(pl.String, "configuration"),
+        "supported": Column(pl.Boolean, "domainMetadata is supported at that version"),
+        "known_system_domain": Column(
+            pl.Boolean, "for names that begin with `delta.`: the text or a proposal defines it"
+        ),
+        "configuration_fault": Column(
+            pl.String, "what is wrong with the configuration of a live domain that the text defines"
+        ),
+    },
+)
+
+transactions = View(
+    name="transactions",
+    grain="txn action of the judged history",
+    key=(),
+    columns={
+        **_PLACE,
+        "app_id": Column(pl.String, "appId"),
+        "app_version": Column(pl.Int64, "version, as the application counts"),
+        "app_version_before": Column(pl.Int64, "the version recorded before; null where there was none"),
+        "last_updated": Column(pl.Int64, "lastUpdated, milliseconds since the epoch"),
+    },
+)
