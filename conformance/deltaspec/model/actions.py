@@ -20,14 +20,14 @@ class Wire(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True
     """Base of everything that stands in the log as JSON: camelCase on the wire, None stays unwritten."""
 
 
-class Format(Wire):
+class Format(Wire, frozen=True):
     """Encoding of a table's data files. Source: Change Metadata, Format Specification."""
 
     provider: str
     options: dict[str, str] = {}
 
 
-class MetaData(Wire):
+class MetaData(Wire, frozen=True):
     """A table's identity, schema and configuration. Source: Change Metadata."""
 
     id: str
@@ -41,7 +41,7 @@ class MetaData(Wire):
     """Milliseconds since the epoch."""
 
 
-class Protocol(Wire):
+class Protocol(Wire, frozen=True):
     """Versions and features a client needs. Source: Protocol Evolution."""
 
     min_reader_version: Int32
@@ -52,7 +52,7 @@ class Protocol(Wire):
     """Exists only with writer version 7."""
 
 
-class DeletionVectorDescriptor(Wire):
+class DeletionVectorDescriptor(Wire, frozen=True):
     """Where the deleted row indexes of a data file are. Source: Deletion Vector Descriptor Schema."""
 
     storage_type: str
@@ -69,7 +69,7 @@ class DeletionVectorDescriptor(Wire):
         return plain if self.offset is None else f"{plain}@{self.offset}"
 
 
-class Add(Wire):
+class Add(Wire, frozen=True):
     """A logical file that belongs to the table from this version on. Source: Add File and Remove File."""
 
     path: str
@@ -85,7 +85,7 @@ class Add(Wire):
     clustering_provider: str | None = None
 
 
-class Remove(Wire):
+class Remove(Wire, frozen=True):
     """A logical file that no longer belongs to the table. Source: Add File and Remove File."""
 
     path: str
@@ -101,7 +101,7 @@ class Remove(Wire):
     default_row_commit_version: Int64 | None = None
 
 
-class Cdc(Wire):
+class Cdc(Wire, frozen=True):
     """A file of row changes of this version. Source: Add CDC File."""
 
     path: str
@@ -111,7 +111,7 @@ class Cdc(Wire):
     tags: Tags | None = None
 
 
-class Txn(Wire):
+class Txn(Wire, frozen=True):
     """An application's own progress marker. Source: Transaction Identifiers."""
 
     app_id: str
@@ -119,7 +119,7 @@ class Txn(Wire):
     last_updated: Int64 | None = None
 
 
-class DomainMetadata(Wire):
+class DomainMetadata(Wire, frozen=True):
     """Configuration of a named domain, or its tombstone. Source: Domain Metadata (a string since r3)."""
 
     domain: str
@@ -127,7 +127,7 @@ class DomainMetadata(Wire):
     removed: bool
 
 
-class DomainMetadataMap(Wire):
+class DomainMetadataMap(Wire, frozen=True):
     """Domain metadata of r1 and r2, whose configuration is a map of strings. Source: Domain Metadata (r1, r2)."""
 
     domain: str
@@ -135,7 +135,7 @@ class DomainMetadataMap(Wire):
     removed: bool
 
 
-class CommitInfo(Wire):
+class CommitInfo(Wire, frozen=True):
     """Provenance of a commit: any JSON. The fields here are those the text gives a meaning.
 
     Source: Commit Provenance Information; In-Commit Timestamps; Catalog-managed tables.
@@ -150,14 +150,14 @@ class CommitInfo(Wire):
     timestamp: Any = None
 
 
-class CheckpointMetadata(Wire):
+class CheckpointMetadata(Wire, frozen=True):
     """Head of a checkpoint with V2 content. Source: Checkpoint Metadata (since r3)."""
 
     version: Int64
     tags: Tags | None = None
 
 
-class Sidecar(Wire):
+class Sidecar(Wire, frozen=True):
     """A file in `_sidecars` that holds file actions of a V2 checkpoint. Source: Sidecar File Information (since r3)."""
 
     path: str
@@ -166,7 +166,7 @@ class Sidecar(Wire):
     tags: Tags | None = None
 
 
-class RowIdHighWaterMark(Wire):
+class RowIdHighWaterMark(Wire, frozen=True):
     """Largest row id assigned so far. Source: Increase Row ID High-water Mark (r1, r2 only)."""
 
     high_water_mark: Int64

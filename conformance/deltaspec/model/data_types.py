@@ -1,0 +1,115 @@
+"""Data types of a table schema as values. Source: Schema Serialization Format."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+PRIMITIVES = {
+    "string": None,
+    "long": None,
+    "integer": None,
+    "short": None,
+    "byte": None,
+    "float": None,
+    "double": None,
+    "boolean": None,
+    "binary": None,
+    "date": None,
+    "timestamp": None,
+    "timestamp_ntz": "timestampNtz",
+    "void": None,
+    "variant": "variantType",
+}
+"""Primitive type names to the table feature that a column of it needs (E23: `timestamp_ntz` is in no text)."""
+
+MAX_PRECISION = 38
+
+
+@dataclass(frozen=True)
+class Primitive:
+    name: str
+
+
+@dataclass(frozen=True)
+class Decimal:
+    precision: int
+    scale: int
+
+
+@dataclass(frozen=True)
+class Proposed:
+    """A type of a proposal or a vendor that the text does not define: nothing is said about its values."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Array:
+    element: "DataType"
+    contains_null: bool
+
+
+@dataclass(frozen=True)
+class Map:
+    key: "DataType"
+    value: "DataType"
+    value_contains_null: bool
+
+
+@dataclass(frozen=True)
+class Field:
+    name: str
+    type: "DataType"
+    nullable: bool
+    metadata: dict[str, Any] = field(default_factory=dict, compare=False)
+
+
+@dataclass(frozen=True)
+class Struct:
+    fields: tuple[Field, ...]
+
+
+DataType: TypeAlias = Primitive | Decimal | Proposed | Array | Map | Struct
+
+
+def name_of(kind: DataType) -> str:
+    """The name of a type as a schema spells it; `struct`, `array` or `map` for nested ones."""
+    match kind:
+        case Primitive(name) | Proposed(name):
+            return name
+        case Decimal(precision, scale):
+            return f"decimal({precision},{scale})"
+    return type(kind).__name__.lower()
+
+
+def walk(kind: DataType, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Field]]:
+    """Every struct field at every depth, with its path.
+
+    Paths name array elements `element`, map keys `key` and map values `value`. Source: Column Mapping.
+    """
+    match kind:
+        case Struct(fields):
+            for member in fields:
+                here = (*path, member.name)
+                yield here, member
+                yield from walk(member.type, here)
+        case Array(element):
+            yield from walk(element, (*path, "element"))
+        case Map(key, value):
+            yield from walk(key, (*path, "key"))
+            yield from walk(value, (*path, "value"))
+
+
+def leaves(kind: DataType) -> Iterator[DataType]:
+    """Every type that is not nested, at every depth."""
+    match kind:
+        case Struct(fields):
+            for member in fields:
+                yield from leaves(member.type)
+        case Array(element):
+            yield from leaves(element)
+        case Map(key, value):
+            yield from leaves(key)
+            yield from leaves(value)
+        case _:
+            yield kind

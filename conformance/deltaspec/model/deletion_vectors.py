@@ -1,0 +1,145 @@
+"""Deletion vectors: descriptor, bitmap and file layout. Source: chapters Deletion Vectors and Deletion Vector Format.
+
+Numbers of the file layout are big endian (silent before r3, S01); magic and bitmap are little endian. The examples of
+the text cannot be decoded as printed (E06-E08).
+"""
+
+import zlib
+from collections.abc import Iterable
+from uuid import UUID
+
+from deltaspec.model import roaring, z85
+from deltaspec.model.actions import DeletionVectorDescriptor
+
+MAGIC = 1681511377
+FILE_VERSION = 1
+_UUID_CHARACTERS = 20
+DEFAULT_MAX_ROWS = 1 << 24
+
+
+class DeletionVectorError(ValueError):
+    """A descriptor, bitmap or file that does not hold the deletion vector it should."""
+
+
+def encode_bitmap(rows: Iterable[int], *, runs: bool = False) -> bytes:
+    """Magic and portable 64-bit Roaring bitmap of row indexes."""
+    return MAGIC.to_bytes(4, "little") + roaring.encode(rows, runs=runs)
+
+
+def decode_bitmap(data: bytes, *, max_rows: int = DEFAULT_MAX_ROWS) -> list[int]:
+    """Row indexes of a bitmap with its magic, ascending.
+
+    Raises:
+        DeletionVectorError: wrong magic, or not one well-formed bitmap.
+    """
+    if len(data) < 4:
+        raise DeletionVectorError(f"{len(data)} bytes are too short for a bitmap")
+    magic = int.from_bytes(data[:4], "little")
+    if magic != MAGIC:
+        raise DeletionVectorError(f"magic number is {magic}, not {MAGIC}")
+    try:
+        return roaring.decode(data[4:], max_rows=max_rows)
+    except roaring.RoaringError as fault:
+        raise DeletionVectorError(f"bitmap {fault}") from fault
+
+
+def decode_text(text: str) -> bytes:
+    """The bytes of an inline vector, padding included.
+
+    Raises:
+        DeletionVectorError: not Z85.
+    """
+    try:
+        return z85.decode(text)
+    except z85.Z85Error as fault:
+        raise DeletionVectorError(f"inline text is not Z85: {fault}") from fault
+
+
+def decode_inline(descriptor: DeletionVectorDescriptor) -> bytes:
+    """The bitmap of an inline vector: the decoded text cut to `sizeInBytes` (S04).
+
+    Raises:
+        DeletionVectorError: not Z85, or the size does not fit the text.
+    """
+    padded = decode_text(descriptor.path_or_inline_dv)
+    size = descriptor.size_in_bytes
+    if not len(padded) - 4 < size <= len(padded):
+        raise DeletionVectorError(f"sizeInBytes is {size}, the text holds {len(padded)} bytes with padding")
+    return padded[:size]
+
+
+def relative_path(descriptor: DeletionVectorDescriptor) -> str:
+    """Where the file of a vector of storage type `u` is, relative to the table; the name is not percent-encoded.
+
+    Raises:
+        DeletionVectorError: `pathOrInlineDv` does not end with a UUID in Z85.
+    """
+    text = descriptor.path_or_inline_dv
+    prefix, encoded = text[:-_UUID_CHARACTERS], text[-_UUID_CHARACTERS:]
+    if len(encoded) < _UUID_CHARACTERS:
+        raise DeletionVectorError(f"{len(text)} characters are too few for a UUID in Z85")
+    try:
+        uuid = UUID(bytes=z85.decode(encoded))
+    except z85.Z85Error as fault:
+        raise DeletionVectorError(f"the UUID is not Z85: {fault}") from fault
+    name = f"deletion_vector_{uuid}.bin"
+    return f"{prefix}/{name}" if prefix else name
+
+
+def read_from_file(data: bytes, offset: int | None, size_in_bytes: int) -> bytes:
+    """The bitmap, magic included, at an offset of a deletion-vector file; no offset is 0 (S05).
+
+    Raises:
+        DeletionVectorError: wrong version, sizes that disagree or pass the end, wrong CRC-32.
+    """
+    start = offset or 0
+    if not data or data[0] != FILE_VERSION:
+        raise DeletionVectorError(f"file version is {data[0] if data else 'absent'}, not {FILE_VERSION}")
+    if start < 1 or start + 4 > len(data):
+        raise DeletionVectorError(f"offset {start} is outside a file of {len(data)} bytes")
+    size = int.from_bytes(data[start : start + 4], "big")
+    if size != size_in_bytes:
+        raise DeletionVectorError(f"the file says {size} bytes at offset {start}, the descriptor {size_in_bytes}")
+    bitmap = data[start + 4 : start + 4 + size]
+    check = data[start + 4 + size : start + 8 + size]
+    if len(check) < 4:
+        raise DeletionVectorError(f"{size} bytes at offset {start} pass the end of a file of {len(data)} bytes")
+    if zlib.crc32(bitmap) != int.from_bytes(check, "big"):
+        raise DeletionVectorError(f"CRC-32 at offset {start} does not match")
+    return bitmap
+
+
+def layout_file(bitmaps: Iterable[bytes]) -> tuple[bytes, list[int]]:
+    """A deletion-vector file of these bitmaps, and the offset of each."""
+    data = bytes([FILE_VERSION])
+    offsets = []
+    for bitmap in bitmaps:
+        offsets.append(len(data))
+        data += len(bitmap).to_bytes(4, "big") + bitmap + zlib.crc32(bitmap).to_bytes(4, "big")
+    return data, offsets
+
+
+def inline_descriptor(rows: Iterable[int]) -> DeletionVectorDescriptor:
+    """A descriptor that holds these row indexes itself."""
+    indexes = set(rows)
+    bitmap = encode_bitmap(indexes)
+    padded = bitmap + bytes(-len(bitmap) % 4)
+    return DeletionVectorDescriptor(
+        storage_type="i",
+        path_or_inline_dv=z85.encode(padded),
+        size_in_bytes=len(bitmap),
+        cardinality=len(indexes),
+    )
+
+
+def file_descriptor(
+    uuid: UUID, offset: int, bitmap: bytes, cardinality: int, prefix: str = ""
+) -> DeletionVectorDescriptor:
+    """A descriptor of a bitmap in the file that the UUID and the prefix name."""
+    return DeletionVectorDescriptor(
+        storage_type="u",
+        path_or_inline_dv=prefix + z85.encode(uuid.bytes),
+        offset=offset,
+        size_in_bytes=len(bitmap),
+        cardinality=cardinality,
+    )

@@ -1,0 +1,100 @@
+"""Table features: what each is, what it needs, and which legacy versions imply it.
+
+Source: Valid Feature Names in Table Features, and the chapters of features that the table of names leaves out (E28).
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True)
+class Feature:
+    """A table feature."""
+
+    name: str
+    kind: Literal["writer", "reader-writer"]
+    revisions: tuple[str, ...]
+    """Revisions that define it; empty for one that only a proposal defines."""
+    legacy_writer: int | None = None
+    """First legacy writer version that implies it."""
+    legacy_reader: int | None = None
+    """First legacy reader version that implies it, with the writer version above."""
+    requires: tuple[str, ...] = ()
+
+
+_ALL = ("r1", "r2", "r3", "current")
+_R3 = ("r3", "current")
+_CURRENT = ("current",)
+_PROPOSED: tuple[str, ...] = ()
+
+FEATURES: dict[str, Feature] = {
+    feature.name: feature
+    for feature in (
+        Feature("appendOnly", "writer", _ALL, legacy_writer=2),
+        Feature("invariants", "writer", _ALL, legacy_writer=2),
+        Feature("checkConstraints", "writer", _ALL, legacy_writer=3),
+        Feature("changeDataFeed", "writer", _ALL, legacy_writer=4),
+        Feature("generatedColumns", "writer", _ALL, legacy_writer=4),
+        Feature("columnMapping", "reader-writer", _ALL, legacy_writer=5, legacy_reader=2),
+        Feature("identityColumns", "writer", _ALL, legacy_writer=6),
+        Feature("deletionVectors", "reader-writer", _ALL),
+        Feature("domainMetadata", "writer", _ALL),
+        Feature("rowIds", "writer", ("r1",)),
+        Feature("rowTracking", "writer", ("r2", "r3", "current"), requires=("domainMetadata",)),
+        Feature("timestampNTZ", "reader-writer", ("r1", "r2")),
+        Feature("timestampNtz", "reader-writer", _R3),
+        Feature("v2Checkpoint", "reader-writer", _R3),
+        Feature("allowColumnDefaults", "writer", _R3),
+        Feature("icebergCompatV1", "writer", _R3, requires=("columnMapping",)),
+        Feature("icebergCompatV2", "writer", _R3, requires=("columnMapping",)),
+        Feature("clustering", "writer", _R3, requires=("domainMetadata",)),
+        Feature("inCommitTimestamp", "writer", _CURRENT),
+        Feature("vacuumProtocolCheck", "reader-writer", _CURRENT),
+        Feature("catalogManaged", "reader-writer", _CURRENT, requires=("inCommitTimestamp",)),
+        Feature("typeWidening", "reader-writer", _CURRENT),
+        Feature("variantType", "reader-writer", _CURRENT),
+        Feature("variantShredding", "reader-writer", _CURRENT, requires=("variantType",)),
+        Feature("checkpointProtection", "writer", _PROPOSED),
+        Feature("collations", "writer", _PROPOSED),
+        Feature("columnMappingUsageTracking", "writer", _PROPOSED),
+        Feature("icebergCompatV3", "writer", _PROPOSED),
+        Feature("icebergWriterCompatV1", "writer", _PROPOSED),
+        Feature("icebergWriterCompatV3", "writer", _PROPOSED),
+        Feature("materializePartitionColumns", "writer", _PROPOSED),
+        Feature("timestampNanos", "reader-writer", _PROPOSED),
+        Feature("adaptiveMetadata", "reader-writer", _PROPOSED),
+    )
+}
+
+MISSPELT = {"timestampNTZ": "timestampNtz", "columnInvariants": "invariants", "rowIds": "rowTracking"}
+"""Names that earlier texts used or printed wrongly (E21, E22, E25), and what is meant today."""
+
+MAX_READER_VERSION = 3
+MAX_WRITER_VERSION = 7
+
+
+def lookup(name: str, revision: str = "current") -> Feature | None:
+    """The feature of that name in a revision, or None for one that the text does not define.
+
+    Names of proposals are unknown to every revision, and so are `-preview` and `-dev` names.
+    """
+    feature = FEATURES.get(name)
+    return feature if feature is not None and revision in feature.revisions else None
+
+
+def is_proposed(name: str) -> bool:
+    """Whether a name is that of a proposal, or a preview of a feature: unknown, but no slip of the pen."""
+    base = name.removesuffix("-preview").removesuffix("-dev")
+    return base in FEATURES and (base != name or not FEATURES[name].revisions)
+
+
+def implied_by(min_reader_version: int, min_writer_version: int) -> set[str]:
+    """Features that legacy versions stand for. Source: Writer Version Requirements, Reader Version Requirements."""
+    found = set()
+    for feature in FEATURES.values():
+        if feature.legacy_writer is None or not feature.legacy_writer <= min_writer_version < MAX_WRITER_VERSION:
+            continue
+        if feature.legacy_reader is not None and min_reader_version < feature.legacy_reader:
+            continue
+        found.add(feature.name)
+    return found

@@ -1,0 +1,187 @@
+"""Names of the files in the log directory. Source: chapters File Types and Checkpoint Naming Scheme.
+
+A name that is not exactly of one of the forms belongs to nobody: it is `Other`, and clients pass it over.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import TypeAlias
+
+MAX_VERSION = 2**63 - 1
+SIDECARS = "_sidecars/"
+STAGED_COMMITS = "_staged_commits/"
+
+
+@dataclass(frozen=True)
+class CommitName:
+    version: int
+
+
+@dataclass(frozen=True)
+class ClassicCheckpoint:
+    version: int
+
+
+@dataclass(frozen=True)
+class MultipartCheckpoint:
+    version: int
+    part: int
+    """Counted from 1."""
+    parts: int
+
+
+@dataclass(frozen=True)
+class UuidCheckpoint:
+    version: int
+    uuid: str
+    format: str
+    """`json` or `parquet`."""
+
+
+@dataclass(frozen=True)
+class CompactionName:
+    start: int
+    end: int
+    """Inclusive."""
+
+
+@dataclass(frozen=True)
+class ChecksumName:
+    version: int
+
+
+@dataclass(frozen=True)
+class LastCheckpointName:
+    pass
+
+
+@dataclass(frozen=True)
+class SidecarName:
+    name: str
+
+
+@dataclass(frozen=True)
+class StagedCommit:
+    version: int
+    uuid: str
+
+
+@dataclass(frozen=True)
+class Other:
+    name: str
+
+
+CheckpointName: TypeAlias = ClassicCheckpoint | MultipartCheckpoint | UuidCheckpoint
+LogFileName: TypeAlias = (
+    CommitName
+    | CheckpointName
+    | CompactionName
+    | ChecksumName
+    | LastCheckpointName
+    | SidecarName
+    | StagedCommit
+    | Other
+)
+
+_VERSION = r"(?P<version>\d{20})"
+_UUID = r"(?P<uuid>[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})"
+_COMMIT = re.compile(rf"{_VERSION}\.json", re.ASCII)
+_CHECKSUM = re.compile(rf"{_VERSION}\.crc", re.ASCII)
+_CLASSIC = re.compile(rf"{_VERSION}\.checkpoint\.parquet", re.ASCII)
+_MULTIPART = re.compile(rf"{_VERSION}\.checkpoint\.(?P<part>\d{{10}})\.(?P<parts>\d{{10}})\.parquet", re.ASCII)
+_UUID_NAMED = re.compile(rf"{_VERSION}\.checkpoint\.{_UUID}\.(?P<format>json|parquet)", re.ASCII)
+_COMPACTION = re.compile(r"(?P<start>\d{20})\.(?P<end>\d{20})\.compacted\.json", re.ASCII)
+_STAGED = re.compile(rf"{STAGED_COMMITS}{_VERSION}\.{_UUID}\.json", re.ASCII)
+
+
+def parse(name: str) -> LogFileName:
+    """What a file is, from its name relative to `_delta_log`.
+
+    A version beyond 64 bits makes the name `Other`. Source: Delta Log Entries, Checkpoints, Sidecar Files,
+    Log Compaction Files, Last Checkpoint File, Version Checksum File (current).
+    """
+    if name == "_last_checkpoint":
+        return LastCheckpointName()
+    if name.startswith(SIDECARS) and name.endswith(".parquet"):
+        rest = name.removeprefix(SIDECARS)
+        return Other(name) if "/" in rest or rest.startswith(".") else SidecarName(rest)
+    for pattern in (_COMMIT, _CHECKSUM, _CLASSIC, _MULTIPART, _UUID_NAMED, _COMPACTION, _STAGED):
+        if match := pattern.fullmatch(name):
+            groups = match.groupdict()
+            numbers = {key: int(text) for key, text in groups.items() if key not in ("uuid", "format")}
+            if max(numbers.values()) > MAX_VERSION:
+                return Other(name)
+            return _of_pattern(pattern, numbers, groups)
+    return Other(name)
+
+
+def _of_pattern(pattern: re.Pattern[str], numbers: dict[str, int], groups: dict[str, str]) -> LogFileName:
+    if pattern is _COMPACTION:
+        return CompactionName(numbers["start"], numbers["end"])
+    version = numbers["version"]
+    if pattern is _COMMIT:
+        return CommitName(version)
+    if pattern is _CHECKSUM:
+        return ChecksumName(version)
+    if pattern is _CLASSIC:
+        return ClassicCheckpoint(version)
+    if pattern is _MULTIPART:
+        return MultipartCheckpoint(version, numbers["part"], numbers["parts"])
+    if pattern is _UUID_NAMED:
+        return UuidCheckpoint(version, groups["uuid"], groups["format"])
+    return StagedCommit(version, groups["uuid"])
+
+
+def near_miss(name: str) -> str | None:
+    """What a name that is `Other` seems to want to be, in words; None where it resembles nothing.
+
+    Clients ignore such files, which is seldom what their writer meant.
+    """
+    if name.startswith((".", "_")) or "/" in name or not isinstance(parse(name), Other):
+        return None
+    head, _, tail = name.partition(".")
+    if not head.isascii() or not head.isdigit():
+        return None
+    if tail == "json":
+        return _padded("a commit", head)
+    if tail == "crc":
+        return _padded("a version checksum", head)
+    if tail == "checkpoint.parquet":
+        return _padded("a classic checkpoint", head)
+    if tail.startswith("checkpoint.") and tail.endswith((".parquet", ".json")):
+        return "a checkpoint whose name is of none of the three forms"
+    if tail.endswith("compacted.json"):
+        return "a log compaction whose versions are not two times 20 digits"
+    return None
+
+
+def _padded(what: str, digits: str) -> str:
+    return f"{what} whose version has {len(digits)} digits" if len(digits) != 20 else f"{what} beyond 64 bits"
+
+
+def commit_name(version: int) -> str:
+    return f"{version:020d}.json"
+
+
+def checksum_name(version: int) -> str:
+    return f"{version:020d}.crc"
+
+
+def classic_checkpoint_name(version: int) -> str:
+    return f"{version:020d}.checkpoint.parquet"
+
+
+def multipart_checkpoint_name(version: int, part: int, parts: int) -> str:
+    return f"{version:020d}.checkpoint.{part:010d}.{parts:010d}.parquet"
+
+
+def uuid_checkpoint_name(version: int, uuid: str, format: str) -> str:  # noqa: A002 - the field's own name
+    return f"{version:020d}.checkpoint.{uuid}.{format}"
+
+
+def compaction_name(start: int, end: int) -> str:
+    return f"{start:020d}.{end:020d}.compacted.json"
+
+
+def staged_commit_name(version: int, uuid: str) -> str:
+    return f"{STAGED_COMMITS}{version:020d}.{uuid}.json"

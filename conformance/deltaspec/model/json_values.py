@@ -1,0 +1,96 @@
+"""JSON without loss: numbers keep their lexeme, and keys that stand twice are reported.
+
+Canonicalization writes numbers unchanged, and a validator must tell `1` from `1.0` and 2^63 from 2^63 - 1.
+"""
+
+import json
+import re
+from dataclasses import dataclass
+from typing import Any
+
+MAX_DEPTH = 200
+
+
+class JsonError(ValueError):
+    """A text that is not JSON, or is nested more deeply than `MAX_DEPTH`."""
+
+
+class Number(str):
+    """A JSON number as it is written."""
+
+    __slots__ = ()
+
+    @property
+    def is_integer(self) -> bool:
+        """Whether it is written as an integer: no fraction, no exponent."""
+        return self.lstrip("-").isdigit()
+
+
+@dataclass(frozen=True)
+class Document:
+    """A parsed JSON text."""
+
+    value: Any
+    """Dicts, lists, strings, `Number`s, booleans and None; of a repeated key the last value."""
+    repeated_keys: tuple[str, ...]
+    """JSON pointers of keys that stand more than once in their object, in the order of the text."""
+
+
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"?|[\[\]{}]', re.DOTALL)
+
+
+def parse_lossless(text: str | bytes) -> Document:
+    """Parse a JSON text (RFC 8259), strictly: no NaN, no byte order mark.
+
+    Raises:
+        JsonError: it is none; the message says why and where.
+    """
+    if isinstance(text, bytes):
+        try:
+            text = text.decode()
+        except UnicodeDecodeError as fault:
+            raise JsonError(f"byte {fault.start} is not UTF-8") from fault
+    if text.startswith("\ufeff"):
+        raise JsonError("begins with a byte order mark")
+    _bound_depth(text)
+    try:
+        raw = json.loads(
+            text, parse_int=Number, parse_float=Number, parse_constant=_refuse, object_pairs_hook=_Pairs
+        )
+    except json.JSONDecodeError as fault:
+        raise JsonError(f"{fault.msg[0].lower()}{fault.msg[1:]} at character {fault.pos}") from fault
+    repeated: list[str] = []
+    return Document(_plain(raw, "", repeated), tuple(repeated))
+
+
+class _Pairs(list[tuple[str, Any]]):
+    """The members of an object in the order of the text."""
+
+
+def _refuse(word: str) -> Any:
+    raise JsonError(f"{word} is not JSON")
+
+
+def _bound_depth(text: str) -> None:
+    depth = 0
+    for token in _TOKEN.finditer(text):
+        if token[0] in ("[", "{"):
+            depth += 1
+            if depth > MAX_DEPTH:
+                raise JsonError(f"nested more than {MAX_DEPTH} levels deep at character {token.start()}")
+        elif token[0] in ("]", "}"):
+            depth -= 1
+
+
+def _plain(value: Any, pointer: str, repeated: list[str]) -> Any:
+    if isinstance(value, _Pairs):
+        members: dict[str, Any] = {}
+        for key, member in value:
+            here = f"{pointer}/{key.replace('~', '~0').replace('/', '~1')}"
+            if key in members:
+                repeated.append(here)
+            members[key] = _plain(member, here, repeated)
+        return members
+    if isinstance(value, list):
+        return [_plain(member, f"{pointer}/{index}", repeated) for index, member in enumerate(value)]
+    return value

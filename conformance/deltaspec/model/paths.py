@@ -1,0 +1,120 @@
+"""Paths of data files: RFC 2396 URI references, relative to the table or absolute.
+
+Source: Add File and Remove File. The text does not say when two spellings are one file (S09); we compare what they
+decode to.
+"""
+
+import re
+from urllib.parse import quote, unquote_to_bytes
+
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
+_BROKEN_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
+_NOT_IN_URI = re.compile(r"[\x00-\x20\"<>\\^`{|}\x7f#]")
+
+
+class PathError(ValueError):
+    """A path that does not decode to a file name."""
+
+
+def decode(path: str) -> str:
+    """The file name a path stands for: percent escapes are UTF-8 octets.
+
+    Raises:
+        PathError: a malformed escape, or octets that are not UTF-8.
+    """
+    if _BROKEN_ESCAPE.search(path):
+        raise PathError(f"malformed percent escape in {path!r}")
+    try:
+        return unquote_to_bytes(path).decode()
+    except UnicodeError as fault:
+        raise PathError(f"escapes in {path!r} are not UTF-8") from fault
+
+
+def encode(name: str) -> str:
+    """A relative file name as a path: everything but unreserved characters and `/ = + , @ $ & ! * ' ( )` escaped."""
+    return quote(name, safe="/-_.~=+,@$&!*'()")
+
+
+def is_absolute(path: str) -> bool:
+    """Whether the path has a scheme or begins with a slash.
+
+    A colon before the first slash always ends a scheme in RFC 2396 (see `colon_in_first_segment`); a Hive-style
+    folder (`a=1:2/x`) is told from a scheme by its characters.
+    """
+    return path.startswith("/") or _SCHEME.match(path) is not None
+
+
+def colon_in_first_segment(path: str) -> bool:
+    """Whether an unencoded colon stands in the first segment of a path that is not plainly absolute.
+
+    RFC 2396 reads such a reference as a scheme, engines differ: `a:b/x.parquet`. A scheme with a slash behind its
+    colon (`s3://`, `file:/`) is absolute.
+    """
+    first = path.partition("/")[0]
+    if ":" not in first or path.startswith("/"):
+        return False
+    return not (_SCHEME.fullmatch(first) and "/" in path)
+
+
+def path_key(path: str, table_root: str | None = None) -> str:
+    """What equals for all spellings of one file; never raises, an undecodable path is its own key.
+
+    Args:
+        path: as the log spells it.
+        table_root: absolute path or URI of the table, decoded; an absolute path below it becomes relative.
+    """
+    try:
+        name = decode(path)
+    except PathError:
+        return path
+    name = _without_file_scheme(name)
+    root = None if table_root is None else _without_file_scheme(table_root).rstrip("/") + "/"
+    return name[len(root) :] if root is not None and name.startswith(root) else name
+
+
+def _without_file_scheme(name: str) -> str:
+    if name[:5].lower() == "file:":
+        return "/" + name[5:].lstrip("/")
+    return name
+
+
+def fault(path: str) -> str | None:
+    """What breaks the URI form of a path, in words; None if nothing does.
+
+    Characters beyond ASCII are asked for by `non_ascii`. Source: Add File and Remove File; RFC 2396 section 2.
+    """
+    if not path:
+        return "is empty"
+    if _BROKEN_ESCAPE.search(path):
+        return "has a malformed percent escape"
+    if found := _NOT_IN_URI.search(path):
+        return f"holds a character that a URI must escape: {found[0]!r}"
+    try:
+        decode(path)
+    except PathError:
+        return "has percent escapes that are not UTF-8"
+    return None
+
+
+def non_ascii(path: str) -> bool:
+    """Whether the path holds characters beyond ASCII, which a URI must escape."""
+    return not path.isascii()
+
+
+def leaves_table(path: str) -> bool:
+    """Whether a relative path climbs above the table by `..` segments, escaped or not."""
+    if is_absolute(path):
+        return False
+    depth = 0
+    try:
+        segments = decode(path).split("/")
+    except PathError:
+        segments = path.split("/")
+    for segment in segments:
+        if segment == "..":
+            depth -= 1
+        elif segment not in ("", "."):
+            depth += 1
+        if depth < 0:
+            return True
+    return False

@@ -1,0 +1,164 @@
+"""Portable 64-bit Roaring bitmaps in plain Python: buckets of 32-bit bitmaps, each of containers of 16-bit values.
+
+Source: Deletion Vector Format; the public Roaring format specification. All numbers little endian.
+"""
+
+from collections.abc import Iterable
+from itertools import pairwise
+
+_NO_RUN_COOKIE = 12346
+_RUN_COOKIE = 12347
+_NO_OFFSET_THRESHOLD = 4
+_ARRAY_LIMIT = 4096
+
+
+class RoaringError(ValueError):
+    """Bytes that are not one portable 64-bit Roaring bitmap."""
+
+
+class _Reader:
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        self.position = 0
+
+    def take(self, count: int) -> bytes:
+        piece = self.data[self.position : self.position + count]
+        if len(piece) < count:
+            raise RoaringError(f"ends at byte {len(self.data)}, {count} more expected at {self.position}")
+        self.position += count
+        return piece
+
+    def number(self, count: int) -> int:
+        return int.from_bytes(self.take(count), "little")
+
+
+def decode(data: bytes, *, max_rows: int) -> list[int]:
+    """The values of a bitmap, ascending.
+
+    Args:
+        data: the bitmap alone, nothing behind it.
+        max_rows: a bitmap of more values is refused before they are laid out.
+
+    Raises:
+        RoaringError: truncated, trailing bytes, keys or values out of order, a value of 2^63 or more, too many values.
+    """
+    reader = _Reader(data)
+    buckets = reader.number(8)
+    rows: list[int] = []
+    previous = -1
+    for _ in range(buckets):
+        key = reader.number(4)
+        if key <= previous:
+            raise RoaringError(f"bucket {key} follows bucket {previous}")
+        if key >= 2**31:
+            raise RoaringError(f"bucket {key} holds values of 2^63 or more")
+        previous = key
+        _bitmap_32(reader, key << 32, rows, max_rows)
+    if reader.position != len(data):
+        raise RoaringError(f"{len(data) - reader.position} bytes follow the bitmap")
+    return rows
+
+
+def _bitmap_32(reader: _Reader, base: int, rows: list[int], max_rows: int) -> None:
+    start = reader.position
+    cookie = reader.number(4)
+    if cookie & 0xFFFF == _RUN_COOKIE:
+        containers = (cookie >> 16) + 1
+        flags = reader.take((containers + 7) // 8)
+        is_run = [bool(flags[index // 8] >> index % 8 & 1) for index in range(containers)]
+    elif cookie == _NO_RUN_COOKIE:
+        containers = reader.number(4)
+        if containers > 1 << 16:
+            raise RoaringError(f"{containers} containers in one bucket")
+        is_run = [False] * containers
+    else:
+        raise RoaringError(f"cookie {cookie} begins no bitmap")
+    heads = [(reader.number(2), reader.number(2) + 1) for _ in range(containers)]
+    if any(after[0] <= before[0] for before, after in pairwise(heads)):
+        raise RoaringError("containers are not in ascending order")
+    offsets: list[int] | None = None
+    if (not any(is_run) and cookie == _NO_RUN_COOKIE) or containers >= _NO_OFFSET_THRESHOLD:
+        offsets = [reader.number(4) for _ in range(containers)]
+    for index, (high, cardinality) in enumerate(heads):
+        if offsets is not None and offsets[index] != reader.position - start:
+            raise RoaringError(f"container {index} is not at its offset {offsets[index]}")
+        if len(rows) + cardinality > max_rows:
+            raise RoaringError(f"holds more than {max_rows} values")
+        lows = _run(reader) if is_run[index] else _plain(reader, cardinality)
+        if len(lows) != cardinality:
+            raise RoaringError(f"container {index} claims {cardinality} values and holds {len(lows)}")
+        rows += [base | high << 16 | low for low in lows]
+
+
+def _plain(reader: _Reader, cardinality: int) -> list[int]:
+    if cardinality <= _ARRAY_LIMIT:
+        lows = [reader.number(2) for _ in range(cardinality)]
+        if any(after <= before for before, after in pairwise(lows)):
+            raise RoaringError("values are not in ascending order")
+        return lows
+    bits = int.from_bytes(reader.take(8192), "little")
+    return [low for low in range(1 << 16) if bits >> low & 1]
+
+
+def _run(reader: _Reader) -> list[int]:
+    lows: list[int] = []
+    for _ in range(reader.number(2)):
+        first, more = reader.number(2), reader.number(2)
+        if first + more > 0xFFFF or (lows and first <= lows[-1]):
+            raise RoaringError("runs overlap, are out of order or leave their container")
+        lows += range(first, first + more + 1)
+    return lows
+
+
+def encode(rows: Iterable[int], *, runs: bool = False) -> bytes:
+    """The bitmap of the given values, in array and bitset containers, or in runs throughout.
+
+    Raises:
+        RoaringError: a value below 0, or of 2^63 or more.
+    """
+    values = sorted(set(rows))
+    if values and (values[0] < 0 or values[-1] >= 2**63):
+        raise RoaringError("values lie between 0 and 2^63 - 1")
+    buckets: dict[int, dict[int, list[int]]] = {}
+    for value in values:
+        buckets.setdefault(value >> 32, {}).setdefault(value >> 16 & 0xFFFF, []).append(value & 0xFFFF)
+    data = len(buckets).to_bytes(8, "little")
+    for key, containers in buckets.items():
+        data += key.to_bytes(4, "little") + _encode_32(containers, runs)
+    return data
+
+
+def _encode_32(containers: dict[int, list[int]], runs: bool) -> bytes:
+    count = len(containers)
+    if runs:
+        head = (_RUN_COOKIE | (count - 1) << 16).to_bytes(4, "little") + ((1 << count) - 1).to_bytes(
+            (count + 7) // 8, "little"
+        )
+    else:
+        head = _NO_RUN_COOKIE.to_bytes(4, "little") + count.to_bytes(4, "little")
+    for high, lows in containers.items():
+        head += high.to_bytes(2, "little") + (len(lows) - 1).to_bytes(2, "little")
+    bodies = [_encode_container(lows, runs) for lows in containers.values()]
+    if not runs or count >= _NO_OFFSET_THRESHOLD:
+        at = len(head) + 4 * count
+        for body in bodies:
+            head += at.to_bytes(4, "little")
+            at += len(body)
+    return head + b"".join(bodies)
+
+
+def _encode_container(lows: list[int], runs: bool) -> bytes:
+    if runs:
+        spans: list[list[int]] = []
+        for low in lows:
+            if spans and low == spans[-1][1] + 1:
+                spans[-1][1] = low
+            else:
+                spans.append([low, low])
+        body = len(spans).to_bytes(2, "little")
+        for first, last in spans:
+            body += first.to_bytes(2, "little") + (last - first).to_bytes(2, "little")
+        return body
+    if len(lows) <= _ARRAY_LIMIT:
+        return b"".join(low.to_bytes(2, "little") for low in lows)
+    return sum(1 << low for low in lows).to_bytes(8192, "little")

@@ -1,0 +1,44 @@
+"""Z85, the text encoding of deletion vectors. Source: Deletion Vector Descriptor Schema; ZeroMQ RFC 32."""
+
+ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
+_VALUES = {character: value for value, character in enumerate(ALPHABET)}
+
+
+class Z85Error(ValueError):
+    """A text that is not Z85."""
+
+
+def encode(data: bytes) -> str:
+    """Five characters for each four bytes.
+
+    Raises:
+        Z85Error: the length is no multiple of four.
+    """
+    if len(data) % 4:
+        raise Z85Error(f"{len(data)} bytes are no multiple of 4")
+    text = []
+    for start in range(0, len(data), 4):
+        number = int.from_bytes(data[start : start + 4], "big")
+        text += [ALPHABET[number // 85**power % 85] for power in (4, 3, 2, 1, 0)]
+    return "".join(text)
+
+
+def decode(text: str) -> bytes:
+    """Four bytes for each five characters.
+
+    Raises:
+        Z85Error: the length is no multiple of five, a foreign character, or a group beyond 32 bits.
+    """
+    if len(text) % 5:
+        raise Z85Error(f"{len(text)} characters are no multiple of 5")
+    data = bytearray()
+    for start in range(0, len(text), 5):
+        number = 0
+        for character in text[start : start + 5]:
+            if character not in _VALUES:
+                raise Z85Error(f"{character!r} is not in the Z85 alphabet")
+            number = number * 85 + _VALUES[character]
+        if number >= 2**32:
+            raise Z85Error(f"group {text[start : start + 5]!r} exceeds 32 bits")
+        data += number.to_bytes(4, "big")
+    return bytes(data)

@@ -1,0 +1,141 @@
+"""Fills `file_actions` and `deletion_vectors`: columns of file actions as decoded, to facts that rules can read.
+
+What a rule may say of a path, a partition value or a vector is asked of the model, but only for the texts that are
+not plainly in order: those that hold an unusual character, and each distinct partition value once.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+
+from deltaspec.model import paths
+from deltaspec.model.data_types import DataType
+from deltaspec.views import partition_facts, statistics_facts
+from deltaspec.views.file_actions import deletion_vectors, file_actions
+from deltaspec.views.vector_facts import vector_facts
+
+_UNUSUAL_PATH = r"[^A-Za-z0-9_\-./=]|^/|\.\.|//|(^|/)\./|^$"
+_REQUIRED = {
+    "add": ("path", "partition_values", "size", "modification_time", "data_change"),
+    "remove": ("path", "data_change"),
+}
+
+
+@dataclass(frozen=True)
+class FileContext:
+    """What a file action is judged against: the table's state at its version; None where that is not known."""
+
+    partition_columns: dict[str, DataType] | None
+    """Physical name to type."""
+    deletion_vectors_supported: bool | None
+    table_root: str | None = None
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Where the rows of a table of file actions come from; lists are per row."""
+
+    source: str
+    file: str | list[str]
+    version: int | list[int]
+
+
+def file_facts(table: pa.Table, place: Provenance, context: FileContext) -> pl.DataFrame:
+    """The rows of `table` with every column of `file_actions`, and those that later steps need.
+
+    Args:
+        table: columns of `deltaspec.wire.file_rows.FILE_ROWS`.
+        place: where they stand.
+        context: the state they are judged against.
+
+    Returns:
+        One row an action, in order. Beyond the view's columns: `path_key`, `deletion_vector_id`, `stats`,
+        `partition_values` (list of key and value) and the raw `dv_*` columns.
+    """
+    frame = pl.DataFrame(pl.from_arrow(table))
+    facts = frame.with_columns(
+        source=pl.lit(place.source),
+        file=pl.lit(place.file) if isinstance(place.file, str) else pl.Series(place.file, dtype=pl.String),
+        version=pl.lit(place.version, pl.Int64)
+        if isinstance(place.version, int)
+        else pl.Series(place.version, dtype=pl.Int64),
+        has_partition_values=pl.col("partition_values").is_not_null(),
+        has_deletion_vector=pl.col("dv_storage_type").is_not_null(),
+        cardinality=pl.col("dv_cardinality"),
+        deletion_vectors_supported=pl.lit(context.deletion_vectors_supported, pl.Boolean),
+        missing_field=_missing_field(),
+        deletion_vector_id=_vector_id(),
+    )
+    facts = facts.with_columns(_path_facts(frame["path"], context.table_root))
+    facts = facts.with_columns(
+        partition_facts.columns(table.column("partition_values"), context.partition_columns)
+    )
+    return facts.with_columns(statistics_facts.columns(frame["stats"]))
+
+
+def file_actions_of(facts: pl.DataFrame) -> pl.DataFrame:
+    """The rows of `file_facts` as the view `file_actions`."""
+    return facts.select(file_actions.schema)
+
+
+def deletion_vectors_of(facts: pl.DataFrame) -> pl.DataFrame:
+    """The descriptors of `file_facts` as the view `deletion_vectors`."""
+    rows = facts.filter(pl.col("has_deletion_vector"))
+    if rows.is_empty():
+        return deletion_vectors.frame([])
+    return vector_facts(rows).select(deletion_vectors.schema)
+
+
+def _missing_field() -> pl.Expr:
+    faults: pl.Expr = pl.lit(None, pl.String)
+    for kind, names in _REQUIRED.items():
+        for name in reversed(names):
+            absent = (pl.col("kind") == kind) & pl.col(name).is_null()
+            faults = pl.when(absent).then(pl.lit(_camel(name))).otherwise(faults)
+    return faults
+
+
+def _camel(name: str) -> str:
+    head, *tail = name.split("_")
+    return head + "".join(word.capitalize() for word in tail)
+
+
+def _vector_id() -> pl.Expr:
+    plain = pl.col("dv_storage_type") + pl.col("dv_path_or_inline")
+    with_offset = plain + "@" + pl.col("dv_offset").cast(pl.String)
+    return pl.when(pl.col("dv_offset").is_null()).then(plain).otherwise(with_offset)
+
+
+def _path_facts(path: pl.Series, table_root: str | None) -> list[pl.Series]:
+    """`path_*` columns: constants for plain paths, the model's word for the others."""
+    unusual = path.str.contains(_UNUSUAL_PATH).fill_null(False)
+    absolute = _of_unusual(path, unusual, paths.is_absolute, pl.Boolean, plain=False)
+    key = _of_unusual(path, unusual, lambda text: paths.path_key(text, table_root), pl.String, plain=path)
+    hidden = path.str.extract(r"(?:^|/)(_[^/]*)/")
+    return [
+        key.alias("path_key"),
+        _of_unusual(path, unusual, paths.fault, pl.String, plain=None).alias("path_fault"),
+        _of_unusual(path, unusual, paths.non_ascii, pl.Boolean, plain=False).alias("path_has_non_ascii"),
+        _of_unusual(path, unusual, paths.leaves_table, pl.Boolean, plain=False).alias("path_leaves_table"),
+        _of_unusual(path, unusual, paths.colon_in_first_segment, pl.Boolean, plain=False).alias(
+            "colon_in_first_segment"
+        ),
+        absolute.alias("path_is_absolute"),
+        hidden.to_frame("hidden")
+        .select(pl.when(~absolute.fill_null(True)).then(pl.col("hidden")).alias("hidden_directory"))
+        .to_series(),
+    ]
+
+
+def _of_unusual(
+    path: pl.Series, unusual: pl.Series, ask: Callable[[str], Any], dtype: Any, *, plain: Any
+) -> pl.Series:
+    usual = plain if isinstance(plain, pl.Series) else pl.Series([plain], dtype=dtype).new_from_index(0, len(path))
+    rows = unusual.arg_true()
+    if len(rows):
+        answers: Iterable[Any] = (ask(text) for text in path.gather(rows))
+        usual = usual.clone().scatter(rows, pl.Series(answers, dtype=dtype))
+    return usual.set(path.is_null(), None) if path.null_count() else usual

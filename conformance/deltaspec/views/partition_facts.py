@@ -1,0 +1,87 @@
+"""Partition values of file actions beside the partition columns of the table."""
+
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from deltaspec.model.data_types import DataType
+from deltaspec.model.partition_values import PartitionValueError, is_canonical, parse
+
+_COLUMNS = (
+    "missing_partition_columns",
+    "extra_partition_columns",
+    "bad_partition_values",
+    "odd_partition_values",
+)
+
+
+def columns(values: pa.ChunkedArray, partition_columns: dict[str, DataType] | None) -> list[pl.Series]:
+    """The four partition columns of `file_actions`.
+
+    Args:
+        values: `partitionValues`, a map array, null where the action has none.
+        partition_columns: physical name to type; None where the metadata is not known, which makes all four null.
+    """
+    maps = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
+    known = maps.is_valid() if partition_columns is not None else pa.nulls(len(maps), pa.bool_()).fill_null(False)
+    found: dict[str, dict[int, list[str]]] = {name: {} for name in _COLUMNS}
+    if partition_columns is not None and len(maps):
+        _compare(maps, partition_columns, found)
+    return [sparse_lists(name, len(maps), rows, known) for name, rows in found.items()]
+
+
+def sparse_lists(name: str, length: int, rows: dict[int, list[str]], known: Any) -> pl.Series:
+    """A list column that is empty but for `rows`, and null where `known` is false."""
+    lists: list[list[str] | None] | None = None
+    if rows or pc.min(known).as_py() is False:
+        lists = [[] if there else None for there in known.to_pylist()]
+        for row, texts in rows.items():
+            lists[row] = texts
+        return pl.Series(name, lists, dtype=pl.List(pl.String))
+    return pl.Series(name, [[]], dtype=pl.List(pl.String)).new_from_index(0, length)
+
+
+def _compare(
+    maps: Any, partition_columns: dict[str, DataType], found: dict[str, dict[int, list[str]]]
+) -> None:
+    expected = pa.nulls(len(maps), pa.int32()).fill_null(0)
+    for column, kind in partition_columns.items():
+        here = pc.map_lookup(maps, pa.scalar(column), "all").is_valid()
+        expected = pc.add(expected, here.cast(pa.int32()))
+        _note(found["missing_partition_columns"], pc.and_(maps.is_valid(), pc.invert(here)), column)
+        _judge_values(pc.map_lookup(maps, pa.scalar(column), "first"), column, kind, found)
+    for row in pc.indices_nonzero(pc.greater(_sizes(maps).fill_null(0), expected)).to_pylist():
+        keys = [key for key, _ in maps[row].as_py()]
+        extra = [key for key in keys if key not in partition_columns]
+        if extra:
+            found["extra_partition_columns"][row] = extra
+
+
+def _sizes(maps: Any) -> Any:
+    """Number of entries, map by map."""
+    entry = pa.struct([maps.type.key_field, maps.type.item_field])
+    return pc.list_value_length(maps.cast(pa.list_(entry)))
+
+
+def _judge_values(texts: Any, column: str, kind: DataType, found: dict[str, dict[int, list[str]]]) -> None:
+    bad, odd = [], []
+    for text in texts.unique().to_pylist():
+        if text is None:
+            continue
+        try:
+            parse(text, kind)
+        except PartitionValueError:
+            bad.append(text)
+            continue
+        if not is_canonical(text, kind):
+            odd.append(text)
+    for name, those in (("bad_partition_values", bad), ("odd_partition_values", odd)):
+        for text in those:
+            _note(found[name], pc.equal(texts, text).fill_null(False), f"{column}={text}")
+
+
+def _note(rows: dict[int, list[str]], mask: Any, text: str) -> None:
+    for row in pc.indices_nonzero(mask).to_pylist():
+        rows.setdefault(row, []).append(text)

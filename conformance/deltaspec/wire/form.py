@@ -1,0 +1,192 @@
+"""What is wrong with a text that does not decode, said by the published JSON Schemas with a precise pointer.
+
+The slow path beside msgspec: it runs only for lines that are odd, on a parse that keeps numbers as they are written,
+so that `1.0`, `1e3` and 2^63 are told from integers of 64 bits.
+"""
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import jsonschema
+import msgspec
+
+from deltaspec.model.actions import ACTION_TYPES, Wire
+from deltaspec.model.json_values import JsonError, Number, parse_lossless
+from deltaspec.model.last_checkpoint import LastCheckpoint
+from deltaspec.model.version_checksum import VersionChecksum
+
+SCHEMA_TYPES: dict[str, type[Wire]] = {
+    **ACTION_TYPES,
+    "versionChecksum": VersionChecksum,
+    "lastCheckpoint": LastCheckpoint,
+}
+"""Every published schema: actions by wire name, and the two single-object files."""
+
+
+@dataclass(frozen=True)
+class LineFault:
+    """What is odd about one line; everything None or 0 where nothing is."""
+
+    kind: str | None = None
+    """Wire name of its single known action."""
+    actions: int = 0
+    """Keys whose value is not null."""
+    not_json: str | None = None
+    form_fault: str | None = None
+    pointer: str | None = None
+    repeated_key: str | None = None
+    odd_space: str | None = None
+
+    @property
+    def is_blank(self) -> bool:
+        """The line holds nothing at all."""
+        return self.odd_space == "blank line" and self.actions == 0 and self.not_json is None
+
+    @property
+    def undecodable(self) -> bool:
+        """What the line says is not known."""
+        return self.not_json is not None or self.form_fault is not None or self.actions > 1
+
+    @property
+    def is_odd(self) -> bool:
+        """There is something to say."""
+        odd = self.undecodable or self.repeated_key is not None or self.odd_space is not None
+        return odd or self.actions == 0
+
+
+def explain_line(line: bytes) -> LineFault:
+    """What a line of the log is, and what is wrong with it, if anything is."""
+    text, space = line, None
+    if text.startswith(b"\xef\xbb\xbf"):
+        text, space = text[3:], "byte order mark"
+    elif text.endswith(b"\r"):
+        text, space = text[:-1], "carriage return"
+    if not text.strip():
+        return LineFault(odd_space="blank line")
+    try:
+        document = parse_lossless(text)
+    except JsonError as error:
+        return LineFault(not_json=str(error), odd_space=space)
+    if not isinstance(document.value, dict):
+        return LineFault(not_json=f"is {_kind_of(document.value)}, not an object", odd_space=space)
+    repeated = document.repeated_keys[0] if document.repeated_keys else None
+    present = [key for key, value in document.value.items() if value is not None]
+    kind = present[0] if len(present) == 1 and present[0] in ACTION_TYPES else None
+    fault, pointer = _first_fault(kind, document.value[kind]) if kind else (None, None)
+    return LineFault(kind, len(present), None, fault, f"/{kind}{pointer}" if fault else None, repeated, space)
+
+
+def explain_action(kind: str, body: Any) -> LineFault:
+    """What is wrong with an action whose values are already Python's, as those of a Parquet row."""
+    fault, pointer = _first_fault(kind, _lossless(body))
+    return LineFault(kind, 1, None, fault or "does not decode", f"/{kind}{pointer or ''}")
+
+
+def explain_object(schema: str, data: bytes) -> tuple[str | None, str | None, str | None]:
+    """What is wrong with a file that is one JSON object.
+
+    Args:
+        schema: name in `SCHEMA_TYPES`.
+        data: the file.
+
+    Returns:
+        The fault in words, its JSON pointer, and the pointer of a repeated key; None each where there is none.
+    """
+    try:
+        document = parse_lossless(data)
+    except JsonError as error:
+        return f"is no JSON: {error}", "", None
+    repeated = document.repeated_keys[0] if document.repeated_keys else None
+    if not isinstance(document.value, dict):
+        return f"is {_kind_of(document.value)}, not an object", "", repeated
+    fault, pointer = _first_fault(schema, document.value)
+    return fault, pointer, repeated
+
+
+def _first_fault(kind: str, value: Any) -> tuple[str | None, str | None]:
+    faults = sorted(_validator(kind).iter_errors(value), key=lambda fault: [str(part) for part in fault.path])
+    if not faults:
+        return None, None
+    fault = jsonschema.exceptions.best_match(faults)
+    pointer = "".join(f"/{part}" for part in fault.absolute_path)
+    return _words(fault), pointer
+
+
+def _words(fault: Any) -> str:
+    name = fault.absolute_path[-1] if fault.absolute_path else "it"
+    shown = _shown(fault.instance)
+    match fault.validator:
+        case "required":
+            missing = [key for key in fault.validator_value if key not in fault.instance]
+            return f"{', '.join(missing)} missing"
+        case "type" | "anyOf":
+            wanted = fault.validator_value if fault.validator == "type" else "of another type"
+            return f"{name} is {_kind_of(fault.instance)} {shown}, should be {wanted}"
+        case "minimum" | "maximum":
+            return f"{name} is {shown}, beyond {fault.validator_value}"
+    return f"{name} is {shown}: {fault.validator} {fault.validator_value}"
+
+
+def _shown(value: Any) -> str:
+    text = str(value) if isinstance(value, Number) else repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _kind_of(value: Any) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, Number):
+        return "the number"
+    words = {bool: "the boolean", str: "the text", dict: "an object", list: "an array"}
+    return words.get(type(value), type(value).__name__)
+
+
+def _lossless(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(key): _lossless(member) for key, member in value.items()}
+    if isinstance(value, list):
+        return [_lossless(member) for member in value]
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return Number(value)
+    return value
+
+
+@cache
+def schema_of(name: str) -> dict[str, Any]:
+    """The JSON Schema of an action or file, as published in `wire/schemas/`; null equals absence."""
+    schema = msgspec.json.schema(SCHEMA_TYPES[name])
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": name, **schema}
+
+
+@cache
+def _validator(name: str) -> Any:
+    checker = jsonschema.Draft202012Validator.TYPE_CHECKER.redefine_many(
+        {
+            "integer": lambda _, value: isinstance(value, Number) and value.is_integer,
+            "number": lambda _, value: isinstance(value, Number),
+            "string": lambda _, value: isinstance(value, str) and not isinstance(value, Number),
+        }
+    )
+    validator = jsonschema.validators.extend(
+        jsonschema.Draft202012Validator, {"minimum": _minimum, "maximum": _maximum}, type_checker=checker
+    )
+    return validator(schema_of(name))
+
+
+def _minimum(_: Any, bound: int, value: Any, __: Any) -> Any:
+    if _exceeds(value, -bound, negative=True):
+        yield jsonschema.ValidationError("below the minimum")
+
+
+def _maximum(_: Any, bound: int, value: Any, __: Any) -> Any:
+    if _exceeds(value, bound, negative=False):
+        yield jsonschema.ValidationError("above the maximum")
+
+
+def _exceeds(value: Any, bound: int, *, negative: bool) -> bool:
+    """Whether an integer lexeme lies beyond a bound on its side of zero; compares digits, converts no huge number."""
+    if not isinstance(value, Number) or not value.is_integer or value.startswith("-") is not negative:
+        return False
+    digits = value.lstrip("-").lstrip("0")
+    return len(digits) > 19 or int(digits or "0") > bound

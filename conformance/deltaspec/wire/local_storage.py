@@ -1,0 +1,110 @@
+"""Tables in a local directory. Only regular files are opened: no FIFO, device or directory blocks or feeds a run."""
+
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from deltaspec.errors import TableUnreadable
+from deltaspec.wire.storage import CHUNK_BYTES, LISTED_FOLDERS, LOG, Entry, FileGone, FileTooLarge, StorageError
+
+
+class LocalStore:
+    """A directory. See `deltaspec.wire.storage.Store`."""
+
+    def __init__(self, path: str) -> None:
+        self.uri = path
+        self.root: str | None = os.path.abspath(path)
+
+    def list_log(self) -> list[Entry]:
+        root = Path(self.uri)
+        try:
+            if not root.exists():
+                raise TableUnreadable(f"{self.uri}: no such file or directory{_nearest(root)}")
+            if not root.is_dir():
+                raise TableUnreadable(f"{self.uri}: is a file; name the directory that holds {LOG}")
+            if root.name == LOG:
+                raise TableUnreadable(f"{self.uri}: is the log itself; name the table, {root.parent}")
+            if not (root / LOG).is_dir():
+                raise TableUnreadable(f"{self.uri}: holds no {LOG} directory{_nearest(root)}")
+            found = list(self._entries(root / LOG, ""))
+        except PermissionError as fault:
+            raise TableUnreadable(f"{fault.filename}: no permission to read; ask its owner for it") from fault
+        except OSError as fault:
+            raise TableUnreadable(f"{self.uri}: {fault.strerror or fault}") from fault
+        return sorted(found, key=lambda entry: entry.name)
+
+    def _entries(self, folder: Path, prefix: str) -> Iterator[Entry]:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if entry.is_dir():
+                    if not prefix and entry.name in LISTED_FOLDERS:
+                        yield from self._entries(folder / entry.name, entry.name + "/")
+                    continue
+                try:
+                    facts = entry.stat()
+                except OSError:
+                    continue  # gone since, or a link into nothing
+                yield Entry(prefix + entry.name, facts.st_size, facts.st_mtime_ns // 1_000_000)
+
+    def read(self, path: str, limit: int) -> bytes:
+        handle = self._open(path)
+        try:
+            facts = os.fstat(handle)
+            if facts.st_size > limit:
+                raise FileTooLarge(f"{path}: {facts.st_size} bytes, more than the {limit} that are read at once")
+            pieces = []
+            while piece := os.read(handle, max(facts.st_size + 1, 1 << 16)):
+                pieces.append(piece)
+                if sum(map(len, pieces)) > limit:
+                    raise FileTooLarge(f"{path}: grew beyond {limit} bytes while it was read")
+            return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+        except OSError as fault:
+            raise StorageError(f"{path}: {fault.strerror or fault}") from fault
+        finally:
+            os.close(handle)
+
+    def chunks(self, path: str) -> Iterator[bytes]:
+        handle = self._open(path)
+        try:
+            while piece := os.read(handle, CHUNK_BYTES):
+                yield piece
+        except OSError as fault:
+            raise StorageError(f"{path}: {fault.strerror or fault}") from fault
+        finally:
+            os.close(handle)
+
+    def open_random(self, path: str) -> Any:
+        import pyarrow as pa
+
+        os.close(self._open(path))
+        try:
+            return pa.OSFile(os.path.join(self.uri, path))
+        except OSError as fault:
+            raise StorageError(f"{path}: {fault}") from fault
+
+    def _open(self, path: str) -> int:
+        try:
+            handle = os.open(os.path.join(self.uri, path), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        except FileNotFoundError as fault:
+            raise FileGone(f"{path}: is not there") from fault
+        except (OSError, ValueError) as fault:
+            raise StorageError(f"{path}: {getattr(fault, 'strerror', None) or fault}") from fault
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            os.close(handle)
+            raise StorageError(f"{path}: is not a regular file")
+        return handle
+
+
+def _nearest(root: Path) -> str:
+    """A hint at a table nearby, for somebody who missed it by one folder."""
+    above = [root.parent] if root.parent != root else []
+    for place in above:
+        if (place / LOG).is_dir():
+            return f"; {place} is a table"
+    try:
+        below = sorted(child for child in root.iterdir() if (child / LOG).is_dir()) if root.is_dir() else []
+    except OSError:
+        return ""
+    return f"; {below[0]} is a table" if below else ""

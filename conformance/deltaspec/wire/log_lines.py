@@ -1,0 +1,127 @@
+"""JSON lines of the log (commits, compactions, JSON checkpoints) to actions, in bulk, without missing an odd line.
+
+Typed decoding alone accepts duplicate keys, several actions in a line and `{"add": null}` in silence. Each line is
+therefore decoded untyped, its keys are counted in the text and in the result, and only then converted; a line that
+is not plainly in order takes the slow path of `form`, which says what is wrong and where.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from deltaspec.model.actions import ACTION_TYPES, Add, Cdc, Remove, Wire
+from deltaspec.wire.file_rows import FileRows
+from deltaspec.wire.form import LineFault, explain_line
+
+MAX_LINE_BYTES = 256 << 20
+"""A longer line is not decoded: the rules that need it are not-checked."""
+
+
+@dataclass
+class LogFile:
+    """What one JSON log file holds."""
+
+    files: FileRows = field(default_factory=FileRows)
+    """Its add, remove and cdc actions."""
+    actions: list[tuple[int, Wire]] = field(default_factory=list)
+    """Its other known actions, each with its line, counted from 1."""
+    kinds: list[str | None] = field(default_factory=list)
+    """For each line the wire name of its single known action, decodable or not; None otherwise."""
+    faults: dict[int, LineFault] = field(default_factory=dict)
+    """Line number to what is odd about that line."""
+    too_long: list[int] = field(default_factory=list)
+    """Lines above `MAX_LINE_BYTES`, which were not decoded."""
+
+    @property
+    def undecoded_kinds(self) -> set[str | None]:
+        """Kinds of the actions that could not be decoded; None stands for a line of unknown kind."""
+        return {fault.kind for fault in self.faults.values() if fault.undecodable} | (
+            {None} if self.too_long else set()
+        )
+
+
+def read_lines(data: bytes) -> LogFile:
+    """Decode a whole JSON log file. Never raises on what the bytes hold."""
+    return read_line_stream(iter(data.split(b"\n")))
+
+
+def read_line_stream(lines: Iterator[bytes | None]) -> LogFile:
+    """Decode the lines of a JSON log file, without their line feeds; None stands for a line that is too long."""
+    log = LogFile()
+    take: dict[type[Wire], Callable[[int, Any], None]] = {
+        Add: log.files.add,
+        Remove: log.files.remove,
+        Cdc: log.files.cdc,
+    }
+    number = 0
+    for number, line in enumerate(lines, 1):
+        if line is None:
+            log.too_long.append(number)
+            log.kinds.append(None)
+            continue
+        kind, action = _plain_action(line)
+        if kind is None:
+            kind, action = _odd_line(log, number, line)
+        log.kinds.append(kind)
+        if action is not None:
+            taker = take.get(type(action))
+            if taker is None:
+                log.actions.append((number, action))
+            else:
+                taker(number, action)
+    if number and not log.faults.get(number, _NOTHING).is_blank:
+        return log
+    if number:  # the feed that ends the last line leaves an empty piece: no line of its own
+        log.kinds.pop()
+        log.faults.pop(number)
+    return log
+
+
+_NOTHING = LineFault()
+_decode = msgspec.json.Decoder().decode
+
+
+def _plain_action(line: bytes) -> tuple[str | None, Wire | None]:
+    """The action of a line that is in order in every respect, else (None, None)."""
+    try:
+        document = _decode(line)
+        ((kind, body),) = document.items()
+        action: Wire = msgspec.convert(body, ACTION_TYPES[kind])
+    except (msgspec.DecodeError, RecursionError, AttributeError, ValueError, KeyError):
+        return None, None
+    if b'\\\\"' in line or b'" ' in line or b'"\t' in line or line[-1:] == b"\r":
+        return None, None
+    written = line.count(b'":') - line.count(b'\\":')
+    if written != 1 + _keys(body):
+        return None, None
+    return kind, action
+
+
+def _keys(members: dict[str, Any]) -> int:
+    """Keys of a decoded JSON object at every depth."""
+    count = len(members)
+    for inner in members.values():
+        if type(inner) is dict:
+            count += _keys(inner)
+        elif type(inner) is list:
+            count += _keys_in_list(inner)
+    return count
+
+
+def _keys_in_list(elements: list[Any]) -> int:
+    return sum(_keys(each) if type(each) is dict else _keys_in_list(each) for each in elements if type(each) in _NESTED)
+
+
+_NESTED = (dict, list)
+
+
+def _odd_line(log: LogFile, number: int, line: bytes) -> tuple[str | None, Wire | None]:
+    fault = explain_line(line)
+    if fault.is_odd:
+        log.faults[number] = fault
+    if fault.undecodable or fault.kind is None or fault.kind not in ACTION_TYPES:
+        return fault.kind, None
+    body = msgspec.json.decode(line.removeprefix(b"\xef\xbb\xbf"))[fault.kind]
+    return fault.kind, msgspec.convert(body, ACTION_TYPES[fault.kind])

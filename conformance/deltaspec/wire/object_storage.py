@@ -1,0 +1,171 @@
+"""Tables in object stores (obstore) and in HDFS (pyarrow.fs). Imported only when a URI asks for it."""
+
+import io
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+from deltaspec.errors import TableUnreadable
+from deltaspec.wire.storage import (
+    CHUNK_BYTES,
+    LISTED_FOLDERS,
+    LOG,
+    Entry,
+    FileGone,
+    FileTooLarge,
+    StorageError,
+    redacted,
+)
+
+
+def _listed(name: str) -> bool:
+    folder, slash, rest = name.partition("/")
+    return bool(name) and (not slash or (folder in LISTED_FOLDERS and "/" not in rest))
+
+
+class ObjectStore:
+    """A prefix in S3, GCS or Azure. See `deltaspec.wire.storage.Store`."""
+
+    def __init__(self, uri: str) -> None:
+        from obstore.store import from_url
+
+        self.uri = redacted(uri)
+        self.root: str | None = uri.partition("?")[0].rstrip("/")
+        try:
+            self._store = from_url(uri)
+        except Exception as fault:
+            raise TableUnreadable(f"{self.uri}: {_reason(fault)}") from fault
+
+    def list_log(self) -> list[Entry]:
+        import obstore
+
+        found = []
+        try:
+            for batch in obstore.list(self._store, prefix=LOG):
+                for item in batch:
+                    name = item["path"].rpartition(f"{LOG}/")[2] if f"{LOG}/" in item["path"] else ""
+                    if _listed(name):
+                        found.append(Entry(name, item["size"], _milliseconds(item["last_modified"])))
+        except Exception as fault:
+            raise TableUnreadable(f"{self.uri}: {LOG} cannot be listed: {_reason(fault)}") from fault
+        if not found:
+            raise TableUnreadable(f"{self.uri}: holds no {LOG}")
+        return sorted(found, key=lambda entry: entry.name)
+
+    def read(self, path: str, limit: int) -> bytes:
+        import obstore
+
+        try:
+            answer = obstore.get(self._store, path)
+            if answer.meta["size"] > limit:
+                raise FileTooLarge(f"{path}: {answer.meta['size']} bytes, more than the {limit} that are read at once")
+            return bytes(answer.bytes())
+        except FileNotFoundError as fault:
+            raise FileGone(f"{path}: is not there") from fault
+        except StorageError:
+            raise
+        except Exception as fault:
+            raise StorageError(f"{path}: {_reason(fault)}") from fault
+
+    def chunks(self, path: str) -> Iterator[bytes]:
+        import obstore
+
+        try:
+            for piece in obstore.get(self._store, path).stream(min_chunk_size=CHUNK_BYTES):
+                yield bytes(piece)
+        except FileNotFoundError as fault:
+            raise FileGone(f"{path}: is not there") from fault
+        except Exception as fault:
+            raise StorageError(f"{path}: {_reason(fault)}") from fault
+
+    def open_random(self, path: str) -> Any:
+        import obstore
+
+        try:
+            return _Seekable(obstore.open_reader(self._store, path))
+        except FileNotFoundError as fault:
+            raise FileGone(f"{path}: is not there") from fault
+        except Exception as fault:
+            raise StorageError(f"{path}: {_reason(fault)}") from fault
+
+
+class ArrowStore:
+    """A directory of a file system that pyarrow knows, such as HDFS. See `deltaspec.wire.storage.Store`."""
+
+    def __init__(self, uri: str) -> None:
+        from pyarrow import fs
+
+        self.uri = redacted(uri)
+        self.root: str | None = uri.rstrip("/")
+        try:
+            self._system, self._base = fs.FileSystem.from_uri(uri)
+        except Exception as fault:
+            raise TableUnreadable(f"{self.uri}: {_reason(fault)}") from fault
+
+    def list_log(self) -> list[Entry]:
+        from pyarrow import fs
+
+        found = []
+        folders = ["", *(f"{folder}/" for folder in LISTED_FOLDERS)]
+        try:
+            for folder in folders:
+                selector = fs.FileSelector(f"{self._base}/{LOG}/{folder}".rstrip("/"), allow_not_found=bool(folder))
+                for item in self._system.get_file_info(selector):
+                    if item.type == fs.FileType.File:
+                        found.append(Entry(folder + item.base_name, item.size, (item.mtime_ns or 0) // 1_000_000))
+        except FileNotFoundError as fault:
+            raise TableUnreadable(f"{self.uri}: holds no {LOG}") from fault
+        except Exception as fault:
+            raise TableUnreadable(f"{self.uri}: {LOG} cannot be listed: {_reason(fault)}") from fault
+        return sorted(found, key=lambda entry: entry.name)
+
+    def read(self, path: str, limit: int) -> bytes:
+        with self.open_random(path) as file:
+            if file.size() > limit:
+                raise FileTooLarge(f"{path}: {file.size()} bytes, more than the {limit} that are read at once")
+            return bytes(file.read())
+
+    def chunks(self, path: str) -> Iterator[bytes]:
+        with self.open_random(path) as file:
+            while piece := file.read(CHUNK_BYTES):
+                yield bytes(piece)
+
+    def open_random(self, path: str) -> Any:
+        try:
+            return self._system.open_input_file(f"{self._base}/{path}")
+        except FileNotFoundError as fault:
+            raise FileGone(f"{path}: is not there") from fault
+        except Exception as fault:
+            raise StorageError(f"{path}: {_reason(fault)}") from fault
+
+
+class _Seekable(io.RawIOBase):
+    """What pyarrow needs of a file, over a reader of obstore."""
+
+    def __init__(self, reader: Any) -> None:
+        self._reader = reader
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return int(self._reader.tell())
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        return int(self._reader.seek(offset, whence))
+
+    def read(self, size: int = -1) -> bytes:
+        return bytes(self._reader.read(size if size >= 0 else None))
+
+
+def _milliseconds(moment: datetime) -> int:
+    return int((moment - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds() * 1000)
+
+
+def _reason(fault: Exception) -> str:
+    """The first line of a fault of a client, without any URL that may hold a signature."""
+    first = str(fault).strip().splitlines()[0] if str(fault).strip() else type(fault).__name__
+    return " ".join(word for word in first.split() if "://" not in word)[:200]

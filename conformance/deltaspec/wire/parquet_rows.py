@@ -1,0 +1,214 @@
+"""Rows of Parquet checkpoints and sidecars, by row group, to actions and to the columns of `FILE_ROWS`.
+
+A checkpoint is read in two passes of bounded memory: the few actions that describe the table first, the file actions
+after them, because what a file action must look like depends on the metadata.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from deltaspec.model.actions import ACTION_TYPES, Wire
+from deltaspec.wire.file_rows import FILE_ROWS
+from deltaspec.wire.form import LineFault, explain_action
+
+BATCH_ROWS = 1 << 16
+FILE_KINDS = ("add", "remove")
+_ACTION_COLUMNS = frozenset(ACTION_TYPES)
+
+_FIELDS = {
+    "path": "path",
+    "partition_values": "partitionValues",
+    "size": "size",
+    "modification_time": "modificationTime",
+    "data_change": "dataChange",
+    "deletion_timestamp": "deletionTimestamp",
+    "extended_file_metadata": "extendedFileMetadata",
+    "stats": "stats",
+    "dv_storage_type": "deletionVector.storageType",
+    "dv_path_or_inline": "deletionVector.pathOrInlineDv",
+    "dv_offset": "deletionVector.offset",
+    "dv_size_in_bytes": "deletionVector.sizeInBytes",
+    "dv_cardinality": "deletionVector.cardinality",
+    "base_row_id": "baseRowId",
+    "default_row_commit_version": "defaultRowCommitVersion",
+}
+"""Column of `FILE_ROWS` to the field of the action that it holds."""
+
+
+class UnreadableParquet(ValueError):
+    """A file that should be a Parquet file of actions and cannot be read as one."""
+
+
+@dataclass
+class TableRows:
+    """The actions of one Parquet file that are not file actions."""
+
+    actions: list[tuple[int, Wire]] = field(default_factory=list)
+    """With their row, counted from 1."""
+    faults: dict[int, LineFault] = field(default_factory=dict)
+    """Rows whose action breaks its form."""
+    kinds: dict[str, int] = field(default_factory=dict)
+    """Rows by action kind, decodable or not."""
+    actions_per_row: list[pa.Array] = field(default_factory=list)
+    """How many of the columns read in this pass are set, row by row; uint8 arrays in row order."""
+
+
+def open_parquet(source: Any, size_bytes: int) -> pq.ParquetFile:
+    """Open a Parquet file of actions.
+
+    Args:
+        source: what `pyarrow.parquet.ParquetFile` opens.
+        size_bytes: length of the file, which bounds what its metadata may claim.
+
+    Raises:
+        UnreadableParquet: it is none, or claims more than a file of that size can hold.
+    """
+    try:
+        parquet = pq.ParquetFile(
+            source, thrift_string_size_limit=64 << 20, thrift_container_size_limit=1 << 22, pre_buffer=False
+        )
+        groups = parquet.metadata.num_row_groups
+        packed = sum(
+            parquet.metadata.row_group(group).column(column).total_compressed_size
+            for group in range(groups)
+            for column in range(parquet.metadata.row_group(group).num_columns)
+        )
+    except Exception as fault:
+        raise UnreadableParquet(_reason(fault)) from fault
+    if packed > size_bytes:
+        raise UnreadableParquet(f"claims {packed} bytes of column data in a file of {size_bytes} bytes")
+    return parquet
+
+
+def table_rows(parquet: pq.ParquetFile) -> TableRows:
+    """Every action of the file but add and remove; of commitInfo and cdc only their number.
+
+    Raises:
+        UnreadableParquet: the file's pages cannot be decoded.
+    """
+    found = TableRows()
+    names = [name for name in parquet.schema_arrow.names if name in _ACTION_COLUMNS - set(FILE_KINDS)]
+    if not names:
+        rows = parquet.metadata.num_rows
+        found.actions_per_row = [pa.nulls(rows, pa.uint8()).fill_null(0)] if rows else []
+        return found
+    offset = 0
+    for batch in _batches(parquet, names):
+        found.actions_per_row.append(_set_columns(batch, names))
+        for name in names:
+            column = batch.column(name)
+            if column.null_count == len(column):
+                continue
+            rows = pc.indices_nonzero(column.is_valid())
+            found.kinds[name] = found.kinds.get(name, 0) + len(rows)
+            if name in ("commitInfo", "cdc"):
+                continue
+            for row, value in zip(rows.to_pylist(), column.take(rows).to_pylist(), strict=True):
+                _take(found, offset + row + 1, name, _plain(value, column.type))
+        offset += len(batch)
+    return found
+
+
+def _take(found: TableRows, line: int, name: str, value: Any) -> None:
+    try:
+        found.actions.append((line, msgspec.convert(value, ACTION_TYPES[name])))
+    except msgspec.ValidationError:
+        found.faults[line] = explain_action(name, value)
+
+
+@dataclass
+class FileBatch:
+    """File actions of a run of rows, and how the rows of the run break the rule of one action a row."""
+
+    table: pa.Table
+    """Columns of `FILE_ROWS`."""
+    rows_without_action: int
+    rows_with_several_actions: int
+
+
+def file_batches(parquet: pq.ParquetFile, others: TableRows) -> Iterator[FileBatch]:
+    """The add and remove actions of the file, batch by batch.
+
+    Args:
+        parquet: the file.
+        others: what `table_rows` found in it.
+
+    Raises:
+        UnreadableParquet: pages cannot be decoded, or a field has a type that its values cannot be.
+    """
+    present = [name for name in FILE_KINDS if name in parquet.schema_arrow.names]
+    leaves = [f"{kind}.{name}" for kind in present for name in _FIELDS.values()]
+    counts = pa.chunked_array(others.actions_per_row, pa.uint8())
+    if not present:
+        yield _odd_rows(FILE_ROWS.empty_table(), counts)
+        return
+    offset = 0
+    for batch in _batches(parquet, leaves):
+        parts = [_rows_of_kind(batch, kind, offset) for kind in present if kind in batch.schema.names]
+        table = pa.concat_tables(parts) if parts else FILE_ROWS.empty_table()
+        here = [kind for kind in present if kind in batch.schema.names]
+        yield _odd_rows(table, pc.add(counts.slice(offset, len(batch)), _set_columns(batch, here)))
+        offset += len(batch)
+
+
+def _odd_rows(table: pa.Table, counts: Any) -> FileBatch:
+    return FileBatch(table, pc.sum(pc.equal(counts, 0)).as_py() or 0, pc.sum(pc.greater(counts, 1)).as_py() or 0)
+
+
+def _set_columns(batch: pa.RecordBatch, names: list[str]) -> pa.Array:
+    total = pa.nulls(len(batch), pa.uint8()).fill_null(0)
+    for name in names:
+        total = pc.add(total, batch.column(name).is_valid().cast(pa.uint8()))
+    return total
+
+
+def _rows_of_kind(batch: pa.RecordBatch, kind: str, offset: int) -> pa.Table:
+    column = batch.column(kind)
+    rows = pc.indices_nonzero(column.is_valid())
+    taken = column if len(rows) == len(column) else column.take(rows)
+    arrays = [pc.add(rows.cast(pa.int64()), offset + 1), pa.repeat(pa.scalar(kind), len(rows))]
+    for name, wire_name in _FIELDS.items():
+        target = FILE_ROWS.field(name).type
+        arrays.append(_field(taken, kind, wire_name, target))
+    return pa.table(arrays, schema=FILE_ROWS)
+
+
+def _field(column: pa.Array, kind: str, wire_name: str, target: pa.DataType) -> pa.Array:
+    for part in wire_name.split("."):
+        if not pa.types.is_struct(column.type) or column.type.get_field_index(part) < 0:
+            return pa.nulls(len(column), target)
+        column = pc.struct_field(column, part)
+    try:
+        return column.cast(target)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as fault:
+        raise UnreadableParquet(f"{kind}.{wire_name} is {column.type}, not {target}") from fault
+
+
+def _batches(parquet: pq.ParquetFile, columns: list[str]) -> Iterator[pa.RecordBatch]:
+    try:
+        yield from parquet.iter_batches(batch_size=BATCH_ROWS, columns=columns, use_threads=True)
+    except Exception as fault:
+        raise UnreadableParquet(_reason(fault)) from fault
+
+
+def _plain(value: Any, kind: pa.DataType) -> Any:
+    """A Python value with maps as dicts, at every depth."""
+    if value is None:
+        return None
+    if pa.types.is_map(kind):
+        return {key: _plain(item, kind.item_type) for key, item in value}
+    if pa.types.is_struct(kind):
+        return {name: _plain(item, kind.field(name).type) for name, item in value.items()}
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        return [_plain(item, kind.value_type) for item in value]
+    return value
+
+
+def _reason(fault: Exception) -> str:
+    return " ".join(str(fault).split())[:200] or type(fault).__name__
