@@ -119,7 +119,8 @@ last_checkpoint = View(
         ),
         "parts": Column(pl.Int64, "parts"),
         "listed_parts": Column(
-            pl.List(pl.Int64), "part counts of the complete checkpoints of that version; 0 for one that is not multipart"
+            pl.List(pl.Int64),
+            "part counts of the complete checkpoints of that version; 0 for one that is not multipart",
         ),
         "size": Column(pl.Int64, "size, in actions"),
         "counted_sizes": Column(

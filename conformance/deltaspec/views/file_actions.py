@@ -1,4 +1,4 @@
-"""Views over file actions: each as written (`file_actions`), beside others of its path (`file_history`), and its vector."""
+"""Views over file actions: as written (`file_actions`), beside others of the path (`file_history`), and vectors."""
 
 import polars as pl
 
@@ -37,9 +37,7 @@ file_actions = View(
         "missing_partition_columns": Column(
             pl.List(pl.String), "partition columns (physical names) that partitionValues lacks"
         ),
-        "extra_partition_columns": Column(
-            pl.List(pl.String), "keys of partitionValues that are no partition column"
-        ),
+        "extra_partition_columns": Column(pl.List(pl.String), "keys of partitionValues that are no partition column"),
         "bad_partition_values": Column(
             pl.List(pl.String), "`column=text` of each value that its column's type cannot hold"
         ),

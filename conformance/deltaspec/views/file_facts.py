@@ -55,7 +55,9 @@ def file_facts(table: pa.Table, place: Provenance, context: FileContext) -> pl.D
         One row an action, in order. Beyond the view's columns: `path_key`, `deletion_vector_id`, `stats`,
         `partition_values` (list of key and value) and the raw `dv_*` columns.
     """
-    frame = pl.DataFrame(pl.from_arrow(table))
+    values = table.column("partition_values")
+    at = table.schema.get_field_index("partition_values")
+    frame = pl.DataFrame(pl.from_arrow(table.set_column(at, "partition_values", partition_facts.entries(values))))
     facts = frame.with_columns(
         source=pl.lit(place.source),
         file=pl.lit(place.file) if isinstance(place.file, str) else pl.Series(place.file, dtype=pl.String),
@@ -70,15 +72,13 @@ def file_facts(table: pa.Table, place: Provenance, context: FileContext) -> pl.D
         deletion_vector_id=_vector_id(),
     )
     facts = facts.with_columns(_path_facts(frame["path"], context.table_root))
-    facts = facts.with_columns(
-        partition_facts.columns(table.column("partition_values"), context.partition_columns)
-    )
+    facts = facts.with_columns(partition_facts.columns(table.column("partition_values"), context.partition_columns))
     return facts.with_columns(statistics_facts.columns(frame["stats"]))
 
 
 def file_actions_of(facts: pl.DataFrame) -> pl.DataFrame:
     """The rows of `file_facts` as the view `file_actions`."""
-    return facts.select(file_actions.schema)
+    return facts.select(list(file_actions.columns))
 
 
 def deletion_vectors_of(facts: pl.DataFrame) -> pl.DataFrame:
@@ -86,7 +86,7 @@ def deletion_vectors_of(facts: pl.DataFrame) -> pl.DataFrame:
     rows = facts.filter(pl.col("has_deletion_vector"))
     if rows.is_empty():
         return deletion_vectors.frame([])
-    return vector_facts(rows).select(deletion_vectors.schema)
+    return vector_facts(rows).select(list(deletion_vectors.columns))
 
 
 def _missing_field() -> pl.Expr:
@@ -130,9 +130,7 @@ def _path_facts(path: pl.Series, table_root: str | None) -> list[pl.Series]:
     ]
 
 
-def _of_unusual(
-    path: pl.Series, unusual: pl.Series, ask: Callable[[str], Any], dtype: Any, *, plain: Any
-) -> pl.Series:
+def _of_unusual(path: pl.Series, unusual: pl.Series, ask: Callable[[str], Any], dtype: Any, *, plain: Any) -> pl.Series:
     usual = plain if isinstance(plain, pl.Series) else pl.Series([plain], dtype=dtype).new_from_index(0, len(path))
     rows = unusual.arg_true()
     if len(rows):

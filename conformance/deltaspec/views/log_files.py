@@ -51,9 +51,7 @@ commits = View(
         "previous_in_commit_timestamp": Column(
             pl.Int64, "the same of the preceding version, where in-commit timestamps were enabled there too"
         ),
-        "in_commit_timestamps_enabled": Column(
-            pl.Boolean, "feature supported and property true after this commit"
-        ),
+        "in_commit_timestamps_enabled": Column(pl.Boolean, "feature supported and property true after this commit"),
         "in_commit_timestamps_enabled_before": Column(pl.Boolean, "the same before this commit"),
         "catalog_managed": Column(pl.Boolean, "catalogManaged is supported after this commit"),
         "txn_id": Column(pl.String, "commitInfo.txnId"),

@@ -43,9 +43,7 @@ def sparse_lists(name: str, length: int, rows: dict[int, list[str]], known: Any)
     return pl.Series(name, [[]], dtype=pl.List(pl.String)).new_from_index(0, length)
 
 
-def _compare(
-    maps: Any, partition_columns: dict[str, DataType], found: dict[str, dict[int, list[str]]]
-) -> None:
+def _compare(maps: Any, partition_columns: dict[str, DataType], found: dict[str, dict[int, list[str]]]) -> None:
     expected = pa.nulls(len(maps), pa.int32()).fill_null(0)
     for column, kind in partition_columns.items():
         here = pc.map_lookup(maps, pa.scalar(column), "all").is_valid()
@@ -59,10 +57,14 @@ def _compare(
             found["extra_partition_columns"][row] = extra
 
 
+def entries(values: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Maps as lists of `{key, value}`: not every Polars has a type for maps."""
+    return values.cast(pa.list_(pa.struct([("key", pa.string()), ("value", pa.string())])))
+
+
 def _sizes(maps: Any) -> Any:
     """Number of entries, map by map."""
-    entry = pa.struct([maps.type.key_field, maps.type.item_field])
-    return pc.list_value_length(maps.cast(pa.list_(entry)))
+    return pc.list_value_length(entries(maps))
 
 
 def _judge_values(texts: Any, column: str, kind: DataType, found: dict[str, dict[int, list[str]]]) -> None:

@@ -22,7 +22,9 @@ protocols = View(
         "writer_features": Column(pl.List(pl.String), "writerFeatures; null where absent"),
         "previous_min_reader_version": Column(pl.Int64, "minReaderVersion of the protocol it replaces"),
         "previous_min_writer_version": Column(pl.Int64, "minWriterVersion of the protocol it replaces"),
-        "dropped_features": Column(pl.List(pl.String), "features that the replaced protocol supports and this does not"),
+        "dropped_features": Column(
+            pl.List(pl.String), "features that the replaced protocol supports and this does not"
+        ),
     },
 )
 

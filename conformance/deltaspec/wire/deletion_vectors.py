@@ -46,4 +46,3 @@ def decode_bitmap(data: bytes) -> BitMap64:
     if len(rows) and rows.max() >= 1 << 63:
         raise DeletionVectorError("bitmap holds row indexes of 2^63 or more")
     return rows
-

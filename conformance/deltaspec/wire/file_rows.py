@@ -86,9 +86,7 @@ class FileRows:
     def cdc(self, line: int, action: Cdc) -> None:
         """One cdc, as the columns of `FILE_ROWS`."""
         values = list(action.partition_values.items())
-        self.rows.append(
-            (line, "cdc", action.path, values, action.size, None, action.data_change, *_NOTHING_MORE)
-        )
+        self.rows.append((line, "cdc", action.path, values, action.size, None, action.data_change, *_NOTHING_MORE))
 
     def table(self) -> pa.Table:
         """What was collected, with the schema `FILE_ROWS`."""

@@ -119,7 +119,11 @@ def read_lines(store: Store, path: str, limit: int) -> Iterator[bytes | None]:
     length = 0
     for chunk in store.chunks(path):
         first, *rest = chunk.split(b"\n")
-        for piece, ends in ((first, bool(rest)), *((line, True) for line in rest[:-1]), (rest[-1] if rest else b"", False)):
+        for piece, ends in (
+            (first, bool(rest)),
+            *((line, True) for line in rest[:-1]),
+            (rest[-1] if rest else b"", False),
+        ):
             length += len(piece)
             if length <= limit:
                 pending.append(piece)

@@ -1,0 +1,158 @@
+"""Everything that claims to equal replay, beside it: newer checkpoints, compactions, version checksums, the hint."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from deltaspec.model.actions import DomainMetadata, MetaData, Protocol, Txn, Wire
+from deltaspec.model.file_names import CompactionName, checksum_name, compaction_name
+from deltaspec.model.segment import Checkpoint
+from deltaspec.views import log_files
+from deltaspec.views.checkpoints import checkpoint_rows, checkpoints, checksums, last_checkpoint, sidecars
+from deltaspec.views.claim_facts import checkpoint_row, checksum_row, hint_row, read_checksum, sidecar_rows
+from deltaspec.views.differences import Claim, Row, TableActions, file_differences, last_of_each, table_differences
+from deltaspec.views.file_actions import file_history
+from deltaspec.views.file_facts import Provenance
+from deltaspec.views.file_pairs import history_of_claim
+from deltaspec.views.file_replay import CHAIN, live_at
+from deltaspec.views.log_facts import line_rows
+from deltaspec.wire.log_lines import MAX_LINE_BYTES, read_line_stream
+from deltaspec.wire.storage import LOG, StorageError, read_lines
+
+if TYPE_CHECKING:
+    from deltaspec.validate.embedded import EmbeddedRun
+
+MAX_OBJECT_BYTES = 256 << 20
+"""Largest version checksum and checkpoint hint that is read."""
+
+
+class Claims:
+    """Compares the claims of one run with its replay."""
+
+    def __init__(self, run: EmbeddedRun, spanned: pl.DataFrame) -> None:
+        self.run = run
+        self.spanned = spanned
+
+    def look(self) -> None:
+        """Look at every claim that the plan names."""
+        for checkpoint in self.run.plan.claims:
+            self._checkpoint(checkpoint)
+        for name in self.run.plan.compactions:
+            self._compaction(name)
+        for version in self.run.plan.checksums:
+            self._checksum(version)
+        if self.run.plan.has_hint:
+            self._hint()
+
+    def _checkpoint(self, checkpoint: Checkpoint) -> None:
+        run, file = self.run, f"{LOG}/{checkpoint.files[0]}"
+        read = run.read_actions(checkpoint)
+        expected, context = run.states.get(checkpoint.version, (TableActions(), None))
+        context = context or run.state.file_context(run.store.root)
+        claimed = [rows for rows in run.read_files(read, context) if len(rows)]
+        run.findings.look_at_rows(checkpoints, [checkpoint_row(read)])
+        run.findings.look_at_rows(sidecars, sidecar_rows(read))
+        rows = pl.concat(claimed) if claimed else pl.DataFrame(schema=CHAIN)
+        run.findings.look(file_history, history_of_claim(rows))
+        if not read.is_whole:
+            run.findings.doubt((checkpoint_rows,), "the checkpoint cannot be read as a whole", file)
+            return
+        claim = Claim("checkpoint", file, checkpoint.version)
+        actions = last_of_each(action for _, _, action in read.actions)
+        domains = {name: each for name, each in (actions.domains or {}).items() if not each.removed}
+        stated = TableActions(actions.protocol, actions.metadata, actions.transactions, domains)
+        faulty = {fault.kind for _, _, fault in read.faults}
+        if faulty:
+            run.findings.doubt((checkpoint_rows,), "an action of the checkpoint cannot be decoded", file)
+        differences: list[Row] = table_differences(claim, stated, expected) if not faulty else []
+        if run.files_in_doubt is None:
+            replayed = pl.concat([live_at(self.spanned, checkpoint.version, kind) for kind in ("add", "remove")])
+            differences += file_differences(
+                claim, rows, replayed, context.partition_columns, tombstones_complete=run.plan.base is None
+            )
+        self._compare(differences)
+
+    def _compare(self, differences: list[Row]) -> None:
+        """Look at differences; that something was compared counts even where nothing differs."""
+        self.run.findings.views_seen.add(checkpoint_rows.name)
+        self.run.findings.look_at_rows(checkpoint_rows, differences)
+
+    def _compaction(self, name: CompactionName) -> None:
+        run, file = self.run, f"{LOG}/{compaction_name(name.start, name.end)}"
+        try:
+            log = read_line_stream(read_lines(run.store, file, MAX_LINE_BYTES))
+        except StorageError as fault:
+            run.findings.doubt((checkpoint_rows, log_files.lines), str(fault), file)
+            return
+        run.findings.look_at_rows(log_files.lines, line_rows(file, name.end, log))
+        _, context = run.states.get(name.end, (TableActions(), run.state.file_context(run.store.root)))
+        rows = run.look_at_file_rows(log.files.table(), Provenance("compaction", file, name.end), context)
+        run.findings.look(file_history, history_of_claim(rows))
+        if log.undecoded_kinds:
+            run.findings.doubt((checkpoint_rows,), "an action of the compaction cannot be decoded", file)
+            return
+        if run.files_in_doubt is not None:
+            return
+        claim = Claim("compaction", file, name.end)
+        within = self.spanned.filter(
+            pl.col("version").is_between(name.start, name.end) & (pl.col("source") == "commit")
+        )
+        ends_later = pl.col("until").is_null() | (pl.col("until") > name.end)
+        replayed = within.filter(ends_later).drop("until")
+        expected = last_of_each(_between(run.table_actions, name.start, name.end))
+        differences = file_differences(claim, rows, replayed, context.partition_columns, tombstones_complete=True)
+        differences += _with_absences(claim, last_of_each(action for _, action in log.actions), expected)
+        self._compare([{**row, "expired_possible": False} for row in differences])
+
+    def _checksum(self, version: int) -> None:
+        run, file = self.run, f"{LOG}/{checksum_name(version)}"
+        try:
+            data = run.store.read(file, MAX_OBJECT_BYTES)
+        except StorageError as error:
+            run.findings.doubt((checksums,), str(error), file)
+            return
+        stated, fault, pointer = read_checksum(data)
+        expected, _ = run.states.get(version, (TableActions(), None))
+        known = run.files_in_doubt is None and (version in run.states)
+        live = live_at(self.spanned, version) if known else None
+        timestamp, enabled = run.commit_timestamps.get(version, (None, None))
+        row = checksum_row(file, version, stated, (fault, pointer), live, timestamp, enabled)
+        run.findings.look_at_rows(checksums, [row])
+        if stated is not None:
+            actions = TableActions(
+                stated.protocol,
+                stated.metadata,
+                None if stated.set_transactions is None else {each.app_id: each for each in stated.set_transactions},
+                None if stated.domain_metadata is None else {each.domain: each for each in stated.domain_metadata},
+            )
+            self._compare(table_differences(Claim("checksum", file, version), actions, expected))
+
+    def _hint(self) -> None:
+        run = self.run
+        try:
+            data = run.store.read(f"{LOG}/_last_checkpoint", MAX_OBJECT_BYTES)
+        except StorageError as fault:
+            run.findings.doubt((last_checkpoint,), str(fault), f"{LOG}/_last_checkpoint")
+            return
+        if data.strip():  # an empty hint is no hint
+            row = hint_row(data, run.plan.all_complete, run.reads, run.plan.sizes)
+            run.findings.look_at_rows(last_checkpoint, [row])
+
+
+def _between(actions: list[tuple[int, Wire]], start: int, end: int) -> list[Wire]:
+    wanted = Protocol | MetaData | Txn | DomainMetadata
+    return [action for version, action in actions if start <= version <= end and isinstance(action, wanted)]
+
+
+def _with_absences(claim: Claim, claimed: TableActions, replayed: TableActions) -> list[Row]:
+    """Differences of table actions where a protocol or metadata may be absent from either side."""
+    rows = table_differences(claim, claimed, replayed)
+    for kind in ("protocol", "metadata"):
+        here, there = getattr(claimed, kind), getattr(replayed, kind)
+        if (here is None) is not (there is None):
+            rows.append(
+                claim.row("metaData" if kind == "metadata" else kind, None, "missing" if here is None else "extra")
+            )
+    return rows

@@ -1,0 +1,311 @@
+"""The embedded driver: one process, Arrow and Polars, the log read once and in order.
+
+Rules that read their own row run batch by batch while the log streams by; what replay needs of the file actions is
+kept in narrow columns. What cannot be read or decoded puts the views that depend on it in doubt, so that one fault
+gives one finding and not a cascade.
+"""
+
+import gc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import polars as pl
+import pyarrow as pa
+
+from deltaspec.model.actions import CommitInfo, Wire
+from deltaspec.model.file_names import commit_name
+from deltaspec.model.segment import Checkpoint
+from deltaspec.rules.registry import Rule
+from deltaspec.validate.claims import Claims
+from deltaspec.validate.findings import Findings
+from deltaspec.validate.plan import Plan
+from deltaspec.views import log_files, table_state
+from deltaspec.views.checkpoints import checkpoint_rows, checkpoints, checksums, sidecars
+from deltaspec.views.claim_facts import checkpoint_row, sidecar_rows
+from deltaspec.views.differences import TableActions
+from deltaspec.views.file_actions import deletion_vectors, file_actions, file_history
+from deltaspec.views.file_facts import FileContext, Provenance, deletion_vectors_of, file_actions_of, file_facts
+from deltaspec.views.file_pairs import history_of_commits
+from deltaspec.views.file_replay import CHAIN, chain_rows, live_at, spans
+from deltaspec.views.log_facts import CommitContext, commit_row, fault_row, line_rows, listing_rows
+from deltaspec.views.snapshot import snapshot_files, snapshots
+from deltaspec.views.state import VIEW_NAMES, Row, TableState
+from deltaspec.wire.checkpoint_files import CheckpointRead, read_checkpoint, runs
+from deltaspec.wire.file_rows import FILE_ROWS, FileRows
+from deltaspec.wire.log_lines import MAX_LINE_BYTES, LogFile, read_line_stream, read_lines
+from deltaspec.wire.storage import LOG, StorageError, Store
+from deltaspec.wire.storage import read_lines as stream_lines
+
+BATCH_ROWS = 50_000
+WHOLE_FILE_BYTES = 64 << 20
+"""Larger commits are read as a stream of lines."""
+
+_FILE_VIEWS = (file_history, checkpoint_rows, checksums, snapshots, snapshot_files)
+_STATE_VIEWS = tuple(getattr(table_state, name) for name in VIEW_NAMES)
+_EMPTY_CHAIN = pl.DataFrame(schema=CHAIN)
+
+
+class EmbeddedRun:
+    """One run over one table. `judge` may be called once."""
+
+    def __init__(
+        self,
+        store: Store,
+        plan: Plan,
+        rules: list[Rule],
+        samples: int,
+        progress: Callable[[str, int, int | None], None],
+    ) -> None:
+        self.store = store
+        self.plan = plan
+        self.findings = Findings(rules, samples)
+        self.state = TableState()
+        self.progress = progress
+        self.compared = bool(plan.claims or plan.compactions)
+        self.chain: list[pl.DataFrame] = []
+        self.cdcs: list[pl.DataFrame] = []
+        self.reads: dict[Checkpoint, CheckpointRead] = {}
+        self.table_actions: list[tuple[int, Wire]] = []
+        self.states: dict[int, tuple[TableActions, FileContext]] = {}
+        self.commit_timestamps: dict[int, tuple[int | None, bool | None]] = {}
+        self.files_in_doubt: str | None = None
+        self._pending = _Pending()
+
+    def judge(self) -> Findings:
+        """Read the log, run the rules."""
+        with _no_cyclic_garbage():
+            if self.plan.base is not None:
+                self._take_base(self.plan.base)
+            self._take_commits()
+            self._flush()
+            for view in _STATE_VIEWS:
+                self.findings.look_at_rows(view, self.state.rows[view.name])
+            self._look_at_listing()
+            chain = pl.concat(self.chain) if self.chain else _EMPTY_CHAIN
+            self._look_at_files(chain)
+        return self.findings
+
+    # the judged history
+
+    def _take_base(self, base: Checkpoint) -> None:
+        read = self.read_actions(base)
+        self.state.apply(base.version, f"{LOG}/{base.files[0]}", [(line, action) for _, line, action in read.actions])
+        self.state.lose({fault.kind for _, _, fault in read.faults})
+        context = self.state.file_context(self.store.root)
+        for rows in self.read_files(read, context):
+            self.chain.append(rows)
+        self._look_at_checkpoint(read)
+        if not read.is_whole:
+            self.doubt_files(f"the checkpoint {base.files[0]} cannot be read as a whole", f"{LOG}/{base.files[0]}")
+        self._remember(base.version)
+
+    def _take_commits(self) -> None:
+        before = CommitContext()
+        rows: list[Row] = []
+        for index, version in enumerate(self.plan.commits):
+            if index % 200 == 0:
+                self.progress("commits", index, len(self.plan.commits))
+            if version in self.plan.missing_after:
+                self._lose_versions(version)
+            file = f"{LOG}/{commit_name(version)}"
+            log = self._read_commit(file)
+            if log is None:
+                self._lose_versions(version)
+                before = CommitContext()
+                continue
+            self._take_lines(file, version, log)
+            self.state.lose(log.undecoded_kinds)
+            self.state.apply(version, file, log.actions)
+            self.table_actions += [(version, a) for _, a in log.actions if not isinstance(a, CommitInfo)]
+            self._queue_files(file, version, log)
+            row = commit_row(version, file, log, before, self.state)
+            before.follow(row)
+            rows.append(row)
+            self.commit_timestamps[version] = (row["in_commit_timestamp"], row["in_commit_timestamps_enabled"])
+            self._remember(version)
+        self.findings.look_at_rows(log_files.commits, rows)
+        self.progress("commits", len(self.plan.commits), len(self.plan.commits))
+
+    def _read_commit(self, file: str) -> LogFile | None:
+        size = self.plan.entries[file.removeprefix(f"{LOG}/")].size_bytes
+        try:
+            if size <= WHOLE_FILE_BYTES:
+                return read_lines(self.store.read(file, WHOLE_FILE_BYTES))
+            return read_line_stream(stream_lines(self.store, file, MAX_LINE_BYTES))
+        except StorageError as fault:
+            self.doubt_files(str(fault), file)
+            self.findings.doubt((log_files.lines, log_files.commits, file_actions, *_STATE_VIEWS), str(fault), file)
+            return None
+
+    def _take_lines(self, file: str, version: int, log: LogFile) -> None:
+        if log.too_long:
+            reason = f"line {log.too_long[0]} has more than {MAX_LINE_BYTES} bytes"
+            self.findings.doubt((log_files.lines, log_files.commits, file_actions), reason, file)
+            self.doubt_files(reason, file)
+        self._pending.lines += line_rows(file, version, log)
+        undecoded = log.undecoded_kinds
+        if undecoded & {"add", "remove", None}:
+            self.doubt_files("an action that cannot be decoded", file)
+        if undecoded & {"protocol", "metaData", None}:
+            self.findings.doubt((checkpoint_rows, checksums, snapshots), "a state that cannot be decoded", file)
+        if undecoded & {"txn", "domainMetadata"}:
+            self.findings.doubt((checkpoint_rows,), "an action that cannot be decoded", file)
+        if None in undecoded:
+            self.findings.doubt((log_files.commits,), "a line that cannot be decoded", file)
+
+    def _queue_files(self, file: str, version: int, log: LogFile) -> None:
+        if not log.files.rows:
+            return
+        context = self.state.file_context(self.store.root)
+        if self._pending.context not in (None, context) or self._pending.size > BATCH_ROWS:
+            self._flush()
+        self._pending.add(file, version, log.files.rows, context)
+
+    def _flush(self) -> None:
+        """Look at the lines and file actions gathered since, all of one state of the table."""
+        pending, self._pending = self._pending, _Pending()
+        self.findings.look_at_rows(log_files.lines, pending.lines)
+        if pending.context is not None and pending.rows:
+            table = FileRows(pending.rows).table()
+            place = Provenance("commit", pending.files, pending.versions)
+            self.chain.append(self.look_at_file_rows(table, place, pending.context))
+
+    def _remember(self, version: int) -> None:
+        """Keep the state at versions that a claim is compared at."""
+        if version not in self.plan.claimed_versions:
+            return
+        retained = self.state.metadata is not None and any(
+            name.endswith("setTransactionRetentionDuration") for name in self.state.metadata.configuration
+        )
+        actions = TableActions(
+            self.state.protocol,
+            self.state.metadata,
+            dict(self.state.transactions),
+            dict(self.state.domains),
+            transactions_may_expire=retained,
+        )
+        self.states[version] = (actions, self.state.file_context(self.store.root))
+
+    def _lose_versions(self, version: int) -> None:
+        """Commits before this one are unknown: nothing is known of the state but what still comes."""
+        self.state.lose({None})
+        self.doubt_files(f"commits before version {version} are missing", None)
+
+    def doubt_files(self, reason: str, file: str | None) -> None:
+        """Replay of file actions is not to be trusted."""
+        self.files_in_doubt = self.files_in_doubt or reason
+        self.findings.doubt(_FILE_VIEWS, reason, file)
+
+    # checkpoints, whether base or claim
+
+    def read_actions(self, checkpoint: Checkpoint) -> CheckpointRead:
+        """Read the table actions of a checkpoint and look at their lines."""
+        read = read_checkpoint(self.store, checkpoint, self.plan.sizes)
+        self.reads[checkpoint] = read
+        for file, log in read.json_lines:
+            self.findings.look_at_rows(log_files.lines, line_rows(file, checkpoint.version, log))
+        parquet = [(file, line, fault) for file, line, fault in read.faults if file.endswith(".parquet")]
+        rows = [fault_row(file, checkpoint.version, line, fault) for file, line, fault in parquet]
+        self.findings.look_at_rows(log_files.lines, rows)
+        if read.not_read:
+            self.findings.doubt((checkpoints, sidecars), read.not_read, f"{LOG}/{checkpoint.files[0]}")
+        return read
+
+    def read_files(self, read: CheckpointRead, context: FileContext) -> Iterator[pl.DataFrame]:
+        """Look at the file actions of a checkpoint; gives what replay keeps of them."""
+        done = 0
+        for run in runs(self.store, read, self.plan.sizes):
+            place = Provenance(run.source, run.file, read.checkpoint.version)
+            yield self.look_at_file_rows(run.table, place, context)
+            done += run.table.num_rows
+            self.progress(f"checkpoint {read.checkpoint.version}", done, None)
+
+    def _look_at_checkpoint(self, read: CheckpointRead) -> None:
+        self.findings.look_at_rows(checkpoints, [checkpoint_row(read)])
+        self.findings.look_at_rows(sidecars, sidecar_rows(read))
+
+    def look_at_file_rows(self, table: pa.Table, place: Provenance, context: FileContext) -> pl.DataFrame:
+        """Look at file actions of one state of the table; gives what replay keeps of them."""
+        if table.num_rows == 0:
+            return _EMPTY_CHAIN
+        facts = file_facts(table.select(FILE_ROWS.names), place, context)
+        if context.partition_columns is None:
+            where = place.file if isinstance(place.file, str) else place.file[0]
+            self.findings.doubt((file_actions,), "the metadata they are judged against is not known", where)
+        self.findings.look(file_actions, file_actions_of(facts))
+        if self.findings.wants(deletion_vectors):
+            self.findings.look(deletion_vectors, deletion_vectors_of(facts))
+        self.cdcs.append(chain_rows(facts, compared=False, cdc=True))
+        return chain_rows(facts, compared=self.compared)
+
+    # the whole
+
+    def _look_at_listing(self) -> None:
+        supported: dict[int, bool | None] = {}
+        for version, (actions, _) in self.states.items():
+            if actions.protocol is not None:
+                supported[version] = "v2Checkpoint" in (actions.protocol.writer_features or ())
+        rows = listing_rows(self.plan.entries.values(), self.plan.missing, supported.get)
+        self.findings.look_at_rows(log_files.listing, rows)
+
+    def _look_at_files(self, chain: pl.DataFrame) -> None:
+        if self.findings.wants(file_history):
+            self.progress("replay", 0, None)
+            cdcs = pl.concat(self.cdcs) if self.cdcs else _EMPTY_CHAIN
+            self.findings.look(file_history, history_of_commits(chain, cdcs))
+        spanned = spans(chain)
+        del chain
+        self.chain.clear()
+        Claims(self, spanned).look()
+        live = live_at(spanned, self.plan.version)
+        known = self.state.protocol_known and self.state.metadata_known and not self.plan.missing
+        row = {
+            "version": self.plan.version,
+            "has_protocol": self.state.protocol is not None if known else None,
+            "has_metadata": self.state.metadata is not None if known else None,
+            "live_files": len(live),
+            "size_bytes": live["size"].sum(),
+        }
+        self.findings.look_at_rows(snapshots, [row])
+        if self.findings.wants(snapshot_files):
+            self.findings.look(snapshot_files, snapshot_rows(live, self.plan.version))
+
+
+def snapshot_rows(live: pl.DataFrame, version: int) -> pl.DataFrame:
+    """Live files as the view `snapshot_files`."""
+    return live.with_columns(
+        added_version=pl.col("version"), version=pl.lit(version), path=pl.coalesce("path", "path_key")
+    ).select(list(snapshot_files.columns))
+
+
+class _Pending:
+    """File actions and lines of commits of one state, not looked at yet."""
+
+    def __init__(self) -> None:
+        self.lines: list[Row] = []
+        self.rows: list[tuple[object, ...]] = []
+        self.files: list[str] = []
+        self.versions: list[int] = []
+        self.context: FileContext | None = None
+
+    @property
+    def size(self) -> int:
+        return max(len(self.rows), len(self.lines))
+
+    def add(self, file: str, version: int, rows: list[tuple[object, ...]], context: FileContext) -> None:
+        self.rows += rows
+        self.files += [file] * len(rows)
+        self.versions += [version] * len(rows)
+        self.context = context
+
+
+@contextmanager
+def _no_cyclic_garbage() -> Iterator[None]:
+    """Actions hold no cycles: the collector would walk millions of them for nothing."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()

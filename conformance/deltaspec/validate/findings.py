@@ -1,0 +1,98 @@
+"""Runs rules over frames of their views and keeps what they find, bounded."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from typing import Any
+
+import polars as pl
+
+from deltaspec.report.values import Finding, NotChecked
+from deltaspec.rules.registry import Rule
+from deltaspec.views.base import LOCATION, View
+
+_TEXT_SHOWN = 300
+_ITEMS_SHOWN = 10
+
+
+class Findings:
+    """The rules of a run, and what they found so far.
+
+    All rules of a view are evaluated in one pass over a frame; only rows where one is true are looked at again. Of
+    each rule at most `samples` findings are kept, all are counted.
+    """
+
+    def __init__(self, rules: Iterable[Rule], samples: int) -> None:
+        self._rules: dict[str, list[Rule]] = defaultdict(list)
+        for rule in rules:
+            self._rules[rule.view.name].append(rule)
+        self._samples = samples
+        self._found: list[Finding] = []
+        self._kept: Counter[str] = Counter()
+        self.totals: Counter[str] = Counter()
+        self.views_seen: set[str] = set()
+        self.not_checked: list[NotChecked] = []
+
+    @property
+    def sorted(self) -> list[Finding]:
+        """What was found, gravest first, in stable order."""
+        return sorted(self._found, key=lambda finding: finding.sort_key)
+
+    def wants(self, view: View) -> bool:
+        """Whether any rule of the run is over this view."""
+        return view.name in self._rules
+
+    def look(self, view: View, frame: pl.DataFrame) -> None:
+        """Evaluate every rule of a view over some of its rows."""
+        rules = self._rules.get(view.name)
+        if not rules or frame.is_empty():
+            return
+        self.views_seen.add(view.name)
+        answers = frame.select(rule.expression().alias(rule.code) for rule in rules)
+        for rule in rules:
+            hits = answers[rule.code]
+            if rule.null == "not checked" and hits.null_count():
+                reason = f"{hits.null_count()} rows of {view.name} lack what the rule looks at"
+                self.not_checked.append(NotChecked(rule=rule.code, reason=reason))
+            number = int(hits.sum())
+            if number:
+                self.totals[rule.code] += number
+                room = self._samples - self._kept[rule.code]
+                if room > 0:
+                    self._keep(rule, frame.filter(hits).head(room))
+
+    def look_at_rows(self, view: View, rows: list[dict[str, Any]]) -> None:
+        """The same for rows that are plain values."""
+        if rows and self.wants(view):
+            self.look(view, view.frame(rows))
+
+    def doubt(self, views: Iterable[View], reason: str, file: str | None = None) -> None:
+        """Enter into the ledger that rules over these views could not be decided wholly."""
+        for view in views:
+            for rule in self._rules.get(view.name, ()):
+                self.not_checked.append(NotChecked(rule=rule.code, reason=reason, file=file))
+
+    def _keep(self, rule: Rule, rows: pl.DataFrame) -> None:
+        self._kept[rule.code] += len(rows)
+        for row in rows.iter_rows(named=True):
+            where = {name: row[name] for name in LOCATION if name in row}
+            self._found.append(
+                Finding(
+                    rule=rule.code,
+                    name=rule.name,
+                    severity=rule.severity,
+                    requirement=rule.requires[0],
+                    level=rule.level,
+                    message=rule.message,
+                    evidence={name: _shown(row[name]) for name in rule.reads if name not in LOCATION},
+                    **where,
+                )
+            )
+
+
+def _shown(value: Any) -> Any:
+    if isinstance(value, str) and len(value) > _TEXT_SHOWN:
+        return f"{value[:_TEXT_SHOWN]}… ({len(value)} characters)"
+    if isinstance(value, list):
+        shown = [_shown(each) for each in value[:_ITEMS_SHOWN]]
+        return [*shown, f"… {len(value) - _ITEMS_SHOWN} more"] if len(value) > _ITEMS_SHOWN else shown
+    return value

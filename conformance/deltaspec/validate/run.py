@@ -1,0 +1,121 @@
+"""`validate_table`: one question, one report."""
+
+from collections.abc import Callable, Collection, Iterable
+from difflib import get_close_matches
+
+from deltaspec import __version__
+from deltaspec.errors import InvalidUsage
+from deltaspec.report.values import REPORT_VERSION, SEVERITIES, Checked, NotChecked, Report, Verdict
+from deltaspec.validate.embedded import EmbeddedRun
+from deltaspec.validate.plan import make_plan
+from deltaspec.wire.storage import open_store
+
+Progress = Callable[[str, int, int | None], None]
+LEVELS = ("log",)
+
+
+def validate_table(
+    uri: str,
+    *,
+    level: str = "log",
+    at: int | None = None,
+    history: str = "latest",
+    revision: str = "current",
+    select: Collection[str] | None = None,
+    ignore: Collection[str] = (),
+    samples: int = 1000,
+    accept_unchecked: Collection[str] = (),
+    progress: Progress | None = None,
+) -> Report:
+    """Judge a table by its log.
+
+    Args:
+        uri: path or URI of the table's root.
+        level: what may be opened; `log` opens nothing but `_delta_log`.
+        at: version to judge; the latest where None.
+        history: `latest`, `all`, or how many versions back.
+        revision: the text judged by; `current` only, so far.
+        select: codes, or beginnings of codes, of the rules to run; all where None.
+        ignore: codes, or beginnings of codes, to leave out.
+        samples: findings kept of each rule.
+        accept_unchecked: rules whose not-checked places do not make the run incomplete.
+        progress: called with a phase, how much is done and of how much.
+
+    Raises:
+        InvalidUsage: an option that has no such value, an unknown rule, no such version.
+        TableUnreadable: there is no table.
+    """
+    from deltaspec.rules import RULES
+
+    if level not in LEVELS:
+        raise InvalidUsage(f"level {level!r} is not built yet; there is: {', '.join(LEVELS)}")
+    if revision != "current":
+        raise InvalidUsage(f"revision {revision!r} cannot be judged by yet; there is: current")
+    chosen = [code for code in RULES if _chosen(code, select, RULES) and not _chosen(code, ignore, RULES, none=False)]
+    if not chosen:
+        raise InvalidUsage("no rule is selected; see `deltaspec rules`")
+    _chosen("", accept_unchecked, RULES)
+    store = open_store(uri)
+    plan = make_plan(store.uri, store.list_log(), at=at, history=history)
+    run = EmbeddedRun(store, plan, [RULES[code] for code in chosen], samples, progress or _silent)
+    found = run.judge()
+    ran = [code for code in chosen if RULES[code].view.name in found.views_seen]
+    ledger = _ledger(found.not_checked, accept_unchecked)
+    counts: dict[str, int] = {
+        severity: sum(number for code, number in found.totals.items() if RULES[code].severity == severity)
+        for severity in SEVERITIES
+    }
+    return Report(
+        report_version=REPORT_VERSION,
+        deltaspec=__version__,
+        table=store.uri,
+        version=plan.version,
+        revision=revision,
+        level=level,
+        engine="embedded",
+        history=history,
+        verdict=_verdict(counts, ledger),
+        counts=counts,
+        totals=dict(sorted(found.totals.items())),
+        findings=found.sorted,
+        checked=Checked(
+            run=ran,
+            not_applicable=[code for code in chosen if code not in ran],
+            not_asked=[code for code in RULES if code not in chosen],
+            not_checked=ledger,
+            routes_not_compared=list(plan.not_compared),
+        ),
+    )
+
+
+def _silent(phase: str, done: int, total: int | None) -> None:
+    """No progress is shown."""
+
+
+def _chosen(code: str, wanted: Collection[str] | None, known: Iterable[str], *, none: bool = True) -> bool:
+    """Whether a code is among those wanted, by itself or by its beginning.
+
+    Raises:
+        InvalidUsage: a wanted code is that of no rule.
+    """
+    if wanted is None:
+        return none
+    for each in wanted:
+        if not any(other.startswith(each) for other in known):
+            near = get_close_matches(each, known, 1)
+            raise InvalidUsage(f"unknown rule {each!r}" + (f" (did you mean {near[0]}?)" if near else ""))
+    return any(code.startswith(each) for each in wanted) if code else False
+
+
+def _ledger(not_checked: list[NotChecked], accepted: Collection[str]) -> list[NotChecked]:
+    entries = {(each.rule, each.reason, each.file): each for each in not_checked}
+    return [
+        NotChecked(rule=rule, reason=reason, file=file, accepted=any(rule.startswith(each) for each in accepted))
+        for rule, reason, file in sorted(entries, key=lambda entry: (entry[0], entry[2] or "", entry[1]))
+    ]
+
+
+def _verdict(counts: dict[str, int], ledger: list[NotChecked]) -> Verdict:
+    if counts["violation"]:
+        return "violations"
+    return "incomplete" if any(not each.accepted for each in ledger) else "conforms"

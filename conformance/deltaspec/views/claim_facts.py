@@ -1,0 +1,267 @@
+"""Fills `checkpoints`, `sidecars`, `checksums` and `last_checkpoint` from what was read of those files."""
+
+from collections import Counter
+from collections.abc import Iterable
+from itertools import pairwise
+from typing import Any
+
+import msgspec
+import polars as pl
+
+from deltaspec.model.actions import DomainMetadata, Protocol, Txn
+from deltaspec.model.json_values import JsonError, parse_lossless
+from deltaspec.model.last_checkpoint import LastCheckpoint, check_checksum
+from deltaspec.model.protocol import supports
+from deltaspec.model.segment import Checkpoint
+from deltaspec.model.version_checksum import (
+    DELETED_RECORD_BINS,
+    VersionChecksum,
+    deleted_records_bin,
+    file_size_bin,
+)
+from deltaspec.wire.checkpoint_files import CheckpointRead
+from deltaspec.wire.form import explain_object
+from deltaspec.wire.storage import LOG
+
+Row = dict[str, Any]
+
+
+def checkpoint_row(read: CheckpointRead) -> Row:
+    """The row of `checkpoints` for a checkpoint that was read to its end."""
+    checkpoint = read.checkpoint
+    place = {
+        "version": checkpoint.version,
+        "file": f"{LOG}/{checkpoint.files[0]}",
+        "naming": checkpoint.naming,
+        "parts": len(checkpoint.files),
+        "unreadable": read.unreadable,
+    }
+    if read.unreadable or read.not_read:
+        return place
+    of_kind = _by_kind(read)
+    protocol = next(iter(of_kind(Protocol)), None)
+    return {
+        **place,
+        "protocols": read.kinds.get("protocol", 0),
+        "metadatas": read.kinds.get("metaData", 0),
+        "checkpoint_metadatas": read.kinds.get("checkpointMetadata", 0),
+        "checkpoint_metadata_version": read.metadata_version,
+        "sidecars": read.kinds.get("sidecar", 0),
+        "commit_infos": read.kinds.get("commitInfo", 0),
+        "cdcs": read.kinds.get("cdc", 0),
+        "adds": read.kinds.get("add", 0),
+        "rows_without_action": read.rows_without_action,
+        "rows_with_several_actions": read.rows_with_several_actions,
+        "removed_domains": sorted(each.domain for each in of_kind(DomainMetadata) if each.removed),
+        "repeated_domains": _repeated(each.domain for each in of_kind(DomainMetadata)),
+        "repeated_apps": _repeated(each.app_id for each in of_kind(Txn)),
+        "v2_checkpoint_supported": supports(protocol, "v2Checkpoint") if protocol else None,
+    }
+
+
+def _by_kind(read: CheckpointRead) -> Any:
+    return lambda kind: [action for _, _, action in read.actions if isinstance(action, kind)]
+
+
+def _repeated(names: Iterable[str]) -> list[str]:
+    return sorted(name for name, times in Counter(names).items() if times > 1)
+
+
+def sidecar_rows(read: CheckpointRead) -> list[Row]:
+    """Rows of `sidecars` for a checkpoint that was read to its end."""
+    times = Counter(each.action.path for each in read.sidecars)
+    return [
+        {
+            "version": read.checkpoint.version,
+            "file": each.file,
+            "line": each.line,
+            "path": each.action.path,
+            "path_is_name": "/" not in each.action.path,
+            "path_in_sidecars": each.name is not None,
+            "exists": each.actual_size is not None if each.name is not None else None,
+            "size_in_bytes": each.action.size_in_bytes,
+            "actual_size": each.actual_size,
+            "unreadable": each.unreadable,
+            "other_actions": each.other_actions,
+            "times": times[each.action.path],
+        }
+        for each in read.sidecars
+    ]
+
+
+def read_checksum(data: bytes) -> tuple[VersionChecksum | None, str | None, str | None]:
+    """A version checksum, or what breaks its form and the JSON pointer of that place."""
+    try:
+        return msgspec.json.decode(data, type=VersionChecksum), None, None
+    except (msgspec.DecodeError, RecursionError, ValueError):
+        fault, pointer, _ = explain_object("versionChecksum", data)
+        return None, fault or "does not decode", pointer
+
+
+def checksum_row(
+    file: str,
+    version: int,
+    claim: VersionChecksum | None,
+    fault: tuple[str | None, str | None],
+    live: pl.DataFrame | None,
+    in_commit_timestamp: int | None,
+    in_commit_timestamps_enabled: bool | None,
+) -> Row:
+    """The row of `checksums` for one version checksum.
+
+    Args:
+        file: name, relative to the table.
+        version: in its name.
+        claim: what it says; None where it does not decode.
+        fault: what breaks its form, and where.
+        live: the live files of the version (`file_replay.CHAIN`); None where replay is in doubt.
+        in_commit_timestamp: that of the version's commit.
+        in_commit_timestamps_enabled: whether they are enabled at the version.
+    """
+    row: Row = {"version": version, "file": file, "form_fault": fault[0], "pointer": fault[1]}
+    if claim is None:
+        return row
+    histogram, deleted = claim.file_size_histogram, claim.deleted_record_counts_histogram_opt
+    row |= {
+        "table_size_bytes": claim.table_size_bytes,
+        "num_files": claim.num_files,
+        "num_metadata": claim.num_metadata,
+        "num_protocol": claim.num_protocol,
+        "num_deletion_vectors": claim.num_deletion_vectors_opt,
+        "num_deleted_records": claim.num_deleted_records_opt,
+        "in_commit_timestamp": claim.in_commit_timestamp_opt,
+        "replayed_in_commit_timestamp": in_commit_timestamp,
+        "in_commit_timestamps_enabled": in_commit_timestamps_enabled,
+        "histogram_form_fault": _histogram_form(histogram) if histogram else None,
+        "deleted_histogram_form_fault": _deleted_form(deleted.deleted_record_counts) if deleted else None,
+    }
+    if live is None:
+        return row
+    row |= {
+        "replayed_table_size_bytes": int(live["size"].sum()),
+        "replayed_num_files": len(live),
+        "replayed_num_deletion_vectors": len(live) - live["deletion_vector_id"].null_count(),
+        "replayed_num_deleted_records": int(live["cardinality"].sum()),
+    }
+    if claim.all_files is not None:
+        row["all_files_fault"] = _all_files_fault(claim, live)
+    if histogram and row["histogram_form_fault"] is None:
+        row["histogram_fault"] = _histogram_fault(histogram, live["size"].to_list())
+    if deleted and row["deleted_histogram_form_fault"] is None:
+        row["deleted_histogram_fault"] = _deleted_fault(
+            deleted.deleted_record_counts, live["cardinality"].fill_null(0).to_list()
+        )
+    return row
+
+
+def _histogram_form(histogram: Any) -> str | None:
+    boundaries = histogram.sorted_bin_boundaries
+    if not boundaries or boundaries[0] != 0:
+        return "the first boundary is not 0"
+    if any(after <= before for before, after in pairwise(boundaries)):
+        return "boundaries are not ascending"
+    for name, values in (("fileCounts", histogram.file_counts), ("totalBytes", histogram.total_bytes)):
+        if len(values) != len(boundaries):
+            return f"{name} has {len(values)} elements, sortedBinBoundaries {len(boundaries)}"
+    return None
+
+
+def _deleted_form(counts: list[int]) -> str | None:
+    return None if len(counts) == DELETED_RECORD_BINS else f"has {len(counts)} bins, not {DELETED_RECORD_BINS}"
+
+
+def _histogram_fault(histogram: Any, sizes: list[int]) -> str | None:
+    boundaries = histogram.sorted_bin_boundaries
+    counts, totals = [0] * len(boundaries), [0] * len(boundaries)
+    for size in sizes:
+        if size is None or size < 0:
+            return None  # a file of no size falls in no bin: another rule speaks of it
+        each = file_size_bin(boundaries, size)
+        counts[each] += 1
+        totals[each] += size
+    for each, boundary in enumerate(boundaries):
+        claimed = (histogram.file_counts[each], histogram.total_bytes[each])
+        if claimed != (counts[each], totals[each]):
+            return (
+                f"bin from {boundary}: claims {claimed[0]} files and {claimed[1]} bytes, "
+                f"replay has {counts[each]} and {totals[each]}"
+            )
+    return None
+
+
+def _deleted_fault(claimed: list[int], cardinalities: list[int]) -> str | None:
+    counts = Counter(deleted_records_bin(max(each, 0)) for each in cardinalities)
+    for each, number in enumerate(claimed):
+        if number != counts[each]:
+            return f"bin {each}: claims {number} files, replay has {counts[each]}"
+    return None
+
+
+def _all_files_fault(claim: VersionChecksum, live: pl.DataFrame) -> str | None:
+    from deltaspec.model.paths import path_key
+    from deltaspec.model.reconciliation import vector_id
+
+    claimed = {(path_key(add.path), vector_id(add)): add.size for add in claim.all_files or ()}
+    replayed = {
+        (path, vector): size for path, vector, size in live.select("path_key", "deletion_vector_id", "size").iter_rows()
+    }
+    for key in sorted(claimed.keys() | replayed.keys(), key=str):
+        if key not in replayed:
+            return f"lists {key[0]}, which is not live"
+        if key not in claimed:
+            return f"lacks {key[0]}"
+        if claimed[key] != replayed[key]:
+            return f"{key[0]} has size {claimed[key]}, replay has {replayed[key]}"
+    return None
+
+
+def hint_row(
+    data: bytes, complete: Iterable[Checkpoint], reads: dict[Checkpoint, CheckpointRead], sizes: dict[str, int]
+) -> Row:
+    """The row of `last_checkpoint`.
+
+    Args:
+        data: the file.
+        complete: complete checkpoints listed.
+        reads: those that this run has read to their end.
+        sizes: length of every listed file.
+    """
+    complete = list(complete)
+    row: Row = {
+        "file": f"{LOG}/_last_checkpoint",
+        "newest_checkpoint": max((each.version for each in complete), default=None),
+    }
+    fault, _, row["repeated_key"] = explain_object("lastCheckpoint", data)
+    try:
+        document = parse_lossless(data).value
+        hint = msgspec.json.decode(data, type=LastCheckpoint)
+    except (JsonError, msgspec.DecodeError, RecursionError, ValueError):
+        return {**row, "form_fault": fault or "does not decode"}
+    of_version = [each for each in complete if each.version == hint.version]
+    seen = [reads[each] for each in of_version if each in reads and reads[each].is_whole]
+    all_seen = len(seen) == len(of_version)
+    return {
+        **row,
+        "version": hint.version,
+        "checkpoint_listed": bool(of_version),
+        "checksum": check_checksum(document),
+        "parts": hint.parts,
+        "listed_parts": [len(each.files) if each.naming == "multipart" else 0 for each in of_version],
+        "size": hint.size,
+        "counted_sizes": [n for each in seen for n in _sizes(each)] if all_seen else None,
+        "size_in_bytes": hint.size_in_bytes,
+        "counted_sizes_in_bytes": [n for each in of_version for n in _bytes(each, reads.get(each), sizes)],
+        "num_of_add_files": hint.num_of_add_files,
+        "counted_add_files": [each.kinds.get("add", 0) + each.adds_in_sidecars for each in seen] if all_seen else None,
+    }
+
+
+def _sizes(read: CheckpointRead) -> list[int]:
+    own = sum(read.kinds.values())
+    return [own, own + read.actions_in_sidecars, own + read.actions_in_sidecars - read.kinds.get("sidecar", 0)]
+
+
+def _bytes(checkpoint: Checkpoint, read: CheckpointRead | None, sizes: dict[str, int]) -> list[int]:
+    own = sum(sizes.get(name, 0) for name in checkpoint.files)
+    beside = sum(each.actual_size or 0 for each in read.sidecars) if read else 0
+    return [own, own + beside]

@@ -1,0 +1,270 @@
+"""Fills `checkpoint_rows`: what a checkpoint, a compaction or a version checksum says otherwise than replay.
+
+Equality is by protocol value: path key, deletion vector, size, typed partition values, modification time,
+row-tracking fields, statistics as values where both hold them. `dataChange`, tags, null against absent and unknown
+fields never differ.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+import msgspec
+import polars as pl
+
+from deltaspec.model.actions import DomainMetadata, MetaData, Protocol, Txn
+from deltaspec.model.data_types import DataType
+from deltaspec.model.partition_values import canonical
+from deltaspec.model.schema import SchemaError, parse_schema
+from deltaspec.model.schema import to_json as schema_to_json
+from deltaspec.views.file_replay import ENTRY_END, VALUE_BEGIN
+
+Row = dict[str, Any]
+_KEYS = ("kind", "path_key", "_vector")
+_COMPARED = {
+    "deletion_vector_id": "deletionVector",
+    "size": "size",
+    "modification_time": "modificationTime",
+    "deletion_timestamp": "deletionTimestamp",
+    "base_row_id": "baseRowId",
+    "default_row_commit_version": "defaultRowCommitVersion",
+    "partition_text": "partitionValues",
+    "stats": "stats",
+}
+_ONLY_WHERE_BOTH = ("size", "modification_time", "deletion_timestamp", "partition_text", "stats")
+"""Fields whose absence on one side is no difference: a checkpoint need not repeat them for a remove."""
+MAX_ROWS_SHOWN = 100_000
+
+
+@dataclass(frozen=True)
+class Claim:
+    """Something that claims to equal replay to a version."""
+
+    kind: str
+    """`checkpoint`, `compaction` or `checksum`."""
+    file: str
+    """Relative to the table."""
+    version: int
+
+    def row(self, kind: str, path: str | None, difference: str, **more: Any) -> Row:
+        """A row of `checkpoint_rows`."""
+        place = {"claim": self.kind, "file": self.file, "version": self.version}
+        return {**place, "kind": kind, "path": path, "difference": difference, **more}
+
+
+@dataclass(frozen=True)
+class TableActions:
+    """The actions of a state or a claim that are no file actions; None where they are not claimed."""
+
+    protocol: Protocol | None = None
+    metadata: MetaData | None = None
+    transactions: Mapping[str, Txn] | None = None
+    domains: Mapping[str, DomainMetadata] | None = None
+    transactions_may_expire: bool = field(default=False)
+
+
+def file_differences(
+    claim: Claim,
+    claimed: pl.DataFrame,
+    replayed: pl.DataFrame,
+    types: Mapping[str, DataType] | None,
+    *,
+    tombstones_complete: bool,
+) -> list[Row]:
+    """Differences of file actions, at most `MAX_ROWS_SHOWN`.
+
+    Args:
+        claim: whose they are.
+        claimed: rows of `file_replay.CHAIN`.
+        replayed: the same, as replay has them.
+        types: partition columns by physical name.
+        tombstones_complete: replay began at version 0, so that a tombstone it does not know never was.
+    """
+    left, right = _keyed(claimed), _keyed(replayed)
+    both = left.join(right, on=_KEYS, how="full", suffix="_replayed", coalesce=True)
+    extra = both.filter(pl.col("_there_replayed").is_null())
+    missing = both.filter(pl.col("_there").is_null())
+    live = set(right.filter(pl.col("kind") == "add")["path_key"]) if len(extra) else set()
+    rows = [
+        claim.row(
+            each["kind"],
+            each["path"] or each["path_key"],
+            "extra",
+            claimed=_shown(each),
+            expired_possible=each["kind"] == "remove" and not tombstones_complete and each["path_key"] not in live,
+        )
+        for each in extra.head(MAX_ROWS_SHOWN).iter_rows(named=True)
+    ]
+    rows += [
+        claim.row(
+            each["kind"],
+            each["path_replayed"] or each["path_key"],
+            "missing",
+            replayed=f"size {each['size_replayed']}",
+            expired_possible=each["kind"] == "remove",
+        )
+        for each in missing.head(MAX_ROWS_SHOWN).iter_rows(named=True)
+    ]
+    paired = both.filter(pl.col("_there") & pl.col("_there_replayed"))
+    for name, wire_name in _COMPARED.items():
+        rows += _field_differences(claim, paired, name, wire_name, types)
+    return rows
+
+
+def _keyed(rows: pl.DataFrame) -> pl.DataFrame:
+    """Rows with their key: the path for an add, path and vector for a remove; of several the first stands for all."""
+    vector = pl.when(pl.col("kind") == "add").then(pl.lit("")).otherwise(pl.col("deletion_vector_id").fill_null(""))
+    return rows.with_columns(_vector=vector, _there=pl.lit(True)).unique(
+        subset=_KEYS, keep="first", maintain_order=True
+    )
+
+
+def _field_differences(
+    claim: Claim, paired: pl.DataFrame, name: str, wire_name: str, types: Mapping[str, DataType] | None
+) -> list[Row]:
+    other = f"{name}_replayed"
+    differs = pl.col(name) != pl.col(other) if name in _ONLY_WHERE_BOTH else pl.col(name).ne_missing(pl.col(other))
+    rows = []
+    for each in paired.filter(differs).head(MAX_ROWS_SHOWN).iter_rows(named=True):
+        claimed, replayed = each[name], each[other]
+        if name == "partition_text" and _typed(claimed, types) == _typed(replayed, types):
+            continue
+        if name == "stats" and same_json(claimed, replayed):
+            continue
+        path = each["path"] or each["path_key"]
+        texts = {"claimed": _cut(claimed), "replayed": _cut(replayed)}
+        rows.append(claim.row(each["kind"], path, "differs", field=wire_name, expired_possible=False, **texts))
+    return rows
+
+
+def _typed(text: str, types: Mapping[str, DataType] | None) -> dict[str, str | None]:
+    entries = (entry.partition(VALUE_BEGIN) for entry in text.split(ENTRY_END)) if text else ()
+    return {key: canonical(value, types[key]) if types and key in types else value for key, _, value in entries}
+
+
+def same_json(one: str, other: str) -> bool:
+    """Whether two texts are the same JSON value: objects without regard to order and null members, exact numbers."""
+    try:
+        return bool(_value(one) == _value(other))
+    except (ValueError, RecursionError, ArithmeticError):
+        return one == other
+
+
+def _value(text: str) -> Any:
+    return _without_nulls(json.loads(text, parse_int=Decimal, parse_float=Decimal))
+
+
+def _without_nulls(value: Any) -> Any:
+    if isinstance(value, dict):
+        members = {key: _without_nulls(member) for key, member in value.items()}
+        return {key: member for key, member in members.items() if member is not None and member != {}}
+    return [_without_nulls(each) for each in value] if isinstance(value, list) else value
+
+
+def table_differences(claim: Claim, claimed: TableActions, replayed: TableActions) -> list[Row]:
+    """Differences of protocol, metadata, transactions and domains, of those that are claimed."""
+    rows: list[Row] = []
+    if claimed.protocol is not None and replayed.protocol is not None:
+        rows += _struct_differences(claim, "protocol", _protocol(claimed.protocol), _protocol(replayed.protocol))
+    if claimed.metadata is not None and replayed.metadata is not None:
+        rows += _struct_differences(claim, "metaData", _metadata(claimed.metadata), _metadata(replayed.metadata))
+    if claimed.transactions is not None and replayed.transactions is not None:
+        may_expire = replayed.transactions_may_expire
+        pairs = {app: {"version": each.version} for app, each in claimed.transactions.items()}
+        others = {app: {"version": each.version} for app, each in replayed.transactions.items()}
+        rows += _keyed_differences(claim, "txn", pairs, others, may_expire=may_expire)
+    if claimed.domains is not None and replayed.domains is not None:
+        pairs = {name: _domain(each) for name, each in claimed.domains.items()}
+        others = {name: _domain(each) for name, each in replayed.domains.items()}
+        rows += _keyed_differences(claim, "domainMetadata", pairs, others, may_expire=False)
+    return rows
+
+
+def _keyed_differences(
+    claim: Claim, kind: str, claimed: dict[str, Row], replayed: dict[str, Row], *, may_expire: bool
+) -> list[Row]:
+    rows = [claim.row(kind, key, "extra", expired_possible=may_expire) for key in claimed.keys() - replayed.keys()]
+    rows += [claim.row(kind, key, "missing", expired_possible=may_expire) for key in replayed.keys() - claimed.keys()]
+    for key in claimed.keys() & replayed.keys():
+        rows += _struct_differences(claim, kind, claimed[key], replayed[key], path=key)
+    return sorted(rows, key=lambda row: (row["path"], row["difference"], row.get("field") or ""))
+
+
+def _struct_differences(claim: Claim, kind: str, claimed: Row, replayed: Row, path: str | None = None) -> list[Row]:
+    return [
+        claim.row(
+            kind,
+            path,
+            "differs",
+            field=name,
+            claimed=_cut(claimed[name]),
+            replayed=_cut(replayed[name]),
+            expired_possible=False,
+        )
+        for name in claimed
+        if claimed[name] != replayed[name]
+    ]
+
+
+def _protocol(action: Protocol) -> Row:
+    return {
+        "minReaderVersion": action.min_reader_version,
+        "minWriterVersion": action.min_writer_version,
+        "readerFeatures": sorted(set(action.reader_features or ())),
+        "writerFeatures": sorted(set(action.writer_features or ())),
+    }
+
+
+def _metadata(action: MetaData) -> Row:
+    try:
+        schema = json.dumps(schema_to_json(parse_schema(action.schema_string)), sort_keys=True)
+    except SchemaError:
+        schema = action.schema_string
+    return {
+        "id": action.id,
+        "schemaString": schema,
+        "partitionColumns": action.partition_columns,
+        "configuration": dict(sorted(action.configuration.items())),
+        "format": action.format.provider,
+        "name": action.name,
+        "description": action.description,
+        "createdTime": action.created_time,
+    }
+
+
+def _domain(action: DomainMetadata) -> Row:
+    try:
+        configuration = _value(action.configuration)
+    except (ValueError, RecursionError, ArithmeticError):
+        configuration = action.configuration
+    return {"configuration": configuration, "removed": action.removed}
+
+
+def last_of_each(actions: Iterable[Any]) -> TableActions:
+    """The newest of each kind and key among actions in the order of versions, removed domains among them."""
+    protocol, metadata = None, None
+    transactions: dict[str, Txn] = {}
+    domains: dict[str, DomainMetadata] = {}
+    for action in actions:
+        match action:
+            case Protocol():
+                protocol = action
+            case MetaData():
+                metadata = action
+            case Txn():
+                transactions[action.app_id] = action
+            case DomainMetadata():
+                domains[action.domain] = action
+    return TableActions(protocol, metadata, transactions, domains)
+
+
+def _shown(row: Row) -> str:
+    vector = f", vector {row['deletion_vector_id']}" if row["deletion_vector_id"] else ""
+    return f"size {row['size']}{vector}"
+
+
+def _cut(value: Any) -> str:
+    text = value if isinstance(value, str) else msgspec.json.encode(value, enc_hook=str).decode()
+    return text if len(text) <= 300 else f"{text[:297]}..."

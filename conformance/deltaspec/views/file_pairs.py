@@ -1,0 +1,119 @@
+"""Fills `file_history`: file actions beside the others of their path. Paths with one action need no row."""
+
+import polars as pl
+
+from deltaspec.views.file_actions import file_history
+from deltaspec.views.file_replay import spans
+
+_GROUP = ("_group", "version", "path_key")
+
+
+def history_of_commits(chain: pl.DataFrame, cdcs: pl.DataFrame) -> pl.DataFrame:
+    """Rows of `file_history` for a base checkpoint and the commits after it.
+
+    Args:
+        chain: rows of `file_replay.CHAIN`, `until` included or not.
+        cdcs: the same columns for cdc actions.
+    """
+    rows = pl.concat([chain.drop("until", strict=False), cdcs])
+    several = rows.group_by("path_key").len().filter(pl.col("len") > 1).select("path_key")
+    rows = rows.join(several, on="path_key", how="semi")
+    if rows.is_empty():
+        return file_history.frame([])
+    return _with_live_vector(_counted(rows))
+
+
+def history_of_claim(rows: pl.DataFrame) -> pl.DataFrame:
+    """Rows of `file_history` for the rows of one checkpoint or compaction that is compared with replay."""
+    several = rows.group_by("path_key").len().filter(pl.col("len") > 1).select("path_key")
+    rows = rows.join(several, on="path_key", how="semi")
+    if rows.is_empty():
+        return file_history.frame([])
+    return _shaped(_counted(rows).with_columns(live_vector_unremoved=pl.lit(None, pl.String)))
+
+
+def _counted(rows: pl.DataFrame) -> pl.DataFrame:
+    vector = pl.col("deletion_vector_id").fill_null("")
+    rows = rows.with_columns(
+        _vector=vector,
+        _group=pl.when(pl.col("source") == "sidecar").then(pl.lit("checkpoint")).otherwise(pl.col("source")),
+        path=pl.coalesce("path", "path_key"),
+    )
+    file = (*_GROUP, "_vector")
+    others = (
+        rows.group_by(*file, "kind")
+        .len("_others")
+        .with_columns(
+            kind=pl.when(pl.col("kind") == "add")
+            .then(pl.lit("remove"))
+            .when(pl.col("kind") == "remove")
+            .then(pl.lit("add"))
+        )
+    ).filter(pl.col("kind").is_not_null())
+    spelling = pl.col("path").sort().first().over("path_key")
+    last_spelling = pl.col("path").sort().last().over("path_key")
+    return (
+        rows.join(others, on=[*file, "kind"], how="left")
+        .with_columns(
+            same_path_same_kind=pl.len().over(*_GROUP, "kind").cast(pl.Int64),
+            same_file_same_kind=pl.len().over(*file, "kind").cast(pl.Int64),
+            same_file_other_kind=pl.col("_others").fill_null(0).cast(pl.Int64),
+            other_spelling=pl.when(pl.col("path") != spelling)
+            .then(spelling)
+            .when(pl.col("path") != last_spelling)
+            .then(last_spelling),
+        )
+        .drop("_others")
+    )
+
+
+def _with_live_vector(rows: pl.DataFrame) -> pl.DataFrame:
+    """For an add of a commit: another vector under which its path is live just before and that the commit keeps."""
+    files = rows.filter(pl.col("kind") != "cdc")
+    adds = files.filter(pl.col("kind") == "add")
+    before = (
+        _without_helpers(spans(files.drop("_vector")))
+        .filter(pl.col("kind") == "add")
+        .select("path_key", _live_vector=pl.col("deletion_vector_id").fill_null("none"), _from=pl.col("version"))
+        .unique(subset=["path_key", "_from"], keep="last", maintain_order=True)
+        .sort("_from")
+    )
+    removed = files.filter(pl.col("kind") == "remove").select(
+        "path_key", "version", _live_vector=pl.col("deletion_vector_id").fill_null("none"), _removed=pl.lit(True)
+    )
+    earlier_removed = files.filter(pl.col("kind") == "remove").select(
+        "path_key", _live_vector=pl.col("deletion_vector_id").fill_null("none"), _removed_at=pl.col("version")
+    )
+    last = adds.sort("version").join_asof(
+        before,
+        left_on="version",
+        right_on="_from",
+        by="path_key",
+        strategy="backward",
+        allow_exact_matches=False,
+        check_sortedness=False,
+    )
+    last = last.join(removed.unique(), on=["path_key", "version", "_live_vector"], how="left")
+    last = last.sort("version").join_asof(
+        earlier_removed.sort("_removed_at"),
+        left_on="version",
+        right_on="_removed_at",
+        by=["path_key", "_live_vector"],
+        strategy="backward",
+        allow_exact_matches=False,
+        check_sortedness=False,
+    )
+    still_live = pl.col("_removed_at").is_null() | (pl.col("_removed_at") <= pl.col("_from"))
+    own = pl.when(pl.col("_vector") == "").then(pl.lit("none")).otherwise(pl.col("_vector"))
+    unremoved = still_live & pl.col("_removed").is_null() & (pl.col("_live_vector") != own)
+    last = last.with_columns(live_vector_unremoved=pl.when(unremoved).then(pl.col("_live_vector")))
+    others = rows.filter(pl.col("kind") != "add").with_columns(live_vector_unremoved=pl.lit(None, pl.String))
+    return _shaped(pl.concat([last.select(others.columns), others]))
+
+
+def _without_helpers(frame: pl.DataFrame) -> pl.DataFrame:
+    return frame.drop([name for name in frame.columns if name.startswith("_")])
+
+
+def _shaped(rows: pl.DataFrame) -> pl.DataFrame:
+    return rows.select(list(file_history.columns)).sort("version", "file", "line")

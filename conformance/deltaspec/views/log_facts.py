@@ -1,0 +1,156 @@
+"""Fills `listing`, `commits` and `lines` from names and decoded files."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from deltaspec.model import file_names
+from deltaspec.model.actions import CommitInfo, DomainMetadata, Txn, Wire
+from deltaspec.views.state import TableState
+from deltaspec.wire.form import LineFault
+from deltaspec.wire.log_lines import LogFile
+from deltaspec.wire.storage import LOG, Entry
+
+Row = dict[str, Any]
+
+
+def listing_rows(
+    entries: Iterable[Entry], missing: tuple[int, ...], v2_supported: Callable[[int], bool | None]
+) -> list[Row]:
+    """Rows of `listing`.
+
+    Args:
+        entries: the pinned listing.
+        missing: commits that the judged version needs and that are not listed.
+        v2_supported: whether v2Checkpoint is supported at a version; None where that is not known.
+    """
+    names = [(entry, file_names.parse(entry.name)) for entry in entries]
+    commits = sorted(name.version for _, name in names if isinstance(name, file_names.CommitName))
+    latest = commits[-1] if commits else None
+    before = _missing_before(commits, missing)
+    rows = []
+    for entry, name in names:
+        row: Row = {"file": f"{LOG}/{entry.name}", "size_bytes": entry.size_bytes, "latest_commit": latest}
+        match name:
+            case file_names.CommitName(version):
+                row |= {"kind": "commit", "version": version, "missing_before": before.get(version, 0)}
+            case file_names.ClassicCheckpoint(version):
+                row |= {"kind": "classic checkpoint", "version": version}
+            case file_names.MultipartCheckpoint(version, part, parts):
+                row |= {"kind": "multipart checkpoint", "version": version, "part": part, "parts": parts}
+            case file_names.UuidCheckpoint(version):
+                row |= {"kind": "uuid checkpoint", "version": version}
+            case file_names.CompactionName(start, end):
+                row |= {"kind": "compaction", "version": start, "end_version": end}
+            case file_names.ChecksumName(version):
+                row |= {"kind": "checksum", "version": version}
+            case file_names.LastCheckpointName():
+                row |= {"kind": "last checkpoint"}
+            case file_names.SidecarName():
+                row |= {"kind": "sidecar"}
+            case file_names.StagedCommit(version):
+                row |= {"kind": "staged commit", "version": version}
+            case file_names.Other():
+                row |= {"kind": "other", "near_miss": file_names.near_miss(entry.name)}
+        if row["kind"].endswith("checkpoint") and "version" in row:
+            row["v2_checkpoint_supported"] = v2_supported(row["version"])
+        rows.append(row)
+    return rows
+
+
+def _missing_before(commits: list[int], missing: tuple[int, ...]) -> dict[int, int]:
+    """Listed commit to the number of needed commits absent just before it; a gap at the end counts for the last."""
+    found: Counter[int] = Counter()
+    for absent in missing:
+        following = next((version for version in commits if version > absent), commits[-1] if commits else None)
+        if following is not None:
+            found[following] += 1
+    return found
+
+
+def line_rows(file: str, version: int, log: LogFile) -> list[Row]:
+    """Rows of `lines` for one JSON log file."""
+    return [
+        {
+            "file": file,
+            "version": version,
+            "line": number,
+            "kind": kind,
+            "actions": 1,
+            **(_fault_facts(log.faults[number]) if number in log.faults else {}),
+        }
+        for number, kind in enumerate(log.kinds, 1)
+        if number not in log.too_long
+    ]
+
+
+def fault_row(file: str, version: int, line: int, fault: LineFault) -> Row:
+    """The row of `lines` for an action of a Parquet checkpoint that breaks its form."""
+    return {"file": file, "version": version, "line": line, "kind": fault.kind, **_fault_facts(fault)}
+
+
+def _fault_facts(fault: LineFault) -> Row:
+    return {
+        "not_json": fault.not_json,
+        "actions": fault.actions,
+        "form_fault": fault.form_fault,
+        "pointer": fault.pointer,
+        "repeated_key": fault.repeated_key,
+        "odd_space": fault.odd_space,
+    }
+
+
+def commit_row(version: int, file: str, log: LogFile, before: "CommitContext", state: TableState) -> Row:
+    """The row of `commits` for one commit; `state` is the state after it."""
+    kinds = Counter(log.kinds)
+    whole = None not in log.undecoded_kinds
+    info = next((action for _, action in log.actions if isinstance(action, CommitInfo)), None)
+    counts = {
+        "actions": sum(kinds.values()) - sum(fault.is_blank for fault in log.faults.values()),
+        "protocols": kinds["protocol"],
+        "metadatas": kinds["metaData"],
+        "commit_infos": kinds["commitInfo"],
+        "adds": kinds["add"],
+        "removes": kinds["remove"],
+        "cdcs": kinds["cdc"],
+        "domains": kinds["domainMetadata"],
+        "checkpoint_only_actions": kinds["checkpointMetadata"] + kinds["sidecar"],
+    }
+    return {
+        "version": version,
+        "file": file,
+        **(counts if whole else {}),
+        "first_action": next((kind for kind in log.kinds if kind), None) if whole else None,
+        "in_commit_timestamp": info.in_commit_timestamp if info else None,
+        "previous_in_commit_timestamp": before.in_commit_timestamp if before.in_commit_timestamps else None,
+        "in_commit_timestamps_enabled": state.in_commit_timestamps if "commitInfo" not in log.undecoded_kinds else None,
+        "in_commit_timestamps_enabled_before": before.in_commit_timestamps,
+        "catalog_managed": state.supports("catalogManaged"),
+        "txn_id": info.txn_id if info else None,
+        "append_only": state.append_only,
+        "removes_with_data_change": sum(row[1] == "remove" and row[6] is True for row in log.files.rows),
+        "repeated_domains": _repeated(each.domain for each in _of(DomainMetadata, log.actions)),
+        "repeated_apps": _repeated(each.app_id for each in _of(Txn, log.actions)),
+        "domain_metadata_supported": state.supports("domainMetadata"),
+    }
+
+
+class CommitContext:
+    """What a commit is compared with: the commit before it."""
+
+    def __init__(self) -> None:
+        self.in_commit_timestamp: int | None = None
+        self.in_commit_timestamps: bool | None = None
+
+    def follow(self, row: Row) -> None:
+        """Step to the commit of this row."""
+        self.in_commit_timestamp = row["in_commit_timestamp"]
+        self.in_commit_timestamps = row["in_commit_timestamps_enabled"]
+
+
+def _of(kind: Any, actions: list[tuple[int, Wire]]) -> list[Any]:
+    return [action for _, action in actions if isinstance(action, kind)]
+
+
+def _repeated(names: Iterable[str]) -> list[str]:
+    return sorted(name for name, times in Counter(names).items() if times > 1)

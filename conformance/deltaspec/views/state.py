@@ -1,0 +1,285 @@
+"""The table's state along the judged history, and the views whose rows are the actions that change it.
+
+A mutable rival of the model's replay for everything but files: protocol, metadata, domains, transactions.
+"""
+
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+from deltaspec.model import column_mapping, configuration, features
+from deltaspec.model.actions import DomainMetadata, MetaData, Protocol, Txn, Wire
+from deltaspec.model.data_types import PRIMITIVES as PRIMITIVE_TYPES
+from deltaspec.model.data_types import Array, Map, Primitive, Proposed, Struct, leaves, name_of, walk
+from deltaspec.model.protocol import missing_requirements, supported_features
+from deltaspec.model.schema import SchemaError, parse_schema, repeated_names
+from deltaspec.views.domain_facts import configuration_fault, is_known_system_domain
+from deltaspec.views.file_facts import FileContext
+
+_GUID = re.compile(r"[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
+
+Row = dict[str, Any]
+VIEW_NAMES = (
+    "protocols",
+    "features",
+    "metadata",
+    "schema_fields",
+    "configuration",
+    "domains",
+    "transactions",
+)
+
+
+@dataclass
+class TableState:
+    """State of the table after the actions taken so far, and the rows of the views over them."""
+
+    protocol: Protocol | None = None
+    metadata: MetaData | None = None
+    protocol_known: bool = True
+    """False once a protocol action could not be decoded."""
+    metadata_known: bool = True
+    domains: dict[str, DomainMetadata] = field(default_factory=dict)
+    transactions: dict[str, Txn] = field(default_factory=dict)
+    rows: dict[str, list[Row]] = field(default_factory=lambda: {name: [] for name in VIEW_NAMES})
+    schema: Struct | None = None
+    mapping: str | None = None
+
+    def apply(self, version: int, file: str, actions: list[tuple[int, Wire]]) -> None:
+        """Take the actions of one commit, or of a checkpoint that the history starts from.
+
+        Protocol and metadata hold for the whole commit, so they are taken first, wherever they stand.
+        """
+        for wanted in (Protocol, MetaData, DomainMetadata, Txn):
+            for line, action in actions:
+                if isinstance(action, wanted):
+                    place = {"version": version, "file": file, "line": line}
+                    match action:
+                        case Protocol():
+                            self._take_protocol(place, action)
+                        case MetaData():
+                            self._take_metadata(place, action)
+                        case DomainMetadata():
+                            self._take_domain(place, action)
+                        case Txn():
+                            self._take_transaction(place, action)
+
+    def lose(self, kinds: set[str | None]) -> None:
+        """Note that actions of these kinds could not be decoded (None: of whatever kind)."""
+        if kinds & {"protocol", None}:
+            self.protocol, self.protocol_known = None, False
+        if kinds & {"metaData", None}:
+            self.metadata, self.schema, self.metadata_known = None, None, False
+
+    @property
+    def supported(self) -> set[str] | None:
+        """Features that the table supports; None while the protocol is not known."""
+        return None if self.protocol is None else supported_features(self.protocol)
+
+    def supports(self, feature: str) -> bool | None:
+        """Whether a feature is supported; None while the protocol is not known."""
+        supported = self.supported
+        return None if supported is None else feature in supported
+
+    def file_context(self, table_root: str | None) -> FileContext:
+        """What file actions of this state are judged against."""
+        columns = None
+        if self.schema is not None and self.metadata is not None and self.protocol is not None:
+            names = {member.name for member in self.schema.fields}
+            if set(self.metadata.partition_columns) <= names:
+                columns = column_mapping.partition_types(self.schema, self.metadata.partition_columns, self.mapping)
+        return FileContext(columns, self.supports("deletionVectors"), table_root)
+
+    @property
+    def in_commit_timestamps(self) -> bool | None:
+        """Whether in-commit timestamps are enabled; None while that is not known."""
+        if self.protocol is None or self.metadata is None:
+            return None
+        return configuration.in_commit_timestamps_enabled(self.protocol, self.metadata)
+
+    @property
+    def append_only(self) -> bool | None:
+        if self.protocol is None or self.metadata is None:
+            return None
+        return configuration.is_append_only(self.protocol, self.metadata)
+
+    def _take_protocol(self, place: Row, action: Protocol) -> None:
+        before = self.protocol
+        now = supported_features(action)
+        self.rows["protocols"].append(
+            {
+                **place,
+                "min_reader_version": action.min_reader_version,
+                "min_writer_version": action.min_writer_version,
+                "reader_features": action.reader_features,
+                "writer_features": action.writer_features,
+                "previous_min_reader_version": before.min_reader_version if before else None,
+                "previous_min_writer_version": before.min_writer_version if before else None,
+                "dropped_features": sorted(supported_features(before) - now) if before else [],
+            }
+        )
+        self.rows["features"] += _feature_rows(place, action)
+        self.protocol, self.protocol_known = action, True
+        self._remap()
+
+    def _take_metadata(self, place: Row, action: MetaData) -> None:
+        before = self.metadata
+        fault = None
+        self.metadata, self.metadata_known = action, True
+        try:
+            self.schema = parse_schema(action.schema_string)
+        except SchemaError as error:
+            self.schema, fault = None, error
+        self._remap()
+        self.rows["metadata"].append(
+            {
+                **place,
+                "id": action.id,
+                "id_is_guid": _GUID.fullmatch(action.id) is not None,
+                "provider": action.format.provider,
+                "schema_fault": fault.kind if fault else None,
+                "schema_fault_pointer": str(fault) if fault else None,
+                "partition_columns": action.partition_columns,
+                **self._metadata_facts(action),
+            }
+        )
+        if self.schema is not None:
+            self.rows["schema_fields"] += self._field_rows(place, self.schema)
+        self._take_configuration(place, before.configuration if before else {}, action.configuration)
+
+    def _remap(self) -> None:
+        supported = bool(self.supports("columnMapping"))
+        settings = self.metadata.configuration if self.metadata else {}
+        self.mapping = column_mapping.mode(settings, supported=supported)
+
+    def _metadata_facts(self, action: MetaData) -> Row:
+        names = action.partition_columns
+        facts: Row = {
+            "repeated_partition_columns": sorted(name for name, times in Counter(names).items() if times > 1),
+            "column_mapping_mode": self.mapping,
+        }
+        if self.schema is None:
+            return facts
+        types = {member.name: member.type for member in self.schema.fields}
+        facts |= {
+            "unknown_partition_columns": [name for name in names if name not in types],
+            "nested_partition_columns": [name for name in names if isinstance(types.get(name), Struct | Array | Map)],
+            "repeated_columns": repeated_names(self.schema),
+        }
+        if self.mapping:
+            ids = [column_mapping.column_id(member) for _, member in walk(self.schema)]
+            claimed = action.configuration.get(column_mapping.MAX_COLUMN_ID, "")
+            fits = re.fullmatch(r"\d{1,18}", claimed, re.ASCII)
+            facts["max_column_id"] = int(claimed) if fits else None
+            facts["max_used_column_id"] = max((each for each in ids if each is not None), default=None)
+        return facts
+
+    def _field_rows(self, place: Row, schema: Struct) -> list[Row]:
+        ids = Counter(column_mapping.column_id(member) for _, member in walk(schema))
+        paths = [path for path, _ in column_mapping.physical_paths(schema, self.mapping)]
+        times = Counter(paths)
+        return [
+            {
+                **place,
+                "column": ".".join(path),
+                "type": name_of(member.type),
+                "nullable": member.nullable,
+                "column_mapping_mode": self.mapping,
+                "column_id": column_mapping.column_id(member),
+                "physical_name": _text(member.metadata.get(column_mapping.PHYSICAL_NAME)),
+                "fields_of_id": ids[column_mapping.column_id(member)],
+                "fields_of_physical_path": times[physical],
+                "unsupported_feature": self._unsupported_feature_of_type(member.type),
+            }
+            for (path, member), physical in zip(walk(schema), paths, strict=True)
+        ]
+
+    def _unsupported_feature_of_type(self, kind: Any) -> str | None:
+        supported = self.supported
+        if supported is None or isinstance(kind, Struct):
+            return None
+        for leaf in leaves(kind):
+            needed = None if isinstance(leaf, Proposed) else PRIMITIVE_TYPES.get(name_of(leaf))
+            if isinstance(leaf, Primitive) and needed and not _supports_by_any_name(supported, needed):
+                return needed
+        return None
+
+    def _take_configuration(self, place: Row, before: dict[str, str], now: dict[str, str]) -> None:
+        for name in sorted({*before, *now}):
+            value = now.get(name)
+            if value == before.get(name):
+                continue
+            needed = configuration.required_feature(name, value) if value is not None else None
+            lacks = needed is not None and self.supports(needed) is False
+            self.rows["configuration"].append(
+                {
+                    **place,
+                    "property": name,
+                    "value": value,
+                    "value_before": before.get(name),
+                    "value_fault": configuration.property_fault(name, value) if value is not None else None,
+                    "unsupported_feature": needed if lacks else None,
+                    "meant": configuration.MISSPELT.get(name) if value is not None else None,
+                }
+            )
+
+    def _take_domain(self, place: Row, action: DomainMetadata) -> None:
+        self.rows["domains"].append(
+            {
+                **place,
+                "domain": action.domain,
+                "removed": action.removed,
+                "configuration": action.configuration,
+                "supported": self.supports("domainMetadata"),
+                "known_system_domain": is_known_system_domain(action.domain),
+                "configuration_fault": None if action.removed else configuration_fault(action),
+            }
+        )
+        if action.removed:
+            self.domains.pop(action.domain, None)
+        else:
+            self.domains[action.domain] = action
+
+    def _take_transaction(self, place: Row, action: Txn) -> None:
+        before = self.transactions.get(action.app_id)
+        self.rows["transactions"].append(
+            {
+                **place,
+                "app_id": action.app_id,
+                "app_version": action.version,
+                "app_version_before": before.version if before else None,
+                "last_updated": action.last_updated,
+            }
+        )
+        self.transactions[action.app_id] = action
+
+
+def _feature_rows(place: Row, action: Protocol) -> list[Row]:
+    readers, writers = Counter(action.reader_features or ()), Counter(action.writer_features or ())
+    rows = []
+    for name in sorted({*readers, *writers}):
+        known = features.lookup(name)
+        rows.append(
+            {
+                **place,
+                "feature": name,
+                "min_reader_version": action.min_reader_version,
+                "in_reader_features": name in readers,
+                "in_writer_features": name in writers,
+                "times": max(readers[name], writers[name]),
+                "kind": known.kind if known else None,
+                "meant": None if known else features.MISSPELT.get(name),
+                "missing_requirements": missing_requirements(action, name) if known else [],
+            }
+        )
+    return rows
+
+
+def _supports_by_any_name(supported: set[str], feature: str) -> bool:
+    """A preview of a feature lets its types in as well."""
+    return bool(supported & {feature, f"{feature}-preview", f"{feature}-dev"})
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None

@@ -1,0 +1,178 @@
+"""A checkpoint of any naming as one stream of actions: JSON or Parquet, one part or many, sidecars behind it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from deltaspec.model import paths
+from deltaspec.model.actions import CheckpointMetadata, Sidecar, Wire
+from deltaspec.model.segment import Checkpoint
+from deltaspec.wire.form import LineFault
+from deltaspec.wire.log_lines import MAX_LINE_BYTES, LogFile, read_line_stream
+from deltaspec.wire.parquet_rows import TableRows, UnreadableParquet, file_batches, open_parquet, table_rows
+from deltaspec.wire.storage import LOG, StorageError, Store, read_lines
+
+
+@dataclass
+class FileRun:
+    """A run of file actions of one file."""
+
+    source: str
+    """`checkpoint` or `sidecar`."""
+    file: str
+    """Relative to the table."""
+    table: pa.Table
+    """Columns of `FILE_ROWS`."""
+
+
+@dataclass
+class SidecarRead:
+    """A sidecar action, and what was found of the file it names."""
+
+    file: str
+    line: int
+    action: Sidecar
+    name: str | None
+    """Name within `_sidecars`; None for a path that leads elsewhere."""
+    actual_size: int | None = None
+    """None for a file that is not listed."""
+    unreadable: str | None = None
+    other_actions: list[str] = field(default_factory=list)
+
+
+@dataclass
+class CheckpointRead:
+    """What a checkpoint holds; the counts are complete once `runs` has been read to its end."""
+
+    checkpoint: Checkpoint
+    actions: list[tuple[str, int, Wire]] = field(default_factory=list)
+    """Actions that are no file actions: file, line or row, action."""
+    faults: list[tuple[str, int, LineFault]] = field(default_factory=list)
+    json_lines: list[tuple[str, LogFile]] = field(default_factory=list)
+    kinds: dict[str, int] = field(default_factory=dict)
+    """Actions by kind, sidecars left out."""
+    unreadable: str | None = None
+    not_read: str | None = None
+    """Why storage did not give a part: no fault of the table."""
+    rows_without_action: int = 0
+    rows_with_several_actions: int = 0
+    sidecars: list[SidecarRead] = field(default_factory=list)
+    actions_in_sidecars: int = 0
+    adds_in_sidecars: int = 0
+    parquet: list[tuple[str, TableRows]] = field(default_factory=list)
+
+    @property
+    def is_whole(self) -> bool:
+        """Every part and sidecar could be read."""
+        broken = any(each.unreadable or each.actual_size is None for each in self.sidecars)
+        return self.unreadable is None and self.not_read is None and not broken
+
+    @property
+    def is_v2(self) -> bool:
+        """It holds actions that only V2 content has."""
+        return bool(self.kinds.get("checkpointMetadata") or self.kinds.get("sidecar"))
+
+    @property
+    def metadata_version(self) -> int | None:
+        """Version that its checkpointMetadata claims."""
+        return next((a.version for _, _, a in self.actions if isinstance(a, CheckpointMetadata)), None)
+
+
+def read_checkpoint(store: Store, checkpoint: Checkpoint, sizes: dict[str, int]) -> CheckpointRead:
+    """Read all of a checkpoint but its file actions, which `runs` gives.
+
+    Args:
+        store: the table.
+        checkpoint: its parts.
+        sizes: length of every listed file, by name relative to `_delta_log`.
+    """
+    read = CheckpointRead(checkpoint)
+    for name in checkpoint.files:
+        file = f"{LOG}/{name}"
+        try:
+            if name.endswith(".json"):
+                _read_json(read, store, file)
+            else:
+                parquet = open_parquet(store.open_random(file), sizes.get(name, 0))
+                rows = table_rows(parquet)
+                read.parquet.append((name, rows))
+                read.actions += [(file, line, action) for line, action in rows.actions]
+                read.faults += [(file, line, fault) for line, fault in rows.faults.items()]
+                _count(read.kinds, rows.kinds)
+        except UnreadableParquet as fault:
+            read.unreadable = read.unreadable or f"{name}: {fault}"
+        except StorageError as fault:
+            read.not_read = read.not_read or str(fault)
+    for file, line, action in read.actions:
+        if isinstance(action, Sidecar):
+            name_in = sidecar_name(action.path, store.root)
+            size = sizes.get(f"_sidecars/{name_in}") if name_in else None
+            read.sidecars.append(SidecarRead(file, line, action, name_in, size))
+    return read
+
+
+def runs(store: Store, read: CheckpointRead, sizes: dict[str, int]) -> Iterator[FileRun]:
+    """The file actions of a checkpoint, in batches; faults met on the way are noted in `read`."""
+    for file, log in read.json_lines:
+        yield FileRun("checkpoint", file, log.files.table())
+    for name, others in read.parquet:
+        file = f"{LOG}/{name}"
+        try:
+            for batch in file_batches(open_parquet(store.open_random(file), sizes.get(name, 0)), others):
+                read.rows_without_action += batch.rows_without_action
+                read.rows_with_several_actions += batch.rows_with_several_actions
+                _count_files(read.kinds, batch.table)
+                yield FileRun("checkpoint", file, batch.table)
+        except UnreadableParquet as fault:
+            read.unreadable = read.unreadable or f"{name}: {fault}"
+        except StorageError as fault:
+            read.not_read = read.not_read or str(fault)
+    for sidecar in read.sidecars:
+        if sidecar.name is not None and sidecar.actual_size is not None:
+            yield from _sidecar_runs(store, read, sidecar)
+
+
+def _sidecar_runs(store: Store, read: CheckpointRead, sidecar: SidecarRead) -> Iterator[FileRun]:
+    file = f"{LOG}/_sidecars/{sidecar.name}"
+    try:
+        parquet = open_parquet(store.open_random(file), sidecar.actual_size or 0)
+        others = table_rows(parquet)
+        sidecar.other_actions = sorted(others.kinds)
+        for batch in file_batches(parquet, others):
+            read.actions_in_sidecars += batch.table.num_rows
+            read.adds_in_sidecars += batch.table.column("kind").to_pylist().count("add")
+            yield FileRun("sidecar", file, batch.table)
+    except UnreadableParquet as fault:
+        sidecar.unreadable = str(fault)
+    except StorageError as fault:
+        read.not_read = read.not_read or str(fault)
+
+
+def _read_json(read: CheckpointRead, store: Store, file: str) -> None:
+    log = read_line_stream(read_lines(store, file, MAX_LINE_BYTES))
+    read.json_lines.append((file, log))
+    read.actions += [(file, line, action) for line, action in log.actions]
+    for kind in log.kinds:
+        if kind is not None:
+            read.kinds[kind] = read.kinds.get(kind, 0) + 1
+    read.rows_without_action += sum(fault.actions == 0 and not fault.is_blank for fault in log.faults.values())
+    if log.too_long:
+        read.not_read = f"{file}: line {log.too_long[0]} has more than {MAX_LINE_BYTES} bytes"
+
+
+def sidecar_name(path: str, table_root: str | None) -> str | None:
+    """The name within `_sidecars` that the path of a sidecar action leads to; None where it leads elsewhere."""
+    key = paths.path_key(path, table_root)
+    name = key.removeprefix(f"{LOG}/_sidecars/")
+    return name if name and "/" not in name else None
+
+
+def _count(total: dict[str, int], more: dict[str, int]) -> None:
+    for kind, number in more.items():
+        total[kind] = total.get(kind, 0) + number
+
+
+def _count_files(total: dict[str, int], table: pa.Table) -> None:
+    for entry in table.column("kind").value_counts():
+        total[entry["values"].as_py()] = total.get(entry["values"].as_py(), 0) + entry["counts"].as_py()
