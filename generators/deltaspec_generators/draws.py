@@ -1,0 +1,225 @@
+"""Strategies of a table's outline: protocol, features, columns and properties of its first version."""
+
+import json
+from collections.abc import Collection
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from hypothesis import strategies as st
+
+from deltaspec_generators.builder import TABLE_ID
+from deltaspec_generators.json_lines import compact
+from deltaspec_generators.log_state import Body, TableState
+from deltaspec_generators.values import TYPES, WITHOUT_BOUNDS
+
+WRITER_FEATURES = (
+    "appendOnly",
+    "invariants",
+    "checkConstraints",
+    "changeDataFeed",
+    "generatedColumns",
+    "identityColumns",
+    "domainMetadata",
+    "rowTracking",
+    "inCommitTimestamp",
+    "allowColumnDefaults",
+    "clustering",
+)
+READER_WRITER_FEATURES = (
+    "columnMapping",
+    "deletionVectors",
+    "timestampNtz",
+    "v2Checkpoint",
+    "vacuumProtocolCheck",
+    "typeWidening",
+)
+FEATURES = WRITER_FEATURES + READER_WRITER_FEATURES
+"""Features that a drawn table may have."""
+NEEDED = {"rowTracking": "domainMetadata", "clustering": "domainMetadata"}
+LEGACY_VERSIONS = ((1, 1), (1, 2), (1, 3), (1, 4), (2, 5), (2, 6))
+PROPERTIES = {
+    "appendOnly": "delta.appendOnly",
+    "changeDataFeed": "delta.enableChangeDataFeed",
+    "deletionVectors": "delta.enableDeletionVectors",
+    "rowTracking": "delta.enableRowTracking",
+    "inCommitTimestamp": "delta.enableInCommitTimestamps",
+    "typeWidening": "delta.enableTypeWidening",
+}
+"""The property that activates a feature."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of the drawn schema."""
+
+    name: str
+    kind: str
+    """A primitive type, or `struct`."""
+    physical: str
+    """Name in files, partition values and statistics; the same as `name` without column mapping."""
+    id: int | None = None
+    """Column id; None without column mapping."""
+    fields: tuple["Column", ...] = ()
+
+    def json(self) -> Body:
+        """The field as the schema string has it."""
+        kind: Any = self.kind
+        if self.kind == "struct":
+            kind = {"type": "struct", "fields": [each.json() for each in self.fields]}
+        metadata: Body = {}
+        if self.id is not None:
+            metadata = {"delta.columnMapping.id": self.id, "delta.columnMapping.physicalName": self.physical}
+        return {"name": self.name, "type": kind, "nullable": True, "metadata": metadata}
+
+
+@dataclass(frozen=True)
+class Outline:
+    """What the first version of a table declares, and what later commits need to know of it."""
+
+    protocol: Body
+    metadata: Body
+    columns: tuple[Column, ...]
+    partition: tuple[Column, ...]
+    """Those of `columns` that are partition columns."""
+    clustering: tuple[Column, ...] = ()
+    domains: tuple[Body, ...] = field(default=())
+    """Bodies of `domainMetadata` actions of the first version."""
+
+
+@st.composite
+def outlines(draw: st.DrawFn, *, features: Collection[str] = FEATURES) -> Outline:
+    """First versions of tables whose features are among those given."""
+    protocol, supported = draw(_protocols(features))
+    columns = draw(_columns(ntz="timestampNtz" in supported))
+    partition_count = draw(st.integers(0, len(columns) - 1))
+    clustered = "clustering" in supported and draw(st.booleans())
+    if clustered:
+        partition_count = 0
+    configuration = draw(_configurations(supported, protocol["minWriterVersion"]))
+    if "columnMapping" in supported and draw(st.booleans()):
+        columns, highest = _mapped(columns)
+        configuration["delta.columnMapping.mode"] = draw(st.sampled_from(("name", "id")))
+        configuration["delta.columnMapping.maxColumnId"] = str(highest + draw(st.integers(0, 1)))
+    partition = tuple(reversed([each for each in columns if each.kind != "struct"][1 : partition_count + 1]))
+    clustering: tuple[Column, ...] = ()
+    domains: tuple[Body, ...] = ()
+    if clustered:
+        clustering = (next(each for each in columns if each.kind not in (*WITHOUT_BOUNDS, "struct")),)
+        names: list[Any] = [each.physical for each in clustering]
+        if draw(st.booleans()):
+            names = [[name] for name in names]
+        domains = (_domain("delta.clustering", {"clusteringColumns": names, "domainName": "delta.clustering"}),)
+    metadata: Body = {
+        "id": TABLE_ID,
+        "format": {"provider": "parquet", "options": {}},
+        "schemaString": schema_of(columns),
+        "partitionColumns": [each.name for each in partition],
+        "configuration": configuration,
+    }
+    metadata |= draw(
+        st.fixed_dictionaries(
+            {},
+            optional={
+                "createdTime": st.just(1_700_000_000_000),
+                "name": st.sampled_from(("sales", "")),
+                "description": st.just("drawn"),
+            },
+        )
+    )
+    return Outline(protocol, metadata, columns, partition, clustering, domains)
+
+
+def schema_of(columns: tuple[Column, ...]) -> str:
+    """The schema string of these columns."""
+    return compact({"type": "struct", "fields": [each.json() for each in columns]})
+
+
+def _domain(name: str, configuration: Any) -> Body:
+    return {"domain": name, "configuration": json.dumps(configuration), "removed": False}
+
+
+@st.composite
+def _protocols(draw: st.DrawFn, features: Collection[str]) -> tuple[Body, frozenset[str]]:
+    """A protocol and the features it supports."""
+    legacy = [pair for pair in LEGACY_VERSIONS if _implied(pair) <= set(features)]
+    listed = [(3, 7), (1, 7)] + [(2, 7)] * ("columnMapping" in features)
+    choice = draw(st.sampled_from((*legacy, *listed)))
+    if choice in LEGACY_VERSIONS:
+        protocol: Body = {"minReaderVersion": choice[0], "minWriterVersion": choice[1]}
+        return protocol, TableState(protocol=protocol).features
+    writers = [name for name in WRITER_FEATURES if name in features]
+    readers = [name for name in READER_WRITER_FEATURES if name in features] if choice[0] == 3 else []
+    picked = draw(st.lists(st.sampled_from((*readers, *writers)), unique=True, max_size=8)) if writers + readers else []
+    if choice[0] == 2:
+        picked.append("columnMapping")
+    for name, needed in NEEDED.items():
+        if name in picked and needed not in picked:
+            picked.append(needed)
+    protocol = {"minReaderVersion": choice[0], "minWriterVersion": choice[1]}
+    if choice[0] == 3:
+        protocol["readerFeatures"] = [name for name in picked if name in READER_WRITER_FEATURES]
+    protocol["writerFeatures"] = picked
+    return protocol, frozenset(picked)
+
+
+def _implied(versions: tuple[int, int]) -> set[str]:
+    return set(TableState(protocol={"minWriterVersion": versions[1]}).features)
+
+
+@st.composite
+def _columns(draw: st.DrawFn, *, ntz: bool) -> tuple[Column, ...]:
+    """One to five columns; the first is a long named `id`."""
+    kinds = [kind for kind in TYPES if ntz or kind != "timestamp_ntz"]
+    found = [Column("id", "long", "id")]
+    for number, kind in enumerate(draw(st.lists(st.sampled_from((*kinds, "struct")), max_size=4))):
+        name = draw(st.sampled_from(("c", "é", "C"))) + str(number)
+        inner: tuple[Column, ...] = ()
+        if kind == "struct":
+            inner = tuple(Column(each, of, each) for each, of in (("x", "long"), ("y", draw(st.sampled_from(kinds)))))
+        found.append(Column(name, kind, name, fields=inner))
+    return tuple(found)
+
+
+def _mapped(columns: tuple[Column, ...]) -> tuple[tuple[Column, ...], int]:
+    """The columns with ids and physical names of their own, and the highest id."""
+    highest = 0
+
+    def mapped(column: Column) -> Column:
+        nonlocal highest
+        highest += 1
+        own = highest
+        inner = tuple(mapped(each) for each in column.fields)
+        return replace(column, id=own, physical=physical_name(own), fields=inner)
+
+    return tuple(mapped(each) for each in columns), highest
+
+
+def physical_name(column_id: int) -> str:
+    """The physical name that a mapped column of this id gets."""
+    return f"col-{column_id:08x}-0000-4000-8000-000000000000"
+
+
+@st.composite
+def _configurations(draw: st.DrawFn, supported: Collection[str], writer_version: int) -> dict[str, str]:
+    """Properties of a table with these features."""
+    found: dict[str, str] = {}
+    for feature, name in PROPERTIES.items():
+        if feature in supported:
+            # An append-only table has few commits to show, so it is the rarer choice.
+            values = (None, "false", None, "true") if feature == "appendOnly" else ("true", "false", None)
+            value = draw(st.sampled_from(values))
+            if value is not None:
+                found[name] = value
+    if "rowTracking" in supported and found.get("delta.enableRowTracking") == "true":
+        found["delta.rowTracking.materializedRowIdColumnName"] = "_row-id-col-1"
+        found["delta.rowTracking.materializedRowCommitVersionColumnName"] = "_row-commit-version-col-1"
+    if "checkConstraints" in supported and draw(st.booleans()):
+        found["delta.constraints.positive"] = "id > 0"
+    if writer_version >= 3 and draw(st.booleans()):
+        found["delta.checkpoint.writeStatsAsStruct"] = "true"
+        found["delta.checkpoint.writeStatsAsJson"] = draw(st.sampled_from(("true", "false")))
+    if draw(st.booleans()):
+        found["delta.deletedFileRetentionDuration"] = draw(st.sampled_from(("interval 1 week", "interval 2 hours")))
+    if draw(st.booleans()):
+        found["owner"] = "team é"
+    return found

@@ -1,0 +1,153 @@
+"""Drawing file actions: adds with statistics and row ids, their tombstones, change files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from hypothesis import strategies as st
+
+from deltaspec_generators.json_lines import compact
+from deltaspec_generators.log_state import Body
+from deltaspec_generators.values import WITHOUT_BOUNDS, bound_json, bounds, data_file_names, partition_texts
+
+if TYPE_CHECKING:
+    from deltaspec_generators.commits import LogDraft
+    from deltaspec_generators.draws import Column
+
+ROW_FIELDS = ("baseRowId", "defaultRowCommitVersion")
+
+
+def identifier(number: int) -> str:
+    """A UUID that tells the number it was made from."""
+    return str(UUID(int=number, version=4))
+
+
+def row_count(add: Body) -> int:
+    """Rows that an add claims; 0 where it tells nothing."""
+    return int(json.loads(add["stats"])["numRecords"]) if "stats" in add else 0
+
+
+def new_file(
+    draft: LogDraft,
+    timestamp: int,
+    *,
+    data_change: bool,
+    rows: int | None = None,
+    partition: dict[str, str | None] | None = None,
+) -> Body:
+    """The body of an `add` for a file that was never in the table; rows and partition are drawn where not given."""
+    draw = draft.draw
+    if rows is None:
+        rows = draw(st.integers(1 if draft.outline.clustering else 0, 9) | st.sampled_from((1000, 70_000)))
+    path = draw(data_file_names("part", draft.next_number()))
+    add: Body = {
+        "path": path,
+        "partitionValues": _partition_values(draft) if partition is None else partition,
+        "size": draw(st.integers(500, 9999) | st.just(2**40)),
+        "modificationTime": timestamp,
+        "dataChange": data_change,
+    }
+    statistics = _statistics(draft, rows)
+    if statistics is not None:
+        add["stats"] = statistics
+    if draw(st.booleans()):
+        add["tags"] = draw(st.sampled_from(({}, {"INSERTION_TIME": "1"}, {"note": None})))
+    if "rowTracking" in draft.features:
+        add["baseRowId"] = draft.high_water_mark + 1
+        add["defaultRowCommitVersion"] = draft.version
+        draft.high_water_mark += rows
+    if bool(draft.outline.clustering) and draw(st.booleans()):
+        add["clusteringProvider"] = "liquid"
+    draft.touched.add(path)
+    return add
+
+
+def tombstone(draft: LogDraft, add: Body, timestamp: int, *, data_change: bool) -> Body:
+    """The body of a `remove` for a live file."""
+    draw = draft.draw
+    remove: Body = {"path": add["path"], "dataChange": data_change}
+    if draw(st.sampled_from((True, True, True, False))):
+        remove["deletionTimestamp"] = timestamp
+    if draw(st.booleans()):
+        remove["extendedFileMetadata"] = True
+        remove |= {name: add[name] for name in ("partitionValues", "size", "tags", "stats") if name in add}
+    elif draw(st.booleans()):
+        remove["extendedFileMetadata"] = False
+    remove |= {name: add[name] for name in ("deletionVector", *ROW_FIELDS) if name in add}
+    draft.touched.add(add["path"])
+    return remove
+
+
+def change_file(draft: LogDraft) -> Body:
+    """The body of a `cdc` action."""
+    name = draft.draw(data_file_names("cdc", draft.next_number()).filter(lambda path: "://" not in path))
+    body: Body = {
+        "path": f"_change_data/{name.removeprefix('file:')}",
+        "partitionValues": _partition_values(draft),
+        "size": draft.draw(st.integers(100, 999)),
+        "dataChange": False,
+    }
+    if draft.draw(st.booleans()):
+        body["tags"] = {"kind": "change"}
+    return body
+
+
+def _partition_values(draft: LogDraft) -> dict[str, str | None]:
+    return {each.physical: draft.draw(partition_texts(each.kind)) for each in draft.outline.partition}
+
+
+def _statistics(draft: LogDraft, rows: int) -> str | None:
+    draw = draft.draw
+    needs_bounds, needs_rows = bool(draft.outline.clustering), bool({"deletionVectors", "rowTracking"} & draft.features)
+    kinds = ("full",) if needs_bounds else ("rows", "full") if needs_rows else ("rows", "full", "none")
+    kind = draw(st.sampled_from(kinds))
+    if kind == "none":
+        return None
+    found: dict[str, Any] = {"numRecords": rows}
+    typed: dict[str, Any] = {"numRecords": rows}
+    if kind == "full":
+        low, high, nulls, low_json, high_json = _columns_statistics(draft, _data_columns(draft), rows)
+        found |= {"minValues": low_json, "maxValues": high_json, "nullCount": nulls}
+        typed |= {"minValues": low, "maxValues": high, "nullCount": nulls}
+        if draw(st.booleans()):
+            found["tightBounds"] = typed["tightBounds"] = draw(st.booleans())
+    text = json_text(found)
+    draft.typed_stats[text] = typed
+    return text
+
+
+def _data_columns(draft: LogDraft) -> list[Column]:
+    return [each for each in draft.columns if each not in draft.outline.partition]
+
+
+def _columns_statistics(draft: LogDraft, columns: Iterable[Column], rows: int) -> list[Body]:
+    """Minima, maxima, null counts, and both bounds as JSON, each an object by physical name."""
+    found: list[Body] = [{}, {}, {}, {}, {}]
+    for column in columns:
+        for target, part in zip(found, _column_statistics(draft, column, rows), strict=True):
+            if part is not None:
+                target[column.physical] = part
+    return found
+
+
+def _column_statistics(draft: LogDraft, column: Column, rows: int) -> Sequence[Any]:
+    """Minimum, maximum and null count of a column, and both bounds as JSON; None where there is none."""
+    if column.kind == "struct":
+        return _columns_statistics(draft, column.fields, rows)
+    nulls_here = 0 if column in draft.outline.clustering else draft.draw(st.integers(0, rows))
+    if nulls_here == rows or column.kind in WITHOUT_BOUNDS:
+        return None, None, nulls_here, None, None
+    low_value, high_value = draft.draw(bounds(column.kind))
+    both = bound_json(low_value, column.kind), bound_json(high_value, column.kind)
+    return low_value, high_value, nulls_here, *both
+
+
+def json_text(value: Any) -> str:
+    """Compact JSON in which decimals keep their digits."""
+    if isinstance(value, dict):
+        return "{" + ",".join(f"{compact(name)}:{json_text(item)}" for name, item in value.items()) + "}"
+    return format(value, "f") if isinstance(value, Decimal) else compact(value)

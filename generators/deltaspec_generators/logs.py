@@ -1,0 +1,109 @@
+"""Strategies of valid logs: tables whose log keeps the protocol, in every form the protocol allows.
+
+`logs()` gives the table as a builder value; `logs_with_states()` gives beside it what holds at every version. Data
+files are not written: a log is all there is, with the deletion-vector files that its relative descriptors name.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+from hypothesis import strategies as st
+
+from deltaspec_generators import layouts
+from deltaspec_generators.builder import Line, TableFiles
+from deltaspec_generators.commits import LogDraft, draw_commits
+from deltaspec_generators.draws import FEATURES, outlines
+from deltaspec_generators.log_state import Body, TableState
+
+OPTIONAL_FIELDS = {
+    "add": ("stats", "tags", "deletionVector", "baseRowId", "clusteringProvider"),
+    "remove": ("deletionTimestamp", "extendedFileMetadata", "partitionValues", "size", "tags", "deletionVector"),
+    "metaData": ("name", "description", "createdTime"),
+    "txn": ("lastUpdated",),
+    "cdc": ("tags",),
+    "protocol": ("readerFeatures", "writerFeatures"),
+}
+"""Fields that may stand as an explicit null where they are absent."""
+
+
+@dataclass(frozen=True)
+class DrawnLog:
+    """A valid table and what it says."""
+
+    files: TableFiles
+    states: list[TableState]
+    """What holds at each version from 0 on, also at those that clean-up made unreadable."""
+
+
+def logs(
+    *, max_commits: int = 6, features: Collection[str] = FEATURES, decorated: bool = True
+) -> st.SearchStrategy[TableFiles]:
+    """Valid tables.
+
+    Args:
+        max_commits: commits before clean-up.
+        features: table features that may be used; legacy versions only where all they imply is among them.
+        decorated: whether unknown fields and actions, explicit nulls, blank lines and files of others may occur.
+    """
+    return logs_with_states(max_commits=max_commits, features=features, decorated=decorated).map(
+        lambda drawn: drawn.files
+    )
+
+
+@st.composite
+def logs_with_states(
+    draw: st.DrawFn, *, max_commits: int = 6, features: Collection[str] = FEATURES, decorated: bool = True
+) -> DrawnLog:
+    """Valid tables, each with its state version by version. Arguments as `logs`."""
+    outline = draw(outlines(features=features))
+    draft = draw_commits(draw, outline, draw(st.integers(1, max_commits)), features)
+    files = TableFiles(commits={version: list(actions) for version, actions in enumerate(draft.commits)})
+    files.extra.update(draft.stored)
+    _add_log_files(draft, files)
+    if decorated and draw(st.booleans()):
+        for lines in files.commits.values():
+            _decorate(draw, lines)
+        files.extra.update(layouts.draw_foreign_files(draw))
+    return DrawnLog(files, draft.states)
+
+
+def _add_log_files(draft: LogDraft, files: TableFiles) -> None:
+    """Checkpoints, compactions, checksums, clean-up and the hint."""
+    draw, last = draft.draw, len(draft.commits) - 1
+    versions = st.integers(0, last).map(lambda back: last - back)
+    for version in draw(st.lists(versions, max_size=3)):
+        checkpoint = layouts.draw_checkpoint(draft, draft.states[version])
+        # Checkpoints of one version may stand beside each other only if their names differ.
+        if not {name for each in files.checkpoints for name in each.names} & set(checkpoint.names):
+            files.checkpoints.append(checkpoint)
+    for start in draw(st.lists(st.integers(0, last - 1), max_size=2, unique=True)) if last else []:
+        end = draw(st.integers(start + 1, last))
+        files.compactions[start, end] = layouts.compaction(draft, start, end)
+    for version in draw(st.lists(versions, max_size=3, unique=True)):
+        files.checksums[version] = layouts.draw_checksum(draft, draft.states[version])
+    if bool(files.checkpoints) and draw(st.booleans()):
+        layouts.clean_up(files, draw(st.sampled_from(files.checkpoints)).version)
+    if bool(files.checkpoints) and draw(st.booleans()):
+        files.last_checkpoint = layouts.draw_hint(draft, draw(st.sampled_from(files.checkpoints)))
+
+
+def _decorate(draw: st.DrawFn, lines: list[Line]) -> None:
+    """What readers must pass over: nulls, unknown fields, unknown actions, a blank line at the end."""
+    for index, line in enumerate(lines):
+        if isinstance(line, dict) and draw(st.booleans()):
+            lines[index] = {kind: _decorated(draw, kind, body) for kind, body in line.items()}
+    if draw(st.booleans()):
+        lines.append({"futureAction": {"path": "x", "nested": [1, None]}})
+    if draw(st.booleans()):
+        lines.append("")
+
+
+def _decorated(draw: st.DrawFn, kind: str, body: Body) -> Body:
+    found: dict[str, Any] = dict(body)
+    for name in OPTIONAL_FIELDS.get(kind, ()):
+        if name not in body and draw(st.booleans()):
+            found[name] = None
+    if kind != "commitInfo" and draw(st.booleans()):
+        found["futureField"] = draw(st.sampled_from((None, 1, "text", {"deep": [True]})))
+    return found

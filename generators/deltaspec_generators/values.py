@@ -1,0 +1,148 @@
+"""Strategies of values: column types, partition values as text, statistics, file names.
+
+Every strategy shrinks to the plainest value of its kind.
+"""
+
+import string
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+from hypothesis import strategies as st
+
+from deltaspec.model import paths
+
+TYPES = (
+    "long",
+    "string",
+    "integer",
+    "short",
+    "byte",
+    "double",
+    "float",
+    "decimal(10,2)",
+    "boolean",
+    "binary",
+    "date",
+    "timestamp",
+    "timestamp_ntz",
+)
+"""Primitive types drawn; `timestamp_ntz` where the table has the feature."""
+
+WITHOUT_BOUNDS = ("boolean", "binary")
+"""Types that engines keep no minimum and maximum of."""
+
+ARROW = {
+    "long": pa.int64(),
+    "string": pa.string(),
+    "integer": pa.int32(),
+    "short": pa.int16(),
+    "byte": pa.int8(),
+    "double": pa.float64(),
+    "float": pa.float32(),
+    "decimal(10,2)": pa.decimal128(10, 2),
+    "boolean": pa.bool_(),
+    "binary": pa.binary(),
+    "date": pa.date32(),
+    "timestamp": pa.timestamp("us", tz="UTC"),
+    "timestamp_ntz": pa.timestamp("us"),
+}
+"""Type in Parquet of a value of each type."""
+
+_BITS = {"long": 64, "integer": 32, "short": 16, "byte": 8}
+_ODD = " %+#é漢=&'{}\\\"^:?😀"
+_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - values of timestamp_ntz have no zone
+
+
+def scalars(kind: str) -> st.SearchStrategy[Any]:
+    """Python values of a type: int, str, float (finite), Decimal, bool, bytes, date, datetime without zone."""
+    match kind:
+        case "long" | "integer" | "short" | "byte":
+            bits = _BITS[kind]
+            return st.integers(0, 9) | st.integers(-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+        case "double" | "float":
+            return st.floats(allow_nan=False, allow_infinity=False, width=64 if kind == "double" else 32)
+        case "decimal(10,2)":
+            return st.integers(-(10**10) + 1, 10**10 - 1).map(lambda unscaled: Decimal(unscaled).scaleb(-2))
+        case "boolean":
+            return st.booleans()
+        case "binary":
+            return st.binary(max_size=4)
+        case "date":
+            return st.dates(date(1, 1, 2), date(9999, 12, 30))
+        case "timestamp" | "timestamp_ntz":
+            start = -30_000_000 if kind == "timestamp" else 0
+            seconds = st.integers(start, 10**9)
+            return st.builds(
+                lambda second, micro: _EPOCH + timedelta(seconds=second, microseconds=micro),
+                seconds,
+                st.sampled_from((0, 1000, 123456)),
+            )
+    return st.text(st.sampled_from(string.ascii_lowercase + _ODD), max_size=6)
+
+
+def partition_texts(kind: str) -> st.SearchStrategy[str | None]:
+    """Serialized partition values of a type, SQL NULL among them as null and as the empty string."""
+    return st.one_of(_partition_texts(kind), st.sampled_from((None, "")))
+
+
+def _partition_texts(kind: str) -> st.SearchStrategy[str]:
+    match kind:
+        case "double" | "float":
+            return st.one_of(
+                st.sampled_from(("0.0", "1.5", "-0.0", "1.0E10", "NaN", "Infinity", "-Infinity")),
+                scalars(kind).map(repr),
+            )
+        case "boolean":
+            return st.sampled_from(("false", "true"))
+        case "binary":
+            return st.text(st.sampled_from("ab\x01\x7f"), min_size=1, max_size=4)
+        case "date":
+            return scalars(kind).map(date.isoformat)
+        case "timestamp":
+            return st.builds(
+                lambda value, form: form(value),
+                scalars(kind),
+                st.sampled_from((_spaced, lambda value: f"{value:%Y-%m-%dT%H:%M:%S.%f}Z")),
+            )
+        case "timestamp_ntz":
+            return scalars(kind).map(_spaced)
+    return scalars(kind).map(str).filter(bool)
+
+
+def _spaced(value: datetime) -> str:
+    return f"{value:%Y-%m-%d %H:%M:%S}" + (f".{value.microsecond:06d}" if value.microsecond else "")
+
+
+def bounds(kind: str) -> st.SearchStrategy[tuple[Any, Any]]:
+    """A minimum and a maximum, in this order; timestamps in whole milliseconds, as statistics keep them."""
+    one = scalars(kind)
+    if kind.startswith("timestamp"):
+        one = one.map(lambda value: value.replace(microsecond=value.microsecond // 1000 * 1000))
+    return st.tuples(one, one).map(lambda pair: (min(pair), max(pair)))
+
+
+def bound_json(value: Any, kind: str) -> Any:
+    """A bound as it stands in JSON statistics."""
+    match kind:
+        case "date":
+            return value.isoformat()
+        case "timestamp" | "timestamp_ntz":
+            zone = "Z" if kind == "timestamp" else ""
+            return f"{value:%Y-%m-%dT%H:%M:%S}.{value.microsecond // 1000:03d}{zone}"
+    return value
+
+
+def data_file_names(prefix: str, number: int) -> st.SearchStrategy[str]:
+    """Paths of data files as they stand in the log, unique by their number: relative, in a folder, odd, absolute."""
+    plain = f"{prefix}-{number:05d}.parquet"
+    odd = st.text(st.sampled_from(string.ascii_letters + _ODD), min_size=1, max_size=5).map(
+        lambda text: f"x{text}y-{plain}"
+    )
+    return st.one_of(
+        st.just(plain),
+        odd.map(paths.encode),
+        odd.map(lambda name: paths.encode(f"a={name}/{plain}")),
+        st.sampled_from((f"s3://other/table/{plain}", f"file:///other/table/{plain}")),
+    )

@@ -1,0 +1,237 @@
+"""Drawn logs are valid: the reference model reads each of them as what was drawn, along every route."""
+
+import io
+import itertools
+import json
+from collections import Counter
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+from hypothesis import HealthCheck, given, settings
+
+from deltaspec.model import deletion_vectors, file_names, reconciliation, segment
+from deltaspec.model.actions import ACTION_TYPES, Add, DeletionVectorDescriptor, Remove, Wire
+from deltaspec.model.paths import path_key
+from deltaspec_generators import log_state
+from deltaspec_generators.builder import LOG, lay_down
+from deltaspec_generators.logs import DrawnLog, logs_with_states
+
+some = settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+)
+
+
+def plain(value: Any, kind: pa.DataType) -> Any:
+    if value is None:
+        return None
+    if pa.types.is_map(kind):
+        return dict(value)
+    if pa.types.is_struct(kind):
+        return {field.name: plain(value[field.name], field.type) for field in kind}
+    return value
+
+
+def rows_of(data: bytes) -> list[dict[str, Any]]:
+    table = pq.read_table(io.BytesIO(data))
+    rows = [{field.name: plain(row[field.name], field.type) for field in table.schema} for row in table.to_pylist()]
+    return [{kind: body for kind, body in row.items() if body is not None} for row in rows]
+
+
+def actions_of(rows: list[dict[str, Any]]) -> list[Wire]:
+    found = []
+    for row in rows:
+        ((kind, body),) = row.items()
+        if kind in ACTION_TYPES:
+            found.append(msgspec.convert(body, ACTION_TYPES[kind]))
+    return found
+
+
+def json_rows(data: bytes) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in data.splitlines() if line.strip()]
+
+
+def checkpoint_actions(log: dict[str, bytes], checkpoint: segment.Checkpoint) -> list[Any]:
+    rows: list[dict[str, Any]] = []
+    for name in checkpoint.files:
+        rows += json_rows(log[name]) if name.endswith(".json") else rows_of(log[name])
+    for row in list(rows):
+        if "sidecar" in row:
+            data = log[file_names.SIDECARS + row["sidecar"]["path"]]
+            assert len(data) == row["sidecar"]["sizeInBytes"]
+            rows += rows_of(data)
+    return actions_of(rows)
+
+
+def log_of(drawn: DrawnLog) -> dict[str, bytes]:
+    return {name.removeprefix(LOG): data for name, data in lay_down(drawn.files).items() if name.startswith(LOG)}
+
+
+def facts(action: Add | Remove) -> dict[str, Any]:
+    found: dict[str, Any] = msgspec.to_builtins(action)
+    return {name: value for name, value in found.items() if name not in ("dataChange", "stats", "tags")}
+
+
+def drawn_facts(kind: str, body: dict[str, Any]) -> dict[str, Any]:
+    return facts(msgspec.convert(body, ACTION_TYPES[kind]))  # type: ignore[arg-type]
+
+
+def assert_same(snapshot: reconciliation.Snapshot, state: log_state.TableState) -> None:
+    assert snapshot.version == state.version
+    assert snapshot.protocol == msgspec.convert(state.protocol, ACTION_TYPES["protocol"])
+    assert snapshot.metadata == msgspec.convert(state.metadata, ACTION_TYPES["metaData"])
+    live = {path_key(path): drawn_facts("add", body) for path, body in state.live.items()}
+    assert {key[0]: facts(add) for key, add in snapshot.files.items()} == live
+    assert {app: txn.version for app, txn in snapshot.transactions.items()} == {
+        app: body["version"] for app, body in state.transactions.items()
+    }
+    assert {name: each.configuration for name, each in snapshot.domains.items()} == {
+        name: body["configuration"] for name, body in state.domains.items()
+    }
+
+
+@some
+@given(drawn=logs_with_states())
+def test_model_reads_every_version_as_it_was_drawn(drawn: DrawnLog) -> None:
+    log = log_of(drawn)
+    commits = {version: actions_of(json_rows(log[file_names.commit_name(version)])) for version in drawn.files.commits}
+    latest = len(drawn.states) - 1
+    bases = {each.version for each in segment.complete_checkpoints(log)} | ({0} & commits.keys())
+    for version in range(min(bases), latest + 1):
+        chosen = segment.choose_segment(log, at=version)
+        base = reconciliation.EMPTY
+        if chosen.checkpoint:
+            base = reconciliation.of_checkpoint(chosen.checkpoint.version, checkpoint_actions(log, chosen.checkpoint))
+        assert_same(reconciliation.replay_log(commits, base=base, to=version), drawn.states[version])
+
+
+@some
+@given(drawn=logs_with_states())
+def test_every_checkpoint_equals_its_version(drawn: DrawnLog) -> None:
+    log = log_of(drawn)
+    found = segment.complete_checkpoints(log)
+    assert len(found) == len(drawn.files.checkpoints)
+    for checkpoint in found:
+        state = drawn.states[checkpoint.version]
+        snapshot = reconciliation.of_checkpoint(checkpoint.version, checkpoint_actions(log, checkpoint))
+        assert_same(snapshot, state)
+        known = {
+            (path_key(path), vector): drawn_facts("remove", body) for (path, vector), body in state.tombstones.items()
+        }
+        assert {key: facts(remove) for key, remove in snapshot.tombstones.items()}.items() <= known.items()
+
+
+@some
+@given(drawn=logs_with_states())
+def test_compactions_stand_for_their_commits(drawn: DrawnLog) -> None:
+    log = log_of(drawn)
+    for start, end in drawn.files.compactions:
+        actions = actions_of(json_rows(log[file_names.compaction_name(start, end)]))
+        base = reconciliation.EMPTY
+        every = {version: actions_of(_raw(drawn, version)) for version in range(start) if _has(drawn, version)}
+        if len(every) < start:
+            continue  # cleaned up: there is no base to replay from
+        base = reconciliation.replay_log(every, to=start - 1)
+        assert_same(reconciliation.replay_commit(base, end, actions), drawn.states[end])
+
+
+def _has(drawn: DrawnLog, version: int) -> bool:
+    return version in drawn.files.commits
+
+
+def _raw(drawn: DrawnLog, version: int) -> list[dict[str, Any]]:
+    return [line for line in drawn.files.commits[version] if isinstance(line, dict)]
+
+
+@some
+@given(drawn=logs_with_states())
+def test_commits_keep_the_rules_of_a_version(drawn: DrawnLog) -> None:
+    for version in drawn.files.commits:
+        rows = _raw(drawn, version)
+        state, before = drawn.states[version], drawn.states[version - 1] if version else log_state.TableState()
+        assert rows
+        assert all(len(row) == 1 for row in rows)
+        singles = Counter(next(iter(row)) for row in rows)
+        assert max(singles["protocol"], singles["metaData"], singles["commitInfo"]) <= 1
+        adds = [row["add"] for row in rows if "add" in row]
+        removes = [row["remove"] for row in rows if "remove" in row]
+        assert max(Counter(body["path"] for body in adds).values(), default=1) == 1
+        assert max(Counter(body["path"] for body in removes).values(), default=1) == 1
+        added = {(body["path"], log_state.vector_id(body)) for body in adds}
+        removed = {(body["path"], log_state.vector_id(body)) for body in removes}
+        assert not added & removed
+        was_live = {(path, log_state.vector_id(body)) for path, body in before.live.items()}
+        assert removed <= was_live
+        for path, vector in added:
+            others = {key for key in was_live if key[0] == path and key[1] != vector}
+            assert others <= removed
+        if "appendOnly" in state.features and state.on("delta.appendOnly"):
+            assert not any(body["dataChange"] for body in removes)
+        partition = set(state.metadata["partitionColumns"])
+        assert all(len(body["partitionValues"]) == len(partition) for body in adds)
+        if state.on("delta.enableInCommitTimestamps") and "inCommitTimestamp" in state.features:
+            now = rows[0]["commitInfo"]["inCommitTimestamp"]
+            assert now > (before.commit_info or {}).get("inCommitTimestamp", 0)
+
+
+@some
+@given(drawn=logs_with_states(features=("rowTracking", "domainMetadata", "deletionVectors")))
+def test_row_ids_are_disjoint_and_below_the_mark(drawn: DrawnLog) -> None:
+    for state in drawn.states:
+        if "rowTracking" not in state.features:
+            continue
+        spans = sorted(
+            (body["baseRowId"], body["baseRowId"] + json.loads(body["stats"])["numRecords"])
+            for body in state.live.values()
+        )
+        mark = -1
+        if "delta.rowTracking" in state.domains:
+            mark = json.loads(state.domains["delta.rowTracking"]["configuration"])["rowIdHighWaterMark"]
+        assert all(end - 1 <= mark for _, end in spans)
+        full = [span for span in spans if span[0] < span[1]]
+        assert all(left[1] <= right[0] for left, right in itertools.pairwise(full))
+        assert all(body["defaultRowCommitVersion"] <= state.version for body in state.live.values())
+
+
+@some
+@given(drawn=logs_with_states(features=("deletionVectors",)))
+def test_deletion_vectors_hold_as_many_rows_as_claimed(drawn: DrawnLog) -> None:
+    for state in drawn.states:
+        for body in state.live.values():
+            if "deletionVector" not in body:
+                continue
+            vector = msgspec.convert(body["deletionVector"], DeletionVectorDescriptor)
+            count = json.loads(body["stats"])["numRecords"]
+            if vector.storage_type == "p":
+                continue  # its file is outside the table
+            if vector.storage_type == "i":
+                bitmap = deletion_vectors.decode_inline(vector)
+            else:
+                data = drawn.files.extra[deletion_vectors.relative_path(vector)]
+                bitmap = deletion_vectors.read_from_file(data, vector.offset, vector.size_in_bytes)
+            rows = deletion_vectors.decode_bitmap(bitmap)
+            assert len(rows) == vector.cardinality < count
+            assert rows[-1] < count
+
+
+@some
+@given(drawn=logs_with_states())
+def test_checksums_agree_with_their_version(drawn: DrawnLog) -> None:
+    for version, body in drawn.files.checksums.items():
+        assert isinstance(body, dict)
+        state = drawn.states[version]
+        assert body["numFiles"] == len(state.live)
+        assert body["tableSizeBytes"] == sum(add["size"] for add in state.live.values())
+        histogram = body.get("fileSizeHistogram")
+        if histogram:
+            assert sum(histogram["fileCounts"]) == len(state.live)
+            assert sum(histogram["totalBytes"]) == body["tableSizeBytes"]
+
+
+@some
+@given(drawn=logs_with_states())
+def test_the_same_value_gives_the_same_bytes(drawn: DrawnLog) -> None:
+    once = lay_down(drawn.files)
+    assert lay_down(drawn.files) == once
+    assert lay_down(drawn.files, once) == once
