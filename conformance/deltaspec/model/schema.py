@@ -1,7 +1,7 @@
 """The schema string of a table, read and written. Source: Schema Serialization Format.
 
 Readings: `decimal` alone is (10,0) (E24); a type object `{"type": "variant"}` stands for its name (E17); a field
-without `metadata` is tolerated (S38).
+without `metadata` is tolerated (S38). Types that Spark writes and the text does not define are `Proposed`.
 """
 
 import json
@@ -21,14 +21,17 @@ from deltaspec.model.data_types import (
     Struct,
     name_of,
 )
-from deltaspec.model.json_values import JsonError, Number, parse_lossless
+from deltaspec.model.json_values import MAX_DEPTH, JsonError, Number, parse_lossless
 
-_DECIMAL = re.compile(r"decimal\(\s*(-?\d{1,9})\s*,\s*(-?\d{1,9})\s*\)")
+_DECIMAL = re.compile(r"decimal\(\s*(-?\d{1,100})\s*,\s*(-?\d{1,100})\s*\)", re.ASCII)
 _PROPOSED = re.compile(
-    r"(interval( .*)?|timestamp_nanos|timestamp_ntz_nanos|geometry(\(.*\))?|geography(\(.*\))?|string collate .*"
-    r"|char\(\d+\)|varchar\(\d+\)|object)"
+    r"(interval( .*)?|timestamp_nanos|timestamp_ntz_nanos|timestamp_ltz|time(\(\d\))?|geometry(\(.*\))?"
+    r"|geography(\(.*\))?|string collate .*|char\(\d+\)|varchar\(\d+\)|object|null)",
+    re.ASCII,
 )
-KINDS = ("not JSON", "not a struct", "malformed", "unknown type", "decimal out of range")
+_USER_DEFINED = "udt"
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"?|[\[\]{}]', re.DOTALL)
+KINDS = ("not JSON", "too deep", "not a struct", "malformed", "unknown type", "decimal out of range")
 
 
 class SchemaError(ValueError):
@@ -39,116 +42,188 @@ class SchemaError(ValueError):
         self.kind = kind
         """One of `KINDS`."""
         self.pointer = pointer
+        """JSON pointer to the place, such as `/fields/2/type/elementType`; empty for the whole."""
         self.what = what
+
+
+class SchemaTooDeep(SchemaError):
+    """A schema string nested more deeply than the kit reads: a limit of ours, nothing that the text forbids."""
 
 
 def parse_schema(schema_string: str) -> Struct:
     """The struct that a schema string describes.
 
     Raises:
-        SchemaError: it is not JSON (also if nested more than 200 levels deep) or not a schema; names the first fault.
+        SchemaTooDeep: it is nested more than `json_values.MAX_DEPTH` levels deep.
+        SchemaError: it is not JSON or not a schema; names the first fault.
     """
+    schema, found = _read(schema_string)
+    if found:
+        raise found[0]
+    return schema
+
+
+def faults(schema_string: str) -> list[SchemaError]:
+    """Everything that is wrong with a schema string, in the order of the text; empty for a sound one."""
+    return _read(schema_string)[1]
+
+
+def _read(schema_string: str) -> tuple[Struct, list[SchemaError]]:
     try:
         document = parse_lossless(schema_string).value
     except JsonError as fault:
-        raise SchemaError("not JSON", "", str(fault)) from fault
+        if _depth(schema_string) > MAX_DEPTH:
+            return Struct(()), [SchemaTooDeep("too deep", "", f"nested more than {MAX_DEPTH} levels deep")]
+        return Struct(()), [SchemaError("not JSON", "", str(fault))]
+    if _has_half_pair(document):
+        return Struct(()), [SchemaError("not JSON", "", "an escape is half of a surrogate pair")]
     if not isinstance(document, dict) or document.get("type") != "struct":
-        raise SchemaError("not a struct", "", "a schema is an object of type struct")
-    return _struct(document, "")
+        return Struct(()), [SchemaError("not a struct", "", "a schema is an object of type struct")]
+    found: list[SchemaError] = []
+    return _struct(document, "", found), found
 
 
-def _struct(value: dict[str, Any], at: str) -> Struct:
-    fields = _member(value, "fields", list, at)
-    return Struct(tuple(_field(each, f"{at}/fields/{index}") for index, each in enumerate(fields)))
+def _depth(text: str) -> int:
+    """How deep brackets nest outside of strings."""
+    depth = deepest = 0
+    for token in _TOKEN.finditer(text):
+        if token[0] in ("[", "{"):
+            depth += 1
+            deepest = max(deepest, depth)
+        elif token[0] in ("]", "}"):
+            depth -= 1
+    return deepest
 
 
-def _field(value: Any, at: str) -> Field:
+def _has_half_pair(document: Any) -> bool:
+    """Whether a string holds half of a surrogate pair, which no UTF-8 text can carry on."""
+    try:
+        json.dumps(document, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return True
+    return False
+
+
+def _struct(value: dict[str, Any], at: str, found: list[SchemaError]) -> Struct:
+    fields = _member(value, "fields", list, at, found) or []
+    read = [_field(each, f"{at}/fields/{index}", found) for index, each in enumerate(fields)]
+    return Struct(tuple(field for field in read if field is not None))
+
+
+def _field(value: Any, at: str, found: list[SchemaError]) -> Field | None:
     if not isinstance(value, dict):
-        raise SchemaError("malformed", at, "a field is an object")
-    metadata = value.get("metadata", {})
-    if not isinstance(metadata, dict):
-        raise SchemaError("malformed", f"{at}/metadata", "metadata is an object")
-    name = _member(value, "name", str, at)
-    kind = _type(_member(value, "type", (str, dict), at), f"{at}/type")
-    return Field(name, kind, _member(value, "nullable", bool, at), metadata)
+        found.append(SchemaError("malformed", at, "a field is an object"))
+        return None
+    metadata = _member(value, "metadata", dict, at, found) if "metadata" in value else {}
+    name = _member(value, "name", str, at, found)
+    kind = _type_of(value, "type", at, found)
+    nullable = _member(value, "nullable", bool, at, found)
+    return Field(name or "", kind, nullable is not False, metadata or {})
 
 
-def _type(value: Any, at: str) -> DataType:
-    if isinstance(value, Number):
-        raise SchemaError("malformed", at, "a type is a name or an object")
-    if isinstance(value, str):
-        return _named(value, at)
-    match value.get("type"):
+def _type_of(value: dict[str, Any], key: str, at: str, found: list[SchemaError]) -> DataType:
+    """The type that stands under a key; a faulty one is noted and answered with one that says nothing."""
+    member = _member(value, key, (str, dict), at, found)
+    here = f"{at}/{key}"
+    if member is None:
+        return Proposed("")
+    if isinstance(member, str):
+        return _named(member, here, found)
+    match member.get("type"):
         case "struct":
-            return _struct(value, at)
+            return _struct(member, here, found)
         case "array":
-            element = _type(_member(value, "elementType", (str, dict), at), f"{at}/elementType")
-            return Array(element, _member(value, "containsNull", bool, at))
+            element = _type_of(member, "elementType", here, found)
+            return Array(element, _member(member, "containsNull", bool, here, found) is not False)
         case "map":
-            key = _type(_member(value, "keyType", (str, dict), at), f"{at}/keyType")
-            item = _type(_member(value, "valueType", (str, dict), at), f"{at}/valueType")
-            return Map(key, item, _member(value, "valueContainsNull", bool, at))
-        case str(name) if not isinstance(name, Number):
-            return _named(name, f"{at}/type")
-    raise SchemaError("malformed", at, "a type object has a type that is a name")
+            # The text leaves valueContainsNull out of its table of keys, and shows it in its example.
+            key_type = _type_of(member, "keyType", here, found)
+            value_type = _type_of(member, "valueType", here, found)
+            return Map(key_type, value_type, _member(member, "valueContainsNull", bool, here, found) is not False)
+        case "variant":
+            return Primitive("variant")
+        case "udt":
+            return Proposed(_USER_DEFINED)
+    found.append(SchemaError("malformed", here, "a type object is a struct, an array or a map"))
+    return Proposed("")
 
 
-def _named(name: str, at: str) -> DataType:
+def _named(name: str, at: str, found: list[SchemaError]) -> DataType:
     if name in PRIMITIVES:
         return Primitive(name)
     if name == "decimal":
         return Decimal(10, 0)
     if match := _DECIMAL.fullmatch(name):
         precision, scale = int(match[1]), int(match[2])
-        if not (1 <= precision <= MAX_PRECISION and 0 <= scale <= precision):
-            raise SchemaError("decimal out of range", at, f"{name} is not within 38 digits")
-        return Decimal(precision, scale)
-    if _PROPOSED.fullmatch(name):
-        return Proposed(name)
-    raise SchemaError("unknown type", at, f"{name[:80]!r} is no type")
+        if 1 <= precision <= MAX_PRECISION and 0 <= scale <= precision:
+            return Decimal(precision, scale)
+        found.append(SchemaError("decimal out of range", at, f"{name} is not within {MAX_PRECISION} digits"))
+    elif not _PROPOSED.fullmatch(name):
+        found.append(SchemaError("unknown type", at, f"{name[:80]!r} is no type"))
+    return Proposed(name)
 
 
-def _member(value: dict[str, Any], key: str, kind: Any, at: str) -> Any:
+def _member(value: dict[str, Any], key: str, kind: Any, at: str, found: list[SchemaError]) -> Any:
+    """A member of the type that it has to have; None, and a fault, if there is none."""
     if key not in value:
-        raise SchemaError("malformed", at, f"{key} is missing")
+        found.append(SchemaError("malformed", at, f"{key} is missing"))
+        return None
     member = value[key]
     if not isinstance(member, kind) or isinstance(member, Number):
-        raise SchemaError("malformed", f"{at}/{key}", f"{key} has the wrong type")
+        found.append(SchemaError("malformed", f"{at}/{key}", f"{key} has the wrong type"))
+        return None
     return member
 
 
 def serialize(schema: Struct) -> str:
-    """The schema string of a struct, without superfluous space."""
-    return json.dumps(to_json(schema), separators=(",", ":"), ensure_ascii=False)
+    """The schema string of a struct, without superfluous space; numbers of its metadata as they were written."""
+    return _text(_document(schema))
 
 
 def to_json(kind: DataType) -> Any:
-    """A type as JSON values."""
+    """A type as plain JSON values, its metadata's numbers as Python numbers where they fit one."""
+    return _numbers(_document(kind))
+
+
+def _document(kind: DataType) -> Any:
+    """A type as JSON values, numbers as in `json_values`."""
     match kind:
         case Struct(fields):
-            return {
-                "type": "struct",
-                "fields": [
-                    {"name": f.name, "type": to_json(f.type), "nullable": f.nullable, "metadata": _numbers(f.metadata)}
-                    for f in fields
-                ],
-            }
+            members = [
+                {"name": f.name, "type": _document(f.type), "nullable": f.nullable, "metadata": f.metadata}
+                for f in fields
+            ]
+            return {"type": "struct", "fields": members}
         case Array(element, contains_null):
-            return {"type": "array", "elementType": to_json(element), "containsNull": contains_null}
+            return {"type": "array", "elementType": _document(element), "containsNull": contains_null}
         case Map(key, value, value_contains_null):
             return {
                 "type": "map",
-                "keyType": to_json(key),
-                "valueType": to_json(value),
+                "keyType": _document(key),
+                "valueType": _document(value),
                 "valueContainsNull": value_contains_null,
             }
+        case Proposed("udt"):
+            return {"type": _USER_DEFINED}
     return name_of(kind)
 
 
-def _numbers(value: Any) -> Any:
-    """Metadata with numbers as Python numbers again."""
+def _text(value: Any) -> str:
     if isinstance(value, Number):
-        return int(value) if value.is_integer else float(value)
+        return str(value)
+    if isinstance(value, dict):
+        return "{" + ",".join(f"{_text(str(key))}:{_text(member)}" for key, member in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(_text(member) for member in value) + "]"
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _numbers(value: Any) -> Any:
+    """JSON values with numbers as Python numbers; those beyond a double stay as they are written."""
+    if isinstance(value, Number):
+        if value.is_integer and len(value) < 400:
+            return int(value)
+        return float(value) if float(value) not in (float("inf"), float("-inf")) else value
     if isinstance(value, dict):
         return {key: _numbers(member) for key, member in value.items()}
     if isinstance(value, list):
