@@ -7,10 +7,13 @@ import re
 
 from deltaspec.model.actions import MetaData, Protocol
 from deltaspec.model.column_mapping import MAX_COLUMN_ID, MODE
-from deltaspec.model.protocol import supports
+from deltaspec.model.data_types import PRIMITIVES, Primitive, Struct, leaves, walk
+from deltaspec.model.protocol import supported_features, supports
 
 DEFAULT_FILE_RETENTION_MS = 7 * 86_400_000
+DEFAULT_LOG_RETENTION_MS = 30 * 86_400_000
 _FILE_RETENTION = "delta.deletedFileRetentionDuration"
+_LOG_RETENTION = "delta.logRetentionDuration"
 TRANSACTION_RETENTION = "delta.setTransactionRetentionDuration"
 
 BOOLEANS = {
@@ -29,19 +32,27 @@ BOOLEANS = {
 }
 """Boolean properties to the feature that `true` relies on."""
 
+CONSTRAINT_PREFIX = "delta.constraints."
+PARQUET_FORMAT_VERSION = "delta.parquet.format.version"
+_FORMAT_VERSION = re.compile(r"1\.0\.0|2\.\d{1,9}\.\d{1,9}", re.ASCII)
 INTEGERS = (MAX_COLUMN_ID, "delta.inCommitTimestampEnablementVersion", "delta.inCommitTimestampEnablementTimestamp")
 MISSPELT = {"appendOnly": "delta.appendOnly"}
 """E03: the text's example prints the name without its prefix."""
 
-_UNITS_MS = {
-    "week": 604_800_000,
-    "day": 86_400_000,
-    "hour": 3_600_000,
-    "minute": 60_000,
-    "second": 1000,
-    "millisecond": 1,
+_UNITS_US = {
+    "week": 604_800_000_000,
+    "day": 86_400_000_000,
+    "hour": 3_600_000_000,
+    "minute": 60_000_000,
+    "second": 1_000_000,
+    "millisecond": 1000,
+    "microsecond": 1,
 }
-_INTERVAL_PART = re.compile(r"([+-]?\d{1,15})\s+(week|day|hour|minute|second|millisecond)s?", re.ASCII)
+_INTERVAL_PART = re.compile(
+    r"([+-]? ?)(\d{1,15})(?:\.(\d{1,9})(?= seconds?( |$)))?"
+    r" (week|day|hour|minute|(?:milli|micro)?second)s?( |$)",
+    re.ASCII,
+)
 
 
 def property_fault(name: str, value: str) -> str | None:
@@ -57,26 +68,55 @@ def property_fault(name: str, value: str) -> str | None:
     return None
 
 
+def property_warning(name: str, value: str) -> str | None:
+    """What writers should not take for the value of a property, though none must refuse it; None if nothing.
+
+    Codecs are not judged: the text allows more than it names. Source: Table Properties (current).
+    """
+    if name == PARQUET_FORMAT_VERSION and not _FORMAT_VERSION.fullmatch(value):
+        return "is neither 1.0.0 nor 2.x.x"
+    if name == _LOG_RETENTION and interval_ms(value) is None:
+        return "is no interval"
+    return None
+
+
 def required_feature(name: str, value: str) -> str | None:
     """The feature that a property of this value relies on."""
     if name == MODE and value in ("id", "name"):
         return "columnMapping"
+    if name.startswith(CONSTRAINT_PREFIX):
+        return "checkConstraints"
     return BOOLEANS.get(name) if value.lower() == "true" else None
 
 
 def interval_ms(text: str) -> int | None:
-    """Milliseconds of an interval such as `interval 1 week 2 hours`; None if it is none."""
+    """Milliseconds of an interval such as `interval 1 week 2 hours`; None if it is none.
+
+    Months and years have no length, so an interval with them is none.
+    """
     words = " ".join(text.lower().split()).removeprefix("interval ")
-    parts = _INTERVAL_PART.findall(words)
-    if not parts or " ".join(_INTERVAL_PART.sub("", words).split()):
-        return None
-    return sum(int(number) * _UNITS_MS[unit] for number, unit in parts)
+    microseconds, at = 0, 0
+    while at < len(words):
+        part = _INTERVAL_PART.match(words, at)
+        if part is None:
+            return None
+        sign, number, fraction, _, unit, _ = part.groups()
+        size = int(number) * _UNITS_US[unit] + int((fraction or "").ljust(6, "0")[:6])
+        microseconds += -size if sign.startswith("-") else size
+        at = part.end()
+    return microseconds // 1000 if words else None
 
 
 def file_retention_ms(configuration: dict[str, str]) -> int:
     """How long a tombstone is kept, in milliseconds; seven days where nothing sound is set."""
     found = interval_ms(configuration.get(_FILE_RETENTION, ""))
-    return DEFAULT_FILE_RETENTION_MS if found is None else found
+    return DEFAULT_FILE_RETENTION_MS if found is None or found < 0 else found
+
+
+def log_retention_ms(configuration: dict[str, str]) -> int:
+    """How long commits and checkpoints are kept, in milliseconds; thirty days where nothing sound is set."""
+    found = interval_ms(configuration.get(_LOG_RETENTION, ""))
+    return DEFAULT_LOG_RETENTION_MS if found is None or found < 0 else found
 
 
 def is_true(configuration: dict[str, str], name: str) -> bool:
@@ -94,3 +134,43 @@ def in_commit_timestamps_enabled(protocol: Protocol, metadata: MetaData) -> bool
     return supports(protocol, "inCommitTimestamp") and is_true(
         metadata.configuration, "delta.enableInCommitTimestamps"
     )
+
+
+_FIELD_KEYS = {
+    "delta.invariants": "invariants",
+    "delta.generationExpression": "generatedColumns",
+    "CURRENT_DEFAULT": "allowColumnDefaults",
+}
+_ACTIVE_WHEN_SUPPORTED = ("domainMetadata", "v2Checkpoint", "clustering", "vacuumProtocolCheck", "catalogManaged")
+_BY_PROPERTY = {
+    name: feature
+    for name, feature in {**BOOLEANS, "delta.enableRowIds": "rowIds"}.items()
+    if feature and name != "delta.rowTrackingSuspended"
+}
+
+
+def active_features(protocol: Protocol, metadata: MetaData, schema: Struct) -> set[str]:
+    """Features that are supported and whose own metadata condition holds.
+
+    Args:
+        protocol: of the table.
+        metadata: of the table.
+        schema: what its schema string describes.
+
+    Source: Active Features, and the chapter of each feature.
+    """
+    settings = metadata.configuration
+    asked = {feature for name, feature in _BY_PROPERTY.items() if is_true(settings, name)}
+    asked |= set(_ACTIVE_WHEN_SUPPORTED)
+    asked |= {"checkConstraints" for name in settings if name.startswith(CONSTRAINT_PREFIX)}
+    if settings.get(MODE) in ("id", "name"):
+        asked.add("columnMapping")
+    for _, field in walk(schema):
+        asked |= {feature for key, feature in _FIELD_KEYS.items() if key in field.metadata}
+        asked |= {"identityColumns" for key in field.metadata if key.startswith("delta.identity.")}
+    for leaf in leaves(schema):
+        feature = PRIMITIVES.get(leaf.name) if isinstance(leaf, Primitive) else None
+        if feature:
+            # [Changed in r3] spelled timestampNTZ before
+            asked |= {feature, "timestampNTZ"} if feature == "timestampNtz" else {feature}
+    return asked & supported_features(protocol)

@@ -63,6 +63,12 @@ FEATURES: dict[str, Feature] = {
         Feature("materializePartitionColumns", "writer", _PROPOSED),
         Feature("timestampNanos", "reader-writer", _PROPOSED),
         Feature("adaptiveMetadata", "reader-writer", _PROPOSED),
+        Feature("materializedVoidType", "reader-writer", _PROPOSED),
+        Feature("catalogOwned", "reader-writer", _PROPOSED),
+        Feature("coordinatedCommits", "writer", _PROPOSED),
+        Feature("managedCommit", "writer", _PROPOSED),
+        Feature("redirectReaderWriter", "reader-writer", _PROPOSED),
+        Feature("redirectWriterOnly", "writer", _PROPOSED),
     )
 }
 
@@ -82,10 +88,24 @@ def lookup(name: str, revision: str = "current") -> Feature | None:
     return feature if feature is not None and revision in feature.revisions else None
 
 
+def without_preview(name: str) -> str:
+    """The feature that a `-preview` or `-dev` name is an early form of; any other name as it is."""
+    return name.removesuffix("-preview").removesuffix("-dev")
+
+
 def is_proposed(name: str) -> bool:
     """Whether a name is that of a proposal, or a preview of a feature: unknown, but no slip of the pen."""
-    base = name.removesuffix("-preview").removesuffix("-dev")
+    base = without_preview(name)
     return base in FEATURES and (base != name or not FEATURES[name].revisions)
+
+
+def status(name: str, revision: str = "current") -> Literal["standard", "preview", "proposed", "unknown"]:
+    """Where a name stands: defined by the revision, an early form of a feature, a proposal's, or nobody's."""
+    if lookup(name, revision):
+        return "standard"
+    if not is_proposed(name):
+        return "unknown"
+    return "proposed" if name in FEATURES else "preview"
 
 
 def implied_by(min_reader_version: int, min_writer_version: int) -> set[str]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from deltaspec.model.actions import Protocol
-from deltaspec.model.features import FEATURES, MAX_READER_VERSION, MAX_WRITER_VERSION, implied_by
+from deltaspec.model.features import FEATURES, MAX_READER_VERSION, MAX_WRITER_VERSION, implied_by, without_preview
 
 
 @dataclass(frozen=True)
@@ -78,6 +78,77 @@ def may_write(
 
 
 def missing_requirements(protocol: Protocol, feature: str) -> list[str]:
-    """Features that a feature requires and the table does not support."""
+    """Features that a feature requires and the table does not support, not even by the name of a preview."""
     known = FEATURES.get(feature)
-    return [name for name in known.requires if not supports(protocol, name)] if known else []
+    supported = {without_preview(name) for name in supported_features(protocol)}
+    return [name for name in known.requires if name not in supported] if known else []
+
+
+FAULTS = (
+    "version out of range",
+    "reader 3 with writer below 7",
+    "reader features without reader version 3",
+    "missing reader features",
+    "writer features without writer version 7",
+    "missing writer features",
+    "feature only in readerFeatures",
+    "writer-only feature in readerFeatures",
+    "reader-writer feature missing from readerFeatures",
+    "duplicate feature",
+    "required feature missing",
+)
+
+
+def protocol_faults(protocol: Protocol) -> list[tuple[str, str | None]]:
+    """What is wrong with a protocol action by itself, as one of `FAULTS` and the feature, in the order of `FAULTS`.
+
+    Versions and features that the text does not know are none of it: they make a table unsupported, not unsound.
+
+    Source: chapters Protocol Evolution and Table Features.
+    """
+    return [(kind, None) for kind in _version_faults(protocol)] + _list_faults(protocol)
+
+
+def _version_faults(protocol: Protocol) -> list[str]:
+    reader, writer = protocol.min_reader_version, protocol.min_writer_version
+    holds = {
+        "version out of range": reader < 1 or writer < 1,
+        # A table is never created so, and reader version 3 asks for writer version 7 (E42).
+        "reader 3 with writer below 7": reader >= MAX_READER_VERSION and writer < MAX_WRITER_VERSION,
+        "reader features without reader version 3": reader < MAX_READER_VERSION and _listed(protocol.reader_features),
+        "missing reader features": reader >= MAX_READER_VERSION and not _listed(protocol.reader_features),
+        "writer features without writer version 7": writer < MAX_WRITER_VERSION and _listed(protocol.writer_features),
+        "missing writer features": writer >= MAX_WRITER_VERSION and not _listed(protocol.writer_features),
+    }
+    return [kind for kind in FAULTS if holds.get(kind, False)]
+
+
+def _listed(features: list[str] | None) -> bool:
+    """An empty list is a list."""
+    return features is not None
+
+
+def _list_faults(protocol: Protocol) -> list[tuple[str, str | None]]:
+    readers, writers = protocol.reader_features or [], protocol.writer_features or []
+    found: list[tuple[str, str | None]] = []
+    for name in sorted({*readers, *writers}):
+        known = FEATURES.get(name)
+        if name not in writers:
+            if _listed(protocol.writer_features):
+                found.append(("feature only in readerFeatures", name))
+        elif name in readers and known and known.kind == "writer":
+            found.append(("writer-only feature in readerFeatures", name))
+        elif name not in readers and known and known.kind == "reader-writer" and _lacks_reader(protocol, name):
+            found.append(("reader-writer feature missing from readerFeatures", name))
+        if max(readers.count(name), writers.count(name)) > 1:
+            found.append(("duplicate feature", name))
+        if name in writers and missing_requirements(protocol, name):
+            found.append(("required feature missing", name))
+    return sorted(found, key=lambda fault: FAULTS.index(fault[0]))
+
+
+def _lacks_reader(protocol: Protocol, feature: str) -> bool:
+    """Whether `readerFeatures` ought to have a feature: reader version 2 alone stands for `columnMapping` (E02)."""
+    if protocol.min_reader_version >= MAX_READER_VERSION:
+        return _listed(protocol.reader_features)
+    return not (feature == "columnMapping" and protocol.min_reader_version == 2)

@@ -1,0 +1,121 @@
+"""Statistics of a data file: record count, null counts, bounds. Source: Per-file Statistics.
+
+Readings: only `nullCount` is its name (E09); bounds stay as written, since the text says nothing of how dates,
+decimals or NaN are spelled (S12); entries of columns that the schema lacks are passed over (S13).
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from deltaspec.model.actions import Wire
+from deltaspec.model.json_values import JsonError, Number, parse_lossless
+
+MISSPELT_NULL_COUNT = "nullCounts"
+"""E09: what examples of earlier texts call `nullCount`."""
+
+
+class StatisticsError(ValueError):
+    """A statistics text that is not of the documented form."""
+
+
+class Statistics(Wire, frozen=True):
+    """What a file action says of the rows in its file; bounds and counts mirror the schema, by physical names."""
+
+    num_records: int | None = None
+    """Rows in the data file, those that a deletion vector removes included."""
+    tight_bounds: bool | None = None
+    """None counts as true. [Changed in current] earlier texts say nothing of None."""
+    min_values: dict[str, Any] | None = None
+    """JSON values as in `json_values`: numbers as they are written."""
+    max_values: dict[str, Any] | None = None
+    null_count: dict[str, Any] | None = None
+
+    @property
+    def has_tight_bounds(self) -> bool:
+        """Whether bounds and null counts are exact for the rows that the deletion vector leaves."""
+        return self.tight_bounds is not False
+
+
+def parse_statistics(text: str) -> Statistics:
+    """The statistics that the field `stats` of a file action holds; unknown keys are passed over.
+
+    Raises:
+        StatisticsError: it is not JSON (or nested too deeply), or a known key has a value of the wrong type.
+    """
+    try:
+        document = parse_lossless(text).value
+    except JsonError as fault:
+        raise StatisticsError(str(fault)) from fault
+    if not isinstance(document, dict):
+        raise StatisticsError("statistics are an object")
+    return Statistics(
+        num_records=_long(document.get("numRecords")),
+        tight_bounds=_typed(document, "tightBounds", bool),
+        min_values=_typed(document, "minValues", dict),
+        max_values=_typed(document, "maxValues", dict),
+        null_count=_typed(document, "nullCount", dict),
+    )
+
+
+def has_misspelt_null_count(text: str) -> bool:
+    """Whether statistics have the key `nullCounts`, which no reader looks at."""
+    try:
+        document = parse_lossless(text).value
+    except JsonError:
+        return False
+    return isinstance(document, dict) and MISSPELT_NULL_COUNT in document
+
+
+def _long(value: Any) -> int | None:
+    if value is None:
+        return None
+    number = integer(value)
+    if number is None or not -(2**63) <= number < 2**63:
+        raise StatisticsError("numRecords is no integer of 64 bits")
+    return number
+
+
+def _typed(document: dict[str, Any], key: str, kind: Any) -> Any:
+    value = document.get(key)
+    if value is not None and not isinstance(value, kind):
+        raise StatisticsError(f"{key} has the wrong type")
+    return value
+
+
+def integer(value: Any) -> int | None:
+    """The integer that a JSON value is; None if it is none."""
+    return int(value) if isinstance(value, Number) and value.is_integer and len(value) <= 20 else None
+
+
+def entries(values: dict[str, Any] | None, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Every entry that is no object, with its path; an entry that is null says as much as no entry."""
+    for name, value in (values or {}).items():
+        if isinstance(value, dict):
+            yield from entries(value, (*path, name))
+        elif value is not None:
+            yield (*path, name), value
+
+
+def null_count_faults(statistics: Statistics) -> list[str]:
+    """Null counts that no data file can have, in words: not a count, or more nulls than records.
+
+    Holds for tight and wide bounds alike: nulls are counted among the rows of the data file.
+    """
+    found = []
+    for path, value in entries(statistics.null_count):
+        place = ".".join(path)
+        count = integer(value)
+        if count is None or count < 0:
+            found.append(f"nullCount of {place} is no count")
+        elif statistics.num_records is not None and count > statistics.num_records:
+            found.append(f"nullCount of {place} is {count} of {statistics.num_records} records")
+    return found
+
+
+def is_all_null(statistics: Statistics, path: tuple[str, ...]) -> bool:
+    """Whether the null count says that every valid row of a column is null.
+
+    Says so for wide bounds too, where any count but this and zero carries no information.
+    """
+    count = dict(entries(statistics.null_count)).get(path)
+    return count is not None and statistics.num_records is not None and integer(count) == statistics.num_records
