@@ -1,0 +1,11 @@
+"""Every rule of the kit, one module a chapter. Importing this package registers them all."""
+
+from importlib import import_module
+from pkgutil import iter_modules
+
+from deltaspec.rules.registry import RULES, Rule
+
+for _module in iter_modules(__path__, f"{__name__}."):
+    import_module(_module.name)
+
+__all__ = ["RULES", "Rule"]

@@ -1,0 +1,194 @@
+"""Rules over version checksums. Source: chapter Version Checksum File (current)."""
+
+import polars as pl
+
+from deltaspec.rules.registry import rule
+from deltaspec.views.checkpoints import checkpoint_rows, checksums
+
+
+@rule("CRC001", requires="checksum.form", view=checksums)
+def malformed_checksum() -> pl.Expr:
+    """A version checksum is not one JSON object with every required field.
+
+    Readers cannot check the version by it.
+    Fix: delete the file; checksums are optional.
+
+    Conforms::
+        form_fault: null
+    Violates::
+        form_fault: "numFiles missing"
+    """
+    return pl.col("form_fault").is_not_null()
+
+
+@rule("CRC002", requires="checksum.table-size", view=checksums)
+def table_size_differs() -> pl.Expr:
+    """The table size in a version checksum is not the sum of the sizes of the live files.
+
+    Either the checksum or the log is wrong: this is what checksums are there to show.
+    Fix: find out which; replay the log from its start and compare the list of files.
+
+    Conforms::
+        table_size_bytes: 100, replayed_table_size_bytes: 100
+        table_size_bytes: 100, replayed_table_size_bytes: null
+    Violates::
+        table_size_bytes: 100, replayed_table_size_bytes: 90
+    """
+    return pl.col("table_size_bytes") != pl.col("replayed_table_size_bytes")
+
+
+@rule("CRC003", requires="checksum.num-files", view=checksums)
+def file_count_differs() -> pl.Expr:
+    """The file count in a version checksum is not the number of live files.
+
+    Either the checksum or the log is wrong: this is what checksums are there to show.
+    Fix: find out which; replay the log from its start and compare the list of files.
+
+    Conforms::
+        num_files: 3, replayed_num_files: 3
+        num_files: 3, replayed_num_files: null
+    Violates::
+        num_files: 3, replayed_num_files: 4
+    """
+    return pl.col("num_files") != pl.col("replayed_num_files")
+
+
+@rule("CRC004", requires="checksum.one-metadata-one-protocol", view=checksums)
+def metadata_or_protocol_count_is_not_one() -> pl.Expr:
+    """A version checksum claims a number of metaData or protocol actions other than 1.
+
+    Every snapshot has exactly one of each.
+    Fix: delete the file; the writer counts wrongly.
+
+    Conforms::
+        num_metadata: 1, num_protocol: 1
+    Violates::
+        num_metadata: 0, num_protocol: 1
+        num_metadata: 1, num_protocol: 2
+    """
+    return (pl.col("num_metadata") != 1) | (pl.col("num_protocol") != 1)
+
+
+@rule("CRC005", requires="checksum.in-commit-timestamp", view=checksums)
+def checksum_timestamp_differs() -> pl.Expr:
+    """The in-commit timestamp in a version checksum is not that of the commit, or is absent or present wrongly.
+
+    Readers that take it from the checksum time-travel to another version.
+    Fix: delete the file; the writer must copy the timestamp of its commit.
+
+    Conforms::
+        in_commit_timestamps_enabled: true, in_commit_timestamp: 17, replayed_in_commit_timestamp: 17
+        in_commit_timestamps_enabled: false, in_commit_timestamp: null, replayed_in_commit_timestamp: null
+        in_commit_timestamps_enabled: null, in_commit_timestamp: 17, replayed_in_commit_timestamp: null
+    Violates::
+        in_commit_timestamps_enabled: true, in_commit_timestamp: 16, replayed_in_commit_timestamp: 17
+        in_commit_timestamps_enabled: true, in_commit_timestamp: null, replayed_in_commit_timestamp: 17
+        in_commit_timestamps_enabled: false, in_commit_timestamp: 17, replayed_in_commit_timestamp: null
+    """
+    differs = pl.col("in_commit_timestamp").ne_missing(pl.col("replayed_in_commit_timestamp"))
+    enabled = pl.col("in_commit_timestamps_enabled")
+    return (enabled & differs) | (~enabled & pl.col("in_commit_timestamp").is_not_null())
+
+
+@rule("CRC006", requires="checksum.deletion-vectors", view=checksums)
+def vector_counts_differ() -> pl.Expr:
+    """The counts of deletion vectors or of deleted rows in a version checksum are not those of the live files.
+
+    Either the checksum or the log is wrong: this is what checksums are there to show.
+    Fix: find out which; replay the log from its start and compare.
+
+    Conforms::
+        num_deletion_vectors: 1, replayed_num_deletion_vectors: 1, num_deleted_records: 5, replayed_num_deleted_records: 5
+        num_deletion_vectors: null, replayed_num_deletion_vectors: 1, num_deleted_records: null, replayed_num_deleted_records: 5
+    Violates::
+        num_deletion_vectors: 2, replayed_num_deletion_vectors: 1, num_deleted_records: 5, replayed_num_deleted_records: 5
+        num_deletion_vectors: 1, replayed_num_deletion_vectors: 1, num_deleted_records: 6, replayed_num_deleted_records: 5
+    """
+    vectors = (pl.col("num_deletion_vectors") != pl.col("replayed_num_deletion_vectors")).fill_null(False)
+    return vectors | (pl.col("num_deleted_records") != pl.col("replayed_num_deleted_records"))
+
+
+@rule("CRC007", requires="checksum.all-files", view=checksums)
+def all_files_differ() -> pl.Expr:
+    """The list of files in a version checksum is not that of the live files.
+
+    Readers that take their files from the checksum return other rows.
+    Fix: delete the file; the writer must list exactly the live files.
+
+    Conforms::
+        all_files_fault: null
+    Violates::
+        all_files_fault: "lacks part-1.parquet"
+    """
+    return pl.col("all_files_fault").is_not_null()
+
+
+@rule("CRC008", requires="checksum.histogram-form", view=checksums)
+def malformed_histogram() -> pl.Expr:
+    """A histogram in a version checksum does not have the prescribed form.
+
+    Bins do not begin at 0, do not ascend, or the arrays are not equally long: counts cannot be assigned to sizes.
+    Fix: delete the file; the writer must follow the schema of the histogram.
+
+    Conforms::
+        histogram_form_fault: null, deleted_histogram_form_fault: null
+    Violates::
+        histogram_form_fault: "the first boundary is not 0", deleted_histogram_form_fault: null
+        histogram_form_fault: null, deleted_histogram_form_fault: "has 9 bins, not 10"
+    """
+    return pl.col("histogram_form_fault").is_not_null() | pl.col("deleted_histogram_form_fault").is_not_null()
+
+
+@rule("CRC009", requires="checksum.histogram-values", view=checksums)
+def histogram_differs() -> pl.Expr:
+    """A histogram in a version checksum does not count the live files.
+
+    Either the checksum or the log is wrong: this is what checksums are there to show.
+    Fix: find out which; replay the log from its start and compare.
+
+    Conforms::
+        histogram_fault: null, deleted_histogram_fault: null
+    Violates::
+        histogram_fault: "bin from 0: claims 3 files and 30 bytes, replay has 2 and 20", deleted_histogram_fault: null
+        histogram_fault: null, deleted_histogram_fault: "bin 0: claims 3 files, replay has 2"
+    """
+    return pl.col("histogram_fault").is_not_null() | pl.col("deleted_histogram_fault").is_not_null()
+
+
+def _differs(*kinds: str) -> pl.Expr:
+    return (pl.col("claim") == "checksum") & pl.col("kind").is_in(kinds)
+
+
+@rule("CRC010", requires="checksum.protocol-and-metadata", view=checkpoint_rows)
+def checksum_state_differs() -> pl.Expr:
+    """The protocol or metaData in a version checksum is not that of the version.
+
+    Readers that take them from the checksum see another schema or other features.
+    Fix: delete the file; the writer must copy the actions in force.
+
+    Conforms::
+        claim: checkpoint, kind: protocol
+        claim: checksum, kind: txn
+    Violates::
+        claim: checksum, kind: protocol
+        claim: checksum, kind: metaData
+    """
+    return _differs("protocol", "metaData")
+
+
+@rule("CRC011", requires="checksum.transactions-and-domains", view=checkpoint_rows)
+def checksum_transactions_or_domains_differ() -> pl.Expr:
+    """The transactions or domains in a version checksum are not those of the version.
+
+    Writers that take them from the checksum repeat data, or reuse row ids.
+    Fix: delete the file; the writer must list exactly what is in force.
+
+    Conforms::
+        claim: checkpoint, kind: txn, expired_possible: false
+        claim: checksum, kind: txn, expired_possible: true
+        claim: checksum, kind: protocol, expired_possible: false
+    Violates::
+        claim: checksum, kind: txn, expired_possible: false
+        claim: checksum, kind: domainMetadata, expired_possible: false
+    """
+    return _differs("txn", "domainMetadata") & ~pl.col("expired_possible")

@@ -1,0 +1,157 @@
+"""Rules over deletion-vector descriptors, and inline vectors. Source: chapter Deletion Vectors."""
+
+import polars as pl
+
+from deltaspec.rules.registry import rule
+from deltaspec.views.file_actions import deletion_vectors
+
+
+@rule("DVX001", requires="deletion-vectors.storage-type", view=deletion_vectors)
+def unknown_storage_type() -> pl.Expr:
+    """A deletion vector has a storage type other than `u`, `i` and `p`.
+
+    Readers cannot find the vector: they fail, or return deleted rows.
+    Fix: rewrite the data file without its deleted rows, if they are known.
+
+    Conforms::
+        storage_type: u
+        storage_type: i
+        storage_type: p
+    Violates::
+        storage_type: x
+    """
+    return ~pl.col("storage_type").is_in(["u", "i", "p"])
+
+
+@rule("DVX002", requires="deletion-vectors.path", view=deletion_vectors)
+def vector_names_no_file() -> pl.Expr:
+    """A stored deletion vector does not name a file: no UUID in Z85, or no absolute path.
+
+    Readers cannot find the vector: they fail, or return deleted rows.
+    Fix: restore the version before; the writer must encode the UUID in the last 20 characters.
+
+    Conforms::
+        path_fault: null
+    Violates::
+        path_fault: "5 characters are too few for a UUID in Z85"
+    """
+    return pl.col("path_fault").is_not_null()
+
+
+@rule("DVX003", requires="deletion-vectors.offset", view=deletion_vectors)
+def inline_vector_with_offset() -> pl.Expr:
+    """An inline deletion vector has an offset.
+
+    The offset is part of the vector's id, so the same vector gets two ids and a remove does not find its add.
+    Fix: the writer must leave the offset out.
+
+    Conforms::
+        storage_type: i, offset: null
+        storage_type: u, offset: 1
+    Violates::
+        storage_type: i, offset: 0
+    """
+    return (pl.col("storage_type") == "i") & pl.col("offset").is_not_null()
+
+
+@rule("DVX004", requires="deletion-vectors.offset", view=deletion_vectors, divergence="S05")
+def stored_vector_without_offset() -> pl.Expr:
+    """A stored deletion vector has no offset, or offset 0.
+
+    It is to be read as 0, where the file's version byte is and no vector can begin.
+    Fix: the writer must give the offset of the vector's size, at least 1.
+
+    Conforms::
+        storage_type: u, offset: 1
+        storage_type: i, offset: null
+    Violates::
+        storage_type: u, offset: null
+        storage_type: p, offset: 0
+    """
+    return pl.col("storage_type").is_in(["u", "p"]) & (pl.col("offset").fill_null(0) < 1)
+
+
+@rule("DVX005", requires="deletion-vectors.size", view=deletion_vectors)
+def vector_size_impossible() -> pl.Expr:
+    """The size of a deletion vector is not that of what it describes.
+
+    An inline vector is cut or padded to another bitmap; a stored one cannot be shorter than an empty bitmap.
+    Fix: restore the version before; the writer must count the bytes before Z85 padding.
+
+    Conforms::
+        storage_type: i, size_in_bytes: 34, decoded_size: 36
+        storage_type: u, size_in_bytes: 34, decoded_size: null
+    Violates::
+        storage_type: i, size_in_bytes: 40, decoded_size: 44
+        storage_type: u, size_in_bytes: 0, decoded_size: null
+    """
+    padding = pl.col("decoded_size") - pl.col("size_in_bytes")
+    inline_differs = (pl.col("storage_type") == "i") & ~padding.is_between(0, 3)
+    return inline_differs.fill_null(False) | (pl.col("size_in_bytes") < 12)
+
+
+@rule("DVX006", requires="deletion-vectors.cardinality", view=deletion_vectors)
+def vector_cardinality_differs() -> pl.Expr:
+    """The cardinality of a deletion vector is not the number of rows it holds, or negative.
+
+    Readers that count rows from the log return a wrong count.
+    Fix: commit the file again with the right cardinality.
+
+    Conforms::
+        cardinality: 3, decoded_cardinality: 3
+        cardinality: 3, decoded_cardinality: null
+    Violates::
+        cardinality: 3, decoded_cardinality: 4
+        cardinality: -1, decoded_cardinality: null
+    """
+    differs = (pl.col("cardinality") != pl.col("decoded_cardinality")).fill_null(False)
+    return differs | (pl.col("cardinality") < 0)
+
+
+@rule("DVX007", requires="deletion-vectors.cardinality", view=deletion_vectors, divergence="S06")
+def empty_vector() -> pl.Expr:
+    """A deletion vector deletes nothing.
+
+    The text does not forbid it, but then the file needs none, and two logical files have the same rows.
+    Fix: the writer should leave the vector out.
+
+    Conforms::
+        cardinality: 1
+    Violates::
+        cardinality: 0
+    """
+    return pl.col("cardinality") == 0
+
+
+@rule("DVX008", requires="deletion-vectors.rows-exist", view=deletion_vectors)
+def vector_deletes_rows_beyond_the_file() -> pl.Expr:
+    """A deletion vector deletes more rows than its file has, or a row beyond the file's end.
+
+    The vector belongs to another file, or the statistics are wrong: rows come back or vanish.
+    Fix: restore the version before; find out which of the two is wrong.
+
+    Conforms::
+        num_records: 10, cardinality: 3, decoded_last_row: 9
+        num_records: null, cardinality: 3, decoded_last_row: 12
+    Violates::
+        num_records: 10, cardinality: 11, decoded_last_row: null
+        num_records: 10, cardinality: 3, decoded_last_row: 10
+    """
+    beyond = (pl.col("decoded_last_row") >= pl.col("num_records")).fill_null(False)
+    return beyond | (pl.col("cardinality") > pl.col("num_records"))
+
+
+@rule("DVX009", requires="deletion-vectors.bitmap-format", view=deletion_vectors)
+def inline_vector_undecodable() -> pl.Expr:
+    """An inline deletion vector cannot be decoded.
+
+    Readers fail, or return deleted rows. (The text's own example of an inline vector is of a form that it does not
+    describe, E08.)
+    Fix: restore the version before; the writer must write the portable 64-bit format.
+
+    Conforms::
+        decode_fault: null
+    Violates::
+        decode_fault: "magic number is 3503503716, not 1681511377"
+    """
+    return pl.col("decode_fault").is_not_null()

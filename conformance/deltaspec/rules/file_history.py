@@ -1,0 +1,103 @@
+"""Rules over the actions of one path. Source: chapters Add File and Remove File, Action Reconciliation."""
+
+import polars as pl
+
+from deltaspec.rules.registry import rule
+from deltaspec.views.file_actions import file_history
+
+
+@rule("FIL030", requires="reconciliation.no-repeated-actions", view=file_history)
+def file_added_twice() -> pl.Expr:
+    """One commit, checkpoint or compaction adds the same path more than once.
+
+    Its actions have no order: readers disagree on the file's vector and statistics, or read its rows twice.
+    Fix: restore the version before; the writer must add each path once.
+
+    Conforms::
+        kind: add, same_path_same_kind: 1
+        kind: remove, same_path_same_kind: 2
+    Violates::
+        kind: add, same_path_same_kind: 2
+    """
+    return (pl.col("kind") == "add") & (pl.col("same_path_same_kind") > 1)
+
+
+@rule("FIL031", requires="reconciliation.no-repeated-actions", view=file_history)
+def file_removed_twice() -> pl.Expr:
+    """One commit removes the same path more than once, or a checkpoint the same logical file.
+
+    Its actions have no order: which deletion time and vector hold is undefined.
+    Fix: restore the version before; the writer must remove each path once.
+
+    Conforms::
+        kind: remove, source: commit, same_path_same_kind: 1, same_file_same_kind: 1
+        kind: remove, source: checkpoint, same_path_same_kind: 2, same_file_same_kind: 1
+    Violates::
+        kind: remove, source: commit, same_path_same_kind: 2, same_file_same_kind: 1
+        kind: remove, source: checkpoint, same_path_same_kind: 2, same_file_same_kind: 2
+    """
+    in_commit = (pl.col("source") == "commit") & (pl.col("same_path_same_kind") > 1)
+    return (pl.col("kind") == "remove") & (in_commit | (pl.col("same_file_same_kind") > 1))
+
+
+@rule("FIL032", requires="reconciliation.live-and-dead-disjoint", view=file_history)
+def file_added_and_removed() -> pl.Expr:
+    """One commit, checkpoint or compaction both adds and removes the same logical file.
+
+    Its actions have no order: for some readers the file is live, for others it is gone.
+    Fix: restore the version before; the writer must do one or the other.
+
+    Conforms::
+        kind: add, same_file_other_kind: 0
+        kind: remove, same_file_other_kind: 1
+    Violates::
+        kind: add, same_file_other_kind: 1
+    """
+    return (pl.col("kind") == "add") & (pl.col("same_file_other_kind") > 0)
+
+
+@rule("FIL033", requires="add.live-vector-removed", view=file_history)
+def live_vector_not_removed() -> pl.Expr:
+    """A file is added under another deletion vector, and the commit does not remove the logical file that was live.
+
+    Both are live for readers that know files by path and vector: rows come twice, deleted ones come back.
+    Fix: restore the version before; the writer must remove the former logical file in the same commit.
+
+    Conforms::
+        live_vector_unremoved: null
+    Violates::
+        live_vector_unremoved: none
+    """
+    return pl.col("live_vector_unremoved").is_not_null()
+
+
+@rule("FIL034", requires="cdc.fields", view=file_history, divergence="E37")
+def change_file_twice() -> pl.Expr:
+    """One commit names the same change data file twice.
+
+    The text does not forbid it; consumers read its changes twice.
+    Fix: the writer must name it once.
+
+    Conforms::
+        kind: cdc, same_path_same_kind: 1
+        kind: remove, same_path_same_kind: 2
+    Violates::
+        kind: cdc, same_path_same_kind: 2
+    """
+    return (pl.col("kind") == "cdc") & (pl.col("same_path_same_kind") > 1)
+
+
+@rule("FIL035", requires="add.path", view=file_history, divergence="S09")
+def path_spelled_two_ways() -> pl.Expr:
+    """Actions of one file spell its path in different ways.
+
+    Whether `a%20b` and `a b`, or an absolute and a relative path, are one file is not said: some engines match a
+    remove with its add by the text as written.
+    Fix: the writer must repeat the path of the add.
+
+    Conforms::
+        other_spelling: null
+    Violates::
+        other_spelling: "a%62.parquet"
+    """
+    return pl.col("other_spelling").is_not_null()

@@ -1,0 +1,239 @@
+"""Rules over lines of the log as written. Source: chapters Delta Log Entries and Actions."""
+
+import polars as pl
+
+from deltaspec.rules.registry import rule
+from deltaspec.views.log_files import lines
+
+
+@rule("LIN001", requires="log.commit-lines", view=lines)
+def line_is_not_json() -> pl.Expr:
+    """A line of the log is not a JSON object.
+
+    Readers fail on the whole version, or skip the line and lose what it said.
+    Fix: restore the file from a backup; a commit cut short by a failed upload must not be repaired by hand.
+
+    Conforms::
+        not_json: null
+    Violates::
+        not_json: "expecting value at character 0"
+    """
+    return pl.col("not_json").is_not_null()
+
+
+@rule("LIN002", requires="log.one-action-a-line", view=lines)
+def several_actions_in_a_line() -> pl.Expr:
+    """A line of the log holds more than one action.
+
+    Readers that take the first key they know lose the others.
+    Fix: the writer must put each action on a line of its own.
+
+    Conforms::
+        actions: 1
+        actions: 0
+    Violates::
+        actions: 2
+    """
+    return pl.col("actions") > 1
+
+
+@rule("LIN003", requires="log.one-action-a-line", view=lines, divergence="S21")
+def line_without_action() -> pl.Expr:
+    """A line of the log is an object that holds no action: empty, or a null.
+
+    The text asks for one action a line and does not name the case; some readers fail on it.
+    Fix: the writer must not write the line.
+
+    Conforms::
+        actions: 1, odd_space: null, not_json: null
+        actions: 0, odd_space: "blank line", not_json: null
+    Violates::
+        actions: 0, odd_space: null, not_json: null
+    """
+    is_object = pl.col("odd_space").fill_null("").ne("blank line") & pl.col("not_json").is_null()
+    return (pl.col("actions") == 0) & is_object
+
+
+@rule("LIN004", requires="log.commit-lines", view=lines, divergence="S19")
+def repeated_key() -> pl.Expr:
+    """An object in the log has the same key twice.
+
+    JSON parsers keep the first or the last value, or refuse: engines read different tables.
+    Fix: the writer must write each key once.
+
+    Conforms::
+        repeated_key: null
+    Violates::
+        repeated_key: "/add/size"
+    """
+    return pl.col("repeated_key").is_not_null()
+
+
+@rule("LIN005", requires="log.commit-lines", view=lines, divergence="S21")
+def odd_space() -> pl.Expr:
+    """A line of the log is blank, or has a byte order mark or a carriage return.
+
+    The text is silent; most readers tolerate it, some fail.
+    Fix: write one action a line, each ended by a line feed alone.
+
+    Conforms::
+        odd_space: null
+    Violates::
+        odd_space: "blank line"
+    """
+    return pl.col("odd_space").is_not_null()
+
+
+def _malformed(kind: str) -> pl.Expr:
+    return (pl.col("kind") == kind) & pl.col("form_fault").is_not_null()
+
+
+@rule("LIN010", requires="add.fields", view=lines)
+def malformed_add() -> pl.Expr:
+    """An add action lacks a required field, or a field has a value of the wrong type.
+
+    Readers fail on the version, or take a default and read another table.
+    Fix: the writer must write every required field of add with the type that the text gives.
+
+    Conforms::
+        kind: add, form_fault: null
+    Violates::
+        kind: add, form_fault: "size is the text '12', should be integer"
+    """
+    return _malformed("add")
+
+
+@rule("LIN011", requires="remove.fields", view=lines)
+def malformed_remove() -> pl.Expr:
+    """A remove action lacks a required field, or a field has a value of the wrong type.
+
+    Readers fail on the version, or keep a file that is gone.
+    Fix: the writer must write every required field of remove with the type that the text gives.
+
+    Conforms::
+        kind: remove, form_fault: null
+    Violates::
+        kind: remove, form_fault: "path missing"
+    """
+    return _malformed("remove")
+
+
+@rule("LIN012", requires="cdc.fields", view=lines)
+def malformed_cdc() -> pl.Expr:
+    """A cdc action lacks a required field, or a field has a value of the wrong type.
+
+    Readers of change data fail on the version or miss changes.
+    Fix: the writer must write every required field of cdc with the type that the text gives.
+
+    Conforms::
+        kind: cdc, form_fault: null
+    Violates::
+        kind: cdc, form_fault: "partitionValues missing"
+    """
+    return _malformed("cdc")
+
+
+@rule("LIN013", requires="metadata.fields", view=lines)
+def malformed_metadata() -> pl.Expr:
+    """A metaData action lacks a required field, or a field has a value of the wrong type.
+
+    The table has no schema that all readers agree on.
+    Fix: commit a metaData with every required field.
+
+    Conforms::
+        kind: metaData, form_fault: null
+    Violates::
+        kind: metaData, form_fault: "schemaString missing"
+    """
+    return _malformed("metaData")
+
+
+@rule("LIN014", requires="protocol.fields", view=lines)
+def malformed_protocol() -> pl.Expr:
+    """A protocol action lacks a required field, or a field has a value of the wrong type.
+
+    Clients cannot tell whether they may read the table. (Two examples of the text itself print `readerVersion` for
+    `minReaderVersion`, E01.)
+    Fix: commit a protocol with minReaderVersion and minWriterVersion.
+
+    Conforms::
+        kind: protocol, form_fault: null
+    Violates::
+        kind: protocol, form_fault: "minReaderVersion, minWriterVersion missing"
+    """
+    return _malformed("protocol")
+
+
+@rule("LIN015", requires="transaction.fields", view=lines)
+def malformed_txn() -> pl.Expr:
+    """A txn action lacks a required field, or a field has a value of the wrong type.
+
+    The application cannot tell what it has already written: data is repeated or lost.
+    Fix: the writer must write appId and version.
+
+    Conforms::
+        kind: txn, form_fault: null
+    Violates::
+        kind: txn, form_fault: "version is the text 'x', should be integer"
+    """
+    return _malformed("txn")
+
+
+@rule("LIN016", requires="domain.fields", view=lines)
+def malformed_domain_metadata() -> pl.Expr:
+    """A domainMetadata action lacks a required field, or a field has a value of the wrong type.
+
+    Readers of the domain fail, or take it for unset.
+    Fix: the writer must write domain, configuration (a string) and removed.
+
+    Conforms::
+        kind: domainMetadata, form_fault: null
+    Violates::
+        kind: domainMetadata, form_fault: "configuration is an object {}, should be string"
+    """
+    return _malformed("domainMetadata")
+
+
+@rule("LIN017", requires="commit-info.known-fields", view=lines)
+def malformed_commit_info() -> pl.Expr:
+    """A field of commitInfo that the text gives a meaning has a value of the wrong type.
+
+    Provenance is free JSON, but clients rely on inCommitTimestamp and txnId.
+    Fix: the writer must write inCommitTimestamp as an integer and txnId as a string.
+
+    Conforms::
+        kind: commitInfo, form_fault: null
+    Violates::
+        kind: commitInfo, form_fault: "inCommitTimestamp is the number 1.5, should be of another type"
+    """
+    return _malformed("commitInfo")
+
+
+@rule("LIN018", requires="checkpoint-metadata.fields", view=lines)
+def malformed_checkpoint_metadata() -> pl.Expr:
+    """A checkpointMetadata action lacks its version, or a field has a value of the wrong type.
+
+    Readers of the checkpoint fail or take it for one of another version.
+    Fix: write the checkpoint anew.
+
+    Conforms::
+        kind: checkpointMetadata, form_fault: null
+    Violates::
+        kind: checkpointMetadata, form_fault: "version missing"
+    """
+    return _malformed("checkpointMetadata")
+
+
+@rule("LIN019", requires="sidecar.fields", view=lines)
+def malformed_sidecar() -> pl.Expr:
+    """A sidecar action lacks a required field, or a field has a value of the wrong type.
+
+    Readers of the checkpoint fail, or miss the files that the sidecar lists.
+    Fix: write the checkpoint anew.
+
+    Conforms::
+        kind: sidecar, form_fault: null
+    Violates::
+        kind: sidecar, form_fault: "sizeInBytes missing"
+    """
+    return _malformed("sidecar")

@@ -1,0 +1,135 @@
+"""Rules over the log directory. Source: chapters Delta Log Entries, Checkpoints, Log Compaction Files."""
+
+import polars as pl
+
+from deltaspec.rules.registry import rule
+from deltaspec.views.log_files import listing
+
+
+@rule("LOG001", requires="log.versions-contiguous", view=listing)
+def commit_missing() -> pl.Expr:
+    """Commits that the judged version needs are not in the log.
+
+    No reader can reconstruct the table: what the missing commits added or removed is unknown.
+    Fix: restore the files from a backup, or write a checkpoint that makes them unnecessary.
+
+    Conforms::
+        missing_before: 0
+    Violates::
+        missing_before: 2
+    """
+    return pl.col("missing_before") > 0
+
+
+@rule("LOG002", requires="compaction.range-ascends", view=listing)
+def compaction_range_does_not_ascend() -> pl.Expr:
+    """A log compaction does not end after the version it starts from.
+
+    Its name stands for no range of commits, and readers that trust it replay the wrong ones.
+    Fix: delete the file; compactions are optional.
+
+    Conforms::
+        kind: compaction, version: 4, end_version: 6
+        kind: commit, version: 4, end_version: null
+    Violates::
+        kind: compaction, version: 4, end_version: 4
+        kind: compaction, version: 6, end_version: 4
+    """
+    return (pl.col("kind") == "compaction") & (pl.col("end_version") <= pl.col("version"))
+
+
+@rule("LOG003", requires="checkpoint.multipart-name", view=listing)
+def multipart_checkpoint_of_one_part() -> pl.Expr:
+    """A multipart checkpoint claims fewer than two parts, or a part outside its own count.
+
+    A checkpoint in one file has the classic name; readers that count parts pass this one over.
+    Fix: write a classic checkpoint of the version and delete the part.
+
+    Conforms::
+        kind: multipart checkpoint, part: 1, parts: 2
+        kind: classic checkpoint, part: null, parts: null
+    Violates::
+        kind: multipart checkpoint, part: 1, parts: 1
+        kind: multipart checkpoint, part: 3, parts: 2
+    """
+    outside = (pl.col("part") < 1) | (pl.col("part") > pl.col("parts"))
+    return (pl.col("kind") == "multipart checkpoint") & ((pl.col("parts") < 2) | outside)
+
+
+@rule("LOG004", requires="checkpoint.after-commit", view=listing)
+def checkpoint_beyond_the_log() -> pl.Expr:
+    """A checkpoint is of a later version than the latest commit.
+
+    It was made of a commit that never succeeded, or that was deleted; readers start from a state that never was.
+    Fix: delete the checkpoint if no commit of its version was ever made.
+
+    Conforms::
+        kind: classic checkpoint, version: 7, latest_commit: 7
+        kind: commit, version: 8, latest_commit: 8
+    Violates::
+        kind: classic checkpoint, version: 8, latest_commit: 7
+    """
+    is_checkpoint = pl.col("kind").is_in(["classic checkpoint", "multipart checkpoint", "uuid checkpoint"])
+    return is_checkpoint & (pl.col("version") > pl.col("latest_commit"))
+
+
+@rule("LOG005", requires="checksum.after-commit", view=listing)
+def checksum_beyond_the_log() -> pl.Expr:
+    """A version checksum is of a later version than the latest commit.
+
+    It may only be written once its commit has succeeded; the next commit of that version will not match it.
+    Fix: delete the checksum file.
+
+    Conforms::
+        kind: checksum, version: 7, latest_commit: 7
+    Violates::
+        kind: checksum, version: 8, latest_commit: 7
+    """
+    return (pl.col("kind") == "checksum") & (pl.col("version") > pl.col("latest_commit"))
+
+
+@rule("LOG006", requires="checkpoint.no-multipart-with-v2", view=listing)
+def multipart_checkpoint_in_v2_table() -> pl.Expr:
+    """A multipart checkpoint was written although the table supports v2Checkpoint.
+
+    Multipart checkpoints of concurrent writers can mix; V2 checkpoints exist to end that.
+    Fix: write a checkpoint with a UUID name and delete the parts.
+
+    Conforms::
+        kind: multipart checkpoint, v2_checkpoint_supported: false
+        kind: uuid checkpoint, v2_checkpoint_supported: true
+    Violates::
+        kind: multipart checkpoint, v2_checkpoint_supported: true
+    """
+    return (pl.col("kind") == "multipart checkpoint") & pl.col("v2_checkpoint_supported")
+
+
+@rule("LOG007", requires="checkpoint.v2-needs-feature", view=listing)
+def uuid_checkpoint_without_feature() -> pl.Expr:
+    """A checkpoint has a UUID name although the table does not support v2Checkpoint.
+
+    UUID names stand for V2 content, which clients of this table need not understand: they may read an older state.
+    Fix: write a classic checkpoint and delete this one, or add the feature v2Checkpoint.
+
+    Conforms::
+        kind: uuid checkpoint, v2_checkpoint_supported: true
+        kind: classic checkpoint, v2_checkpoint_supported: false
+    Violates::
+        kind: uuid checkpoint, v2_checkpoint_supported: false
+    """
+    return (pl.col("kind") == "uuid checkpoint") & ~pl.col("v2_checkpoint_supported")
+
+
+@rule("LOG008", requires="log.commit-name", view=listing, divergence="S36")
+def misspelt_log_file_name() -> pl.Expr:
+    """A file is named nearly, but not quite, like a file of the log.
+
+    Clients pass such files over, which is seldom what their writer meant: a commit of 19 digits is no commit.
+    Fix: find out what wrote the file; rename or delete it.
+
+    Conforms::
+        near_miss: null
+    Violates::
+        near_miss: "a commit whose version has 19 digits"
+    """
+    return pl.col("near_miss").is_not_null()
