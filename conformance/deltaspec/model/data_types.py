@@ -113,3 +113,28 @@ def leaves(kind: DataType) -> Iterator[DataType]:
             yield from leaves(value)
         case _:
             yield kind
+
+
+_INTEGERS = ("byte", "short", "integer", "long")
+_WIDER_FRACTIONS = {("float", "double"), ("byte", "double"), ("short", "double"), ("integer", "double")}
+
+
+def is_widening(before: DataType, after: DataType) -> bool:
+    """Whether the text lets a value of one type, none of them nested, become one of another.
+
+    Source: Type Widening, Supported Type Changes (current).
+    """
+    match before, after:
+        case Primitive(old), Primitive(new) if old in _INTEGERS and new in _INTEGERS:
+            return _INTEGERS.index(old) < _INTEGERS.index(new)
+        case Primitive("date"), Primitive("timestamp_ntz"):
+            return True
+        case Primitive(old), Primitive(new):
+            return (old, new) in _WIDER_FRACTIONS
+        case Decimal(precision, scale), Decimal() if before != after:
+            return after.precision - precision >= after.scale - scale >= 0
+        case Primitive("byte" | "short" | "integer"), Decimal(precision, scale):
+            return precision - 10 >= scale
+        case Primitive("long"), Decimal(precision, scale):
+            return precision - 20 >= scale
+    return False

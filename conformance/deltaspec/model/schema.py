@@ -6,6 +6,7 @@ without `metadata` is tolerated (S38). Types that Spark writes and the text does
 
 import json
 import re
+from dataclasses import dataclass
 from typing import Any
 
 from deltaspec.model.data_types import (
@@ -31,6 +32,7 @@ _PROPOSED = re.compile(
 )
 _USER_DEFINED = "udt"
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"?|[\[\]{}]', re.DOTALL)
+TYPE_CHANGES = "delta.typeChanges"
 KINDS = ("not JSON", "too deep", "not a struct", "malformed", "unknown type", "decimal out of range")
 
 
@@ -173,6 +175,42 @@ def _member(value: dict[str, Any], key: str, kind: Any, at: str, found: list[Sch
         found.append(SchemaError("malformed", f"{at}/{key}", f"{key} has the wrong type"))
         return None
     return member
+
+
+@dataclass(frozen=True)
+class TypeChange:
+    """A change of a column's type that its metadata records. Source: Type Change Metadata (current)."""
+
+    before: DataType
+    after: DataType
+    field_path: tuple[str, ...] = ()
+    """`element`, `key` and `value` below the column; empty for the column itself."""
+
+
+def type_changes(field: Field) -> list[TypeChange]:
+    """The type changes that a field's metadata records, oldest first; keys beyond the text's are passed over.
+
+    Raises:
+        SchemaError: they are not of the documented form. A string that holds the list is not either (E30).
+    """
+    changes = field.metadata.get(TYPE_CHANGES, [])
+    if not isinstance(changes, list):
+        raise SchemaError("malformed", f"/{TYPE_CHANGES}", "type changes are a list")
+    return [_type_change(change, f"/{TYPE_CHANGES}/{index}") for index, change in enumerate(changes)]
+
+
+def _type_change(value: Any, at: str) -> TypeChange:
+    if not isinstance(value, dict):
+        raise SchemaError("malformed", at, "a type change is an object")
+    found: list[SchemaError] = []
+    before, after = _type_of(value, "fromType", at, found), _type_of(value, "toType", at, found)
+    path = _member(value, "fieldPath", str, at, found) if value.get("fieldPath") is not None else ""
+    steps = tuple(path.split(".")) if path else ()
+    if not set(steps) <= {"element", "key", "value"}:
+        found.append(SchemaError("malformed", f"{at}/fieldPath", "a field path is made of element, key and value"))
+    if found:
+        raise found[0]
+    return TypeChange(before, after, steps)
 
 
 def serialize(schema: Struct) -> str:
