@@ -35,6 +35,7 @@ def schema_of(*fields: Any) -> str:
     return json.dumps({"type": "struct", "fields": fields})
 
 
+ARRAY = {"type": "array", "elementType": "long", "containsNull": True}
 MAP = {"type": "map", "keyType": "string", "valueType": "string", "valueContainsNull": True}
 EXAMPLE = schema_of(
     field("a", "integer", False),
@@ -174,7 +175,7 @@ def test_empty_struct_is_a_schema() -> None:
         (schema_of(field("x", "decimal(5,-2)")), "decimal out of range", "/fields/0/type"),
         (schema_of(field("x", f"decimal({'9' * 50},2)")), "decimal out of range", "/fields/0/type"),
         (
-            schema_of(D, field("m", {**MAP, "valueType": {"type": "array", "elementType": "int", "containsNull": True}})),
+            schema_of(D, field("m", {**MAP, "valueType": {**ARRAY, "elementType": "int"}})),
             "unknown type",
             "/fields/1/type/valueType/elementType",
         ),

@@ -1,0 +1,135 @@
+"""The register of table features. Source: Valid Feature Names in Table Features, and each feature's chapter."""
+
+import pytest
+
+from deltaspec.model.features import (
+    FEATURES,
+    MISSPELT,
+    implied_by,
+    is_proposed,
+    lookup,
+    status,
+    without_preview,
+)
+
+ALWAYS = {
+    "appendOnly": "writer",
+    "invariants": "writer",
+    "checkConstraints": "writer",
+    "generatedColumns": "writer",
+    "changeDataFeed": "writer",
+    "identityColumns": "writer",
+    "domainMetadata": "writer",
+    "columnMapping": "reader-writer",
+    "deletionVectors": "reader-writer",
+}
+SINCE_R3 = {
+    "rowTracking": "writer",
+    "timestampNtz": "reader-writer",
+    "v2Checkpoint": "reader-writer",
+    "allowColumnDefaults": "writer",
+    "icebergCompatV1": "writer",
+    "icebergCompatV2": "writer",
+    "clustering": "writer",
+}
+SINCE_CURRENT = {
+    "inCommitTimestamp": "writer",
+    "vacuumProtocolCheck": "reader-writer",
+    "catalogManaged": "reader-writer",
+    "typeWidening": "reader-writer",
+    "variantType": "reader-writer",
+    "variantShredding": "reader-writer",
+}
+
+
+@pytest.mark.parametrize(
+    ("revision", "names"),
+    [
+        ("r1", ALWAYS | {"rowIds": "writer", "timestampNTZ": "reader-writer"}),
+        ("r2", ALWAYS | {"rowTracking": "writer", "timestampNTZ": "reader-writer"}),
+        ("r3", ALWAYS | SINCE_R3),
+        ("current", ALWAYS | SINCE_R3 | SINCE_CURRENT),
+    ],
+)
+def test_names_of_a_revision(revision: str, names: dict[str, str]) -> None:
+    found = {name: lookup(name, revision) for name in FEATURES}
+    assert {name: feature.kind for name, feature in found.items() if feature} == names
+
+
+def test_required_features() -> None:
+    assert {name: feature.requires for name, feature in FEATURES.items() if feature.requires} == {
+        "rowTracking": ("domainMetadata",),
+        "clustering": ("domainMetadata",),
+        "icebergCompatV1": ("columnMapping",),
+        "icebergCompatV2": ("columnMapping",),
+        "catalogManaged": ("inCommitTimestamp",),
+        "variantShredding": ("variantType",),
+    }
+
+
+@pytest.mark.parametrize(
+    ("reader", "writer", "expected"),
+    [
+        (1, 1, set()),
+        (1, 2, {"appendOnly", "invariants"}),
+        (1, 3, {"appendOnly", "invariants", "checkConstraints"}),
+        (1, 4, {"appendOnly", "invariants", "checkConstraints", "changeDataFeed", "generatedColumns"}),
+        (
+            2,
+            5,
+            {"appendOnly", "invariants", "checkConstraints", "changeDataFeed", "generatedColumns", "columnMapping"},
+        ),
+        (
+            1,
+            6,
+            {"appendOnly", "invariants", "checkConstraints", "changeDataFeed", "generatedColumns", "identityColumns"},
+        ),
+        (2, 6, set(ALWAYS) - {"domainMetadata", "deletionVectors"}),
+        (2, 4, {"appendOnly", "invariants", "checkConstraints", "changeDataFeed", "generatedColumns"}),
+        (1, 7, set()),
+        (3, 7, set()),
+    ],
+)
+def test_legacy_versions_stand_for_features(reader: int, writer: int, expected: set[str]) -> None:
+    assert implied_by(reader, writer) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("deletionVectors", "standard"),
+        ("typeWidening-preview", "preview"),
+        ("inCommitTimestamp-dev", "preview"),
+        ("variantShredding-preview", "preview"),
+        ("checkpointProtection", "proposed"),
+        ("collations", "proposed"),
+        ("timestampNanos", "proposed"),
+        ("materializedVoidType", "proposed"),
+        ("catalogOwned-preview", "preview"),
+        ("collations-preview", "preview"),
+        ("deletionvectors", "unknown"),
+        ("columnInvariants", "unknown"),
+        ("timestampNTZ", "unknown"),
+        ("rowIds", "unknown"),
+        ("x-preview", "unknown"),
+        ("", "unknown"),
+    ],
+)
+def test_status_of_a_name_in_the_current_text(name: str, expected: str) -> None:
+    assert status(name) == expected
+    assert is_proposed(name) == (expected in ("preview", "proposed"))
+    assert (lookup(name) is not None) == (expected == "standard")
+
+
+def test_old_spellings_belong_to_their_revisions() -> None:
+    """E21, E22, E25."""
+    assert MISSPELT == {"timestampNTZ": "timestampNtz", "columnInvariants": "invariants", "rowIds": "rowTracking"}
+    assert [status("timestampNTZ", revision) for revision in ("r1", "r2", "r3")] == ["standard", "standard", "unknown"]
+    assert [status("rowIds", revision) for revision in ("r1", "r2")] == ["standard", "unknown"]
+    assert lookup("columnInvariants", "r1") is None
+
+
+def test_preview_names_are_those_of_their_feature() -> None:
+    assert without_preview("typeWidening-preview") == "typeWidening"
+    assert without_preview("managedCommit-dev") == "managedCommit"
+    assert without_preview("variantType") == "variantType"
