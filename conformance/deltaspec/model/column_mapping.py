@@ -109,9 +109,7 @@ def partition_types(schema: Struct, partition_columns: list[str], mapping: str |
     `partitionColumns` holds logical names, the keys of `partitionValues` are physical ones (S14).
     """
     by_name = {field.name: field for field in schema.fields}
-    return {
-        physical_name(by_name[name], mapping): by_name[name].type for name in partition_columns if name in by_name
-    }
+    return {physical_name(by_name[name], mapping): by_name[name].type for name in partition_columns if name in by_name}
 
 
 def physical_partition_columns(schema: Struct, partition_columns: list[str], mapping: str | None) -> list[str]:

@@ -131,9 +131,7 @@ def is_append_only(protocol: Protocol, metadata: MetaData) -> bool:
 
 def in_commit_timestamps_enabled(protocol: Protocol, metadata: MetaData) -> bool:
     """Whether every commit carries its own timestamp. Source: In-Commit Timestamps (current)."""
-    return supports(protocol, "inCommitTimestamp") and is_true(
-        metadata.configuration, "delta.enableInCommitTimestamps"
-    )
+    return supports(protocol, "inCommitTimestamp") and is_true(metadata.configuration, "delta.enableInCommitTimestamps")
 
 
 _FIELD_KEYS = {

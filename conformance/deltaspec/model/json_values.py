@@ -54,9 +54,7 @@ def parse_lossless(text: str | bytes) -> Document:
         raise JsonError("begins with a byte order mark")
     _bound_depth(text)
     try:
-        raw = json.loads(
-            text, parse_int=Number, parse_float=Number, parse_constant=_refuse, object_pairs_hook=_Pairs
-        )
+        raw = json.loads(text, parse_int=Number, parse_float=Number, parse_constant=_refuse, object_pairs_hook=_Pairs)
     except json.JSONDecodeError as fault:
         raise JsonError(f"{fault.msg[0].lower()}{fault.msg[1:]} at character {fault.pos}") from fault
     repeated: list[str] = []

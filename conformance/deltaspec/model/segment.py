@@ -132,4 +132,3 @@ def _compactions(names: list[str], start: int, version: int) -> tuple[Compaction
         chosen.append(nearest)
         at = nearest.end + 1
     return tuple(chosen)
-

@@ -5,7 +5,10 @@ from pkgutil import iter_modules
 
 from deltaspec.rules.registry import RULES, Rule
 
+_NO_RULES = ("registry", "examples")
+
 for _module in iter_modules(__path__, f"{__name__}."):
-    import_module(_module.name)
+    if _module.name.rpartition(".")[2] not in _NO_RULES:
+        import_module(_module.name)
 
 __all__ = ["RULES", "Rule"]

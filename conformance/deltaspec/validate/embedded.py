@@ -74,16 +74,27 @@ class EmbeddedRun:
     def judge(self) -> Findings:
         """Read the log, run the rules."""
         with _no_cyclic_garbage():
-            if self.plan.base is not None:
-                self._take_base(self.plan.base)
-            self._take_commits()
-            self._flush()
+            spanned = self.replay()
             for view in _STATE_VIEWS:
                 self.findings.look_at_rows(view, self.state.rows[view.name])
             self._look_at_listing()
-            chain = pl.concat(self.chain) if self.chain else _EMPTY_CHAIN
-            self._look_at_files(chain)
+            Claims(self, spanned).look()
+            self._look_at_snapshot(spanned)
         return self.findings
+
+    def replay(self) -> pl.DataFrame:
+        """Read the judged history and look at it; gives the file actions as `file_replay.spans` has them."""
+        if self.plan.base is not None:
+            self._take_base(self.plan.base)
+        self._take_commits()
+        self._flush()
+        chain = pl.concat(self.chain) if self.chain else _EMPTY_CHAIN
+        self.chain.clear()
+        if self.findings.wants(file_history):
+            self.progress("replay", 0, None)
+            cdcs = pl.concat(self.cdcs) if self.cdcs else _EMPTY_CHAIN
+            self.findings.look(file_history, history_of_commits(chain, cdcs))
+        return spans(chain)
 
     # the judged history
 
@@ -248,15 +259,7 @@ class EmbeddedRun:
         rows = listing_rows(self.plan.entries.values(), self.plan.missing, supported.get)
         self.findings.look_at_rows(log_files.listing, rows)
 
-    def _look_at_files(self, chain: pl.DataFrame) -> None:
-        if self.findings.wants(file_history):
-            self.progress("replay", 0, None)
-            cdcs = pl.concat(self.cdcs) if self.cdcs else _EMPTY_CHAIN
-            self.findings.look(file_history, history_of_commits(chain, cdcs))
-        spanned = spans(chain)
-        del chain
-        self.chain.clear()
-        Claims(self, spanned).look()
+    def _look_at_snapshot(self, spanned: pl.DataFrame) -> None:
         live = live_at(spanned, self.plan.version)
         known = self.state.protocol_known and self.state.metadata_known and not self.plan.missing
         row = {

@@ -63,11 +63,11 @@ def make_plan(uri: str, listed: list[Entry], *, at: int | None, history: str) ->
         uri: the table, for messages.
         listed: the pinned listing of `_delta_log`.
         at: the version to judge; the latest where None.
-        history: `latest`, `all`, or the number of versions back from the judged one.
+        history: `latest`, `all`, or the number of versions back from the judged one; `snapshot` compares nothing.
 
     Raises:
         TableUnreadable: the listing holds neither commit nor checkpoint.
-        InvalidUsage: no such version, or history is none of its forms.
+        InvalidUsage: no such version.
     """
     entries = {entry.name: entry for entry in listed}
     names = [parse(name) for name in entries]
@@ -119,14 +119,14 @@ def _base(
     earliest = newest.version
     while earliest in commits:
         earliest -= 1
-    if history == "all":
+    if history == "snapshot":
+        wanted = newest.version
+    elif history == "all":
         wanted = -1
     elif history == "latest":
         wanted = newest.version - 1
-    elif history.isascii() and history.isdigit() and int(history) >= 1:
-        wanted = min(newest.version, version - int(history))
     else:
-        raise InvalidUsage(f"history {history!r} is neither latest, all nor a number of versions")
+        wanted = min(newest.version, version - int(history))
     reachable = [each for each in complete if each.version >= earliest]
     behind = [each for each in reachable if each.version <= wanted]
     if behind:

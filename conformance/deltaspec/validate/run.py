@@ -51,6 +51,8 @@ def validate_table(
         raise InvalidUsage(f"level {level!r} is not built yet; there is: {', '.join(LEVELS)}")
     if revision != "current":
         raise InvalidUsage(f"revision {revision!r} cannot be judged by yet; there is: current")
+    if history not in ("latest", "all") and not (history.isascii() and history.isdigit() and int(history) > 0):
+        raise InvalidUsage(f"history {history!r} is neither latest, all nor a number of versions")
     chosen = [code for code in RULES if _chosen(code, select, RULES) and not _chosen(code, ignore, RULES, none=False)]
     if not chosen:
         raise InvalidUsage("no rule is selected; see `deltaspec rules`")

@@ -7,6 +7,8 @@ import polars as pl
 
 from deltaspec.model.actions import Int64
 
+_ABSENT = msgspec.Raw()
+
 
 class _Counts(msgspec.Struct, rename="camel"):
     """The part of a statistics text that rules of level `log` look at; bounds are passed over unparsed."""
@@ -14,9 +16,9 @@ class _Counts(msgspec.Struct, rename="camel"):
     num_records: Int64 | None = None
     tight_bounds: bool | None = None
     null_count: dict[str, Any] | None = None
-    min_values: msgspec.Raw | None = None
-    max_values: msgspec.Raw | None = None
-    null_counts: msgspec.Raw | None = None
+    min_values: msgspec.Raw = _ABSENT
+    max_values: msgspec.Raw = _ABSENT
+    null_counts: msgspec.Raw = _ABSENT
 
 
 def columns(stats: pl.Series) -> list[pl.Series]:
@@ -36,7 +38,7 @@ def columns(stats: pl.Series) -> list[pl.Series]:
             faults[row] = _reason(fault)
             continue
         number = records[row] = counts.num_records
-        if counts.null_counts is not None:
+        if counts.null_counts != _ABSENT:
             misspelt.append(row)
         if counts.null_count:
             try:

@@ -1,0 +1,5 @@
+"""`python -m deltaspec`."""
+
+from deltaspec.cli import main
+
+main()

@@ -1,0 +1,88 @@
+"""`describe_table`: what a table is at a version, by the same replay that validation uses."""
+
+from collections.abc import Callable
+
+import msgspec
+
+from deltaspec.errors import TableUnreadable
+from deltaspec.model.data_types import Struct
+from deltaspec.model.features import lookup
+from deltaspec.model.file_names import ChecksumName, CommitName, CompactionName, parse
+from deltaspec.model.last_checkpoint import LastCheckpoint
+from deltaspec.model.schema import tree
+from deltaspec.report.description import FeatureState, LogFiles, TableDescription
+from deltaspec.validate.embedded import EmbeddedRun
+from deltaspec.validate.plan import Plan, make_plan
+from deltaspec.views.file_replay import live_at
+from deltaspec.wire.storage import LOG, StorageError, Store, open_store
+
+_HINT_BYTES = 64 << 20
+
+
+def describe_table(
+    uri: str, *, at: int | None = None, progress: Callable[[str, int, int | None], None] | None = None
+) -> TableDescription:
+    """The state of a table.
+
+    Args:
+        uri: path or URI of the table's root.
+        at: the version; the latest where None.
+        progress: as for `validate_table`.
+
+    Raises:
+        InvalidUsage: no such version.
+        TableUnreadable: there is no table, or its log cannot be replayed.
+    """
+    store = open_store(uri)
+    plan = make_plan(store.uri, store.list_log(), at=at, history="snapshot")
+    if plan.missing:
+        raise TableUnreadable(
+            f"{store.uri}: commit {plan.missing[0]} is missing; run `deltaspec validate` to see what else is wrong"
+        )
+    run = EmbeddedRun(store, plan, [], 0, progress or (lambda *_: None))
+    spanned = run.replay()
+    if run.files_in_doubt:
+        raise TableUnreadable(f"{store.uri}: {run.files_in_doubt}; run `deltaspec validate` to see where")
+    live, state = live_at(spanned, plan.version), run.state
+    rows = live["num_records"]
+    deleted = int(live["cardinality"].sum())
+    protocol, metadata = state.protocol, state.metadata
+    return TableDescription(
+        table=store.uri,
+        version=plan.version,
+        min_reader_version=protocol.min_reader_version if protocol else None,
+        min_writer_version=protocol.min_writer_version if protocol else None,
+        features=[FeatureState(name=each, known=lookup(each) is not None) for each in sorted(state.supported or ())],
+        id=metadata.id if metadata else None,
+        name=metadata.name if metadata else None,
+        schema_tree=tree(state.schema if isinstance(state.schema, Struct) else Struct(())),
+        partition_columns=metadata.partition_columns if metadata else [],
+        configuration=dict(sorted(metadata.configuration.items())) if metadata else {},
+        files=len(live),
+        bytes=int(live["size"].sum()),
+        records=None if rows.null_count() else int(rows.sum()) - deleted,
+        files_with_deletion_vector=len(live) - live["deletion_vector_id"].null_count(),
+        deleted_records=deleted,
+        tombstones=len(live_at(spanned, plan.version, "remove")),
+        domains={name: each.configuration for name, each in sorted(state.domains.items())},
+        transactions={app: each.version for app, each in sorted(state.transactions.items())},
+        log=_log_files(store, plan),
+    )
+
+
+def _log_files(store: Store, plan: Plan) -> LogFiles:
+    names = [parse(name) for name in plan.entries]
+    return LogFiles(
+        commits=sorted(name.version for name in names if isinstance(name, CommitName)),
+        checkpoints=[(each.version, each.naming) for each in plan.all_complete],
+        compactions=sorted((name.start, name.end) for name in names if isinstance(name, CompactionName)),
+        checksums=sorted(name.version for name in names if isinstance(name, ChecksumName)),
+        hint=_hint(store) if plan.has_hint else None,
+    )
+
+
+def _hint(store: Store) -> int | None:
+    try:
+        return msgspec.json.decode(store.read(f"{LOG}/_last_checkpoint", _HINT_BYTES), type=LastCheckpoint).version
+    except (StorageError, msgspec.DecodeError, RecursionError, ValueError):
+        return None
