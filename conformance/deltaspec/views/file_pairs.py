@@ -3,7 +3,7 @@
 import polars as pl
 
 from deltaspec.views.file_actions import file_history
-from deltaspec.views.file_replay import spans
+from deltaspec.views.file_replay import shares_path, spans
 
 _GROUP = ("_group", "version", "path_key")
 
@@ -16,8 +16,7 @@ def history_of_commits(chain: pl.DataFrame, cdcs: pl.DataFrame) -> pl.DataFrame:
         cdcs: the same columns for cdc actions.
     """
     rows = pl.concat([chain.drop("until", strict=False), cdcs])
-    several = rows.group_by("path_key").len().filter(pl.col("len") > 1).select("path_key")
-    rows = rows.join(several, on="path_key", how="semi")
+    rows = rows.filter(shares_path(rows))
     if rows.is_empty():
         return file_history.frame([])
     return _with_live_vector(_counted(rows))
@@ -25,8 +24,7 @@ def history_of_commits(chain: pl.DataFrame, cdcs: pl.DataFrame) -> pl.DataFrame:
 
 def history_of_claim(rows: pl.DataFrame) -> pl.DataFrame:
     """Rows of `file_history` for the rows of one checkpoint or compaction that is compared with replay."""
-    several = rows.group_by("path_key").len().filter(pl.col("len") > 1).select("path_key")
-    rows = rows.join(several, on="path_key", how="semi")
+    rows = rows.filter(shares_path(rows))
     if rows.is_empty():
         return file_history.frame([])
     return _shaped(_counted(rows).with_columns(live_vector_unremoved=pl.lit(None, pl.String)))

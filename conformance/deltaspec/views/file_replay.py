@@ -73,12 +73,11 @@ def spans(chain: pl.DataFrame) -> pl.DataFrame:
         logical file removed; a remove where its logical file is added again or removed again. Within a commit
         removes come first.
     """
-    times = chain.group_by("path_key").len("actions_of_path")
-    several = times.filter(pl.col("actions_of_path") > 1).select("path_key")
-    if several.is_empty():
+    several = shares_path(chain)
+    if not several.any():
         return chain.with_columns(until=pl.lit(None, pl.Int64))
-    single = chain.join(several, on="path_key", how="anti").with_columns(until=pl.lit(None, pl.Int64))
-    many = chain.join(several, on="path_key", how="semi").with_columns(
+    single = chain.filter(~several).with_columns(until=pl.lit(None, pl.Int64))
+    many = chain.filter(several).with_columns(
         _vector=pl.col("deletion_vector_id").fill_null(""), _is_add=pl.col("kind") == "add"
     )
     many = many.sort("path_key", "version", "_is_add", "line", maintain_order=True).with_row_index("_order")
@@ -94,6 +93,11 @@ def spans(chain: pl.DataFrame) -> pl.DataFrame:
     )
     columns = [*chain.columns, "until"]
     return pl.concat([single.select(columns), adds.select(columns), removes.select(columns)])
+
+
+def shares_path(rows: pl.DataFrame) -> pl.Series:
+    """Which rows have a path that other rows have too, told by its hash: now and then one that has not."""
+    return rows["path_key"].hash().is_duplicated()
 
 
 def _next_of_other(left: pl.DataFrame, right: pl.DataFrame, name: str, *, same_version: bool = False) -> pl.DataFrame:

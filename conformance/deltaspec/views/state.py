@@ -45,6 +45,9 @@ class TableState:
     rows: dict[str, list[Row]] = field(default_factory=lambda: {name: [] for name in VIEW_NAMES})
     schema: Struct | None = None
     mapping: str | None = None
+    supported: set[str] | None = None
+    """Features that the table supports; None while the protocol is not known."""
+    _context: FileContext | None = None
 
     def apply(self, version: int, file: str, actions: list[tuple[int, Wire]]) -> None:
         """Take the actions of one commit, or of a checkpoint that the history starts from.
@@ -68,22 +71,23 @@ class TableState:
     def lose(self, kinds: set[str | None]) -> None:
         """Note that actions of these kinds could not be decoded (None: of whatever kind)."""
         if kinds & {"protocol", None}:
-            self.protocol, self.protocol_known = None, False
+            self.protocol, self.supported, self.protocol_known = None, None, False
         if kinds & {"metaData", None}:
             self.metadata, self.schema, self.metadata_known = None, None, False
-
-    @property
-    def supported(self) -> set[str] | None:
-        """Features that the table supports; None while the protocol is not known."""
-        return None if self.protocol is None else supported_features(self.protocol)
+        if kinds & {"protocol", "metaData", None}:
+            self._context = None
 
     def supports(self, feature: str) -> bool | None:
         """Whether a feature is supported; None while the protocol is not known."""
-        supported = self.supported
-        return None if supported is None else feature in supported
+        return None if self.supported is None else feature in self.supported
 
     def file_context(self, table_root: str | None) -> FileContext:
-        """What file actions of this state are judged against."""
+        """What file actions of this state are judged against; the same object until the state changes."""
+        if self._context is None:
+            self._context = self._file_context(table_root)
+        return self._context
+
+    def _file_context(self, table_root: str | None) -> FileContext:
         columns = None
         if self.schema is not None and self.metadata is not None and self.protocol is not None:
             names = {member.name for member in self.schema.fields}
@@ -120,7 +124,7 @@ class TableState:
             }
         )
         self.rows["features"] += _feature_rows(place, action)
-        self.protocol, self.protocol_known = action, True
+        self.protocol, self.supported, self.protocol_known = action, now, True
         self._remap()
 
     def _take_metadata(self, place: Row, action: MetaData) -> None:
@@ -149,6 +153,8 @@ class TableState:
         self._take_configuration(place, before.configuration if before else {}, action.configuration)
 
     def _remap(self) -> None:
+        """Draw the consequences of another protocol or metadata."""
+        self._context = None
         supported = bool(self.supports("columnMapping"))
         settings = self.metadata.configuration if self.metadata else {}
         self.mapping = column_mapping.mode(settings, supported=supported)

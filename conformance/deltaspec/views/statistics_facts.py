@@ -1,6 +1,6 @@
 """Statistics of file actions, decoded text by text: one bad text spoils one row, never a column."""
 
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 import polars as pl
@@ -21,6 +21,12 @@ class _Counts(msgspec.Struct, rename="camel"):
     null_counts: msgspec.Raw = _ABSENT
 
 
+class _FlatCounts(_Counts):
+    """The same where no column is nested and every null count is a count: nearly all statistics there are."""
+
+    null_count: dict[str, Annotated[int, msgspec.Meta(ge=0)]] | None = None
+
+
 def columns(stats: pl.Series) -> list[pl.Series]:
     """`stats_fault`, `num_records`, `null_counts_key` and `null_count_fault` of `file_actions`."""
     length = len(stats)
@@ -28,27 +34,26 @@ def columns(stats: pl.Series) -> list[pl.Series]:
     faults: dict[int, str] = {}
     null_faults: dict[int, str] = {}
     misspelt: list[int] = []
+    decode_flat = msgspec.json.Decoder(_FlatCounts).decode
     decode = msgspec.json.Decoder(_Counts).decode
-    for row, text in enumerate(stats):
+    for row, text in enumerate(stats.to_list()):
         if text is None:
             continue
         try:
-            counts = decode(text)
-        except (msgspec.DecodeError, RecursionError, ValueError) as fault:
-            faults[row] = _reason(fault)
-            continue
-        number = records[row] = counts.num_records
+            counts: _Counts = decode_flat(text)
+            flat = counts.null_count
+            doubtful = bool(flat) and max(flat.values()) > (counts.num_records or 0)  # type: ignore[union-attr]
+        except (msgspec.DecodeError, RecursionError, ValueError):
+            try:
+                counts, doubtful = decode(text), True
+            except (msgspec.DecodeError, RecursionError, ValueError) as fault:
+                faults[row] = _reason(fault)
+                continue
+        records[row] = counts.num_records
         if counts.null_counts != _ABSENT:
             misspelt.append(row)
-        if counts.null_count:
-            try:
-                sound = min(counts.null_count.values()) >= 0 and (
-                    number is None or max(counts.null_count.values()) <= number
-                )
-            except TypeError:
-                sound = False
-            if not sound and (fault_text := null_count_fault(counts.null_count, number)):
-                null_faults[row] = fault_text
+        if doubtful and (fault_text := null_count_fault(counts.null_count or {}, counts.num_records)):
+            null_faults[row] = fault_text
     there = stats.is_not_null()
     return [
         sparse("stats_fault", length, faults),

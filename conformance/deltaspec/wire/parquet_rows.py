@@ -5,6 +5,7 @@ after them, because what a file action must look like depends on the metadata.
 """
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -191,8 +192,14 @@ def _field(column: pa.Array, kind: str, wire_name: str, target: pa.DataType) -> 
 
 
 def _batches(parquet: pq.ParquetFile, columns: list[str]) -> Iterator[pa.RecordBatch]:
+    """The rows of some columns, one batch ahead of the reader: decoding needs no Python."""
     try:
-        yield from parquet.iter_batches(batch_size=BATCH_ROWS, columns=columns, use_threads=True)
+        batches = parquet.iter_batches(batch_size=BATCH_ROWS, columns=columns, use_threads=True)
+        with ThreadPoolExecutor(1) as ahead:
+            coming = ahead.submit(next, batches, None)
+            while (batch := coming.result()) is not None:
+                coming = ahead.submit(next, batches, None)
+                yield batch
     except Exception as fault:
         raise UnreadableParquet(_reason(fault)) from fault
 
