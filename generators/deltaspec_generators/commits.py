@@ -79,22 +79,39 @@ class LogDraft:
         return [add for path, add in self.state.live.items() if path not in self.touched]
 
 
-def draw_commits(draw: st.DrawFn, outline: Outline, count: int, allowed: Collection[str]) -> LogDraft:
-    """A log of `count` commits that begins with the outline and stays within the allowed features."""
+def draw_commits(draw: st.DrawFn, outline: Outline, most: int, allowed: Collection[str]) -> LogDraft:
+    """A log of at most so many commits that begins with the outline and stays within the allowed features.
+
+    How many there are is drawn first, and each commit and operation is a draw of its own, so that any can shrink away.
+    """
     draft = LogDraft(draw, outline, frozenset(allowed), outline.columns)
-    for version in range(count):
-        gap = draw(st.sampled_from((60_000, 1, 2 * DAY_MS, 9 * DAY_MS))) if version else 0
-        timestamp = (draft.state.timestamp_ms or START_MS) + gap
-        draft.actions, draft.touched = [], set()
-        if version == 0:
-            _first(draft)
-        for _ in range(draw(st.integers(0 if version == 0 else 1, 3))):
-            draw(st.sampled_from(_applicable(draft)))(draft, timestamp)
-        _finish(draft, timestamp)
-        draft.commits.append(draft.actions)
-        draft.state = after(draft.state, draft.actions, timestamp)
-        draft.states.append(draft.state)
+    for _ in range(draw(st.integers(1, most))):
+        draw(_commits(draft))
     return draft
+
+
+@st.composite
+def _commits(draw: st.DrawFn, draft: LogDraft) -> None:
+    """One more commit."""
+    version = draft.version
+    gap = draw(st.sampled_from((60_000, 1, 2 * DAY_MS, 9 * DAY_MS))) if version else 0
+    timestamp = (draft.state.timestamp_ms or START_MS) + gap
+    draft.actions, draft.touched = [], set()
+    if version == 0:
+        _first(draft)
+    for _ in range(draw(st.integers(0, 4))):
+        draw(_operations(draft, timestamp))
+    _finish(draft, timestamp)
+    draft.commits.append(draft.actions)
+    draft.state = after(draft.state, draft.actions, timestamp)
+    draft.states.append(draft.state)
+
+
+@st.composite
+def _operations(draw: st.DrawFn, draft: LogDraft, timestamp: int) -> None:
+    """One operation, chosen from the same list every time, so that it stays what it is when another shrinks away."""
+    applicable = _applicable(draft)
+    draw(st.sampled_from(_OPERATIONS).filter(applicable.__contains__))(draft, timestamp)
 
 
 def _first(draft: LogDraft) -> None:
@@ -290,6 +307,21 @@ def _finish(draft: LogDraft, timestamp: int) -> None:
             draft.in_commit_timestamp_ms = _in_commit_timestamp(draft, timestamp)
             info = {"inCommitTimestamp": draft.in_commit_timestamp_ms, **info}
         draft.actions.insert(0 if timestamps else draw(st.integers(0, len(draft.actions))), {"commitInfo": info})
+
+
+_OPERATIONS: tuple[Operation, ...] = (
+    _append,
+    _remove,
+    vectors.delete_rows,
+    vectors.delete_rows,
+    _rewrite,
+    _transaction,
+    _domain,
+    _change_metadata,
+    _upgrade,
+    _update_statistics,
+    _restore,
+)
 
 
 def _recorded_mark(state: TableState) -> int:

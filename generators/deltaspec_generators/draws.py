@@ -47,6 +47,8 @@ PROPERTIES = {
 }
 """The property that activates a feature."""
 
+_FLAG = st.booleans()
+
 
 @dataclass(frozen=True)
 class Column:
@@ -142,14 +144,16 @@ def _domain(name: str, configuration: Any) -> Body:
 def _protocols(draw: st.DrawFn, features: Collection[str]) -> tuple[Body, frozenset[str]]:
     """A protocol and the features it supports."""
     legacy = [pair for pair in LEGACY_VERSIONS if _implied(pair) <= set(features)]
-    listed = [(3, 7), (1, 7)] + [(2, 7)] * ("columnMapping" in features)
-    choice = draw(st.sampled_from((*legacy, *listed)))
+    listed = [(3, 7)] * 8 + [(1, 7)] + [(2, 7)] * ("columnMapping" in features)
+    choice = draw(st.sampled_from((*listed, *legacy)))
     if choice in LEGACY_VERSIONS:
         protocol: Body = {"minReaderVersion": choice[0], "minWriterVersion": choice[1]}
         return protocol, TableState(protocol=protocol).features
     writers = [name for name in WRITER_FEATURES if name in features]
     readers = [name for name in READER_WRITER_FEATURES if name in features] if choice[0] == 3 else []
     picked = draw(st.lists(st.sampled_from((*readers, *writers)), unique=True, max_size=8)) if writers + readers else []
+    # Features that open up most of what a log can hold are drawn more often than the others.
+    picked += [name for name in ("deletionVectors", "v2Checkpoint") if name in set(readers) - {*picked} and draw(_FLAG)]
     if choice[0] == 2:
         picked.append("columnMapping")
     for name, needed in NEEDED.items():
@@ -206,7 +210,9 @@ def _configurations(draw: st.DrawFn, supported: Collection[str], writer_version:
     for feature, name in PROPERTIES.items():
         if feature in supported:
             # An append-only table has few commits to show, so it is the rarer choice.
-            values = (None, "false", None, "true") if feature == "appendOnly" else ("true", "false", None)
+            values = (
+                (None, "false", None, "true") if feature == "appendOnly" else ("true", "true", "true", "false", None)
+            )
             value = draw(st.sampled_from(values))
             if value is not None:
                 found[name] = value

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from deltaspec_generators.json_lines import compact
 from deltaspec_generators.log_state import Body
-from deltaspec_generators.values import WITHOUT_BOUNDS, bound_json, bounds, data_file_names, partition_texts
+from deltaspec_generators.values import WITHOUT_BOUNDS, bound_json, bounds, data_file_path, partition_texts
 
 if TYPE_CHECKING:
     from deltaspec_generators.commits import LogDraft
@@ -43,7 +43,7 @@ def new_file(
     draw = draft.draw
     if rows is None:
         rows = draw(st.integers(1 if draft.outline.clustering else 0, 9) | st.sampled_from((1000, 70_000)))
-    path = draw(data_file_names("part", draft.next_number()))
+    path = data_file_path(draw, "part", draft.next_number())
     add: Body = {
         "path": path,
         "partitionValues": _partition_values(draft) if partition is None else partition,
@@ -84,9 +84,8 @@ def tombstone(draft: LogDraft, add: Body, timestamp: int, *, data_change: bool) 
 
 def change_file(draft: LogDraft) -> Body:
     """The body of a `cdc` action."""
-    name = draft.draw(data_file_names("cdc", draft.next_number()).filter(lambda path: "://" not in path))
     body: Body = {
-        "path": f"_change_data/{name.removeprefix('file:')}",
+        "path": f"_change_data/cdc-{draft.next_number():05d}.parquet",
         "partitionValues": _partition_values(draft),
         "size": draft.draw(st.integers(100, 999)),
         "dataChange": False,

@@ -57,7 +57,7 @@ def logs_with_states(
 ) -> DrawnLog:
     """Valid tables, each with its state version by version. Arguments as `logs`."""
     outline = draw(outlines(features=features))
-    draft = draw_commits(draw, outline, draw(st.integers(1, max_commits)), features)
+    draft = draw_commits(draw, outline, max_commits, features)
     files = TableFiles(commits={version: list(actions) for version, actions in enumerate(draft.commits)})
     files.extra.update(draft.stored)
     _add_log_files(draft, files)

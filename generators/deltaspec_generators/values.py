@@ -6,6 +6,7 @@ Every strategy shrinks to the plainest value of its kind.
 import string
 from datetime import date, datetime, timedelta
 from decimal import Decimal
+from functools import cache
 from typing import Any
 
 import pyarrow as pa
@@ -55,6 +56,7 @@ _ODD = " %+#é漢=&'{}\\\"^:?😀"
 _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - values of timestamp_ntz have no zone
 
 
+@cache
 def scalars(kind: str) -> st.SearchStrategy[Any]:
     """Python values of a type: int, str, float (finite), Decimal, bool, bytes, date, datetime without zone."""
     match kind:
@@ -82,6 +84,7 @@ def scalars(kind: str) -> st.SearchStrategy[Any]:
     return st.text(st.sampled_from(string.ascii_lowercase + _ODD), max_size=6)
 
 
+@cache
 def partition_texts(kind: str) -> st.SearchStrategy[str | None]:
     """Serialized partition values of a type, SQL NULL among them as null and as the empty string."""
     return st.one_of(_partition_texts(kind), st.sampled_from((None, "")))
@@ -115,6 +118,7 @@ def _spaced(value: datetime) -> str:
     return f"{value:%Y-%m-%d %H:%M:%S}" + (f".{value.microsecond:06d}" if value.microsecond else "")
 
 
+@cache
 def bounds(kind: str) -> st.SearchStrategy[tuple[Any, Any]]:
     """A minimum and a maximum, in this order; timestamps in whole milliseconds, as statistics keep them."""
     one = scalars(kind)
@@ -134,15 +138,20 @@ def bound_json(value: Any, kind: str) -> Any:
     return value
 
 
-def data_file_names(prefix: str, number: int) -> st.SearchStrategy[str]:
-    """Paths of data files as they stand in the log, unique by their number: relative, in a folder, odd, absolute."""
+_ODD_TEXTS = st.text(st.sampled_from(string.ascii_letters + _ODD), min_size=1, max_size=5)
+_SPELLINGS = st.sampled_from(("plain", "odd", "folder", "s3", "file"))
+
+
+def data_file_path(draw: st.DrawFn, prefix: str, number: int) -> str:
+    """Draw a data file's path as it stands in the log, unique by its number: plain, odd, in a folder, absolute."""
     plain = f"{prefix}-{number:05d}.parquet"
-    odd = st.text(st.sampled_from(string.ascii_letters + _ODD), min_size=1, max_size=5).map(
-        lambda text: f"x{text}y-{plain}"
-    )
-    return st.one_of(
-        st.just(plain),
-        odd.map(paths.encode),
-        odd.map(lambda name: paths.encode(f"a={name}/{plain}")),
-        st.sampled_from((f"s3://other/table/{plain}", f"file:///other/table/{plain}")),
-    )
+    match draw(_SPELLINGS):
+        case "odd":
+            return paths.encode(f"x{draw(_ODD_TEXTS)}y-{plain}")
+        case "folder":
+            return paths.encode(f"a={draw(_ODD_TEXTS)}/{plain}")
+        case "s3":
+            return f"s3://other/table/{plain}"
+        case "file":
+            return f"file:///other/table/{plain}"
+    return plain

@@ -1,0 +1,197 @@
+"""Everything the strategy promises is drawn, and the smallest log with it is small."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, find, given, settings
+from hypothesis import strategies as st
+
+from deltaspec.model.actions import ACTION_TYPES
+from deltaspec_generators.builder import LOG, TableFiles
+from deltaspec_generators.draws import FEATURES
+from deltaspec_generators.log_state import TableState, vector_id
+from deltaspec_generators.logs import DrawnLog, logs, logs_with_states
+
+EXAMPLES = 1200
+IN_COMMITS = set(ACTION_TYPES) - {"checkpointMetadata", "sidecar"}
+quiet = list(HealthCheck)
+
+
+def sights(drawn: DrawnLog) -> set[str]:
+    """What is to be seen in one drawn log, by name."""
+    files, seen = drawn.files, set()
+    for lines in files.commits.values():
+        kinds = [next(iter(line)) for line in lines if isinstance(line, dict)]
+        seen |= {f"action {kind}" for kind in kinds}
+        seen |= {"blank line"} if "" in lines else set()
+        if "commitInfo" in kinds and kinds[0] != "commitInfo":
+            seen.add("commitInfo not first")
+        for line in lines:
+            if isinstance(line, dict):
+                ((kind, body),) = line.items()
+                seen |= {f"{kind}.{name}" for name, value in body.items() if value is not None}
+                seen |= {"explicit null"} if None in body.values() else set()
+                seen |= _seen_in_action(kind, body)
+    for checkpoint in files.checkpoints:
+        form = f"{checkpoint.naming}{' v2' if checkpoint.v2 else ''}"
+        seen |= {f"checkpoint {form}", f"checkpoint {form} with sidecars" if checkpoint.sidecars else "no sidecars"}
+        rows = [row for row in checkpoint.rows if isinstance(row, dict)]
+        rows += [row for sidecar in checkpoint.sidecars for row in sidecar.rows]
+        seen |= {f"checkpoint row {kind}" for row in rows for kind in row}
+        seen |= {f"checkpoint {name}" for row in rows for name in row.get("add", {}) if name.endswith("_parsed")}
+        if any("add" in row and "stats" not in row["add"] and row["add"].get("stats_parsed") for row in rows):
+            seen.add("checkpoint without JSON statistics")
+    seen |= {"compaction"} if files.compactions else set()
+    for body in files.checksums.values():
+        seen |= {f"crc {name}" for name in body} if isinstance(body, dict) else set()
+    seen.add(_hint(files))
+    seen |= {"cleaned up"} if 0 not in files.commits else set()
+    seen |= {f"foreign {path}" for path in files.extra if path.startswith(LOG)}
+    for state in drawn.states:
+        seen |= _seen_in_state(state)
+    return seen
+
+
+def _seen_in_action(kind: str, body: dict[str, Any]) -> set[str]:
+    if kind not in ("add", "remove"):
+        return {"domain tombstone"} if body.get("removed") else set()
+    seen = {f"{kind} dataChange {body['dataChange']}"}
+    values = (body.get("partitionValues") or {}).values()
+    seen |= {"null partition value"} if None in values else set()
+    seen |= {"empty partition value"} if "" in values else set()
+    seen |= {"path with escapes"} if "%" in body["path"] else set()
+    seen |= {"absolute path"} if "://" in body["path"] else set()
+    if body.get("deletionVector"):
+        seen.add(f"{kind} vector {body['deletionVector']['storageType']}")
+    return seen
+
+
+def _seen_in_state(state: TableState) -> set[str]:
+    seen = {f"feature {name}" for name in state.features}
+    seen.add(f"protocol {state.protocol['minReaderVersion']},{state.protocol['minWriterVersion']}")
+    seen |= {
+        f"property {name}={value}" for name, value in state.configuration.items() if name.startswith("delta.enable")
+    }
+    fields = json.loads(state.metadata["schemaString"])["fields"]
+    kinds = {each["name"]: each["type"] for each in fields}
+    for name, kind in kinds.items():
+        seen.add(f"column {kind if isinstance(kind, str) else 'struct'}")
+        seen |= {f"partition {kind}"} if name in state.metadata["partitionColumns"] else set()
+    return seen
+
+
+def _hint(files: TableFiles) -> str:
+    if files.last_checkpoint is None:
+        return "hint absent"
+    assert isinstance(files.last_checkpoint, dict)
+    newest = max(each.version for each in files.checkpoints)
+    stale = "stale" if files.last_checkpoint["version"] < newest else "fresh"
+    return f"hint {stale}{' with checksum' if 'checksum' in files.last_checkpoint else ''}"
+
+
+PRIMITIVES = "long string integer short byte double float decimal(10,2) boolean binary date timestamp timestamp_ntz"
+WANTED = (
+    {f"action {kind}" for kind in IN_COMMITS}
+    | {"action futureAction", "domain tombstone", "blank line", "explicit null", "commitInfo not first"}
+    | {f"{kind} vector {storage}" for kind in ("add", "remove") for storage in "iup"}
+    | {f"{kind} dataChange {value}" for kind in ("add", "remove") for value in (True, False)}
+    | {"null partition value", "empty partition value", "path with escapes", "absolute path"}
+    | {"checkpoint classic", "checkpoint multipart"}
+    | {f"checkpoint {naming} v2" for naming in ("classic", "uuid-json", "uuid-parquet")}
+    | {f"checkpoint {naming} v2 with sidecars" for naming in ("classic", "uuid-json", "uuid-parquet")}
+    | {f"checkpoint row {kind}" for kind in set(ACTION_TYPES) - {"commitInfo", "cdc", "sidecar"}}
+    | {"checkpoint stats_parsed", "checkpoint partitionValues_parsed", "checkpoint without JSON statistics"}
+    | {"compaction", "cleaned up", "crc allFiles", "crc inCommitTimestampOpt", "crc txnId", "crc futureField"}
+    | {"hint absent", "hint fresh", "hint fresh with checksum", "hint stale"}
+    | {f"feature {name}" for name in FEATURES}
+    | {f"protocol {pair}" for pair in ("1,1", "1,2", "1,3", "1,4", "2,5", "2,6", "1,7", "2,7", "3,7")}
+    | {f"column {kind}" for kind in (*PRIMITIVES.split(), "struct")}
+    | {f"partition {kind}" for kind in PRIMITIVES.split() if kind != "long"}
+    | {"foreign _delta_log/.tmp"}
+)
+FIELDS = {
+    "add": "path partitionValues size modificationTime dataChange stats tags deletionVector baseRowId"
+    " defaultRowCommitVersion clusteringProvider",
+    "remove": "path dataChange deletionTimestamp extendedFileMetadata partitionValues size stats tags deletionVector"
+    " baseRowId defaultRowCommitVersion",
+    "cdc": "path partitionValues size dataChange tags",
+    "metaData": "id name description format schemaString partitionColumns configuration createdTime",
+    "protocol": "minReaderVersion minWriterVersion readerFeatures writerFeatures",
+    "txn": "appId version lastUpdated",
+    "domainMetadata": "domain configuration removed",
+    "commitInfo": "inCommitTimestamp txnId operation engineInfo tags timestamp",
+}
+
+
+def test_everything_is_drawn() -> None:
+    seen: set[str] = set()
+
+    @settings(
+        max_examples=EXAMPLES,
+        deadline=None,
+        database=None,
+        derandomize=True,
+        phases=[Phase.generate],
+        suppress_health_check=quiet,
+    )
+    @given(drawn=logs_with_states())
+    def collect(drawn: DrawnLog) -> None:
+        seen.update(sights(drawn))
+
+    collect()
+    fields = {f"{kind}.{name}" for kind, names in FIELDS.items() for name in names.split()}
+    missing = sorted((WANTED | fields) - seen)
+    assert not missing, missing
+
+
+def test_field_list_is_that_of_the_actions() -> None:
+    for kind, names in FIELDS.items():
+        assert set(names.split()) == set(ACTION_TYPES[kind].__struct_encode_fields__)
+
+
+def actions(files: TableFiles) -> list[dict[str, Any]]:
+    return [line for lines in files.commits.values() for line in lines if isinstance(line, dict)]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "most_actions", "most_commits"),
+    [
+        (lambda files: True, 3, 1),
+        (lambda files: any((line.get("add") or {}).get("deletionVector") for line in actions(files)), 6, 3),
+        (lambda files: any(each.sidecars for each in files.checkpoints), 3, 1),
+    ],
+    ids=["anything", "vector", "sidecar"],
+)
+def test_minimal_log_is_small(wanted: Callable[[TableFiles], bool], most_actions: int, most_commits: int) -> None:
+    found = find(
+        logs(),
+        wanted,
+        settings=settings(
+            max_examples=500, deadline=None, database=None, derandomize=True, suppress_health_check=quiet
+        ),
+    )
+    assert len(found.commits) <= most_commits
+    assert len(actions(found)) <= most_actions
+    assert not found.extra or any(path.startswith("deletion_vector") for path in found.extra)
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=quiet)
+@given(data=st.data(), features=st.sets(st.sampled_from(FEATURES)))
+def test_only_given_features_are_drawn(data: st.DataObject, features: set[str]) -> None:
+    needed = {"domainMetadata"} if features & {"rowTracking", "clustering"} else set()
+    drawn = data.draw(logs_with_states(features=features, max_commits=3))
+    for state in drawn.states:
+        assert state.features <= features | needed
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=quiet)
+@given(files=logs(max_commits=2, decorated=False))
+def test_plain_logs_hold_nothing_to_pass_over(files: TableFiles) -> None:
+    assert len(files.commits) <= 2
+    for line in actions(files):
+        ((kind, body),) = line.items()
+        assert kind in IN_COMMITS
+        assert "futureField" not in body
+        assert vector_id(body) is None or kind in ("add", "remove")
