@@ -1,0 +1,146 @@
+"""Builds the golden tables from their definitions: `python golden-tables/build.py [--check]`.
+
+A build is deterministic: logs are equal byte for byte. Bytes of Parquet depend on the release of the library that
+writes them, so a Parquet file that holds the same rows already is left as it is. With `--check` nothing is written;
+the exit code is 1 where a build would change a file.
+"""
+
+import argparse
+import hashlib
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+from first_cases import CASES, Case, newest, table_of
+
+from deltaspec_generators.checkpoint_files import parquet_bytes
+
+HERE = Path(__file__).parent
+FORMAT = 1
+
+
+def folder(case: Case) -> str:
+    """Where a case is, relative to this folder."""
+    return f"{case.chapter}/{case.id}"
+
+
+def case_files(case: Case, present: Mapping[str, bytes]) -> dict[str, bytes]:
+    """Every file of a case by path in its folder.
+
+    Args:
+        case: the case.
+        present: files of an earlier build, likewise.
+    """
+    before = {path.removeprefix("delta/"): data for path, data in present.items() if path.startswith("delta/")}
+    files, table = table_of(case, before)
+    found = {f"delta/{path}": data for path, data in table.items()}
+    found["test_case_info.json"] = document({"name": case.id, "description": case.title})
+    version = max(files.commits)
+    if case.rows is not None:
+        path = "expected/latest/table_content/rows.parquet"
+        found[path] = parquet_bytes(case.rows, present.get(path))
+        protocol = newest(files, "protocol")
+        found["expected/latest/table_version_metadata.json"] = document(
+            {
+                "version": version,
+                "properties": newest(files, "metaData")["configuration"],
+                "min_reader_version": protocol["minReaderVersion"],
+                "min_writer_version": protocol["minWriterVersion"],
+            }
+        )
+    found["case.json"] = document(description(case, version))
+    return found
+
+
+def description(case: Case, version: int) -> dict[str, Any]:
+    """The content of `case.json`."""
+    expect: dict[str, Any] = {"kind": "rows", "version": version}
+    if case.rows is not None:
+        expect |= {"rows": "expected/latest/table_content/rows.parquet", "num_rows": case.rows.num_rows}
+    else:
+        expect = {"kind": "violation", "version": version, "requirement": case.requirements[0]}
+        if case.codes:
+            expect = {**expect, "kind": "refuse", "codes": list(case.codes), "phase": "snapshot"}
+    found = {
+        "id": case.id,
+        "meaning": FORMAT,
+        "title": case.title,
+        "requirements": list(case.requirements),
+        "spec": {"since": "r3" if "v2Checkpoint" in case.writer_features else "r1"},
+        "anchors": [{"section": section, "revision": "current"} for section in case.sections],
+        "authority": "protocol",
+        "features": {"reader": list(case.reader_features), "writer": list(case.writer_features)},
+        "ops": ["snapshot", "scan"],
+        "expect": expect,
+        "origin": {"writer": "deltaspec", "command": "python golden-tables/build.py"},
+        "portability": [],
+    }
+    if case.twin is not None:
+        found["twin"] = {"id": case.twin, "defect": case.defect}
+    return found
+
+
+def document(value: Any) -> bytes:
+    """An object as a JSON file that reads well."""
+    return (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode()
+
+
+def build(present: Mapping[str, bytes]) -> dict[str, bytes]:
+    """Every built file by path in this folder; `present` are the files there now."""
+    found: dict[str, bytes] = {}
+    schema = json.loads((HERE / "case.schema.json").read_bytes())
+    listed = []
+    for case in CASES:
+        prefix = folder(case) + "/"
+        before = {path.removeprefix(prefix): data for path, data in present.items() if path.startswith(prefix)}
+        files = case_files(case, before)
+        jsonschema.validate(json.loads(files["case.json"]), schema)
+        found |= {prefix + path: data for path, data in files.items()}
+        hashes = {path: hashlib.sha256(files[path]).hexdigest() for path in sorted(files)}
+        listed.append({"id": case.id, "path": folder(case), "title": case.title, "sha256": hashes})
+    found["manifest.json"] = document({"format": FORMAT, "cases": listed})
+    return found
+
+
+def on_disk() -> dict[str, bytes]:
+    """The files below the folders of the cases, and the manifest."""
+    found = {
+        path.relative_to(HERE).as_posix(): path.read_bytes()
+        for chapter in sorted({case.chapter for case in CASES})
+        for path in sorted((HERE / chapter).rglob("*"))
+        if path.is_file()
+    }
+    manifest = HERE / "manifest.json"
+    return found | ({"manifest.json": manifest.read_bytes()} if manifest.exists() else {})
+
+
+def main(arguments: list[str]) -> int:
+    """Build or check; the exit code."""
+    parser = argparse.ArgumentParser(description="Build the golden tables.")
+    parser.add_argument("--check", action="store_true", help="write nothing; fail where a file would change")
+    check = parser.parse_args(arguments).check
+    present = on_disk()
+    built = build(present)
+    changed = sorted(path for path in built if present.get(path) != built[path])
+    surplus = sorted(present.keys() - built.keys())
+    for path in changed:
+        print(f"{'differs' if path in present else 'is missing'}: {path}")
+    for path in surplus:
+        print(f"belongs to no case: {path}")
+    if check:
+        print(f"{len(CASES)} cases, {len(built)} files, {len(changed) + len(surplus)} not as built")
+        return 1 if changed or surplus else 0
+    for path in changed:
+        (HERE / path).parent.mkdir(parents=True, exist_ok=True)
+        (HERE / path).write_bytes(built[path])
+    for path in surplus:
+        (HERE / path).unlink()
+    print(f"{len(CASES)} cases, {len(built)} files, {len(changed)} written, {len(surplus)} removed")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
