@@ -3,22 +3,39 @@
 import os
 import stat
 from collections.abc import Iterator
+from difflib import get_close_matches
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from deltaspec.errors import TableUnreadable
-from deltaspec.wire.storage import CHUNK_BYTES, LISTED_FOLDERS, LOG, Entry, FileGone, FileTooLarge, StorageError
+from deltaspec.wire.storage import (
+    CHUNK_BYTES,
+    LISTED_FOLDERS,
+    LOG,
+    Entry,
+    FileGone,
+    FileTooLarge,
+    NoPermission,
+    StorageError,
+    readable_name,
+    within,
+)
+
+_LOOKED_AT_FOR_HINT = 2000
+"""Entries of a directory that are looked at for a table nearby."""
 
 
 class LocalStore:
     """A directory. See `deltaspec.wire.storage.Store`."""
 
     def __init__(self, path: str) -> None:
-        self.uri = path
-        self.root: str | None = os.path.abspath(path)
+        self.uri = readable_name(path)
+        self.root: str | None = os.path.abspath(self.uri)
+        self._path = path
 
     def list_log(self) -> list[Entry]:
-        root = Path(self.uri)
+        root = Path(self._path)
         try:
             if not root.exists():
                 raise TableUnreadable(f"{self.uri}: no such file or directory{_nearest(root)}")
@@ -30,7 +47,8 @@ class LocalStore:
                 raise TableUnreadable(f"{self.uri}: holds no {LOG} directory{_nearest(root)}")
             found = list(self._entries(root / LOG, ""))
         except PermissionError as fault:
-            raise TableUnreadable(f"{fault.filename}: no permission to read; ask its owner for it") from fault
+            place = readable_name(str(fault.filename))
+            raise TableUnreadable(f"{place}: no permission to read; ask its owner for it") from fault
         except OSError as fault:
             raise TableUnreadable(f"{self.uri}: {fault.strerror or fault}") from fault
         return sorted(found, key=lambda entry: entry.name)
@@ -38,15 +56,17 @@ class LocalStore:
     def _entries(self, folder: Path, prefix: str) -> Iterator[Entry]:
         with os.scandir(folder) as entries:
             for entry in entries:
-                if entry.is_dir():
-                    if not prefix and entry.name in LISTED_FOLDERS:
-                        yield from self._entries(folder / entry.name, entry.name + "/")
-                    continue
                 try:
                     facts = entry.stat()
+                except PermissionError:
+                    raise
                 except OSError:
-                    continue  # gone since, or a link into nothing
-                yield Entry(prefix + entry.name, facts.st_size, facts.st_mtime_ns // 1_000_000)
+                    continue  # gone since, or a link into nothing or itself
+                if not stat.S_ISDIR(facts.st_mode):
+                    name = prefix + readable_name(entry.name)
+                    yield Entry(name, facts.st_size, facts.st_mtime_ns // 1_000_000)
+                elif not prefix and entry.name in LISTED_FOLDERS:
+                    yield from self._entries(folder / entry.name, entry.name + "/")
 
     def read(self, path: str, limit: int) -> bytes:
         handle = self._open(path)
@@ -80,15 +100,17 @@ class LocalStore:
 
         os.close(self._open(path))
         try:
-            return pa.OSFile(os.path.join(self.uri, path))
+            return pa.OSFile(os.path.join(self._path, path))
         except OSError as fault:
             raise StorageError(f"{path}: {fault}") from fault
 
     def _open(self, path: str) -> int:
         try:
-            handle = os.open(os.path.join(self.uri, path), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+            handle = os.open(os.path.join(self._path, within(path)), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         except FileNotFoundError as fault:
             raise FileGone(f"{path}: is not there") from fault
+        except PermissionError as fault:
+            raise NoPermission(f"{path}: no permission to read") from fault
         except (OSError, ValueError) as fault:
             raise StorageError(f"{path}: {getattr(fault, 'strerror', None) or fault}") from fault
         if not stat.S_ISREG(os.fstat(handle).st_mode):
@@ -98,13 +120,24 @@ class LocalStore:
 
 
 def _nearest(root: Path) -> str:
-    """A hint at a table nearby, for somebody who missed it by one folder."""
-    above = [root.parent] if root.parent != root else []
-    for place in above:
-        if (place / LOG).is_dir():
-            return f"; {place} is a table"
+    """A hint at a table nearby, for somebody who missed it by a folder or a letter."""
+    place = Path(os.path.abspath(root))
     try:
-        below = sorted(child for child in root.iterdir() if (child / LOG).is_dir()) if root.is_dir() else []
+        if root.is_dir() and (below := _tables_in(root)):
+            return f"; {root / below[0]} is a table"
+        for above in place.parents:
+            if (above / LOG).is_dir():
+                return f"; {above} is a table"
+        if near := get_close_matches(place.name, _tables_in(place.parent), 1):
+            return f"; did you mean {root.parent / near[0]}?"
     except OSError:
-        return ""
-    return f"; {below[0]} is a table" if below else ""
+        return ""  # a hint is not worth a fault
+    return ""
+
+
+def _tables_in(folder: Path) -> list[str]:
+    if not folder.is_dir():
+        return []
+    with os.scandir(folder) as entries:
+        names = [entry.name for entry in islice(entries, _LOOKED_AT_FOR_HINT)]
+    return sorted(name for name in names if (folder / name / LOG).is_dir())

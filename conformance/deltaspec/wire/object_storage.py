@@ -2,8 +2,10 @@
 
 import io
 from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
+from urllib.parse import unquote
 
 from deltaspec.errors import TableUnreadable
 from deltaspec.wire.storage import (
@@ -13,9 +15,14 @@ from deltaspec.wire.storage import (
     Entry,
     FileGone,
     FileTooLarge,
+    NoPermission,
     StorageError,
     redacted,
+    within,
 )
+
+_DENIED = ("PermissionError", "PermissionDeniedError", "UnauthenticatedError")
+"""Names of what the clients raise where the reader has no right to."""
 
 
 def _listed(name: str) -> bool:
@@ -30,9 +37,9 @@ class ObjectStore:
         from obstore.store import from_url
 
         self.uri = redacted(uri)
-        self.root: str | None = uri.partition("?")[0].rstrip("/")
+        self.root: str | None = unquote(self.uri).rstrip("/")
         try:
-            self._store = from_url(uri)
+            self._store = from_url("gs://" + uri.partition("://")[2] if uri.startswith("gcs://") else uri)
         except Exception as fault:
             raise TableUnreadable(f"{self.uri}: {_reason(fault)}") from fault
 
@@ -43,50 +50,35 @@ class ObjectStore:
         try:
             for batch in obstore.list(self._store, prefix=LOG):
                 for item in batch:
-                    name = item["path"].rpartition(f"{LOG}/")[2] if f"{LOG}/" in item["path"] else ""
-                    if _listed(name):
+                    name = item["path"].removeprefix(f"{LOG}/")
+                    if name != item["path"] and _listed(name):
                         found.append(Entry(name, item["size"], _milliseconds(item["last_modified"])))
         except Exception as fault:
             raise TableUnreadable(f"{self.uri}: {LOG} cannot be listed: {_reason(fault)}") from fault
         if not found:
-            raise TableUnreadable(f"{self.uri}: holds no {LOG}")
+            raise TableUnreadable(f"{self.uri}: holds no {LOG}; name the directory that does")
         return sorted(found, key=lambda entry: entry.name)
 
     def read(self, path: str, limit: int) -> bytes:
         import obstore
 
-        try:
-            answer = obstore.get(self._store, path)
-            if answer.meta["size"] > limit:
-                raise FileTooLarge(f"{path}: {answer.meta['size']} bytes, more than the {limit} that are read at once")
+        with _faults_of(path):
+            answer = obstore.get(self._store, within(path))
+            _check_size(path, answer.meta["size"], limit)
             return bytes(answer.bytes())
-        except FileNotFoundError as fault:
-            raise FileGone(f"{path}: is not there") from fault
-        except StorageError:
-            raise
-        except Exception as fault:
-            raise StorageError(f"{path}: {_reason(fault)}") from fault
 
     def chunks(self, path: str) -> Iterator[bytes]:
         import obstore
 
-        try:
-            for piece in obstore.get(self._store, path).stream(min_chunk_size=CHUNK_BYTES):
+        with _faults_of(path):
+            for piece in obstore.get(self._store, within(path)).stream(min_chunk_size=CHUNK_BYTES):
                 yield bytes(piece)
-        except FileNotFoundError as fault:
-            raise FileGone(f"{path}: is not there") from fault
-        except Exception as fault:
-            raise StorageError(f"{path}: {_reason(fault)}") from fault
 
     def open_random(self, path: str) -> Any:
         import obstore
 
-        try:
-            return _Seekable(obstore.open_reader(self._store, path))
-        except FileNotFoundError as fault:
-            raise FileGone(f"{path}: is not there") from fault
-        except Exception as fault:
-            raise StorageError(f"{path}: {_reason(fault)}") from fault
+        with _faults_of(path):
+            return _Seekable(obstore.open_reader(self._store, within(path)))
 
 
 class ArrowStore:
@@ -96,7 +88,7 @@ class ArrowStore:
         from pyarrow import fs
 
         self.uri = redacted(uri)
-        self.root: str | None = uri.rstrip("/")
+        self.root: str | None = unquote(self.uri).rstrip("/")
         try:
             self._system, self._base = fs.FileSystem.from_uri(uri)
         except Exception as fault:
@@ -120,23 +112,38 @@ class ArrowStore:
         return sorted(found, key=lambda entry: entry.name)
 
     def read(self, path: str, limit: int) -> bytes:
-        with self.open_random(path) as file:
-            if file.size() > limit:
-                raise FileTooLarge(f"{path}: {file.size()} bytes, more than the {limit} that are read at once")
+        with _faults_of(path), self.open_random(path) as file:
+            _check_size(path, file.size(), limit)
             return bytes(file.read())
 
     def chunks(self, path: str) -> Iterator[bytes]:
-        with self.open_random(path) as file:
+        with _faults_of(path), self.open_random(path) as file:
             while piece := file.read(CHUNK_BYTES):
                 yield bytes(piece)
 
     def open_random(self, path: str) -> Any:
-        try:
-            return self._system.open_input_file(f"{self._base}/{path}")
-        except FileNotFoundError as fault:
-            raise FileGone(f"{path}: is not there") from fault
-        except Exception as fault:
-            raise StorageError(f"{path}: {_reason(fault)}") from fault
+        with _faults_of(path):
+            return self._system.open_input_file(f"{self._base}/{within(path)}")
+
+
+@contextmanager
+def _faults_of(path: str) -> Iterator[None]:
+    """What a client raises while it reads `path`, as one of our own exceptions."""
+    try:
+        yield
+    except StorageError:
+        raise
+    except FileNotFoundError as fault:
+        raise FileGone(f"{path}: is not there") from fault
+    except Exception as fault:
+        if type(fault).__name__ in _DENIED:
+            raise NoPermission(f"{path}: no permission to read") from fault
+        raise StorageError(f"{path}: {_reason(fault)}") from fault
+
+
+def _check_size(path: str, size: int, limit: int) -> None:
+    if size > limit:
+        raise FileTooLarge(f"{path}: {size} bytes, more than the {limit} that are read at once")
 
 
 class _Seekable(io.RawIOBase):

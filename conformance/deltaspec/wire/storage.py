@@ -4,11 +4,12 @@ The log directory is listed once, and that listing is pinned for the run. Nothin
 never reach a message.
 """
 
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
-from urllib.parse import unquote, urlsplit, urlunsplit
+from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
 
 from deltaspec.errors import DeltaspecError, InvalidUsage
 
@@ -28,6 +29,10 @@ class FileGone(StorageError):
 
 class FileTooLarge(StorageError):
     """The file is larger than what is read into memory at once."""
+
+
+class NoPermission(StorageError):
+    """The file is there, and whoever runs the kit may not read it."""
 
 
 @dataclass(frozen=True)
@@ -73,44 +78,83 @@ class Store(Protocol):
         ...
 
 
-_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]+)://")
-_OBJECT_SCHEMES = ("s3", "s3a", "gs", "gcs", "az", "azure", "abfs", "abfss", "adl", "memory")
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]+)://|(file):/", re.IGNORECASE)
+_OBJECT_SCHEMES = ("s3", "s3a", "gs", "gcs", "az", "azure", "abfs", "abfss", "adl")
+_KNOWN = ", ".join(("file", "hdfs", *_OBJECT_SCHEMES))
 
 
 def open_store(uri: str) -> Store:
     """The store of a table.
 
     Args:
-        uri: a path, or a URI of scheme file, s3, s3a, gs, az, abfss, adl or hdfs.
+        uri: a path, or a URI of scheme file, s3, s3a, gs, gcs, az, azure, abfs, abfss, adl, hdfs or viewfs.
+            Credentials, regions and endpoints come from the environment variables of the store's own clients.
 
     Raises:
-        InvalidUsage: no such scheme.
+        InvalidUsage: no such scheme, or no URI.
+        TableUnreadable: the client of the store does not take the URI.
     """
     match = _SCHEME.match(uri)
-    scheme = match[1].lower() if match else "file"
-    if scheme == "file":
+    if match is None:
+        if not uri:
+            raise InvalidUsage(f"no table is named; name the directory that holds {LOG}")
         from deltaspec.wire.local_storage import LocalStore
 
-        return LocalStore(unquote(urlsplit(uri).path) if match else uri)
-    if scheme in _OBJECT_SCHEMES:
+        return LocalStore(uri)
+    parts = _split(uri)
+    if parts.scheme == "file":
+        from deltaspec.wire.local_storage import LocalStore
+
+        if parts.netloc not in ("", "localhost"):
+            raise InvalidUsage(f"{redacted(uri)}: a file URI names no host; write file:///path")
+        return LocalStore(unquote(parts.path))
+    if parts.scheme in _OBJECT_SCHEMES:
         from deltaspec.wire.object_storage import ObjectStore
 
-        return ObjectStore(re.sub(r"^s3a://", "s3://", uri))
-    if scheme in ("hdfs", "viewfs"):
+        return ObjectStore(uri)
+    if parts.scheme in ("hdfs", "viewfs"):
         from deltaspec.wire.object_storage import ArrowStore
 
         return ArrowStore(uri)
-    known = ", ".join(("file", "hdfs", *_OBJECT_SCHEMES[:-1]))
-    raise InvalidUsage(f"{redacted(uri)}: no storage for scheme {scheme!r}; known are {known}")
+    raise InvalidUsage(f"{redacted(uri)}: no storage for scheme {parts.scheme!r}; known are {_KNOWN}")
+
+
+def _split(uri: str) -> SplitResult:
+    try:
+        return urlsplit(uri)
+    except ValueError:  # its message may repeat what is between the brackets
+        raise InvalidUsage("the table's URI is malformed; write scheme://bucket/path") from None
 
 
 def redacted(uri: str) -> str:
-    """A URI without user info, query and fragment, which may hold secrets."""
-    parts = urlsplit(uri)
+    """A URI without user info, query and fragment, which may hold secrets.
+
+    The part before `@` of an abfss URI is the container and stays, up to a colon.
+    """
+    parts = _split(uri)
     if not parts.scheme or not parts.netloc:
         return uri
-    host = parts.netloc.rpartition("@")[2] if parts.scheme not in ("abfs", "abfss") else parts.netloc
-    return urlunsplit((parts.scheme, host, parts.path, "", ""))
+    user, at, host = parts.netloc.rpartition("@")
+    keep = user.partition(":")[0] + at if parts.scheme in ("abfs", "abfss") else ""
+    return urlunsplit((parts.scheme, keep + host, parts.path, "", ""))
+
+
+def within(path: str) -> str:
+    """A path relative to the table, unless it leads out of it: what a log names elsewhere is not followed.
+
+    Raises:
+        StorageError: the path is absolute or climbs out of the table.
+    """
+    if path.startswith("/") or (".." in path and ".." in path.split("/")):
+        raise StorageError(f"{path}: leads out of the table and is not followed")
+    return path
+
+
+def readable_name(name: str) -> str:
+    """A file name as text: bytes that are no UTF-8 become escapes, since reports are UTF-8."""
+    if name.isascii():
+        return name
+    return os.fsencode(name).decode("utf-8", "backslashreplace")
 
 
 def read_lines(store: Store, path: str, limit: int) -> Iterator[bytes | None]:
