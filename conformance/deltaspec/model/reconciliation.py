@@ -125,5 +125,18 @@ def of_checkpoint(version: int, actions: Iterable[Action], revision: Revision = 
     return replay_commit(EMPTY, version, actions, revision)
 
 
+def expired(remove: Remove, clock_ms: int, retention_ms: int) -> bool:
+    """Whether a tombstone need no longer be kept: the clock is past the removal by more than the retention.
+
+    The text names no property for the retention; a remove without a timestamp counts as removed at 0 (S25).
+
+    Args:
+        remove: the tombstone.
+        clock_ms: now, as the node that cleans up has it, in milliseconds since the epoch.
+        retention_ms: the threshold, in milliseconds.
+    """
+    return clock_ms > (remove.deletion_timestamp or 0) + retention_ms
+
+
 def _without(mapping: Mapping[_Key, _Value], key: _Key) -> dict[_Key, _Value]:
     return {other: value for other, value in mapping.items() if other != key}

@@ -71,7 +71,7 @@ def complete_checkpoints(names: Iterable[str]) -> list[Checkpoint]:
     """
     parts: dict[tuple[int, int], set[int]] = {}
     found: list[Checkpoint] = []
-    for name in names:
+    for name in dict.fromkeys(names):
         match parse(name):
             case ClassicCheckpoint(version):
                 found.append(Checkpoint(version, "classic", (classic_checkpoint_name(version),)))
@@ -120,6 +120,28 @@ def choose_segment(names: Iterable[str], *, at: int | None = None, use_compactio
     covered = {each for compaction in chosen for each in range(compaction.start, compaction.end + 1)}
     left = tuple(each for each in range(start, version + 1) if each not in covered)
     return Segment(version, newest, chosen, left)
+
+
+def readable_versions(names: Iterable[str]) -> tuple[int, int]:
+    """The oldest version from which on every version can be read, and the latest.
+
+    Clean-up may leave versions before that which can still be read one by one; `choose_segment` tells.
+
+    Raises:
+        NoCommits, BrokenLog: the latest version cannot be read.
+    """
+    names = list(names)
+    segment = choose_segment(names)
+    commits = {name.version for name in map(parse, names) if isinstance(name, CommitName)}
+    oldest = start = segment.checkpoint.version if segment.checkpoint else 0
+    starts = {checkpoint.version for checkpoint in complete_checkpoints(names)} | ({0} & commits)
+    while start in commits or start in starts:
+        if start in starts:
+            oldest = start
+        if start not in commits:
+            break
+        start -= 1
+    return oldest, segment.version
 
 
 def _compactions(names: list[str], start: int, version: int) -> tuple[CompactionName, ...]:

@@ -44,7 +44,12 @@ class VersionChecksum(Wire, frozen=True):
 
 
 def file_size_bin(boundaries: list[int], size: int) -> int:
-    """The bin of a file of `size` bytes: the last whose boundary is not above it."""
+    """The bin of a file of `size` bytes: the last whose boundary is not above it.
+
+    Args:
+        boundaries: ascending bytes, the first 0.
+        size: bytes, not negative.
+    """
     return bisect_right(boundaries, size) - 1
 
 
@@ -61,9 +66,12 @@ def checksum_of(snapshot: Snapshot, boundaries: list[int] | None = None) -> Vers
     Args:
         snapshot: the state.
         boundaries: of the file size histogram; without them the histogram is left out.
+
+    Raises:
+        ValueError: the snapshot lacks one of the two.
     """
-    assert snapshot.metadata is not None
-    assert snapshot.protocol is not None
+    if snapshot.metadata is None or snapshot.protocol is None:
+        raise ValueError("a version without metadata or protocol has no checksum")
     files = list(snapshot.files.values())
     deleted = [file.deletion_vector.cardinality if file.deletion_vector else 0 for file in files]
     info = snapshot.commit_info
