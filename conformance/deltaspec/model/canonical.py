@@ -59,5 +59,8 @@ def _leaf(value: Any) -> str:
 
 
 def _string(text: str) -> str:
-    """A string with its octets outside the unreserved set (letters, digits, `-._~`) as upper-case escapes."""
-    return f'"{quote(text, safe="")}"'
+    """A string with its octets outside the unreserved set (letters, digits, `-._~`) as upper-case escapes.
+
+    Half of a surrogate pair has no octets; it counts as a question mark, as it does in Java.
+    """
+    return f'"{quote(text, safe="", errors="replace")}"'

@@ -63,9 +63,18 @@ def decode_inline(descriptor: DeletionVectorDescriptor) -> bytes:
     """
     padded = decode_text(descriptor.path_or_inline_dv)
     size = descriptor.size_in_bytes
-    if not len(padded) - 4 < size <= len(padded):
+    if size < 0 or not len(padded) - 4 < size <= len(padded):
         raise DeletionVectorError(f"sizeInBytes is {size}, the text holds {len(padded)} bytes with padding")
     return padded[:size]
+
+
+def inline_padding(descriptor: DeletionVectorDescriptor) -> bytes:
+    """The 0 to 3 bytes that fill an inline vector up to a multiple of four; zeros, where they are sound (S04).
+
+    Raises:
+        DeletionVectorError: as `decode_inline`.
+    """
+    return decode_text(descriptor.path_or_inline_dv)[len(decode_inline(descriptor)) :]
 
 
 def relative_path(descriptor: DeletionVectorDescriptor) -> str:
@@ -87,7 +96,12 @@ def relative_path(descriptor: DeletionVectorDescriptor) -> str:
 
 
 def read_from_file(data: bytes, offset: int | None, size_in_bytes: int) -> bytes:
-    """The bitmap, magic included, at an offset of a deletion-vector file; no offset is 0 (S05).
+    """The bitmap, magic included, at an offset of a deletion-vector file; no offset is 0, where none can be (S05).
+
+    Args:
+        data: the whole file.
+        offset: where the length of the vector stands.
+        size_in_bytes: as the descriptor says, the bitmap alone.
 
     Raises:
         DeletionVectorError: wrong version, sizes that disagree or pass the end, wrong CRC-32.
@@ -95,7 +109,9 @@ def read_from_file(data: bytes, offset: int | None, size_in_bytes: int) -> bytes
     start = offset or 0
     if not data or data[0] != FILE_VERSION:
         raise DeletionVectorError(f"file version is {data[0] if data else 'absent'}, not {FILE_VERSION}")
-    if start < 1 or start + 4 > len(data):
+    if start == 0:
+        raise DeletionVectorError("offset 0 is the version byte of the file, no vector begins there")
+    if start < 0 or start + 4 > len(data):
         raise DeletionVectorError(f"offset {start} is outside a file of {len(data)} bytes")
     size = int.from_bytes(data[start : start + 4], "big")
     if size != size_in_bytes:

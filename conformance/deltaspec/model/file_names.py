@@ -97,8 +97,9 @@ _STAGED = re.compile(rf"{STAGED_COMMITS}{_VERSION}\.{_UUID}\.json", re.ASCII)
 def parse(name: str) -> LogFileName:
     """What a file is, from its name relative to `_delta_log`.
 
-    A version beyond 64 bits makes the name `Other`. Source: Delta Log Entries, Checkpoints, Sidecar Files,
-    Log Compaction Files, Last Checkpoint File, Version Checksum File (current).
+    A version beyond 64 bits makes the name `Other`, and so does a part that is not one of its parts.
+    Source: Delta Log Entries, Checkpoints, Sidecar Files, Log Compaction Files, Last Checkpoint File,
+    Version Checksum File (current).
     """
     if name == "_last_checkpoint":
         return LastCheckpointName()
@@ -109,7 +110,7 @@ def parse(name: str) -> LogFileName:
         if match := pattern.fullmatch(name):
             groups = match.groupdict()
             numbers = {key: int(text) for key, text in groups.items() if key not in ("uuid", "format")}
-            if max(numbers.values()) > MAX_VERSION:
+            if max(numbers.values()) > MAX_VERSION or not 1 <= numbers.get("part", 1) <= numbers.get("parts", 1):
                 return Other(name)
             return _of_pattern(pattern, numbers, groups)
     return Other(name)
@@ -149,10 +150,22 @@ def near_miss(name: str) -> str | None:
     if tail == "checkpoint.parquet":
         return _padded("a classic checkpoint", head)
     if tail.startswith("checkpoint.") and tail.endswith((".parquet", ".json")):
-        return "a checkpoint whose name is of none of the three forms"
+        return _checkpoint_miss(name)
     if tail.endswith("compacted.json"):
+        if _COMPACTION.fullmatch(name):
+            return "a log compaction beyond 64 bits"
         return "a log compaction whose versions are not two times 20 digits"
     return None
+
+
+def _checkpoint_miss(name: str) -> str:
+    if match := _MULTIPART.fullmatch(name) or _UUID_NAMED.fullmatch(name):
+        if int(match["version"]) > MAX_VERSION:
+            return "a checkpoint beyond 64 bits"
+        return f"part {int(match['part'])} of a checkpoint of {int(match['parts'])} parts"
+    if _UUID_NAMED.fullmatch(name.lower()):
+        return "a checkpoint whose UUID is not in lower case"
+    return "a checkpoint whose name is of none of the three forms"
 
 
 def _padded(what: str, digits: str) -> str:

@@ -36,7 +36,7 @@ class Document:
     """JSON pointers of keys that stand more than once in their object, in the order of the text."""
 
 
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"?|[\[\]{}]', re.DOTALL)
+_TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[\]{}]', re.DOTALL)
 
 
 def parse_lossless(text: str | bytes) -> Document:

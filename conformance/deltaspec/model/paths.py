@@ -9,7 +9,9 @@ from urllib.parse import quote, unquote_to_bytes
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
 _BROKEN_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
-_NOT_IN_URI = re.compile(r"[\x00-\x20\"<>\\^`{|}\x7f#]")
+_NOT_IN_URI = re.compile(r"[\x00-\x20\"<>\\^`{|}\x7f#\[\]]")
+_AUTHORITY = re.compile(r"\A[A-Za-z][A-Za-z0-9+.\-]*://[^/]*")
+_FILE_SCHEME = re.compile(r"\Afile:(?://(?:localhost)?(?=/)|(?=/)(?!//))/*", re.IGNORECASE)
 
 
 class PathError(ValueError):
@@ -31,8 +33,15 @@ def decode(path: str) -> str:
 
 
 def encode(name: str) -> str:
-    """A relative file name as a path: everything but unreserved characters and `/ = + , @ $ & ! * ' ( )` escaped."""
-    return quote(name, safe="/-_.~=+,@$&!*'()")
+    """A relative file name as a path: everything but unreserved characters and `/ = + , @ $ & ! * ' ( )` escaped.
+
+    Raises:
+        PathError: the name has no UTF-8 form (half of a surrogate pair).
+    """
+    try:
+        return quote(name, safe="/-_.~=+,@$&!*'()")
+    except UnicodeError as fault:
+        raise PathError(f"{name!r} has no UTF-8 form") from fault
 
 
 def is_absolute(path: str) -> bool:
@@ -64,18 +73,19 @@ def path_key(path: str, table_root: str | None = None) -> str:
         table_root: absolute path or URI of the table, decoded; an absolute path below it becomes relative.
     """
     try:
-        name = decode(path)
+        name = decode(_without_file_scheme(path))
     except PathError:
         return path
-    name = _without_file_scheme(name)
-    root = None if table_root is None else _without_file_scheme(table_root).rstrip("/") + "/"
-    return name[len(root) :] if root is not None and name.startswith(root) else name
+    if table_root is None:
+        return name
+    root = _without_file_scheme(table_root).rstrip("/") + "/"
+    below = name[len(root) :] if name.startswith(root) else None
+    return name if below is None or ".." in below.split("/") else below
 
 
-def _without_file_scheme(name: str) -> str:
-    if name[:5].lower() == "file:":
-        return "/" + name[5:].lstrip("/")
-    return name
+def _without_file_scheme(path: str) -> str:
+    """`file:/x`, `file:///x` and `file://localhost/x` as `/x`; a file of another host stays what it is."""
+    return _FILE_SCHEME.sub("/", path)
 
 
 def fault(path: str) -> str | None:
@@ -87,8 +97,12 @@ def fault(path: str) -> str | None:
         return "is empty"
     if _BROKEN_ESCAPE.search(path):
         return "has a malformed percent escape"
-    if found := _NOT_IN_URI.search(path):
+    if found := _NOT_IN_URI.search(_AUTHORITY.sub("", path)):
         return f"holds a character that a URI must escape: {found[0]!r}"
+    if "?" in path:
+        return "holds an unescaped '?', which ends the path and begins a query"
+    if any("\ud800" <= character <= "\udfff" for character in path):
+        return "holds half of a surrogate pair"
     try:
         decode(path)
     except PathError:

@@ -77,7 +77,7 @@ def _bitmap_32(reader: _Reader, base: int, rows: list[int], max_rows: int) -> No
     if any(after[0] <= before[0] for before, after in pairwise(heads)):
         raise RoaringError("containers are not in ascending order")
     offsets: list[int] | None = None
-    if (not any(is_run) and cookie == _NO_RUN_COOKIE) or containers >= _NO_OFFSET_THRESHOLD:
+    if cookie == _NO_RUN_COOKIE or containers >= _NO_OFFSET_THRESHOLD:
         offsets = [reader.number(4) for _ in range(containers)]
     for index, (high, cardinality) in enumerate(heads):
         if offsets is not None and offsets[index] != reader.position - start:
@@ -96,8 +96,7 @@ def _plain(reader: _Reader, cardinality: int) -> list[int]:
         if any(after <= before for before, after in pairwise(lows)):
             raise RoaringError("values are not in ascending order")
         return lows
-    bits = int.from_bytes(reader.take(8192), "little")
-    return [low for low in range(1 << 16) if bits >> low & 1]
+    return [8 * at + bit for at, byte in enumerate(reader.take(8192)) for bit in range(8) if byte >> bit & 1]
 
 
 def _run(reader: _Reader) -> list[int]:
@@ -161,4 +160,7 @@ def _encode_container(lows: list[int], runs: bool) -> bytes:
         return body
     if len(lows) <= _ARRAY_LIMIT:
         return b"".join(low.to_bytes(2, "little") for low in lows)
-    return sum(1 << low for low in lows).to_bytes(8192, "little")
+    bits = bytearray(8192)
+    for low in lows:
+        bits[low // 8] |= 1 << low % 8
+    return bytes(bits)
