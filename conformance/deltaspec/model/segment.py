@@ -131,17 +131,17 @@ def readable_versions(names: Iterable[str]) -> tuple[int, int]:
         NoCommits, BrokenLog: the latest version cannot be read.
     """
     names = list(names)
-    segment = choose_segment(names)
+    latest = choose_segment(names).version
     commits = {name.version for name in map(parse, names) if isinstance(name, CommitName)}
-    oldest = start = segment.checkpoint.version if segment.checkpoint else 0
-    starts = {checkpoint.version for checkpoint in complete_checkpoints(names)} | ({0} & commits)
-    while start in commits or start in starts:
-        if start in starts:
-            oldest = start
-        if start not in commits:
-            break
-        start -= 1
-    return oldest, segment.version
+    checkpoints = {checkpoint.version for checkpoint in complete_checkpoints(names)}
+    readable: set[int] = set()
+    for version in sorted(commits | checkpoints):
+        if version == 0 or version in checkpoints or version - 1 in readable:
+            readable.add(version)
+    oldest = latest
+    while oldest - 1 in readable:
+        oldest -= 1
+    return oldest, latest
 
 
 def _compactions(names: list[str], start: int, version: int) -> tuple[CompactionName, ...]:
