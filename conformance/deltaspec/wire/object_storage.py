@@ -78,7 +78,7 @@ class ObjectStore:
         import obstore
 
         with _faults_of(path):
-            return _Seekable(obstore.open_reader(self._store, within(path)))
+            return _Seekable(obstore.open_reader(self._store, within(path)), path)
 
 
 class ArrowStore:
@@ -113,7 +113,8 @@ class ArrowStore:
 
     def read(self, path: str, limit: int) -> bytes:
         with _faults_of(path), self.open_random(path) as file:
-            _check_size(path, file.size(), limit)
+            _check_size(path, file.seek(0, io.SEEK_END), limit)
+            file.seek(0)
             return bytes(file.read())
 
     def chunks(self, path: str) -> Iterator[bytes]:
@@ -123,7 +124,7 @@ class ArrowStore:
 
     def open_random(self, path: str) -> Any:
         with _faults_of(path):
-            return self._system.open_input_file(f"{self._base}/{within(path)}")
+            return _Seekable(self._system.open_input_file(f"{self._base}/{within(path)}"), path)
 
 
 @contextmanager
@@ -147,10 +148,11 @@ def _check_size(path: str, size: int, limit: int) -> None:
 
 
 class _Seekable(io.RawIOBase):
-    """What pyarrow needs of a file, over a reader of obstore."""
+    """A client's reader as pyarrow takes it: a fault of the storage stays one, and is not taken for bad Parquet."""
 
-    def __init__(self, reader: Any) -> None:
+    def __init__(self, reader: Any, path: str) -> None:
         self._reader = reader
+        self._path = path
 
     def readable(self) -> bool:
         return True
@@ -161,11 +163,18 @@ class _Seekable(io.RawIOBase):
     def tell(self) -> int:
         return int(self._reader.tell())
 
-    def seek(self, offset: int, whence: int = 0) -> int:
-        return int(self._reader.seek(offset, whence))
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        with _faults_of(self._path):
+            return int(self._reader.seek(offset, whence))
 
     def read(self, size: int = -1) -> bytes:
-        return bytes(self._reader.read(size if size >= 0 else None))
+        with _faults_of(self._path):
+            return bytes(self._reader.read(size if size >= 0 else None))
+
+    def close(self) -> None:
+        if not self.closed:
+            self._reader.close()
+        super().close()
 
 
 def _milliseconds(moment: datetime) -> int:

@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 from deltaspec.model.actions import ACTION_TYPES, Wire
 from deltaspec.wire.file_rows import FILE_ROWS
 from deltaspec.wire.form import LineFault, explain_action
+from deltaspec.wire.storage import StorageError
 
 BATCH_ROWS = 1 << 16
 FILE_KINDS = ("add", "remove")
@@ -69,6 +70,7 @@ def open_parquet(source: Any, size_bytes: int) -> pq.ParquetFile:
 
     Raises:
         UnreadableParquet: it is none, or claims more than a file of that size can hold.
+        StorageError: the storage did not give it, which is no fault of the table.
     """
     try:
         parquet = pq.ParquetFile(
@@ -80,6 +82,8 @@ def open_parquet(source: Any, size_bytes: int) -> pq.ParquetFile:
             for group in range(groups)
             for column in range(parquet.metadata.row_group(group).num_columns)
         )
+    except StorageError:
+        raise
     except Exception as fault:
         raise UnreadableParquet(_reason(fault)) from fault
     if packed > size_bytes:
@@ -200,6 +204,8 @@ def _batches(parquet: pq.ParquetFile, columns: list[str]) -> Iterator[pa.RecordB
             while (batch := coming.result()) is not None:
                 coming = ahead.submit(next, batches, None)
                 yield batch
+    except StorageError:
+        raise
     except Exception as fault:
         raise UnreadableParquet(_reason(fault)) from fault
 
