@@ -1,172 +1,129 @@
-"""Log-only tables of a known size, the same bytes every time, written once into a cache outside the repository."""
+"""Log-only tables of a known size, the same bytes every time, written once into a cache outside the repository.
+
+`python conformance/bench/tables.py CASE` prints the path of a table and the number of its files.
+"""
 
 import json
 import os
+import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from random import Random
+from typing import Any
+from urllib.parse import quote
 from uuid import UUID
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
-GENERATION = 1
+GENERATION = 2
 """Part of the cache's name: raise it when the bytes change."""
 
 _FIRST_MS = 1_700_000_000_000
-_COLUMNS = ("id", "price", "name", "day", "at")
-_SCHEMA = json.dumps(
-    {
-        "type": "struct",
-        "fields": [
-            {"name": name, "type": kind, "nullable": True, "metadata": {}}
-            for name, kind in (*zip(_COLUMNS, ("long", "double", "string", "date", "timestamp"), strict=True), ("p", "integer"))
-        ],
-    }
-)
-_METADATA = {
-    "id": str(UUID(int=7)),
+_TYPES = {"id": "long", "price": "double", "name": "string", "day": "date", "at": "timestamp", "region": "string"}
+_METADATA: dict[str, Any] = {
+    "id": str(UUID(int=7, version=4)),
     "format": {"provider": "parquet", "options": {}},
-    "schemaString": _SCHEMA,
-    "partitionColumns": ["p"],
+    "schemaString": json.dumps(
+        {
+            "type": "struct",
+            "fields": [{"name": name, "type": kind, "nullable": True, "metadata": {}} for name, kind in _TYPES.items()],
+        },
+        separators=(",", ":"),
+    ),
+    "partitionColumns": ["region"],
     "configuration": {},
     "createdTime": _FIRST_MS,
 }
 _PROTOCOL = {"minReaderVersion": 1, "minWriterVersion": 2}
 
 
-def _stats(number: int) -> str:
-    return (
-        f'{{"numRecords":{1000 + number % 100},"minValues":{{"id":{number},"price":{number / 8},"name":"n{number:08d}",'
-        f'"day":"2024-01-01","at":"2024-01-01T00:00:00.000Z"}},"maxValues":{{"id":{number + 999},"price":{number / 4},'
-        f'"name":"z{number:08d}","day":"2024-12-31","at":"2024-12-31T23:59:59.999Z"}},'
-        f'"nullCount":{{"id":0,"price":1,"name":2,"day":0,"at":3}}}}'
-    )
+class File:
+    """What an `add` says of one data file: statistics of five columns, and a region that its path spells encoded."""
+
+    def __init__(self, number: int, partitions: int) -> None:
+        random = Random(number)
+        region = number % partitions
+        # a space in one region of ten: most paths of real tables need no escape, some do
+        self.region = f"region {region}" if region % 10 == 3 else f"region-{region}"
+        folder = quote(f"region={self.region}", safe="=")
+        name = UUID(int=random.getrandbits(128), version=4)
+        self.path = f"{folder}/part-{number % 200:05d}-{name}.c000.snappy.parquet"
+        self.size = random.randrange(1 << 20, 1 << 27)
+        self.modification_time = _FIRST_MS - 20_000_000 + number * 10
+        records = random.randrange(10, 100) * 1000
+        first = number * 100_000
+        low, high = random.randrange(100), random.randrange(100, 1000)
+        day, hour = random.randrange(1, 29), random.randrange(10, 24)
+        self.stats = (
+            f'{{"numRecords":{records},"minValues":{{"id":{first},"price":{low / 4},"name":"a{low:02x}",'
+            f'"day":"2024-01-{day:02d}","at":"2024-01-{day:02d}T{hour}:00:00.000Z"}},"maxValues":{{'
+            f'"id":{first + records - 1},"price":{high / 4},"name":"w{high:03x}","day":"2024-02-{day:02d}",'
+            f'"at":"2024-02-{day:02d}T{hour}:59:59.999Z"}},'
+            f'"nullCount":{{"id":0,"price":{records // 10},"name":0,"day":0,"at":0}}}}'
+        )
+
+    def line(self) -> str:
+        """The action as a line of a commit."""
+        add = {
+            "path": self.path,
+            "partitionValues": {"region": self.region},
+            "size": self.size,
+            "modificationTime": self.modification_time,
+            "dataChange": True,
+            "stats": self.stats,
+        }
+        return json.dumps({"add": add}, separators=(",", ":"))
 
 
-def _path(number: int, partitions: int) -> str:
-    return f"p={number % partitions}/part-{number:05d}-{UUID(int=number)}.c000.snappy.parquet"
-
-
-def _add(number: int, partitions: int) -> str:
-    return json.dumps(
-        {
-            "add": {
-                "path": _path(number, partitions),
-                "partitionValues": {"p": str(number % partitions)},
-                "size": 100_000 + number,
-                "modificationTime": _FIRST_MS + number,
-                "dataChange": True,
-                "stats": _stats(number),
-            }
-        },
-        separators=(",", ":"),
-    )
-
-
-def _commit(log: Path, version: int, lines: list[str]) -> None:
-    info = {"commitInfo": {"timestamp": _FIRST_MS + version, "operation": "WRITE", "engineInfo": "bench"}}
-    text = "\n".join([json.dumps(info), *lines]) + "\n"
-    (log / f"{version:020d}.json").write_text(text)
-
-
-def _head() -> list[str]:
-    return [json.dumps({"protocol": _PROTOCOL}), json.dumps({"metaData": _METADATA})]
+def _commit(log: Path, version: int, files: list[File]) -> None:
+    info = {
+        "timestamp": _FIRST_MS + version * 1000,
+        "operation": "WRITE",
+        "operationParameters": {"mode": "Append", "partitionBy": '["region"]'},
+        "isolationLevel": "Serializable",
+        "isBlindAppend": True,
+        "operationMetrics": {"numFiles": str(len(files)), "numOutputBytes": str(sum(file.size for file in files))},
+        "engineInfo": "deltaspec-bench",
+        "txnId": str(UUID(int=Random(-version).getrandbits(128), version=4)),
+    }
+    head = [{"commitInfo": info}, *([{"metaData": _METADATA}, {"protocol": _PROTOCOL}] if version == 0 else [])]
+    lines = [*(json.dumps(each, separators=(",", ":")) for each in head), *(file.line() for file in files)]
+    (log / f"{version:020d}.json").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 def commits_of_100(log: Path) -> None:
     """(a) 1,000 commits of 100 adds, 10 partitions."""
     for version in range(1000):
-        adds = [_add(version * 100 + each, 10) for each in range(100)]
-        _commit(log, version, (_head() if version == 0 else []) + adds)
+        _commit(log, version, [File(version * 100 + each, 10) for each in range(100)])
 
 
 def commits_of_1(log: Path) -> None:
     """(c) 10,000 commits of one add, 10 partitions."""
     for version in range(10_000):
-        _commit(log, version, (_head() if version == 0 else []) + [_add(version, 10)])
+        _commit(log, version, [File(version, 10)])
 
 
 def checkpoint_of_a_million(log: Path) -> None:
-    """(b) A V1 checkpoint with 1,000,000 adds in 100 partitions at version 10, and the commit after it."""
-    strings = pa.map_(pa.string(), pa.string())
-    add = pa.struct(
-        [
-            ("path", pa.string()),
-            ("partitionValues", strings),
-            ("size", pa.int64()),
-            ("modificationTime", pa.int64()),
-            ("dataChange", pa.bool_()),
-            ("tags", strings),
-            ("stats", pa.string()),
-        ]
-    )
-    schema = pa.schema(
-        [
-            ("txn", pa.struct([("appId", pa.string()), ("version", pa.int64()), ("lastUpdated", pa.int64())])),
-            ("add", add),
-            ("remove", pa.struct([("path", pa.string()), ("deletionTimestamp", pa.int64()), ("dataChange", pa.bool_())])),
-            (
-                "metaData",
-                pa.struct(
-                    [
-                        ("id", pa.string()),
-                        ("name", pa.string()),
-                        ("description", pa.string()),
-                        ("format", pa.struct([("provider", pa.string()), ("options", strings)])),
-                        ("schemaString", pa.string()),
-                        ("partitionColumns", pa.list_(pa.string())),
-                        ("configuration", strings),
-                        ("createdTime", pa.int64()),
-                    ]
-                ),
-            ),
-            (
-                "protocol",
-                pa.struct(
-                    [
-                        ("minReaderVersion", pa.int32()),
-                        ("minWriterVersion", pa.int32()),
-                        ("readerFeatures", pa.list_(pa.string())),
-                        ("writerFeatures", pa.list_(pa.string())),
-                    ]
-                ),
-            ),
-        ]
-    )
+    """(b) A V1 checkpoint of 1,000,000 adds in 100 partitions at version 10, and the commit after it."""
+    from checkpoint import write_checkpoint
+
     target = log / f"{10:020d}.checkpoint.parquet"
-    with pq.ParquetWriter(target, schema, compression="snappy") as writer:
-        metadata = {**_METADATA, "configuration": [], "format": {"provider": "parquet", "options": []}}
-        writer.write_table(pa.Table.from_pylist([{"protocol": _PROTOCOL}, {"metaData": metadata}], schema=schema))
-        for start in range(0, 1_000_000, 250_000):
-            writer.write_table(pa.Table.from_pylist([{"add": _row(n)} for n in range(start, start + 250_000)], schema=schema))
+    write_checkpoint(target, _PROTOCOL, _METADATA, (File(number, 100) for number in range(1_000_000)))
     hint = {"version": 10, "size": 1_000_002, "sizeInBytes": target.stat().st_size, "numOfAddFiles": 1_000_000}
-    (log / "_last_checkpoint").write_text(json.dumps(hint))
-    _commit(log, 10, [])
-    _commit(log, 11, [_add(1_000_000, 100)])
+    (log / "_last_checkpoint").write_text(json.dumps(hint, separators=(",", ":")))
+    _commit(log, 10, [File(999_999, 100)])
+    _commit(log, 11, [File(1_000_000, 100)])
 
 
-def _row(number: int) -> dict[str, object]:
-    return {
-        "path": _path(number, 100),
-        "partitionValues": [("p", str(number % 100))],
-        "size": 100_000 + number,
-        "modificationTime": _FIRST_MS + number,
-        "dataChange": False,
-        "stats": _stats(number),
-    }
-
-
-CASES: dict[str, tuple[Callable[[Path], None], int]] = {
-    "a": (commits_of_100, 100_000),
-    "b": (checkpoint_of_a_million, 1_000_001),
-    "c": (commits_of_1, 10_000),
+CASES: dict[str, tuple[str, Callable[[Path], None], int]] = {
+    "a": ("1,000 commits x 100 adds", commits_of_100, 100_000),
+    "b": ("V1 checkpoint of 1,000,000 adds + 1 commit", checkpoint_of_a_million, 1_000_001),
+    "c": ("10,000 commits x 1 add", commits_of_1, 10_000),
 }
-"""Writer of each case, and the number of files that its table has."""
+"""What each case is, its writer, and the number of files that its table has."""
 
 
 def table(case: str) -> Path:
-    """The table of a case, written if it is not in the cache."""
+    """The table of a case, written if it is not in the cache (`$DELTASPEC_BENCH`, or the system's temporary folder)."""
     cache = Path(os.environ.get("DELTASPEC_BENCH", Path(tempfile.gettempdir()) / "deltaspec-bench"))
     target = cache / f"{case}-{GENERATION}"
     if not target.exists():
@@ -174,6 +131,10 @@ def table(case: str) -> Path:
         with tempfile.TemporaryDirectory(dir=cache) as draft:
             log = Path(draft) / "table" / "_delta_log"
             log.mkdir(parents=True)
-            CASES[case][0](log)
+            CASES[case][1](log)
             log.parent.rename(target)
     return target
+
+
+if __name__ == "__main__":
+    print(table(sys.argv[1]))

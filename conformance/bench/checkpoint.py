@@ -1,0 +1,129 @@
+"""A classic checkpoint as Delta Spark writes it by default, but for statistics: as JSON only."""
+
+from collections.abc import Iterable
+from itertools import islice
+from pathlib import Path
+from typing import Any, Protocol
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+_ROWS_PER_GROUP = 200_000
+
+_STRINGS = pa.map_(pa.string(), pa.string())
+_NAMES = pa.list_(pa.string())
+_VECTOR = pa.struct(
+    [
+        ("storageType", pa.string()),
+        ("pathOrInlineDv", pa.string()),
+        ("offset", pa.int32()),
+        ("sizeInBytes", pa.int32()),
+        ("cardinality", pa.int64()),
+        ("maxRowIndex", pa.int64()),
+    ]
+)
+_ADD = pa.struct(
+    [
+        ("path", pa.string()),
+        ("partitionValues", _STRINGS),
+        ("size", pa.int64()),
+        ("modificationTime", pa.int64()),
+        ("dataChange", pa.bool_()),
+        ("tags", _STRINGS),
+        ("deletionVector", _VECTOR),
+        ("baseRowId", pa.int64()),
+        ("defaultRowCommitVersion", pa.int64()),
+        ("clusteringProvider", pa.string()),
+        ("stats", pa.string()),
+    ]
+)
+_REMOVE = pa.struct(
+    [
+        ("path", pa.string()),
+        ("deletionTimestamp", pa.int64()),
+        ("dataChange", pa.bool_()),
+        ("extendedFileMetadata", pa.bool_()),
+        ("partitionValues", _STRINGS),
+        ("size", pa.int64()),
+        ("deletionVector", _VECTOR),
+        ("baseRowId", pa.int64()),
+        ("defaultRowCommitVersion", pa.int64()),
+    ]
+)
+_METADATA = pa.struct(
+    [
+        ("id", pa.string()),
+        ("name", pa.string()),
+        ("description", pa.string()),
+        ("format", pa.struct([("provider", pa.string()), ("options", _STRINGS)])),
+        ("schemaString", pa.string()),
+        ("partitionColumns", _NAMES),
+        ("configuration", _STRINGS),
+        ("createdTime", pa.int64()),
+    ]
+)
+_PROTOCOL = pa.struct(
+    [
+        ("minReaderVersion", pa.int32()),
+        ("minWriterVersion", pa.int32()),
+        ("readerFeatures", _NAMES),
+        ("writerFeatures", _NAMES),
+    ]
+)
+_DOMAIN = pa.struct([("domain", pa.string()), ("configuration", pa.string()), ("removed", pa.bool_())])
+SCHEMA = pa.schema(
+    [
+        ("txn", pa.struct([("appId", pa.string()), ("version", pa.int64()), ("lastUpdated", pa.int64())])),
+        ("add", _ADD),
+        ("remove", _REMOVE),
+        ("metaData", _METADATA),
+        ("protocol", _PROTOCOL),
+        (
+            "domainMetadata",
+            pa.struct([("domain", pa.string()), ("configuration", pa.string()), ("removed", pa.bool_())]),
+        ),
+    ]
+)
+
+
+class DataFile(Protocol):
+    path: str
+    region: str
+    size: int
+    modification_time: int
+    stats: str
+
+
+def write_checkpoint(
+    target: Path, protocol: dict[str, Any], metadata: dict[str, Any], files: Iterable[DataFile]
+) -> None:
+    """Write the file: a row for `protocol` and `metaData`, then one for every data file, in groups of 200,000 rows."""
+    with pq.ParquetWriter(target, SCHEMA, compression="snappy", version="1.0") as writer:
+        head = [{"protocol": protocol}, {"metaData": metadata}]
+        batches = [pa.RecordBatch.from_pylist(head, schema=SCHEMA)]
+        left = iter(files)
+        while batch := list(islice(left, _ROWS_PER_GROUP - sum(each.num_rows for each in batches))):
+            batches.append(_adds(batch))
+            writer.write_table(pa.Table.from_batches(batches), row_group_size=_ROWS_PER_GROUP)
+            batches = []
+
+
+def _adds(files: list[DataFile]) -> pa.RecordBatch:
+    """One row for every data file; what an `add` does not say is null."""
+    count = len(files)
+    regions = pa.array([file.region for file in files])
+    said = {
+        "path": pa.array([file.path for file in files]),
+        "partitionValues": pa.MapArray.from_arrays(
+            pa.array(range(count + 1), pa.int32()), pa.array(["region"] * count), regions
+        ),
+        "size": pa.array([file.size for file in files]),
+        "modificationTime": pa.array([file.modification_time for file in files]),
+        "dataChange": pa.array([False] * count),
+        "stats": pa.array([file.stats for file in files]),
+    }
+    columns = [said.get(field.name, pa.nulls(count, field.type)) for field in _ADD]
+    add = pa.StructArray.from_arrays(columns, fields=list(_ADD))
+    return pa.RecordBatch.from_arrays(
+        [add if field.name == "add" else pa.nulls(count, field.type) for field in SCHEMA], schema=SCHEMA
+    )

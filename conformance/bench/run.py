@@ -1,0 +1,130 @@
+"""Wall time and peak memory of `deltaspec validate --level log` beside delta-rs listing the files of the same table.
+
+    python conformance/bench/run.py [--case a] [--runs 5] [--engine deltaspec]
+
+Whole processes, interpreter start included, the engines in turn so that a slow minute of the machine hits all of them.
+This process stays small: a child's peak memory, as the kernel reports it, starts from its parent's.
+"""
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from tables import CASES
+
+HERE = Path(__file__).parent
+ENGINES = {
+    "deltaspec": [sys.executable, "-m", "deltaspec", "validate", "{table}", "--level", "log", "--format", "json"],
+    "delta-rs": [sys.executable, str(HERE / "list_files.py"), "{table}"],
+    "floor": [sys.executable, str(HERE / "parse_lines.py"), "{table}"],
+}
+_WORK = {
+    "delta-rs": f"deltalake {version('deltalake')}: load the table, list its files",
+    "floor": "parse every line, decode every row, nothing else",
+}
+
+
+@dataclass
+class Measured:
+    """What the runs of one engine on one case took."""
+
+    seconds: list[float] = field(default_factory=list)
+    megabytes: list[float] = field(default_factory=list)
+    work: str = ""
+
+
+def run_once(command: list[str]) -> tuple[float, float, bytes]:
+    """Seconds, peak resident megabytes (10^6 bytes) and standard output of one process.
+
+    Raises:
+        SystemExit: the process failed.
+    """
+    with tempfile.TemporaryFile() as output:
+        start = time.perf_counter()
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output)
+        _, status, usage = os.wait4(process.pid, 0)
+        seconds = time.perf_counter() - start
+        process.returncode = os.waitstatus_to_exitcode(status)
+        output.seek(0)
+        found = output.read()
+    if process.returncode:
+        sys.exit(f"{' '.join(command)}: exit {process.returncode}: {found[-2000:].decode(errors='replace')}")
+    unit = 1 if sys.platform == "darwin" else 1024
+    return seconds, usage.ru_maxrss * unit / 1e6, found
+
+
+def work_of(engine: str, output: bytes, files: int) -> str:
+    """What a run did, in words, from its own output.
+
+    Raises:
+        SystemExit: it did not see the files that the table has, or judged the table unsound.
+    """
+    if engine == "deltaspec":
+        report: dict[str, Any] = json.loads(output)
+        checked = report["checked"]
+        if report["verdict"] != "conforms":
+            sys.exit(f"{report['table']}: {report['verdict']}, of a table that is meant to conform")
+        return f"{len(checked['run'])} rules run, {len(checked['not_applicable'])} not applicable"
+    if int(output) != files:
+        sys.exit(f"{engine} found {int(output)} files, the table has {files}")
+    return _WORK[engine]
+
+
+def measure(case: str, engines: list[str], runs: int) -> dict[str, Measured]:
+    """Every engine on one case, in turn, the page cache warm."""
+    _, _, files = CASES[case]
+    # in a process of its own: what writes a table is large
+    path = subprocess.run(
+        [sys.executable, str(HERE / "tables.py"), case], check=True, stdout=subprocess.PIPE, text=True
+    ).stdout.strip()
+    for file in (Path(path) / "_delta_log").iterdir():
+        with file.open("rb") as bytes_of_file:
+            while bytes_of_file.read(1 << 20):
+                pass  # only to have it in the page cache
+    found = {engine: Measured() for engine in engines}
+    for number in range(runs):
+        for engine, measured in found.items():
+            seconds, megabytes, output = run_once([part.format(table=path) for part in ENGINES[engine]])
+            measured.seconds.append(seconds)
+            measured.megabytes.append(megabytes)
+            measured.work = work_of(engine, output, files)
+            print(f"{case} {number + 1}/{runs} {engine}: {seconds:.2f} s, {megabytes:.0f} MB", file=sys.stderr)
+    return found
+
+
+def spread(values: list[float], form: str) -> str:
+    """Median [least-most]."""
+    return f"{median(values):{form}} [{min(values):{form}}-{max(values):{form}}]"
+
+
+def main() -> None:
+    """Measure and print one table for every case."""
+    parser = argparse.ArgumentParser(description="deltaspec beside delta-rs, on logs of a known size")
+    parser.add_argument("--case", action="append", choices=sorted(CASES), help="may be repeated; all by default")
+    parser.add_argument("--engine", action="append", choices=sorted(ENGINES), help="may be repeated; all by default")
+    parser.add_argument("--runs", type=int, default=5, help="of each engine and case; 5 by default")
+    asked = parser.parse_args()
+    if asked.runs < 1:
+        parser.error("--runs must be at least 1")
+    print(f"{platform.platform()}, {os.cpu_count()} processors, Python {platform.python_version()}; whole processes,")
+    print(f"median [least-most] of {asked.runs}; memory is the peak resident set")
+    for case in asked.case or sorted(CASES):
+        found = measure(case, asked.engine or list(ENGINES), asked.runs)
+        print(f"\n({case}) {CASES[case][0]}\n\n| engine | wall s | peak MB | what it did |\n|-|-|-|-|")
+        for engine, measured in found.items():
+            wall, memory = spread(measured.seconds, ".2f"), spread(measured.megabytes, ".0f")
+            print(f"| {engine} | {wall} | {memory} | {measured.work} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
