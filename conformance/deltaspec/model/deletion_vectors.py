@@ -40,7 +40,7 @@ def decode_bitmap(data: bytes, *, max_rows: int = DEFAULT_MAX_ROWS) -> list[int]
     try:
         return roaring.decode(data[4:], max_rows=max_rows)
     except roaring.RoaringError as fault:
-        raise DeletionVectorError(f"bitmap {fault}") from fault
+        raise DeletionVectorError(f"bitmap is malformed: {fault}") from fault
 
 
 def decode_text(text: str) -> bytes:
