@@ -1,0 +1,91 @@
+"""Sessions: `nox` runs those that need nothing but Python; `nox --list` names all.
+
+With `--no-venv` a session uses the Python that runs nox, which then has everything (`pip install -e .[dev]`): that is
+how `.ci/test` runs them in one environment.
+"""
+
+import tempfile
+from pathlib import Path
+
+import nox
+
+nox.options.default_venv_backend = "venv"
+nox.options.reuse_existing_virtualenvs = True
+nox.options.error_on_external_run = True
+nox.options.sessions = ["lint", "tests_quick", "golden"]
+
+VALID_TABLE = "golden-tables/log/log.append-remove/delta"
+
+
+def _with_project(session: nox.Session) -> None:
+    """The project, editable, and all that its checks need, unless this Python is to be used as it is."""
+    if session.virtualenv.venv_backend != "none":
+        session.install("-e", ".[dev]")
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """Style, format and types."""
+    _with_project(session)
+    session.run("python", "-m", "ruff", "check", ".", ".ci/test")
+    session.run("python", "-m", "ruff", "format", "--check", ".", ".ci/test")
+    session.run("python", "-m", "mypy")
+
+
+@nox.session
+def tests(session: nox.Session) -> None:
+    """Every test. Those marked `spark` need a Java runtime of release 17 or 21, and a repository with Spark's jars."""
+    _with_project(session)
+    session.run("python", "-m", "pytest", *session.posargs)
+
+
+@nox.session
+def tests_quick(session: nox.Session) -> None:
+    """Every test but those that start Spark."""
+    _with_project(session)
+    session.run("python", "-m", "pytest", "-m", "not spark", *session.posargs)
+
+
+@nox.session
+def golden(session: nox.Session) -> None:
+    """The golden tables are what their definitions build."""
+    _with_project(session)
+    session.run("python", "golden-tables/build.py", "--check")
+
+
+@nox.session
+def mutants(session: nox.Session) -> None:
+    """Which planted faults each rule finds: the kill table."""
+    _with_project(session)
+    session.run("python", "conformance/tests/mutants/kill_table.py", *session.posargs)
+
+
+@nox.session
+def bench(session: nox.Session) -> None:
+    """Time and memory beside delta-rs; `nox -s bench -- --case a --runs 3`."""
+    _with_project(session)
+    session.run("python", "conformance/bench/run.py", *session.posargs)
+
+
+@nox.session
+def build(session: nox.Session) -> None:
+    """The sdist carries the golden tables, and the wheel works in an environment that has nothing else."""
+    _with_project(session)
+    checkout = Path.cwd()
+    with tempfile.TemporaryDirectory() as folder:
+        session.run("python", "-m", "build", "--outdir", folder, silent=True)
+        (wheel,) = Path(folder).glob("*.whl")
+        (sdist,) = Path(folder).glob("*.tar.gz")
+        session.run("python", "-m", "tarfile", "--extract", str(sdist), folder)
+        unpacked = Path(folder) / sdist.name.removesuffix(".tar.gz")
+        files = [path.relative_to(checkout) for path in (checkout / "golden-tables").rglob("*") if path.is_file()]
+        missing = [path for path in files if "__pycache__" not in path.parts and not (unpacked / path).exists()]
+        if missing:
+            session.error(f"the sdist lacks {len(missing)} files, {missing[0]} for one")
+        session.run("python", "-m", "venv", f"{folder}/fresh")
+        session.chdir(folder)
+        python = f"{folder}/fresh/bin/python"
+        pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        session.run(*pip, str(wheel), external=True)
+        session.run(f"{folder}/fresh/bin/deltaspec", "validate", str(unpacked / VALID_TABLE), external=True)
+        session.chdir(checkout)
