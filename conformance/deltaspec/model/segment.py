@@ -67,7 +67,9 @@ class Segment:
 def complete_checkpoints(names: Iterable[str]) -> list[Checkpoint]:
     """Every checkpoint with all its parts, by version; of one version classic, then multipart, then UUID-named.
 
-    A multipart checkpoint counts with all parts of one part count (S27). Any of one version may be used.
+    A multipart checkpoint counts with all parts of one part count; parts beyond that count are nobody's (S27). One of
+    a single part counts too, although its name breaks the text: it holds what it claims. Any of one version may be
+    used.
     """
     parts: dict[tuple[int, int], set[int]] = {}
     found: list[Checkpoint] = []
@@ -80,7 +82,7 @@ def complete_checkpoints(names: Iterable[str]) -> list[Checkpoint]:
             case MultipartCheckpoint(version, part, of):
                 parts.setdefault((version, of), set()).add(part)
     for (version, of), seen in parts.items():
-        if of >= 1 and len(seen) == of and min(seen) == 1 and max(seen) == of:
+        if of >= 1 and sum(1 <= part <= of for part in seen) == of:
             files = tuple(multipart_checkpoint_name(version, part, of) for part in range(1, of + 1))
             found.append(Checkpoint(version, "multipart", files))
     order = ("classic", "multipart", "uuid")
