@@ -1,0 +1,38 @@
+"""The corpus by name. In conformance/tests, `python -m delta_rs.corpus DIRECTORY [NAME ...]` writes them."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import time
+import traceback
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from delta_rs import tables_features, tables_plain
+
+if TYPE_CHECKING:
+    from delta_rs.tables_plain import Writer
+
+TABLES: dict[str, Writer] = tables_plain.TABLES | tables_features.TABLES
+
+
+def main(arguments: list[str]) -> int:
+    """Write tables below a directory; says which could not be written."""
+    directory, chosen = Path(arguments[0]), arguments[1:] or list(TABLES)
+    directory.mkdir(parents=True, exist_ok=True)
+    began, failed = time.monotonic(), 0
+    for name in chosen:
+        path = directory / name
+        shutil.rmtree(path, ignore_errors=True)
+        try:
+            TABLES[name](str(path))
+        except Exception:  # noqa: BLE001 - the next table is written all the same
+            failed += 1
+            print(f"FAILED {name}\n{traceback.format_exc(limit=-3)}")
+    print(f"{time.monotonic() - began:.2f} s, {len(chosen)} tables, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

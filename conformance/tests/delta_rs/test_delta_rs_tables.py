@@ -1,0 +1,16 @@
+"""Tables that delta-rs writes conform, or deviate exactly as known."""
+
+from pathlib import Path
+
+import pytest
+from delta_rs.corpus import TABLES
+from deviations import compare
+
+pytest.importorskip("deltalake", reason="the Python package deltalake (extra [deltalake]) is not installed")
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_table_written_by_delta_rs_conforms(name: str, tmp_path: Path) -> None:
+    path = str(tmp_path / name)
+    TABLES[name](path)
+    compare(f"delta_rs/{name}", path)

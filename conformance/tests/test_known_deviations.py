@@ -1,0 +1,68 @@
+"""The list of known deviations speaks of what exists, and a report that differs from it is told."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import pytest
+from delta_rs.corpus import TABLES as DELTA_RS_TABLES
+from deviations import Deviation, known_deviations, mistakes
+from spark.corpus import TABLES as SPARK_TABLES
+
+from deltaspec.rules import RULES
+from deltaspec.validate import validate_table
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PROTOCOL = '{"protocol":{"minReaderVersion":1,"minWriterVersion":2}}'
+METADATA = (
+    '{"metaData":{"id":"7ae3bd0c-0f3b-4d4c-9c8c-4f6f0a0f6d5e","format":{"provider":"parquet","options":{}},"partitionColumns":[],"configuration":{},'
+    '"schemaString":"{\\"type\\":\\"struct\\",\\"fields\\":[{\\"name\\":\\"a\\",\\"type\\":\\"long\\",'
+    '\\"nullable\\":true,\\"metadata\\":{}}]}"}}'
+)
+ADD = '{"add":{"path":"é","partitionValues":{},"size":1,"modificationTime":1,"dataChange":true}}'
+
+
+@pytest.mark.parametrize("entry", known_deviations(), ids=lambda each: f"{each.table}-{each.rule}")
+def test_known_deviation_names_a_table_a_rule_and_its_requirement(entry: Deviation) -> None:
+    tables = {f"spark/{name}" for name in SPARK_TABLES} | {f"delta_rs/{name}" for name in DELTA_RS_TABLES}
+    assert entry.table in tables
+    assert entry.rule in RULES
+    assert entry.count > 0
+    assert RULES[entry.rule].requirement.id == entry.requirement
+    assert entry.bytes
+    assert entry.reason
+
+
+def test_no_deviation_is_listed_twice() -> None:
+    counts = Counter((each.table, each.rule) for each in known_deviations())
+    assert [entry for entry, count in counts.items() if count > 1] == []
+
+
+@pytest.fixture
+def path_beyond_ascii(tmp_path: Path) -> str:
+    log = tmp_path / "_delta_log"
+    log.mkdir()
+    (log / f"{0:020}.json").write_text(f"{PROTOCOL}\n{METADATA}\n{ADD}\n", "utf-8")
+    return str(tmp_path)
+
+
+def _entry(count: int, rule: str = "FIL002") -> Deviation:
+    requirement = RULES[rule].requirement.id
+    return Deviation(table="x/y", rule=rule, count=count, requirement=requirement, bytes="é", reason="a test")
+
+
+def test_report_with_the_known_findings_has_no_mistake(path_beyond_ascii: str) -> None:
+    assert mistakes(validate_table(path_beyond_ascii, history="all"), [_entry(1)], whole_history=True) == []
+
+
+@pytest.mark.parametrize("known", [[], [_entry(2)], [_entry(1), _entry(1, "FIL007")]])
+def test_report_with_another_number_of_findings_is_told(path_beyond_ascii: str, known: list[Deviation]) -> None:
+    assert mistakes(validate_table(path_beyond_ascii, history="all"), known, whole_history=True)
+
+
+def test_part_of_the_history_may_have_fewer_findings(path_beyond_ascii: str) -> None:
+    assert mistakes(validate_table(path_beyond_ascii), [_entry(2)], whole_history=False) == []
+    assert mistakes(validate_table(path_beyond_ascii), [], whole_history=False)
