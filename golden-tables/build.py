@@ -69,7 +69,7 @@ def description(case: Case, version: int) -> dict[str, Any]:
         "meaning": FORMAT,
         "title": case.title,
         "requirements": list(case.requirements),
-        "spec": {"since": "r3" if "v2Checkpoint" in case.writer_features else "r1"},
+        "spec": {"since": case.since},
         "anchors": [{"section": section, "revision": "current"} for section in case.sections],
         "authority": "protocol",
         "features": {"reader": list(case.reader_features), "writer": list(case.writer_features)},

@@ -70,6 +70,8 @@ class Case:
     """Rows of the newest version; None where the table is broken."""
     reader_features: tuple[str, ...] = ()
     writer_features: tuple[str, ...] = ()
+    since: str = "r1"
+    """First revision of the protocol that knows everything the table holds."""
     twin: str | None = None
     defect: str | None = None
     """What sets a broken table apart from its good twin."""
@@ -340,6 +342,7 @@ CASES = (
         sales([1, 2, 3], ["item 1", "item 2", "item 3"]),
         reader_features=("v2Checkpoint",),
         writer_features=("v2Checkpoint",),
+        since="r3",
     ),
     Case(
         "compactions.with-checksums",
@@ -348,6 +351,7 @@ CASES = (
         ("compaction.equals-replay", "checksum.table-size", "checksum.num-files"),
         ("Log Compaction Files", "Version Checksum File"),
         sales([4], ["fig"]),
+        since="current",
     ),
 )
 

@@ -131,7 +131,8 @@ def _applicable(draft: LogDraft) -> list[Operation]:
         found.append(_remove)
     if untouched:
         found += [_rewrite, _update_statistics]
-    if draft.version and not kinds & {"metaData", "protocol"}:
+    # What the files of a commit may do depends on its metadata, so that is settled before them.
+    if draft.version and not kinds & {"metaData", "protocol", "add", "remove"}:
         found.append(_change_metadata)
         if _upgrades(draft) and not draft.actions:
             found.append(_upgrade)

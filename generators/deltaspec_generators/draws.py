@@ -172,10 +172,13 @@ def _implied(versions: tuple[int, int]) -> set[str]:
 
 @st.composite
 def _columns(draw: st.DrawFn, *, ntz: bool) -> tuple[Column, ...]:
-    """One to five columns; the first is a long named `id`."""
+    """One to six columns; the first is a long named `id`."""
     kinds = [kind for kind in TYPES if ntz or kind != "timestamp_ntz"]
     found = [Column("id", "long", "id")]
-    for number, kind in enumerate(draw(st.lists(st.sampled_from((*kinds, "struct")), max_size=4))):
+    drawn = draw(st.lists(st.sampled_from((*kinds, "struct")), max_size=4))
+    if ntz and draw(_FLAG):
+        drawn.insert(0, "timestamp_ntz")
+    for number, kind in enumerate(drawn):
         name = draw(st.sampled_from(("c", "é", "C"))) + str(number)
         inner: tuple[Column, ...] = ()
         if kind == "struct":

@@ -37,7 +37,7 @@ class DrawnLog:
 
 
 def logs(
-    *, max_commits: int = 6, features: Collection[str] = FEATURES, decorated: bool = True
+    *, max_commits: int = 6, features: Collection[str] = FEATURES, decorated: bool = True, blank_lines: bool = True
 ) -> st.SearchStrategy[TableFiles]:
     """Valid tables.
 
@@ -45,15 +45,20 @@ def logs(
         max_commits: commits before clean-up.
         features: table features that may be used; legacy versions only where all they imply is among them.
         decorated: whether unknown fields and actions, explicit nulls, blank lines and files of others may occur.
+        blank_lines: whether blank lines may be among the decorations; the text is silent about them (S21).
     """
-    return logs_with_states(max_commits=max_commits, features=features, decorated=decorated).map(
-        lambda drawn: drawn.files
-    )
+    drawn = logs_with_states(max_commits=max_commits, features=features, decorated=decorated, blank_lines=blank_lines)
+    return drawn.map(lambda log: log.files)
 
 
 @st.composite
 def logs_with_states(
-    draw: st.DrawFn, *, max_commits: int = 6, features: Collection[str] = FEATURES, decorated: bool = True
+    draw: st.DrawFn,
+    *,
+    max_commits: int = 6,
+    features: Collection[str] = FEATURES,
+    decorated: bool = True,
+    blank_lines: bool = True,
 ) -> DrawnLog:
     """Valid tables, each with its state version by version. Arguments as `logs`."""
     outline = draw(outlines(features=features))
@@ -63,7 +68,7 @@ def logs_with_states(
     _add_log_files(draft, files)
     if decorated and draw(st.booleans()):
         for lines in files.commits.values():
-            _decorate(draw, lines)
+            _decorate(draw, lines, blank_lines)
         files.extra.update(layouts.draw_foreign_files(draw))
     return DrawnLog(files, draft.states)
 
@@ -88,14 +93,14 @@ def _add_log_files(draft: LogDraft, files: TableFiles) -> None:
         files.last_checkpoint = layouts.draw_hint(draft, draw(st.sampled_from(files.checkpoints)))
 
 
-def _decorate(draw: st.DrawFn, lines: list[Line]) -> None:
+def _decorate(draw: st.DrawFn, lines: list[Line], blank_lines: bool) -> None:
     """What readers must pass over: nulls, unknown fields, unknown actions, a blank line at the end."""
     for index, line in enumerate(lines):
         if isinstance(line, dict) and draw(st.booleans()):
             lines[index] = {kind: _decorated(draw, kind, body) for kind, body in line.items()}
     if draw(st.booleans()):
         lines.append({"futureAction": {"path": "x", "nested": [1, None]}})
-    if draw(st.booleans()):
+    if blank_lines and draw(st.booleans()):
         lines.append("")
 
 

@@ -159,14 +159,15 @@ def actions(files: TableFiles) -> list[dict[str, Any]]:
     ("wanted", "most_actions", "most_commits"),
     [
         (lambda files: True, 3, 1),
-        (lambda files: any((line.get("add") or {}).get("deletionVector") for line in actions(files)), 6, 3),
+        (lambda files: any((line.get("add") or {}).get("deletionVector") for line in actions(files)), 9, 4),
         (lambda files: any(each.sidecars for each in files.checkpoints), 3, 1),
     ],
     ids=["anything", "vector", "sidecar"],
 )
 def test_minimal_log_is_small(wanted: Callable[[TableFiles], bool], most_actions: int, most_commits: int) -> None:
+    # Fewer commits and features than by default, so that shrinking takes seconds.
     found = find(
-        logs(),
+        logs(max_commits=4, features=("deletionVectors", "v2Checkpoint")),
         wanted,
         settings=settings(
             max_examples=500, deadline=None, database=None, derandomize=True, suppress_health_check=quiet
