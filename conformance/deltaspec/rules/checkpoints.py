@@ -184,6 +184,22 @@ def repeated_domain_in_checkpoint() -> pl.Expr:
     return pl.col("repeated_domains").list.len() > 0
 
 
+@rule("CKP013", requires="checkpoint.v2-files-in-one-place", view=checkpoints)
+def files_beside_sidecars() -> pl.Expr:
+    """A checkpoint lists files both itself and in sidecars.
+
+    Readers that meet a sidecar look for files there only, and lose those in the checkpoint.
+    Fix: delete the checkpoint if the commits before it remain, and write it anew.
+
+    Conforms::
+        sidecars: 2, adds: 0
+        sidecars: 0, adds: 10
+    Violates::
+        sidecars: 2, adds: 1
+    """
+    return (pl.col("sidecars") > 0) & (pl.col("adds") > 0)
+
+
 @rule("CKP012", requires="reconciliation.transaction-unique", view=checkpoints)
 def repeated_application_in_checkpoint() -> pl.Expr:
     """A checkpoint holds several txn actions of one application.

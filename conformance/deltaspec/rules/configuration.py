@@ -29,11 +29,40 @@ def property_without_its_feature() -> pl.Expr:
     Fix: add the feature, or unset the property.
 
     Conforms::
-        unsupported_feature: null
+        property: "delta.enableDeletionVectors", unsupported_feature: null
+        property: "delta.constraints.positive", unsupported_feature: checkConstraints
     Violates::
-        unsupported_feature: deletionVectors
+        property: "delta.enableDeletionVectors", unsupported_feature: deletionVectors
     """
-    return pl.col("unsupported_feature").is_not_null()
+    return pl.col("unsupported_feature").is_not_null() & ~_text_demands_feature()
+
+
+@rule(
+    "CFG004",
+    requires=("configuration.properties-need-features", "row-tracking.enabled-with-feature"),
+    view=configuration,
+)
+def property_that_requires_its_feature() -> pl.Expr:
+    """A property is set that the text allows only together with its feature, which the protocol does not support.
+
+    Writers that do not know the feature pass over the property: constraints are not kept, row ids are not assigned.
+    Fix: commit a protocol that lists the feature, or unset the property.
+
+    Conforms::
+        property: "delta.constraints.positive", unsupported_feature: null
+        property: "delta.enableDeletionVectors", unsupported_feature: deletionVectors
+    Violates::
+        property: "delta.constraints.positive", unsupported_feature: checkConstraints
+        property: "delta.enableVariantShredding", unsupported_feature: variantShredding
+        property: "delta.enableRowTracking", unsupported_feature: rowTracking
+    """
+    return pl.col("unsupported_feature").is_not_null() & _text_demands_feature()
+
+
+def _text_demands_feature() -> pl.Expr:
+    """Properties whose chapter says in so many words that the feature must be there first."""
+    by_name = pl.col("property").is_in(["delta.enableRowTracking", "delta.enableVariantShredding"])
+    return by_name | pl.col("property").str.starts_with("delta.constraints.")
 
 
 @rule("CFG003", requires="configuration.names", view=configuration, divergence="E03")

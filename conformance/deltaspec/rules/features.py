@@ -39,7 +39,11 @@ def writer_feature_for_readers() -> pl.Expr:
     return (pl.col("kind") == "writer") & pl.col("in_reader_features")
 
 
-@rule("FEA003", requires="table-features.reader-feature-on-both-sides", view=features)
+@rule(
+    "FEA003",
+    requires=("table-features.reader-feature-on-both-sides", "table-features.added-on-both-sides"),
+    view=features,
+)
 def reader_feature_for_writers_alone() -> pl.Expr:
     """A feature that readers must know stands in writerFeatures only.
 

@@ -55,7 +55,8 @@ def path_leaves_table() -> pl.Expr:
 def data_file_in_hidden_directory() -> pl.Expr:
     """A data file is in a directory whose name begins with an underscore.
 
-    Such directories do not belong to the data: listings skip them, vacuum may pass over or empty them.
+    Such directories do not belong to the data: listings skip them, vacuum may pass over or empty them. (The directory
+    of a partition column whose name begins so, such as `_day=1`, is known by its name to belong to the data.)
     Fix: rewrite the file into the table's root or another folder.
 
     Conforms::
@@ -63,29 +64,32 @@ def data_file_in_hidden_directory() -> pl.Expr:
         kind: cdc, hidden_directory: "_change_data"
         kind: remove, hidden_directory: "_tmp"
         kind: add, hidden_directory: "_change_data"
+        kind: add, hidden_directory: "_day=1"
     Violates::
         kind: add, hidden_directory: "_tmp"
     """
-    hidden = pl.col("hidden_directory").is_not_null() & (pl.col("hidden_directory") != "_change_data")
-    return (pl.col("kind") == "add") & hidden
+    directory = pl.col("hidden_directory")
+    belongs = (directory == "_change_data") | directory.str.contains("=", literal=True)
+    return (pl.col("kind") == "add") & directory.is_not_null() & ~belongs
 
 
 @rule("FIL005", requires="cdc.location", view=file_actions)
 def change_file_elsewhere() -> pl.Expr:
     """A change data file is not below `_change_data`.
 
-    Vacuum and readers that list the folder miss it.
+    Vacuum and readers that list the folder miss it. (A cdc action may also name a data file that its commit adds.)
     Fix: the writer must put change data files below `_change_data` at the table's root.
 
     Conforms::
-        kind: cdc, path: "_change_data/cdc-0.parquet", path_is_absolute: false
-        kind: add, path: "part-0.parquet", path_is_absolute: false
-        kind: cdc, path: "s3://bucket/table/_change_data/cdc-0.parquet", path_is_absolute: true
+        kind: cdc, path: "_change_data/cdc-0.parquet", path_is_absolute: false, path_is_added: false
+        kind: cdc, path: "part-0.parquet", path_is_absolute: false, path_is_added: true
+        kind: add, path: "part-0.parquet", path_is_absolute: false, path_is_added: null
+        kind: cdc, path: "s3://bucket/table/_change_data/cdc-0.parquet", path_is_absolute: true, path_is_added: false
     Violates::
-        kind: cdc, path: "uI/cdc-0.parquet", path_is_absolute: false
+        kind: cdc, path: "uI/cdc-0.parquet", path_is_absolute: false, path_is_added: false
     """
     elsewhere = ~pl.col("path").str.starts_with("_change_data/") & ~pl.col("path_is_absolute")
-    return (pl.col("kind") == "cdc") & elsewhere
+    return (pl.col("kind") == "cdc") & elsewhere & ~pl.col("path_is_added")
 
 
 @rule("FIL006", requires="add.path-encoding", view=file_actions, divergence="S09")
@@ -107,16 +111,19 @@ def colon_in_first_segment() -> pl.Expr:
 def partition_column_missing() -> pl.Expr:
     """A file has no value for a partition column of the table.
 
-    Readers fail or return null. (The keys are physical names where column mapping is on.)
+    Readers fail or return null. (The keys are physical names where column mapping is on; a remove may be of a file
+    that was written before the table was partitioned as it is.)
     Fix: commit the file again with a value for every partition column.
 
     Conforms::
-        missing_partition_columns: []
-        missing_partition_columns: null
+        kind: add, missing_partition_columns: []
+        kind: add, missing_partition_columns: null
+        kind: remove, missing_partition_columns: ["day"]
     Violates::
-        missing_partition_columns: ["day"]
+        kind: add, missing_partition_columns: ["day"]
+        kind: cdc, missing_partition_columns: ["day"]
     """
-    return pl.col("missing_partition_columns").list.len() > 0
+    return (pl.col("kind") != "remove") & (pl.col("missing_partition_columns").list.len() > 0)
 
 
 @rule("FIL008", requires="add.partition-values", view=file_actions)
@@ -127,11 +134,12 @@ def foreign_partition_column() -> pl.Expr:
     Fix: commit the file again with values for the partition columns only.
 
     Conforms::
-        extra_partition_columns: []
+        kind: add, extra_partition_columns: []
+        kind: remove, extra_partition_columns: ["country"]
     Violates::
-        extra_partition_columns: ["country"]
+        kind: add, extra_partition_columns: ["country"]
     """
-    return pl.col("extra_partition_columns").list.len() > 0
+    return (pl.col("kind") != "remove") & (pl.col("extra_partition_columns").list.len() > 0)
 
 
 @rule("FIL009", requires="partition-values.serialization", view=file_actions)

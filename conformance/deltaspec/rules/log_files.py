@@ -40,20 +40,18 @@ def compaction_range_does_not_ascend() -> pl.Expr:
 
 @rule("LOG003", requires="checkpoint.multipart-name", view=listing)
 def multipart_checkpoint_of_one_part() -> pl.Expr:
-    """A multipart checkpoint claims fewer than two parts, or a part outside its own count.
+    """A multipart checkpoint claims to have one part.
 
     A checkpoint in one file has the classic name; readers that count parts pass this one over.
     Fix: write a classic checkpoint of the version and delete the part.
 
     Conforms::
-        kind: multipart checkpoint, part: 1, parts: 2
-        kind: classic checkpoint, part: null, parts: null
+        kind: multipart checkpoint, parts: 2
+        kind: classic checkpoint, parts: null
     Violates::
-        kind: multipart checkpoint, part: 1, parts: 1
-        kind: multipart checkpoint, part: 3, parts: 2
+        kind: multipart checkpoint, parts: 1
     """
-    outside = (pl.col("part") < 1) | (pl.col("part") > pl.col("parts"))
-    return (pl.col("kind") == "multipart checkpoint") & ((pl.col("parts") < 2) | outside)
+    return (pl.col("kind") == "multipart checkpoint") & (pl.col("parts") < 2)
 
 
 @rule("LOG004", requires="checkpoint.after-commit", view=listing)
@@ -77,15 +75,18 @@ def checkpoint_beyond_the_log() -> pl.Expr:
 def checksum_beyond_the_log() -> pl.Expr:
     """A version checksum is of a later version than the latest commit.
 
-    It may only be written once its commit has succeeded; the next commit of that version will not match it.
+    It may only be written once its commit has succeeded; the next commit of that version will not match it. (Commits
+    of a catalog-managed table may be ratified and not published yet: a checksum may come before them.)
     Fix: delete the checksum file.
 
     Conforms::
-        kind: checksum, version: 7, latest_commit: 7
+        kind: checksum, version: 7, latest_commit: 7, catalog_managed: false
+        kind: checksum, version: 8, latest_commit: 7, catalog_managed: true
     Violates::
-        kind: checksum, version: 8, latest_commit: 7
+        kind: checksum, version: 8, latest_commit: 7, catalog_managed: false
     """
-    return (pl.col("kind") == "checksum") & (pl.col("version") > pl.col("latest_commit"))
+    beyond = pl.col("version") > pl.col("latest_commit")
+    return (pl.col("kind") == "checksum") & beyond & ~pl.col("catalog_managed")
 
 
 @rule("LOG006", requires="checkpoint.no-multipart-with-v2", view=listing)

@@ -256,7 +256,9 @@ class EmbeddedRun:
         for version, (actions, _) in self.states.items():
             if actions.protocol is not None:
                 supported[version] = "v2Checkpoint" in (actions.protocol.writer_features or ())
-        rows = listing_rows(self.plan.entries.values(), self.plan.missing, supported.get)
+        rows = listing_rows(
+            self.plan.entries.values(), self.plan.missing, supported.get, self.state.supports("catalogManaged")
+        )
         self.findings.look_at_rows(log_files.listing, rows)
 
     def _look_at_snapshot(self, spanned: pl.DataFrame) -> None:

@@ -27,6 +27,7 @@ file_actions = View(
             pl.String, "first directory of a relative path whose name begins with an underscore"
         ),
         "colon_in_first_segment": Column(pl.Boolean, "relative path with an unencoded colon in its first segment"),
+        "path_is_added": Column(pl.Boolean, "for a cdc: the same commit adds this path; null for other kinds"),
         "missing_field": Column(pl.String, "required field that is null in a Parquet checkpoint"),
         "size": Column(pl.Int64, "size in bytes"),
         "modification_time": Column(pl.Int64, "modificationTime, milliseconds since the epoch"),

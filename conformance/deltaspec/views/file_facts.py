@@ -72,6 +72,7 @@ def file_facts(table: pa.Table, place: Provenance, context: FileContext) -> pl.D
         deletion_vector_id=_vector_id(),
     )
     facts = facts.with_columns(_path_facts(frame["path"], context.table_root))
+    facts = facts.with_columns(_path_is_added(facts))
     facts = facts.with_columns(partition_facts.columns(table.column("partition_values"), context.partition_columns))
     return facts.with_columns(statistics_facts.columns(frame["stats"]))
 
@@ -87,6 +88,15 @@ def deletion_vectors_of(facts: pl.DataFrame) -> pl.DataFrame:
     if rows.is_empty():
         return deletion_vectors.frame([])
     return vector_facts(rows).select(list(deletion_vectors.columns))
+
+
+def _path_is_added(facts: pl.DataFrame) -> pl.Expr:
+    """Whether the commit of a cdc action adds its path as well; commits are never split over frames."""
+    is_cdc = pl.col("kind") == "cdc"
+    if not (facts["kind"] == "cdc").any():
+        return pl.lit(None, pl.Boolean).alias("path_is_added")
+    added = (pl.col("kind") == "add").any().over("version", "path_key")
+    return pl.when(is_cdc).then(added).alias("path_is_added")
 
 
 def _missing_field() -> pl.Expr:

@@ -15,7 +15,10 @@ Row = dict[str, Any]
 
 
 def listing_rows(
-    entries: Iterable[Entry], missing: tuple[int, ...], v2_supported: Callable[[int], bool | None]
+    entries: Iterable[Entry],
+    missing: tuple[int, ...],
+    v2_supported: Callable[[int], bool | None],
+    catalog_managed: bool | None,
 ) -> list[Row]:
     """Rows of `listing`.
 
@@ -23,6 +26,7 @@ def listing_rows(
         entries: the pinned listing.
         missing: commits that the judged version needs and that are not listed.
         v2_supported: whether v2Checkpoint is supported at a version; None where that is not known.
+        catalog_managed: whether catalogManaged is supported; None where that is not known.
     """
     names = [(entry, file_names.parse(entry.name)) for entry in entries]
     commits = sorted(name.version for _, name in names if isinstance(name, file_names.CommitName))
@@ -30,7 +34,12 @@ def listing_rows(
     before = _missing_before(commits, missing)
     rows = []
     for entry, name in names:
-        row: Row = {"file": f"{LOG}/{entry.name}", "size_bytes": entry.size_bytes, "latest_commit": latest}
+        row: Row = {
+            "file": f"{LOG}/{entry.name}",
+            "size_bytes": entry.size_bytes,
+            "latest_commit": latest,
+            "catalog_managed": catalog_managed,
+        }
         match name:
             case file_names.CommitName(version):
                 row |= {"kind": "commit", "version": version, "missing_before": before.get(version, 0)}

@@ -25,6 +25,7 @@ listing = View(
             pl.Int64, "commits that are absent just before this one although a snapshot of the table needs them"
         ),
         "latest_commit": Column(pl.Int64, "highest version among the commits; null where there is no commit"),
+        "catalog_managed": Column(pl.Boolean, "catalogManaged is supported; null where that is not known"),
         "v2_checkpoint_supported": Column(
             pl.Boolean, "for a checkpoint: v2Checkpoint is supported at its version; null where that is not known"
         ),

@@ -134,6 +134,7 @@ class FileBatch:
     table: pa.Table
     """Columns of `FILE_ROWS`."""
     rows_without_action: int
+    """0 where the file has columns of actions that are not known here: any row may hold one of them."""
     rows_with_several_actions: int
 
 
@@ -150,20 +151,22 @@ def file_batches(parquet: pq.ParquetFile, others: TableRows) -> Iterator[FileBat
     present = [name for name in FILE_KINDS if name in parquet.schema_arrow.names]
     leaves = [f"{kind}.{name}" for kind in present for name in _FIELDS.values()]
     counts = pa.chunked_array(others.actions_per_row, pa.uint8())
+    all_known = _ACTION_COLUMNS.issuperset(parquet.schema_arrow.names)
     if not present:
-        yield _odd_rows(FILE_ROWS.empty_table(), counts)
+        yield _odd_rows(FILE_ROWS.empty_table(), counts, all_known)
         return
     offset = 0
     for batch in _batches(parquet, leaves):
         parts = [_rows_of_kind(batch, kind, offset) for kind in present if kind in batch.schema.names]
         table = pa.concat_tables(parts) if parts else FILE_ROWS.empty_table()
         here = [kind for kind in present if kind in batch.schema.names]
-        yield _odd_rows(table, pc.add(counts.slice(offset, len(batch)), _set_columns(batch, here)))
+        yield _odd_rows(table, pc.add(counts.slice(offset, len(batch)), _set_columns(batch, here)), all_known)
         offset += len(batch)
 
 
-def _odd_rows(table: pa.Table, counts: Any) -> FileBatch:
-    return FileBatch(table, pc.sum(pc.equal(counts, 0)).as_py() or 0, pc.sum(pc.greater(counts, 1)).as_py() or 0)
+def _odd_rows(table: pa.Table, counts: Any, all_known: bool) -> FileBatch:
+    empty = pc.sum(pc.equal(counts, 0)).as_py() if all_known else 0
+    return FileBatch(table, empty or 0, pc.sum(pc.greater(counts, 1)).as_py() or 0)
 
 
 def _set_columns(batch: pa.RecordBatch, names: list[str]) -> pa.Array:

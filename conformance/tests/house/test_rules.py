@@ -36,7 +36,6 @@ CHAPTERS = {
     "protocol": "PRO",
     "schema": "SCH",
     "sidecars": "CKP",
-    "snapshots": "SNP",
 }
 MODULES = {path.stem: path for path in Path(str(deltaspec.rules.__file__)).parent.glob("*.py")}
 NOT_OF_ONE_ROW = {
