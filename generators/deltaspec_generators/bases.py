@@ -1,0 +1,171 @@
+"""Small sound tables that mutations break: each has just what the broken requirement speaks of.
+
+Unlike `logs()`, which draws tables nobody thought of, these are known line by line, so that a mutation can be wrong
+in exactly one place.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from deltaspec.model import deletion_vectors
+from deltaspec_generators.builder import (
+    TableFiles,
+    add_action,
+    metadata_action,
+    protocol_action,
+    remove_action,
+)
+from deltaspec_generators.checkpoint_files import CheckpointFiles, Row, SidecarFile
+
+FIELDS: tuple[tuple[str, Any], ...] = (("id", "long"), ("name", "string"))
+ALL_FEATURES = ("deletionVectors", "v2Checkpoint")
+
+
+def plain(
+    *,
+    protocol: Row | None = None,
+    configuration: Mapping[str, str] | None = None,
+    fields: Sequence[Any] = FIELDS,
+    partition_columns: Sequence[str] = (),
+    partition: Mapping[str, str | None] | None = None,
+    last_remove: bool = True,
+) -> TableFiles:
+    """Three commits: protocol and metadata; two files; one file more and one less."""
+    first = add_action("a.parquet", rows=10, partition=partition)
+    second = add_action("b.parquet", rows=10, partition=partition)
+    third = add_action("c.parquet", rows=10, partition=partition)
+    files = TableFiles()
+    metadata = metadata_action(fields, partition_columns, configuration)
+    files.commits[0] = [commit_info(0), protocol or protocol_action(1, 2), metadata]
+    files.commits[1] = [commit_info(1), first, second]
+    files.commits[2] = [commit_info(2), third, *([remove_action(first)] if last_remove else [])]
+    return files
+
+
+def commit_info(version: int, **more: Any) -> Row:
+    """Provenance as engines write it."""
+    return {"commitInfo": {"timestamp": 1_700_000_000_000 + version, "operation": "WRITE", **more}}
+
+
+def featured(*features: str, writer: Sequence[str] = (), **more: Any) -> TableFiles:
+    """`plain` with table features: those of readers and writers, and those of writers only."""
+    return plain(protocol=protocol_action(3, 7, features, (*features, *writer)), **more)
+
+
+def checkpointed(naming: Any = "classic", **more: Any) -> TableFiles:
+    """`plain` with a checkpoint of version 1 of V1 content."""
+    files = plain(**more)
+    files.checkpoints.append(CheckpointFiles(1, naming, rows=[*state_rows(files)]))
+    return files
+
+
+def checkpointed_v2(naming: Any = "uuid-parquet", *, sidecars: bool = True) -> TableFiles:
+    """A v2Checkpoint table with a checkpoint of version 1, its files in one sidecar, or in the checkpoint itself."""
+    files = featured("v2Checkpoint")
+    rows = state_rows(files)
+    table = [row for row in rows if "add" not in row]
+    adds = [row for row in rows if "add" in row]
+    head: Row = {"checkpointMetadata": {"version": 1}}
+    checkpoint = CheckpointFiles(1, naming, rows=[head, *table, *([] if sidecars else adds)])
+    if sidecars:
+        checkpoint.sidecars.append(SidecarFile("00000000-0000-4000-8000-000000000001.parquet", rows=adds))
+    files.checkpoints.append(checkpoint)
+    return files
+
+
+def state_rows(files: TableFiles) -> list[Row]:
+    """What a checkpoint of version 1 of `plain` holds."""
+    actions = [line for version in (0, 1) for line in files.commits[version] if isinstance(line, dict)]
+    return [action for action in actions if "commitInfo" not in action]
+
+
+def checksummed(**more: Any) -> TableFiles:
+    """`plain` with the version checksum of version 2, all optional fields among it."""
+    files = plain(**more)
+    live = [row["add"] for row in (files.commits[1][2], files.commits[2][1]) if isinstance(row, dict)]
+    protocol, metadata = files.commits[0][1], files.commits[0][2]
+    assert isinstance(protocol, dict)
+    assert isinstance(metadata, dict)
+    files.checksums[2] = {
+        "tableSizeBytes": 2000,
+        "numFiles": 2,
+        "numMetadata": 1,
+        "numProtocol": 1,
+        "metadata": metadata["metaData"],
+        "protocol": protocol["protocol"],
+        "setTransactions": [],
+        "domainMetadata": [],
+        "allFiles": live,
+        "numDeletedRecordsOpt": 0,
+        "numDeletionVectorsOpt": 0,
+        "fileSizeHistogram": {"sortedBinBoundaries": [0, 1024], "fileCounts": [2, 0], "totalBytes": [2000, 0]},
+        "deletedRecordCountsHistogramOpt": {"deletedRecordCounts": [2, 0, 0, 0, 0, 0, 0, 0, 0, 0]},
+    }
+    return files
+
+
+def compacted() -> TableFiles:
+    """`plain` with a log compaction of versions 1 and 2."""
+    files = plain()
+    removed, second = files.commits[2][2], files.commits[1][2]
+    files.compactions[(1, 2)] = [second, files.commits[2][1], removed]
+    return files
+
+
+def hinted() -> TableFiles:
+    """`checkpointed` with a `_last_checkpoint` that points at the checkpoint."""
+    files = checkpointed()
+    files.last_checkpoint = {"version": 1, "size": 4, "numOfAddFiles": 2}
+    return files
+
+
+def timestamped() -> TableFiles:
+    """A table with in-commit timestamps."""
+    files = plain(
+        protocol=protocol_action(1, 7, None, ["inCommitTimestamp"]),
+        configuration={"delta.enableInCommitTimestamps": "true"},
+    )
+    for version, lines in files.commits.items():
+        lines[0] = commit_info(version, inCommitTimestamp=1_700_000_000_000 + version)
+    return files
+
+
+def inline_vector(rows: Sequence[int] = (1, 3)) -> dict[str, Any]:
+    """A raw descriptor of an inline deletion vector."""
+    found = deletion_vectors.inline_descriptor(rows)
+    return {
+        "storageType": found.storage_type,
+        "pathOrInlineDv": found.path_or_inline_dv,
+        "sizeInBytes": found.size_in_bytes,
+        "cardinality": found.cardinality,
+    }
+
+
+def with_vector(descriptor: Mapping[str, Any] | None = None, rows: int | None = 10) -> TableFiles:
+    """A table whose third version adds a file with a deletion vector."""
+    files = featured("deletionVectors", configuration={"delta.enableDeletionVectors": "true"})
+    files.commits[2][1] = add_action("c.parquet", rows=rows, deletionVector=dict(descriptor or inline_vector()))
+    return files
+
+
+def mapped(mode: str = "name") -> TableFiles:
+    """A table with column mapping, a nested field among its columns."""
+
+    def field(name: str, number: int, kind: Any) -> dict[str, Any]:
+        metadata = {"delta.columnMapping.id": number, "delta.columnMapping.physicalName": f"col-{number}"}
+        return {"name": name, "type": kind, "nullable": True, "metadata": metadata}
+
+    inner = {"type": "struct", "fields": [field("x", 3, "long"), field("y", 4, "string")]}
+    configuration = {"delta.columnMapping.mode": mode, "delta.columnMapping.maxColumnId": "4"}
+    return plain(
+        protocol=protocol_action(2, 5),
+        configuration=configuration,
+        fields=[field("id", 1, "long"), field("s", 2, inner)],
+    )
+
+
+def action(files: TableFiles, version: int, kind: str, which: int = 0) -> dict[str, Any]:
+    """The body of an action of a commit, to be changed in place."""
+    found = [line for line in files.commits[version] if isinstance(line, dict) and kind in line]
+    body: dict[str, Any] = found[which][kind]
+    return body

@@ -1,0 +1,219 @@
+"""Mutations of the log directory, of commits as wholes and of lines."""
+
+import json
+
+from hypothesis import strategies as st
+
+from deltaspec.model import file_names
+from deltaspec_generators import bases
+from deltaspec_generators.bases import action, commit_info
+from deltaspec_generators.builder import LOG, TableFiles, domain_action, protocol_action, txn_action
+from deltaspec_generators.mutations import mutation, pick
+
+_PART_3_OF_2 = file_names.multipart_checkpoint_name(1, 3, 2)
+
+
+@mutation("log.versions-contiguous")
+def needed_commit_missing(draw: st.DrawFn) -> TableFiles:
+    files = bases.plain(last_remove=False)
+    del files.commits[pick(draw, 0, 1)]
+    return files
+
+
+@mutation("compaction.range-ascends")
+def compaction_of_one_version(draw: st.DrawFn) -> TableFiles:
+    files = bases.compacted()
+    end = pick(draw, 1, 2)
+    files.compactions = {(2, end): files.compactions[(1, 2)]}
+    return files
+
+
+@mutation("checkpoint.multipart-name")
+def multipart_of_one(draw: st.DrawFn) -> TableFiles:
+    files = bases.checkpointed()
+    files.checkpoints[0].naming = "multipart"
+    return files
+
+
+@mutation("checkpoint.after-commit")
+def checkpoint_of_the_future(draw: st.DrawFn) -> TableFiles:
+    files = bases.checkpointed()
+    files.checkpoints[0].version = 2
+    files.checkpoints[0].rows = [
+        *bases.state_rows(files)[:2],
+        files.commits[1][2],
+        files.commits[2][1],
+        files.commits[2][2],
+    ]
+    del files.commits[2]
+    return files
+
+
+@mutation("checksum.after-commit")
+def checksum_of_the_future(draw: st.DrawFn) -> TableFiles:
+    files = bases.checksummed()
+    files.checksums = {pick(draw, 3, 9): files.checksums[2]}
+    return files
+
+
+@mutation("checkpoint.no-multipart-with-v2")
+def multipart_in_v2_table(draw: st.DrawFn) -> TableFiles:
+    files = bases.checkpointed("multipart", protocol=protocol_action(3, 7, ["v2Checkpoint"], ["v2Checkpoint"]))
+    files.checkpoints[0].parts = 2
+    return files
+
+
+@mutation("checkpoint.v2-needs-feature")
+def uuid_name_without_feature(draw: st.DrawFn) -> TableFiles:
+    files = bases.checkpointed(pick(draw, "uuid-json", "uuid-parquet"))
+    files.checkpoints[0].rows.insert(0, {"checkpointMetadata": {"version": 1}})
+    return files
+
+
+@mutation("log.commit-name")
+def commit_name_of_19_digits(draw: st.DrawFn) -> TableFiles:
+    files = bases.plain()
+    name = pick(
+        draw, f"{3:019d}.json", f"{3:021d}.json", f"{1:020d}.checkpoint.x.parquet", f"{2:018d}.crc", _PART_3_OF_2
+    )
+    files.extra[LOG + name] = b"{}\n"
+    return files
+
+
+@mutation("protocol.one-a-version")
+def two_protocols(draw: st.DrawFn) -> TableFiles:
+    files = bases.plain()
+    files.commits[0].append(pick(draw, protocol_action(1, 2), protocol_action(1, 3)))
+    return files
+
+
+@mutation("metadata.one-a-version")
+def two_metadata(draw: st.DrawFn) -> TableFiles:
+    files = bases.plain()
+    files.commits[0].append(files.commits[0][2])
+    return files
+
+
+@mutation("metadata.in-first-version")
+def metadata_comes_late(draw: st.DrawFn) -> TableFiles:
+    files = bases.plain()
+    files.commits[1].insert(0, files.commits[0].pop())
+    return files
+
+
+@mutation("reconciliation.one-protocol")
+def protocol_comes_late(draw: st.DrawFn) -> TableFiles:
+    files = bases.plain()
+    files.commits[1].insert(0, files.commits[0].pop(1))
+    return files
+
+
+@mutation("in-commit-timestamp.present")
+def timestamp_absent(draw: st.DrawFn) -> TableFiles:
+    files = bases.timestamped()
+    files.commits[2][0] = commit_info(2)
+    return files
+
+
+@mutation("in-commit-timestamp.commit-info-first")
+def commit_info_last(draw: st.DrawFn) -> TableFiles:
+    files = bases.timestamped()
+    lines = files.commits[pick(draw, 0, 1, 2)]
+    lines.append(lines.pop(0))
+    return files
+
+
+@mutation("in-commit-timestamp.increases")
+def timestamp_stands_still(draw: st.DrawFn) -> TableFiles:
+    files = bases.timestamped()
+    action(files, 2, "commitInfo")["inCommitTimestamp"] -= pick(draw, 1, 2, 1000)
+    return files
+
+
+@mutation("domain.one-a-version")
+def domain_twice(draw: st.DrawFn) -> TableFiles:
+    files = bases.plain(protocol=protocol_action(1, 7, None, ["domainMetadata"]))
+    files.commits[1] += [domain_action("mine", "1"), domain_action("mine", pick(draw, "1", "2"))]
+    return files
+
+
+@mutation("reconciliation.no-repeated-actions")
+def transaction_twice(draw: st.DrawFn) -> TableFiles:
+    files = bases.plain()
+    files.commits[1] += [txn_action("app", 1), txn_action("app", pick(draw, 1, 2))]
+    return files
+
+
+@mutation("append-only.no-removal")
+def removal_from_append_only(draw: st.DrawFn) -> TableFiles:
+    return bases.plain(configuration={"delta.appendOnly": pick(draw, "true", "TRUE")})
+
+
+@mutation("commit-info.transaction-id")
+def transaction_id_absent(draw: st.DrawFn) -> TableFiles:
+    files = bases.timestamped()
+    body = action(files, 0, "protocol")
+    body.update(minReaderVersion=3, readerFeatures=["catalogManaged"])
+    body["writerFeatures"].append("catalogManaged")
+    for version in (0, 1):
+        action(files, version, "commitInfo")["txnId"] = f"txn-{version}"
+    return files
+
+
+@mutation("reconciliation.checkpoint-actions-not-in-commits")
+def checkpoint_action_in_commit(draw: st.DrawFn) -> TableFiles:
+    files = bases.featured("v2Checkpoint")
+    sidecar = {"sidecar": {"path": "x.parquet", "sizeInBytes": 1, "modificationTime": 1}}
+    files.commits[2].append(pick(draw, {"checkpointMetadata": {"version": 2}}, sidecar))
+    return files
+
+
+@mutation("log.commit-lines")
+def commit_without_lines(draw: st.DrawFn) -> TableFiles:
+    files = bases.plain()
+    files.commits[3] = []
+    return files
+
+
+@mutation("log.commit-lines")
+def line_cut_short(draw: st.DrawFn) -> TableFiles:
+    files = bases.plain()
+    line = json.dumps(files.commits[2][1])
+    cut = draw(st.integers(1, len(line) - 1))
+    files.commits[2][1] = pick(draw, line[:cut], b"\xff\xfe" + line.encode(), "[1]", "null", "NaN")
+    return files
+
+
+@mutation("log.one-action-a-line")
+def two_actions_in_a_line(draw: st.DrawFn) -> TableFiles:
+    files = bases.plain()
+    first, second = files.commits[1][1:]
+    assert isinstance(first, dict)
+    assert isinstance(second, dict)
+    files.commits[1] = [files.commits[1][0], {**first, **pick(draw, txn_action("app", 1), {"unknown": {}})}, second]
+    return files
+
+
+@mutation("log.one-action-a-line")
+def line_without_an_action(draw: st.DrawFn) -> TableFiles:
+    files = bases.plain()
+    files.commits[1].append(pick(draw, "{}", '{"add":null}'))
+    return files
+
+
+@mutation("log.commit-lines")
+def key_twice(draw: st.DrawFn) -> TableFiles:
+    files = bases.plain()
+    line = json.dumps(files.commits[1][1])
+    files.commits[1][1] = line.replace(
+        '"size": 1000', pick(draw, '"size":1000,"size":1000', '"size": 1000, "si\\u007ae":1000')
+    )
+    return files
+
+
+@mutation("log.commit-lines")
+def odd_line_end(draw: st.DrawFn) -> TableFiles:
+    files = bases.plain()
+    line = json.dumps(files.commits[1][1])
+    files.commits[1][1] = pick(draw, line + "\r", "\ufeff" + line, "\n" + line)
+    return files
