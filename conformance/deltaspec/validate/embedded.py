@@ -28,7 +28,7 @@ from deltaspec.views.file_facts import FileContext, Provenance, deletion_vectors
 from deltaspec.views.file_pairs import history_of_commits
 from deltaspec.views.file_replay import CHAIN, chain_rows, live_at, spans
 from deltaspec.views.log_facts import CommitContext, commit_row, fault_row, line_rows, listing_rows
-from deltaspec.views.snapshot import snapshot_files, snapshots
+from deltaspec.views.snapshot import snapshot_files
 from deltaspec.views.state import VIEW_NAMES, Row, TableState
 from deltaspec.wire.checkpoint_files import CheckpointRead, read_checkpoint, runs
 from deltaspec.wire.file_rows import FILE_ROWS, FileRows
@@ -40,7 +40,7 @@ BATCH_ROWS = 50_000
 WHOLE_FILE_BYTES = 64 << 20
 """Larger commits are read as a stream of lines."""
 
-_FILE_VIEWS = (file_history, checkpoint_rows, checksums, snapshots, snapshot_files)
+_FILE_VIEWS = (file_history, checkpoint_rows, checksums, snapshot_files)
 _STATE_VIEWS = tuple(getattr(table_state, name) for name in VIEW_NAMES)
 _EMPTY_CHAIN = pl.DataFrame(schema=CHAIN)
 
@@ -158,7 +158,7 @@ class EmbeddedRun:
         if undecoded & {"add", "remove", None}:
             self.doubt_files("an action that cannot be decoded", file)
         if undecoded & {"protocol", "metaData", None}:
-            self.findings.doubt((checkpoint_rows, checksums, snapshots), "a state that cannot be decoded", file)
+            self.findings.doubt((checkpoint_rows, checksums), "a state that cannot be decoded", file)
         if undecoded & {"txn", "domainMetadata"}:
             self.findings.doubt((checkpoint_rows,), "an action that cannot be decoded", file)
         if None in undecoded:
@@ -262,17 +262,8 @@ class EmbeddedRun:
         self.findings.look_at_rows(log_files.listing, rows)
 
     def _look_at_snapshot(self, spanned: pl.DataFrame) -> None:
-        live = live_at(spanned, self.plan.version)
-        known = self.state.protocol_known and self.state.metadata_known and not self.plan.missing
-        row = {
-            "version": self.plan.version,
-            "has_protocol": self.state.protocol is not None if known else None,
-            "has_metadata": self.state.metadata is not None if known else None,
-            "live_files": len(live),
-            "size_bytes": live["size"].sum(),
-        }
-        self.findings.look_at_rows(snapshots, [row])
         if self.findings.wants(snapshot_files):
+            live = live_at(spanned, self.plan.version)
             self.findings.look(snapshot_files, snapshot_rows(live, self.plan.version))
 
 

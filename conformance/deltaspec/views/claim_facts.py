@@ -250,7 +250,7 @@ def hint_row(
         "size": hint.size,
         "counted_sizes": [n for each in seen for n in _sizes(each)] if all_seen else None,
         "size_in_bytes": hint.size_in_bytes,
-        "counted_sizes_in_bytes": [n for each in of_version for n in _bytes(each, reads.get(each), sizes)],
+        "counted_sizes_in_bytes": [n for each in seen for n in _bytes(each, sizes)] if all_seen else None,
         "num_of_add_files": hint.num_of_add_files,
         "counted_add_files": [each.kinds.get("add", 0) + each.adds_in_sidecars for each in seen] if all_seen else None,
     }
@@ -261,7 +261,6 @@ def _sizes(read: CheckpointRead) -> list[int]:
     return [own, own + read.actions_in_sidecars, own + read.actions_in_sidecars - read.kinds.get("sidecar", 0)]
 
 
-def _bytes(checkpoint: Checkpoint, read: CheckpointRead | None, sizes: dict[str, int]) -> list[int]:
-    own = sum(sizes.get(name, 0) for name in checkpoint.files)
-    beside = sum(each.actual_size or 0 for each in read.sidecars) if read else 0
-    return [own, own + beside]
+def _bytes(read: CheckpointRead, sizes: dict[str, int]) -> list[int]:
+    own = sum(sizes.get(name, 0) for name in read.checkpoint.files)
+    return [own, own + sum(each.actual_size or 0 for each in read.sidecars)]

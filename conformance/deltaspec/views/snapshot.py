@@ -1,4 +1,4 @@
-"""Views over the judged snapshot: `snapshot_files`, and what it lacks as a whole."""
+"""The view over the judged snapshot."""
 
 import polars as pl
 
@@ -18,18 +18,5 @@ snapshot_files = View(
         "num_records": Column(pl.Int64, "stats.numRecords"),
         "base_row_id": Column(pl.Int64, "baseRowId"),
         "added_version": Column(pl.Int64, "version whose add is in force; of the checkpoint where it came from one"),
-    },
-)
-
-snapshots = View(
-    name="snapshots",
-    grain="the judged snapshot",
-    key=(),
-    columns={
-        "version": Column(pl.Int64, "its version"),
-        "has_protocol": Column(pl.Boolean, "replay found a protocol"),
-        "has_metadata": Column(pl.Boolean, "replay found a metaData"),
-        "live_files": Column(pl.Int64, "number of live files"),
-        "size_bytes": Column(pl.Int64, "sum of their sizes"),
     },
 )

@@ -217,7 +217,8 @@ class TableState:
             if value == before.get(name):
                 continue
             needed = configuration.required_feature(name, value) if value is not None else None
-            lacks = needed is not None and self.supports(needed) is False
+            lacks = needed is not None and self.supported is not None
+            lacks = lacks and not _supports_by_any_name(self.supported or set(), needed or "")
             self.rows["configuration"].append(
                 {
                     **place,
@@ -283,8 +284,8 @@ def _feature_rows(place: Row, action: Protocol) -> list[Row]:
 
 
 def _supports_by_any_name(supported: set[str], feature: str) -> bool:
-    """A preview of a feature lets its types in as well."""
-    return bool(supported & {feature, f"{feature}-preview", f"{feature}-dev"})
+    """Whether a feature or a preview of it is supported: a preview lets types and properties in as well."""
+    return any(features.without_preview(name) == feature for name in supported)
 
 
 def _text(value: Any) -> str | None:
