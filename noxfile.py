@@ -57,7 +57,8 @@ def golden(session: nox.Session) -> None:
 def mutants(session: nox.Session) -> None:
     """Which planted faults each rule finds: the kill table."""
     _with_project(session)
-    session.run("python", "conformance/tests/mutants/kill_table.py", *session.posargs)
+    session.chdir("conformance/tests")
+    session.run("python", "-m", "mutants.kill_table", *session.posargs)
 
 
 @nox.session
