@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import islice
 
 from deltaspec.errors import InvalidUsage, TableUnreadable
 from deltaspec.model.file_names import ChecksumName, CommitName, CompactionName, LastCheckpointName, parse
@@ -16,6 +17,9 @@ from deltaspec.model.segment import (
 )
 from deltaspec.report.values import RouteNotCompared
 from deltaspec.wire.storage import LOG, Entry
+
+MAX_MISSING = 1000
+"""Missing commits that are named: one odd file name can make any number of them."""
 
 
 @dataclass(frozen=True)
@@ -35,14 +39,17 @@ class Plan:
     checksums: tuple[int, ...]
     has_hint: bool
     missing: tuple[int, ...]
-    """Commits that the version needs and that are not listed; none in a sound log."""
+    """Commits that the version needs and that are not listed, the first of them; none in a sound log."""
     not_compared: tuple[RouteNotCompared, ...]
     all_complete: tuple[Checkpoint, ...] = field(default=())
 
     @cached_property
     def missing_after(self) -> set[int]:
         """Listed commits just before which others are missing."""
-        return {version for version in self.commits if version - 1 in self.missing}
+        if not self.missing:
+            return set()
+        listed = set(self.commits)
+        return {version for version in self.commits if version - 1 not in listed}
 
     @cached_property
     def claimed_versions(self) -> set[int]:
@@ -83,7 +90,8 @@ def make_plan(uri: str, listed: list[Entry], *, at: int | None, history: str) ->
     except BrokenLog as fault:
         version, newest = fault.version, _newest_at(entries, fault.version)
         start = newest.version + 1 if newest else 0
-        missing = tuple(each for each in range(start, version + 1) if each not in commits)[:1000]
+        absent = (each for each in range(start, version + 1) if each not in commits)
+        missing = tuple(islice(absent, MAX_MISSING))
     complete = [each for each in complete_checkpoints(entries) if each.version <= version]
     base = _base(complete, commits, newest, version, history)
     first = 0 if base is None else base.version + 1
