@@ -3,15 +3,22 @@
 import os
 import sys
 import tempfile
+import time
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
 import click
 
 from deltaspec import __version__
-from deltaspec.errors import DeltaspecError
+from deltaspec.errors import DeltaspecError, InvalidUsage
 
 BUG, INTERRUPTED = 4, 130
+_VERDICT = "deltaspec.exit_code"
+"""Key of the context's `meta`: how to exit when whoever reads the output goes away."""
+_WIDTH = 100
+_PATIENCE_SECONDS = 1.0
+"""Runs shorter than this show no bar."""
 
 
 class _Group(click.Group):
@@ -19,33 +26,61 @@ class _Group(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
-            return super().invoke(ctx)
+            try:
+                return super().invoke(ctx)
+            finally:
+                with _writing("stdout"):
+                    sys.stdout.flush()
+        except BrokenPipeError:
+            _drop_stdout()
+            sys.exit(ctx.meta.get(_VERDICT, 0))
         except DeltaspecError as fault:
             _fail(str(fault), fault.exit_code)
         except KeyboardInterrupt:
             _fail("interrupted", INTERRUPTED)
-        except BrokenPipeError:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            sys.exit(0)
-        except (click.ClickException, click.exceptions.Exit, click.Abort):
+        except (click.ClickException, click.exceptions.Exit, click.Abort, SystemExit, GeneratorExit):
             raise
-        except Exception as fault:  # noqa: BLE001 - whatever a defect raises, its user gets one line
+        except BaseException as fault:  # noqa: BLE001 - native code panics past Exception; its user gets one line too
             _fail(f"a defect of deltaspec: {type(fault).__name__}: {fault}; details in {_crash_file()}", BUG)
 
 
 def _fail(message: str, code: int) -> NoReturn:
     from deltaspec.report.text import safe
 
-    click.echo(f"deltaspec: {safe(message)}", err=True)
+    click.echo(f"deltaspec: {safe(message, 1000)}", err=True)
     sys.exit(code)
 
 
 def _crash_file() -> str:
+    import platform
     import traceback
 
-    with tempfile.NamedTemporaryFile("w", prefix="deltaspec-", suffix=".txt", delete=False) as file:
-        traceback.print_exc(file=file)
-        return file.name
+    try:
+        with tempfile.NamedTemporaryFile(
+            "w", prefix="deltaspec-", suffix=".txt", delete=False, encoding="utf-8", errors="backslashreplace"
+        ) as file:
+            file.write(f"deltaspec {__version__}, Python {platform.python_version()}, {platform.platform()}\n")
+            traceback.print_exc(file=file)
+            return file.name
+    except OSError as fault:
+        return f"no file, since none could be written ({fault.strerror})"
+
+
+def _drop_stdout() -> None:
+    """Send what is still buffered to nowhere, so that nothing complains at the end of the process."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+@contextmanager
+def _writing(place: str) -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as fault:
+        if place == "stdout":
+            _drop_stdout()
+        raise InvalidUsage(f"{place}: cannot be written: {fault.strerror}") from fault
 
 
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -53,8 +88,15 @@ def _crash_file() -> str:
 def main() -> None:
     """Conformance and validation for the Delta transaction-log protocol.
 
-    Exit codes: 0 conforms, 1 violations, 2 wrong usage or no table, 3 incomplete, 4 a defect of deltaspec.
+    \b
+    Exit codes: 0 conforms, 1 violations, 2 wrong usage or no table,
+                3 incomplete, 4 a defect of deltaspec, 130 interrupted.
     """
+    from deltaspec.report.text import UNENCODABLE
+
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors=UNENCODABLE)
 
 
 _REVISIONS = click.Choice(["r1", "r2", "r3", "current"])
@@ -67,8 +109,14 @@ def _codes(_: click.Context, __: click.Parameter, value: tuple[str, ...]) -> lis
 
 @main.command()
 @click.argument("table")
-@click.option("--level", type=click.Choice(["log", "files", "footers", "rows"]), default="log", show_default=True)
-@click.option("--at", type=int, metavar="VERSION", help="Version to judge. [default: the latest]")
+@click.option(
+    "--level",
+    type=click.Choice(["log", "files", "footers", "rows"]),
+    default="log",
+    show_default=True,
+    help="What may be opened; only log is built yet.",
+)
+@click.option("--at", type=click.IntRange(min=0), metavar="VERSION", help="Version to judge. [default: the latest]")
 @click.option("--history", default="latest", show_default=True, metavar="latest|N|all", help="How far back to judge.")
 @click.option("--revision", type=_REVISIONS, default="current", show_default=True, help="Text to judge by.")
 @click.option("--select", multiple=True, callback=_codes, metavar="CODES", help="Only these rules, e.g. LOG,FIL001.")
@@ -94,8 +142,16 @@ def validate(
     accept_unchecked: list[str],
     color: str,
 ) -> None:
-    """Judge the TABLE at a path or URI. Nothing is ever written into it."""
-    from deltaspec.report.terminal import exit_code
+    """Judge the TABLE at a path or URI.
+
+    Nothing is ever written into it. Object stores take their credentials, region and endpoint from the usual
+    environment variables (AWS_ACCESS_KEY_ID, AWS_ENDPOINT_URL, GOOGLE_APPLICATION_CREDENTIALS, AZURE_STORAGE_...).
+
+    CODES are codes of rules or their beginnings, with commas between them; see `deltaspec rules`.
+    """
+    if output is not None:
+        _check_output(output)
+    from deltaspec.report.terminal import exit_code, verdict_line
     from deltaspec.validate import validate_table
 
     with _progress() as progress:
@@ -111,36 +167,92 @@ def validate(
             accept_unchecked=accept_unchecked,
             progress=progress,
         )
-    with _destination(output) as stream:
-        _write_report(report, form, stream, color, samples or 5)
+    click.get_current_context().meta[_VERDICT] = exit_code(report)
+    if output is None:
+        _print_report(report, form, color, samples or 5)
+    else:
+        _save_report(report, form, output, color, samples or 5)
+        click.echo(f"{verdict_line(report)} · report in {output}", err=True)
     sys.exit(exit_code(report))
 
 
-def _write_report(report: Any, form: str, stream: Any, color: str, samples: int) -> None:
-    if form == "json":
-        import msgspec
-
-        stream.write(msgspec.json.format(msgspec.json.encode(report), indent=2).decode() + "\n")
-    elif form == "junit":
-        from deltaspec.report import junit
-
-        stream.write(junit.render(report))
+def _print_report(report: Any, form: str, color: str, samples: int) -> None:
+    if form == "text":
+        _write_text(report, _console(sys.stdout, color), samples)
     else:
-        from deltaspec.explain import words_of
-        from deltaspec.report import terminal
+        _print_bytes(_machine_readable(report, form))
 
-        words = {finding.rule: words_of(finding.rule) for finding in report.findings}
-        terminal.write(report, words, _console(stream, color), samples)
+
+def _save_report(report: Any, form: str, output: str, color: str, samples: int) -> None:
+    if form == "text":
+        from io import StringIO
+
+        text = StringIO()
+        _write_text(report, _console(text, "never" if color == "auto" else color), samples)
+        data = text.getvalue().encode()
+    else:
+        data = _machine_readable(report, form)
+    with _writing(output), open(output, "wb") as file:
+        file.write(data)
+
+
+def _check_output(output: str) -> None:
+    """Refuse before the run what could not be written after it, and what would change a table."""
+    from pathlib import Path
+
+    place = Path(os.path.realpath(output))
+    if "_delta_log" in place.parts:
+        raise InvalidUsage(f"{output}: is in the log of a table, where nothing is written; name another place")
+    if not place.parent.is_dir():
+        raise InvalidUsage(f"{output}: cannot be written: there is no directory {place.parent}")
+
+
+def _write_text(report: Any, console: Any, samples: int) -> None:
+    from deltaspec.explain import words_of
+    from deltaspec.report import terminal
+
+    words = {finding.rule: words_of(finding.rule) for finding in report.findings}
+    with _writing("stdout"):
+        terminal.write(report, words, console, samples)
+
+
+def _machine_readable(report: Any, form: str) -> bytes:
+    """JSON or JUnit, in UTF-8 whatever the terminal speaks."""
+    if form == "json":
+        return _json(report)
+    from deltaspec.report import junit
+
+    return junit.render(report).encode()
+
+
+def _json(value: Any) -> bytes:
+    import msgspec
+
+    return msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n"
+
+
+def _print_bytes(data: bytes) -> None:
+    with _writing("stdout"):
+        click.echo(data, nl=False)
+
+
+def _print(text: str) -> None:
+    with _writing("stdout"):
+        click.echo(text)
 
 
 @main.command()
 @click.argument("name", metavar="CODE|REQUIREMENT")
 @_COLOR
 def explain(name: str, color: str) -> None:
-    """Explain a rule (FIL001) or a requirement (add.path-encoding)."""
+    """Explain a rule or a requirement.
+
+    A rule goes by its code (FIL001) or name, a requirement by its id (add.path-encoding).
+    """
     from deltaspec.explain import explanation
 
-    _console(sys.stdout, color).print(explanation(name))
+    with _writing("stdout"):
+        _console(sys.stdout, color).print(explanation(name))
 
 
 @main.command()
@@ -149,92 +261,94 @@ def rules(form: str) -> None:
     """List every rule."""
     from deltaspec.explain import rule_list
 
-    click.echo(rule_list(form))
+    _print(rule_list(form))
 
 
 @main.command()
 @click.option("--chapter", metavar="NAME", help="Only this chapter.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def requirements(chapter: str | None, form: str) -> None:
-    """List the protocol's requirements, and which rules check them."""
+    """List requirements and the rules that check them."""
     from deltaspec.explain import requirement_list
 
-    click.echo(requirement_list(chapter, form))
+    _print(requirement_list(chapter, form))
 
 
 @main.command()
 @click.argument("table")
-@click.option("--at", type=int, metavar="VERSION", help="Version to show. [default: the latest]")
+@click.option("--at", type=click.IntRange(min=0), metavar="VERSION", help="Version to show. [default: the latest]")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @_COLOR
 def show(table: str, at: int | None, form: str, color: str) -> None:
-    """Show what the TABLE is: state, schema, files, and a picture of its log."""
+    """Show a TABLE: state, schema, files, its log.
+
+    The picture of the log has a row each for commits, checkpoints, compactions and version checksums.
+    """
     from deltaspec.validate.describe import describe_table
 
     with _progress() as progress:
         description = describe_table(table, at=at, progress=progress)
     if form == "json":
-        import msgspec
-
-        click.echo(msgspec.json.format(msgspec.json.encode(description), indent=2).decode())
+        _print_bytes(_json(description))
     else:
         from deltaspec.report.picture import write_description
 
-        write_description(description, _console(sys.stdout, color))
+        with _writing("stdout"):
+            write_description(description, _console(sys.stdout, color))
 
 
 def _console(stream: Any, color: str) -> Any:
+    """A rich console that changes no text: no markup, no emoji, no wrapping of its own."""
     from rich.console import Console
 
-    terminal = {"always": True, "never": False}.get(color)
-    width = None if getattr(stream, "isatty", bool)() else 100
-    return Console(
+    class Plain(Console):
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError  # rich would exit with 1, which says that there are violations
+
+    console = Plain(
         file=stream,
-        force_terminal=terminal,
-        no_color=color == "never" or None,
-        width=width,
+        force_terminal={"always": True, "never": False}.get(color),
+        no_color={"always": False, "never": True}.get(color),
         highlight=False,
         soft_wrap=True,
         markup=False,
         emoji=False,
     )
+    console.width = min(console.width, _WIDTH) if console.is_terminal and color == "auto" else _WIDTH
+    return console
 
 
 @contextmanager
-def _destination(output: str | None) -> Any:
-    if output is None:
-        yield sys.stdout
-        return
-    try:
-        stream = open(output, "w", encoding="utf-8")  # noqa: SIM115 - closed below
-    except OSError as fault:
-        raise click.UsageError(f"{output}: {fault.strerror}") from fault
-    with stream:
-        yield stream
-
-
-@contextmanager
-def _progress() -> Any:
-    """A callback that draws bars on stderr, if that is a terminal."""
+def _progress() -> Iterator[Any]:
+    """A callback that draws a bar on stderr, if that is a terminal and the run takes a while."""
     if not sys.stderr.isatty():
         yield None
         return
     from rich.console import Console
-    from rich.progress import BarColumn as Bar
-    from rich.progress import Progress, TextColumn
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    with Progress(
-        TextColumn("{task.description}"),
-        Bar(),
+    bars = Progress(
+        TextColumn("{task.description:<20}", markup=False),
+        BarColumn(),
         TextColumn("{task.completed:,}"),
+        TimeElapsedColumn(),
         transient=True,
         console=Console(stderr=True),
-    ) as bars:
-        tasks: dict[str, Any] = {}
+    )
+    started = time.monotonic()
+    task = bars.add_task("", total=None)
+    current = ""
 
-        def report(phase: str, done: int, total: int | None) -> None:
-            if phase not in tasks:
-                tasks[phase] = bars.add_task(phase, total=total)
-            bars.update(tasks[phase], completed=done, total=total)
+    def report(phase: str, done: int, total: int | None) -> None:
+        nonlocal current
+        if phase != current:
+            bars.reset(task, total=total, description=phase)
+            current = phase
+        bars.update(task, completed=done, total=total)
+        if time.monotonic() - started > _PATIENCE_SECONDS:
+            bars.start()
 
+    try:
         yield report
+    finally:
+        bars.stop()

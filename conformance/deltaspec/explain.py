@@ -6,6 +6,7 @@ from typing import Any
 
 from deltaspec.errors import InvalidUsage
 from deltaspec.report.terminal import RuleWords
+from deltaspec.report.text import wrapped
 from deltaspec.requirements import Requirement, requirements
 from deltaspec.rules import RULES, Rule
 
@@ -43,7 +44,7 @@ def _rule_page(rule: Rule) -> str:
         f"{rule.code} {rule.name}",
         f"{rule.severity} · level {rule.level} · view {rule.view.name} · revisions {', '.join(rule.revisions)}",
         "",
-        rule.message,
+        *wrapped(rule.message, _WIDTH),
         "",
         *_wrapped("Why", rule.why),
         *_wrapped("Fix", rule.fix),
@@ -57,8 +58,10 @@ def _rule_page(rule: Rule) -> str:
         lines += _wrapped("Note", f"the text says {requirement.level}: a finding is a violation")
     lines += ["", *_examples("Conforms", rule.conforms), *_examples("Violates", rule.violates)]
     nulls = "the rule does not apply there" if rule.null == "not applicable" else "the row counts as not checked"
-    lines += ["", f"Looks at {rule.view.name}: one row per {rule.view.grain}. Where a value is null, {nulls}."]
-    lines += [f"  {name}: {rule.view.columns[name].says}" for name in rule.reads]
+    looks = f"Looks at {rule.view.name}: one row per {rule.view.grain}. Where a value is null, {nulls}."
+    lines += ["", *wrapped(looks, _WIDTH)]
+    for name in rule.reads:
+        lines += wrapped(f"  {name}: {rule.view.columns[name].says}", _WIDTH, indent="      ")
     return "\n".join(lines)
 
 

@@ -9,6 +9,8 @@ class FeatureState(Struct, frozen=True, kw_only=True):
     name: str
     known: bool
     """The judged text defines it."""
+    active: bool | None = None
+    """The metadata asks for it; None where the schema cannot be read or the feature is not known."""
 
 
 class LogFiles(Struct, frozen=True, kw_only=True):
@@ -29,6 +31,9 @@ class TableDescription(Struct, frozen=True, kw_only=True):
 
     table: str
     version: int
+    earliest_version: int | None = None
+    """The first version that can still be read."""
+    latest_version: int | None = None
     min_reader_version: int | None
     min_writer_version: int | None
     features: list[FeatureState]

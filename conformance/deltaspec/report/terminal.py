@@ -9,12 +9,13 @@ from itertools import groupby
 from rich.console import Console
 from rich.text import Text
 
-from deltaspec.report.text import count, safe
+from deltaspec.report.text import count, safe, wrapped
 from deltaspec.report.values import SEVERITIES, Finding, Report
 
 _STYLES = {"violation": "bold red", "warning": "yellow", "divergence": "cyan"}
 _EXIT_CODES = {"conforms": 0, "violations": 1, "incomplete": 3}
 _INDENT = "    "
+_LEDGER_LINES = 10
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ def _header(report: Report, console: Console) -> None:
     console.print(
         f"deltaspec {report.deltaspec} · validate · level {report.level} · revision {report.revision}", style="dim"
     )
-    console.print(Text.assemble(("table  ", "dim"), safe(report.table, 90), (f" · {version}", "dim")))
+    console.print(Text.assemble(("table  ", "dim"), safe(report.table, 70), (f" · {version}", "dim")))
     console.print()
 
 
@@ -68,9 +69,11 @@ def _rule(findings: list[Finding], total: int, words: RuleWords, console: Consol
     if total > 1:
         title.append(f"   {count(total, 'finding')}", style="dim")
     console.print(title)
-    console.print(_INDENT + first.message)
+    for line in wrapped(first.message, console.width - len(_INDENT)):
+        console.print(_INDENT + line)
     for finding in findings[:samples]:
-        console.print(Text(f"{_INDENT}at {place_text(finding)}", style="bold"))
+        for line in wrapped(f"at {place_text(finding)}", console.width - len(_INDENT), indent="   "):
+            console.print(Text(_INDENT + line, style="bold"))
         if finding.evidence:
             console.print(Text(f"{_INDENT}   {evidence_text(finding, console.width - 8)}", style="dim"))
     if total > samples:
@@ -79,17 +82,16 @@ def _rule(findings: list[Finding], total: int, words: RuleWords, console: Consol
         (words.level.upper(), f"{words.section}: {words.statement}"),
         ("Why", words.why),
         ("Fix", words.fix),
+        ("Next", f"deltaspec explain {first.rule}"),
     ):
         _paragraph(label, text, console)
-    console.print(Text(f"{_INDENT}Next  deltaspec explain {first.rule}", style="dim"))
     console.print()
 
 
 def _paragraph(label: str, text: str, console: Console) -> None:
-    room = max(console.width - len(_INDENT) - 8, 30)
-    lines = Text(text).wrap(console, room)
-    for number, line in enumerate(lines):
-        head = f"{label:<6}" if number == 0 else " " * 6
+    label = f"{label:<6}" if len(label) < 6 else f"{label} "
+    for number, line in enumerate(wrapped(text, console.width - len(_INDENT) - len(label))):
+        head = label if number == 0 else " " * len(label)
         console.print(Text.assemble(_INDENT, (head, "dim"), line))
 
 
@@ -118,23 +120,37 @@ def _ledger(report: Report, console: Console) -> None:
         f"{len(checked.not_asked)} not asked",
         style="dim",
     )
-    reasons: dict[tuple[str, str, bool], list[str]] = defaultdict(list)
+    reasons: dict[tuple[bool, str, str], list[str]] = defaultdict(list)
     for entry in checked.not_checked:
-        reasons[(entry.reason, entry.file or "", entry.accepted)].append(entry.rule)
-    for (reason, file, accepted), rules in reasons.items():
-        shown = ", ".join(rules[:6]) + (f" and {len(rules) - 6} more" if len(rules) > 6 else "")
-        word = "accepted unchecked" if accepted else "not checked"
-        where = f" ({safe(file, 60)})" if file else ""
-        console.print(Text(f"{word}: {shown}: {safe(reason, 100)}{where}", style="yellow"))
-    for route in checked.routes_not_compared[:5]:
-        console.print(Text(f"not compared: {safe(route.file, 70)}: {route.reason}", style="dim"))
-    if len(checked.routes_not_compared) > 5:
-        console.print(Text(f"not compared: {len(checked.routes_not_compared) - 5} more", style="dim"))
+        reasons[(entry.accepted, entry.reason, entry.file or "")].append(entry.rule)
+    unchecked = []
+    for (accepted, reason, file), rules in sorted(reasons.items(), key=lambda item: item[0][0]):
+        codes = ", ".join(rules[:6]) + (f" and {len(rules) - 6} more" if len(rules) > 6 else "")
+        where = f" ({safe(file, 60)})" if file and file not in reason else ""
+        unchecked.append(f"{'accepted unchecked' if accepted else 'not checked'}: {codes}: {safe(reason, 160)}{where}")
+    _some(unchecked, "not checked", "yellow", console)
+    routes = [f"not compared: {safe(each.file, 70)}: {each.reason}" for each in checked.routes_not_compared]
+    _some(routes, "not compared", "dim", console)
+
+
+def _some(entries: list[str], what: str, style: str, console: Console) -> None:
+    """The first entries of a list that may be long, each wrapped, and how many more there are."""
+    for entry in entries[:_LEDGER_LINES]:
+        for line in wrapped(entry, console.width, indent=_INDENT):
+            console.print(Text(line, style=style))
+    if len(entries) > _LEDGER_LINES:
+        more = len(entries) - _LEDGER_LINES
+        console.print(Text(f"{what}: {more:,} more; --format json has all", style=style))
 
 
 def _last_line(report: Report, console: Console) -> None:
-    found = ", ".join(count(report.counts[each], each) for each in SEVERITIES if report.counts[each])
     style = {"conforms": "bold green", "violations": "bold red", "incomplete": "bold yellow"}[report.verdict]
-    line = Text(report.verdict.upper(), style=style)
-    line.append(f"  {found or 'nothing found'} · exit {exit_code(report)}")
+    line = Text(verdict_line(report))
+    line.stylize(style, 0, len(report.verdict))
     console.print(line)
+
+
+def verdict_line(report: Report) -> str:
+    """The verdict, how much was found, and the exit code."""
+    found = ", ".join(count(report.counts[each], each) for each in SEVERITIES if report.counts[each])
+    return f"{report.verdict.upper()}  {found or 'nothing found'} · exit {exit_code(report)}"

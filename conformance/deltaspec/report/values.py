@@ -74,6 +74,8 @@ class Checked(Struct, frozen=True, kw_only=True):
     """Codes of the rules whose view has no row in this table."""
     not_asked: list[str]
     """Codes left out by level, history, revision or selection."""
+    reasons: dict[str, str] = field(default_factory=dict)
+    """Why each rule of `not_applicable` and `not_asked` stands there, by code."""
     not_checked: list[NotChecked]
     routes_not_compared: list[RouteNotCompared]
 
