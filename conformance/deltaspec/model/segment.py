@@ -1,6 +1,6 @@
 """Which log files make up a version. Source: chapters Checkpoints, Log Compaction Files, Last Checkpoint File."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from deltaspec.model.file_names import (
@@ -89,7 +89,9 @@ def complete_checkpoints(names: Iterable[str]) -> list[Checkpoint]:
     return sorted(found, key=lambda each: (each.version, order.index(each.naming), each.files))
 
 
-def choose_segment(names: Iterable[str], *, at: int | None = None, use_compactions: bool = False) -> Segment:
+def choose_segment(
+    names: Iterable[str], *, at: int | None = None, use_compactions: bool = False, ratified: Collection[int] = ()
+) -> Segment:
     """The files that give a version: the newest complete checkpoint not beyond it, and every commit after that.
 
     `_last_checkpoint` is only a hint and changes nothing in the answer, so it is not asked for.
@@ -97,14 +99,21 @@ def choose_segment(names: Iterable[str], *, at: int | None = None, use_compactio
     Args:
         names: every name listed, relative to `_delta_log`.
         at: the version; the latest where None.
-        use_compactions: let a compaction that fits whole stand for its commits.
+        use_compactions: let a compaction that fits whole stand for its commits. A snapshot's commitInfo is in none:
+            where the last commit is among those left out it is read from that commit all the same.
+        ratified: versions of the commits that a managing catalog returns, which need not be listed; the newest of
+            them is the latest version, whatever is listed beyond it. Staged commits alone say nothing.
+            Source: Reading Catalog-managed Tables (current).
 
     Raises:
         NoCommits, VersionMissing, BrokenLog: see there.
     """
     names = list(names)
-    commits = {name.version for name in map(parse, names) if isinstance(name, CommitName)}
+    commits = {name.version for name in map(parse, names) if isinstance(name, CommitName)} | set(ratified)
     checkpoints = complete_checkpoints(names)
+    if ratified:
+        commits = {version for version in commits if version <= max(ratified)}
+        checkpoints = [checkpoint for checkpoint in checkpoints if checkpoint.version <= max(ratified)]
     if not commits and not checkpoints:
         raise NoCommits("neither a commit nor a complete checkpoint is listed")
     latest = max(commits | {checkpoint.version for checkpoint in checkpoints})

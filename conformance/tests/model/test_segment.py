@@ -267,6 +267,40 @@ def test_version_far_beyond_the_others_is_a_gap_and_not_a_hang() -> None:
         choose_segment(commits(0, 2**63 - 1))
 
 
+class TestCatalogManaged:
+    """V27: a log of which the catalog holds the newest commits."""
+
+    LISTED = (
+        *commits(*range(8)),
+        classic(2),
+        compaction_name(3, 5),
+        staged_commit_name(7, UUID),
+        staged_commit_name(8, UUID),
+        staged_commit_name(8, OTHER_UUID),
+        staged_commit_name(10, UUID),
+        staged_commit_name(10, OTHER_UUID),
+    )
+
+    def test_v27_ratified_commits_follow_the_published_ones(self) -> None:
+        found = choose_segment(self.LISTED, ratified={7, 8, 9})
+        assert found == Segment(9, Checkpoint(2, "classic", (classic(2),)), (), (3, 4, 5, 6, 7, 8, 9))
+        compacted = choose_segment(self.LISTED, ratified={7, 8, 9}, use_compactions=True)
+        assert (compacted.compactions, compacted.commits) == ((CompactionName(3, 5),), (6, 7, 8, 9))
+
+    def test_without_the_catalog_staged_commits_are_no_versions(self) -> None:
+        assert choose_segment(self.LISTED).version == 7
+
+    def test_what_is_listed_beyond_the_latest_ratified_version_is_ignored(self) -> None:
+        names = [*self.LISTED, *commits(8, 9, 10), classic(10)]
+        assert choose_segment(names, ratified={8, 9}) == choose_segment(self.LISTED, ratified={8, 9})
+        with pytest.raises(VersionMissing):
+            choose_segment(names, at=10, ratified={8, 9})
+
+    def test_gap_between_published_and_ratified_commits_breaks_the_log(self) -> None:
+        with pytest.raises(BrokenLog, match="commit 8 "):
+            choose_segment(self.LISTED, ratified={9})
+
+
 @given(
     present=st.sets(st.integers(0, 9)),
     at_checkpoints=st.sets(st.integers(0, 9)),
