@@ -121,7 +121,11 @@ def v2_content_without_feature() -> pl.Expr:
     return (pl.col("naming") == "classic") & has_v2 & ~pl.col("v2_checkpoint_supported")
 
 
-@rule("CKP008", requires="checkpoint.multipart-is-v1", view=checkpoints)
+@rule(
+    "CKP008",
+    requires=("checkpoint.multipart-is-v1", "checkpoint-metadata.only-in-v2", "sidecar.only-in-v2"),
+    view=checkpoints,
+)
 def v2_content_in_multipart_checkpoint() -> pl.Expr:
     """A multipart checkpoint has V2 content.
 

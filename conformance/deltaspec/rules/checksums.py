@@ -21,7 +21,7 @@ def malformed_checksum() -> pl.Expr:
     return pl.col("form_fault").is_not_null()
 
 
-@rule("CRC002", requires="checksum.table-size", view=checksums)
+@rule("CRC002", requires=("checksum.table-size", "checksum.accurate"), view=checksums)
 def table_size_differs() -> pl.Expr:
     """The table size in a version checksum is not the sum of the sizes of the live files.
 
@@ -37,7 +37,7 @@ def table_size_differs() -> pl.Expr:
     return pl.col("table_size_bytes") != pl.col("replayed_table_size_bytes")
 
 
-@rule("CRC003", requires="checksum.num-files", view=checksums)
+@rule("CRC003", requires=("checksum.num-files", "checksum.accurate"), view=checksums)
 def file_count_differs() -> pl.Expr:
     """The file count in a version checksum is not the number of live files.
 
@@ -90,7 +90,7 @@ def checksum_timestamp_differs() -> pl.Expr:
     return (enabled & differs) | (~enabled & pl.col("in_commit_timestamp").is_not_null())
 
 
-@rule("CRC006", requires="checksum.deletion-vectors", view=checksums)
+@rule("CRC006", requires=("checksum.deletion-vectors", "checksum.accurate"), view=checksums)
 def vector_counts_differ() -> pl.Expr:
     """The counts of deletion vectors or of deleted rows in a version checksum are not those of the live files.
 
@@ -108,7 +108,7 @@ def vector_counts_differ() -> pl.Expr:
     return vectors | (pl.col("num_deleted_records") != pl.col("replayed_num_deleted_records"))
 
 
-@rule("CRC007", requires="checksum.all-files", view=checksums)
+@rule("CRC007", requires=("checksum.all-files", "checksum.accurate"), view=checksums)
 def all_files_differ() -> pl.Expr:
     """The list of files in a version checksum is not that of the live files.
 
@@ -139,7 +139,7 @@ def malformed_histogram() -> pl.Expr:
     return pl.col("histogram_form_fault").is_not_null() | pl.col("deleted_histogram_form_fault").is_not_null()
 
 
-@rule("CRC009", requires="checksum.histogram-values", view=checksums)
+@rule("CRC009", requires=("checksum.histogram-values", "checksum.accurate"), view=checksums)
 def histogram_differs() -> pl.Expr:
     """A histogram in a version checksum does not count the live files.
 
@@ -159,7 +159,7 @@ def _differs(*kinds: str) -> pl.Expr:
     return (pl.col("claim") == "checksum") & pl.col("kind").is_in(kinds)
 
 
-@rule("CRC010", requires="checksum.protocol-and-metadata", view=checkpoint_rows)
+@rule("CRC010", requires=("checksum.protocol-and-metadata", "checksum.accurate"), view=checkpoint_rows)
 def checksum_state_differs() -> pl.Expr:
     """The protocol or metaData in a version checksum is not that of the version.
 
@@ -176,7 +176,7 @@ def checksum_state_differs() -> pl.Expr:
     return _differs("protocol", "metaData")
 
 
-@rule("CRC011", requires="checksum.transactions-and-domains", view=checkpoint_rows)
+@rule("CRC011", requires=("checksum.transactions-and-domains", "checksum.accurate"), view=checkpoint_rows)
 def checksum_transactions_or_domains_differ() -> pl.Expr:
     """The transactions or domains in a version checksum are not those of the version.
 

@@ -180,7 +180,15 @@ def transaction_id_missing() -> pl.Expr:
     return pl.col("catalog_managed") & pl.col("txn_id").is_null()
 
 
-@rule("COM012", requires="reconciliation.checkpoint-actions-not-in-commits", view=commits)
+@rule(
+    "COM012",
+    requires=(
+        "reconciliation.checkpoint-actions-not-in-commits",
+        "checkpoint-metadata.only-in-v2",
+        "sidecar.only-in-v2",
+    ),
+    view=commits,
+)
 def checkpoint_action_in_commit() -> pl.Expr:
     """A commit holds checkpointMetadata or sidecar actions.
 
@@ -209,3 +217,19 @@ def empty_commit() -> pl.Expr:
         actions: 0
     """
     return pl.col("actions") == 0
+
+
+@rule("COM014", requires="catalog-managed.in-commit-timestamps", view=commits)
+def catalog_managed_without_in_commit_timestamps() -> pl.Expr:
+    """The table is catalog-managed after a commit, and in-commit timestamps are not enabled.
+
+    A commit is ratified before it is published, so the time of its file says nothing: time travel goes wrong.
+    Fix: commit a metaData with delta.enableInCommitTimestamps true.
+
+    Conforms::
+        catalog_managed: true, in_commit_timestamps_enabled: true
+        catalog_managed: false, in_commit_timestamps_enabled: false
+    Violates::
+        catalog_managed: true, in_commit_timestamps_enabled: false
+    """
+    return pl.col("catalog_managed") & ~pl.col("in_commit_timestamps_enabled")

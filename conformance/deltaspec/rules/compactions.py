@@ -10,7 +10,7 @@ def _differs(difference: str) -> pl.Expr:
     return (pl.col("claim") == "compaction") & (pl.col("difference") == difference)
 
 
-@rule("COP001", requires="compaction.equals-replay", view=checkpoint_rows)
+@rule("COP001", requires=("compaction.equals-replay", "compaction.removes-kept"), view=checkpoint_rows)
 def action_missing_from_compaction() -> pl.Expr:
     """A log compaction lacks an action of the commits it stands for.
 

@@ -37,7 +37,7 @@ def unknown_system_domain() -> pl.Expr:
     return ~pl.col("known_system_domain")
 
 
-@rule("DOM003", requires="domain.system-configuration", view=domains)
+@rule("DOM003", requires=("domain.system-configuration", "domain.clustering-format"), view=domains)
 def malformed_system_domain() -> pl.Expr:
     """The configuration of a domain that the text defines is not of the form it prescribes.
 

@@ -107,7 +107,7 @@ def colon_in_first_segment() -> pl.Expr:
     return pl.col("colon_in_first_segment")
 
 
-@rule("FIL007", requires="add.partition-values", view=file_actions)
+@rule("FIL007", requires=("add.partition-values", "column-mapping.partition-keys-physical"), view=file_actions)
 def partition_column_missing() -> pl.Expr:
     """A file has no value for a partition column of the table.
 
@@ -126,7 +126,7 @@ def partition_column_missing() -> pl.Expr:
     return (pl.col("kind") != "remove") & (pl.col("missing_partition_columns").list.len() > 0)
 
 
-@rule("FIL008", requires="add.partition-values", view=file_actions)
+@rule("FIL008", requires=("add.partition-values", "column-mapping.partition-keys-physical"), view=file_actions)
 def foreign_partition_column() -> pl.Expr:
     """A file has a partition value for something that is no partition column of the table.
 

@@ -6,7 +6,11 @@ from deltaspec.rules.registry import rule
 from deltaspec.views.file_actions import file_history
 
 
-@rule("FIL030", requires="reconciliation.no-repeated-actions", view=file_history)
+@rule(
+    "FIL030",
+    requires=("reconciliation.no-repeated-actions", "reconciliation.add-unique", "reconciliation.adds-unique-by-file"),
+    view=file_history,
+)
 def file_added_twice() -> pl.Expr:
     """One commit, checkpoint or compaction adds the same path more than once.
 
@@ -22,7 +26,7 @@ def file_added_twice() -> pl.Expr:
     return (pl.col("kind") == "add") & (pl.col("same_path_same_kind") > 1)
 
 
-@rule("FIL031", requires="reconciliation.no-repeated-actions", view=file_history)
+@rule("FIL031", requires=("reconciliation.no-repeated-actions", "reconciliation.removes-unique"), view=file_history)
 def file_removed_twice() -> pl.Expr:
     """One commit removes the same path more than once, or a checkpoint the same logical file.
 

@@ -6,7 +6,11 @@ from deltaspec.rules.registry import rule
 from deltaspec.views.checkpoints import last_checkpoint
 
 
-@rule("LCP001", requires="last-checkpoint.form", view=last_checkpoint)
+@rule(
+    "LCP001",
+    requires=("last-checkpoint.form", "last-checkpoint.optional-fields", "last-checkpoint.tags"),
+    view=last_checkpoint,
+)
 def malformed_hint() -> pl.Expr:
     """The checkpoint hint is not a JSON object with a version and a size.
 
@@ -36,7 +40,7 @@ def repeated_key_in_hint() -> pl.Expr:
     return pl.col("repeated_key").is_not_null()
 
 
-@rule("LCP003", requires="last-checkpoint.checksum", view=last_checkpoint)
+@rule("LCP003", requires=("last-checkpoint.checksum", "last-checkpoint.canonical-form"), view=last_checkpoint)
 def hint_checksum_differs() -> pl.Expr:
     """The checksum of the checkpoint hint is not that of its other fields.
 

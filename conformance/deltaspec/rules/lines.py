@@ -88,7 +88,7 @@ def _malformed(kind: str) -> pl.Expr:
     return (pl.col("kind") == kind) & pl.col("form_fault").is_not_null()
 
 
-@rule("LIN010", requires="add.fields", view=lines)
+@rule("LIN010", requires=("add.fields", "add.optional-fields"), view=lines)
 def malformed_add() -> pl.Expr:
     """An add action lacks a required field, or a field has a value of the wrong type.
 
@@ -103,7 +103,7 @@ def malformed_add() -> pl.Expr:
     return _malformed("add")
 
 
-@rule("LIN011", requires="remove.fields", view=lines)
+@rule("LIN011", requires=("remove.fields", "remove.optional-fields"), view=lines)
 def malformed_remove() -> pl.Expr:
     """A remove action lacks a required field, or a field has a value of the wrong type.
 
@@ -118,7 +118,7 @@ def malformed_remove() -> pl.Expr:
     return _malformed("remove")
 
 
-@rule("LIN012", requires="cdc.fields", view=lines)
+@rule("LIN012", requires=("cdc.fields", "cdc.optional-fields"), view=lines)
 def malformed_cdc() -> pl.Expr:
     """A cdc action lacks a required field, or a field has a value of the wrong type.
 
@@ -133,7 +133,7 @@ def malformed_cdc() -> pl.Expr:
     return _malformed("cdc")
 
 
-@rule("LIN013", requires="metadata.fields", view=lines)
+@rule("LIN013", requires=("metadata.fields", "metadata.field-types", "metadata.optional-fields"), view=lines)
 def malformed_metadata() -> pl.Expr:
     """A metaData action lacks a required field, or a field has a value of the wrong type.
 
@@ -148,7 +148,7 @@ def malformed_metadata() -> pl.Expr:
     return _malformed("metaData")
 
 
-@rule("LIN014", requires="protocol.fields", view=lines)
+@rule("LIN014", requires=("protocol.fields", "protocol.feature-lists"), view=lines)
 def malformed_protocol() -> pl.Expr:
     """A protocol action lacks a required field, or a field has a value of the wrong type.
 
@@ -164,7 +164,7 @@ def malformed_protocol() -> pl.Expr:
     return _malformed("protocol")
 
 
-@rule("LIN015", requires="transaction.fields", view=lines)
+@rule("LIN015", requires=("transaction.fields", "transaction.last-updated"), view=lines)
 def malformed_txn() -> pl.Expr:
     """A txn action lacks a required field, or a field has a value of the wrong type.
 
@@ -209,7 +209,7 @@ def malformed_commit_info() -> pl.Expr:
     return _malformed("commitInfo")
 
 
-@rule("LIN018", requires="checkpoint-metadata.fields", view=lines)
+@rule("LIN018", requires=("checkpoint-metadata.fields", "checkpoint-metadata.tags"), view=lines)
 def malformed_checkpoint_metadata() -> pl.Expr:
     """A checkpointMetadata action lacks its version, or a field has a value of the wrong type.
 
@@ -224,7 +224,7 @@ def malformed_checkpoint_metadata() -> pl.Expr:
     return _malformed("checkpointMetadata")
 
 
-@rule("LIN019", requires="sidecar.fields", view=lines)
+@rule("LIN019", requires=("sidecar.fields", "sidecar.tags"), view=lines)
 def malformed_sidecar() -> pl.Expr:
     """A sidecar action lacks a required field, or a field has a value of the wrong type.
 

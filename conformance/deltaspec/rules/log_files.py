@@ -105,7 +105,7 @@ def multipart_checkpoint_in_v2_table() -> pl.Expr:
     return (pl.col("kind") == "multipart checkpoint") & pl.col("v2_checkpoint_supported")
 
 
-@rule("LOG007", requires="checkpoint.v2-needs-feature", view=listing)
+@rule("LOG007", requires=("checkpoint.v2-needs-feature", "checkpoint.uuid-is-v2"), view=listing)
 def uuid_checkpoint_without_feature() -> pl.Expr:
     """A checkpoint has a UUID name although the table does not support v2Checkpoint.
 
@@ -121,7 +121,7 @@ def uuid_checkpoint_without_feature() -> pl.Expr:
     return (pl.col("kind") == "uuid checkpoint") & ~pl.col("v2_checkpoint_supported")
 
 
-@rule("LOG008", requires="log.commit-name", view=listing, divergence="S36")
+@rule("LOG008", requires=("log.commit-name", "compaction.name", "checksum.name"), view=listing, divergence="S36")
 def misspelt_log_file_name() -> pl.Expr:
     """A file is named nearly, but not quite, like a file of the log.
 
