@@ -46,10 +46,13 @@ def sparse_lists(name: str, length: int, rows: dict[int, list[str]], known: Any)
 def _compare(maps: Any, partition_columns: dict[str, DataType], found: dict[str, dict[int, list[str]]]) -> None:
     expected = pa.nulls(len(maps), pa.int32()).fill_null(0)
     for column, kind in partition_columns.items():
-        here = pc.map_lookup(maps, pa.scalar(column), "all").is_valid()
+        texts = pc.map_lookup(maps, pa.scalar(column), "first")
+        here = texts.is_valid()
+        if texts.null_count:  # a key with a null, or no key
+            here = pc.map_lookup(maps, pa.scalar(column), "all").is_valid()
+            _note(found["missing_partition_columns"], pc.and_(maps.is_valid(), pc.invert(here)), column)
         expected = pc.add(expected, here.cast(pa.int32()))
-        _note(found["missing_partition_columns"], pc.and_(maps.is_valid(), pc.invert(here)), column)
-        _judge_values(pc.map_lookup(maps, pa.scalar(column), "first"), column, kind, found)
+        _judge_values(texts, column, kind, found)
     for row in pc.indices_nonzero(pc.greater(_sizes(maps).fill_null(0), expected)).to_pylist():
         keys = [key for key, _ in maps[row].as_py()]
         extra = [key for key in keys if key not in partition_columns]
@@ -64,7 +67,8 @@ def entries(values: pa.ChunkedArray) -> pa.ChunkedArray:
 
 def _sizes(maps: Any) -> Any:
     """Number of entries, map by map."""
-    return pc.list_value_length(entries(maps))
+    ends = maps.offsets
+    return pc.subtract(ends.slice(1), ends.slice(0, len(maps)))
 
 
 def _judge_values(texts: Any, column: str, kind: DataType, found: dict[str, dict[int, list[str]]]) -> None:

@@ -10,7 +10,14 @@ from deltaspec.model.actions import CheckpointMetadata, Sidecar, Wire
 from deltaspec.model.segment import Checkpoint
 from deltaspec.wire.form import LineFault
 from deltaspec.wire.log_lines import MAX_LINE_BYTES, LogFile, read_line_stream
-from deltaspec.wire.parquet_rows import TableRows, UnreadableParquet, file_batches, open_parquet, table_rows
+from deltaspec.wire.parquet_rows import (
+    FILE_KINDS,
+    TableRows,
+    UnreadableParquet,
+    file_batches,
+    open_parquet,
+    table_rows,
+)
 from deltaspec.wire.storage import LOG, StorageError, Store, read_lines
 
 
@@ -100,6 +107,8 @@ def read_checkpoint(store: Store, checkpoint: Checkpoint, sizes: dict[str, int])
                 read.actions += [(file, line, action) for line, action in rows.actions]
                 read.faults += [(file, line, fault) for line, fault in rows.faults.items()]
                 _count(read.kinds, rows.kinds)
+                read.rows_without_action += rows.rows_without_action
+                read.rows_with_several_actions += rows.rows_with_several_actions
         except UnreadableParquet as fault:
             read.unreadable = read.unreadable or f"{name}: {fault}"
         except StorageError as fault:
@@ -119,11 +128,8 @@ def runs(store: Store, read: CheckpointRead, sizes: dict[str, int]) -> Iterator[
     for name, others in read.parquet:
         file = f"{LOG}/{name}"
         try:
-            for batch in file_batches(open_parquet(store.open_random(file), sizes.get(name, 0)), others):
-                read.rows_without_action += batch.rows_without_action
-                read.rows_with_several_actions += batch.rows_with_several_actions
-                _count_files(read.kinds, batch.table)
-                yield FileRun("checkpoint", file, batch.table)
+            for table in file_batches(open_parquet(store.open_random(file), sizes.get(name, 0)), others):
+                yield FileRun("checkpoint", file, table)
         except UnreadableParquet as fault:
             read.unreadable = read.unreadable or f"{name}: {fault}"
         except StorageError as fault:
@@ -138,11 +144,11 @@ def _sidecar_runs(store: Store, read: CheckpointRead, sidecar: SidecarRead) -> I
     try:
         parquet = open_parquet(store.open_random(file), sidecar.actual_size or 0)
         others = table_rows(parquet)
-        sidecar.other_actions = sorted(others.kinds)
-        for batch in file_batches(parquet, others):
-            read.actions_in_sidecars += batch.table.num_rows
-            read.adds_in_sidecars += batch.table.column("kind").to_pylist().count("add")
-            yield FileRun("sidecar", file, batch.table)
+        sidecar.other_actions = sorted(others.kinds.keys() - set(FILE_KINDS))
+        read.actions_in_sidecars += sum(others.kinds.values())
+        read.adds_in_sidecars += others.kinds.get("add", 0)
+        for table in file_batches(parquet, others):
+            yield FileRun("sidecar", file, table)
     except UnreadableParquet as fault:
         sidecar.unreadable = str(fault)
     except StorageError as fault:
@@ -171,8 +177,3 @@ def sidecar_name(path: str, table_root: str | None) -> str | None:
 def _count(total: dict[str, int], more: dict[str, int]) -> None:
     for kind, number in more.items():
         total[kind] = total.get(kind, 0) + number
-
-
-def _count_files(total: dict[str, int], table: pa.Table) -> None:
-    for entry in table.column("kind").value_counts():
-        total[entry["values"].as_py()] = total.get(entry["values"].as_py(), 0) + entry["counts"].as_py()

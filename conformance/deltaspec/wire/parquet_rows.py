@@ -1,7 +1,7 @@
 """Rows of Parquet checkpoints and sidecars, by row group, to actions and to the columns of `FILE_ROWS`.
 
-A checkpoint is read in two passes of bounded memory: the few actions that describe the table first, the file actions
-after them, because what a file action must look like depends on the metadata.
+A checkpoint is read in passes of bounded memory: the few actions that describe the table first, the file actions after
+them, because what a file action must look like depends on the metadata.
 """
 
 from collections.abc import Iterator
@@ -21,7 +21,6 @@ from deltaspec.wire.storage import StorageError
 
 BATCH_ROWS = 1 << 16
 FILE_KINDS = ("add", "remove")
-_ACTION_COLUMNS = frozenset(ACTION_TYPES)
 
 _FIELDS = {
     "path": "path",
@@ -49,16 +48,17 @@ class UnreadableParquet(ValueError):
 
 @dataclass
 class TableRows:
-    """The actions of one Parquet file that are not file actions."""
+    """The actions of one Parquet file that are not file actions, and how many there are of each kind."""
 
     actions: list[tuple[int, Wire]] = field(default_factory=list)
     """With their row, counted from 1."""
     faults: dict[int, LineFault] = field(default_factory=dict)
     """Rows whose action breaks its form."""
     kinds: dict[str, int] = field(default_factory=dict)
-    """Rows by action kind, decodable or not."""
-    actions_per_row: list[pa.Array] = field(default_factory=list)
-    """How many of the columns read in this pass are set, row by row; uint8 arrays in row order."""
+    """Rows by action kind, decodable or not, add and remove among them."""
+    rows_without_action: int = 0
+    """0 where the file has columns of actions that are not known here: any row may hold one of them."""
+    rows_with_several_actions: int = 0
 
 
 def open_parquet(source: Any, size_bytes: int) -> pq.ParquetFile:
@@ -92,32 +92,61 @@ def open_parquet(source: Any, size_bytes: int) -> pq.ParquetFile:
 
 
 def table_rows(parquet: pq.ParquetFile) -> TableRows:
-    """Every action of the file but add and remove; of commitInfo and cdc only their number.
+    """Every action of the file but add and remove; of those, commitInfo and cdc only their number.
+
+    Which rows are set is told by the cheapest leaf of each column; only columns that have a row are read whole, and
+    only as far as their last row.
 
     Raises:
         UnreadableParquet: the file's pages cannot be decoded.
     """
     found = TableRows()
-    names = [name for name in parquet.schema_arrow.names if name in _ACTION_COLUMNS - set(FILE_KINDS)]
-    if not names:
-        rows = parquet.metadata.num_rows
-        found.actions_per_row = [pa.nulls(rows, pa.uint8()).fill_null(0)] if rows else []
-        return found
+    names = [name for name in parquet.schema_arrow.names if name in ACTION_TYPES]
+    all_known = len(names) == len(parquet.schema_arrow.names)
+    last_row: dict[str, int] = {}
     offset = 0
-    for batch in _batches(parquet, names):
-        found.actions_per_row.append(_set_columns(batch, names))
+    for batch in _batches(parquet, [_cheapest_leaf(parquet, name) for name in names]):
+        set_columns = pa.nulls(len(batch), pa.uint8()).fill_null(0)
         for name in names:
+            column = batch.column(name)
+            if column.null_count < len(column):
+                there = column.is_valid()
+                set_columns = pc.add(set_columns, there.cast(pa.uint8()))
+                found.kinds[name] = found.kinds.get(name, 0) + len(column) - column.null_count
+                last_row[name] = offset + pc.max(pc.indices_nonzero(there)).as_py()
+        found.rows_without_action += pc.sum(pc.equal(set_columns, 0)).as_py() if all_known else 0
+        found.rows_with_several_actions += pc.sum(pc.greater(set_columns, 1)).as_py()
+        offset += len(batch)
+    wanted = {name: row for name, row in last_row.items() if name not in (*FILE_KINDS, "commitInfo", "cdc")}
+    if wanted:
+        _take_actions(parquet, found, wanted)
+    return found
+
+
+def _cheapest_leaf(parquet: pq.ParquetFile, name: str) -> str:
+    """The path of a leaf that tells whether a column of structs is set; the column itself if all repeat."""
+    cost = ("BOOLEAN", "INT32", "INT64", "DOUBLE", "FLOAT", "INT96", "FIXED_LEN_BYTE_ARRAY", "BYTE_ARRAY")
+    leaves = [
+        (cost.index(leaf.physical_type), leaf.path)
+        for leaf in map(parquet.schema.column, range(len(parquet.schema)))
+        if leaf.path.split(".")[0] == name and leaf.max_repetition_level == 0
+    ]
+    return min(leaves)[1] if leaves else name
+
+
+def _take_actions(parquet: pq.ParquetFile, found: TableRows, last_row: dict[str, int]) -> None:
+    offset = 0
+    for batch in _batches(parquet, list(last_row)):
+        for name in last_row:
             column = batch.column(name)
             if column.null_count == len(column):
                 continue
             rows = pc.indices_nonzero(column.is_valid())
-            found.kinds[name] = found.kinds.get(name, 0) + len(rows)
-            if name in ("commitInfo", "cdc"):
-                continue
             for row, value in zip(rows.to_pylist(), column.take(rows).to_pylist(), strict=True):
                 _take(found, offset + row + 1, name, _plain(value, column.type))
         offset += len(batch)
-    return found
+        if offset > max(last_row.values()):
+            return
 
 
 def _take(found: TableRows, line: int, name: str, value: Any) -> None:
@@ -127,19 +156,8 @@ def _take(found: TableRows, line: int, name: str, value: Any) -> None:
         found.faults[line] = explain_action(name, value)
 
 
-@dataclass
-class FileBatch:
-    """File actions of a run of rows, and how the rows of the run break the rule of one action a row."""
-
-    table: pa.Table
-    """Columns of `FILE_ROWS`."""
-    rows_without_action: int
-    """0 where the file has columns of actions that are not known here: any row may hold one of them."""
-    rows_with_several_actions: int
-
-
-def file_batches(parquet: pq.ParquetFile, others: TableRows) -> Iterator[FileBatch]:
-    """The add and remove actions of the file, batch by batch.
+def file_batches(parquet: pq.ParquetFile, others: TableRows) -> Iterator[pa.Table]:
+    """The add and remove actions of the file, batch by batch, with the columns of `FILE_ROWS`.
 
     Args:
         parquet: the file.
@@ -148,32 +166,15 @@ def file_batches(parquet: pq.ParquetFile, others: TableRows) -> Iterator[FileBat
     Raises:
         UnreadableParquet: pages cannot be decoded, or a field has a type that its values cannot be.
     """
-    present = [name for name in FILE_KINDS if name in parquet.schema_arrow.names]
-    leaves = [f"{kind}.{name}" for kind in present for name in _FIELDS.values()]
-    counts = pa.chunked_array(others.actions_per_row, pa.uint8())
-    all_known = _ACTION_COLUMNS.issuperset(parquet.schema_arrow.names)
+    present = [name for name in FILE_KINDS if others.kinds.get(name)]
     if not present:
-        yield _odd_rows(FILE_ROWS.empty_table(), counts, all_known)
         return
+    leaves = [f"{kind}.{name}" for kind in present for name in _FIELDS.values()]
     offset = 0
     for batch in _batches(parquet, leaves):
         parts = [_rows_of_kind(batch, kind, offset) for kind in present if kind in batch.schema.names]
-        table = pa.concat_tables(parts) if parts else FILE_ROWS.empty_table()
-        here = [kind for kind in present if kind in batch.schema.names]
-        yield _odd_rows(table, pc.add(counts.slice(offset, len(batch)), _set_columns(batch, here)), all_known)
+        yield pa.concat_tables(parts) if parts else FILE_ROWS.empty_table()
         offset += len(batch)
-
-
-def _odd_rows(table: pa.Table, counts: Any, all_known: bool) -> FileBatch:
-    empty = pc.sum(pc.equal(counts, 0)).as_py() if all_known else 0
-    return FileBatch(table, empty or 0, pc.sum(pc.greater(counts, 1)).as_py() or 0)
-
-
-def _set_columns(batch: pa.RecordBatch, names: list[str]) -> pa.Array:
-    total = pa.nulls(len(batch), pa.uint8()).fill_null(0)
-    for name in names:
-        total = pc.add(total, batch.column(name).is_valid().cast(pa.uint8()))
-    return total
 
 
 def _rows_of_kind(batch: pa.RecordBatch, kind: str, offset: int) -> pa.Table:
