@@ -160,6 +160,15 @@ def transaction_id_absent(draw: st.DrawFn) -> TableFiles:
     return files
 
 
+@mutation("catalog-managed.in-commit-timestamps")
+def catalog_managed_without_timestamps(draw: st.DrawFn) -> TableFiles:
+    configuration = pick(draw, {}, {"delta.enableInCommitTimestamps": "false"})
+    files = bases.featured("catalogManaged", writer=["inCommitTimestamp"], configuration=configuration)
+    for version in files.commits:
+        action(files, version, "commitInfo")["txnId"] = f"txn-{version}"
+    return files
+
+
 @mutation("reconciliation.checkpoint-actions-not-in-commits")
 def checkpoint_action_in_commit(draw: st.DrawFn) -> TableFiles:
     files = bases.featured("v2Checkpoint")

@@ -52,6 +52,7 @@ CAUGHT_BY: dict[str, str] = {
     "transaction_id_absent": "COM011",
     "checkpoint_action_in_commit": "COM012",
     "commit_without_lines": "COM013",
+    "catalog_managed_without_timestamps": "COM014",
     "action_absent_from_compaction": "COP001",
     "action_of_nobody_in_compaction": "COP002",
     "action_changed_in_compaction": "COP003",
