@@ -114,7 +114,8 @@ def log_picture(log: LogFiles, version: int, width: int, *, blocks: bool = True)
     if kinds:
         lines.append(f"{'':<{_LABEL}}checkpoints: {', '.join(kinds)}")
     if step > 1:
-        lines.append(f"{'':<{_LABEL}}one mark: {step} versions; {marks[0]} all, {marks[1]} some, {marks[2]} none")
+        lines.append(f"{'':<{_LABEL}}a mark for {step} versions:")
+        lines.append(f"{'':<{_LABEL}}{marks[0]} all, {marks[1]} some, {marks[2]} none")
     return lines
 
 

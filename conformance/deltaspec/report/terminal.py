@@ -115,11 +115,13 @@ def evidence_text(finding: Finding, width: int) -> str:
 
 def _ledger(report: Report, console: Console) -> None:
     checked = report.checked
-    console.print(
+    partly = len({each.rule for each in checked.not_checked})
+    ledger = (
         f"{count(len(checked.run), 'rule')} run, {len(checked.not_applicable)} not applicable, "
-        f"{len(checked.not_asked)} not asked",
-        style="dim",
+        f"{len(checked.not_asked)} not asked" + (f", {partly} not wholly checked" if partly else "")
     )
+    for line in wrapped(ledger, console.width):
+        console.print(Text(line, style="dim"))
     reasons: dict[tuple[bool, str, str], list[str]] = defaultdict(list)
     for entry in checked.not_checked:
         reasons[(entry.accepted, entry.reason, entry.file or "")].append(entry.rule)

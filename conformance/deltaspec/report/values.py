@@ -71,7 +71,7 @@ class Checked(Struct, frozen=True, kw_only=True):
     run: list[str]
     """Codes of the rules that saw at least one row."""
     not_applicable: list[str]
-    """Codes of the rules whose view has no row in this table."""
+    """Codes of the rules whose view has no row in this table; none of which stands in `not_checked`."""
     not_asked: list[str]
     """Codes left out by level, history, revision or selection."""
     reasons: dict[str, str] = field(default_factory=dict)

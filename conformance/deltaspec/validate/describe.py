@@ -5,6 +5,7 @@ from collections.abc import Callable
 import msgspec
 
 from deltaspec.errors import TableUnreadable
+from deltaspec.model.configuration import active_features
 from deltaspec.model.data_types import Struct
 from deltaspec.model.features import lookup
 from deltaspec.model.file_names import ChecksumName, CommitName, CompactionName, parse
@@ -47,15 +48,20 @@ def describe_table(
     rows = live["num_records"]
     deleted = int(live["cardinality"].sum())
     protocol, metadata = state.protocol, state.metadata
+    schema = state.schema if isinstance(state.schema, Struct) else None
+    active = active_features(protocol, metadata, schema) if protocol and metadata and schema else None
+    log = _log_files(store, plan)
     return TableDescription(
         table=store.uri,
         version=plan.version,
+        earliest_version=_earliest(log),
+        latest_version=max([*log.commits, *(version for version, _ in log.checkpoints)]),
         min_reader_version=protocol.min_reader_version if protocol else None,
         min_writer_version=protocol.min_writer_version if protocol else None,
-        features=[FeatureState(name=each, known=lookup(each) is not None) for each in sorted(state.supported or ())],
+        features=[_feature(name, active) for name in sorted(state.supported or ())],
         id=metadata.id if metadata else None,
         name=metadata.name if metadata else None,
-        schema_tree=tree(state.schema if isinstance(state.schema, Struct) else Struct(())),
+        schema_tree=tree(schema or Struct(())),
         partition_columns=metadata.partition_columns if metadata else [],
         configuration=dict(sorted(metadata.configuration.items())) if metadata else {},
         files=len(live),
@@ -66,8 +72,18 @@ def describe_table(
         tombstones=len(live_at(spanned, plan.version, "remove")),
         domains={name: each.configuration for name, each in sorted(state.domains.items())},
         transactions={app: each.version for app, each in sorted(state.transactions.items())},
-        log=_log_files(store, plan),
+        log=log,
     )
+
+
+def _feature(name: str, active: set[str] | None) -> FeatureState:
+    known = lookup(name) is not None
+    return FeatureState(name=name, known=known, active=name in active if known and active is not None else None)
+
+
+def _earliest(log: LogFiles) -> int | None:
+    """The version that the log can be read from: 0, or that of the first checkpoint. Later ones may lie in a gap."""
+    return 0 if log.commits[:1] == [0] else min((version for version, _ in log.checkpoints), default=None)
 
 
 def _log_files(store: Store, plan: Plan) -> LogFiles:

@@ -63,6 +63,8 @@ def validate_table(
     found = run.judge()
     ran = [code for code in chosen if RULES[code].view.name in found.views_seen]
     ledger = _ledger(found.not_checked, accept_unchecked)
+    decided = {*ran, *(entry.rule for entry in ledger)}
+    not_applicable = [code for code in chosen if code not in decided]
     counts: dict[str, int] = {
         severity: sum(number for code, number in found.totals.items() if RULES[code].severity == severity)
         for severity in SEVERITIES
@@ -82,10 +84,12 @@ def validate_table(
         findings=found.sorted,
         checked=Checked(
             run=ran,
-            not_applicable=[code for code in chosen if code not in ran],
+            not_applicable=not_applicable,
             not_asked=[code for code in RULES if code not in chosen],
             not_checked=ledger,
             routes_not_compared=list(plan.not_compared),
+            reasons={code: f"the table has no row of the view {RULES[code].view.name}" for code in not_applicable}
+            | {code: "left out by --select or --ignore" for code in RULES if code not in chosen},
         ),
     )
 
@@ -105,7 +109,8 @@ def _chosen(code: str, wanted: Collection[str] | None, known: Iterable[str], *, 
     for each in wanted:
         if not any(other.startswith(each) for other in known):
             near = get_close_matches(each, known, 1)
-            raise InvalidUsage(f"unknown rule {each!r}" + (f" (did you mean {near[0]}?)" if near else ""))
+            hint = f" (did you mean {near[0]}?)" if near else "; see `deltaspec rules`"
+            raise InvalidUsage(f"unknown rule {each!r}{hint}")
     return any(code.startswith(each) for each in wanted) if code else False
 
 

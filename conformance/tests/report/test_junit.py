@@ -1,0 +1,78 @@
+"""JUnit: failures, errors, skips and passes stay apart."""
+
+from xml.etree import ElementTree
+
+from report.reports import divergence, finding, not_checked, report
+
+from deltaspec.report.junit import render
+from deltaspec.report.values import Report
+
+
+def case(shown: Report, rule: str) -> ElementTree.Element:
+    (found,) = ElementTree.fromstring(render(shown)).findall(f".//testcase[@name='{rule}']")
+    return found
+
+
+def test_whole() -> None:
+    shown = report(finding(), verdict="violations", run=["FIL001", "LOG001"], not_checked=[not_checked()])
+    assert (
+        render(shown)
+        == """\
+<?xml version='1.0' encoding='utf-8'?>
+<testsuites name="/lake/sales">
+  <testsuite name="deltaspec log" tests="4" failures="1" errors="1" skipped="1">
+    <testcase classname="deltaspec.log" name="CKP001">
+      <skipped message="not applicable: the table has nothing that it looks at" />
+    </testcase>
+    <testcase classname="deltaspec.log" name="CRC001">
+      <error message="not checked at 1 place" type="not-checked">\
+not checked: _delta_log/7.crc: no permission to read</error>
+    </testcase>
+    <testcase classname="deltaspec.log" name="FIL001">
+      <failure message="1 finding: The path of a file is not a URI reference." type="malformed-path">\
+violation: _delta_log/00000000000000000007.json line 3 · a b.parquet: path_fault = "holds a space"</failure>
+    </testcase>
+    <testcase classname="deltaspec.log" name="LOG001" />
+  </testsuite>
+</testsuites>
+"""
+    )
+
+
+def test_a_divergence_passes_and_is_printed() -> None:
+    (only,) = case(report(divergence()), "STA002")
+    assert only.tag == "system-out"
+    assert str(only.text).startswith("divergence: _delta_log/")
+
+
+def test_what_was_accepted_unchecked_passes_and_is_printed() -> None:
+    (only,) = case(report(not_checked=[not_checked(accepted=True)]), "CRC001")
+    assert (only.tag, only.text) == ("system-out", "accepted unchecked: _delta_log/7.crc: no permission to read")
+
+
+def test_a_violation_wins_over_what_was_not_checked_and_tells_both() -> None:
+    shown = report(finding(), verdict="violations", not_checked=[not_checked(rule="FIL001")])
+    (only,) = case(shown, "FIL001")
+    assert only.tag == "failure"
+    assert "not checked: _delta_log/7.crc" in str(only.text)
+
+
+def test_findings_that_are_not_listed_are_counted() -> None:
+    (only,) = case(report(finding(), verdict="violations", totals={"FIL001": 1204}), "FIL001")
+    assert only.get("message", "").startswith("1,204 findings: ")
+    assert str(only.text).endswith("and 1,203 findings more")
+
+
+def test_a_skip_gives_the_reason_of_the_ledger() -> None:
+    (only,) = case(report(reasons={"CKP001": "there is no checkpoint"}), "CKP001")
+    assert only.get("message") == "not applicable: there is no checkpoint"
+
+
+def test_characters_that_xml_forbids_do_not_reach_it() -> None:
+    shown = report(finding(path="\x00\x1b]]>\ud800<&", evidence={"a": "\ufffe"}), verdict="violations")
+    (only,) = case(shown, "FIL001")
+    assert "\\x00\\x1b]]>\\ud800<&" in str(only.text)
+
+
+def test_rules_that_were_not_asked_for_have_no_case() -> None:
+    assert not ElementTree.fromstring(render(report())).findall(".//testcase[@name='DOM001']")
