@@ -44,6 +44,11 @@ def supported_features(protocol: Protocol) -> set[str]:
     return set(protocol.writer_features or ())
 
 
+def features_are_known(protocol: Protocol) -> bool:
+    """Whether it can be told which features the table supports: at writer version 7 only the list tells."""
+    return protocol.min_writer_version < MAX_WRITER_VERSION or protocol.writer_features is not None
+
+
 def supports(protocol: Protocol, feature: str) -> bool:
     """Whether the table supports a feature."""
     return feature in supported_features(protocol)

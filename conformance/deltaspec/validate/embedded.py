@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from deltaspec.model.actions import CommitInfo, Wire
 from deltaspec.model.file_names import commit_name
+from deltaspec.model.protocol import features_are_known
 from deltaspec.model.segment import Checkpoint
 from deltaspec.rules.registry import Rule
 from deltaspec.validate.claims import Claims
@@ -254,7 +255,7 @@ class EmbeddedRun:
     def _look_at_listing(self) -> None:
         supported: dict[int, bool | None] = {}
         for version, (actions, _) in self.states.items():
-            if actions.protocol is not None:
+            if actions.protocol is not None and features_are_known(actions.protocol):
                 supported[version] = "v2Checkpoint" in (actions.protocol.writer_features or ())
         rows = listing_rows(
             self.plan.entries.values(), self.plan.missing, supported.get, self.state.supports("catalogManaged")
@@ -270,7 +271,7 @@ class EmbeddedRun:
 def snapshot_rows(live: pl.DataFrame, version: int) -> pl.DataFrame:
     """Live files as the view `snapshot_files`."""
     return live.with_columns(
-        added_version=pl.col("version"), version=pl.lit(version), path=pl.coalesce("path", "path_key")
+        added_version=pl.col("version"), version=pl.lit(version, pl.Int64), path=pl.coalesce("path", "path_key")
     ).select(list(snapshot_files.columns))
 
 

@@ -11,7 +11,7 @@ import polars as pl
 from deltaspec.model.actions import DomainMetadata, Protocol, Txn
 from deltaspec.model.json_values import JsonError, parse_lossless
 from deltaspec.model.last_checkpoint import LastCheckpoint, check_checksum
-from deltaspec.model.protocol import supports
+from deltaspec.model.protocol import features_are_known, supports
 from deltaspec.model.segment import Checkpoint
 from deltaspec.model.version_checksum import (
     DELETED_RECORD_BINS,
@@ -40,6 +40,7 @@ def checkpoint_row(read: CheckpointRead) -> Row:
         return place
     of_kind = _by_kind(read)
     protocol = next(iter(of_kind(Protocol)), None)
+    known = protocol is not None and features_are_known(protocol)
     return {
         **place,
         "protocols": read.kinds.get("protocol", 0),
@@ -55,7 +56,7 @@ def checkpoint_row(read: CheckpointRead) -> Row:
         "removed_domains": sorted(each.domain for each in of_kind(DomainMetadata) if each.removed),
         "repeated_domains": _repeated(each.domain for each in of_kind(DomainMetadata)),
         "repeated_apps": _repeated(each.app_id for each in of_kind(Txn)),
-        "v2_checkpoint_supported": supports(protocol, "v2Checkpoint") if protocol else None,
+        "v2_checkpoint_supported": supports(protocol, "v2Checkpoint") if protocol and known else None,
     }
 
 

@@ -12,7 +12,7 @@ from deltaspec.model import column_mapping, configuration, features
 from deltaspec.model.actions import DomainMetadata, MetaData, Protocol, Txn, Wire
 from deltaspec.model.data_types import PRIMITIVES as PRIMITIVE_TYPES
 from deltaspec.model.data_types import Array, Map, Primitive, Proposed, Struct, leaves, name_of, walk
-from deltaspec.model.protocol import missing_requirements, supported_features
+from deltaspec.model.protocol import features_are_known, missing_requirements, supported_features
 from deltaspec.model.schema import SchemaError, parse_schema, repeated_names
 from deltaspec.views.domain_facts import configuration_fault, is_known_system_domain
 from deltaspec.views.file_facts import FileContext
@@ -46,7 +46,7 @@ class TableState:
     schema: Struct | None = None
     mapping: str | None = None
     supported: set[str] | None = None
-    """Features that the table supports; None while the protocol is not known."""
+    """Features that the table supports; None while the protocol is not known, or lacks the list that tells."""
     _context: FileContext | None = None
 
     def apply(self, version: int, file: str, actions: list[tuple[int, Wire]]) -> None:
@@ -89,7 +89,7 @@ class TableState:
 
     def _file_context(self, table_root: str | None) -> FileContext:
         columns = None
-        if self.schema is not None and self.metadata is not None and self.protocol is not None:
+        if self.schema is not None and self.metadata is not None and self.supported is not None:
             names = {member.name for member in self.schema.fields}
             if set(self.metadata.partition_columns) <= names:
                 columns = column_mapping.partition_types(self.schema, self.metadata.partition_columns, self.mapping)
@@ -98,19 +98,19 @@ class TableState:
     @property
     def in_commit_timestamps(self) -> bool | None:
         """Whether in-commit timestamps are enabled; None while that is not known."""
-        if self.protocol is None or self.metadata is None:
+        if self.protocol is None or self.supported is None or self.metadata is None:
             return None
         return configuration.in_commit_timestamps_enabled(self.protocol, self.metadata)
 
     @property
     def append_only(self) -> bool | None:
-        if self.protocol is None or self.metadata is None:
+        if self.protocol is None or self.supported is None or self.metadata is None:
             return None
         return configuration.is_append_only(self.protocol, self.metadata)
 
     def _take_protocol(self, place: Row, action: Protocol) -> None:
         before = self.protocol
-        now = supported_features(action)
+        now = supported_features(action) if features_are_known(action) else None
         self.rows["protocols"].append(
             {
                 **place,
@@ -120,7 +120,7 @@ class TableState:
                 "writer_features": action.writer_features,
                 "previous_min_reader_version": before.min_reader_version if before else None,
                 "previous_min_writer_version": before.min_writer_version if before else None,
-                "dropped_features": sorted(supported_features(before) - now) if before else [],
+                "dropped_features": sorted(supported_features(before) - now) if before and now is not None else [],
             }
         )
         self.rows["features"] += _feature_rows(place, action)
