@@ -1,0 +1,197 @@
+"""A run that keeps every frame it looks at, over a table in memory; and the same log decoded without `wire`."""
+
+import io
+import json
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from deltaspec.model import file_names, reconciliation, segment
+from deltaspec.model.actions import ACTION_TYPES, DomainMetadata, MetaData, Protocol, Txn
+from deltaspec.model.paths import path_key
+from deltaspec.validate.embedded import EmbeddedRun
+from deltaspec.validate.findings import Findings
+from deltaspec.validate.plan import make_plan
+from deltaspec.views.base import View
+from deltaspec.wire.storage import Entry, FileGone, FileTooLarge
+from deltaspec_generators.builder import LOG, TableFiles, lay_down
+
+
+@dataclass
+class MemoryStore:
+    """A table laid down in memory."""
+
+    files: dict[str, bytes]
+    uri: str = "memory"
+    root: str | None = None
+
+    def list_log(self) -> list[Entry]:
+        folders = ("", "_sidecars", "_staged_commits")
+        names = [path.removeprefix(LOG) for path in self.files if path.startswith(LOG)]
+        seen = [name for name in names if name.rpartition("/")[0] in folders]
+        return [Entry(name, len(self.files[LOG + name]), 0) for name in sorted(seen)]
+
+    def read(self, path: str, limit: int) -> bytes:
+        data = self._bytes(path)
+        if len(data) > limit:
+            raise FileTooLarge(path)
+        return data
+
+    def chunks(self, path: str) -> Iterator[bytes]:
+        data = self._bytes(path)
+        yield from (data[start : start + 100] for start in range(0, len(data), 100))
+
+    def open_random(self, path: str) -> Any:
+        return pa.BufferReader(self._bytes(path))
+
+    def _bytes(self, path: str) -> bytes:
+        if path not in self.files:
+            raise FileGone(path)
+        return self.files[path]
+
+
+class Frames(Findings):
+    """Takes the place of the rules: wants every view, and keeps what it is shown."""
+
+    def __init__(self) -> None:
+        super().__init__([], 0)
+        self.frames: dict[str, list[pl.DataFrame]] = defaultdict(list)
+        self.doubts: list[tuple[str, str | None]] = []
+
+    def wants(self, view: View) -> bool:
+        return True
+
+    def look(self, view: View, frame: pl.DataFrame) -> None:
+        assert frame.schema == pl.Schema(view.schema), view.name
+        self.frames[view.name].append(frame)
+
+    def doubt(self, views: Any, reason: str, file: str | None = None) -> None:
+        self.doubts.append((reason, file))
+
+    def rows(self, name: str) -> list[dict[str, Any]]:
+        """The rows of a view, of all frames together."""
+        return [row for frame in self.frames[name] for row in frame.to_dicts()]
+
+
+@dataclass(frozen=True)
+class StateSeen:
+    """What a run held of the table, beside its files, after a version."""
+
+    protocol: Protocol | None
+    metadata: MetaData | None
+    transactions: dict[str, Txn]
+    domains: dict[str, DomainMetadata]
+
+
+class ObservedRun(EmbeddedRun):
+    """A run that keeps its replay, the state after every version, and every frame."""
+
+    def __init__(self, files: TableFiles, history: str = "all", at: int | None = None) -> None:
+        store = MemoryStore(lay_down(files))
+        plan = make_plan(store.uri, store.list_log(), at=at, history=history)
+        super().__init__(store, plan, [], 0, lambda *_: None)
+        self.seen = self.findings = Frames()
+        self.state_at: dict[int, StateSeen] = {}
+        self.judge()
+
+    def replay(self) -> pl.DataFrame:
+        self.spanned = super().replay()
+        return self.spanned
+
+    def _remember(self, version: int) -> None:
+        super()._remember(version)
+        state = self.state
+        seen = StateSeen(state.protocol, state.metadata, dict(state.transactions), dict(state.domains))
+        self.state_at[version] = seen
+
+
+# The log, read anew: json, pyarrow and msgspec alone.
+
+
+@dataclass
+class Decoded:
+    """A log as raw rows: for each file its rows, an object of one action each, by line or row from 1."""
+
+    log: dict[str, bytes]
+    commits: dict[int, list[tuple[int, str, Any]]] = field(default_factory=dict)
+    """Line, kind and body of every line that holds something."""
+
+    @classmethod
+    def of(cls, files: TableFiles) -> "Decoded":
+        log = {path.removeprefix(LOG): data for path, data in lay_down(files).items() if path.startswith(LOG)}
+        found = cls(log)
+        for name in log:
+            parsed = file_names.parse(name)
+            if isinstance(parsed, file_names.CommitName):
+                found.commits[parsed.version] = json_rows(log[name])
+        return found
+
+    def checkpoint(self, checkpoint: segment.Checkpoint) -> list[tuple[str, int, str, Any]]:
+        """File, line or row, kind and body of every action of a checkpoint, sidecars' among them."""
+        rows: list[tuple[str, int, str, Any]] = []
+        for name in checkpoint.files:
+            read = json_rows if name.endswith(".json") else parquet_rows
+            rows += [(name, *row) for row in read(self.log[name])]
+        for _, _, kind, body in list(rows):
+            if kind == "sidecar":
+                name = file_names.SIDECARS + body["path"]
+                rows += [(name, *row) for row in parquet_rows(self.log[name])]
+        return rows
+
+    def snapshots(self, base: segment.Checkpoint | None, to: int) -> dict[int, reconciliation.Snapshot]:
+        """The model's snapshot of every version, from that of the base on."""
+        snapshot, found = reconciliation.EMPTY, {}
+        if base is not None:
+            actions = [known(kind, body) for _, _, kind, body in self.checkpoint(base) if kind in ACTION_TYPES]
+            snapshot = found[base.version] = reconciliation.of_checkpoint(base.version, actions)
+        for version in range(snapshot.version + 1, to + 1):
+            actions = [known(kind, body) for _, kind, body in self.commits[version] if kind in ACTION_TYPES]
+            snapshot = found[version] = reconciliation.replay_commit(snapshot, version, actions)
+        return found
+
+
+def known(kind: str, body: Any) -> Any:
+    """An action of the model."""
+    return msgspec.convert(body, ACTION_TYPES[kind])
+
+
+def json_rows(data: bytes) -> list[tuple[int, str, Any]]:
+    """Line, kind and body of the lines of a JSON log file that hold one action."""
+    rows = []
+    for number, line in enumerate(data.split(b"\n"), 1):
+        if line.strip():
+            ((kind, body),) = json.loads(line).items()
+            rows.append((number, kind, body))
+    return rows
+
+
+def parquet_rows(data: bytes) -> list[tuple[int, str, Any]]:
+    """Row, kind and body of the rows of a Parquet file of actions."""
+    table = pq.read_table(io.BytesIO(data))
+    rows = []
+    for number, row in enumerate(table.to_pylist(), 1):
+        for column in table.schema:
+            if row[column.name] is not None:
+                rows.append((number, column.name, _plain(row[column.name], column.type)))
+    return rows
+
+
+def _plain(value: Any, kind: pa.DataType) -> Any:
+    if value is None:
+        return None
+    if pa.types.is_map(kind):
+        return dict(value)
+    if pa.types.is_struct(kind):
+        return {each.name: _plain(value[each.name], each.type) for each in kind}
+    return value
+
+
+def body_key(body: dict[str, Any]) -> str:
+    """The path key of a raw file action."""
+    return path_key(body["path"])
