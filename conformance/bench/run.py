@@ -39,12 +39,13 @@ class Measured:
     """What the runs of one engine on one case took."""
 
     seconds: list[float] = field(default_factory=list)
+    busy: list[float] = field(default_factory=list)
     megabytes: list[float] = field(default_factory=list)
     work: str = ""
 
 
-def run_once(command: list[str]) -> tuple[float, float, bytes]:
-    """Seconds, peak resident megabytes (10^6 bytes) and standard output of one process.
+def run_once(command: list[str], measured: Measured) -> bytes:
+    """Run one process, note its seconds and peak resident megabytes (10^6 bytes), and return its standard output.
 
     Raises:
         SystemExit: the process failed.
@@ -59,8 +60,10 @@ def run_once(command: list[str]) -> tuple[float, float, bytes]:
         found = output.read()
     if process.returncode:
         sys.exit(f"{' '.join(command)}: exit {process.returncode}: {found[-2000:].decode(errors='replace')}")
-    unit = 1 if sys.platform == "darwin" else 1024
-    return seconds, usage.ru_maxrss * unit / 1e6, found
+    measured.seconds.append(seconds)
+    measured.busy.append(usage.ru_utime + usage.ru_stime)
+    measured.megabytes.append(usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024) / 1e6)
+    return found
 
 
 def work_of(engine: str, output: bytes, files: int) -> str:
@@ -94,11 +97,9 @@ def measure(case: str, engines: list[str], runs: int) -> dict[str, Measured]:
     found = {engine: Measured() for engine in engines}
     for number in range(runs):
         for engine, measured in found.items():
-            seconds, megabytes, output = run_once([part.format(table=path) for part in ENGINES[engine]])
-            measured.seconds.append(seconds)
-            measured.megabytes.append(megabytes)
+            output = run_once([part.format(table=path) for part in ENGINES[engine]], measured)
             measured.work = work_of(engine, output, files)
-            print(f"{case} {number + 1}/{runs} {engine}: {seconds:.2f} s, {megabytes:.0f} MB", file=sys.stderr)
+            print(f"{case} {number + 1}/{runs} {engine}: {measured.seconds[-1]:.2f} s", file=sys.stderr)
     return found
 
 
@@ -117,13 +118,14 @@ def main() -> None:
     if asked.runs < 1:
         parser.error("--runs must be at least 1")
     print(f"{platform.platform()}, {os.cpu_count()} processors, Python {platform.python_version()}; whole processes,")
-    print(f"median [least-most] of {asked.runs}; memory is the peak resident set")
+    load = os.getloadavg()[0]
+    print(f"median [least-most] of {asked.runs}; memory is the peak resident set; load average before: {load:.1f}")
     for case in asked.case or sorted(CASES):
         found = measure(case, asked.engine or list(ENGINES), asked.runs)
-        print(f"\n({case}) {CASES[case][0]}\n\n| engine | wall s | peak MB | what it did |\n|-|-|-|-|")
+        print(f"\n({case}) {CASES[case][0]}\n\n| engine | wall s | CPU s | peak MB | what it did |\n|-|-|-|-|-|")
         for engine, measured in found.items():
-            wall, memory = spread(measured.seconds, ".2f"), spread(measured.megabytes, ".0f")
-            print(f"| {engine} | {wall} | {memory} | {measured.work} |", flush=True)
+            wall, busy = spread(measured.seconds, ".2f"), spread(measured.busy, ".2f")
+            print(f"| {engine} | {wall} | {busy} | {spread(measured.megabytes, '.0f')} | {measured.work} |", flush=True)
 
 
 if __name__ == "__main__":
