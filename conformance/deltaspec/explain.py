@@ -96,9 +96,7 @@ def _requirement_page(requirement: Requirement) -> str:
 
 
 def _wrapped(label: str, text: str) -> list[str]:
-    import textwrap
-
-    return textwrap.wrap(text, _WIDTH, initial_indent=f"{label:<8}", subsequent_indent=" " * 8)
+    return wrapped(f"{label:<8}{text}", _WIDTH, indent=" " * 8)
 
 
 def rule_list(form: str) -> str:

@@ -1,0 +1,394 @@
+"""The command line: what it prints, where to, and how it exits."""
+
+import json
+import os
+import stat
+import threading
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from click.testing import CliRunner, Result
+from jsonschema import Draft202012Validator
+from report.reports import finding, not_checked, report
+
+import deltaspec.validate
+from deltaspec import __version__
+from deltaspec.cli import main
+from deltaspec.errors import InvalidUsage, TableUnreadable
+from deltaspec.report.schema import report_schema
+from deltaspec.requirements import requirements
+from deltaspec.rules import RULES
+from deltaspec_generators.builder import TableFiles, add_action, metadata_action, protocol_action, write_table
+
+
+class PanicException(BaseException):
+    """What native code raises past Exception."""
+
+
+def run(*args: object) -> Result:
+    return CliRunner().invoke(main, [str(arg) for arg in args])
+
+
+def said(result: Result) -> str:
+    """The one line of a refusal."""
+    (line,) = result.stderr.splitlines()
+    assert result.stdout == ""
+    return line
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    """A sound table of two commits."""
+    files = TableFiles()
+    files.commits[0] = [protocol_action(1, 2), metadata_action([("id", "long")])]
+    files.commits[1] = [add_action("a.parquet", rows=3)]
+    write_table(files, tmp_path / "sales")
+    return tmp_path / "sales"
+
+
+@pytest.fixture
+def broken(table: Path) -> Path:
+    """The same table with a path that must be escaped and is not."""
+    commit = table / "_delta_log" / "00000000000000000001.json"
+    commit.write_text(commit.read_text().replace("a.parquet", "a b\\u001b[2J.parquet"))
+    return table
+
+
+@pytest.fixture
+def answer(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Sets what `validate_table` answers or raises; gives the arguments of its calls."""
+
+    def set_to(value: Any) -> list[dict[str, Any]]:
+        calls: list[dict[str, Any]] = []
+
+        def validate_table(uri: str, **options: Any) -> Any:
+            calls.append({"uri": uri, **options})
+            if isinstance(value, BaseException):
+                raise value
+            return value
+
+        monkeypatch.setattr(deltaspec.validate, "validate_table", validate_table)
+        return calls
+
+    return set_to
+
+
+class TestValidate:
+    def test_a_sound_table_exits_with_0(self, table: Path) -> None:
+        result = run("validate", table)
+        assert result.exit_code == 0
+        assert result.stdout.startswith(f"deltaspec {__version__} · validate · level log · revision current\n")
+        assert result.stdout.endswith("CONFORMS  nothing found · exit 0\n")
+        assert result.stderr == ""
+
+    def test_a_broken_table_exits_with_1_and_names_the_rule(self, broken: Path) -> None:
+        result = run("validate", broken)
+        assert result.exit_code == 1
+        assert "VIOLATION FIL001 malformed-path\n" in result.stdout
+        assert "at _delta_log/00000000000000000001.json line 1 · a b\\x1b[2J.parquet\n" in result.stdout
+        assert "\x1b" not in result.stdout
+
+    @pytest.mark.parametrize(("verdict", "code"), [("conforms", 0), ("violations", 1), ("incomplete", 3)])
+    def test_the_verdict_is_the_exit_code(self, verdict: Any, code: int, answer: Any) -> None:
+        answer(
+            report(*([finding()] if code == 1 else []), verdict=verdict, not_checked=[not_checked()] if code else [])
+        )
+        for form in ("text", "json", "junit"):
+            assert run("validate", "t", "--format", form).exit_code == code
+
+    def test_options_reach_the_run(self, answer: Any) -> None:
+        calls = answer(report())
+        run(
+            *("validate", "s3://lake/sales", "--at", 7, "--history", "all", "--revision", "r2", "--level", "files"),
+            *("--select", "log, fil001", "--select", "DOM", "--ignore", "log002", "--samples", 9),
+            *("--accept-unchecked", "crc001"),
+        )
+        (call,) = calls
+        assert call.pop("progress") is None
+        assert call == {
+            "uri": "s3://lake/sales",
+            "level": "files",
+            "at": 7,
+            "history": "all",
+            "revision": "r2",
+            "select": ["LOG", "FIL001", "DOM"],
+            "ignore": ["LOG002"],
+            "samples": 9,
+            "accept_unchecked": ["CRC001"],
+        }
+
+    @pytest.mark.parametrize(("form", "samples"), [("text", 5), ("json", 1000), ("junit", 1000)])
+    def test_text_shows_a_few_findings_and_the_others_many(self, form: str, samples: int, answer: Any) -> None:
+        calls = answer(report())
+        run("validate", "t", "--format", form)
+        assert calls[0]["samples"] == samples
+        assert calls[0]["select"] is None
+
+    def test_json_keeps_the_published_schema(self, broken: Path) -> None:
+        result = run("validate", broken, "--format", "json")
+        shown = json.loads(result.stdout)
+        Draft202012Validator(report_schema()).validate(shown)
+        assert (result.exit_code, shown["verdict"], shown["version"], shown["counts"]["violation"]) == (
+            *(1, "violations"),
+            *(1, 1),
+        )
+        assert shown["findings"][0]["path"] == "a b\x1b[2J.parquet"
+        checked = shown["checked"]
+        assert set(checked["run"]) | set(checked["not_applicable"]) == set(RULES)
+        assert set(checked["reasons"]) == set(checked["not_applicable"])
+
+    def test_json_of_two_runs_is_the_same(self, broken: Path) -> None:
+        first, second = (run("validate", broken, "--format", "json").stdout for _ in range(2))
+        assert first == second
+
+    def test_junit_is_xml(self, broken: Path) -> None:
+        result = run("validate", broken, "--format", "junit")
+        (suite,) = ElementTree.fromstring(result.stdout_bytes)
+        assert (result.exit_code, suite.get("failures"), suite.get("errors")) == (1, "1", "0")
+
+    @pytest.mark.parametrize("form", ["text", "json", "junit"])
+    def test_output_goes_to_the_file_and_the_verdict_to_stderr(self, form: str, broken: Path, tmp_path: Path) -> None:
+        place = tmp_path / "out"
+        shown = run("validate", broken, "--format", form)
+        result = run("validate", broken, "--format", form, "--output", place)
+        assert place.read_bytes() == shown.stdout_bytes
+        assert result.stdout == ""
+        assert result.stderr == f"VIOLATIONS  1 violation · exit 1 · report in {place}\n"
+        assert result.exit_code == 1
+
+    def test_a_table_is_left_as_it_was(self, broken: Path) -> None:
+        before = {file: (file.stat().st_mtime_ns, file.read_bytes()) for file in broken.rglob("*") if file.is_file()}
+        run("validate", broken)
+        run("show", broken)
+        assert before == {file: (file.stat().st_mtime_ns, file.read_bytes()) for file in before}
+        assert set(before) == {file for file in broken.rglob("*") if file.is_file()}
+
+    def test_colour_is_used_when_asked_for_alone(self, broken: Path) -> None:
+        assert "\x1b[1;31mVIOLATION" in run("validate", broken, "--color", "always").stdout
+        for color in ("auto", "never"):
+            assert "\x1b" not in run("validate", broken, "--color", color).stdout
+
+    def test_piped_text_is_at_most_100_columns(self, broken: Path) -> None:
+        assert max(map(len, run("validate", broken).stdout.splitlines())) <= 100
+
+
+class TestRefusals:
+    """One line, what and what to do, exit 2, nothing on stdout."""
+
+    @pytest.mark.parametrize(
+        ("options", "says"),
+        [
+            (["--level", "rows"], "level 'rows' is not built yet; there is: log"),
+            (["--revision", "r1"], "revision 'r1' cannot be judged by yet; there is: current"),
+            (["--history", "none"], "history 'none' is neither latest, all nor a number of versions"),
+            (["--select", "FXL001"], "unknown rule 'FXL001' (did you mean FIL001?)"),
+            (["--ignore", "ZZZ"], "unknown rule 'ZZZ'; see `deltaspec rules`"),
+            (["--accept-unchecked", "FXL001"], "unknown rule 'FXL001' (did you mean FIL001?)"),
+            (["--select", "FIL", "--ignore", "FIL"], "no rule is selected; see `deltaspec rules`"),
+            (["--output", "/nonexistent/report"], "/nonexistent/report: cannot be written: there is no directory /non"),
+        ],
+    )
+    def test_an_option_that_cannot_be(self, options: list[str], says: str, table: Path) -> None:
+        result = run("validate", table, *options)
+        assert result.exit_code == 2
+        assert said(result).startswith(f"deltaspec: {says}")
+
+    @pytest.mark.parametrize("options", [["--at", "-1"], ["--at", "x"], ["--samples", "0"], ["--format", "html"], []])
+    def test_a_command_that_cannot_be_parsed(self, options: list[str]) -> None:
+        result = run("validate", *(["t", *options] if options else []))
+        assert result.exit_code == 2
+        assert "Usage: " in result.stderr
+
+    @pytest.mark.parametrize("version", [2, 2**63, 10**30])
+    @pytest.mark.parametrize("command", ["validate", "show"])
+    def test_no_such_version(self, command: str, version: int, table: Path) -> None:
+        result = run(command, table, "--at", version)
+        assert result.exit_code == 2
+        assert said(result).endswith(f"version {version} is not readable; 0 to 1 are")
+
+    @pytest.mark.parametrize("command", ["validate", "show"])
+    def test_no_table(self, command: str, table: Path, tmp_path: Path) -> None:
+        (tmp_path / "empty" / "_delta_log").mkdir(parents=True)
+        for place, says in {
+            tmp_path / "gone": "no such file or directory",
+            tmp_path: f"holds no _delta_log directory; {tmp_path / 'empty'} is a table",
+            tmp_path / "empty": "_delta_log holds neither a commit nor a complete checkpoint",
+            table / "_delta_log": f"is the log itself; name the table, {table}",
+            table / "_delta_log" / "00000000000000000000.json": "is a file; name the directory that holds _delta_log",
+        }.items():
+            result = run(command, place)
+            assert result.exit_code == 2
+            assert said(result) == f"deltaspec: {place}: {says}"
+        assert "no storage for scheme 'ftp'" in said(run(command, "ftp://x/y"))
+
+    def test_a_name_with_control_characters_is_escaped(self) -> None:
+        assert said(run("validate", "/no\x1b[2J\nsuch")) == "deltaspec: /no\\x1b[2J\\x0asuch: no such file or directory"
+
+    def test_a_report_is_never_written_into_a_log(self, table: Path) -> None:
+        place = table / "_delta_log" / "00000000000000000002.json"
+        result = run("validate", table, "--output", place)
+        assert result.exit_code == 2
+        assert "is in the log of a table" in said(result)
+        assert not place.exists()
+
+    def test_output_that_is_a_directory(self, table: Path, tmp_path: Path) -> None:
+        assert run("validate", table, "--output", tmp_path).exit_code == 2
+
+    def test_output_that_cannot_take_it(self, table: Path) -> None:
+        result = run("validate", table, "--output", "/dev/full")
+        assert result.exit_code == 2
+        assert said(result) == "deltaspec: /dev/full: cannot be written: No space left on device"
+
+
+class TestFaults:
+    @pytest.mark.parametrize(("fault", "code"), [(InvalidUsage("a"), 2), (TableUnreadable("b"), 2)])
+    def test_an_exception_of_ours_is_its_message(self, fault: Exception, code: int, answer: Any) -> None:
+        answer(fault)
+        result = run("validate", "t")
+        assert (result.exit_code, said(result)) == (code, f"deltaspec: {fault}")
+
+    @pytest.mark.parametrize(
+        "kind", [ValueError, RecursionError, MemoryError, type("PanicException", (BaseException,), {})]
+    )
+    def test_a_defect_is_one_line_and_a_file(self, kind: type[BaseException], answer: Any) -> None:
+        answer(kind("oh\nno"))
+        result = run("validate", "t")
+        line = said(result)
+        assert result.exit_code == 4
+        assert line.startswith(f"deltaspec: a defect of deltaspec: {kind.__name__}: oh\\x0ano; details in /")
+        details = Path(line.rpartition("details in ")[2])
+        try:
+            text = details.read_text("utf-8")
+            assert text.startswith(f"deltaspec {__version__}, Python ")
+            assert "Traceback" in text
+            assert stat.S_IMODE(details.stat().st_mode) == 0o600
+        finally:
+            details.unlink()
+
+    def test_an_interrupted_run_exits_with_130(self, answer: Any) -> None:
+        answer(KeyboardInterrupt())
+        result = run("validate", "t")
+        assert (result.exit_code, said(result)) == (130, "deltaspec: interrupted")
+
+
+class TestExplain:
+    @pytest.mark.parametrize("code", RULES)
+    def test_a_rule_says_all_there_is_to_say(self, code: str) -> None:
+        rule = RULES[code]
+        result = run("explain", code)
+        text = " ".join(result.stdout.split())
+        assert result.exit_code == 0
+        for part in (
+            *(rule.code, rule.name, rule.severity, rule.message, rule.why, rule.fix),
+            *(", ".join(rule.revisions), rule.requirement.statement, rule.requirement.section),
+            *("Conforms", "Violates", *rule.requires),
+        ):
+            assert " ".join(part.split()) in text
+        assert rule.why
+        assert rule.fix
+
+    def test_a_rule_goes_by_its_name_and_in_any_case_too(self) -> None:
+        by_code = run("explain", "FIL001").stdout
+        assert by_code == run("explain", "fil001").stdout == run("explain", "malformed-path").stdout
+
+    @pytest.mark.parametrize("identity", requirements())
+    def test_a_requirement_says_what_checks_it(self, identity: str) -> None:
+        result = run("explain", identity)
+        requirement = requirements()[identity]
+        text = " ".join(result.stdout.split())
+        assert result.exit_code == 0
+        assert " ".join(requirement.statement.split()) in text
+        checking = [rule.code for rule in RULES.values() if identity in rule.requires]
+        assert all(code in text for code in checking)
+        assert checking or "No rule checks it" in text
+
+    @pytest.mark.parametrize(
+        ("name", "near"),
+        [("FXL001", "FIL001"), ("malformed-pth", "malformed-path"), ("add.path-encodin", "add.path-encoding")],
+    )
+    def test_an_unknown_name_is_told_of_the_nearest(self, name: str, near: str) -> None:
+        result = run("explain", name)
+        assert result.exit_code == 2
+        assert said(result) == f"deltaspec: no rule or requirement '{name}' (did you mean {near}?)"
+
+    def test_a_name_like_nothing_is_told_where_names_are(self) -> None:
+        assert said(run("explain", "1234567")).endswith("; see `deltaspec rules` and `deltaspec requirements`")
+
+    @pytest.mark.parametrize("code", RULES)
+    def test_prose_is_at_most_100_columns(self, code: str) -> None:
+        examples = {"Conforms", "Violates"}
+        for block in run("explain", code).stdout.split("\n\n"):
+            if not examples & set(block.split()[:1]):
+                assert max(map(len, block.splitlines())) <= 100
+
+
+class TestLists:
+    def test_rules_has_a_line_for_each(self) -> None:
+        lines = run("rules").stdout.splitlines()
+        assert [line.split()[0] for line in lines] == list(RULES)
+
+    def test_rules_as_json(self) -> None:
+        listed = json.loads(run("rules", "--format", "json").stdout)
+        assert [each["code"] for each in listed] == list(RULES)
+        assert all(each["message"] and each["requires"] for each in listed)
+
+    def test_requirements_has_a_line_for_each(self) -> None:
+        lines = run("requirements").stdout.splitlines()
+        assert [line.split()[0] for line in lines] == list(requirements())
+
+    def test_requirements_of_a_chapter(self) -> None:
+        listed = json.loads(run("requirements", "--chapter", "add", "--format", "json").stdout)
+        assert {each["id"].partition(".")[0] for each in listed} == {"add"}
+        encoding = next(each for each in listed if each["id"] == "add.path-encoding")
+        assert "FIL001" in encoding["rules"]
+
+    def test_an_unknown_chapter_is_told_of_the_nearest(self) -> None:
+        result = run("requirements", "--chapter", "protocl")
+        assert result.exit_code == 2
+        assert said(result) == "deltaspec: no chapter 'protocl' (did you mean protocol?)"
+
+
+class TestShow:
+    def test_text_has_the_state_and_the_picture(self, table: Path) -> None:
+        result = run("show", table)
+        assert result.exit_code == 0
+        for line in ("readable   versions 0 to 1", "protocol   reader 1, writer 2", "commits      ██"):
+            assert f"\n{line}\n" in result.stdout
+        assert "1 file, " in result.stdout
+        assert "3 rows" in result.stdout
+
+    def test_json_has_the_same(self, table: Path) -> None:
+        shown = json.loads(run("show", table, "--at", 0, "--format", "json").stdout)
+        assert (shown["version"], shown["latest_version"], shown["files"], shown["records"]) == (0, 1, 0, 0)
+        assert shown["log"]["commits"] == [0, 1]
+
+    def test_a_log_with_a_gap_is_refused_with_a_hint(self, table: Path) -> None:
+        (table / "_delta_log" / "00000000000000000000.json").unlink()
+        result = run("show", table)
+        assert result.exit_code == 2
+        assert "commit 0 is missing; run `deltaspec validate`" in said(result)
+
+
+def test_help_names_every_command() -> None:
+    result = run("--help")
+    assert result.exit_code == 0
+    for command in ("explain", "requirements", "rules", "show", "validate"):
+        assert f"\n  {command} " in result.stdout
+        assert run(command, "--help").exit_code == 0
+
+
+def test_version() -> None:
+    assert run("--version").stdout == f"deltaspec, version {__version__}\n"
+
+
+def test_a_fifo_in_the_log_is_not_waited_for(table: Path) -> None:
+    os.mkfifo(table / "_delta_log" / "00000000000000000002.json")
+    results: list[Result] = []
+    thread = threading.Thread(target=lambda: results.append(run("validate", table)), daemon=True)
+    thread.start()
+    thread.join(60)
+    (result,) = results
+    assert result.exit_code == 3
+    assert "is not a regular file" in result.stdout

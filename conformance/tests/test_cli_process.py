@@ -1,0 +1,149 @@
+"""The command line as a process of its own: start, pipes, encodings, terminals, signals."""
+
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from deltaspec_generators.builder import TableFiles, metadata_action, protocol_action, write_table
+
+HEAVY = ("polars", "pyarrow", "obstore", "rich", "msgspec", "jsonschema", "pyroaring")
+DELTASPEC = [sys.executable, "-m", "deltaspec"]
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    files = TableFiles()
+    files.commits[0] = [protocol_action(1, 2), metadata_action([("größe", "long")])]
+    root = tmp_path_factory.mktemp("process") / "sales"
+    write_table(files, root)
+    return root
+
+
+def environment(**changes: str) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "FORCE_COLOR", "COLUMNS")}
+    return kept | changes
+
+
+def run(*args: object, **changes: str) -> "subprocess.CompletedProcess[bytes]":
+    command = [*DELTASPEC, *map(str, args)]
+    return subprocess.run(command, capture_output=True, env=environment(**changes), timeout=120, check=False)
+
+
+@pytest.mark.parametrize("code", ["import deltaspec", "import deltaspec.cli", "HELP"])
+def test_nothing_heavy_is_imported_before_it_is_needed(code: str) -> None:
+    if code == "HELP":
+        code = "import deltaspec.cli as c\ntry: c.main(['--help'])\nexcept SystemExit: pass\n"
+    program = f"{code}\nimport sys\nprint([each for each in {HEAVY!r} if each in sys.modules])"
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=60, check=True)
+    assert result.stdout.splitlines()[-1] == b"[]"
+
+
+def test_the_module_runs(table: Path) -> None:
+    result = run("validate", table)
+    assert (result.returncode, result.stderr) == (0, b"")
+    assert result.stdout.decode().endswith("CONFORMS  nothing found · exit 0\n")
+
+
+@pytest.mark.parametrize("command", ["validate", "show"])
+def test_a_terminal_without_unicode_gets_plain_signs(command: str, table: Path) -> None:
+    result = run(command, table, PYTHONIOENCODING="ascii")
+    assert (result.returncode, result.stderr) == (0, b"")
+    assert result.stdout.isascii()
+
+
+@pytest.mark.parametrize(("command", "form"), [("validate", "json"), ("validate", "junit"), ("show", "json")])
+def test_machines_get_utf8_everywhere(command: str, form: str, table: Path) -> None:
+    plain = run(command, table, "--format", form)
+    assert run(command, table, "--format", form, PYTHONIOENCODING="latin-1").stdout == plain.stdout
+    assert b"\\x" not in plain.stdout
+
+
+@pytest.mark.parametrize("form", ["text", "json", "junit"])
+def test_a_reader_that_goes_away_changes_neither_exit_code_nor_stderr(form: str, table: Path, tmp_path: Path) -> None:
+    files = TableFiles()
+    files.commits[0] = [protocol_action(1, 2)]
+    write_table(files, tmp_path / "broken")
+    for root, code in ((table, 0), (tmp_path / "broken", 1)):
+        read, write = os.pipe()
+        os.close(read)
+        command = [*DELTASPEC, "validate", str(root), "--format", form]
+        with subprocess.Popen(command, stdout=write, stderr=subprocess.PIPE, env=environment()) as process:
+            os.close(write)
+            _, errors = process.communicate(timeout=120)
+        assert (process.returncode, errors) == (code, b"")
+
+
+def test_a_full_disk_is_one_line(table: Path) -> None:
+    with open("/dev/full", "wb") as full:
+        result = subprocess.run(
+            [*DELTASPEC, "validate", str(table)],
+            stdout=full, stderr=subprocess.PIPE, env=environment(), timeout=120, check=False,
+        )  # fmt: skip
+    assert (result.returncode, result.stderr) == (
+        2,
+        b"deltaspec: stdout: cannot be written: No space left on device\n",
+    )
+
+
+def test_colour_on_a_terminal_unless_no_color_is_set(table: Path) -> None:
+    assert b"\x1b[1;32mCONFORMS" in on_terminal(table)
+    assert b"\x1b[1;32m" not in on_terminal(table, NO_COLOR="1")
+    assert b"\x1b" not in on_terminal(table, "--color", "never")
+    assert b"\x1b[1;32mCONFORMS" in on_terminal(table, "--color", "always", NO_COLOR="1")
+
+
+def test_an_interrupt_is_one_line(tmp_path: Path) -> None:
+    files = TableFiles()
+    files.commits[0] = [protocol_action(1, 2), metadata_action([("id", "long")])]
+    files.commits |= {version: [] for version in range(1, 8_000)}
+    write_table(files, tmp_path / "long")
+    with subprocess.Popen(
+        [*DELTASPEC, "validate", str(tmp_path / "long")],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(),
+    ) as process:  # fmt: skip
+        wait_for_open_log(process.pid, tmp_path / "long")
+        process.send_signal(signal.SIGINT)
+        output, errors = process.communicate(timeout=120)
+    assert (process.returncode, output, errors) == (130, b"", b"deltaspec: interrupted\n")
+
+
+def wait_for_open_log(pid: int, table: Path) -> None:
+    """Until the process reads below the table, which is after all that it imports."""
+    for _ in range(3000):
+        try:
+            opened = [os.readlink(f"/proc/{pid}/fd/{each}") for each in os.listdir(f"/proc/{pid}/fd")]
+        except OSError:
+            opened = []
+        if any(each.startswith(str(table)) for each in opened):
+            return
+        time.sleep(0.01)
+    raise AssertionError("the process never opened the log")
+
+
+def on_terminal(table: Path, *options: str, **changes: str) -> bytes:
+    """What a run writes to a terminal."""
+    master, slave = pty.openpty()
+    command = [*DELTASPEC, "validate", str(table), *options]
+    with subprocess.Popen(
+        command, stdout=slave, stderr=slave, env=environment(TERM="xterm-256color", **changes)
+    ) as process:
+        os.close(slave)
+        output = b""
+        while piece := read_terminal(master):
+            output += piece
+        process.wait(120)
+    os.close(master)
+    return output
+
+
+def read_terminal(master: int) -> bytes:
+    try:
+        return os.read(master, 1 << 16)
+    except OSError:  # how Linux says that the other side is closed
+        return b""
