@@ -226,7 +226,7 @@ class EmbeddedRun:
     def read_files(self, read: CheckpointRead, context: FileContext) -> Iterator[pl.DataFrame]:
         """Look at the file actions of a checkpoint; gives what replay keeps of them."""
         done = 0
-        for run in runs(self.store, read, self.plan.sizes):
+        for run in runs(self.store, read):
             place = Provenance(run.source, run.file, read.checkpoint.version)
             yield self.look_at_file_rows(run.table, place, context)
             done += run.table.num_rows
@@ -240,7 +240,7 @@ class EmbeddedRun:
         """Look at file actions of one state of the table; gives what replay keeps of them."""
         if table.num_rows == 0:
             return _EMPTY_CHAIN
-        facts = file_facts(table.select(FILE_ROWS.names), place, context)
+        facts = file_facts(table.select(FILE_ROWS.names), place, context, compared=self.compared)
         if context.partition_columns is None:
             where = place.file if isinstance(place.file, str) else place.file[0]
             self.findings.doubt((file_actions,), "the metadata they are judged against is not known", where)

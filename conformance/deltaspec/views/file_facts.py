@@ -43,28 +43,30 @@ class Provenance:
     version: int | list[int]
 
 
-def file_facts(table: pa.Table, place: Provenance, context: FileContext) -> pl.DataFrame:
+def file_facts(table: pa.Table, place: Provenance, context: FileContext, *, compared: bool = True) -> pl.DataFrame:
     """The rows of `table` with every column of `file_actions`, and those that later steps need.
 
     Args:
         table: columns of `deltaspec.wire.file_rows.FILE_ROWS`.
         place: where they stand.
         context: the state they are judged against.
+        compared: a comparison will need statistics and partition values, which take most of the memory.
 
     Returns:
-        One row an action, in order. Beyond the view's columns: `path_key`, `deletion_vector_id`, `stats`,
-        `partition_values` (list of key and value) and the raw `dv_*` columns.
+        One row an action, in order. Beyond the view's columns: `path_key`, `deletion_vector_id`, the raw `dv_*`
+        columns, and if `compared` also `stats` and `partition_values` (list of key and value).
     """
-    values = table.column("partition_values")
-    at = table.schema.get_field_index("partition_values")
-    frame = pl.DataFrame(pl.from_arrow(table.set_column(at, "partition_values", partition_facts.entries(values))))
+    values, stats = table.column("partition_values"), table.column("stats")
+    narrow = table.drop_columns(["partition_values", "stats"])
+    if compared:
+        narrow = narrow.append_column("partition_values", partition_facts.entries(values)).append_column("stats", stats)
+    frame = pl.DataFrame(pl.from_arrow(narrow)).with_columns(has_partition_values=pl.Series(values.is_valid()))
     facts = frame.with_columns(
         source=pl.lit(place.source),
         file=pl.lit(place.file) if isinstance(place.file, str) else pl.Series(place.file, dtype=pl.String),
         version=pl.lit(place.version, pl.Int64)
         if isinstance(place.version, int)
         else pl.Series(place.version, dtype=pl.Int64),
-        has_partition_values=pl.col("partition_values").is_not_null(),
         has_deletion_vector=pl.col("dv_storage_type").is_not_null(),
         cardinality=pl.col("dv_cardinality"),
         deletion_vectors_supported=pl.lit(context.deletion_vectors_supported, pl.Boolean),
@@ -73,8 +75,8 @@ def file_facts(table: pa.Table, place: Provenance, context: FileContext) -> pl.D
     )
     facts = facts.with_columns(_path_facts(frame["path"], context.table_root))
     facts = facts.with_columns(_path_is_added(facts))
-    facts = facts.with_columns(partition_facts.columns(table.column("partition_values"), context.partition_columns))
-    return facts.with_columns(statistics_facts.columns(frame["stats"]))
+    facts = facts.with_columns(partition_facts.columns(values, context.partition_columns))
+    return facts.with_columns(statistics_facts.columns(stats))
 
 
 def file_actions_of(facts: pl.DataFrame) -> pl.DataFrame:
@@ -103,7 +105,8 @@ def _missing_field() -> pl.Expr:
     faults: pl.Expr = pl.lit(None, pl.String)
     for kind, names in _REQUIRED.items():
         for name in reversed(names):
-            absent = (pl.col("kind") == kind) & pl.col(name).is_null()
+            there = pl.col("has_partition_values") if name == "partition_values" else pl.col(name).is_not_null()
+            absent = (pl.col("kind") == kind) & ~there
             faults = pl.when(absent).then(pl.lit(_camel(name))).otherwise(faults)
     return faults
 

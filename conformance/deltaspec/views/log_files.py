@@ -82,6 +82,5 @@ lines = View(
         "odd_space": Column(
             pl.String, "blank line, byte order mark, carriage return: space that JSON lines tolerate or not"
         ),
-        "unknown_fields": Column(pl.List(pl.String), "fields that the judged text does not name, as JSON pointers"),
     },
 )

@@ -8,59 +8,77 @@ import polars as pl
 from deltaspec.model.actions import Int64
 
 _ABSENT = msgspec.Raw()
+_REMEMBERED = 10_000
 
 
 class _Counts(msgspec.Struct, rename="camel"):
-    """The part of a statistics text that rules of level `log` look at; bounds are passed over unparsed."""
+    """The part of a statistics text that rules of level `log` look at; columns are passed over unparsed."""
 
     num_records: Int64 | None = None
     tight_bounds: bool | None = None
-    null_count: dict[str, Any] | None = None
+    null_count: msgspec.Raw = _ABSENT
     min_values: msgspec.Raw = _ABSENT
     max_values: msgspec.Raw = _ABSENT
     null_counts: msgspec.Raw = _ABSENT
 
 
-class _FlatCounts(_Counts):
-    """The same where no column is nested and every null count is a count: nearly all statistics there are."""
+_decode = msgspec.json.Decoder(_Counts).decode
+_decode_nulls = msgspec.json.Decoder(dict[str, Any] | None).decode
+_decode_plain_nulls = msgspec.json.Decoder(dict[str, Annotated[int, msgspec.Meta(ge=0)]] | None).decode
 
-    null_count: dict[str, Annotated[int, msgspec.Meta(ge=0)]] | None = None
 
+def columns(stats: Any) -> list[pl.Series]:
+    """`stats_fault`, `num_records`, `null_counts_key` and `null_count_fault` of `file_actions`.
 
-def columns(stats: pl.Series) -> list[pl.Series]:
-    """`stats_fault`, `num_records`, `null_counts_key` and `null_count_fault` of `file_actions`."""
+    Null counts repeat from file to file, so the largest of each distinct text is remembered.
+
+    Args:
+        stats: statistics texts, an Arrow array or chunked array of strings.
+    """
     length = len(stats)
     records: list[int | None] = [None] * length
     faults: dict[int, str] = {}
     null_faults: dict[int, str] = {}
     misspelt: list[int] = []
-    decode_flat = msgspec.json.Decoder(_FlatCounts).decode
-    decode = msgspec.json.Decoder(_Counts).decode
-    for row, text in enumerate(stats.to_list()):
+    largest: dict[bytes, int] = {}
+    for row, text in enumerate(stats.to_pylist()):
         if text is None:
             continue
         try:
-            counts: _Counts = decode_flat(text)
-            flat = counts.null_count
-            doubtful = bool(flat) and max(flat.values()) > (counts.num_records or 0)  # type: ignore[union-attr]
-        except (msgspec.DecodeError, RecursionError, ValueError):
-            try:
-                counts, doubtful = decode(text), True
-            except (msgspec.DecodeError, RecursionError, ValueError) as fault:
-                faults[row] = _reason(fault)
-                continue
+            counts = _decode(text)
+            nulls = bytes(counts.null_count)
+            most = largest.get(nulls)
+            if most is None:
+                if len(largest) > _REMEMBERED:
+                    largest.clear()
+                most = largest[nulls] = _largest(nulls)
+            if most and most > (counts.num_records or 0):
+                fault = null_count_fault(_decode_nulls(nulls) or {}, counts.num_records)
+                if fault:
+                    null_faults[row] = fault
+        except (msgspec.DecodeError, RecursionError, ValueError) as error:
+            faults[row] = _reason(error)
+            continue
         records[row] = counts.num_records
         if counts.null_counts != _ABSENT:
             misspelt.append(row)
-        if doubtful and (fault_text := null_count_fault(counts.null_count or {}, counts.num_records)):
-            null_faults[row] = fault_text
-    there = stats.is_not_null()
     return [
         sparse("stats_fault", length, faults),
         pl.Series("num_records", records, dtype=pl.Int64),
-        sparse_flags("null_counts_key", there, misspelt),
+        sparse_flags("null_counts_key", pl.Series(stats.is_valid()), misspelt),
         sparse("null_count_fault", length, null_faults),
     ]
+
+
+def _largest(nulls: bytes) -> int:
+    """The largest of plain null counts; where they are nested or odd, more than any number of records."""
+    if not nulls:
+        return 0
+    try:
+        counts = _decode_plain_nulls(nulls)
+    except msgspec.ValidationError:
+        return 2**63
+    return max(counts.values(), default=0) if counts else 0
 
 
 def null_count_fault(counts: dict[str, Any], records: int | None, *, at: str = "nullCount") -> str | None:

@@ -101,7 +101,7 @@ def read_checkpoint(store: Store, checkpoint: Checkpoint, sizes: dict[str, int])
             if name.endswith(".json"):
                 _read_json(read, store, file)
             else:
-                parquet = open_parquet(store.open_random(file), sizes.get(name, 0))
+                parquet = open_parquet(store.open_random(file))
                 rows = table_rows(parquet)
                 read.parquet.append((name, rows))
                 read.actions += [(file, line, action) for line, action in rows.actions]
@@ -121,14 +121,14 @@ def read_checkpoint(store: Store, checkpoint: Checkpoint, sizes: dict[str, int])
     return read
 
 
-def runs(store: Store, read: CheckpointRead, sizes: dict[str, int]) -> Iterator[FileRun]:
+def runs(store: Store, read: CheckpointRead) -> Iterator[FileRun]:
     """The file actions of a checkpoint, in batches; faults met on the way are noted in `read`."""
     for file, log in read.json_lines:
         yield FileRun("checkpoint", file, log.files.table())
     for name, others in read.parquet:
         file = f"{LOG}/{name}"
         try:
-            for table in file_batches(open_parquet(store.open_random(file), sizes.get(name, 0)), others):
+            for table in file_batches(open_parquet(store.open_random(file)), others):
                 yield FileRun("checkpoint", file, table)
         except UnreadableParquet as fault:
             read.unreadable = read.unreadable or f"{name}: {fault}"
@@ -142,7 +142,7 @@ def runs(store: Store, read: CheckpointRead, sizes: dict[str, int]) -> Iterator[
 def _sidecar_runs(store: Store, read: CheckpointRead, sidecar: SidecarRead) -> Iterator[FileRun]:
     file = f"{LOG}/_sidecars/{sidecar.name}"
     try:
-        parquet = open_parquet(store.open_random(file), sidecar.actual_size or 0)
+        parquet = open_parquet(store.open_random(file))
         others = table_rows(parquet)
         sidecar.other_actions = sorted(others.kinds.keys() - set(FILE_KINDS))
         read.actions_in_sidecars += sum(others.kinds.values())

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-import jsonschema
 import msgspec
 
 from deltaspec.model.actions import ACTION_TYPES, Wire
@@ -105,10 +104,12 @@ def explain_object(schema: str, data: bytes) -> tuple[str | None, str | None, st
 
 
 def _first_fault(kind: str, value: Any) -> tuple[str | None, str | None]:
+    from jsonschema.exceptions import best_match
+
     faults = sorted(_validator(kind).iter_errors(value), key=lambda fault: [str(part) for part in fault.path])
     if not faults:
         return None, None
-    fault = jsonschema.exceptions.best_match(faults)
+    fault = best_match(faults)
     pointer = "".join(f"/{part}" for part in fault.absolute_path)
     return _words(fault), pointer
 
@@ -161,6 +162,8 @@ def schema_of(name: str) -> dict[str, Any]:
 
 @cache
 def _validator(name: str) -> Any:
+    import jsonschema  # a table without a fault needs none, and it takes long to import
+
     checker = jsonschema.Draft202012Validator.TYPE_CHECKER.redefine_many(
         {
             "integer": lambda _, value: isinstance(value, Number) and value.is_integer,
@@ -176,12 +179,19 @@ def _validator(name: str) -> Any:
 
 def _minimum(_: Any, bound: int, value: Any, __: Any) -> Any:
     if _exceeds(value, -bound, negative=True):
-        yield jsonschema.ValidationError("below the minimum")
+        yield _beyond("below the minimum")
 
 
 def _maximum(_: Any, bound: int, value: Any, __: Any) -> Any:
     if _exceeds(value, bound, negative=False):
-        yield jsonschema.ValidationError("above the maximum")
+        yield _beyond("above the maximum")
+
+
+def _beyond(message: str) -> Exception:
+    from jsonschema import ValidationError
+
+    error: Exception = ValidationError(message)
+    return error
 
 
 def _exceeds(value: Any, bound: int, *, negative: bool) -> bool:
