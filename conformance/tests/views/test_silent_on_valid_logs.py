@@ -1,0 +1,92 @@
+"""No rule finds anything in a valid table, whatever form its log has: a false alarm is as bad as a missed fault."""
+
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from examples import drawn
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from views.observed import ObservedRun
+
+from deltaspec.model.segment import readable_versions
+from deltaspec.report.values import Report
+from deltaspec.rules import RULES
+from deltaspec.validate import validate_table
+from deltaspec_generators.builder import LOG, TableFiles, lay_down, write_table
+from deltaspec_generators.logs import logs
+
+DOCUMENTED = {"LIN005"}
+"""Divergences that `logs()` draws on purpose: blank lines (S21)."""
+
+
+def judged(files: TableFiles, history: str = "latest", at: int | None = None) -> Report:
+    with tempfile.TemporaryDirectory() as directory:
+        write_table(files, Path(directory) / "table")
+        return validate_table(str(Path(directory) / "table"), history=history, at=at)
+
+
+def assert_clean(report: Report, *, but: set[str] = frozenset()) -> None:  # type: ignore[assignment]
+    assert set(report.totals) <= but
+    assert report.checked.not_checked == []
+    assert report.verdict == "conforms"
+
+
+@pytest.mark.parametrize("history", ["latest", "all", "2"])
+@drawn(15)
+@given(files=logs(blank_lines=False))
+def test_no_rule_finds_anything_in_a_valid_log(history: str, files: TableFiles) -> None:
+    assert_clean(judged(files, history))
+
+
+@drawn(15)
+@given(files=logs(), data=st.data())
+def test_older_versions_are_as_clean(files: TableFiles, data: st.DataObject) -> None:
+    names = [path.removeprefix(LOG) for path in lay_down(files) if path.startswith(LOG)]
+    at = data.draw(st.integers(*readable_versions(names)))
+    report = judged(files, data.draw(st.sampled_from(["latest", "all", "1"])), at)
+    assert report.version == at
+    assert_clean(report, but=DOCUMENTED)
+
+
+def test_blank_lines_are_the_one_divergence_drawn() -> None:
+    totals: Counter[str] = Counter()
+
+    @settings(
+        max_examples=40,
+        derandomize=True,
+        database=None,
+        deadline=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(files=logs())
+    def look(files: TableFiles) -> None:
+        totals.update(judged(files, "all").totals)
+
+    look()
+    assert set(totals) == DOCUMENTED
+    assert all(RULES[code].severity == "divergence" for code in totals)
+
+
+def test_rows_of_every_view_that_a_rule_reads_are_drawn() -> None:
+    seen: Counter[str] = Counter()
+
+    @settings(
+        max_examples=50,
+        derandomize=True,
+        database=None,
+        deadline=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(files=logs() | logs(features=("deletionVectors",)))
+    def look(files: TableFiles) -> None:
+        frames = ObservedRun(files).seen.frames
+        seen.update(name for name, each in frames.items() if sum(map(len, each)))
+
+    look()
+    # A difference between a checkpoint and replay is a fault by itself: valid logs have none.
+    assert {rule.view.name for rule in RULES.values()} - {"checkpoint_rows"} <= set(seen)
+    assert "checkpoint_rows" not in seen
