@@ -163,11 +163,11 @@ class TestReading:
         (table / "bad.parquet").write_bytes(b"PAR1 is not enough PAR1")
         source = ObjectStore(table.as_uri()).open_random("bad.parquet")
         with pytest.raises(UnreadableParquet):
-            open_parquet(source, 23)
+            open_parquet(source)
         broken = ObjectStore(table.as_uri()).open_random("bad.parquet")
         broken._reader = BrokenReader(broken._reader)
         with pytest.raises(StorageError, match=r"bad\.parquet: connection reset"):
-            open_parquet(broken, 23)
+            open_parquet(broken)
 
     def test_without_permission_a_file_is_not_read(self) -> None:
         with unprivileged_table() as root:
