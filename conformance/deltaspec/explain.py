@@ -140,4 +140,5 @@ def requirement_list(chapter: str | None, form: str) -> str:
             [{**{name: getattr(each, name) for name in fields}, "rules": checking[each.id]} for each in chosen],
             indent=2,
         )
-    return "\n".join(f"{each.id:<45} {each.level:<7} {', '.join(checking[each.id]) or '-'}" for each in chosen)
+    lines = [f"{each.id:<45} {each.level:<7} {', '.join(checking[each.id]) or '-'}" for each in chosen]
+    return "\n".join(piece for line in lines for piece in wrapped(line, _WIDTH, indent=" " * 54))

@@ -72,7 +72,7 @@ def _rule(findings: list[Finding], total: int, words: RuleWords, console: Consol
     for line in wrapped(first.message, console.width - len(_INDENT)):
         console.print(_INDENT + line)
     for finding in findings[:samples]:
-        for line in wrapped(f"at {place_text(finding)}", console.width - len(_INDENT), indent="   "):
+        for line in _place_lines(finding, console.width - len(_INDENT)):
             console.print(Text(_INDENT + line, style="bold"))
         if finding.evidence:
             console.print(Text(f"{_INDENT}   {evidence_text(finding, console.width - 8)}", style="dim"))
@@ -95,7 +95,24 @@ def _paragraph(label: str, text: str, console: Console) -> None:
         console.print(Text.assemble(_INDENT, (head, "dim"), line))
 
 
+def _place_lines(finding: Finding, width: int) -> list[str]:
+    """The place in as few lines as fit, cut between its parts, since a path may hold spaces."""
+    first, *parts = _place(finding)
+    lines = [f"at {first}"]
+    for part in parts:
+        if len(lines[-1]) + len(part) + 3 <= width:
+            lines[-1] += f" · {part}"
+        else:
+            lines.append(f"   {part}")
+    return [piece for line in lines for piece in ([line] if len(line) <= width else wrapped(line, width, indent="   "))]
+
+
 def place_text(finding: Finding) -> str:
+    """Where a finding is, in one line."""
+    return " · ".join(_place(finding))
+
+
+def _place(finding: Finding) -> list[str]:
     parts = []
     if finding.file:
         parts.append(safe(finding.file, 70) + (f" line {finding.line}" if finding.line is not None else ""))
@@ -105,7 +122,7 @@ def place_text(finding: Finding) -> str:
         parts.append(safe(finding.path, 70))
     if finding.column:
         parts.append(f"column {safe(finding.column, 40)}")
-    return " · ".join(parts) or "the table"
+    return parts or ["the table"]
 
 
 def evidence_text(finding: Finding, width: int) -> str:

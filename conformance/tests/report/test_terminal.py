@@ -75,6 +75,12 @@ def test_what_was_not_checked_stands_with_its_reason_and_whether_it_was_accepted
     assert text.endswith("INCOMPLETE  nothing found · exit 3\n")
 
 
+def test_a_place_that_is_too_long_is_cut_between_its_parts() -> None:
+    text = text_of(report(finding(path="with spaces " * 5, column="price"), verdict="violations"))
+    path = ("with spaces " * 5).rstrip()
+    assert f"    at {COMMIT} line 3\n       {path}  · column price\n" in text
+
+
 def test_a_long_ledger_is_cut_and_counted() -> None:
     unchecked = [not_checked(file=f"_delta_log/{number}.crc") for number in range(10_000)]
     routes = [not_compared(f"_delta_log/{number}.checkpoint.parquet") for number in range(500)]
