@@ -114,6 +114,13 @@ def test_version_outside_of_what_is_kept_names_what_is(at: int) -> None:
     assert (caught.value.earliest, caught.value.latest) == (5, 7)
 
 
+def test_first_and_last_version_that_are_kept_can_be_read() -> None:
+    names = [*commits(4, 5, 6, 7), classic(5)]
+    assert choose_segment(names, at=5) == Segment(5, Checkpoint(5, "classic", (classic(5),)), (), ())
+    assert choose_segment(names, at=7) == choose_segment(names)
+    assert choose_segment(commits(0, 1), at=0) == Segment(0, None, (), (0,))
+
+
 def test_faults_are_one_family_of_value_errors() -> None:
     assert {NoCommits, VersionMissing, BrokenLog} <= set(SegmentError.__subclasses__())
     assert issubclass(SegmentError, ValueError)
