@@ -146,15 +146,18 @@ def foreign_partition_column() -> pl.Expr:
 def unreadable_partition_value() -> pl.Expr:
     """A partition value is no value of its column's type.
 
-    Readers fail, or return null or nonsense for all rows of the file.
+    Readers fail, or return null or nonsense for all rows of the file. (A remove may be of a file that was written when
+    the column had another type.)
     Fix: commit the file again with the value in the form of its type.
 
     Conforms::
-        bad_partition_values: []
+        kind: add, bad_partition_values: []
+        kind: remove, bad_partition_values: ["day=yesterday"]
     Violates::
-        bad_partition_values: ["day=yesterday"]
+        kind: add, bad_partition_values: ["day=yesterday"]
+        kind: cdc, bad_partition_values: ["day=yesterday"]
     """
-    return pl.col("bad_partition_values").list.len() > 0
+    return (pl.col("kind") != "remove") & (pl.col("bad_partition_values").list.len() > 0)
 
 
 @rule("FIL010", requires="partition-values.serialization", view=file_actions, divergence="S11")
@@ -165,11 +168,12 @@ def odd_partition_value() -> pl.Expr:
     Fix: the writer should spell values as the text shows.
 
     Conforms::
-        odd_partition_values: []
+        kind: add, odd_partition_values: []
+        kind: remove, odd_partition_values: ["id=+01"]
     Violates::
-        odd_partition_values: ["id=+01"]
+        kind: add, odd_partition_values: ["id=+01"]
     """
-    return pl.col("odd_partition_values").list.len() > 0
+    return (pl.col("kind") != "remove") & (pl.col("odd_partition_values").list.len() > 0)
 
 
 @rule("FIL011", requires="add.size", view=file_actions)

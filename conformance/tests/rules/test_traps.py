@@ -97,6 +97,20 @@ def test_partition_column_may_begin_with_an_underscore(log: Log) -> None:
     assert log.findings() == {}
 
 
+def test_files_partitioned_as_the_table_no_longer_is_may_be_removed(log: Log) -> None:
+    fields = [{"name": name, "type": "string", "nullable": True, "metadata": {}} for name in ("p", "q")]
+    log.commit(protocol(), metadata(json.dumps({"type": "struct", "fields": fields}), ("p",)))
+    log.commit(add("p=y/a.parquet", partitionValues={"p": "y"}), add("p=z/b.parquet", partitionValues={"p": "z"}))
+    fields[0]["type"] = "integer"
+    log.commit(
+        metadata(json.dumps({"type": "struct", "fields": fields}), ("p",)),
+        remove("p=y/a.parquet", partitionValues={"p": "y"}, size=10, extendedFileMetadata=True),
+        remove("p=z/b.parquet", partitionValues={"p": "z"}, size=10, extendedFileMetadata=True),
+    )
+    log.commit(metadata(json.dumps({"type": "struct", "fields": fields}), ("q",)), remove("old", partitionValues={}))
+    assert log.findings() == {}
+
+
 def test_column_mapping_at_reader_version_2_needs_no_list_for_readers(log: Log) -> None:
     log.commit(protocol(2, 7, writerFeatures=["columnMapping"]), metadata())
     assert log.findings() == {}
