@@ -3,7 +3,9 @@
 import json
 import os
 import stat
+import sys
 import threading
+from io import StringIO
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -14,7 +16,7 @@ from jsonschema import Draft202012Validator
 from report.reports import finding, not_checked, report
 
 import deltaspec.validate
-from deltaspec import __version__
+from deltaspec import __version__, cli
 from deltaspec.cli import main
 from deltaspec.errors import InvalidUsage, TableUnreadable
 from deltaspec.report.schema import report_schema
@@ -370,6 +372,31 @@ class TestShow:
         result = run("show", table)
         assert result.exit_code == 2
         assert "commit 0 is missing; run `deltaspec validate`" in said(result)
+
+
+class TestProgress:
+    class Terminal(StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    @pytest.mark.parametrize(("patience", "drawn"), [(0.0, True), (3600.0, False)])
+    def test_a_bar_is_drawn_on_a_terminal_once_a_run_takes_a_while(
+        self, patience: float, drawn: bool, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        terminal = self.Terminal()
+        monkeypatch.setattr(sys, "stderr", terminal)
+        monkeypatch.setattr(cli, "_PATIENCE_SECONDS", patience)
+        monkeypatch.setenv("TERM", "xterm-256color")
+        with cli._progress() as progress:
+            progress("commits", 3, 10)
+            progress("replay", 0, None)
+        assert ("replay" in terminal.getvalue()) is drawn
+        assert bool(terminal.getvalue()) is drawn
+
+    def test_nothing_is_drawn_elsewhere(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(sys, "stderr", StringIO())
+        with cli._progress() as progress:
+            assert progress is None
 
 
 def test_help_names_every_command() -> None:
