@@ -199,14 +199,22 @@ def _batches(parquet: pq.ParquetFile, columns: list[str]) -> Iterator[pa.RecordB
     try:
         batches = parquet.iter_batches(batch_size=BATCH_ROWS, columns=columns, use_threads=True)
         with ThreadPoolExecutor(1) as ahead:
-            coming = ahead.submit(next, batches, None)
+            coming = ahead.submit(_next_valid, batches)
             while (batch := coming.result()) is not None:
-                coming = ahead.submit(next, batches, None)
+                coming = ahead.submit(_next_valid, batches)
                 yield batch
     except StorageError:
         raise
     except Exception as fault:
         raise UnreadableParquet(_reason(fault)) from fault
+
+
+def _next_valid(batches: Iterator[pa.RecordBatch]) -> pa.RecordBatch | None:
+    """The next batch, whose strings are UTF-8: the reader passes on whatever bytes the file holds."""
+    batch = next(batches, None)
+    if batch is not None:
+        batch.validate(full=True)
+    return batch
 
 
 def _plain(value: Any, kind: pa.DataType) -> Any:
