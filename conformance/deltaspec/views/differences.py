@@ -34,7 +34,7 @@ _COMPARED = {
     "stats": "stats",
 }
 _ONLY_WHERE_BOTH = ("size", "modification_time", "deletion_timestamp", "partition_text", "stats")
-"""Fields whose absence on one side is no difference: a checkpoint need not repeat them for a remove."""
+"""Fields whose absence on one side is no difference in an add either; in a remove that goes for all of them."""
 MAX_ROWS_SHOWN = 100_000
 
 
@@ -125,7 +125,9 @@ def _field_differences(
     claim: Claim, paired: pl.DataFrame, name: str, wire_name: str, types: Mapping[str, DataType] | None
 ) -> list[Row]:
     other = f"{name}_replayed"
-    differs = pl.col(name) != pl.col(other) if name in _ONLY_WHERE_BOTH else pl.col(name).ne_missing(pl.col(other))
+    where_both = (pl.col(name) != pl.col(other)).fill_null(False)
+    of_adds = pl.col(name).ne_missing(pl.col(other)) & (pl.col("kind") == "add")
+    differs = where_both if name in _ONLY_WHERE_BOTH else where_both | of_adds
     rows = []
     for each in paired.filter(differs).head(MAX_ROWS_SHOWN).iter_rows(named=True):
         claimed, replayed = each[name], each[other]
@@ -153,6 +155,7 @@ def same_json(one: str, other: str) -> bool:
 
 
 def _value(text: str) -> Any:
+    """A JSON value whose numbers are exact and whose booleans equal no number."""
     return _without_nulls(json.loads(text, parse_int=Decimal, parse_float=Decimal))
 
 
@@ -160,6 +163,8 @@ def _without_nulls(value: Any) -> Any:
     if isinstance(value, dict):
         members = {key: _without_nulls(member) for key, member in value.items()}
         return {key: member for key, member in members.items() if member is not None and member != {}}
+    if isinstance(value, bool):
+        return str(value), bool
     return [_without_nulls(each) for each in value] if isinstance(value, list) else value
 
 
