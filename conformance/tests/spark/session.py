@@ -29,7 +29,8 @@ SETTINGS = {
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": "2",  # vacuum makes so many tasks, 10,000 by default
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",  # tables of a few rows: compiling costs more than it saves
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -Duser.timezone=UTC",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Duser.timezone=UTC",
     "spark.driver.memory": "2g",
 }
 

@@ -61,7 +61,6 @@ def deletion_vectors_restored(spark: SparkSession, path: str) -> None:
         "DELETE FROM {t} WHERE id = 1",
         "DELETE FROM {t} WHERE id = 2",
         "RESTORE TABLE {t} TO VERSION AS OF 2",
-        "RESTORE TABLE {t} TO VERSION AS OF 1",
         "DELETE FROM {t} WHERE id = 4",
     )
     checkpoint(spark, path)

@@ -80,7 +80,6 @@ def restored(spark: SparkSession, path: str) -> None:
     insert(spark, path, "(1)", "(2)")
     run(spark, path, "RESTORE TABLE {t} TO VERSION AS OF 1")
     insert(spark, path, "(3)")
-    run(spark, path, "RESTORE TABLE {t} TO VERSION AS OF 2")
 
 
 def optimized(spark: SparkSession, path: str) -> None:
