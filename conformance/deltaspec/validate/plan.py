@@ -108,7 +108,7 @@ def make_plan(uri: str, listed: list[Entry], *, at: int | None, history: str) ->
         checksums=_checksums(names, base.version if base else 0, version, history) if not missing else (),
         has_hint=any(isinstance(name, LastCheckpointName) for name in names),
         missing=missing,
-        not_compared=_not_compared(complete, claims, commits, history),
+        not_compared=_not_compared(complete, base, claims, history),
         all_complete=tuple(complete_checkpoints(entries)),
     )
 
@@ -160,14 +160,13 @@ def _checksums(names: Sequence[object], first: int, version: int, history: str) 
 
 
 def _not_compared(
-    complete: list[Checkpoint], claims: tuple[Checkpoint, ...], commits: set[int], history: str
+    complete: list[Checkpoint], base: Checkpoint | None, claims: tuple[Checkpoint, ...], history: str
 ) -> tuple[RouteNotCompared, ...]:
     """Checkpoints whose content no replay was compared with."""
     routes = []
     for each in complete:
         if each not in claims:
-            why = "the commits before it are cleaned up" if each.version not in commits else f"history is {history}"
-            if each.version in commits and history != "latest":
-                why = "no older base with all commits after it remains"
+            cleaned_up = history == "all" or each == base == complete[-1]
+            why = "no older base with every commit after it remains" if cleaned_up else f"history is {history}"
             routes.append(RouteNotCompared(file=f"{LOG}/{each.files[0]}", reason=why))
     return tuple(routes)

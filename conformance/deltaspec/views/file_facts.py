@@ -1,12 +1,13 @@
 """Fills `file_actions` and `deletion_vectors`: columns of file actions as decoded, to facts that rules can read.
 
 What a rule may say of a path, a partition value or a vector is asked of the model, but only for the texts that are
-not plainly in order: those that hold an unusual character, and each distinct partition value once.
+not plainly in order: those that hold an unusual character or escape, and each distinct partition value once.
 """
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import unquote
 
 import polars as pl
 import pyarrow as pa
@@ -18,6 +19,8 @@ from deltaspec.views.file_actions import deletion_vectors, file_actions
 from deltaspec.views.vector_facts import vector_facts
 
 _UNUSUAL_PATH = r"[^A-Za-z0-9_\-./=]|^/|\.\.|//|(^|/)\./|^$"
+_PLAIN_ESCAPE = r"%(2[0-9A-Da-d]|[3-7][0-9A-Fa-f])"
+"""An escaped ASCII character that is no control, dot or slash: it decodes to itself and to nothing else."""
 _REQUIRED = {
     "add": ("path", "partition_values", "size", "modification_time", "data_change"),
     "remove": ("path", "data_change"),
@@ -124,9 +127,12 @@ def _vector_id() -> pl.Expr:
 
 def _path_facts(path: pl.Series, table_root: str | None) -> list[pl.Series]:
     """`path_*` columns: constants for plain paths, the model's word for the others."""
-    unusual = path.str.contains(_UNUSUAL_PATH).fill_null(False)
+    escaped = path.str.contains("%", literal=True).fill_null(False)
+    bare = path.str.replace_all(_PLAIN_ESCAPE, "") if escaped.any() else path
+    unusual = bare.str.contains(_UNUSUAL_PATH).fill_null(False)
     absolute = _of_unusual(path, unusual, paths.is_absolute, pl.Boolean, plain=False)
-    key = _of_unusual(path, unusual, lambda text: paths.path_key(text, table_root), pl.String, plain=path)
+    decoded = _of_unusual(path, escaped & ~unusual, unquote, pl.String, plain=path)
+    key = _of_unusual(path, unusual, lambda text: paths.path_key(text, table_root), pl.String, plain=decoded)
     hidden = path.str.extract(r"(?:^|/)(_[^/]*)/")
     return [
         key.alias("path_key"),

@@ -1,0 +1,34 @@
+"""What the columnar view says of a path is what the model says, whatever the path."""
+
+import polars as pl
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deltaspec.model import paths
+from deltaspec.views.file_facts import _path_facts
+
+ROOT = "/a/b"
+PIECES = ["a", "b c", "/", "%20", "%25", "%2e", "%2F", "%3A", ":", "..", "é", "%C3%A9", "%zz", "%", "_x", "=", "file:"]
+TEXTS = st.lists(st.sampled_from([*PIECES, "//", "./", "%7F", "%00", "?", "#", ROOT]), max_size=7).map("".join)
+
+ASK = {
+    "path_key": lambda text: paths.path_key(text, ROOT),
+    "path_fault": paths.fault,
+    "path_has_non_ascii": paths.non_ascii,
+    "path_leaves_table": paths.leaves_table,
+    "path_is_absolute": paths.is_absolute,
+    "colon_in_first_segment": paths.colon_in_first_segment,
+}
+
+
+@given(st.lists(TEXTS, min_size=1, max_size=50))
+def test_path_facts_equal_the_model(texts: list[str]) -> None:
+    facts = {column.name: column.to_list() for column in _path_facts(pl.Series(texts), ROOT)}
+    for name, ask in ASK.items():
+        assert facts[name] == [ask(text) for text in texts]
+
+
+def test_absent_path_has_no_facts() -> None:
+    facts = {column.name: column.to_list() for column in _path_facts(pl.Series([None, "a%20b"], dtype=pl.String), None)}
+    assert facts["path_key"] == [None, "a b"]
+    assert facts["path_fault"] == [None, None]
