@@ -131,7 +131,7 @@ def _path_facts(path: pl.Series, table_root: str | None) -> list[pl.Series]:
     bare = path.str.replace_all(_PLAIN_ESCAPE, "") if escaped.any() else path
     unusual = bare.str.contains(_UNUSUAL_PATH).fill_null(False)
     absolute = _of_unusual(path, unusual, paths.is_absolute, pl.Boolean, plain=False)
-    decoded = _of_unusual(path, escaped & ~unusual, unquote, pl.String, plain=path)
+    decoded = _decoded(path, escaped & ~unusual)
     key = _of_unusual(path, unusual, lambda text: paths.path_key(text, table_root), pl.String, plain=decoded)
     hidden = path.str.extract(r"(?:^|/)(_[^/]*)/")
     return [
@@ -147,6 +147,16 @@ def _path_facts(path: pl.Series, table_root: str | None) -> list[pl.Series]:
         .select(pl.when(~absolute.fill_null(True)).then(pl.col("hidden")).alias("hidden_directory"))
         .to_series(),
     ]
+
+
+def _decoded(path: pl.Series, escaped: pl.Series) -> pl.Series:
+    """The paths, those that hold plain escapes decoded in one pass over each."""
+    rows = escaped.arg_true()
+    if not len(rows):
+        return path
+    texts = path.gather(rows)
+    found = texts.str.extract_all(_PLAIN_ESCAPE).explode().unique().to_list()
+    return path.clone().scatter(rows, texts.str.replace_many(found, [unquote(escape) for escape in found]))
 
 
 def _of_unusual(path: pl.Series, unusual: pl.Series, ask: Callable[[str], Any], dtype: Any, *, plain: Any) -> pl.Series:
