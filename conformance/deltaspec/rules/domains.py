@@ -21,11 +21,12 @@ def domain_without_feature() -> pl.Expr:
     return ~pl.col("supported")
 
 
-@rule("DOM002", requires="domain.reserved-prefix", view=domains)
+@rule("DOM002", requires="domain.reserved-prefix", view=domains, divergence="S20")
 def unknown_system_domain() -> pl.Expr:
     """A domain has a name of the reserved prefix `delta.` that neither the text nor a proposal defines.
 
-    A later protocol may give the name a meaning, and then the table breaks.
+    It may be that of a newer text, which clients pass over, or one that the writer made up: a later protocol may then
+    give the name another meaning.
     Fix: use a name without the prefix.
 
     Conforms::
