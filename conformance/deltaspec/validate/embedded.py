@@ -78,6 +78,7 @@ class EmbeddedRun:
             spanned = self.replay()
             for view in _STATE_VIEWS:
                 self.findings.look_at_rows(view, self.state.rows[view.name])
+            self._doubt_unread_schemas()
             self._look_at_listing()
             Claims(self, spanned).look()
             self._look_at_snapshot(spanned)
@@ -91,7 +92,10 @@ class EmbeddedRun:
         self._flush()
         chain = pl.concat(self.chain) if self.chain else _EMPTY_CHAIN
         self.chain.clear()
-        if self.findings.wants(file_history):
+        unknown = self.state.unknown_reader_features
+        if unknown:
+            self.doubt_files(f"readers need {', '.join(unknown)}, which is unknown", None)
+        elif self.findings.wants(file_history):
             self.progress("replay", 0, None)
             cdcs = pl.concat(self.cdcs) if self.cdcs else _EMPTY_CHAIN
             self.findings.look(file_history, history_of_commits(chain, cdcs))
@@ -219,8 +223,6 @@ class EmbeddedRun:
         parquet = [(file, line, fault) for file, line, fault in read.faults if file.endswith(".parquet")]
         rows = [fault_row(file, checkpoint.version, line, fault) for file, line, fault in parquet]
         self.findings.look_at_rows(log_files.lines, rows)
-        if read.not_read:
-            self.findings.doubt((checkpoints, sidecars), read.not_read, f"{LOG}/{checkpoint.files[0]}")
         return read
 
     def read_files(self, read: CheckpointRead, context: FileContext) -> Iterator[pl.DataFrame]:
@@ -231,6 +233,9 @@ class EmbeddedRun:
             yield self.look_at_file_rows(run.table, place, context)
             done += run.table.num_rows
             self.progress(f"checkpoint {read.checkpoint.version}", done, None)
+        if read.not_read:
+            file = f"{LOG}/{read.checkpoint.files[0]}"
+            self.findings.doubt((checkpoints, sidecars, file_actions, deletion_vectors), read.not_read, file)
 
     def _look_at_checkpoint(self, read: CheckpointRead) -> None:
         self.findings.look_at_rows(checkpoints, [checkpoint_row(read)])
@@ -251,6 +256,13 @@ class EmbeddedRun:
         return chain_rows(facts, compared=self.compared)
 
     # the whole
+
+    def _doubt_unread_schemas(self) -> None:
+        """A schema beyond the depth that is read may be sound: no text bounds it."""
+        for row in self.state.rows[table_state.metadata.name]:
+            if row["schema_fault"] == "too deep":
+                views = (table_state.metadata, table_state.schema_fields)
+                self.findings.doubt(views, row["schema_fault_pointer"], row["file"])
 
     def _look_at_listing(self) -> None:
         supported: dict[int, bool | None] = {}
