@@ -96,6 +96,15 @@ class TableState:
         return FileContext(columns, self.supports("deletionVectors"), table_root)
 
     @property
+    def unknown_reader_features(self) -> list[str]:
+        """What the protocol asks of readers that neither the text nor a proposal defines: it may change replay."""
+        if self.protocol is None:
+            return []
+        if self.protocol.min_reader_version > features.MAX_READER_VERSION:
+            return [f"reader version {self.protocol.min_reader_version}"]
+        return [name for name in self.protocol.reader_features or () if features.status(name) == "unknown"]
+
+    @property
     def in_commit_timestamps(self) -> bool | None:
         """Whether in-commit timestamps are enabled; None while that is not known."""
         if self.protocol is None or self.supported is None or self.metadata is None:
@@ -120,7 +129,7 @@ class TableState:
                 "writer_features": action.writer_features,
                 "previous_min_reader_version": before.min_reader_version if before else None,
                 "previous_min_writer_version": before.min_writer_version if before else None,
-                "dropped_features": sorted(supported_features(before) - now) if before and now is not None else [],
+                "dropped_features": sorted(_listed(before) - now) if before and now is not None else [],
             }
         )
         self.rows["features"] += _feature_rows(place, action)
@@ -281,6 +290,11 @@ def _feature_rows(place: Row, action: Protocol) -> list[Row]:
             }
         )
     return rows
+
+
+def _listed(action: Protocol) -> set[str]:
+    """Features that a protocol names. Those that a legacy version implies may go unlisted when it is upgraded."""
+    return {*(action.reader_features or ()), *(action.writer_features or ())}
 
 
 def _supports_by_any_name(supported: set[str], feature: str) -> bool:

@@ -1,0 +1,39 @@
+"""An unknown reader feature is never a violation: rules that may depend on it are not-checked, the others run."""
+
+from pathlib import Path
+
+import pytest
+
+from deltaspec.report import Report
+from deltaspec.validate import validate_table
+from deltaspec_generators import bases
+from deltaspec_generators.builder import protocol_action, write_table
+
+
+def _report(directory: Path, *features: str) -> Report:
+    names = list(features)
+    files = bases.checkpointed(protocol=protocol_action(3, 7, names, names))
+    write_table(files, directory)
+    return validate_table(str(directory), history="all")
+
+
+def test_unknown_reader_feature_leaves_the_run_incomplete(tmp_path: Path) -> None:
+    report = _report(tmp_path, "fromTheFuture")
+    assert report.verdict == "incomplete"
+    assert report.totals == {}
+    unchecked = {entry.rule for entry in report.checked.not_checked}
+    assert {"CKP030", "FIL030", "CRC003"} <= unchecked
+    assert "LIN010" not in unchecked
+    assert "LIN010" in report.checked.run
+
+
+@pytest.mark.parametrize("feature", ["variantShredding-preview", "timestampNanos", "typeWidening-dev"])
+def test_known_proposals_leave_replay_as_it_is(tmp_path: Path, feature: str) -> None:
+    assert _report(tmp_path, feature).verdict == "conforms"
+
+
+def test_accepted_rules_do_not_make_a_run_incomplete(tmp_path: Path) -> None:
+    _report(tmp_path, "fromTheFuture")
+    accepted = validate_table(str(tmp_path), history="all", accept_unchecked=["CKP", "COP", "CRC", "FIL"])
+    assert accepted.verdict == "conforms"
+    assert all(entry.accepted for entry in accepted.checked.not_checked)
