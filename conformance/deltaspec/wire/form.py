@@ -4,6 +4,7 @@ The slow path beside msgspec: it runs only for lines that are odd, on a parse th
 so that `1.0`, `1e3` and 2^63 are told from integers of 64 bits.
 """
 
+import json
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -67,6 +68,8 @@ def explain_line(line: bytes) -> LineFault:
         document = parse_lossless(text)
     except JsonError as error:
         return LineFault(not_json=str(error), odd_space=space)
+    if b"\\u" in text and _holds_half_a_pair(document.value):
+        return LineFault(not_json="escapes half of a surrogate pair, which is no character", odd_space=space)
     if not isinstance(document.value, dict):
         return LineFault(not_json=f"is {_kind_of(document.value)}, not an object", odd_space=space)
     repeated = document.repeated_keys[0] if document.repeated_keys else None
@@ -74,6 +77,15 @@ def explain_line(line: bytes) -> LineFault:
     kind = present[0] if len(present) == 1 and present[0] in ACTION_TYPES else None
     fault, pointer = _first_fault(kind, document.value[kind]) if kind else (None, None)
     return LineFault(kind, len(present), None, fault, f"/{kind}{pointer}" if fault else None, repeated, space)
+
+
+def _holds_half_a_pair(value: Any) -> bool:
+    """Whether a text of a JSON value cannot be written as UTF-8: its grammar admits such escapes."""
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return True
+    return False
 
 
 def explain_action(kind: str, body: Any) -> LineFault:

@@ -6,12 +6,13 @@ is not plainly in order takes the slow path of `form`, which says what is wrong 
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import msgspec
 
 from deltaspec.model.actions import ACTION_TYPES, Add, Cdc, Remove, Wire
+from deltaspec.model.json_values import Number, parse_lossless
 from deltaspec.wire.file_rows import FileRows
 from deltaspec.wire.form import LineFault, explain_line
 
@@ -55,7 +56,7 @@ def read_line_stream(lines: Iterator[bytes | None]) -> LogFile:
         Remove: log.files.remove,
         Cdc: log.files.cdc,
     }
-    number = 0
+    number, line = 0, None
     for number, line in enumerate(lines, 1):
         if line is None:
             log.too_long.append(number)
@@ -71,15 +72,12 @@ def read_line_stream(lines: Iterator[bytes | None]) -> LogFile:
                 log.actions.append((number, action))
             else:
                 taker(number, action)
-    if number and not log.faults.get(number, _NOTHING).is_blank:
-        return log
-    if number:  # the feed that ends the last line leaves an empty piece: no line of its own
+    if line == b"":  # the feed that ends the last line leaves an empty piece: no line of its own
         log.kinds.pop()
         log.faults.pop(number)
     return log
 
 
-_NOTHING = LineFault()
 _decode = msgspec.json.Decoder().decode
 
 
@@ -118,10 +116,29 @@ _NESTED = (dict, list)
 
 
 def _odd_line(log: LogFile, number: int, line: bytes) -> tuple[str | None, Wire | None]:
-    fault = explain_line(line)
+    fault, action = explain_line(line), None
+    if not fault.undecodable and fault.kind is not None:
+        body = parse_lossless(line.removeprefix(b"\xef\xbb\xbf")).value[fault.kind]
+        try:
+            action = msgspec.convert(_with_numbers(body), ACTION_TYPES[fault.kind])
+        except msgspec.ValidationError as error:  # the schema takes it: one of the two is too lenient
+            fault = replace(fault, form_fault=str(error), pointer=f"/{fault.kind}")
     if fault.is_odd:
         log.faults[number] = fault
-    if fault.undecodable or fault.kind is None or fault.kind not in ACTION_TYPES:
-        return fault.kind, None
-    body = msgspec.json.decode(line.removeprefix(b"\xef\xbb\xbf"))[fault.kind]
-    return fault.kind, msgspec.convert(body, ACTION_TYPES[fault.kind])
+    return fault.kind, action
+
+
+def _with_numbers(value: Any) -> Any:
+    """A lossless value with numbers of Python; fields that may hold any number have no use for its last digit."""
+    match value:
+        case Number():
+            return int(value) if value.is_integer and len(value) <= _DIGITS else float(value)
+        case dict():
+            return {key: _with_numbers(member) for key, member in value.items()}
+        case list():
+            return [_with_numbers(member) for member in value]
+    return value
+
+
+_DIGITS = 20
+"""Characters of the longest 64-bit integer, sign included."""
