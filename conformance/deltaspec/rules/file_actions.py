@@ -230,16 +230,18 @@ def change_file_with_data_change() -> pl.Expr:
 def vector_without_feature() -> pl.Expr:
     """A file has a deletion vector although the protocol does not support deletionVectors.
 
-    Readers of this table need not know vectors and return the deleted rows.
+    Readers of this table need not know vectors and return the deleted rows. (A remove may be of a file from the time
+    before the feature was dropped; checkpoints keep such tombstones.)
     Fix: commit a protocol that lists deletionVectors on both sides, or rewrite the file.
 
     Conforms::
-        has_deletion_vector: true, deletion_vectors_supported: true
-        has_deletion_vector: false, deletion_vectors_supported: false
+        kind: add, has_deletion_vector: true, deletion_vectors_supported: true
+        kind: add, has_deletion_vector: false, deletion_vectors_supported: false
+        kind: remove, has_deletion_vector: true, deletion_vectors_supported: false
     Violates::
-        has_deletion_vector: true, deletion_vectors_supported: false
+        kind: add, has_deletion_vector: true, deletion_vectors_supported: false
     """
-    return pl.col("has_deletion_vector") & ~pl.col("deletion_vectors_supported")
+    return (pl.col("kind") == "add") & pl.col("has_deletion_vector") & ~pl.col("deletion_vectors_supported")
 
 
 @rule("FIL015", requires="deletion-vectors.needs-num-records", view=file_actions)

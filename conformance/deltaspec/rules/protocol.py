@@ -88,9 +88,10 @@ def reader_version_3_without_writer_version_7() -> pl.Expr:
 
 @rule("PRO006", requires="protocol.features-stay", view=protocols, divergence="E41")
 def dropped_feature() -> pl.Expr:
-    """A protocol no longer supports a feature that the one before it supports.
+    """A protocol no longer supports a feature that the one before it lists.
 
     One chapter forbids it, another tells how to do it. Older versions of the table may still need the feature.
+    (Features that a legacy version implies and no version of the table used may go unlisted when it is upgraded.)
     Fix: none, if the feature was dropped by an engine that first removed every trace of it.
 
     Conforms::

@@ -23,7 +23,7 @@ protocols = View(
         "previous_min_reader_version": Column(pl.Int64, "minReaderVersion of the protocol it replaces"),
         "previous_min_writer_version": Column(pl.Int64, "minWriterVersion of the protocol it replaces"),
         "dropped_features": Column(
-            pl.List(pl.String), "features that the replaced protocol supports and this does not"
+            pl.List(pl.String), "features that the replaced protocol lists and this does not support"
         ),
     },
 )

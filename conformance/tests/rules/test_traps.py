@@ -111,6 +111,27 @@ def test_files_partitioned_as_the_table_no_longer_is_may_be_removed(log: Log) ->
     assert log.findings() == {}
 
 
+def test_upgrade_of_a_legacy_protocol_may_leave_out_unused_features(log: Log) -> None:
+    log.commit(protocol(1, 2), metadata())
+    log.commit(protocol(1, 7, writerFeatures=["domainMetadata"]))
+    assert log.findings() == {}
+
+
+def test_listed_feature_that_is_left_out_is_noted(log: Log) -> None:
+    log.commit(protocol(1, 7, writerFeatures=["domainMetadata", "appendOnly"]), metadata())
+    log.commit(protocol(1, 7, writerFeatures=["domainMetadata"]))
+    assert log.findings() == {"PRO006": 1}
+
+
+def test_file_with_a_vector_may_be_removed_when_the_feature_goes(log: Log) -> None:
+    vector = {"storageType": "p", "pathOrInlineDv": "s3://b/dv.bin", "offset": 1, "sizeInBytes": 40, "cardinality": 2}
+    features = ["deletionVectors"]
+    log.commit(protocol(3, 7, readerFeatures=features, writerFeatures=features), metadata())
+    log.commit(add(deletionVector=vector, stats='{"numRecords":9}'))
+    log.commit(protocol(1, 2), remove(deletionVector=vector), add("b.parquet"))
+    assert set(log.findings()) == {"PRO006", "PRO007"}
+
+
 def test_column_mapping_at_reader_version_2_needs_no_list_for_readers(log: Log) -> None:
     log.commit(protocol(2, 7, writerFeatures=["columnMapping"]), metadata())
     assert log.findings() == {}
