@@ -8,82 +8,11 @@ from typing import Any, Protocol
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from deltaspec_generators.checkpoint_files import CLASSIC_COLUMNS
+
 _ROWS_PER_GROUP = 200_000
 
-_STRINGS = pa.map_(pa.string(), pa.string())
-_NAMES = pa.list_(pa.string())
-_VECTOR = pa.struct(
-    [
-        ("storageType", pa.string()),
-        ("pathOrInlineDv", pa.string()),
-        ("offset", pa.int32()),
-        ("sizeInBytes", pa.int32()),
-        ("cardinality", pa.int64()),
-        ("maxRowIndex", pa.int64()),
-    ]
-)
-_ADD = pa.struct(
-    [
-        ("path", pa.string()),
-        ("partitionValues", _STRINGS),
-        ("size", pa.int64()),
-        ("modificationTime", pa.int64()),
-        ("dataChange", pa.bool_()),
-        ("tags", _STRINGS),
-        ("deletionVector", _VECTOR),
-        ("baseRowId", pa.int64()),
-        ("defaultRowCommitVersion", pa.int64()),
-        ("clusteringProvider", pa.string()),
-        ("stats", pa.string()),
-    ]
-)
-_REMOVE = pa.struct(
-    [
-        ("path", pa.string()),
-        ("deletionTimestamp", pa.int64()),
-        ("dataChange", pa.bool_()),
-        ("extendedFileMetadata", pa.bool_()),
-        ("partitionValues", _STRINGS),
-        ("size", pa.int64()),
-        ("deletionVector", _VECTOR),
-        ("baseRowId", pa.int64()),
-        ("defaultRowCommitVersion", pa.int64()),
-    ]
-)
-_METADATA = pa.struct(
-    [
-        ("id", pa.string()),
-        ("name", pa.string()),
-        ("description", pa.string()),
-        ("format", pa.struct([("provider", pa.string()), ("options", _STRINGS)])),
-        ("schemaString", pa.string()),
-        ("partitionColumns", _NAMES),
-        ("configuration", _STRINGS),
-        ("createdTime", pa.int64()),
-    ]
-)
-_PROTOCOL = pa.struct(
-    [
-        ("minReaderVersion", pa.int32()),
-        ("minWriterVersion", pa.int32()),
-        ("readerFeatures", _NAMES),
-        ("writerFeatures", _NAMES),
-    ]
-)
-_DOMAIN = pa.struct([("domain", pa.string()), ("configuration", pa.string()), ("removed", pa.bool_())])
-SCHEMA = pa.schema(
-    [
-        ("txn", pa.struct([("appId", pa.string()), ("version", pa.int64()), ("lastUpdated", pa.int64())])),
-        ("add", _ADD),
-        ("remove", _REMOVE),
-        ("metaData", _METADATA),
-        ("protocol", _PROTOCOL),
-        (
-            "domainMetadata",
-            pa.struct([("domain", pa.string()), ("configuration", pa.string()), ("removed", pa.bool_())]),
-        ),
-    ]
-)
+SCHEMA = pa.schema(list(CLASSIC_COLUMNS.items()))
 
 
 class DataFile(Protocol):
@@ -122,8 +51,8 @@ def _adds(files: list[DataFile]) -> pa.RecordBatch:
         "dataChange": pa.array([False] * count),
         "stats": pa.array([file.stats for file in files]),
     }
-    columns = [said.get(field.name, pa.nulls(count, field.type)) for field in _ADD]
-    add = pa.StructArray.from_arrays(columns, fields=list(_ADD))
+    columns = [said.get(field.name, pa.nulls(count, field.type)) for field in SCHEMA.field("add").type]
+    add = pa.StructArray.from_arrays(columns, fields=list(SCHEMA.field("add").type))
     return pa.RecordBatch.from_arrays(
         [add if field.name == "add" else pa.nulls(count, field.type) for field in SCHEMA], schema=SCHEMA
     )

@@ -90,6 +90,13 @@ _V2_COLUMNS: dict[str, pa.DataType] = {
 }
 
 
+CLASSIC_COLUMNS: dict[str, pa.DataType] = {
+    name: {**_FILE_COLUMNS, **_TABLE_COLUMNS}[name]
+    for name in ("txn", "add", "remove", "metaData", "protocol", "domainMetadata")
+}
+"""Columns of a classic checkpoint of V1 content, in the order in which Delta Spark writes them."""
+
+
 @dataclass
 class SidecarFile:
     """A Parquet file of file actions in `_sidecars/`."""
