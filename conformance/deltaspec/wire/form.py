@@ -4,6 +4,7 @@ The slow path beside msgspec: it runs only for lines that are odd, on a parse th
 so that `1.0`, `1e3` and 2^63 are told from integers of 64 bits.
 """
 
+import inspect
 import json
 from dataclasses import dataclass
 from functools import cache
@@ -122,7 +123,7 @@ def _first_fault(kind: str, value: Any) -> tuple[str | None, str | None]:
     if not faults:
         return None, None
     fault = best_match(faults)
-    pointer = "".join(f"/{part}" for part in fault.absolute_path)
+    pointer = "".join(f"/{str(part).replace('~', '~0').replace('/', '~1')}" for part in fault.absolute_path)
     return _words(fault), pointer
 
 
@@ -169,6 +170,8 @@ def _lossless(value: Any) -> Any:
 def schema_of(name: str) -> dict[str, Any]:
     """The JSON Schema of an action or file, as published in `wire/schemas/`; null equals absence."""
     schema = msgspec.json.schema(SCHEMA_TYPES[name])
+    for definition in schema["$defs"].values():  # whose indentation depends on the version of Python
+        definition["description"] = inspect.cleandoc(definition["description"])
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": name, **schema}
 
 
