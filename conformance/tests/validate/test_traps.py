@@ -149,14 +149,25 @@ def test_commits_without_commit_info(tmp_path: Path) -> None:
 # protocol
 
 
-@pytest.mark.parametrize(
-    "feature", ["variantType-preview", "typeWidening-preview", "catalogOwned-preview", "fromTomorrow"]
-)
-def test_features_of_previews_and_proposals(feature: str, tmp_path: Path) -> None:
+def with_feature(feature: str) -> RawLog:
     log = RawLog("rich")
     for kind in ("readerFeatures", "writerFeatures"):
         log.edit(0, f'"{kind}":[', f'"{kind}":["{feature}",')
-    assert_silent(log, tmp_path)
+    return log
+
+
+@pytest.mark.parametrize(
+    "feature", ["variantType-preview", "typeWidening-preview", "catalogOwned-preview", "collations"]
+)
+def test_features_of_previews_and_proposals(feature: str, tmp_path: Path) -> None:
+    assert_silent(with_feature(feature), tmp_path)
+
+
+def test_feature_that_nobody_knows_is_no_fault_but_leaves_the_run_incomplete(tmp_path: Path) -> None:
+    """It may change what replay means, so nothing that rests on replay is decided."""
+    report = judge(with_feature("fromTomorrow").write(tmp_path))
+    assert (report.verdict, codes(report)) == ("incomplete", {})
+    assert all("fromTomorrow" in each.reason for each in report.checked.not_checked)
 
 
 def test_column_mapping_at_reader_version_2_is_listed_for_writers_alone(tmp_path: Path) -> None:
