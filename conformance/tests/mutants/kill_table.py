@@ -59,9 +59,8 @@ def main(examples: int) -> int:
         verdict = "killed" if killed else f"SURVIVES {dict(found)}"
         print(f"{mutation.requirement:<48} {name:<42} {CAUGHT_BY[name]}  {verdict}", flush=True)
     without = sorted(set(RULES) - caught)
-    print(
-        f"\n{len(MUTATIONS)} mutations, {survivors} survive; {len(RULES)} rules, {len(without)} without a kill {without}"
-    )
+    print(f"\n{len(MUTATIONS)} mutations, {survivors} survive; ", end="")
+    print(f"{len(RULES)} rules, {len(without)} without a kill {without}")
     return 1 if survivors or without else 0
 
 
