@@ -77,9 +77,8 @@ def _integer(text: str, bits: int, name: str) -> int:
 
 
 def _float(text: str, name: str) -> float:
-    special = {"NaN": "nan", "Infinity": "inf", "+Infinity": "inf", "-Infinity": "-inf"}
-    if text in special:
-        return float(special[text])
+    if _SPECIAL.fullmatch(text):
+        return float(text)
     if not _FLOAT.fullmatch(text):
         raise PartitionValueError(f"{text!r} is no {name}")
     value = float(text.rstrip("fFdD"))
@@ -147,6 +146,9 @@ _CANONICAL = {
     "timestamp_ntz": re.compile(r"[+-]?\d{4,9}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}(\.\d{1,6})?", re.ASCII),
 }
 _ISO_8601_UTC = re.compile(r"[+-]?\d{4,9}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,6})?Z", re.ASCII)
+_SPECIAL = re.compile(r"[+-]?(inf(inity)?|nan)", re.ASCII | re.IGNORECASE)
+_CANONICAL_SPECIAL = ("NaN", "Infinity", "-Infinity")
+"""As Java spells them (S11: the text gives no spelling)."""
 _CANONICAL_INTEGER = re.compile(r"0|-?[1-9]\d*", re.ASCII)
 
 
@@ -163,6 +165,8 @@ def is_canonical(text: str | None, kind: DataType, revision: Revision = Revision
     # [Changed in current] timestamps may be ISO 8601 adjusted to UTC
     if name == "timestamp" and revision.since(Revision.CURRENT) and _ISO_8601_UTC.fullmatch(text):
         return True
+    if name in ("float", "double") and _SPECIAL.fullmatch(text):
+        return text in _CANONICAL_SPECIAL
     return name not in _CANONICAL or _CANONICAL[name].fullmatch(text) is not None
 
 
