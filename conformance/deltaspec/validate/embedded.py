@@ -34,7 +34,7 @@ from deltaspec.views.state import VIEW_NAMES, Row, TableState
 from deltaspec.wire.checkpoint_files import CheckpointRead, read_checkpoint, runs
 from deltaspec.wire.file_rows import FILE_ROWS, FileRows
 from deltaspec.wire.log_lines import MAX_LINE_BYTES, LogFile, read_line_stream, read_lines
-from deltaspec.wire.storage import LOG, StorageError, Store
+from deltaspec.wire.storage import LOG, StorageError, Store, read_in_order
 from deltaspec.wire.storage import read_lines as stream_lines
 
 BATCH_ROWS = 50_000
@@ -118,13 +118,15 @@ class EmbeddedRun:
     def _take_commits(self) -> None:
         before = CommitContext()
         rows: list[Row] = []
+        small = (file for file in map(_commit_file, self.plan.commits) if self._size(file) <= WHOLE_FILE_BYTES)
+        contents = read_in_order(self.store, small, WHOLE_FILE_BYTES)
         for index, version in enumerate(self.plan.commits):
             if index % 200 == 0:
                 self.progress("commits", index, len(self.plan.commits))
             if version in self.plan.missing_after:
                 self._lose_versions(version)
-            file = f"{LOG}/{commit_name(version)}"
-            log = self._read_commit(file)
+            file = _commit_file(version)
+            log = self._read_commit(file, contents)
             if log is None:
                 self._lose_versions(version)
                 before = CommitContext()
@@ -142,12 +144,18 @@ class EmbeddedRun:
         self.findings.look_at_rows(log_files.commits, rows)
         self.progress("commits", len(self.plan.commits), len(self.plan.commits))
 
-    def _read_commit(self, file: str) -> LogFile | None:
-        size = self.plan.entries[file.removeprefix(f"{LOG}/")].size_bytes
+    def _size(self, file: str) -> int:
+        return self.plan.entries[file.removeprefix(f"{LOG}/")].size_bytes
+
+    def _read_commit(self, file: str, contents: Iterator[bytes | StorageError]) -> LogFile | None:
+        """The next commit: from `contents` if it is small enough to stand there, else line by line."""
         try:
-            if size <= WHOLE_FILE_BYTES:
-                return read_lines(self.store.read(file, WHOLE_FILE_BYTES))
-            return read_line_stream(stream_lines(self.store, file, MAX_LINE_BYTES))
+            if self._size(file) > WHOLE_FILE_BYTES:
+                return read_line_stream(stream_lines(self.store, file, MAX_LINE_BYTES))
+            content = next(contents)
+            if isinstance(content, StorageError):
+                raise content
+            return read_lines(content)
         except StorageError as fault:
             self.doubt_files(str(fault), file)
             self.findings.doubt((log_files.lines, log_files.commits, file_actions, *_STATE_VIEWS), str(fault), file)
@@ -170,12 +178,11 @@ class EmbeddedRun:
             self.findings.doubt((log_files.commits,), "a line that cannot be decoded", file)
 
     def _queue_files(self, file: str, version: int, log: LogFile) -> None:
-        if not log.files.rows:
-            return
         context = self.state.file_context(self.store.root)
         if self._pending.context not in (None, context) or self._pending.size > BATCH_ROWS:
             self._flush()
-        self._pending.add(file, version, log.files.rows, context)
+        if log.files.rows:
+            self._pending.add(file, version, log.files.rows, context)
 
     def _flush(self) -> None:
         """Look at the lines and file actions gathered since, all of one state of the table."""
@@ -278,6 +285,10 @@ class EmbeddedRun:
         if self.findings.wants(snapshot_files):
             live = live_at(spanned, self.plan.version)
             self.findings.look(snapshot_files, snapshot_rows(live, self.plan.version))
+
+
+def _commit_file(version: int) -> str:
+    return f"{LOG}/{commit_name(version)}"
 
 
 def snapshot_rows(live: pl.DataFrame, version: int) -> pl.DataFrame:

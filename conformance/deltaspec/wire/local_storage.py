@@ -32,6 +32,7 @@ class LocalStore:
     def __init__(self, path: str) -> None:
         self.uri = readable_name(path)
         self.root: str | None = os.path.abspath(self.uri)
+        self.remote = False
         self._path = path
 
     def list_log(self) -> list[Entry]:

@@ -38,6 +38,7 @@ class ObjectStore:
 
         self.uri = redacted(uri)
         self.root: str | None = unquote(self.uri).rstrip("/")
+        self.remote = True
         try:
             self._store = from_url("gs://" + uri.partition("://")[2] if uri.startswith("gcs://") else uri)
         except Exception as fault:
@@ -89,6 +90,7 @@ class ArrowStore:
 
         self.uri = redacted(uri)
         self.root: str | None = unquote(self.uri).rstrip("/")
+        self.remote = True
         try:
             self._system, self._base = fs.FileSystem.from_uri(uri)
         except Exception as fault:

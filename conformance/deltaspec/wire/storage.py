@@ -6,7 +6,9 @@ never reach a message.
 
 import os
 import re
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Protocol
 from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
@@ -17,6 +19,7 @@ LOG = "_delta_log"
 LISTED_FOLDERS = ("_sidecars", "_staged_commits")
 """Folders below the log directory whose files belong to the protocol; others are not entered."""
 CHUNK_BYTES = 4 << 20
+READS_AT_ONCE = 32
 
 
 class StorageError(DeltaspecError):
@@ -50,6 +53,8 @@ class Store(Protocol):
 
     uri: str
     """For display: without secrets."""
+    remote: bool
+    """Each read waits for a network: several are better under way at once."""
     root: str | None
     """Decoded absolute path or URI that absolute paths in the log may begin with."""
 
@@ -155,6 +160,28 @@ def readable_name(name: str) -> str:
     if name.isascii():
         return name
     return os.fsencode(name).decode("utf-8", "backslashreplace")
+
+
+def read_in_order(store: Store, paths: Iterable[str], limit: int) -> Iterator[bytes | StorageError]:
+    """Whole files one after the other, each or why it could not be read; from remote stores some are read ahead."""
+
+    def read(path: str) -> bytes | StorageError:
+        try:
+            return store.read(path, limit)
+        except StorageError as fault:
+            return fault
+
+    if not store.remote:
+        yield from map(read, paths)
+        return
+    with ThreadPoolExecutor(READS_AT_ONCE) as pool:
+        coming: deque[Future[bytes | StorageError]] = deque()
+        for path in paths:
+            coming.append(pool.submit(read, path))
+            if len(coming) >= READS_AT_ONCE:
+                yield coming.popleft().result()
+        while coming:
+            yield coming.popleft().result()
 
 
 def read_lines(store: Store, path: str, limit: int) -> Iterator[bytes | None]:

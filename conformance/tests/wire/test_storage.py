@@ -22,6 +22,7 @@ from deltaspec.wire.storage import (
     StorageError,
     Store,
     open_store,
+    read_in_order,
     read_lines,
     redacted,
 )
@@ -339,3 +340,19 @@ def as_nobody() -> Iterator[None]:
         yield
     finally:
         os.seteuid(before)
+
+
+def test_remote_files_come_in_order_with_their_faults() -> None:
+    """Files read ahead keep their order; one that cannot be read is its fault, in its place."""
+
+    class Slow:
+        remote = True
+
+        def read(self, path: str, limit: int) -> bytes:
+            if path == "7":
+                raise FileGone("7: is not there")
+            return path.encode()
+
+    found = list(read_in_order(Slow(), map(str, range(100)), 10))  # type: ignore[arg-type]
+    assert [each for each in found if isinstance(each, bytes)] == [str(n).encode() for n in range(100) if n != 7]
+    assert isinstance(found[7], FileGone)
