@@ -167,8 +167,10 @@ def file_batches(parquet: pq.ParquetFile, others: TableRows) -> Iterator[pa.Tabl
     leaves = [f"{kind}.{name}" for kind in present for name in _FIELDS.values()]
     offset = 0
     for batch in _batches(parquet, leaves):
-        parts = [_rows_of_kind(batch, kind, offset) for kind in present if kind in batch.schema.names]
-        yield pa.concat_tables(parts) if parts else FILE_ROWS.empty_table()
+        for kind in present:
+            if kind not in batch.schema.names:
+                raise UnreadableParquet(f"{kind} has none of the fields of its action")
+        yield pa.concat_tables([_rows_of_kind(batch, kind, offset) for kind in present])
         offset += len(batch)
 
 
