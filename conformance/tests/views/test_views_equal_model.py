@@ -304,7 +304,13 @@ def test_commits_count_the_actions_of_each_kind(files: TableFiles) -> None:
 @drawn(25)
 @given(files=logs())
 def test_no_claim_of_a_valid_log_differs_from_replay(files: TableFiles) -> None:
-    assert ObservedRun(files).seen.rows("checkpoint_rows") == []
+    rows = ObservedRun(files).seen.rows("checkpoint_rows")
+    expired = [row for row in rows if (row["kind"], row["difference"], row["expired_possible"]) == _EXPIRED]
+    assert rows == expired
+
+
+_EXPIRED = ("remove", "missing", True)
+"""A tombstone that was past its retention: `logs()` leaves those out of some checkpoints, as the text allows."""
 
 
 def differences_of_model(run: ObservedRun, decoded: Decoded) -> list[tuple[Any, ...]]:
