@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
-import msgspec
 import polars as pl
 
 from deltaspec.model.actions import DomainMetadata, MetaData, Protocol, Txn
@@ -271,5 +270,6 @@ def _shown(row: Row) -> str:
 
 
 def _cut(value: Any) -> str:
-    text = value if isinstance(value, str) else msgspec.json.encode(value, enc_hook=str).decode()
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    text = text.encode(errors="backslashreplace").decode()  # half of a surrogate pair is no text of a report
     return text if len(text) <= 300 else f"{text[:297]}..."

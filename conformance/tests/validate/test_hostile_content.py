@@ -7,8 +7,9 @@ import time
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
-from validate.raw_logs import RICH_TABLE_AT_3, RawLog, codes, judge, sidecar_checkpoint
+from validate.raw_logs import RICH_AT_3, RICH_TABLE_AT_3, RawLog, codes, judge, sidecar_checkpoint
 
 from deltaspec.validate import embedded
 
@@ -116,6 +117,20 @@ def test_claim_of_garbage_is_a_finding(name: str, content: bytes, tmp_path: Path
     found = codes(judge(log.write(tmp_path)))
     empty_hint = content == b"" and name == "_last_checkpoint"
     assert found == ({} if empty_hint else {"LCP001" if name == "_last_checkpoint" else "CRC001": 1})
+
+
+@pytest.mark.parametrize("at", [1, 3])
+def test_half_of_a_surrogate_pair_reaches_no_report(at: int, tmp_path: Path) -> None:
+    """A domain's configuration is JSON within JSON: what its escapes stand for has not been text before."""
+    log = RawLog("rich")
+    rows = log.rows(*RICH_AT_3)
+    mark = {1: "delta.rowTracking", 3: "app.owner"}[at]
+    (row,) = (each for each in rows if each.get("domainMetadata", {}).get("domain") == mark)
+    row["domainMetadata"]["configuration"] = r'{"rowIdHighWaterMark":4,"owner":"\ud800"}'
+    log.checkpoint(3, rows)
+    report = judge(log.write(tmp_path))
+    assert codes(report) == {"CKP038": 1}
+    assert msgspec.json.encode(report)
 
 
 # deletion vectors and Parquet
