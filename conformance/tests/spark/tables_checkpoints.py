@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import time
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from spark.session import Writer, append, checkpoint, create, insert, run, settings
+from spark.session import Writer, append, checkpoint, create, insert, make_log_older, run, settings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-DAY_SECONDS = 86_400
 
 
 def _life(spark: SparkSession, path: str, **properties: object) -> None:
@@ -102,12 +97,7 @@ def log_cleaned_up(spark: SparkSession, path: str) -> None:
         deletedFileRetentionDuration="interval 1 days",
     )
     insert(spark, path, "(1)", "(2)", "(3)", "(4)")
-    old = time.time() - 10 * DAY_SECONDS
-    for index, file in enumerate(sorted((Path(path) / "_delta_log").iterdir())):
-        if file.is_file() and file.name != "_last_checkpoint":
-            os.utime(file, (old + index, old + index))
-    gateway: object = spark
-    gateway._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()  # type: ignore[attr-defined]
+    make_log_older(spark, path)
     insert(spark, path, "(5)", "(6)")
 
 
@@ -124,12 +114,7 @@ def log_cleaned_up_v2(spark: SparkSession, path: str) -> None:
             deletedFileRetentionDuration="interval 1 days",
         )
         insert(spark, path, "(1)", "(2)", "(3)", "(4)", "(5)")
-        old = time.time() - 10 * DAY_SECONDS
-        for index, file in enumerate(sorted((Path(path) / "_delta_log").rglob("*"))):
-            if file.is_file() and file.name != "_last_checkpoint":
-                os.utime(file, (old + index, old + index))
-        gateway: object = spark
-        gateway._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()  # type: ignore[attr-defined]
+        make_log_older(spark, path)
         insert(spark, path, "(6)", "(7)", "(8)", "(9)")
 
 

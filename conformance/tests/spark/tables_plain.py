@@ -61,8 +61,8 @@ def replaced(spark: SparkSession, path: str) -> None:
     create(spark, path, "id BIGINT, p STRING", "PARTITIONED BY (p)")
     insert(spark, path, "(1, 'a')")
     run(spark, path, "REPLACE TABLE {t} USING delta AS SELECT 'x' AS other")
-    run(spark, path, "CREATE OR REPLACE TABLE {t} (n INT) USING delta PARTITIONED BY (n)")
-    insert(spark, path, "(5)")
+    run(spark, path, "CREATE OR REPLACE TABLE {t} (m INT, n INT) USING delta PARTITIONED BY (n)")
+    insert(spark, path, "(4, 5)")
 
 
 def replace_where(spark: SparkSession, path: str) -> None:
