@@ -71,7 +71,7 @@ def mutated_bitmaps(draw: st.DrawFn) -> bytes:
     return bytes(data)
 
 
-@drawn(400)
+@drawn(200)
 @given(data=mutated_bitmaps())
 @example(data=b"")
 @example(data=MAGIC.to_bytes(4, "little"))
