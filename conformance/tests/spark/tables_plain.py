@@ -61,7 +61,7 @@ def replaced(spark: SparkSession, path: str) -> None:
     create(spark, path, "id BIGINT, p STRING", "PARTITIONED BY (p)")
     insert(spark, path, "(1, 'a')")
     run(spark, path, "REPLACE TABLE {t} USING delta AS SELECT 'x' AS other")
-    run(spark, path, "CREATE OR REPLACE TABLE {t} (m INT, n INT) USING delta PARTITIONED BY (n)")
+    run(spark, path, "CREATE OR REPLACE TABLE {t} USING delta PARTITIONED BY (n) AS SELECT 3 AS m, 5 AS n")
     insert(spark, path, "(4, 5)")
 
 
