@@ -164,9 +164,9 @@ def file_batches(parquet: pq.ParquetFile, others: TableRows) -> Iterator[pa.Tabl
     present = [name for name in FILE_KINDS if others.kinds.get(name)]
     if not present:
         return
-    leaves = [f"{kind}.{name}" for kind in present for name in _FIELDS.values()]
+    fields = dict.fromkeys(f"{kind}.{name.split('.')[0]}" for kind in present for name in _FIELDS.values())
     offset = 0
-    for batch in _batches(parquet, leaves):
+    for batch in _batches(parquet, list(fields)):
         for kind in present:
             if kind not in batch.schema.names:
                 raise UnreadableParquet(f"{kind} has none of the fields of its action")
@@ -187,13 +187,33 @@ def _rows_of_kind(batch: pa.RecordBatch, kind: str, offset: int) -> pa.Table:
 
 def _field(column: pa.Array, kind: str, wire_name: str, target: pa.DataType) -> pa.Array:
     for part in wire_name.split("."):
-        if not pa.types.is_struct(column.type) or column.type.get_field_index(part) < 0:
+        if column.null_count == len(column):
+            return pa.nulls(len(column), target)
+        if not pa.types.is_struct(column.type):
+            raise UnreadableParquet(f"{kind}.{wire_name.split('.')[0]} is {column.type}, not a struct")
+        if column.type.get_field_index(part) < 0:
             return pa.nulls(len(column), target)
         column = pc.struct_field(column, part)
+    if column.null_count < len(column) and not _holds(column.type, target):
+        raise UnreadableParquet(f"{kind}.{wire_name} is {column.type}, not {target}")
     try:
         return column.cast(target)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as fault:
         raise UnreadableParquet(f"{kind}.{wire_name} is {column.type}, not {target}") from fault
+
+
+def _holds(kind: pa.DataType, target: pa.DataType) -> bool:
+    """Whether values of a type are those of a field: Arrow would cast a boolean or a timestamp to a long as well."""
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    if pa.types.is_map(target):
+        return pa.types.is_map(kind) and _holds(kind.key_type, pa.string()) and _holds(kind.item_type, pa.string())
+    if pa.types.is_integer(target):
+        return bool(pa.types.is_integer(kind))
+    if pa.types.is_boolean(target):
+        return bool(pa.types.is_boolean(kind))
+    texts = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
+    return any(fits(kind) for fits in (*texts, pa.types.is_binary, pa.types.is_large_binary, pa.types.is_null))
 
 
 def _batches(parquet: pq.ParquetFile, columns: list[str]) -> Iterator[pa.RecordBatch]:

@@ -1,5 +1,6 @@
 """Bad bytes never give a traceback, a hang, or memory without bounds: they give findings."""
 
+import io
 import json
 import subprocess
 import sys
@@ -8,8 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
-from validate.raw_logs import RICH_AT_3, RICH_TABLE_AT_3, RawLog, codes, judge, sidecar_checkpoint
+from validate.raw_logs import PLAIN_AT_2, RICH_AT_3, RICH_TABLE_AT_3, RawLog, codes, judge, sidecar_checkpoint
 
 from deltaspec.validate import embedded
 
@@ -165,6 +168,41 @@ def test_mutated_parquet_files_end_no_process_and_take_no_memory(tmp_path: Path)
     )
     assert done.returncode == 0, done.stdout[-200:] + done.stderr[-1000:]
     assert "violations=" in done.stdout.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("size", pa.array([True, False])),
+        ("size", pa.array([1, 2], pa.timestamp("us"))),
+        ("size", pa.array([90.0, 200.0])),
+        ("path", pa.array([1, 2])),
+        ("dataChange", pa.array([1, 0])),
+        ("partitionValues", pa.array([[(1, "x")], []], pa.map_(pa.int64(), pa.string()))),
+        ("deletionVector", pa.array(["u", "i"])),
+        ("deletionVector", pa.array([[1], [2]])),
+    ],
+    ids=lambda value: value if isinstance(value, str) else str(value.type),
+)
+@pytest.mark.parametrize("commits_are_gone", [False, True])
+def test_column_of_another_type_makes_a_checkpoint_unreadable(
+    name: str, values: Any, commits_are_gone: bool, tmp_path: Path
+) -> None:
+    """Engines read by the type that the text gives, so a value that Arrow would cast is none."""
+    log = RawLog("plain")
+    (file,) = log.checkpoint(2, log.rows(*PLAIN_AT_2))
+    table = pq.read_table(io.BytesIO(log.files[file]))
+    adds = table.column("add").combine_chunks()
+    kinds = [adds.type.field(index) for index in range(adds.type.num_fields)]
+    of_rows = [None if row is None else int("c.parquet" in row["path"]) for row in adds.to_pylist()]
+    fields = [values.take(pa.array(of_rows)) if kind.name == name else adds.field(kind.name) for kind in kinds]
+    broken = pa.StructArray.from_arrays(fields, names=[kind.name for kind in kinds], mask=adds.is_null())
+    sink = io.BytesIO()
+    pq.write_table(table.set_column(table.schema.names.index("add"), "add", broken), sink)
+    log.put(file, sink.getvalue())
+    if commits_are_gone:
+        log.drop(0, 1, 2)
+    assert codes(judge(log.write(tmp_path))) == {"CKP001": 1}
 
 
 def test_checkpoint_that_is_no_parquet_is_one_finding(tmp_path: Path) -> None:
