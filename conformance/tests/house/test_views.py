@@ -1,0 +1,193 @@
+"""Every view keeps the house's form; its rows are what its columns say, and may be spread by its key."""
+
+import importlib
+import pkgutil
+import zlib
+from collections import Counter, defaultdict
+from typing import Any
+
+import polars as pl
+import pytest
+from examples import FACTOR
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from views.observed import ObservedRun
+
+import deltaspec.views
+from deltaspec.rules import RULES, Rule
+from deltaspec.views.base import LOCATION, View
+from deltaspec_generators import bases
+from deltaspec_generators.builder import TableFiles
+from deltaspec_generators.every_mutation import MUTATIONS
+from deltaspec_generators.logs import logs
+
+
+def _all_views() -> dict[str, View]:
+    found = {}
+    for module in pkgutil.iter_modules(deltaspec.views.__path__, "deltaspec.views."):
+        for value in vars(importlib.import_module(module.name)).values():
+            if isinstance(value, View):
+                found[value.name] = value
+    return found
+
+
+VIEWS = _all_views()
+each_view = pytest.mark.parametrize("view", VIEWS.values(), ids=VIEWS.keys())
+LOCATION_TYPES = dict(zip(LOCATION, (pl.Int64, pl.String, pl.Int64, pl.String, pl.String), strict=True))
+
+
+@each_view
+def test_view_says_what_a_row_is(view: View) -> None:
+    assert view.grain == view.grain.strip() != ""
+    assert not view.grain.endswith(".")
+    assert view.level in ("log", "files", "footers", "rows")
+
+
+@each_view
+def test_every_column_says_what_it_holds(view: View) -> None:
+    for name, column in view.columns.items():
+        assert name.isidentifier()
+        assert name == name.lower()
+        assert len(column.says.strip()) > 1, name
+        assert column.says == column.says.strip()
+        assert not column.says.endswith("."), name
+
+
+@each_view
+def test_key_columns_exist(view: View) -> None:
+    assert set(view.key) <= view.columns.keys()
+    assert len(set(view.key)) == len(view.key)
+
+
+@each_view
+def test_location_columns_have_their_names_and_types(view: View) -> None:
+    """A finding is located by these columns: none of another name may hold what they hold."""
+    for name, dtype in LOCATION_TYPES.items():
+        if name in view.columns:
+            assert view.columns[name].dtype == dtype
+    assert "file" in view.columns or "path" in view.columns
+    aliases = {"line_number", "row", "row_number", "file_name", "filename", "log_file", "commit_version", "field_path"}
+    assert not aliases & view.columns.keys()
+
+
+def test_views_without_a_rule_are_those_that_describe() -> None:
+    """What lives in a snapshot, and how far applications came, is told; nothing in it is right or wrong by itself."""
+    assert VIEWS.keys() - {rule.view.name for rule in RULES.values()} == {"snapshot_files", "transactions"}
+
+
+@each_view
+def test_frame_of_no_rows_has_the_schema(view: View) -> None:
+    assert view.frame([]).schema == pl.Schema(view.schema)
+    assert view.frame([{}]).rows() == [(None,) * len(view.columns)]
+
+
+@each_view
+def test_a_column_that_the_view_does_not_have_is_refused(view: View) -> None:
+    with pytest.raises(KeyError, match="has no column 'made_up'"):
+        view.frame([{"made_up": 1}])
+
+
+# real rows, of valid logs and of every mutation
+
+
+_WITH_OWN_COLUMNS = ("deletionVectors", "changeDataFeed", "inCommitTimestamp")
+"""Features that rarely drawn columns depend on."""
+
+
+@pytest.fixture(scope="module")
+def captured() -> dict[str, list[pl.DataFrame]]:
+    """Frames of every view, as runs over drawn and mutated logs fill them."""
+    frames: dict[str, list[pl.DataFrame]] = defaultdict(list)
+    number = 0
+
+    @settings(
+        max_examples=40 * FACTOR,
+        derandomize=True,
+        database=None,
+        deadline=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(files=logs() | st.sampled_from(_WITH_OWN_COLUMNS).flatmap(lambda each: logs(features=[each])))
+    def draw_valid(files: TableFiles) -> None:
+        take(files)
+
+    def take(files: TableFiles) -> None:
+        nonlocal number
+        number += 1
+        for name, each in ObservedRun(files).seen.frames.items():
+            filled = [frame for frame in each if len(frame)]
+            if filled:  # a run per table: keys of different tables are not to meet
+                frames[name].append(pl.concat(filled).with_columns(_table=pl.lit(number)))
+
+    draw_valid()
+    take(_timestamped_with_checksum())
+    for name, mutation in MUTATIONS.items():
+
+        @settings(
+            max_examples=10 if name.startswith("checksum_") else 1,  # of many ways, each with its columns
+            derandomize=True,
+            database=None,
+            deadline=None,
+            phases=[Phase.generate],
+            suppress_health_check=list(HealthCheck),
+        )
+        @given(files=mutation.tables())
+        def draw_mutated(files: TableFiles) -> None:
+            take(files)
+
+        draw_mutated()
+    return frames
+
+
+def _timestamped_with_checksum() -> TableFiles:
+    """A table with in-commit timestamps and a checksum that states one: seldom drawn together."""
+    files = bases.timestamped()
+    stated = {kind: bases.action(files, 0, kind) for kind in ("protocol", "metaData")}
+    files.checksums[2] = {
+        "tableSizeBytes": 1,
+        "numFiles": 1,
+        "numMetadata": 1,
+        "numProtocol": 1,
+        "protocol": stated["protocol"],
+        "metadata": stated["metaData"],
+        "inCommitTimestampOpt": 5,
+    }
+    return files
+
+
+KEYED = [rule for rule in RULES.values() if rule.view.key]
+
+
+@pytest.mark.parametrize("rule", KEYED, ids=[rule.code for rule in KEYED])
+@pytest.mark.parametrize("partitions", [1, 2, 7])
+def test_findings_on_real_rows_do_not_depend_on_partitions(
+    captured: dict[str, list[pl.DataFrame]], rule: Rule, partitions: int
+) -> None:
+    for frame in captured[rule.view.name]:
+        numbered = frame.with_row_index("_row")
+        whole = numbered.filter(rule.expression())["_row"].to_list()
+        places = pl.Series([_place(key, partitions) for key in numbered.select(rule.view.key).iter_rows()])
+        parts = [numbered.filter(places == place).filter(rule.expression())["_row"] for place in range(partitions)]
+        assert sorted(row for part in parts for row in part) == whole
+
+
+def _place(key: tuple[Any, ...], partitions: int) -> int:
+    return zlib.crc32(repr(key).encode()) % partitions
+
+
+def test_keyed_rules_find_something_in_the_captured_rows(captured: dict[str, list[pl.DataFrame]]) -> None:
+    """Without findings, the comparison of partitions would be one of nothing with nothing."""
+    hits: Counter[str] = Counter()
+    for rule in KEYED:
+        for frame in captured[rule.view.name]:
+            hits[rule.code] += len(frame.filter(rule.expression()))
+    assert {rule.code for rule in KEYED} - {code for code, number in hits.items() if number} == set()
+
+
+@each_view
+def test_every_column_is_filled_by_some_row(captured: dict[str, list[pl.DataFrame]], view: View) -> None:
+    never = [
+        name for name in view.columns if all(frame[name].null_count() == len(frame) for frame in captured[view.name])
+    ]
+    assert never == []
