@@ -41,7 +41,7 @@ def decode_bitmap(data: bytes) -> BitMap64:
         raise DeletionVectorError("bitmap claims more buckets than its bytes can hold")
     try:
         rows = BitMap64.deserialize(data[4:])
-    except Exception:  # whatever the library says, which refuses runs that touch: other readers take them
+    except Exception:  # noqa: BLE001 - whatever it says: it refuses runs that touch, which other readers take
         return BitMap64(check_bitmap(data))
     if rows.serialize() != data[4:]:
         check_bitmap(data, max_rows=max(len(rows), 1))  # another spelling of the same rows, or a fault that it names
