@@ -30,6 +30,7 @@ class MemoryStore:
     files: dict[str, bytes]
     uri: str = "memory"
     root: str | None = None
+    remote: bool = False
 
     def list_log(self) -> list[Entry]:
         folders = ("", "_sidecars", "_staged_commits")
