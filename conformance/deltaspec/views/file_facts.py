@@ -127,11 +127,13 @@ def _vector_id() -> pl.Expr:
 
 def _path_facts(path: pl.Series, table_root: str | None) -> list[pl.Series]:
     """`path_*` columns: constants for plain paths, the model's word for the others."""
-    escaped = path.str.contains("%", literal=True).fill_null(False)
-    bare = path.str.replace_all(_PLAIN_ESCAPE, "") if escaped.any() else path
-    unusual = bare.str.contains(_UNUSUAL_PATH).fill_null(False)
+    unusual = path.str.contains(_UNUSUAL_PATH).fill_null(False)
+    rows = (unusual & path.str.contains("%", literal=True)).arg_true()
+    plainly_escaped = ~path.gather(rows).str.replace_all(_PLAIN_ESCAPE, "").str.contains(_UNUSUAL_PATH)
+    escaped = pl.Series([False]).new_from_index(0, len(path)).scatter(rows, plainly_escaped)
+    unusual = unusual & ~escaped
     absolute = _of_unusual(path, unusual, paths.is_absolute, pl.Boolean, plain=False)
-    decoded = _decoded(path, escaped & ~unusual)
+    decoded = _decoded(path, escaped)
     key = _of_unusual(path, unusual, lambda text: paths.path_key(text, table_root), pl.String, plain=decoded)
     hidden = path.str.extract(r"(?:^|/)(_[^/]*)/")
     return [

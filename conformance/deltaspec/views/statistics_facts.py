@@ -12,13 +12,11 @@ _REMEMBERED = 10_000
 
 
 class _Counts(msgspec.Struct, rename="camel"):
-    """The part of a statistics text that rules of level `log` look at; columns are passed over unparsed."""
+    """The part of a statistics text that rules of level `log` look at; bounds are passed over unparsed."""
 
     num_records: Int64 | None = None
     tight_bounds: bool | None = None
     null_count: msgspec.Raw = _ABSENT
-    min_values: msgspec.Raw = _ABSENT
-    max_values: msgspec.Raw = _ABSENT
     null_counts: msgspec.Raw = _ABSENT
 
 
