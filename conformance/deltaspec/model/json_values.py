@@ -15,6 +15,10 @@ class JsonError(ValueError):
     """A text that is not JSON, or is nested more deeply than `MAX_DEPTH`."""
 
 
+class JsonTooDeep(JsonError):
+    """A text that is nested more deeply than `MAX_DEPTH`: it may be JSON, which bounds no depth."""
+
+
 class Number(str):
     """A JSON number as it is written."""
 
@@ -43,6 +47,7 @@ def parse_lossless(text: str | bytes) -> Document:
     """Parse a JSON text (RFC 8259), strictly: no NaN, no byte order mark.
 
     Raises:
+        JsonTooDeep: it is nested too deeply to be read.
         JsonError: it is none; the message says why and where.
     """
     if isinstance(text, bytes):
@@ -70,14 +75,16 @@ def _refuse(word: str) -> Any:
 
 
 def _bound_depth(text: str) -> None:
-    depth = 0
+    depth, too_deep = 0, None
     for token in _TOKEN.finditer(text):
         if token[0] in ("[", "{"):
             depth += 1
-            if depth > MAX_DEPTH:
-                raise JsonError(f"nested more than {MAX_DEPTH} levels deep at character {token.start()}")
+            if depth > MAX_DEPTH and too_deep is None:
+                too_deep = f"nested more than {MAX_DEPTH} levels deep at character {token.start()}"
         elif token[0] in ("]", "}"):
             depth -= 1
+    if too_deep is not None:
+        raise JsonTooDeep(too_deep) if depth == 0 else JsonError(f"{too_deep}, and brackets are not balanced")
 
 
 def _plain(value: Any, pointer: str, repeated: list[str]) -> Any:

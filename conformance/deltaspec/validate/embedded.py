@@ -162,8 +162,7 @@ class EmbeddedRun:
             return None
 
     def _take_lines(self, file: str, version: int, log: LogFile) -> None:
-        if log.too_long:
-            reason = f"line {log.too_long[0]} has more than {MAX_LINE_BYTES} bytes"
+        for reason in list(log.unread.values())[:1]:
             self.findings.doubt((log_files.lines, log_files.commits, file_actions), reason, file)
             self.doubt_files(reason, file)
         self._pending.lines += line_rows(file, version, log)

@@ -89,7 +89,7 @@ def line_rows(file: str, version: int, log: LogFile) -> list[Row]:
             **(_fault_facts(log.faults[number]) if number in log.faults else {}),
         }
         for number, kind in enumerate(log.kinds, 1)
-        if number not in log.too_long
+        if number not in log.unread
     ]
 
 

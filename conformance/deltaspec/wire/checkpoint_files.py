@@ -163,8 +163,8 @@ def _read_json(read: CheckpointRead, store: Store, file: str) -> None:
         if kind is not None:
             read.kinds[kind] = read.kinds.get(kind, 0) + 1
     read.rows_without_action += sum(fault.actions == 0 and not fault.is_blank for fault in log.faults.values())
-    if log.too_long:
-        read.not_read = f"{file}: line {log.too_long[0]} has more than {MAX_LINE_BYTES} bytes"
+    for reason in list(log.unread.values())[:1]:
+        read.not_read = f"{file}: {reason}"
 
 
 def sidecar_name(path: str, table_root: str | None) -> str | None:

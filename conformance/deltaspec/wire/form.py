@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from deltaspec.model.actions import ACTION_TYPES, Wire
-from deltaspec.model.json_values import JsonError, Number, parse_lossless
+from deltaspec.model.json_values import JsonError, JsonTooDeep, Number, parse_lossless
 from deltaspec.model.last_checkpoint import LastCheckpoint
 from deltaspec.model.version_checksum import VersionChecksum
 
@@ -57,7 +57,11 @@ class LineFault:
 
 
 def explain_line(line: bytes) -> LineFault:
-    """What a line of the log is, and what is wrong with it, if anything is."""
+    """What a line of the log is, and what is wrong with it, if anything is.
+
+    Raises:
+        JsonTooDeep: it begins like an object and is nested too deeply to be read: nothing is known of it.
+    """
     text, space = line, None
     if text.startswith(b"\xef\xbb\xbf"):
         text, space = text[3:], "byte order mark"
@@ -68,6 +72,8 @@ def explain_line(line: bytes) -> LineFault:
     try:
         document = parse_lossless(text)
     except JsonError as error:
+        if isinstance(error, JsonTooDeep) and text.lstrip().startswith(b"{"):
+            raise
         return LineFault(not_json=str(error), odd_space=space)
     if b"\\u" in text and _holds_half_a_pair(document.value):
         return LineFault(not_json="escapes half of a surrogate pair, which is no character", odd_space=space)

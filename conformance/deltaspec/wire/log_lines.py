@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from deltaspec.model.actions import ACTION_TYPES, Add, Cdc, Remove, Wire
-from deltaspec.model.json_values import Number, parse_lossless
+from deltaspec.model.json_values import JsonTooDeep, Number, parse_lossless
 from deltaspec.wire.file_rows import FileRows
 from deltaspec.wire.form import LineFault, explain_line
 
@@ -32,15 +32,13 @@ class LogFile:
     """For each line the wire name of its single known action, decodable or not; None otherwise."""
     faults: dict[int, LineFault] = field(default_factory=dict)
     """Line number to what is odd about that line."""
-    too_long: list[int] = field(default_factory=list)
-    """Lines above `MAX_LINE_BYTES`, which were not decoded."""
+    unread: dict[int, str] = field(default_factory=dict)
+    """Line number to why that line was not decoded, though it may be sound: it is too long or nested too deeply."""
 
     @property
     def undecoded_kinds(self) -> set[str | None]:
         """Kinds of the actions that could not be decoded; None stands for a line of unknown kind."""
-        return {fault.kind for fault in self.faults.values() if fault.undecodable} | (
-            {None} if self.too_long else set()
-        )
+        return {fault.kind for fault in self.faults.values() if fault.undecodable} | ({None} if self.unread else set())
 
 
 def read_lines(data: bytes) -> LogFile:
@@ -59,7 +57,7 @@ def read_line_stream(lines: Iterator[bytes | None]) -> LogFile:
     number, line = 0, None
     for number, line in enumerate(lines, 1):
         if line is None:
-            log.too_long.append(number)
+            log.unread[number] = f"line {number} is longer than what is decoded"
             log.kinds.append(None)
             continue
         kind, action = _plain_action(line)
@@ -116,7 +114,11 @@ _NESTED = (dict, list)
 
 
 def _odd_line(log: LogFile, number: int, line: bytes) -> tuple[str | None, Wire | None]:
-    fault, action = explain_line(line), None
+    try:
+        fault, action = explain_line(line), None
+    except JsonTooDeep as error:
+        log.unread[number] = f"line {number} is {error}"
+        return None, None
     if not fault.undecodable and fault.kind is not None:
         body = parse_lossless(line.removeprefix(b"\xef\xbb\xbf")).value[fault.kind]
         try:

@@ -225,7 +225,14 @@ def test_line_beyond_the_limit_leaves_the_run_incomplete(tmp_path: Path, monkeyp
     report = judge(log.write(tmp_path))
     assert (report.verdict, codes(report)) == ("incomplete", {})
     (reason,) = {each.reason for each in report.checked.not_checked if each.rule == "LIN010"}
-    assert reason == "line 4 has more than 2000 bytes"
+    assert reason == "line 4 is longer than what is decoded"
+
+
+def test_sound_line_nested_too_deeply_leaves_the_run_incomplete(tmp_path: Path) -> None:
+    log = RawLog("plain")
+    log.append(2, '{"commitInfo":{"x":' + "[" * 5000 + "]" * 5000 + "}}")
+    report = judge(log.write(tmp_path))
+    assert (report.verdict, codes(report)) == ("incomplete", {})
 
 
 def test_commit_of_300_megabytes_in_one_line_takes_bounded_memory(tmp_path: Path) -> None:

@@ -283,7 +283,7 @@ def test_unknown_actions_are_passed_over_in_silence() -> None:
 def test_lines_that_are_too_long_are_counted_and_poison_the_file() -> None:
     log = read_line_stream(iter([b'{"commitInfo":{}}', None, b""]))
     assert log.kinds == ["commitInfo", None]
-    assert log.too_long == [2]
+    assert list(log.unread) == [2]
     assert log.undecoded_kinds == {None}
 
 
@@ -304,4 +304,12 @@ def test_two_actions_of_one_line_are_both_unknown() -> None:
     log = read_lines(b'{"txn":{"appId":"a","version":1},"commitInfo":{}}\n')
     assert log.faults[1].actions == 2
     assert log.actions == []
+    assert log.undecoded_kinds == {None}
+
+
+def test_an_object_nested_too_deeply_is_not_decoded_and_no_fault() -> None:
+    deep = b'{"commitInfo":{"x":' + b"[" * 5000 + b"]" * 5000 + b"}}"
+    log = read_lines(b"\n".join([deep, b"[" * 100_000, b""]))
+    assert list(log.unread) == [1]
+    assert list(log.faults) == [2]
     assert log.undecoded_kinds == {None}
