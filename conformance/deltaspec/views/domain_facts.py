@@ -1,11 +1,11 @@
 """What the text says of system domains. Source: Domain Metadata, Row Tracking, Clustered Table."""
 
+from deltaspec.model import row_tracking
 from deltaspec.model.actions import DomainMetadata
 from deltaspec.model.json_values import JsonError, Number, parse_lossless
 
-ROW_TRACKING = "delta.rowTracking"
 CLUSTERING = "delta.clustering"
-_KNOWN = frozenset({ROW_TRACKING, CLUSTERING, "delta.liquid", "delta.columnMappingUsageTracking"})
+_KNOWN = frozenset({row_tracking.DOMAIN, CLUSTERING, "delta.liquid", "delta.columnMappingUsageTracking"})
 
 
 def is_known_system_domain(domain: str) -> bool | None:
@@ -15,7 +15,7 @@ def is_known_system_domain(domain: str) -> bool | None:
 
 def configuration_fault(action: DomainMetadata) -> str | None:
     """What is wrong with the configuration of a live domain that the text defines; None for others."""
-    if action.domain not in (ROW_TRACKING, CLUSTERING):
+    if action.domain not in (row_tracking.DOMAIN, CLUSTERING):
         return None
     try:
         value = parse_lossless(action.configuration).value
@@ -23,11 +23,8 @@ def configuration_fault(action: DomainMetadata) -> str | None:
         return f"is no JSON: {fault}"
     if not isinstance(value, dict):
         return "is no JSON object"
-    if action.domain == ROW_TRACKING:
-        mark = value.get("rowIdHighWaterMark", value.get("highWaterMark"))  # E27: two spellings of the key
-        if not isinstance(mark, Number) or not mark.is_integer:
-            return "holds no integer rowIdHighWaterMark"
-        return None
+    if action.domain == row_tracking.DOMAIN:
+        return "holds no integer rowIdHighWaterMark" if row_tracking.mark_of(action.configuration) is None else None
     columns = value.get("clusteringColumns")
     if not isinstance(columns, list) or not all(_is_column(column) for column in columns):
         return "holds no list clusteringColumns"
