@@ -17,7 +17,3 @@ class TableUnreadable(DeltaspecError):
     """There is no table at the place named, or it cannot be opened."""
 
     exit_code = 2
-
-
-class InternalError(DeltaspecError):
-    """A defect of deltaspec."""
