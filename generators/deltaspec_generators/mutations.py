@@ -23,6 +23,9 @@ class Mutation:
     name: str
     requirement: str
     breaks: Breaker
+    level: str = "log"
+    """What has to be opened to see the fault: `log`, `files`, `footers` or `rows`. Tables of level `log` may lack
+    the data files that their log speaks of."""
 
     def tables(self) -> st.SearchStrategy[TableFiles]:
         """Tables broken this way."""
@@ -39,14 +42,14 @@ MUTATIONS: dict[str, Mutation] = {}
 """Every mutation by name. Filled when `deltaspec_generators.every_mutation` is imported."""
 
 
-def mutation(requirement: str) -> Callable[[_Breaker], _Breaker]:
+def mutation(requirement: str, level: str = "log") -> Callable[[_Breaker], _Breaker]:
     """Register a function that draws a table which breaks a requirement; its name says how."""
 
     def register(breaks: _Breaker) -> _Breaker:
         name = getattr(breaks, "__name__", "")
         if name in MUTATIONS:
             raise ValueError(f"mutation {name} stands twice")
-        MUTATIONS[name] = Mutation(name, requirement, breaks)
+        MUTATIONS[name] = Mutation(name, requirement, breaks, level)
         return breaks
 
     return register

@@ -107,21 +107,40 @@ def read_from_file(data: bytes, offset: int | None, size_in_bytes: int) -> bytes
         DeletionVectorError: wrong version, sizes that disagree or pass the end, wrong CRC-32.
     """
     start = offset or 0
-    if not data or data[0] != FILE_VERSION:
-        raise DeletionVectorError(f"file version is {data[0] if data else 'absent'}, not {FILE_VERSION}")
+    check_file_version(data[:1])
     if start == 0:
         raise DeletionVectorError("offset 0 is the version byte of the file, no vector begins there")
     if start < 0 or start + 4 > len(data):
         raise DeletionVectorError(f"offset {start} is outside a file of {len(data)} bytes")
-    size = int.from_bytes(data[start : start + 4], "big")
+    return read_entry(data[start:], size_in_bytes)
+
+
+def check_file_version(first: bytes) -> None:
+    """The first byte of a deletion-vector file says the version of its layout (S02).
+
+    Raises:
+        DeletionVectorError: there is none, or it is another.
+    """
+    if first[:1] != bytes([FILE_VERSION]):
+        raise DeletionVectorError(f"file version is {first[0] if first else 'absent'}, not {FILE_VERSION}")
+
+
+def read_entry(data: bytes, size_in_bytes: int) -> bytes:
+    """The bitmap, magic included, of the entry that `data` begins with: its size, the bitmap, its CRC-32 (S07).
+
+    Raises:
+        DeletionVectorError: sizes that disagree or pass the end, wrong CRC-32.
+    """
+    if len(data) < 4:
+        raise DeletionVectorError(f"{len(data)} bytes to the end of the file are too few for a size")
+    size = int.from_bytes(data[:4], "big")
     if size != size_in_bytes:
-        raise DeletionVectorError(f"the file says {size} bytes at offset {start}, the descriptor {size_in_bytes}")
-    bitmap = data[start + 4 : start + 4 + size]
-    check = data[start + 4 + size : start + 8 + size]
+        raise DeletionVectorError(f"the file says {size} bytes, the descriptor {size_in_bytes}")
+    bitmap, check = data[4 : 4 + size], data[4 + size : 8 + size]
     if len(check) < 4:
-        raise DeletionVectorError(f"{size} bytes at offset {start} pass the end of a file of {len(data)} bytes")
+        raise DeletionVectorError(f"{size} bytes and a checksum pass the end of the file by {8 + size - len(data)}")
     if zlib.crc32(bitmap) != int.from_bytes(check, "big"):
-        raise DeletionVectorError(f"CRC-32 at offset {start} does not match")
+        raise DeletionVectorError("CRC-32 does not match")
     return bitmap
 
 

@@ -15,7 +15,7 @@ import polars as pl
 
 from deltaspec.requirements import Requirement, requirements
 from deltaspec.rules.examples import parse_rows
-from deltaspec.views.base import View
+from deltaspec.views.base import LEVELS, Level, View
 
 Severity = Literal["violation", "warning", "divergence"]
 _SEVERITY_OF_LEVEL: dict[str, Severity] = {"must": "violation", "is": "violation", "should": "warning"}
@@ -48,9 +48,10 @@ class Rule:
             return "divergence"
         return _SEVERITY_OF_LEVEL[self.requirement.level]
 
-    @property
-    def level(self) -> str:
-        return self.view.level
+    @cached_property
+    def level(self) -> Level:
+        """What has to be opened to decide it: the most that its view or a column it reads needs."""
+        return max((self.view.level, *(self.view.columns[name].level for name in self.reads)), key=LEVELS.index)
 
     @property
     def revisions(self) -> tuple[str, ...]:

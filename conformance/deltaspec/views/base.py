@@ -5,11 +5,16 @@ Facts that need other rows or another relation are columns that the view compute
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import polars as pl
 
 LOCATION = ("version", "file", "line", "path", "column")
+
+Level = Literal["log", "files", "footers", "rows"]
+LEVELS: tuple[Level, ...] = ("log", "files", "footers", "rows")
+"""What a run may open, each level what those before it do and more: nothing but the log; the listing of the table's
+directories and deletion-vector files; the footers of data files; their rows."""
 
 
 @dataclass(frozen=True)
@@ -18,6 +23,8 @@ class Column:
 
     dtype: pl.DataType | type[pl.DataType]
     says: str
+    level: Level = "log"
+    """What has to be opened to fill it."""
 
 
 @dataclass(frozen=True)
@@ -32,8 +39,8 @@ class View:
     """What one row stands for."""
     key: tuple[str, ...]
     columns: dict[str, Column]
-    level: str = "log"
-    """What has to be opened to fill it: `log`, `files`, `footers` or `rows`."""
+    level: Level = "log"
+    """What has to be opened for its rows to be there; single columns may need more."""
 
     @property
     def schema(self) -> dict[str, Any]:

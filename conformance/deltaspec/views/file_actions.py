@@ -94,9 +94,22 @@ deletion_vectors = View(
         "cardinality": Column(pl.Int64, "cardinality"),
         "num_records": Column(pl.Int64, "stats.numRecords of the add it belongs to"),
         "path_fault": Column(pl.String, "why pathOrInlineDv does not name a file (storage types u and p)"),
-        "decode_fault": Column(pl.String, "why the inline vector cannot be decoded (storage type i)"),
+        "decode_fault": Column(
+            pl.String, "why the vector cannot be decoded: inline ones at every level, stored ones from files on"
+        ),
         "decoded_size": Column(pl.Int64, "bytes that the inline text decodes to, padding included"),
-        "decoded_cardinality": Column(pl.Int64, "rows in the decoded inline vector"),
-        "decoded_last_row": Column(pl.Int64, "highest row index in the decoded inline vector"),
+        "decoded_cardinality": Column(pl.Int64, "rows in the decoded vector"),
+        "decoded_last_row": Column(pl.Int64, "highest row index in the decoded vector"),
+        "vector_file": Column(pl.String, "key of the file that holds the vector of a live file", "files"),
+        "file_exists": Column(pl.Boolean, "that file is there; null where that could not be asked", "files"),
+        "removed_since": Column(
+            pl.Boolean,
+            "a later commit than the judged one removes the logical file: then its vector may be gone",
+            "files",
+        ),
+        "file_fault": Column(
+            pl.String, "what is wrong with the file around the bitmap: version, offset, size or CRC-32", "files"
+        ),
+        "overlaps": Column(pl.String, "another entry of the file whose bytes overlap: its offset and size", "files"),
     },
 )

@@ -92,7 +92,9 @@ def deletion_vectors_of(facts: pl.DataFrame) -> pl.DataFrame:
     rows = facts.filter(pl.col("has_deletion_vector"))
     if rows.is_empty():
         return deletion_vectors.frame([])
-    return vector_facts(rows).select(list(deletion_vectors.columns))
+    facts = vector_facts(rows)
+    later = [pl.lit(None, c.dtype).alias(name) for name, c in deletion_vectors.columns.items() if c.level != "log"]
+    return facts.with_columns(later).select(list(deletion_vectors.columns))
 
 
 def _path_is_added(facts: pl.DataFrame) -> pl.Expr:

@@ -69,6 +69,35 @@ class LocalStore:
                 elif not prefix and entry.name in LISTED_FOLDERS:
                     yield from self._entries(folder / entry.name, entry.name + "/")
 
+    def list_files(self) -> Iterator[Entry | StorageError]:
+        yield from self._files(self._path, "", ())
+
+    def _files(self, folder: str, prefix: str, above: tuple[tuple[int, int], ...]) -> Iterator[Entry | StorageError]:
+        """The files below a folder. Links to folders are followed, but not back into one that is being listed."""
+        try:
+            facts = os.stat(folder)
+            here = (facts.st_dev, facts.st_ino)
+            if here in above:
+                return
+            with os.scandir(folder) as entries:
+                found = list(entries)
+        except OSError as fault:
+            yield StorageError(f"{readable_name(prefix) or '.'}: cannot be listed: {fault.strerror or fault}")
+            return
+        for entry in found:
+            try:
+                facts = entry.stat()
+            except PermissionError as fault:
+                yield StorageError(f"{prefix}{readable_name(entry.name)}: {fault.strerror}")
+                continue
+            except OSError:
+                continue  # gone since, or a link into nothing or itself
+            if stat.S_ISDIR(facts.st_mode):
+                if prefix or entry.name != LOG:
+                    yield from self._files(entry.path, prefix + entry.name + "/", (*above, here))
+            elif stat.S_ISREG(facts.st_mode):
+                yield Entry(readable_name(prefix + entry.name), facts.st_size, facts.st_mtime_ns // 1_000_000)
+
     def read(self, path: str, limit: int) -> bytes:
         handle = self._open(path)
         try:
@@ -83,6 +112,22 @@ class LocalStore:
             return pieces[0] if len(pieces) == 1 else b"".join(pieces)
         except OSError as fault:
             raise StorageError(f"{path}: {fault.strerror or fault}") from fault
+        finally:
+            os.close(handle)
+
+    def read_range(self, path: str, start: int, length: int) -> bytes:
+        handle = self._open(path)
+        try:
+            return os.pread(handle, length, start)
+        except OSError as fault:
+            raise StorageError(f"{path}: {fault.strerror or fault}") from fault
+        finally:
+            os.close(handle)
+
+    def size(self, path: str) -> int:
+        handle = self._open(path)
+        try:
+            return os.fstat(handle).st_size
         finally:
             os.close(handle)
 

@@ -60,6 +60,29 @@ class ObjectStore:
             raise TableUnreadable(f"{self.uri}: holds no {LOG}; name the directory that does")
         return sorted(found, key=lambda entry: entry.name)
 
+    def list_files(self) -> Iterator[Entry | StorageError]:
+        import obstore
+
+        try:
+            for batch in obstore.list(self._store):
+                for item in batch:
+                    if not item["path"].startswith(f"{LOG}/"):
+                        yield Entry(item["path"], item["size"], _milliseconds(item["last_modified"]))
+        except Exception as fault:  # noqa: BLE001 - whatever the client says, the listing is not whole
+            yield StorageError(f"the table cannot be listed: {_reason(fault)}")
+
+    def read_range(self, path: str, start: int, length: int) -> bytes:
+        import obstore
+
+        with _faults_of(path):
+            return bytes(obstore.get_range(self._store, within(path), start=start, length=length))
+
+    def size(self, path: str) -> int:
+        import obstore
+
+        with _faults_of(path):
+            return int(obstore.head(self._store, within(path))["size"])
+
     def read(self, path: str, limit: int) -> bytes:
         import obstore
 
@@ -112,6 +135,26 @@ class ArrowStore:
         except Exception as fault:
             raise TableUnreadable(f"{self.uri}: {LOG} cannot be listed: {_reason(fault)}") from fault
         return sorted(found, key=lambda entry: entry.name)
+
+    def list_files(self) -> Iterator[Entry | StorageError]:
+        from pyarrow import fs
+
+        try:
+            for item in self._system.get_file_info(fs.FileSelector(self._base, recursive=True)):
+                name = item.path.removeprefix(self._base).lstrip("/")
+                if item.type == fs.FileType.File and not name.startswith(f"{LOG}/"):
+                    yield Entry(name, item.size, (item.mtime_ns or 0) // 1_000_000)
+        except Exception as fault:  # noqa: BLE001 - whatever the client says, the listing is not whole
+            yield StorageError(f"the table cannot be listed: {_reason(fault)}")
+
+    def read_range(self, path: str, start: int, length: int) -> bytes:
+        with _faults_of(path), self.open_random(path) as file:
+            file.seek(start)
+            return bytes(file.read(length))
+
+    def size(self, path: str) -> int:
+        with _faults_of(path), self.open_random(path) as file:
+            return int(file.seek(0, io.SEEK_END))
 
     def read(self, path: str, limit: int) -> bytes:
         with _faults_of(path), self.open_random(path) as file:

@@ -38,12 +38,16 @@ class NoPermission(StorageError):
     """The file is there, and whoever runs the kit may not read it."""
 
 
+class Outside(StorageError):
+    """The path leads out of the table, and is not followed without leave."""
+
+
 @dataclass(frozen=True)
 class Entry:
-    """A file under `_delta_log`."""
+    """A file that a listing named."""
 
     name: str
-    """Relative to `_delta_log`."""
+    """Relative to the directory that was listed: `_delta_log`, or the table."""
     size_bytes: int
     modified_ms: int
 
@@ -66,12 +70,28 @@ class Store(Protocol):
         """
         ...
 
+    def list_files(self) -> Iterator[Entry | StorageError]:
+        """Every regular file of the table but those of `_delta_log`, in no order.
+
+        A directory that cannot be listed, or a listing that breaks off, is told by a `StorageError` in its place: what
+        it would have named is then not known to be missing.
+        """
+        ...
+
     def read(self, path: str, limit: int) -> bytes:
         """A whole file, by its path relative to the table.
 
         Raises:
             StorageError: gone, larger than `limit` bytes, no regular file, or not readable.
         """
+        ...
+
+    def read_range(self, path: str, start: int, length: int) -> bytes:
+        """So many bytes from a place in a file, fewer where it ends before. Raises as `read`."""
+        ...
+
+    def size(self, path: str) -> int:
+        """The length of one file in bytes. Raises as `read`."""
         ...
 
     def chunks(self, path: str) -> Iterator[bytes]:
@@ -151,7 +171,7 @@ def within(path: str) -> str:
         StorageError: the path is absolute or climbs out of the table.
     """
     if path.startswith("/") or (".." in path and ".." in path.split("/")):
-        raise StorageError(f"{path}: leads out of the table and is not followed")
+        raise Outside(f"{path}: leads out of the table and is not followed")
     return path
 
 

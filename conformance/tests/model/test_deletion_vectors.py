@@ -206,27 +206,27 @@ BROKEN = {
     "negative offset": (SAMPLE_FILE, -48, 44, "offset -48 is outside a file of 53 bytes"),
     "offset at the end": (SAMPLE_FILE, 53, 44, "offset 53 is outside a file of 53 bytes"),
     "offset in the last bytes": (SAMPLE_FILE, 50, 44, "offset 50 is outside a file of 53 bytes"),
-    "size of the descriptor": (SAMPLE_FILE, 1, 40, "the file says 44 bytes at offset 1, the descriptor 40"),
+    "size of the descriptor": (SAMPLE_FILE, 1, 40, "the file says 44 bytes, the descriptor 40"),
     "little-endian size": (
         b"\x01" + bytes.fromhex("2c000000") + SAMPLE_FILE[5:],
         1,
         44,
-        "the file says 738197504 bytes at offset 1, the descriptor 44",
+        "the file says 738197504 bytes, the descriptor 44",
     ),
     "size beyond the end": (
         b"\x01" + bytes.fromhex("ffffffff") + SAMPLE_FILE[5:],
         1,
         2**32 - 1,
-        "4294967295 bytes at offset 1 pass the end of a file of 53 bytes",
+        "4294967295 bytes and a checksum pass the end of the file by 4294967251",
     ),
-    "checksum cut off": (SAMPLE_FILE[:-1], 1, 44, "44 bytes at offset 1 pass the end of a file of 52 bytes"),
+    "checksum cut off": (SAMPLE_FILE[:-1], 1, 44, "44 bytes and a checksum pass the end of the file by 1"),
     "little-endian checksum": (
         SAMPLE_FILE[:-4] + zlib.crc32(SAMPLE_BITMAP).to_bytes(4, "little"),
         1,
         44,
-        "CRC-32 at offset 1 does not match",
+        "CRC-32 does not match",
     ),
-    "bit of the bitmap": (SAMPLE_FILE[:20] + b"\x01" + SAMPLE_FILE[21:], 1, 44, "CRC-32 at offset 1 does not match"),
+    "bit of the bitmap": (SAMPLE_FILE[:20] + b"\x01" + SAMPLE_FILE[21:], 1, 44, "CRC-32 does not match"),
 }
 
 

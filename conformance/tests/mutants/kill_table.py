@@ -19,11 +19,11 @@ from deltaspec_generators.every_mutation import MUTATIONS
 from deltaspec_generators.mutations import Mutation
 
 
-def findings_of(files: TableFiles) -> Counter[str]:
+def findings_of(files: TableFiles, level: str = "log") -> Counter[str]:
     """Findings by rule on a table, laid down in a directory of its own."""
     with tempfile.TemporaryDirectory() as directory:
         write_table(files, Path(directory) / "table")
-        return Counter(validate_table(str(Path(directory) / "table"), history="latest").totals)
+        return Counter(validate_table(str(Path(directory) / "table"), level=level, history="latest").totals)
 
 
 def outcomes(mutation: Mutation, examples: int) -> Counter[tuple[str, ...]]:
@@ -40,7 +40,7 @@ def outcomes(mutation: Mutation, examples: int) -> Counter[tuple[str, ...]]:
     )
     @given(mutation.tables())
     def run(files: TableFiles) -> None:
-        found[tuple(sorted(findings_of(files)))] += 1
+        found[tuple(sorted(findings_of(files, mutation.level)))] += 1
 
     run()
     return found

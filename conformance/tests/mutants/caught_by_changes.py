@@ -1,0 +1,3 @@
+"""Mutations of change data files."""
+
+CAUGHT_BY: dict[str, str] = {}

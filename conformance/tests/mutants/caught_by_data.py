@@ -1,0 +1,3 @@
+"""Mutations of files of the table: presence, size, deletion-vector files."""
+
+CAUGHT_BY: dict[str, str] = {}

@@ -1,0 +1,3 @@
+"""Mutations of Parquet footers."""
+
+CAUGHT_BY: dict[str, str] = {}

@@ -1,0 +1,3 @@
+"""Mutations of row ids."""
+
+CAUGHT_BY: dict[str, str] = {}

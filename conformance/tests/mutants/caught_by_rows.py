@@ -1,0 +1,3 @@
+"""Mutations of rows of data files."""
+
+CAUGHT_BY: dict[str, str] = {}

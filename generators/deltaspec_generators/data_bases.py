@@ -1,0 +1,113 @@
+"""Small sound tables with real data files, for mutations of what files hold.
+
+As in `bases`, each is known line by line. Sizes and statistics are true until a mutation makes them lie.
+"""
+
+import io
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from deltaspec.model import deletion_vectors
+from deltaspec_generators.bases import commit_info
+from deltaspec_generators.builder import TableFiles, add_action, metadata_action, protocol_action, remove_action
+from deltaspec_generators.checkpoint_files import Row
+
+FIELDS: tuple[tuple[str, Any], ...] = (("id", "long"), ("name", "string"), ("price", "double"))
+VECTOR_FILE = UUID("d2c639aa-8816-431a-aaf6-d3fe2512ff61")
+
+
+def rows(first: int = 0, count: int = 10) -> pa.Table:
+    """Rows of `FIELDS`: ids in order, every fifth name null."""
+    ids = range(first, first + count)
+    return pa.table(
+        {
+            "id": pa.array(ids, pa.int64()),
+            "name": pa.array([None if each % 5 == 4 else f"name {each:03}" for each in ids], pa.string()),
+            "price": pa.array([each / 2 for each in ids], pa.float64()),
+        }
+    )
+
+
+def parquet(table: pa.Table, **options: Any) -> bytes:
+    """A table as the bytes of a Parquet file; `options` as `pyarrow.parquet.write_table` takes them."""
+    sink = io.BytesIO()
+    pq.write_table(table, sink, **{"compression": "snappy", "store_schema": False, **options})
+    return sink.getvalue()
+
+
+def statistics(table: pa.Table) -> dict[str, Any]:
+    """True statistics of the top-level columns whose values JSON can hold as they are."""
+    found: dict[str, Any] = {"numRecords": table.num_rows, "minValues": {}, "maxValues": {}, "nullCount": {}}
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        found["nullCount"][name] = column.null_count
+        plain = pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or pa.types.is_string(column.type)
+        if plain and column.null_count < len(column):
+            bounds = pc.min_max(column).as_py()
+            found["minValues"][name], found["maxValues"][name] = bounds["min"], bounds["max"]
+    return found
+
+
+def stored(
+    files: TableFiles, path: str, table: pa.Table, *, parquet_options: Mapping[str, Any] | None = None, **more: Any
+) -> Row:
+    """Put a data file into a table; gives the add action that describes it truly, `more` by wire name in its body."""
+    data = parquet(table, **(parquet_options or {}))
+    files.data[path] = data
+    stats = more.pop("stats", None) or json.dumps(statistics(table))
+    return add_action(path, **{"size": len(data), "stats": stats, **more})
+
+
+def with_data(
+    *,
+    protocol: Row | None = None,
+    configuration: Mapping[str, str] | None = None,
+    fields: Sequence[Any] = FIELDS,
+    tables: Sequence[pa.Table] | None = None,
+    parquet_options: Mapping[str, Any] | None = None,
+) -> TableFiles:
+    """Three commits: protocol and metadata; files a and b; file c comes and a goes. Live are b and c."""
+    files = TableFiles()
+    first, second, third = tables or (rows(0), rows(10), rows(20))
+    files.commits[0] = [
+        commit_info(0),
+        protocol or protocol_action(1, 2),
+        metadata_action(fields, configuration=configuration),
+    ]
+    a = stored(files, "a.parquet", first, parquet_options=parquet_options)
+    b = stored(files, "b.parquet", second, parquet_options=parquet_options)
+    c = stored(files, "c.parquet", third, parquet_options=parquet_options)
+    files.commits[1] = [commit_info(1), a, b]
+    files.commits[2] = [commit_info(2), c, remove_action(a)]
+    return files
+
+
+def with_stored_vectors(deleted: Sequence[Sequence[int]] = ((1, 3), (2,))) -> TableFiles:
+    """Files b and c each with a vector, both in one deletion-vector file in the table's root."""
+    files = with_data(
+        protocol=protocol_action(3, 7, ["deletionVectors"], ["deletionVectors"]),
+        configuration={"delta.enableDeletionVectors": "true"},
+    )
+    bitmaps = [deletion_vectors.encode_bitmap(each) for each in deleted]
+    data, offsets = deletion_vectors.layout_file(bitmaps)
+    files.extra[f"deletion_vector_{VECTOR_FILE}.bin"] = data
+    files.commits[3] = [commit_info(3)]
+    before = (files.commits[1][2], files.commits[2][1])
+    for add, bitmap, offset, each in zip(before, bitmaps, offsets, deleted, strict=True):
+        assert isinstance(add, dict)
+        descriptor = deletion_vectors.file_descriptor(VECTOR_FILE, offset, bitmap, len(each))
+        vector = {
+            "storageType": "u",
+            "pathOrInlineDv": descriptor.path_or_inline_dv,
+            "offset": offset,
+            "sizeInBytes": len(bitmap),
+            "cardinality": len(each),
+        }
+        stats = json.dumps({**json.loads(add["add"]["stats"]), "tightBounds": False})
+        files.commits[3] += [remove_action(add), {"add": {**add["add"], "stats": stats, "deletionVector": vector}}]
+    return files

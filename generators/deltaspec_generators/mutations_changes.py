@@ -1,0 +1,1 @@
+"""Tables broken in change data files; level `rows` shows it."""

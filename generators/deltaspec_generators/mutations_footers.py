@@ -1,0 +1,1 @@
+"""Tables broken in Parquet footers; level `footers` shows it."""

@@ -1,0 +1,1 @@
+"""Tables broken in row ids; level `log` and `rows` shows it."""

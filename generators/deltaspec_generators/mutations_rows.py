@@ -1,0 +1,1 @@
+"""Tables broken in rows of data files; level `rows` shows it."""

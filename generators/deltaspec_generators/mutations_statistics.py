@@ -1,0 +1,1 @@
+"""Tables broken in statistics that the rows contradict; level `rows` shows it."""
