@@ -283,25 +283,33 @@ def requirements(chapter: str | None, form: str) -> None:
 
 @main.command()
 @click.argument("table")
+@click.option("--files", is_flag=True, help="Show how the live data files spread instead.")
 @click.option("--at", type=click.IntRange(min=0), metavar="VERSION", help="Version to show. [default: the latest]")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @_COLOR
-def show(table: str, at: int | None, form: str, color: str) -> None:
+def show(table: str, files: bool, at: int | None, form: str, color: str) -> None:
     """Show a TABLE: state, schema, files, its log.
 
     The picture of the log has a row each for commits, checkpoints, compactions and version checksums.
+
+    With --files: sizes of the live data files as a histogram, small files, skew by partition, and what is under
+    deletion vectors. Only the log is read.
     """
+    _choose_allocator()
     from deltaspec.validate.describe import describe_table
+    from deltaspec.validate.describe_files import describe_files
 
     with _progress() as progress:
-        description = describe_table(table, at=at, progress=progress)
+        description: Any = (describe_files if files else describe_table)(table, at=at, progress=progress)
     if form == "json":
         _print_bytes(_json(description))
     else:
+        from deltaspec.report.files_picture import write_files
         from deltaspec.report.picture import write_description
 
+        write = write_files if files else write_description
         with _writing("stdout"):
-            write_description(description, _console(sys.stdout, color))
+            write(description, _console(sys.stdout, color))
 
 
 def _console(stream: Any, color: str) -> Any:

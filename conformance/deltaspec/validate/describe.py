@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 import msgspec
+import polars as pl
 
 from deltaspec.errors import TableUnreadable
 from deltaspec.model.configuration import active_features
@@ -34,17 +35,8 @@ def describe_table(
         InvalidUsage: no such version.
         TableUnreadable: there is no table, or its log cannot be replayed.
     """
-    store = open_store(uri)
-    plan = make_plan(store.uri, store.list_log(), at=at, history="snapshot")
-    if plan.missing:
-        raise TableUnreadable(
-            f"{store.uri}: commit {plan.missing[0]} is missing; run `deltaspec validate` to see what else is wrong"
-        )
-    run = EmbeddedRun(store, plan, [], 0, progress or (lambda *_: None))
-    spanned = run.replay()
-    if run.files_in_doubt:
-        raise TableUnreadable(f"{store.uri}: {run.files_in_doubt}; run `deltaspec validate` to see where")
-    live, state = live_at(spanned, plan.version), run.state
+    run, live, spanned = replayed(uri, at, progress)
+    store, plan, state = run.store, run.plan, run.state
     rows = live["num_records"]
     deleted = int(live["cardinality"].sum())
     protocol, metadata = state.protocol, state.metadata
@@ -74,6 +66,31 @@ def describe_table(
         transactions={app: each.version for app, each in sorted(state.transactions.items())},
         log=log,
     )
+
+
+def replayed(
+    uri: str,
+    at: int | None,
+    progress: Callable[[str, int, int | None], None] | None,
+    kind: type[EmbeddedRun] = EmbeddedRun,
+) -> tuple[EmbeddedRun, pl.DataFrame, pl.DataFrame]:
+    """A run without rules that has replayed the log, the live files, and all file actions as `spans` has them.
+
+    Raises:
+        InvalidUsage: no such version.
+        TableUnreadable: there is no table, or its log cannot be replayed.
+    """
+    store = open_store(uri)
+    plan = make_plan(store.uri, store.list_log(), at=at, history="snapshot")
+    if plan.missing:
+        raise TableUnreadable(
+            f"{store.uri}: commit {plan.missing[0]} is missing; run `deltaspec validate` to see what else is wrong"
+        )
+    run = kind(store, plan, [], 0, progress or (lambda *_: None))
+    spanned = run.replay()
+    if run.files_in_doubt:
+        raise TableUnreadable(f"{store.uri}: {run.files_in_doubt}; run `deltaspec validate` to see where")
+    return run, live_at(spanned, plan.version), spanned
 
 
 def _feature(name: str, active: set[str] | None) -> FeatureState:
