@@ -1,0 +1,55 @@
+"""Version checksums that do not agree with the log, or are believed where they should not be."""
+
+from known_bugs.registry import known_bug
+
+from deltaspec_generators import bases
+from deltaspec_generators.bases import action, commit_info
+from deltaspec_generators.builder import TableFiles, add_action, schema_string
+
+
+@known_bug("crc-001", CRC010=1)
+def schema_in_checksum_is_another(right: bool) -> TableFiles:
+    """A checksum holds another schema than the log, and clients that begin with it return a corrupted one."""
+    files = bases.checksummed()
+    if not right:
+        metadata = dict(files.checksums[2]["metadata"])
+        files.checksums[2]["metadata"] = metadata | {"schemaString": schema_string([("id", "integer")])}
+    return files
+
+
+@known_bug("crc-001", LIN001=1)
+def commit_cut_short_beside_its_checksum(right: bool) -> TableFiles:
+    """The commit of the newest version is cut within a line; clients that begin with its checksum do not notice."""
+    files = bases.checksummed()
+    if not right:
+        files.commits[2][-1] = '{"remove":{"path":"a.parquet","dataCh'
+    return files
+
+
+@known_bug("crc-001", CRC003=1)
+def file_count_in_checksum_is_wrong(right: bool) -> TableFiles:
+    """A checksum counts a file that the table does not have."""
+    files = bases.checksummed()
+    if not right:
+        del files.checksums[2]["allFiles"], files.checksums[2]["fileSizeHistogram"]
+        del files.checksums[2]["deletedRecordCountsHistogramOpt"]
+        files.checksums[2]["numFiles"] = 3
+    return files
+
+
+@known_bug("crc-004", CRC003=2)
+def writer_goes_on_above_a_wrong_checksum(right: bool) -> TableFiles:
+    """State and checksum part at version 2, and the writer adds to both without noticing: each later one is wrong."""
+    files = bases.checksummed()
+    first = {
+        name: files.checksums[2][name]
+        for name in ("tableSizeBytes", "numFiles", "numMetadata", "numProtocol", "metadata", "protocol")
+    }
+    files.commits[3] = [commit_info(3), add_action("d.parquet", rows=1, size=0)]
+    lost = 0 if right else 1
+    files.checksums = {
+        2: {**first, "numFiles": 2 + lost},
+        3: {**first, "numFiles": 3 + lost},
+    }
+    assert action(files, 3, "add")["size"] == 0
+    return files

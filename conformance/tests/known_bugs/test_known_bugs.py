@@ -1,0 +1,56 @@
+"""What known bugs of engines leave behind is found by exactly the rule that owns it; what is right stays silent."""
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from known_bugs.collection import IDS
+from known_bugs.every_case import CASES, REASONS
+from known_bugs.registry import Case
+
+from deltaspec.report.values import Report
+from deltaspec.rules import RULES
+from deltaspec.validate import validate_table
+from deltaspec.views.base import LEVELS
+from deltaspec_generators.builder import TableFiles, write_table
+
+WITH_TWIN = [case for case in CASES if case.silent is None]
+
+
+def judged(files: TableFiles, case: Case, directory: Path) -> Report:
+    """The report on a table laid down in a directory, over all of its history."""
+    write_table(files, directory)
+    return validate_table(str(directory), level=case.level, history="all")
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_case_gives_exactly_its_rules(case: Case, tmp_path: Path) -> None:
+    assert judged(case.broken(), case, tmp_path).totals == case.finds
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_table_of_a_right_writer_is_silent(case: Case, tmp_path: Path) -> None:
+    """Of a bug that only readers have, that is the table itself."""
+    report = judged(case.sound(), case, tmp_path)
+    assert report.totals == {}
+    assert {entry.rule for entry in report.checked.not_checked} <= case.unchecked
+
+
+@pytest.mark.parametrize("case", WITH_TWIN, ids=lambda case: case.name)
+def test_case_is_laid_down_at_the_level_of_its_rules(case: Case) -> None:
+    assert case.finds
+    assert case.level == max((RULES[code].level for code in case.finds), key=LEVELS.index)
+
+
+def test_every_bug_has_a_case_or_a_reason() -> None:
+    assert {case.id for case in CASES} | {reason.id for reason in REASONS} <= IDS
+
+
+def test_names_of_cases_are_unique() -> None:
+    assert Counter(case.name for case in CASES).most_common(1)[0][1] == 1
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_case_says_in_words_what_went_wrong(case: Case) -> None:
+    assert case.words.endswith(".")
+    assert case.silent is None or case.silent[0].islower()
