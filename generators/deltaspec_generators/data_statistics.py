@@ -79,7 +79,7 @@ def statistics_styles(
         divergent: whether styles are among them that the text is silent about: NaN in bounds.
     """
     contents: tuple[Any, ...] = ("all", "all", "rows", *(() if counted else ("none",)))
-    content = "all" if bounded else draw(st.sampled_from(contents))
+    content: Any = "all" if bounded else draw(st.sampled_from(contents))
     if content != "all":
         return StatisticsStyle(content=content)
 
