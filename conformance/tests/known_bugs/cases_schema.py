@@ -1,0 +1,98 @@
+"""Column mapping, clustering, and what a schema says of its columns."""
+
+from typing import Any
+
+from known_bugs.registry import known_bug, not_expressed, silent
+
+from deltaspec_generators import bases
+from deltaspec_generators.builder import TableFiles, metadata_action, protocol_action
+
+not_expressed("cm-012", "limits of char and varchar are metadata of Spark's own, of which the text says nothing")
+
+
+@silent("cm-003", "without a mode, or with mode none, what fields say of a mapping has no meaning")
+def annotations_of_a_mapping_that_is_off() -> TableFiles:
+    """Mode is none while fields still have ids and physical names, and data files use the displayed names."""
+    return _mapped(_two_fields(), {"delta.columnMapping.mode": "none", "delta.columnMapping.maxColumnId": "2"})
+
+
+@silent("cm-003", "without a mode, or with mode none, what fields say of a mapping has no meaning")
+def annotations_without_a_mode() -> TableFiles:
+    """No mode is set while fields have ids and physical names."""
+    return _mapped(_two_fields(), {})
+
+
+@known_bug("cm-003", CMP001=1, CMP002=1)
+def nested_field_without_mapping(right: bool) -> TableFiles:
+    """Under name mapping a nested field has neither id nor physical name."""
+    inner = _field("x", "long", 2) if right else {"name": "x", "type": "long", "nullable": True, "metadata": {}}
+    return _mapped([_field("s", _struct(inner), 1)], _mode("name", 2))
+
+
+@silent("cm-004", "unique is the path, and a name may come again below another parent")
+def same_leaf_names_below_different_parents() -> TableFiles:
+    """A table upgraded to mapping keeps its names as physical ones, and both `a.b.c` and `x.y.c` end in one name."""
+    fields = [
+        _field("a", _struct(_field("b", _struct(_field("c", "long", 3, "c")), 2, "b")), 1, "a"),
+        _field("x", _struct(_field("y", _struct(_field("c", "long", 6, "c")), 5, "y")), 4, "x"),
+    ]
+    return _mapped(fields, _mode("name", 6))
+
+
+@known_bug("cm-004", CMP004=2)
+def siblings_of_one_physical_name(right: bool) -> TableFiles:
+    """Two columns have one physical name, so both read the same column of the file."""
+    second = _field("b", "long", 2) if right else _field("b", "long", 2, "col-1")
+    return _mapped([_field("a", "long", 1), second], _mode("name", 2))
+
+
+@known_bug("cm-004", CMP003=2)
+def columns_of_one_id(right: bool) -> TableFiles:
+    """Two columns have one id, so both read the same column of the file."""
+    second = _field("b", "long", 2 if right else 1, "col-b")
+    return _mapped([_field("a", "long", 1), second], _mode("id", 2))
+
+
+@known_bug("cm-004", CMP005=1)
+def highest_id_not_recorded(right: bool) -> TableFiles:
+    """The highest id ever given is recorded as 1 while a column has id 2, so the next column gets 2 again."""
+    return _mapped(_two_fields(), _mode("name", 2 if right else 1))
+
+
+@silent("cm-007", "any name may be a physical one or a displayed one, quoted or not")
+def columns_renamed_to_odd_names() -> TableFiles:
+    """Columns are renamed to names with dots, commas, hashes and signs, and engines fail to project them."""
+    names = ("c#2", "a.b", "x,y", "😀")
+    fields = [_field(name, "long", number) for number, name in enumerate(names, 1)]
+    return _mapped([*fields, _field("s", _struct(_field("x.y", "long", 6)), 5)], _mode("id", 6))
+
+
+@silent("cm-009", "an owner may turn a generated column into a plain one; whether it was meant is not in the log")
+def generation_expression_lost_by_schema_evolution() -> TableFiles:
+    """A writer adds a column and writes the schema anew without what it did not know: the expression is gone."""
+    generated = {"delta.generationExpression": "CAST(at AS DATE)"}
+    fields = [("at", "timestamp"), {"name": "day", "type": "date", "nullable": True, "metadata": generated}]
+    files = bases.plain(protocol=protocol_action(1, 4), fields=fields)
+    files.commits[2].append(metadata_action([("at", "timestamp"), ("day", "date"), ("price", "double")]))
+    return files
+
+
+def _mapped(fields: list[dict[str, Any]], configuration: dict[str, str]) -> TableFiles:
+    return bases.plain(protocol=protocol_action(2, 5), fields=fields, configuration=configuration)
+
+
+def _mode(mode: str, highest: int) -> dict[str, str]:
+    return {"delta.columnMapping.mode": mode, "delta.columnMapping.maxColumnId": str(highest)}
+
+
+def _two_fields() -> list[dict[str, Any]]:
+    return [_field("a", "long", 1), _field("b", "string", 2)]
+
+
+def _field(name: str, kind: Any, number: int, physical: str | None = None) -> dict[str, Any]:
+    metadata = {"delta.columnMapping.id": number, "delta.columnMapping.physicalName": physical or f"col-{number}"}
+    return {"name": name, "type": kind, "nullable": True, "metadata": metadata}
+
+
+def _struct(*fields: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "struct", "fields": list(fields)}
