@@ -75,7 +75,9 @@ def reader_feature_in_one_list(draw: st.DrawFn) -> TableFiles:
 
 @mutation("table-features.required-features")
 def requirement_of_feature_absent(draw: st.DrawFn) -> TableFiles:
-    return _protocol(1, 7, None, [pick(draw, "rowTracking", "clustering")])
+    feature = pick(draw, "rowTracking", "clustering")
+    suspended = {"delta.rowTrackingSuspended": "true"} if feature == "rowTracking" else None  # files have no row ids
+    return bases.plain(protocol=protocol_action(1, 7, None, [feature]), configuration=suspended)
 
 
 @mutation("table-features.lists-are-sets")

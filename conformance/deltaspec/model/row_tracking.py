@@ -1,13 +1,38 @@
-"""Row ids of the files of a snapshot. Source: Row Tracking (r3, current): fresh row ids and their high-water mark.
+"""Row ids and row commit versions of the files of a snapshot. Source: Row Tracking (r3, current).
 
-What assigns and keeps ids stable over rewrites is not modelled here yet.
+A row has a fresh id, which its place gives it, and a stable one, which it keeps when it is copied to another file: then
+the file holds it in a hidden column. The same goes for the version that last wrote the row.
 """
 
-from deltaspec.model.actions import Add
+from collections.abc import Collection, Sequence
+
+from deltaspec.model import column_mapping
+from deltaspec.model.actions import Add, MetaData, Protocol
+from deltaspec.model.configuration import is_true
+from deltaspec.model.data_types import Struct
 from deltaspec.model.json_values import JsonError, Number, parse_lossless
+from deltaspec.model.protocol import supports
 from deltaspec.model.reconciliation import Snapshot
 
+FEATURE = "rowTracking"
 DOMAIN = "delta.rowTracking"
+ENABLED = "delta.enableRowTracking"
+SUSPENDED = "delta.rowTrackingSuspended"
+ROW_ID_COLUMN = "delta.rowTracking.materializedRowIdColumnName"
+ROW_COMMIT_VERSION_COLUMN = "delta.rowTracking.materializedRowCommitVersionColumnName"
+COLUMN_PROPERTIES = (ROW_ID_COLUMN, ROW_COMMIT_VERSION_COLUMN)
+"""Properties that name the hidden columns of materialized values."""
+
+
+def is_enabled(protocol: Protocol, metadata: MetaData) -> bool:
+    """Whether every row of the table has row ids to rely on."""
+    return supports(protocol, FEATURE) and is_true(metadata.configuration, ENABLED)
+
+
+def assigns_row_ids(protocol: Protocol, metadata: MetaData) -> bool:
+    """Whether every add has to be committed with row ids: row tracking is supported, and not suspended."""
+    # [Changed in current] nothing could be suspended before.
+    return supports(protocol, FEATURE) and not is_true(metadata.configuration, SUSPENDED)
 
 
 def default_row_ids(add: Add, num_records: int) -> range:
@@ -19,6 +44,62 @@ def default_row_ids(add: Add, num_records: int) -> range:
     if add.base_row_id is None:
         raise ValueError(f"{add.path} has no baseRowId")
     return range(add.base_row_id, add.base_row_id + num_records)
+
+
+def stable_row_ids(add: Add, materialized: Sequence[int | None]) -> list[int]:
+    """The id that each row keeps: the materialized one, or where that is null the default one.
+
+    Args:
+        add: of the file.
+        materialized: of every row of the file, deleted ones too, in their order.
+
+    Raises:
+        ValueError: the file has no `baseRowId`.
+    """
+    defaults = default_row_ids(add, len(materialized))
+    return [default if each is None else each for each, default in zip(materialized, defaults, strict=True)]
+
+
+def stable_row_commit_versions(add: Add, materialized: Sequence[int | None]) -> list[int | None]:
+    """The version that last wrote each row: the materialized one, or where that is null the file's."""
+    return [add.default_row_commit_version if each is None else each for each in materialized]
+
+
+def repeated_row_ids(files: Sequence[tuple[Add, Sequence[int | None], Collection[int]]]) -> set[int]:
+    """Stable ids that two rows of a snapshot have, or that are the fresh id of another row.
+
+    Args:
+        files: each with the materialized ids of its rows, and the indexes of those that are deleted. Deleted rows are
+            no rows of the snapshot.
+    """
+    rows = [
+        (stable, fresh)
+        for add, materialized, deleted in files
+        for index, (stable, fresh) in enumerate(
+            zip(stable_row_ids(add, materialized), default_row_ids(add, len(materialized)), strict=True)
+        )
+        if index not in deleted
+    ]
+    repeated = set()
+    for place, (stable, _) in enumerate(rows):
+        for other, (stable_there, fresh_there) in enumerate(rows):
+            if place != other and stable in (stable_there, fresh_there):
+                repeated.add(stable)
+    return repeated
+
+
+def column_name_taken(name: str, schema: Struct, mapping: str | None) -> str | None:
+    """The column of the table whose logical or physical name a hidden column has; None if it is free.
+
+    Args:
+        name: of the hidden column.
+        schema: of the table.
+        mapping: mode of column mapping; None where it is off.
+    """
+    for field in schema.fields:
+        if name in (field.name, column_mapping.physical_name(field, mapping)):
+            return field.name
+    return None
 
 
 def high_water_mark(snapshot: Snapshot) -> int | None:

@@ -34,6 +34,7 @@ CHAPTERS = {
     "log_files": "LOG",
     "metadata": "MET",
     "protocol": "PRO",
+    "row_ids": "RID",
     "schema": "SCH",
     "sidecars": "CKP",
 }

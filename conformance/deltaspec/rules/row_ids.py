@@ -1,0 +1,120 @@
+"""Rules over row tracking. Source: chapter Row Tracking."""
+
+import polars as pl
+
+from deltaspec.rules.registry import rule
+from deltaspec.views.row_ids import row_id_columns, row_id_ranges
+
+
+@rule("RID001", requires="row-tracking.unique-default-ids", view=row_id_ranges)
+def default_row_ids_overlap() -> pl.Expr:
+    """Rows of two live files have the same default row ids.
+
+    Whoever joins on row ids, or follows rows by them, takes different rows for one.
+    Fix: commit the file again with a baseRowId above the high-water mark; the writer must read the mark before it writes.
+
+    Conforms::
+        base_row_id: 10, last_row_id: 19, previous_end: 9
+        base_row_id: 0, last_row_id: 9, previous_end: null
+        base_row_id: 5, last_row_id: null, previous_end: 9
+    Violates::
+        base_row_id: 9, last_row_id: 12, previous_end: 9
+        base_row_id: 0, last_row_id: 4, previous_end: 4
+    """
+    return (pl.col("base_row_id") <= pl.col("previous_end")) & pl.col("last_row_id").is_not_null()
+
+
+@rule("RID002", requires="row-tracking.high-water-mark", view=row_id_ranges)
+def row_id_above_high_water_mark() -> pl.Expr:
+    """A file has default row ids above the table's high-water mark.
+
+    The next writer starts above the mark and gives the same ids away again.
+    Fix: commit the domain delta.rowTracking with a mark of at least the highest id.
+
+    Conforms::
+        last_row_id: 9, high_water_mark: 9
+        last_row_id: 9, high_water_mark: null
+        last_row_id: null, high_water_mark: 9
+    Violates::
+        last_row_id: 10, high_water_mark: 9
+    """
+    return pl.col("last_row_id") > pl.col("high_water_mark")
+
+
+@rule("RID003", requires="row-tracking.mark-in-domain", view=row_id_ranges)
+def row_ids_without_high_water_mark() -> pl.Expr:
+    """A file has row ids, and the table has no domain that holds their high-water mark.
+
+    The next writer starts at 0 and gives the same ids away again.
+    Fix: commit the domain delta.rowTracking with a mark of at least the highest id.
+
+    Conforms::
+        last_row_id: 9, has_domain: true
+        last_row_id: null, has_domain: false
+    Violates::
+        last_row_id: 9, has_domain: false
+    """
+    return pl.col("last_row_id").is_not_null() & ~pl.col("has_domain")
+
+
+@rule("RID004", requires=("row-tracking.base-row-id", "row-tracking.fields-set-when-enabled"), view=row_id_ranges)
+def base_row_id_missing() -> pl.Expr:
+    """A live file that has to have row ids has no baseRowId.
+
+    Its rows have no ids: readers fail, or return nulls where the table promises ids.
+    Fix: commit the add again with a baseRowId above the high-water mark, and the domain with the new mark.
+
+    Conforms::
+        base_row_id: 0, ids_required: true
+        base_row_id: null, ids_required: false
+    Violates::
+        base_row_id: null, ids_required: true
+    """
+    return pl.col("base_row_id").is_null() & pl.col("ids_required")
+
+
+@rule("RID005", requires=("row-tracking.commit-version", "row-tracking.fields-set-when-enabled"), view=row_id_ranges)
+def default_row_commit_version_missing() -> pl.Expr:
+    """A live file that has to have a row commit version has no defaultRowCommitVersion.
+
+    Whether its rows changed between two versions cannot be told.
+    Fix: commit the add again with the version that first added its path.
+
+    Conforms::
+        default_row_commit_version: 1, ids_required: true
+        default_row_commit_version: null, ids_required: false
+    Violates::
+        default_row_commit_version: null, ids_required: true
+    """
+    return pl.col("default_row_commit_version").is_null() & pl.col("ids_required")
+
+
+@rule("RID006", requires="row-tracking.column-names", view=row_id_columns)
+def materialized_column_not_named() -> pl.Expr:
+    """Row tracking is enabled, and a column for materialized row ids or row commit versions is not named.
+
+    Writers cannot keep the ids of rows that they copy, and readers do not find those that were kept.
+    Fix: set the property to a name that no column has.
+
+    Conforms::
+        property: delta.rowTracking.materializedRowIdColumnName, column: _row-id
+    Violates::
+        property: delta.rowTracking.materializedRowIdColumnName, column: null
+    """
+    return pl.col("property").is_not_null() & pl.col("column").is_null()
+
+
+@rule("RID007", requires="row-tracking.column-names-unique", view=row_id_columns)
+def materialized_column_name_taken() -> pl.Expr:
+    """The column of materialized row ids or row commit versions has the name of another column.
+
+    Ids and data are taken for each other: rows change their values or their ids without an error.
+    Fix: drop row tracking and enable it again with a name that no column has.
+
+    Conforms::
+        column: _row-id, taken_by: null
+        column: null, taken_by: null
+    Violates::
+        column: id, taken_by: id
+    """
+    return pl.col("column").is_not_null() & pl.col("taken_by").is_not_null()

@@ -1,0 +1,131 @@
+"""Views over row tracking: row ids that the log gives to files, hidden columns, and row ids that files hold."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import polars as pl
+
+from deltaspec.model import row_tracking
+from deltaspec.model.actions import DomainMetadata, MetaData
+from deltaspec.model.data_types import Struct
+from deltaspec.views.base import Column, View
+
+MAX_ID = 2**63 - 1
+
+_ADD = {
+    "version": Column(pl.Int64, "version of the commit or checkpoint whose add is in force"),
+    "file": Column(pl.String, "log file the add stands in"),
+    "line": Column(pl.Int64, "line or Parquet row, counted from 1"),
+    "path": Column(pl.String, "path as written"),
+}
+
+row_id_ranges = View(
+    name="row_id_ranges",
+    grain="live file of the judged snapshot of a table that supports row tracking and has not suspended it",
+    key=(),
+    columns={
+        **_ADD,
+        "base_row_id": Column(pl.Int64, "baseRowId"),
+        "default_row_commit_version": Column(pl.Int64, "defaultRowCommitVersion"),
+        "last_row_id": Column(
+            pl.Int64, "default id of the last row; null without baseRowId or rows, or where numRecords does not tell"
+        ),
+        "previous_end": Column(
+            pl.Int64, "highest default id of the files before, in the order of baseRowId; null for the first"
+        ),
+        "high_water_mark": Column(pl.Int64, "the mark that the domain delta.rowTracking holds"),
+        "has_domain": Column(pl.Boolean, "the domain delta.rowTracking is live"),
+        "ids_required": Column(
+            pl.Boolean,
+            "row tracking is enabled, or was supported and not suspended at the commit that wrote the add",
+        ),
+    },
+)
+
+row_id_columns = View(
+    name="row_id_columns",
+    grain="property that names a hidden column of materialized values, of a table with row tracking enabled",
+    key=(),
+    columns={
+        "version": Column(pl.Int64, "version of the metaData action in force"),
+        "file": Column(pl.String, "log file it stands in"),
+        "line": Column(pl.Int64, "line or Parquet row, counted from 1"),
+        "column": Column(pl.String, "name of the hidden column; null where the property is not set"),
+        "property": Column(pl.String, "name of the property"),
+        "taken_by": Column(pl.String, "column of the table, or other property, that has the same name"),
+    },
+)
+
+
+def required_since(protocols: list[dict[str, Any]], configuration: list[dict[str, Any]]) -> list[tuple[int, bool]]:
+    """From which version on every add has to have row ids, and from which on not.
+
+    Args:
+        protocols: rows of the view `protocols`, in order of their versions.
+        configuration: rows of the view `configuration`, in order of their versions.
+
+    Returns:
+        Version and answer wherever it may have changed, ascending; nothing is known of versions before the first.
+    """
+    changes: list[tuple[int, str, bool]] = []
+    for row in protocols:
+        names = row["writer_features"] or ()
+        changes.append((row["version"], "supported", row["min_writer_version"] >= 7 and row_tracking.FEATURE in names))
+    for row in configuration:
+        if row["property"] == row_tracking.SUSPENDED:
+            changes.append((row["version"], "suspended", (row["value"] or "").lower() == "true"))
+    now = {"supported": False, "suspended": False}
+    answers: dict[int, bool] = {}
+    for version, name, value in sorted(changes, key=lambda change: change[0]):
+        now[name] = value
+        answers[version] = now["supported"] and not now["suspended"]
+    return sorted(answers.items())
+
+
+def ranges_of(
+    live: pl.DataFrame, domain: DomainMetadata | None, *, enabled: bool, required: Iterable[tuple[int, bool]]
+) -> pl.DataFrame:
+    """Live files as the view `row_id_ranges`, in the order of their base ids.
+
+    Args:
+        live: as `file_replay.live_at` gives them.
+        domain: the live domain of the high-water mark.
+        enabled: row tracking is enabled at the judged version.
+        required: as `required_since` gives it.
+    """
+    mark = None if domain is None else row_tracking.mark_of(domain.configuration)
+    base, rows = pl.col("base_row_id"), pl.col("num_records")
+    last = pl.when(base > MAX_ID - rows).then(pl.lit(MAX_ID)).otherwise(base + rows - 1)
+    at_commit: pl.Expr = pl.lit(False)
+    for version, answer in required:
+        at_commit = pl.when(pl.col("version") >= version).then(pl.lit(answer)).otherwise(at_commit)
+    return (
+        live.sort("base_row_id", "path_key", nulls_last=True)
+        .with_columns(
+            path=pl.coalesce("path", "path_key"),
+            last_row_id=pl.when((base >= 0) & (rows > 0)).then(last),
+            high_water_mark=pl.lit(mark, pl.Int64),
+            has_domain=pl.lit(domain is not None),
+            ids_required=pl.lit(enabled) | ((pl.col("source") == "commit") & at_commit),
+        )
+        .with_columns(previous_end=pl.col("last_row_id").cum_max().forward_fill().shift(1))
+        .select(list(row_id_ranges.columns))
+    )
+
+
+def column_rows(place: dict[str, Any], metadata: MetaData, schema: Struct, mapping: str | None) -> list[dict[str, Any]]:
+    """Both hidden columns as rows of the view `row_id_columns`.
+
+    Args:
+        place: version, file and line of the metadata.
+        metadata: of a table with row tracking enabled.
+        schema: of the table.
+        mapping: mode of column mapping; None where it is off.
+    """
+    names = {name: metadata.configuration.get(name) for name in row_tracking.COLUMN_PROPERTIES}
+    rows = []
+    for name, column in names.items():
+        taken = None if column is None else row_tracking.column_name_taken(column, schema, mapping)
+        others = [other for other in names if other != name and column is not None and names[other] == column]
+        rows.append({**place, "property": name, "column": column, "taken_by": taken or next(iter(others), None)})
+    return rows
