@@ -118,9 +118,9 @@ def _codes(_: click.Context, __: click.Parameter, value: tuple[str, ...]) -> lis
 @click.option(
     "--level",
     type=click.Choice(["log", "files", "footers", "rows"]),
-    default="log",
+    default="files",
     show_default=True,
-    help="What may be opened; only log is built yet.",
+    help="What may be opened: the log alone, the listing of files and deletion vectors, footers, or rows as well.",
 )
 @click.option("--at", type=click.IntRange(min=0), metavar="VERSION", help="Version to judge. [default: the latest]")
 @click.option("--history", default="latest", show_default=True, metavar="latest|N|all", help="How far back to judge.")
@@ -133,6 +133,7 @@ def _codes(_: click.Context, __: click.Parameter, value: tuple[str, ...]) -> lis
     "--samples", type=click.IntRange(min=1), metavar="N", help="Findings of each rule. [default: 5, json 1000]"
 )
 @click.option("--accept-unchecked", multiple=True, callback=_codes, metavar="RULE", help="Unchecked is fine for it.")
+@click.option("--allow-outside", is_flag=True, help="Follow absolute paths out of the table (shallow clones).")
 @_COLOR
 def validate(
     table: str,
@@ -146,6 +147,7 @@ def validate(
     output: str | None,
     samples: int | None,
     accept_unchecked: list[str],
+    allow_outside: bool,
     color: str,
 ) -> None:
     """Judge the TABLE at a path or URI.
@@ -172,6 +174,7 @@ def validate(
             ignore=ignore,
             samples=samples or (5 if form == "text" else 1000),
             accept_unchecked=accept_unchecked,
+            allow_outside=allow_outside,
             progress=progress,
         )
     click.get_current_context().meta[_VERDICT] = exit_code(report)

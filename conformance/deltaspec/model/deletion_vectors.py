@@ -20,6 +20,11 @@ DEFAULT_MAX_ROWS = 1 << 24
 class DeletionVectorError(ValueError):
     """A descriptor, bitmap or file that does not hold the deletion vector it should."""
 
+    def __init__(self, message: str, kind: str = "bitmap") -> None:
+        super().__init__(message)
+        self.kind = kind
+        """What is wrong: `version` or `entry` of a file, its `checksum`, or the `bitmap` or descriptor itself."""
+
 
 def encode_bitmap(rows: Iterable[int], *, runs: bool = False) -> bytes:
     """Magic and portable 64-bit Roaring bitmap of row indexes."""
@@ -109,9 +114,9 @@ def read_from_file(data: bytes, offset: int | None, size_in_bytes: int) -> bytes
     start = offset or 0
     check_file_version(data[:1])
     if start == 0:
-        raise DeletionVectorError("offset 0 is the version byte of the file, no vector begins there")
+        raise DeletionVectorError("offset 0 is the version byte of the file, no vector begins there", "entry")
     if start < 0 or start + 4 > len(data):
-        raise DeletionVectorError(f"offset {start} is outside a file of {len(data)} bytes")
+        raise DeletionVectorError(f"offset {start} is outside a file of {len(data)} bytes", "entry")
     return read_entry(data[start:], size_in_bytes)
 
 
@@ -122,7 +127,7 @@ def check_file_version(first: bytes) -> None:
         DeletionVectorError: there is none, or it is another.
     """
     if first[:1] != bytes([FILE_VERSION]):
-        raise DeletionVectorError(f"file version is {first[0] if first else 'absent'}, not {FILE_VERSION}")
+        raise DeletionVectorError(f"file version is {first[0] if first else 'absent'}, not {FILE_VERSION}", "version")
 
 
 def read_entry(data: bytes, size_in_bytes: int) -> bytes:
@@ -132,15 +137,16 @@ def read_entry(data: bytes, size_in_bytes: int) -> bytes:
         DeletionVectorError: sizes that disagree or pass the end, wrong CRC-32.
     """
     if len(data) < 4:
-        raise DeletionVectorError(f"{len(data)} bytes to the end of the file are too few for a size")
+        raise DeletionVectorError(f"{len(data)} bytes to the end of the file are too few for a size", "entry")
     size = int.from_bytes(data[:4], "big")
     if size != size_in_bytes:
-        raise DeletionVectorError(f"the file says {size} bytes, the descriptor {size_in_bytes}")
+        raise DeletionVectorError(f"the file says {size} bytes, the descriptor {size_in_bytes}", "entry")
     bitmap, check = data[4 : 4 + size], data[4 + size : 8 + size]
     if len(check) < 4:
-        raise DeletionVectorError(f"{size} bytes and a checksum pass the end of the file by {8 + size - len(data)}")
+        beyond = 8 + size - len(data)
+        raise DeletionVectorError(f"{size} bytes and a checksum pass the end of the file by {beyond}", "entry")
     if zlib.crc32(bitmap) != int.from_bytes(check, "big"):
-        raise DeletionVectorError("CRC-32 does not match")
+        raise DeletionVectorError("CRC-32 does not match", "checksum")
     return bitmap
 
 

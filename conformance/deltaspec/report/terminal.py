@@ -9,7 +9,7 @@ from itertools import groupby
 from rich.console import Console
 from rich.text import Text
 
-from deltaspec.report.text import count, safe, wrapped
+from deltaspec.report.text import count, safe, size, wrapped
 from deltaspec.report.values import SEVERITIES, Finding, Report
 
 _STYLES = {"violation": "bold red", "warning": "yellow", "divergence": "cyan"}
@@ -48,8 +48,29 @@ def write(report: Report, words: Mapping[str, RuleWords], console: Console, samp
     _header(report, console)
     for rule, group in groupby(report.findings, key=lambda finding: finding.rule):
         _rule(list(group), report.totals[rule], words[rule], console, samples)
+    _inventory(report, console)
     _ledger(report, console)
     _last_line(report, console)
+
+
+def _inventory(report: Report, console: Console) -> None:
+    """What lies in the table's directories, where they were listed."""
+    found = report.inventory
+    if found is None:
+        return
+    parts = [f"{count(found.files, 'file')} beside the log ({size(found.bytes)})"]
+    for number, space, words in (
+        (found.live_files, found.live_bytes, "live"),
+        (found.referenced_files, found.referenced_bytes, "of other versions and change data"),
+        (found.unreferenced_files, found.unreferenced_bytes, "that the judged history does not name"),
+        (found.hidden_files, found.hidden_bytes, "hidden"),
+    ):
+        if number:
+            parts.append(f"{number:,} {words} ({size(space)})")
+    if not found.is_whole:
+        parts.append("the listing is not whole")
+    for line in wrapped(", ".join(parts), console.width):
+        console.print(Text(line, style="dim"))
 
 
 def _header(report: Report, console: Console) -> None:

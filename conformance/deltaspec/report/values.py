@@ -65,6 +65,30 @@ class RouteNotCompared(Struct, frozen=True, kw_only=True):
     reason: str
 
 
+class Inventory(Struct, frozen=True, kw_only=True):
+    """What lies in the table's directories. No finding: what nothing refers to may be there legally."""
+
+    files: int
+    """Regular files beside `_delta_log`."""
+    bytes: int
+    live_files: int
+    """Those that the judged snapshot needs: data files and deletion-vector files."""
+    live_bytes: int
+    referenced_files: int
+    """Those that only other actions of the judged history name: removed files, change data."""
+    referenced_bytes: int
+    unreferenced_files: int
+    """Those that no action of the judged history names, hidden ones aside."""
+    unreferenced_bytes: int
+    hidden_files: int
+    """Those in or by names that begin with `_` or `.`, which do not belong to the data."""
+    hidden_bytes: int
+    unreferenced: list[str]
+    """Paths of the first of them."""
+    is_whole: bool
+    """False where a directory could not be listed."""
+
+
 class Checked(Struct, frozen=True, kw_only=True):
     """The ledger: what was decided, and what was not."""
 
@@ -98,4 +122,6 @@ class Report(Struct, frozen=True, kw_only=True):
     totals: dict[str, int]
     """Findings by rule, all of them; `findings` holds at most `samples` of each."""
     findings: list[Finding]
+    inventory: Inventory | None = None
+    """What lies in the table's directories; None at level `log`."""
     checked: Checked

@@ -142,8 +142,8 @@ def vector_deletes_rows_beyond_the_file() -> pl.Expr:
 
 
 @rule("DVX009", requires="deletion-vectors.bitmap-format", view=deletion_vectors)
-def inline_vector_undecodable() -> pl.Expr:
-    """An inline deletion vector cannot be decoded.
+def vector_undecodable() -> pl.Expr:
+    """A deletion vector cannot be decoded: an inline one, or one whose file is sound around it.
 
     Readers fail, or return deleted rows. (The text's own example of an inline vector is of a form that it does not
     describe, E08.)
@@ -155,3 +155,80 @@ def inline_vector_undecodable() -> pl.Expr:
         decode_fault: "magic number is 3503503716, not 1681511377"
     """
     return pl.col("decode_fault").is_not_null()
+
+
+@rule("DVX010", requires="deletion-vectors.file-exists", view=deletion_vectors)
+def vector_file_missing() -> pl.Expr:
+    """The file that holds the deletion vector of a live file is not there.
+
+    Readers fail, or return rows that were deleted.
+    Fix: restore the file from a copy; without one, nobody knows which rows were deleted since the file was added.
+
+    Conforms::
+        file_exists: true
+        file_exists: null
+        file_exists: false, removed_since: true
+    Violates::
+        file_exists: false, removed_since: false
+    """
+    return ~pl.col("file_exists") & ~pl.col("removed_since")
+
+
+@rule("DVX011", requires="deletion-vectors.file-version", view=deletion_vectors)
+def vector_file_of_another_version() -> pl.Expr:
+    """The file of a deletion vector does not begin with the version 1.
+
+    Readers refuse it, and with it the data file.
+    Fix: restore the file from a copy; find out what wrote over it.
+
+    Conforms::
+        version_fault: null
+    Violates::
+        version_fault: "file version is 2, not 1"
+    """
+    return pl.col("version_fault").is_not_null()
+
+
+@rule("DVX012", requires="deletion-vectors.file-entry", view=deletion_vectors)
+def vector_not_at_its_offset() -> pl.Expr:
+    """No deletion vector of the size that the descriptor gives stands at its offset.
+
+    The offset or the size is wrong, or the file is cut: readers fail, or decode another file's vector.
+    Fix: restore the version before, or the file from a copy.
+
+    Conforms::
+        entry_fault: null
+    Violates::
+        entry_fault: "the file says 44 bytes, the descriptor 40"
+    """
+    return pl.col("entry_fault").is_not_null()
+
+
+@rule("DVX013", requires="deletion-vectors.file-checksum", view=deletion_vectors)
+def vector_checksum_differs() -> pl.Expr:
+    """The CRC-32 of a stored deletion vector is not that of its bytes.
+
+    The file was damaged: readers that check fail, others delete the wrong rows.
+    Fix: restore the file from a copy.
+
+    Conforms::
+        checksum_fault: null
+    Violates::
+        checksum_fault: "CRC-32 does not match"
+    """
+    return pl.col("checksum_fault").is_not_null()
+
+
+@rule("DVX014", requires="deletion-vectors.file-entry", view=deletion_vectors)
+def vectors_overlap_in_file() -> pl.Expr:
+    """Two entries of a deletion-vector file share bytes without being the same.
+
+    Entries stand one behind the other: one of the two descriptors has a wrong offset or size.
+    Fix: restore the version before; the writer must give each vector its own place.
+
+    Conforms::
+        overlaps: null
+    Violates::
+        overlaps: "offset 1, 44 bytes"
+    """
+    return pl.col("overlaps").is_not_null()

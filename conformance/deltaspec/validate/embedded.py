@@ -6,8 +6,9 @@ gives one finding and not a cascade.
 """
 
 import gc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
 import polars as pl
 import pyarrow as pa
@@ -16,21 +17,25 @@ from deltaspec.model.actions import CommitInfo, Wire
 from deltaspec.model.file_names import commit_name
 from deltaspec.model.protocol import features_are_known
 from deltaspec.model.segment import Checkpoint
+from deltaspec.report.values import Inventory
 from deltaspec.rules.registry import Rule
 from deltaspec.validate.claims import Claims
+from deltaspec.validate.data import DataRun
 from deltaspec.validate.findings import Findings
 from deltaspec.validate.plan import Plan
+from deltaspec.validate.row_ids import look_at_row_id_ranges
 from deltaspec.views import log_files, table_state
+from deltaspec.views.base import Level
 from deltaspec.views.checkpoints import checkpoint_rows, checkpoints, checksums, sidecars
 from deltaspec.views.claim_facts import checkpoint_row, sidecar_rows
 from deltaspec.views.differences import TableActions
 from deltaspec.views.file_actions import deletion_vectors, file_actions, file_history
 from deltaspec.views.file_facts import FileContext, Provenance, deletion_vectors_of, file_actions_of, file_facts
 from deltaspec.views.file_pairs import history_of_commits
-from deltaspec.views.file_replay import CHAIN, chain_rows, live_at, spans
+from deltaspec.views.file_replay import CHAIN, DATA_CHAIN, chain_frame, chain_rows, live_at, spans
 from deltaspec.views.log_facts import CommitContext, commit_row, fault_row, line_rows, listing_rows
 from deltaspec.views.snapshot import snapshot_files
-from deltaspec.views.state import VIEW_NAMES, Row, TableState
+from deltaspec.views.state import VIEW_NAMES, Row, TableSchema, TableState
 from deltaspec.wire.checkpoint_files import CheckpointRead, read_checkpoint, runs
 from deltaspec.wire.file_rows import FILE_ROWS, FileRows
 from deltaspec.wire.log_lines import MAX_LINE_BYTES, LogFile, read_line_stream, read_lines
@@ -43,7 +48,6 @@ WHOLE_FILE_BYTES = 64 << 20
 
 _FILE_VIEWS = (file_history, checkpoint_rows, checksums, snapshot_files)
 _STATE_VIEWS = tuple(getattr(table_state, name) for name in VIEW_NAMES)
-_EMPTY_CHAIN = pl.DataFrame(schema=CHAIN)
 
 
 class EmbeddedRun:
@@ -56,12 +60,17 @@ class EmbeddedRun:
         rules: list[Rule],
         samples: int,
         progress: Callable[[str, int, int | None], None],
+        *,
+        level: Level = "log",
+        allow_outside: bool = False,
     ) -> None:
         self.store = store
         self.plan = plan
         self.findings = Findings(rules, samples)
         self.state = TableState()
         self.progress = progress
+        self.level: Level = level
+        self.allow_outside = allow_outside
         self.compared = bool(plan.claims or plan.compactions)
         self.chain: list[pl.DataFrame] = []
         self.cdcs: list[pl.DataFrame] = []
@@ -70,6 +79,10 @@ class EmbeddedRun:
         self.states: dict[int, tuple[TableActions, FileContext]] = {}
         self.commit_timestamps: dict[int, tuple[int | None, bool | None]] = {}
         self.files_in_doubt: str | None = None
+        self.schemas: dict[int, TableSchema | None] = {}
+        """What data files of a version are judged against, at versions with change data."""
+        self.inventory: Inventory | None = None
+        self._vectors: list[pl.DataFrame] = []
         self._pending = _Pending()
 
     def judge(self) -> Findings:
@@ -82,7 +95,21 @@ class EmbeddedRun:
             self._look_at_listing()
             Claims(self, spanned).look()
             self._look_at_snapshot(spanned)
+        self._look_at_data(spanned)
         return self.findings
+
+    def _look_at_data(self, spanned: pl.DataFrame) -> None:
+        """What the level lets be opened beside the log."""
+        vectors = pl.concat(self._vectors) if self._vectors else deletion_vectors.frame([])
+        if self.level == "log":
+            return
+        if self.files_in_doubt:
+            self.findings.look(deletion_vectors, vectors)
+            self.findings.doubt_data(f"the live files are not known: {self.files_in_doubt}")
+            return
+        cdcs = pl.concat(self.cdcs) if self.cdcs else chain_frame(self._chain_schema)
+        data = DataRun(self, spanned, cdcs)
+        self.inventory = data.look(vectors)
 
     def replay(self) -> pl.DataFrame:
         """Read the judged history and look at it; gives the file actions as `file_replay.spans` has them."""
@@ -90,14 +117,14 @@ class EmbeddedRun:
             self._take_base(self.plan.base)
         self._take_commits()
         self._flush()
-        chain = pl.concat(self.chain) if self.chain else _EMPTY_CHAIN
+        chain = pl.concat(self.chain) if self.chain else chain_frame(self._chain_schema)
         self.chain.clear()
         unknown = self.state.unknown_reader_features
         if unknown:
             self.doubt_files(f"readers need {', '.join(unknown)}, which is unknown", None)
         elif self.findings.wants(file_history):
             self.progress("replay", 0, None)
-            cdcs = pl.concat(self.cdcs) if self.cdcs else _EMPTY_CHAIN
+            cdcs = pl.concat(self.cdcs) if self.cdcs else chain_frame(self._chain_schema)
             self.findings.look(file_history, history_of_commits(chain, cdcs))
         return spans(chain)
 
@@ -182,6 +209,8 @@ class EmbeddedRun:
             self._flush()
         if log.files.rows:
             self._pending.add(file, version, log.files.rows, context)
+            if self.level != "log" and any(row[1] == "cdc" for row in log.files.rows):
+                self.schemas[version] = self.state.table_schema
 
     def _flush(self) -> None:
         """Look at the lines and file actions gathered since, all of one state of the table."""
@@ -250,16 +279,26 @@ class EmbeddedRun:
     def look_at_file_rows(self, table: pa.Table, place: Provenance, context: FileContext) -> pl.DataFrame:
         """Look at file actions of one state of the table; gives what replay keeps of them."""
         if table.num_rows == 0:
-            return _EMPTY_CHAIN
-        facts = file_facts(table.select(FILE_ROWS.names), place, context, compared=self.compared)
+            return chain_frame(self._chain_schema)
+        values = self.level == "rows"
+        facts = file_facts(table.select(FILE_ROWS.names), place, context, compared=self.compared or values)
         if context.partition_columns is None:
             where = place.file if isinstance(place.file, str) else place.file[0]
             self.findings.doubt((file_actions,), "the metadata they are judged against is not known", where)
         self.findings.look(file_actions, file_actions_of(facts))
         if self.findings.wants(deletion_vectors):
-            self.findings.look(deletion_vectors, deletion_vectors_of(facts))
-        self.cdcs.append(chain_rows(facts, compared=False, cdc=True))
-        return chain_rows(facts, compared=self.compared)
+            vectors = deletion_vectors_of(facts)
+            if self.level == "log":
+                self.findings.look(deletion_vectors, vectors)
+            elif len(vectors):  # judged once it is known which of them are live
+                self._vectors.append(vectors)
+        schema = self._chain_schema
+        self.cdcs.append(chain_rows(facts, compared=False, cdc=True, schema=schema, values=values))
+        return chain_rows(facts, compared=self.compared, schema=schema, values=values)
+
+    @property
+    def _chain_schema(self) -> Mapping[str, Any]:
+        return CHAIN if self.level == "log" else DATA_CHAIN
 
     # the whole
 
@@ -284,6 +323,7 @@ class EmbeddedRun:
         if self.findings.wants(snapshot_files):
             live = live_at(spanned, self.plan.version)
             self.findings.look(snapshot_files, snapshot_rows(live, self.plan.version))
+        look_at_row_id_ranges(self, spanned)
 
 
 def _commit_file(version: int) -> str:

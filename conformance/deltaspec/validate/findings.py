@@ -1,15 +1,17 @@
 """Runs rules over frames of their views and keeps what they find, bounded."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import polars as pl
 
 from deltaspec.report.values import Finding, NotChecked
 from deltaspec.rules.registry import Rule
-from deltaspec.views.base import LOCATION, View
+from deltaspec.views.base import LEVELS, LOCATION, View
 
+_PLACES_NAMED = 20
+"""Places that the ledger names of one rule; further ones are counted."""
 _TEXT_SHOWN = 300
 _ITEMS_SHOWN = 10
 
@@ -30,16 +32,27 @@ class Findings:
         self._kept: Counter[str] = Counter()
         self.totals: Counter[str] = Counter()
         self.views_seen: set[str] = set()
-        self.not_checked: list[NotChecked] = []
+        self._not_checked: dict[str, dict[tuple[str, str | None], None]] = defaultdict(dict)
+        self._places_left_out: Counter[str] = Counter()
 
     @property
     def sorted(self) -> list[Finding]:
         """What was found, gravest first, in stable order."""
         return sorted(self._found, key=lambda finding: finding.sort_key)
 
-    def wants(self, view: View) -> bool:
-        """Whether any rule of the run is over this view."""
-        return view.name in self._rules
+    @property
+    def not_checked(self) -> list[NotChecked]:
+        """The ledger: what could not be decided, of each rule the first places and how many more there are."""
+        entries = []
+        for code, places in self._not_checked.items():
+            entries += [NotChecked(rule=code, reason=reason, file=file) for reason, file in places]
+            if more := self._places_left_out[code]:
+                entries.append(NotChecked(rule=code, reason=f"and at {more} more places"))
+        return entries
+
+    def wants(self, *views: View) -> bool:
+        """Whether any rule of the run is over one of these views."""
+        return any(view.name in self._rules for view in views)
 
     def look(self, view: View, frame: pl.DataFrame) -> None:
         """Evaluate every rule of a view over some of its rows."""
@@ -52,7 +65,7 @@ class Findings:
             hits = answers[rule.code]
             if rule.null == "not checked" and hits.null_count():
                 reason = f"{hits.null_count()} rows of {view.name} lack what the rule looks at"
-                self.not_checked.append(NotChecked(rule=rule.code, reason=reason))
+                self._enter(rule, reason, None)
             number = int(hits.sum())
             if number:
                 self.totals[rule.code] += number
@@ -69,7 +82,21 @@ class Findings:
         """Enter into the ledger that rules over these views could not be decided wholly."""
         for view in views:
             for rule in self._rules.get(view.name, ()):
-                self.not_checked.append(NotChecked(rule=rule.code, reason=reason, file=file))
+                self._enter(rule, reason, file)
+
+    def doubt_data(self, reason: str, file: str | None = None, *, levels: Collection[str] = LEVELS[1:]) -> None:
+        """The same for all rules of some levels, by default those that look at files beside the log."""
+        for rules in self._rules.values():
+            for rule in rules:
+                if rule.level in levels:
+                    self._enter(rule, reason, file)
+
+    def _enter(self, rule: Rule, reason: str, file: str | None) -> None:
+        places = self._not_checked[rule.code]
+        if len(places) < _PLACES_NAMED or (reason, file) in places:
+            places[reason, file] = None
+        else:
+            self._places_left_out[rule.code] += 1
 
     def _keep(self, rule: Rule, rows: pl.DataFrame) -> None:
         self._kept[rule.code] += len(rows)

@@ -8,16 +8,16 @@ from deltaspec.errors import InvalidUsage
 from deltaspec.report.values import REPORT_VERSION, SEVERITIES, Checked, NotChecked, Report, Verdict
 from deltaspec.validate.embedded import EmbeddedRun
 from deltaspec.validate.plan import make_plan
+from deltaspec.views.base import LEVELS
 from deltaspec.wire.storage import open_store
 
 Progress = Callable[[str, int, int | None], None]
-LEVELS = ("log",)
 
 
 def validate_table(
     uri: str,
     *,
-    level: str = "log",
+    level: str = "files",
     at: int | None = None,
     history: str = "latest",
     revision: str = "current",
@@ -25,13 +25,15 @@ def validate_table(
     ignore: Collection[str] = (),
     samples: int = 1000,
     accept_unchecked: Collection[str] = (),
+    allow_outside: bool = False,
     progress: Progress | None = None,
 ) -> Report:
-    """Judge a table by its log.
+    """Judge a table by its log, and by what the log says of its files.
 
     Args:
         uri: path or URI of the table's root.
-        level: what may be opened; `log` opens nothing but `_delta_log`.
+        level: what may be opened: `log` nothing but `_delta_log`; `files` the listing of the table's directories and
+            deletion vectors; `footers` the footer of every live data file; `rows` the data itself.
         at: version to judge; the latest where None.
         history: `latest`, `all`, or how many versions back.
         revision: the text judged by; `current` only, so far.
@@ -39,6 +41,7 @@ def validate_table(
         ignore: codes, or beginnings of codes, to leave out.
         samples: findings kept of each rule.
         accept_unchecked: rules whose not-checked places do not make the run incomplete.
+        allow_outside: follow absolute paths that lead out of the table, as shallow clones have them.
         progress: called with a phase, how much is done and of how much.
 
     Raises:
@@ -48,18 +51,22 @@ def validate_table(
     from deltaspec.rules import RULES
 
     if level not in LEVELS:
-        raise InvalidUsage(f"level {level!r} is not built yet; there is: {', '.join(LEVELS)}")
+        raise InvalidUsage(f"there is no level {level!r}; there is: {', '.join(LEVELS)}")
     if revision != "current":
         raise InvalidUsage(f"revision {revision!r} cannot be judged by yet; there is: current")
     if history not in ("latest", "all") and not (history.isascii() and history.isdigit() and int(history) > 0):
         raise InvalidUsage(f"history {history!r} is neither latest, all nor a number of versions")
-    chosen = [code for code in RULES if _chosen(code, select, RULES) and not _chosen(code, ignore, RULES, none=False)]
+    reached = LEVELS[: LEVELS.index(level) + 1]
+    wanted = [code for code in RULES if _chosen(code, select, RULES) and not _chosen(code, ignore, RULES, none=False)]
+    chosen = [code for code in wanted if RULES[code].level in reached]
     if not chosen:
-        raise InvalidUsage("no rule is selected; see `deltaspec rules`")
+        deeper = f" of level {level}; --level {RULES[wanted[0]].level} has some" if wanted else ""
+        raise InvalidUsage(f"no rule{deeper} is selected; see `deltaspec rules`")
     _chosen("", accept_unchecked, RULES)
     store = open_store(uri)
     plan = make_plan(store.uri, store.list_log(), at=at, history=history)
-    run = EmbeddedRun(store, plan, [RULES[code] for code in chosen], samples, progress or _silent)
+    rules = [RULES[code] for code in chosen]
+    run = EmbeddedRun(store, plan, rules, samples, progress or _silent, level=reached[-1], allow_outside=allow_outside)
     found = run.judge()
     ran = [code for code in chosen if RULES[code].view.name in found.views_seen]
     ledger = _ledger(found.not_checked, accept_unchecked)
@@ -82,6 +89,7 @@ def validate_table(
         counts=counts,
         totals=dict(sorted(found.totals.items())),
         findings=found.sorted,
+        inventory=run.inventory,
         checked=Checked(
             run=ran,
             not_applicable=not_applicable,
@@ -89,7 +97,8 @@ def validate_table(
             not_checked=ledger,
             routes_not_compared=list(plan.not_compared),
             reasons={code: f"the table has no row of the view {RULES[code].view.name}" for code in not_applicable}
-            | {code: "left out by --select or --ignore" for code in RULES if code not in chosen},
+            | {code: f"needs --level {RULES[code].level}" for code in wanted if code not in chosen}
+            | {code: "left out by --select or --ignore" for code in RULES if code not in wanted},
         ),
     )
 

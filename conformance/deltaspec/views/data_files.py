@@ -1,8 +1,15 @@
 """The view over the files that the judged snapshot, and the change data of the judged commits, are made of."""
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
 import polars as pl
 
+from deltaspec.model.actions import DeletionVectorDescriptor
 from deltaspec.views.base import Column, View
+
+_AT_ONCE = 10_000
 
 data_files = View(
     name="data_files",
@@ -27,3 +34,80 @@ data_files = View(
         "row_count": Column(pl.Int64, "rows that the footer says the file has", "footers"),
     },
 )
+
+
+@dataclass(frozen=True)
+class DataFile:
+    """What the log says of one live data file, or of one change data file."""
+
+    version: int
+    file: str
+    """Log file that its action stands in."""
+    line: int
+    kind: str
+    """`add` or `cdc`."""
+    path: str
+    """As written."""
+    path_key: str
+    """As `deltaspec.wire.data_access` takes it."""
+    size: int | None
+    num_records: int | None
+    stats: str | None
+    """The statistics text; None below level `rows`."""
+    partition_values: dict[str, str | None]
+    """By physical name, as written; empty below level `rows`."""
+    deletion_vector: DeletionVectorDescriptor | None
+    base_row_id: int | None
+    default_row_commit_version: int | None
+    actual_size: int | None = None
+    """Length of the file; None where it is not there, or could not be asked for."""
+
+    @property
+    def place(self) -> dict[str, Any]:
+        """The location columns that views have in common."""
+        return {"version": self.version, "file": self.file, "line": self.line, "path": self.path}
+
+
+class DataFiles:
+    """Data files in the order of their paths, held as columns and made one by one: there may be millions."""
+
+    def __init__(self, rows: pl.DataFrame) -> None:
+        """`rows`: those of `file_replay.spans` with the columns of `DATA_CHAIN`, and `actual_size` if it is known."""
+        self.rows = rows.sort("path_key", "version", "line")
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[DataFile]:
+        for part in self.rows.iter_slices(_AT_ONCE):
+            for row in part.iter_rows(named=True):
+                yield _data_file(row)
+
+
+def _data_file(row: dict[str, Any]) -> DataFile:
+    values = {each["key"]: each["value"] for each in row["partition_values"] or ()}
+    vector = None
+    if row["dv_storage_type"] is not None:
+        vector = DeletionVectorDescriptor(
+            storage_type=row["dv_storage_type"],
+            path_or_inline_dv=row["dv_path_or_inline"] or "",
+            offset=row["dv_offset"],
+            size_in_bytes=row["dv_size_in_bytes"] or 0,
+            cardinality=row["cardinality"] or 0,
+        )
+    return DataFile(
+        version=row["version"],
+        file=row["file"],
+        line=row["line"],
+        kind=row["kind"],
+        path=row["path"] if row["path"] is not None else row["path_key"],
+        path_key=row["path_key"],
+        size=row["size"],
+        num_records=row["num_records"],
+        stats=row["stats"],
+        partition_values=values,
+        deletion_vector=vector,
+        base_row_id=row["base_row_id"],
+        default_row_commit_version=row["default_row_commit_version"],
+        actual_size=row.get("actual_size"),
+    )

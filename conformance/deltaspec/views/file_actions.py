@@ -107,9 +107,9 @@ deletion_vectors = View(
             "a later commit than the judged one removes the logical file: then its vector may be gone",
             "files",
         ),
-        "file_fault": Column(
-            pl.String, "what is wrong with the file around the bitmap: version, offset, size or CRC-32", "files"
-        ),
+        "version_fault": Column(pl.String, "what is wrong with the version byte of that file", "files"),
+        "entry_fault": Column(pl.String, "why no entry of that size stands at the offset", "files"),
+        "checksum_fault": Column(pl.String, "the entry's CRC-32 is not that of its bytes", "files"),
         "overlaps": Column(pl.String, "another entry of the file whose bytes overlap: its offset and size", "files"),
     },
 )

@@ -4,6 +4,7 @@ The rival of `deltaspec.model.reconciliation` for millions of files; tests prove
 action only and need no thought: the work is done on the few that have more.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
@@ -30,29 +31,50 @@ CHAIN: dict[str, Any] = {
 """Columns of file actions that replay keeps. `path` is null where it equals `path_key`; `partition_text` is the
 partition values as sorted entries, null and the empty string alike."""
 
+DATA_CHAIN: dict[str, Any] = {
+    **CHAIN,
+    "dv_storage_type": pl.String,
+    "dv_path_or_inline": pl.String,
+    "dv_offset": pl.Int64,
+    "dv_size_in_bytes": pl.Int64,
+    "partition_values": pl.List(pl.Struct({"key": pl.String, "value": pl.String})),
+}
+"""The columns that replay keeps where files beside the log are looked at as well."""
+
 ENTRY_END, VALUE_BEGIN = "\x1f", "\x1e"
 
 CLAIM_ONLY = ("partition_text", "stats", "modification_time", "deletion_timestamp")
 """Columns that only a comparison with a checkpoint or a compaction needs."""
 
 
-def chain_rows(facts: pl.DataFrame, *, compared: bool, cdc: bool = False) -> pl.DataFrame:
+def chain_frame(schema: Mapping[str, Any] = CHAIN) -> pl.DataFrame:
+    """No rows, with the columns of `CHAIN` or `DATA_CHAIN`."""
+    return pl.DataFrame(schema=dict(schema))
+
+
+def chain_rows(
+    facts: pl.DataFrame, *, compared: bool, cdc: bool = False, schema: Mapping[str, Any] = CHAIN, values: bool = False
+) -> pl.DataFrame:
     """What replay keeps of the rows of `file_facts`.
 
     Args:
         facts: adds and removes among others.
         compared: keep the columns that only a comparison needs; else they are null.
         cdc: the cdc actions instead of adds and removes.
+        schema: `CHAIN` or `DATA_CHAIN`.
+        values: keep statistics and partition values, which only level `rows` needs; else they are null.
     """
+    dropped = set() if compared else {*CLAIM_ONLY}
+    dropped = dropped - {"stats"} if values else dropped | {"partition_values"}
     columns = [
         pl.when(pl.col("path") == pl.col("path_key")).then(None).otherwise(pl.col("path")).alias("path")
         if name == "path"
         else pl.lit(None, dtype).alias(name)
-        if name in CLAIM_ONLY and not compared
+        if name in dropped
         else _partition_text()
         if name == "partition_text"
         else pl.col(name)
-        for name, dtype in CHAIN.items()
+        for name, dtype in schema.items()
     ]
     return facts.filter((pl.col("kind") == "cdc") == cdc).select(columns)
 

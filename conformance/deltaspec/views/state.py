@@ -31,6 +31,24 @@ VIEW_NAMES = (
 )
 
 
+@dataclass(frozen=True)
+class TableSchema:
+    """What data files of one version are judged against."""
+
+    schema: Struct
+    mapping: str | None
+    """Column mapping in force: `id`, `name` or None."""
+    partition_columns: list[str]
+    """Logical names, as the metadata has them."""
+    configuration: dict[str, str]
+    features: frozenset[str]
+    """Features that the table supports."""
+
+    def supports(self, feature: str) -> bool:
+        """Whether the table supports a feature, or a preview of it."""
+        return _supports_by_any_name(set(self.features), feature)
+
+
 @dataclass
 class TableState:
     """State of the table after the actions taken so far, and the rows of the views over them."""
@@ -94,6 +112,19 @@ class TableState:
             if set(self.metadata.partition_columns) <= names:
                 columns = column_mapping.partition_types(self.schema, self.metadata.partition_columns, self.mapping)
         return FileContext(columns, self.supports("deletionVectors"), table_root)
+
+    @property
+    def table_schema(self) -> TableSchema | None:
+        """What data files are judged against; None while protocol, metadata or schema is not known."""
+        if self.schema is None or self.metadata is None or self.supported is None:
+            return None
+        return TableSchema(
+            self.schema,
+            self.mapping,
+            list(self.metadata.partition_columns),
+            dict(self.metadata.configuration),
+            frozenset(self.supported),
+        )
 
     @property
     def unknown_reader_features(self) -> list[str]:

@@ -1,0 +1,187 @@
+"""The part of a run that looks beside the log: files, deletion vectors, footers and rows.
+
+The table's directories are listed once. What cannot be listed or read is not-checked; what a later commit has removed
+may be gone.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import polars as pl
+from pyroaring import BitMap64
+
+from deltaspec.model import paths
+from deltaspec.model.file_names import CommitName, commit_name, parse
+from deltaspec.report.values import Inventory
+from deltaspec.validate.inventory import take_inventory
+from deltaspec.validate.vectors import look_at_vectors
+from deltaspec.views.base import LEVELS
+from deltaspec.views.data_files import DataFile, DataFiles, data_files
+from deltaspec.views.file_replay import live_at
+from deltaspec.views.state import TableSchema
+from deltaspec.wire.data_access import DataAccess, leads_out, normal
+from deltaspec.wire.log_lines import read_lines
+from deltaspec.wire.storage import LOG, Entry, FileGone, StorageError
+from deltaspec.wire.vector_files import VectorFiles
+
+if TYPE_CHECKING:
+    from deltaspec.validate.embedded import EmbeddedRun
+
+_COMMIT_BYTES = 64 << 20
+_ODD_KEY = r"^/|^[A-Za-z][A-Za-z0-9+.\-]*:/|(^|/)\.\.?(/|$)|//"
+"""Keys that are absolute, or that a listing names otherwise."""
+_TEXTS = {"path_key": pl.String, "_normal": pl.String}
+LISTED = {"path_key": pl.String, "actual_size": pl.Int64}
+
+
+class DataRun:
+    """Files of the judged snapshot and change data of the judged commits, and how to read them."""
+
+    def __init__(self, run: EmbeddedRun, spanned: pl.DataFrame, cdcs: pl.DataFrame) -> None:
+        self.findings = run.findings
+        self.progress = run.progress
+        self.level = run.level
+        self.version = run.plan.version
+        self.table: TableSchema | None = run.state.table_schema
+        """What data files of the snapshot are judged against; None where it is not known."""
+        self.state = run.state
+        """The table's state at the judged version."""
+        self.spanned = spanned
+        """Adds and removes of the judged history with the versions they are in force (`file_replay.spans`)."""
+        self.access = DataAccess(run.store, allow_outside=run.allow_outside)
+        self.vectors = VectorFiles(self.access)
+        self._run = run
+        self.listing_fault: str | None = None
+        self.listed = self._list()
+        """Every file below the table: `path_key`, `actual_size`."""
+        self.files = DataFiles(self._with_sizes(live_at(spanned, self.version)))
+        """Live data files of the judged version."""
+        self.changes = DataFiles(self._with_sizes(cdcs))
+        """Change data files of the judged commits."""
+
+    def look(self, vectors: pl.DataFrame) -> Inventory:
+        """Everything that the level asks for; `vectors` are the rows of the view `deletion_vectors`."""
+        from deltaspec.validate.steps import STEPS
+
+        self._look_at_files()
+        look_at_vectors(self, vectors)
+        for level, step in STEPS:
+            if LEVELS.index(level) <= LEVELS.index(self.level):
+                step(self)
+        return take_inventory(self)
+
+    def table_at(self, version: int) -> TableSchema | None:
+        """What the change data files of a commit are judged against; None where it is not known."""
+        return self._run.schemas.get(version)
+
+    def vector(self, file: DataFile) -> BitMap64 | None:
+        """The rows that a file's deletion vector takes away; None where it has none.
+
+        Raises:
+            DeletionVectorError: it cannot be decoded (a finding of level `files`).
+            StorageError: its file cannot be read.
+        """
+        return None if file.deletion_vector is None else self.vectors.rows(file.deletion_vector)
+
+    def removed_since(self, path_key: str) -> bool | None:
+        """Whether a commit after the judged version removes a path; None where those commits cannot all be read."""
+        return None if self._removed_later is None else path_key in self._removed_later
+
+    # presence and size
+
+    def _list(self) -> pl.DataFrame:
+        names: list[str] = []
+        sizes: list[int] = []
+        for entry in self.access.store.list_files():
+            if isinstance(entry, Entry):
+                names.append(entry.name)
+                sizes.append(entry.size_bytes)
+            else:
+                self.listing_fault = self.listing_fault or str(entry)
+            if len(names) % 10_000 == 0:
+                self.progress("listing", len(names), None)
+        return pl.DataFrame({"path_key": names, "actual_size": sizes}, schema=LISTED)
+
+    def _with_sizes(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """The rows with `actual_size` of those files that the listing, or a look at a file elsewhere, has found."""
+        odd = rows.filter(pl.col("path_key").str.contains(_ODD_KEY))
+        moved = {key: normal(key) for key in odd["path_key"] if not leads_out(key) and normal(key) != key}
+        listed = self.listed
+        if moved:
+            others = pl.DataFrame({"path_key": list(moved), "_normal": list(moved.values())}, schema_overrides=_TEXTS)
+            found = others.join(self.listed.rename({"path_key": "_normal"}), on="_normal")
+            listed = pl.concat([listed, found.select(list(LISTED))])
+        outside = {key: self.size_outside(key) for key in odd["path_key"].unique() if leads_out(key)}
+        known = [(key, size) for key, size in outside.items() if size is not None]
+        if known:
+            listed = pl.concat([listed, pl.DataFrame(known, schema=LISTED, orient="row")])
+        return rows.join(listed.unique("path_key"), on="path_key", how="left", maintain_order="left")
+
+    def size_outside(self, key: str) -> int | None:
+        """The length of a file that is not below the table; None where it is not there, or may not be asked for."""
+        try:
+            return self.access.size(key)
+        except StorageError:
+            return None
+
+    def fault_of(self, key: str) -> StorageError:
+        """Why a file that was not found was not: `FileGone`, unless it could not be asked for."""
+        if self.listing_fault and not leads_out(key):
+            return StorageError(f"the table cannot be listed wholly: {self.listing_fault}")
+        if not leads_out(key):
+            return FileGone(f"{key}: is not there")
+        try:
+            self.access.size(key)
+        except StorageError as fault:
+            return fault
+        return StorageError(f"{key}: came while it was looked for")
+
+    def _look_at_files(self) -> None:
+        if not self.findings.wants(data_files):
+            return
+        for files in (self.files, self.changes):
+            rows = files.rows.with_columns(
+                path=pl.coalesce("path", "path_key"),
+                exists=pl.when(pl.col("actual_size").is_not_null()).then(True),
+                removed_since=pl.lit(None, pl.Boolean),
+                footer_fault=pl.lit(None, pl.String),
+                row_count=pl.lit(None, pl.Int64),
+            ).select(list(data_files.columns))
+            there = pl.col("exists").is_not_null()
+            self.findings.look(data_files, rows.filter(there))
+            self.findings.look_at_rows(data_files, [self._absent(row) for row in rows.filter(~there).to_dicts()])
+
+    def _absent(self, row: dict[str, object]) -> dict[str, object]:
+        key = str(row["path_key"])
+        fault = self.fault_of(key)
+        if not isinstance(fault, FileGone):
+            self.findings.doubt((data_files,), str(fault), str(row["path"]))
+            return row
+        removed = self.removed_since(key) if row["kind"] == "add" else None
+        if removed is not False and row["kind"] == "add":
+            why = "cannot be told to be removed since" if removed is None else "was removed since, and is gone"
+            self.findings.doubt((data_files,), f"{key}: {why}", str(row["path"]))
+        return {**row, "exists": False, "removed_since": removed}
+
+    @cached_property
+    def _removed_later(self) -> set[str] | None:
+        """Keys of the paths that commits after the judged version remove."""
+        plan = self._run.plan
+        commits = {name.version for name in map(parse, plan.entries) if isinstance(name, CommitName)}
+        newest = max([self.version, *commits, *(each.version for each in plan.all_complete)])
+        later = sorted(version for version in commits if version > self.version)
+        if len(later) != newest - self.version:
+            return None
+        removed: set[str] = set()
+        for version in later:
+            try:
+                log = read_lines(self.access.store.read(f"{LOG}/{commit_name(version)}", _COMMIT_BYTES))
+            except StorageError:
+                return None
+            if log.undecoded_kinds & {"remove", None}:
+                return None
+            root = self.access.store.root
+            removed |= {paths.path_key(str(row[2]), root) for row in log.files.rows if row[1] == "remove"}
+        return removed

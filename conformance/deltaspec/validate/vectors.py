@@ -1,0 +1,136 @@
+"""Stored deletion vectors of the live files: their files, what the files' entries say, and the rows they decode to."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from deltaspec.model.actions import DeletionVectorDescriptor
+from deltaspec.model.deletion_vectors import DeletionVectorError
+from deltaspec.views.data_files import DataFile
+from deltaspec.views.file_actions import deletion_vectors
+from deltaspec.wire.deletion_vectors import decode_bitmap
+from deltaspec.wire.storage import FileGone, StorageError
+from deltaspec.wire.vector_files import vector_key
+
+if TYPE_CHECKING:
+    from deltaspec.validate.data import DataRun
+
+Row = dict[str, Any]
+_FILLED = {
+    "decode_fault": pl.String,
+    "decoded_cardinality": pl.Int64,
+    "decoded_last_row": pl.Int64,
+    "vector_file": pl.String,
+    "file_exists": pl.Boolean,
+    "removed_since": pl.Boolean,
+    "version_fault": pl.String,
+    "entry_fault": pl.String,
+    "checksum_fault": pl.String,
+    "overlaps": pl.String,
+}
+
+
+_FAULTS = {
+    "version": "version_fault",
+    "entry": "entry_fault",
+    "checksum": "checksum_fault",
+    "bitmap": "decode_fault",
+}
+
+
+def look_at_vectors(run: DataRun, written: pl.DataFrame) -> None:
+    """Judge every descriptor; those in force by what their files hold as well.
+
+    Args:
+        run: the run.
+        written: rows of the view `deletion_vectors`, every descriptor wherever it was written.
+    """
+    if not run.findings.wants(deletion_vectors) or written.is_empty():
+        return
+    facts = list(_stored(run))
+    if not facts:
+        run.findings.look(deletion_vectors, written)
+        return
+    keys = ["file", "line"]
+    found = pl.DataFrame(
+        {name: [fact.get(name) for fact in facts] for name in (*keys, *_FILLED)},
+        schema={"file": pl.String, "line": pl.Int64, **_FILLED},
+    )
+    frame = written.join(found, on=keys, how="left", suffix="_stored")
+    stored = [pl.coalesce(name, f"{name}_stored").alias(name) for name in _FILLED]
+    run.findings.look(deletion_vectors, frame.with_columns(stored).select(list(deletion_vectors.columns)))
+
+
+def _stored(run: DataRun) -> Iterator[Row]:
+    """Facts of each stored vector that is in force, file by file."""
+    rows = run.files.rows.filter(pl.col("dv_storage_type").is_in(["u", "p"]))
+    by_file: dict[str, list[tuple[DataFile, DeletionVectorDescriptor]]] = defaultdict(list)
+    for file in type(run.files)(rows):
+        descriptor = file.deletion_vector
+        if descriptor is None:
+            continue
+        try:
+            by_file[vector_key(descriptor, run.access.store.root)].append((file, descriptor))
+        except DeletionVectorError:
+            continue  # names no file: a finding of level log
+    done = 0
+    for key in sorted(by_file):
+        overlaps = _overlaps([descriptor for _, descriptor in by_file[key]])
+        for (file, descriptor), overlap in zip(by_file[key], overlaps, strict=True):
+            yield {
+                "file": file.file,
+                "line": file.line,
+                "vector_file": key,
+                "overlaps": overlap,
+                **_facts(run, key, file, descriptor),
+            }
+            done += 1
+            if done % 100 == 0:
+                run.progress("deletion vectors", done, len(rows))
+
+
+def _facts(run: DataRun, key: str, file: DataFile, descriptor: DeletionVectorDescriptor) -> Row:
+    try:
+        bitmap = run.vectors.bitmap(descriptor)
+    except DeletionVectorError as fault:
+        return {"file_exists": True, _FAULTS[fault.kind]: str(fault)}
+    except FileGone:
+        return _absent(run, key, file)
+    except StorageError as fault:
+        run.findings.doubt_data(f"a deletion vector cannot be read: {fault}", file.path)
+        return {}
+    try:
+        rows = decode_bitmap(bitmap)
+    except DeletionVectorError as fault:
+        return {"file_exists": True, "decode_fault": str(fault)}
+    last = rows.max() if len(rows) else None
+    return {"file_exists": True, "decoded_cardinality": len(rows), "decoded_last_row": last}
+
+
+def _absent(run: DataRun, key: str, file: DataFile) -> Row:
+    removed = run.removed_since(file.path_key)
+    if removed is not False:
+        why = "cannot be told to be removed since" if removed is None else "was removed since, and is gone"
+        run.findings.doubt((deletion_vectors,), f"{key}: the file it belongs to {why}", file.path)
+    return {"file_exists": False, "removed_since": removed}
+
+
+def _overlaps(descriptors: list[DeletionVectorDescriptor]) -> list[str | None]:
+    """Of each entry of one file another one whose bytes overlap its own; the same entry twice is no overlap."""
+    spans = sorted({(each.offset or 0, (each.offset or 0) + max(each.size_in_bytes, 0) + 8) for each in descriptors})
+    other: dict[tuple[int, int], tuple[int, int]] = {}
+    furthest: tuple[int, int] | None = None
+    for span in spans:
+        if furthest is not None and span[0] < furthest[1]:
+            other[span] = furthest
+            other.setdefault(furthest, span)
+        if furthest is None or span[1] > furthest[1]:
+            furthest = span
+    found = [
+        other.get(((each.offset or 0), (each.offset or 0) + max(each.size_in_bytes, 0) + 8)) for each in descriptors
+    ]
+    return [None if span is None else f"offset {span[0]}, {span[1] - span[0] - 8} bytes" for span in found]
