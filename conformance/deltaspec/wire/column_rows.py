@@ -1,0 +1,250 @@
+"""What the rows of one top-level column break: nulls where none may be, texts that are no UTF-8, values beyond a type.
+
+Batches are counted as a whole; single rows are looked at only in batches that hold a fault.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from deltaspec.model.data_types import DataType, Primitive, Struct, name_of
+from deltaspec.wire.data_columns import FileColumn, is_bytes, is_text
+from deltaspec.wire.leaf_statistics import LeafSum, limits
+from deltaspec.wire.leaf_values import LeafValues
+from deltaspec.wire.stored_partitions import PartitionSum
+
+Check = Literal["not null", "UTF-8", "range", "partition value"]
+ToRows = Callable[[list[int]], list[int]]
+_SHOWN = 100
+
+
+@dataclass
+class RowCheck:
+    """What a column of a data file is held to, and the rows that break it."""
+
+    check: Check
+    column: FileColumn
+    broken_rows: int = 0
+    first_row: int | None = None
+    """Counted from 0 in the file, deleted rows included."""
+    expected: str | None = None
+    found: str | None = None
+    """The first value that breaks it, as text."""
+
+    def breaks(self, rows: Iterable[int], found: str | None) -> None:
+        """Enter rows of the file that break it; `found` is the value of the first."""
+        numbers = set(rows)
+        if numbers and self.first_row is None:
+            self.first_row, self.found = min(numbers), found if found is None else found[:_SHOWN]
+        self.broken_rows += len(numbers)
+
+
+class ColumnRows:
+    """One top-level column of a data file, batch by batch: its leaves, and its checks."""
+
+    def __init__(self, column: FileColumn, partition: tuple[DataType, str | None] | None = None) -> None:
+        """`partition`: type and text of the partition value, where it is a partition column that the file stores."""
+        self.column = column
+        self._leaves: dict[tuple[str, ...], LeafSum] = {}
+        self._checks: dict[tuple[str, tuple[str, ...]], RowCheck] = {}
+        self._partition = None if partition is None else PartitionSum(*partition)
+        self._prepare(column)
+
+    def _prepare(self, column: FileColumn, unread: str | None = None) -> None:
+        """A leaf for every column that is no struct, a check for everything that the rows can break."""
+        is_struct = isinstance(column.kind, Struct)
+        if is_struct and column.file_type is not None and not pa.types.is_struct(column.file_type):
+            unread = f"the file holds {column.file_type}"
+        if not is_struct and not column.inside and self._partition is None:
+            self._leaves[column.path] = LeafSum(column, unread)
+        if unread is None:
+            self._prepare_checks(column)
+        for member in column.members:
+            self._prepare(member, unread)
+
+    def _prepare_checks(self, column: FileColumn) -> None:
+        if not column.nullable and column.kind != Primitive("void") and self._partition is None:
+            self._check("not null", column)
+        if _holds_text(column):
+            self._check("UTF-8", column)
+        if _range_of(column) is not None and not column.inside:
+            self._check("range", column).expected = name_of(column.kind)
+        if self._partition is not None and column is self.column and self._partition.comparable:
+            self._check("partition value", column).expected = self._partition.text
+
+    def _check(self, check: Check, column: FileColumn) -> RowCheck:
+        return self._checks.setdefault((check, column.path), RowCheck(check, column))
+
+    def take(self, array: pa.Array, offset: int, keep: pa.BooleanArray | None) -> None:
+        """Add a batch of rows.
+
+        Args:
+            array: the column, every row of the batch.
+            offset: row of the file that the batch begins with.
+            keep: rows that the deletion vector leaves; None for all.
+        """
+        batch = _Batch(offset, keep)
+        self._visit(self.column, array, None, batch, batch.rows)
+        if self._partition is not None and ("partition value", self.column.path) in self._checks:
+            check = self._checks["partition value", self.column.path]
+            different = self._partition.differences(plain(array))
+            rows = [offset + row for row in batch.kept([row for row, _ in different])]
+            texts = {offset + row: text for row, text in different}
+            check.breaks(rows, texts[min(rows)] if rows else None)
+
+    def _visit(
+        self, column: FileColumn, array: pa.Array, parent: pa.Array | None, batch: "_Batch", to_rows: ToRows
+    ) -> None:
+        array = plain(array)
+        leaf = self._leaves.get(column.path)
+        found = None if leaf is None else leaf.take(array, batch.keep)
+        if found is not None:
+            self._look_at_range(column, array, found, batch, to_rows)
+        if ("not null", column.path) in self._checks:
+            self._look_at_nulls(column, array, parent, batch, to_rows)
+        if ("UTF-8", column.path) in self._checks:
+            self._look_at_text(column, array, to_rows)
+        if pa.types.is_struct(array.type) and isinstance(column.kind, Struct):
+            children = array.flatten()
+            for member in column.members:
+                if member.place is not None:
+                    self._visit(member, children[member.place], array, batch, to_rows)
+                elif ("not null", member.path) in self._checks:
+                    rows = batch.kept_rows(to_rows(pc.indices_nonzero(array.is_valid()).to_pylist()))
+                    self._checks["not null", member.path].breaks(rows, "no such column")
+        elif column.members:
+            self._visit_container(column, array, batch, to_rows)
+
+    def _visit_container(self, column: FileColumn, array: pa.Array, batch: "_Batch", to_rows: ToRows) -> None:
+        """Elements of an array, keys and values of a map; there only nulls and texts are looked at."""
+        if not any(_checked_below(member, self._checks) for member in column.members):
+            return
+        parts = [array.keys, array.items] if pa.types.is_map(array.type) else [None]
+        for member, part in zip(column.members, parts, strict=True):
+            lists = array if part is None else _as_list(array, part)
+
+            def rows_of(places: list[int], lists: pa.Array = lists) -> list[int]:
+                return to_rows(pc.list_parent_indices(lists).take(pa.array(places, pa.int64())).to_pylist())
+
+            self._visit(member, lists.flatten(), None, batch, rows_of)
+
+    def _look_at_nulls(
+        self, column: FileColumn, array: pa.Array, parent: pa.Array | None, batch: "_Batch", to_rows: ToRows
+    ) -> None:
+        if array.null_count == (0 if parent is None else parent.null_count):
+            return  # a null parent makes its members null, which is no fault of theirs
+        broken = array.is_null()
+        if parent is not None:
+            broken = pc.and_(broken, parent.is_valid())
+        rows = batch.kept_rows(to_rows(pc.indices_nonzero(broken).to_pylist()))
+        self._checks["not null", column.path].breaks(rows, "null")
+
+    def _look_at_text(self, column: FileColumn, array: pa.Array, to_rows: ToRows) -> None:
+        """Deleted rows count as well: whoever decodes the file meets them."""
+        try:
+            if is_text(array.type):
+                array.validate(full=True)
+                return
+            array.cast(pa.large_string() if pa.types.is_large_binary(array.type) else pa.string())
+        except pa.ArrowInvalid:
+            values = array.cast(pa.large_binary()).to_pylist()
+            bad = [place for place, value in enumerate(values) if value is not None and not _is_utf8(value)]
+            if bad:
+                self._checks["UTF-8", column.path].breaks(to_rows(bad), repr(values[bad[0]]))
+
+    def _look_at_range(
+        self, column: FileColumn, array: pa.Array, ends: tuple[Any, Any], batch: "_Batch", to_rows: ToRows
+    ) -> None:
+        limit = _range_of(column)
+        if limit is None or (limit[0] <= ends[0] and ends[1] <= limit[1]):
+            return
+        values = array.to_pylist()
+        beyond = [place for place, value in enumerate(values) if value is not None and not _within(value, limit)]
+        rows = batch.kept_rows(to_rows(beyond))
+        first = min(rows, default=0) - batch.offset
+        self._checks["range", column.path].breaks(rows, str(values[first]) if rows else None)
+
+    # what was found
+
+    def leaves(self, rows: int, valid_rows: int) -> list[LeafValues]:
+        """Its leaves, of a file with so many rows."""
+        return [leaf.values(rows, valid_rows) for leaf in self._leaves.values()]
+
+    def unread_leaves(self, reason: str) -> list[LeafValues]:
+        """The same where its rows could not be read."""
+        return [LeafValues(path, 0, 0, unread=reason) for path in self._leaves]
+
+    def checks(self) -> list[RowCheck]:
+        """Everything that its rows could break, and how many do."""
+        return list(self._checks.values())
+
+
+class _Batch:
+    """Where a batch stands in its file, and which of its rows are left."""
+
+    def __init__(self, offset: int, keep: pa.BooleanArray | None) -> None:
+        self.offset = offset
+        self.keep = keep
+
+    def rows(self, places: list[int]) -> list[int]:
+        """Rows of the file, of places in the batch."""
+        return [self.offset + place for place in places]
+
+    def kept(self, places: list[int]) -> list[int]:
+        """Those places that the deletion vector leaves."""
+        return places if self.keep is None else [place for place in places if self.keep[place].as_py()]
+
+    def kept_rows(self, rows: list[int]) -> list[int]:
+        """Those rows of the file that the deletion vector leaves."""
+        return self.rows(self.kept([row - self.offset for row in rows]))
+
+
+def plain(array: pa.Array) -> pa.Array:
+    """The values themselves: the storage of an extension, a dictionary's values in its place."""
+    while True:
+        if isinstance(array, pa.ExtensionArray):
+            array = array.storage
+        elif isinstance(array, pa.DictionaryArray):
+            array = array.dictionary_decode()
+        else:
+            return array
+
+
+def _as_list(array: pa.MapArray, part: pa.Array) -> pa.ListArray:
+    """Keys or values of a map as lists. Arrow's functions of lists take no map, and one of them aborts on it."""
+    return pa.ListArray.from_arrays(pc.add(array.offsets, 0), part, mask=array.is_null())
+
+
+def _checked_below(column: FileColumn, checks: dict[tuple[str, tuple[str, ...]], RowCheck]) -> bool:
+    return any(path[: len(column.path)] == column.path for _, path in checks)
+
+
+def _holds_text(column: FileColumn) -> bool:
+    kind = column.file_type
+    if kind is None or column.kind != Primitive("string"):
+        return False
+    return is_text(kind) or (is_bytes(kind) and not pa.types.is_fixed_size_binary(kind))
+
+
+def _range_of(column: FileColumn) -> tuple[Any, Any] | None:
+    """What values of the table's type are between, where the file's type could hold others."""
+    limit, kind = limits(column.kind), column.file_type
+    if limit is None or kind is None:
+        return None
+    both = pa.types.is_decimal(kind) if name_of(column.kind).startswith("decimal") else pa.types.is_signed_integer(kind)
+    return limit if both else None
+
+
+def _within(value: Any, limit: tuple[Any, Any]) -> bool:
+    return bool(limit[0] <= value <= limit[1])
+
+
+def _is_utf8(value: bytes) -> bool:
+    try:
+        value.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
