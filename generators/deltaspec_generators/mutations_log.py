@@ -130,6 +130,26 @@ def timestamp_stands_still(draw: st.DrawFn) -> TableFiles:
     return files
 
 
+@mutation("in-commit-timestamp.enablement-recorded")
+def enablement_forgotten(draw: st.DrawFn) -> TableFiles:
+    """Enabled by version 1; the properties are wrong there, or gone with the metaData of version 2."""
+    files = bases.timestamped()
+    metadata = files.commits[0].pop()
+    assert isinstance(metadata, dict)
+    enabled = metadata["metaData"]["configuration"]
+    files.commits[0].append({"metaData": {**metadata["metaData"], "configuration": {}}})
+    version, timestamp = "delta.inCommitTimestampEnablementVersion", "delta.inCommitTimestampEnablementTimestamp"
+    sound = {**enabled, version: "1", timestamp: "1700000000001"}
+    wrong = pick(
+        draw, enabled, {**sound, version: "0"}, {**sound, timestamp: "1700000000000"}, {**enabled, version: "1"}
+    )
+    late = pick(draw, False, True)
+    files.commits[1].append({"metaData": {**metadata["metaData"], "configuration": sound if late else wrong}})
+    if late:
+        files.commits[2].append({"metaData": {**metadata["metaData"], "configuration": wrong}})
+    return files
+
+
 @mutation("domain.one-a-version")
 def domain_twice(draw: st.DrawFn) -> TableFiles:
     files = bases.plain(protocol=protocol_action(1, 7, None, ["domainMetadata"]))

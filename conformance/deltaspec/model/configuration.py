@@ -35,7 +35,9 @@ BOOLEANS = {
 CONSTRAINT_PREFIX = "delta.constraints."
 PARQUET_FORMAT_VERSION = "delta.parquet.format.version"
 _FORMAT_VERSION = re.compile(r"1\.0\.0|2\.\d{1,9}\.\d{1,9}", re.ASCII)
-INTEGERS = (MAX_COLUMN_ID, "delta.inCommitTimestampEnablementVersion", "delta.inCommitTimestampEnablementTimestamp")
+ENABLEMENT_VERSION = "delta.inCommitTimestampEnablementVersion"
+ENABLEMENT_TIMESTAMP = "delta.inCommitTimestampEnablementTimestamp"
+INTEGERS = (MAX_COLUMN_ID, ENABLEMENT_VERSION, ENABLEMENT_TIMESTAMP)
 MISSPELT = {"appendOnly": "delta.appendOnly"}
 """E03: the text's example prints the name without its prefix."""
 
@@ -122,6 +124,12 @@ def log_retention_ms(configuration: dict[str, str]) -> int:
 def is_true(configuration: dict[str, str], name: str) -> bool:
     """Whether a boolean property is set and true."""
     return configuration.get(name, "false").lower() == "true"
+
+
+def integer(configuration: dict[str, str], name: str) -> int | None:
+    """The integer that a property is set to; None where it is not set, or to none that fits 64 bits."""
+    value = configuration.get(name, "")
+    return int(value) if re.fullmatch(r"\d{1,18}", value, re.ASCII) else None
 
 
 def is_append_only(protocol: Protocol, metadata: MetaData) -> bool:

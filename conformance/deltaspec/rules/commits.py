@@ -233,3 +233,24 @@ def catalog_managed_without_in_commit_timestamps() -> pl.Expr:
         catalog_managed: true, in_commit_timestamps_enabled: false
     """
     return pl.col("catalog_managed") & ~pl.col("in_commit_timestamps_enabled")
+
+
+@rule("COM015", requires="in-commit-timestamp.enablement-recorded", view=commits)
+def enablement_not_recorded() -> pl.Expr:
+    """In-commit timestamps were enabled on a table with older commits, and its properties do not say by which commit.
+
+    Readers take file times up to that version and in-commit timestamps from it on: without the properties, or with
+    others, time travel lands on another version. A later metaData that drops them is as bad.
+    Fix: commit a metaData whose two properties name the version that enabled them and its timestamp.
+
+    Conforms::
+        timestamps_enabled_by: 5, timestamp_of_enablement: 1700, recorded_enablement_version: 5, recorded_enablement_timestamp: 1700
+        timestamps_enabled_by: null, timestamp_of_enablement: null, recorded_enablement_version: null, recorded_enablement_timestamp: null
+    Violates::
+        timestamps_enabled_by: 5, timestamp_of_enablement: 1700, recorded_enablement_version: null, recorded_enablement_timestamp: null
+        timestamps_enabled_by: 5, timestamp_of_enablement: 1700, recorded_enablement_version: 5, recorded_enablement_timestamp: 1699
+    """
+    version = pl.col("recorded_enablement_version").ne_missing(pl.col("timestamps_enabled_by"))
+    timestamp = pl.col("recorded_enablement_timestamp").ne_missing(pl.col("timestamp_of_enablement"))
+    known = pl.col("timestamp_of_enablement").is_not_null()
+    return pl.col("timestamps_enabled_by").is_not_null() & (version | (known & timestamp))

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from deltaspec.model import file_names
+from deltaspec.model import configuration, file_names
 from deltaspec.model.actions import CommitInfo, DomainMetadata, Txn, Wire
 from deltaspec.views.state import TableState
 from deltaspec.wire.form import LineFault
@@ -114,6 +114,9 @@ def commit_row(version: int, file: str, log: LogFile, before: "CommitContext", s
     kinds = Counter(log.kinds)
     whole = None not in log.undecoded_kinds
     info = next((action for _, action in log.actions if isinstance(action, CommitInfo)), None)
+    timestamp = info.in_commit_timestamp if info else None
+    enabled = state.in_commit_timestamps if "commitInfo" not in log.undecoded_kinds else None
+    before.enable(version, timestamp, enabled, state.supports("inCommitTimestamp-preview"))
     counts = {
         "actions": sum(kinds.values()) - sum(fault.is_blank for fault in log.faults.values()),
         "protocols": kinds["protocol"],
@@ -130,10 +133,12 @@ def commit_row(version: int, file: str, log: LogFile, before: "CommitContext", s
         "file": file,
         **(counts if whole else {}),
         "first_action": next((kind for kind in log.kinds if kind), None) if whole else None,
-        "in_commit_timestamp": info.in_commit_timestamp if info else None,
+        "in_commit_timestamp": timestamp,
         "previous_in_commit_timestamp": before.in_commit_timestamp if before.in_commit_timestamps else None,
-        "in_commit_timestamps_enabled": state.in_commit_timestamps if "commitInfo" not in log.undecoded_kinds else None,
+        "in_commit_timestamps_enabled": enabled,
         "in_commit_timestamps_enabled_before": before.in_commit_timestamps,
+        **(before.enablement if kinds["protocol"] + kinds["metaData"] else {}),
+        **_recorded_enablement(state),
         "catalog_managed": state.supports("catalogManaged"),
         "txn_id": info.txn_id if info else None,
         "append_only": state.append_only,
@@ -150,11 +155,31 @@ class CommitContext:
     def __init__(self) -> None:
         self.in_commit_timestamp: int | None = None
         self.in_commit_timestamps: bool | None = None
+        self.preview: bool | None = None
+        """Whether a preview of in-commit timestamps is supported, by which they may have been in use."""
+        self.enablement: Row = {}
+        """Which version enabled in-commit timestamps on a table with older commits, and at what time."""
+
+    def enable(self, version: int, timestamp: int | None, enabled: bool | None, preview: bool | None) -> None:
+        """Take note if this commit, not stepped to yet, is the one that enables in-commit timestamps."""
+        if not enabled:
+            self.enablement = {}
+        elif self.in_commit_timestamps is False and self.preview is False:
+            self.enablement = {"timestamps_enabled_by": version, "timestamp_of_enablement": timestamp}
+        self.preview = preview
 
     def follow(self, row: Row) -> None:
         """Step to the commit of this row."""
         self.in_commit_timestamp = row["in_commit_timestamp"]
         self.in_commit_timestamps = row["in_commit_timestamps_enabled"]
+
+
+def _recorded_enablement(state: TableState) -> Row:
+    settings = state.metadata.configuration if state.metadata else {}
+    return {
+        "recorded_enablement_version": configuration.integer(settings, configuration.ENABLEMENT_VERSION),
+        "recorded_enablement_timestamp": configuration.integer(settings, configuration.ENABLEMENT_TIMESTAMP),
+    }
 
 
 def _of(kind: Any, actions: list[tuple[int, Wire]]) -> list[Any]:

@@ -54,6 +54,16 @@ commits = View(
         ),
         "in_commit_timestamps_enabled": Column(pl.Boolean, "feature supported and property true after this commit"),
         "in_commit_timestamps_enabled_before": Column(pl.Boolean, "the same before this commit"),
+        "timestamps_enabled_by": Column(
+            pl.Int64,
+            "in a commit with protocol or metaData: the version that enabled in-commit timestamps on a table with "
+            "older commits; null where the judged history does not show it, or they are not enabled",
+        ),
+        "timestamp_of_enablement": Column(pl.Int64, "inCommitTimestamp of that version"),
+        "recorded_enablement_version": Column(pl.Int64, "delta.inCommitTimestampEnablementVersion after this commit"),
+        "recorded_enablement_timestamp": Column(
+            pl.Int64, "delta.inCommitTimestampEnablementTimestamp after this commit, milliseconds since the epoch"
+        ),
         "catalog_managed": Column(pl.Boolean, "catalogManaged is supported after this commit"),
         "txn_id": Column(pl.String, "commitInfo.txnId"),
         "append_only": Column(pl.Boolean, "the table is append-only after this commit"),

@@ -47,9 +47,9 @@ def restore_lowers_the_protocol(right: bool) -> TableFiles:
     upgraded = files.commits[0][1]
     files.commits[0][1] = protocol_action(1, 2)
     metadata = files.commits[0].pop()
-    files.commits[0].append(_without_vectors(metadata))
+    files.commits[0].append(_configured(metadata, {}))
     files.commits[1] += [upgraded, metadata]
-    files.commits[3] = [commit_info(3, operation="RESTORE"), _without_vectors(metadata)]
+    files.commits[3] = [commit_info(3, operation="RESTORE"), _configured(metadata, {})]
     if not right:
         files.commits[3].append(protocol_action(1, 2))
     return files
@@ -87,12 +87,28 @@ def provenance_after_other_actions(right: bool) -> TableFiles:
     return files
 
 
+@known_bug("ict-001", COM015=1)
+def enablement_lost_by_a_replacement(right: bool) -> TableFiles:
+    """The table is replaced, and the record of which version enabled in-commit timestamps goes with its properties."""
+    files = bases.timestamped()
+    metadata = files.commits[0].pop()
+    enabled = {
+        "delta.enableInCommitTimestamps": "true",
+        "delta.inCommitTimestampEnablementVersion": "1",
+        "delta.inCommitTimestampEnablementTimestamp": "1700000000001",
+    }
+    files.commits[0].append(_configured(metadata, {}))
+    files.commits[1].append(_configured(metadata, enabled))
+    files.commits[2].append(_configured(metadata, enabled if right else {"delta.enableInCommitTimestamps": "true"}))
+    return files
+
+
 def _mapped(protocol: dict[str, object]) -> TableFiles:
     files = bases.mapped()
     files.commits[0][1] = protocol
     return files
 
 
-def _without_vectors(metadata: object) -> dict[str, object]:
+def _configured(metadata: object, configuration: dict[str, str]) -> dict[str, object]:
     assert isinstance(metadata, dict)
-    return {"metaData": {**metadata["metaData"], "configuration": {}}}
+    return {"metaData": {**metadata["metaData"], "configuration": configuration}}

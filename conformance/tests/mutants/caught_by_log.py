@@ -53,6 +53,7 @@ CAUGHT_BY: dict[str, str] = {
     "checkpoint_action_in_commit": "COM012",
     "commit_without_lines": "COM013",
     "catalog_managed_without_timestamps": "COM014",
+    "enablement_forgotten": "COM015",
     "action_absent_from_compaction": "COP001",
     "action_of_nobody_in_compaction": "COP002",
     "action_changed_in_compaction": "COP003",
