@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from rich.console import Console
 from rich.text import Text
 
-from deltaspec.report.description import FileFacts, FilesDescription, PartitionFacts, Partitions
+from deltaspec.report.description import FileFacts, FilesDescription, PartitionFacts, Partitions, RowsPerFile
 from deltaspec.report.text import count, safe, size, wrapped
 
 _MARKS = {"blocks": "█▌", "ascii": "#+"}
@@ -16,7 +16,8 @@ _BOUND, _SIZE, _COUNT, _RATIO = 8, 10, 13, 9
 def write_files(files: FilesDescription, console: Console) -> None:
     """Print how the data files of a table spread, at most 100 columns wide."""
     width = min(console.width, 100)
-    console.print(Text.assemble((safe(files.table, width - 40), "bold"), f" · version {files.version} · data files"))
+    what = f" · version {files.version} · data files"
+    console.print(Text.assemble((safe(files.table, width - len(what)), "bold"), what))
     console.print()
     for title, text in _facts(files):
         for number, line in enumerate(wrapped(text, width - _LABEL)):
@@ -48,12 +49,18 @@ def _facts(files: FilesDescription) -> Iterator[tuple[str, str]]:
     small, theirs = _share(files.small_files, files.files), _share(files.small_bytes, files.bytes)
     yield "small", f"{small} of the files are below {size(files.small_below)}, with {theirs} of the bytes"
     if files.rows is not None:
-        yield "rows", f"{files.rows.least:,} to {files.rows.most:,} a file, median {files.rows.median:,.0f}"
+        yield "rows", _rows(files.rows)
     if files.files_without_row_count:
         yield "" if files.rows else "rows", f"{count(files.files_without_row_count, 'file')} without numRecords"
     bare = _share(files.files_without_statistics, files.files)
     yield "statistics", f"{bare} of the files have none" if files.files_without_statistics else "every file has them"
     yield "vectors", _vectors(files)
+
+
+def _rows(rows: RowsPerFile) -> str:
+    if rows.least == rows.most:
+        return f"{rows.least:,} in every file"
+    return f"{rows.least:,} to {rows.most:,} a file, median {rows.median:,.0f}"
 
 
 def _vectors(files: FilesDescription) -> str:

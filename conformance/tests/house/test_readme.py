@@ -17,7 +17,8 @@ def _without_numbers_of_rules(text: str) -> str:
 
 
 def test_readme_shows_a_sound_and_an_unsound_table() -> None:
-    assert [output.splitlines()[-1].split()[0] for _, output in SHOWN] == ["CONFORMS", "VIOLATIONS"]
+    judged = [output for command, output in SHOWN if command.startswith("validate ")]
+    assert [output.splitlines()[-1].split()[0] for output in judged] == ["CONFORMS", "VIOLATIONS"]
 
 
 @pytest.mark.parametrize(("command", "shown"), SHOWN, ids=[command for command, _ in SHOWN])

@@ -200,7 +200,7 @@ class TestCommand:
         assert result.exit_code == 0
         assert "\x1b" not in result.stdout
         assert "p=\\x1b[2J\n" in result.stdout
-        assert "\nrows       3 to 3 a file, median 3\n" in result.stdout
+        assert "\nrows       3 in every file\n" in result.stdout
         assert max(map(len, result.stdout.splitlines())) <= 100
 
     def test_json_has_the_same_facts(self, table: str) -> None:
