@@ -84,6 +84,13 @@ class Findings:
             for rule in self._rules.get(view.name, ()):
                 self._enter(rule, reason, file)
 
+    def doubt_rule(self, code: str, reason: str, file: str | None = None) -> None:
+        """The same for a single rule, if it is one of the run's."""
+        for rules in self._rules.values():
+            for rule in rules:
+                if rule.code == code:
+                    self._enter(rule, reason, file)
+
     def doubt_data(self, reason: str, file: str | None = None, *, levels: Collection[str] = LEVELS[1:]) -> None:
         """The same for all rules of some levels, by default those that look at files beside the log."""
         for rules in self._rules.values():
