@@ -1,6 +1,8 @@
 """Tables in object stores (obstore) and in HDFS (pyarrow.fs). Imported only when a URI asks for it."""
 
 import io
+import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -20,7 +22,21 @@ from deltaspec.wire.storage import (
     redacted,
     within,
 )
+from deltaspec.wire.store_client import (
+    GIVE_UP_AFTER,
+    Patience,
+    client_settings,
+    is_silence,
+    is_torn,
+    reason,
+    without_panic,
+)
 
+TAIL_BYTES = 64 << 10
+"""What opening a file for random access fetches of its end: as much as Arrow looks for a footer in."""
+BLOCK_BYTES = 1 << 20
+"""The least that is fetched of a file after that, since each request waits for a network."""
+_LIST_PAUSE_SECONDS = 0.2
 _DENIED = ("PermissionError", "PermissionDeniedError", "UnauthenticatedError")
 """Names of what the clients raise where the reader has no right to."""
 
@@ -31,7 +47,10 @@ def _listed(name: str) -> bool:
 
 
 class ObjectStore:
-    """A prefix in S3, GCS or Azure. See `deltaspec.wire.storage.Store`."""
+    """A prefix in S3, GCS or Azure. See `deltaspec.wire.storage.Store`.
+
+    How long it is waited for: `deltaspec.wire.store_client`.
+    """
 
     def __init__(self, uri: str) -> None:
         from obstore.store import from_url
@@ -39,54 +58,104 @@ class ObjectStore:
         self.uri = redacted(uri)
         self.root: str | None = unquote(self.uri).rstrip("/")
         self.remote = True
+        self._patience = Patience.of_environment()
+        self._unanswered = 0
+        self._lock = threading.Lock()
+        scheme, _, rest = uri.partition("://")
+        scheme = scheme.lower()
+        settings = {} if scheme == "file" else client_settings(scheme, self._patience)
         try:
-            self._store = from_url("gs://" + uri.partition("://")[2] if uri.startswith("gcs://") else uri)
-        except Exception as fault:
-            raise TableUnreadable(f"{self.uri}: {_reason(fault)}") from fault
+            with without_panic():
+                self._store = from_url(f"gs://{rest}" if scheme == "gcs" else uri, **settings)
+        except Exception as fault:  # noqa: BLE001 - whatever the client says
+            raise TableUnreadable(f"{self.uri}: {reason(fault)}") from None
 
     def list_log(self) -> list[Entry]:
-        import obstore
-
         found = []
-        try:
-            for batch in obstore.list(self._store, prefix=LOG):
-                for item in batch:
-                    name = item["path"].removeprefix(f"{LOG}/")
-                    if name != item["path"] and _listed(name):
-                        found.append(Entry(name, item["size"], _milliseconds(item["last_modified"])))
-        except Exception as fault:
-            raise TableUnreadable(f"{self.uri}: {LOG} cannot be listed: {_reason(fault)}") from fault
+        for entry in self._list(LOG):
+            if isinstance(entry, StorageError):
+                raise TableUnreadable(f"{self.uri}: {LOG} cannot be listed: {entry}")
+            name = entry.name.removeprefix(f"{LOG}/")
+            if name != entry.name and _listed(name):
+                found.append(Entry(name, entry.size_bytes, entry.modified_ms))
         if not found:
             raise TableUnreadable(f"{self.uri}: holds no {LOG}; name the directory that does")
         return sorted(found, key=lambda entry: entry.name)
 
     def list_files(self) -> Iterator[Entry | StorageError]:
+        before: Entry | None = None
+        for entry in self._list(None):
+            if isinstance(entry, StorageError):
+                if before is not None:
+                    yield before
+                before = None
+                yield StorageError(f"the table cannot be listed: {entry}")
+            elif entry.name and entry.name != LOG and not entry.name.startswith(f"{LOG}/"):
+                # an empty object with the name of a folder is how consoles make one; it is listed before its content
+                if before is not None and (before.size_bytes or not entry.name.startswith(f"{before.name}/")):
+                    yield before
+                before = entry
+        if before is not None:
+            yield before
+
+    def _list(self, prefix: str | None) -> Iterator[Entry | StorageError]:
+        """Objects below a prefix; ends with an error where the listing breaks off, its tries used up.
+
+        The client tries requests again, but no page whose transfer broke off. The listing then goes on after the last
+        name, if names have come in order so far, as all stores but few give them.
+        """
+        last, tries, ordered = "", 0, True
+        while True:
+            try:
+                for name, entry in self._pages(prefix, last or None):
+                    ordered = ordered and name > last
+                    if name != last:
+                        yield entry
+                    last, tries = name, 0
+                return
+            except Exception as fault:  # noqa: BLE001 - whatever the client says, the listing is not whole
+                tries += 1
+                if not (ordered and is_torn(fault) and tries <= self._patience.retries):
+                    yield StorageError(reason(fault))
+                    return
+            time.sleep(_LIST_PAUSE_SECONDS)
+
+    def _pages(self, prefix: str | None, offset: str | None) -> Iterator[tuple[str, Entry]]:
         import obstore
 
-        try:
-            for batch in obstore.list(self._store):
+        with without_panic():
+            for batch in obstore.list(self._store, prefix=prefix, offset=offset, chunk_size=1000):
                 for item in batch:
-                    if not item["path"].startswith(f"{LOG}/"):
-                        yield Entry(item["path"], item["size"], _milliseconds(item["last_modified"]))
-        except Exception as fault:  # noqa: BLE001 - whatever the client says, the listing is not whole
-            yield StorageError(f"the table cannot be listed: {_reason(fault)}")
+                    name = item["path"]
+                    yield name, Entry(name, item["size"], _milliseconds(item["last_modified"]))
 
     def read_range(self, path: str, start: int, length: int) -> bytes:
+        if length <= 0:
+            return b""
+        with self._asking(path):
+            return self._part(path, start, start + length, None)
+
+    def _part(self, path: str, start: int, end: int, e_tag: str | None) -> bytes:
         import obstore
 
-        with _faults_of(path):
-            return bytes(obstore.get_range(self._store, within(path), start=start, length=length))
+        options: dict[str, Any] = {"range": (start, end)} | ({"if_match": e_tag} if e_tag else {})
+        try:
+            return bytes(obstore.get(self._store, within(path), options=options).bytes())  # type: ignore[arg-type]
+        except Exception as fault:
+            if "status: 416" in str(fault) or "Range started after" in str(fault) or "NotPartial" in str(fault):
+                return b""
+            raise
 
     def size(self, path: str) -> int:
         import obstore
 
-        with _faults_of(path):
+        with self._asking(path):
             return int(obstore.head(self._store, within(path))["size"])
 
     def read(self, path: str, limit: int) -> bytes:
         import obstore
 
-        with _faults_of(path):
+        with self._asking(path):
             answer = obstore.get(self._store, within(path))
             _check_size(path, answer.meta["size"], limit)
             return bytes(answer.bytes())
@@ -94,15 +163,56 @@ class ObjectStore:
     def chunks(self, path: str) -> Iterator[bytes]:
         import obstore
 
-        with _faults_of(path):
+        with self._asking(path):
             for piece in obstore.get(self._store, within(path)).stream(min_chunk_size=CHUNK_BYTES):
                 yield bytes(piece)
 
     def open_random(self, path: str) -> Any:
+        with self._asking(path):
+            size, e_tag, tail = self._end_of(path)
+        return _Parts(self, path, size, e_tag, tail)
+
+    def _end_of(self, path: str) -> tuple[int, str | None, bytes]:
+        """Length, tag and last bytes of a file, by one request where the store can count from the end."""
         import obstore
 
-        with _faults_of(path):
-            return _Seekable(obstore.open_reader(self._store, within(path)), path)
+        try:
+            answer = obstore.get(self._store, within(path), options={"range": {"suffix": TAIL_BYTES}})
+            return answer.meta["size"], answer.meta["e_tag"], bytes(answer.bytes())
+        except Exception as fault:
+            # of an empty file there is no part, and Azure does not count from the end
+            if not any(mark in str(fault) for mark in ("status: 416", "NotPartial", "NotSupported", "not supported")):
+                raise
+        meta = obstore.head(self._store, within(path))
+        size, e_tag = int(meta["size"]), meta["e_tag"]
+        return size, e_tag, self._part(path, max(size - TAIL_BYTES, 0), size, e_tag) if size else b""
+
+    def part(self, path: str, start: int, end: int, e_tag: str | None) -> bytes:
+        """Bytes of a file, which has to be the one that was opened: the tag tells."""
+        with self._asking(path):
+            data = self._part(path, start, end, e_tag)
+        if len(data) != end - start:
+            raise StorageError(f"{path}: is shorter than when it was opened")
+        return data
+
+    @contextmanager
+    def _asking(self, path: str) -> Iterator[None]:
+        """What the client raises while it asks for `path`, as one of our own exceptions.
+
+        Each request is patient; a store that answers none is not asked again for each of a million files.
+        """
+        if self._unanswered >= GIVE_UP_AFTER:
+            raise StorageError(f"{path}: not asked for, since the store has stopped answering")
+        try:
+            with without_panic():
+                yield
+        except StorageError:
+            raise
+        except Exception as fault:  # noqa: BLE001 - whatever the client says
+            with self._lock:
+                self._unanswered = self._unanswered + 1 if is_silence(fault) else 0
+            raise _fault_of(path, fault) from None
+        self._unanswered = 0
 
 
 class ArrowStore:
@@ -115,9 +225,10 @@ class ArrowStore:
         self.root: str | None = unquote(self.uri).rstrip("/")
         self.remote = True
         try:
-            self._system, self._base = fs.FileSystem.from_uri(uri)
-        except Exception as fault:
-            raise TableUnreadable(f"{self.uri}: {_reason(fault)}") from fault
+            self._system, base = fs.FileSystem.from_uri(uri)
+        except Exception as fault:  # noqa: BLE001 - whatever the client says
+            raise TableUnreadable(f"{self.uri}: {reason(fault)}") from None
+        self._base = base.rstrip("/")
 
     def list_log(self) -> list[Entry]:
         from pyarrow import fs
@@ -130,46 +241,57 @@ class ArrowStore:
                 for item in self._system.get_file_info(selector):
                     if item.type == fs.FileType.File:
                         found.append(Entry(folder + item.base_name, item.size, (item.mtime_ns or 0) // 1_000_000))
-        except FileNotFoundError as fault:
-            raise TableUnreadable(f"{self.uri}: holds no {LOG}") from fault
-        except Exception as fault:
-            raise TableUnreadable(f"{self.uri}: {LOG} cannot be listed: {_reason(fault)}") from fault
+        except FileNotFoundError:
+            raise TableUnreadable(f"{self.uri}: holds no {LOG}") from None
+        except Exception as fault:  # noqa: BLE001 - whatever the client says
+            raise TableUnreadable(f"{self.uri}: {LOG} cannot be listed: {reason(fault)}") from None
         return sorted(found, key=lambda entry: entry.name)
 
     def list_files(self) -> Iterator[Entry | StorageError]:
         from pyarrow import fs
 
-        try:
-            for item in self._system.get_file_info(fs.FileSelector(self._base, recursive=True)):
-                name = item.path.removeprefix(self._base).lstrip("/")
-                if item.type == fs.FileType.File and not name.startswith(f"{LOG}/"):
+        folders = [""]
+        while folders:
+            folder = folders.pop()
+            try:
+                items = self._system.get_file_info(fs.FileSelector(f"{self._base}/{folder}".rstrip("/") or "/"))
+            except Exception as fault:  # noqa: BLE001 - whatever the client says, the folder is not listed
+                yield StorageError(f"{folder or '.'}: cannot be listed: {reason(fault)}")
+                continue
+            for item in items:
+                name = folder + item.base_name
+                if item.type == fs.FileType.File:
                     yield Entry(name, item.size, (item.mtime_ns or 0) // 1_000_000)
-        except Exception as fault:  # noqa: BLE001 - whatever the client says, the listing is not whole
-            yield StorageError(f"the table cannot be listed: {_reason(fault)}")
+                elif item.type == fs.FileType.Directory and name != LOG:
+                    folders.append(f"{name}/")
 
     def read_range(self, path: str, start: int, length: int) -> bytes:
-        with _faults_of(path), self.open_random(path) as file:
-            file.seek(start)
-            return bytes(file.read(length))
+        with self._reading(path) as file:
+            file.seek(min(start, file.size()))
+            return bytes(file.read(max(length, 0)))
 
     def size(self, path: str) -> int:
-        with _faults_of(path), self.open_random(path) as file:
-            return int(file.seek(0, io.SEEK_END))
+        with self._reading(path) as file:
+            return int(file.size())
 
     def read(self, path: str, limit: int) -> bytes:
-        with _faults_of(path), self.open_random(path) as file:
-            _check_size(path, file.seek(0, io.SEEK_END), limit)
-            file.seek(0)
+        with self._reading(path) as file:
+            _check_size(path, file.size(), limit)
             return bytes(file.read())
 
     def chunks(self, path: str) -> Iterator[bytes]:
-        with _faults_of(path), self.open_random(path) as file:
+        with self._reading(path) as file:
             while piece := file.read(CHUNK_BYTES):
                 yield bytes(piece)
 
     def open_random(self, path: str) -> Any:
         with _faults_of(path):
             return _Seekable(self._system.open_input_file(f"{self._base}/{within(path)}"), path)
+
+    @contextmanager
+    def _reading(self, path: str) -> Iterator[Any]:
+        with _faults_of(path), self._system.open_input_file(f"{self._base}/{within(path)}") as file:
+            yield file
 
 
 @contextmanager
@@ -179,12 +301,18 @@ def _faults_of(path: str) -> Iterator[None]:
         yield
     except StorageError:
         raise
-    except FileNotFoundError as fault:
-        raise FileGone(f"{path}: is not there") from fault
-    except Exception as fault:
-        if type(fault).__name__ in _DENIED:
-            raise NoPermission(f"{path}: no permission to read") from fault
-        raise StorageError(f"{path}: {_reason(fault)}") from fault
+    except Exception as fault:  # noqa: BLE001 - whatever the client says
+        raise _fault_of(path, fault) from None
+
+
+def _fault_of(path: str, fault: Exception) -> StorageError:
+    if type(fault).__name__ in _DENIED:
+        return NoPermission(f"{path}: no permission to read")
+    if type(fault).__name__ == "PreconditionError":
+        return StorageError(f"{path}: has changed since it was opened")
+    if isinstance(fault, FileNotFoundError) and "NoSuchBucket" not in str(fault):
+        return FileGone(f"{path}: is not there")
+    return StorageError(f"{path}: {reason(fault)}")
 
 
 def _check_size(path: str, size: int, limit: int) -> None:
@@ -192,8 +320,48 @@ def _check_size(path: str, size: int, limit: int) -> None:
         raise FileTooLarge(f"{path}: {size} bytes, more than the {limit} that are read at once")
 
 
+class _Parts(io.RawIOBase):
+    """An object for random access, as pyarrow takes it: one read at a time, each of a block or more.
+
+    A fault of the storage stays one, and is not taken for bad Parquet.
+    """
+
+    def __init__(self, store: ObjectStore, path: str, size: int, e_tag: str | None, tail: bytes) -> None:
+        self._store = store
+        self._path = path
+        self._size = size
+        self._e_tag = e_tag
+        self._held = tail
+        self._held_at = size - len(tail)
+        self._position = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._position
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        self._position = max(offset + {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._size}[whence], 0)
+        return self._position
+
+    def read(self, size: int = -1) -> bytes:
+        start = self._position
+        end = self._size if size < 0 else min(start + size, self._size)
+        if end <= start:
+            return b""
+        if start < self._held_at or end > self._held_at + len(self._held):
+            until = min(max(end, start + BLOCK_BYTES), self._size)
+            self._held, self._held_at = self._store.part(self._path, start, until, self._e_tag), start
+        self._position = end
+        return self._held[start - self._held_at : end - self._held_at]
+
+
 class _Seekable(io.RawIOBase):
-    """A client's reader as pyarrow takes it: a fault of the storage stays one, and is not taken for bad Parquet."""
+    """A file of pyarrow as pyarrow takes one of Python: a fault of the storage is not taken for bad Parquet."""
 
     def __init__(self, reader: Any, path: str) -> None:
         self._reader = reader
@@ -224,9 +392,3 @@ class _Seekable(io.RawIOBase):
 
 def _milliseconds(moment: datetime) -> int:
     return int((moment - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds() * 1000)
-
-
-def _reason(fault: Exception) -> str:
-    """The first line of a fault of a client, without any URL that may hold a signature."""
-    first = str(fault).strip().splitlines()[0] if str(fault).strip() else type(fault).__name__
-    return " ".join(word for word in first.split() if "://" not in word)[:200]

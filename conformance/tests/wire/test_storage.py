@@ -165,7 +165,7 @@ class TestReading:
         source = ObjectStore(table.as_uri()).open_random("bad.parquet")
         with pytest.raises(UnreadableParquet):
             open_parquet(source)
-        broken = ObjectStore(table.as_uri()).open_random("bad.parquet")
+        broken = ArrowStore(table.as_uri()).open_random("bad.parquet")
         broken._reader = BrokenReader(broken._reader)
         with pytest.raises(StorageError, match=r"bad\.parquet: connection reset"):
             open_parquet(broken)

@@ -1,0 +1,431 @@
+"""Object stores: what is listed and read of S3, what is tried again, how often it is asked, and what is told."""
+
+import io
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from wire.faulty_s3 import BUCKET, KEY_ID, SECRET, TOKEN, Fault, FaultyS3, running, set_environment
+
+from deltaspec.errors import InvalidUsage, TableUnreadable
+from deltaspec.wire.object_storage import BLOCK_BYTES, ArrowStore, ObjectStore
+from deltaspec.wire.storage import (
+    READS_AT_ONCE,
+    Entry,
+    FileGone,
+    FileTooLarge,
+    NoPermission,
+    StorageError,
+    read_in_order,
+)
+from deltaspec.wire.store_client import GIVE_UP_AFTER, Patience, without_secrets
+
+ODD_NAMES = (
+    "a b",
+    "p%20q",
+    "50%",
+    "x+y",
+    "s#h?q=1&r",
+    "back\\slash",
+    '~t{}^`|"<>',
+    "*",
+    "ü/ß",
+    "e\u0301",
+    "😀",
+    "&amp;",
+)
+COMMIT = "_delta_log/00000000000000000000.json"
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[FaultyS3]:
+    with running() as s3:
+        yield s3
+
+
+@pytest.fixture
+def s3(server: FaultyS3, monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultyS3]:
+    """The bucket, emptied, without faults."""
+    set_environment(monkeypatch, server)
+    server.clear()
+    yield server
+    server.clear()
+
+
+@pytest.fixture
+def impatient(s3: FaultyS3, monkeypatch: pytest.MonkeyPatch) -> FaultyS3:
+    """The bucket, for clients that wait no more than a second."""
+    set_environment(monkeypatch, s3, impatient=True)
+    return s3
+
+
+def table_of(s3: FaultyS3, **files: bytes) -> ObjectStore:
+    s3.put(f"t/{COMMIT}", b"zero\n")
+    for name, data in files.items():
+        s3.put(f"t/{name}", data)
+    return ObjectStore(f"s3://{BUCKET}/t")
+
+
+def names(found: Iterator[Entry | StorageError]) -> list[str]:
+    listed = []
+    for entry in found:
+        assert isinstance(entry, Entry), str(entry)
+        listed.append(entry.name)
+    return sorted(listed)
+
+
+class TestListing:
+    def test_names_are_decoded_and_lead_back_to_their_objects(self, s3: FaultyS3) -> None:
+        store = table_of(s3, **{name: name.encode() for name in ODD_NAMES})
+        assert names(store.list_files()) == sorted(ODD_NAMES)
+        for name in ODD_NAMES:
+            assert store.read(name, 100) == name.encode()
+
+    def test_leaves_the_log_out_and_tells_lengths(self, s3: FaultyS3) -> None:
+        store = table_of(s3, **{"day=1/a": b"12345", "_delta_log_not/b": b"", "_change_data/c": b"1"})
+        listed = {entry.name: entry.size_bytes for entry in store.list_files() if isinstance(entry, Entry)}
+        assert listed == {"day=1/a": 5, "_delta_log_not/b": 0, "_change_data/c": 1}
+        assert [entry.name for entry in store.list_log()] == ["00000000000000000000.json"]
+
+    def test_empty_objects_that_stand_for_folders_are_no_files(self, s3: FaultyS3) -> None:
+        store = table_of(s3, **{"": b"", "day=1/": b"", "day=1/a": b"1", "day=1/b/": b"", "day=1/b/c": b"", "z": b""})
+        assert names(store.list_files()) == ["day=1/a", "day=1/b/c", "z"]
+
+    def test_other_tables_that_begin_alike_are_not_listed(self, s3: FaultyS3) -> None:
+        store = table_of(s3, a=b"1")
+        s3.put("t2/b", b"")
+        s3.put("t-old/c", b"")
+        assert names(store.list_files()) == ["a"]
+
+    def test_comes_in_pages(self, s3: FaultyS3) -> None:
+        store = table_of(s3, **{f"part-{number:04d}": b"" for number in range(2100)})
+        assert len(names(store.list_files())) == 2100
+        assert s3.count("list") == 3
+
+    def test_log_of_many_commits_comes_in_pages(self, s3: FaultyS3) -> None:
+        store = table_of(s3)
+        for version in range(1, 30):
+            s3.put(f"t/_delta_log/{version:020d}.json", b"")
+        s3.page = 7
+        assert len(store.list_log()) == 30
+        assert s3.count("list") == 5
+
+    @pytest.mark.parametrize("name", ["a//b", "./c", "tab\tin name"])
+    def test_name_that_the_client_cannot_hold_makes_the_listing_no_whole_one(self, name: str, s3: FaultyS3) -> None:
+        found = list(table_of(s3, **{name: b"1"}).list_files())
+        (fault,) = (each for each in found if isinstance(each, StorageError))
+        assert "the table cannot be listed" in str(fault)
+        assert len(table_of(s3).list_log()) == 1
+
+    def test_of_a_file_system_of_arrow_names_every_file(self, tmp_path: Path) -> None:
+        for name in (*ODD_NAMES, COMMIT, "_delta_log/deep/x", "empty/folder/file"):
+            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / name).write_bytes(b"12")
+        store = ArrowStore(tmp_path.as_uri())
+        assert names(store.list_files()) == sorted((*ODD_NAMES, "empty/folder/file"))
+        assert {entry.size_bytes for entry in store.list_files() if isinstance(entry, Entry)} == {2}
+
+    def test_folder_of_arrow_that_cannot_be_listed_is_told_in_its_place(self, tmp_path: Path) -> None:
+        (tmp_path / "a").write_bytes(b"")
+        (tmp_path / "b").mkdir()
+        store = ArrowStore(tmp_path.as_uri())
+        store._system = Refusing(store._system, f"{tmp_path}/b")
+        assert [str(each) if isinstance(each, StorageError) else each.name for each in store.list_files()] == [
+            "a",
+            "b/: cannot be listed: quota exceeded",
+        ]
+
+
+class TestReading:
+    def test_gives_bytes_ranges_and_lengths(self, s3: FaultyS3) -> None:
+        store = table_of(s3, digits=b"0123456789", empty=b"")
+        assert (store.read("digits", 10), store.size("digits")) == (b"0123456789", 10)
+        assert b"".join(store.chunks("digits")) == b"0123456789"
+        assert [store.read_range("digits", start, 4) for start in (0, 8, 10, 99)] == [b"0123", b"89", b"", b""]
+        assert store.read_range("digits", 3, 0) == b""
+        assert (store.read("empty", 10), store.size("empty"), store.read_range("empty", 0, 9)) == (b"", 0, b"")
+        assert store.open_random("empty").read() == b""
+
+    def test_of_a_file_system_of_arrow_is_the_same(self, tmp_path: Path) -> None:
+        (tmp_path / "digits").write_bytes(b"0123456789")
+        store = ArrowStore(tmp_path.as_uri())
+        assert [store.read_range("digits", start, 4) for start in (0, 8, 10, 99)] == [b"0123", b"89", b"", b""]
+        assert store.size("digits") == 10
+        with pytest.raises(FileGone):
+            store.size("gone")
+
+    def test_absent_and_too_large_and_forbidden(self, s3: FaultyS3) -> None:
+        store = table_of(s3, digits=b"0123456789")
+        with pytest.raises(FileTooLarge):
+            store.read("digits", 9)
+        for ask in (store.size, store.open_random, lambda path: store.read(path, 9)):
+            with pytest.raises(FileGone):
+                ask("gone")
+        s3.faults = [Fault("403", key=lambda key: key == "t/digits")]
+        for ask in (store.size, store.open_random, lambda path: store.read(path, 99)):
+            with pytest.raises(NoPermission, match="digits: no permission to read"):
+                ask("digits")
+
+    def test_bucket_that_is_not_there_is_no_missing_file(self, s3: FaultyS3) -> None:
+        with pytest.raises(StorageError, match=r"404 Not Found \(NoSuchBucket\)") as caught:
+            ObjectStore("s3://elsewhere/t").read("a", 10)
+        assert not isinstance(caught.value, FileGone)
+
+    @pytest.mark.parametrize("path", ["nul\0", "a//b", "half \udcff", "x" * 2000])
+    def test_name_that_no_object_has_is_a_fault_of_storage(self, path: str, s3: FaultyS3) -> None:
+        with pytest.raises(StorageError):
+            table_of(s3).read(path, 10)
+
+    def test_random_access_equals_that_of_a_file_in_memory(self, s3: FaultyS3) -> None:
+        data = bytes(range(256)) * 12_000
+        store = table_of(s3, big=data)
+        one, other = store.open_random("big"), io.BytesIO(data)
+        for whence, offset, length in [
+            (0, 0, 10),
+            (1, 5, 100_000),
+            (2, -8, 8),
+            (2, 0, 5),
+            (0, 70_000, BLOCK_BYTES * 2),
+            (0, len(data) - 3, 50),
+            (0, len(data) + 9, 5),
+            (0, 12, -1),
+        ]:
+            assert one.seek(offset, whence) == other.seek(offset, whence)
+            assert one.read(length) == other.read(length)
+            assert one.tell() == other.tell()
+
+    def test_object_that_is_written_anew_while_it_is_read_is_not_mixed(self, s3: FaultyS3) -> None:
+        store = table_of(s3, big=b"a" * 300_000)
+        source = store.open_random("big")
+        s3.put("t/big", b"b" * 300_000)
+        with pytest.raises(StorageError, match="big: has changed since it was opened"):
+            source.read(10)
+
+
+def parquet(rows: int, columns: int = 1) -> bytes:
+    sink = io.BytesIO()
+    table = pa.table({f"a_long_name_of_column_{number}": range(rows) for number in range(columns)})
+    pq.write_table(table, sink, row_group_size=max(rows // 4, 1))
+    return sink.getvalue()
+
+
+class TestRequests:
+    def test_footer_costs_one_request(self, s3: FaultyS3) -> None:
+        store = table_of(s3, part=parquet(100_000))
+        with pq.ParquetFile(store.open_random("part"), pre_buffer=False) as file:
+            assert file.metadata.num_rows == 100_000
+        assert [(each.kind, each.range) for each in s3.requests] == [("range", "bytes=-65536")]
+
+    def test_footer_of_more_than_64_kib_costs_two(self, s3: FaultyS3) -> None:
+        store = table_of(s3, part=parquet(10, columns=400))
+        with pq.ParquetFile(store.open_random("part"), pre_buffer=False) as file:
+            assert file.metadata.num_columns == 400
+        assert len(s3.requests) == 2
+
+    def test_small_file_is_read_by_one_request(self, s3: FaultyS3) -> None:
+        store = table_of(s3, part=parquet(100, columns=10))
+        with pq.ParquetFile(store.open_random("part"), pre_buffer=False) as file:
+            assert file.read().num_rows == 100
+        assert len(s3.requests) == 1
+
+    def test_whole_file_is_read_by_one_request_and_a_length_costs_one(self, s3: FaultyS3) -> None:
+        store = table_of(s3, a=b"1")
+        store.read("a", 10)
+        store.size("a")
+        store.read_range("a", 0, 1)
+        assert [each.kind for each in s3.requests] == ["get", "head", "range"]
+
+    def test_files_are_read_at_once(self, s3: FaultyS3) -> None:
+        store = table_of(s3, **{f"p{number}": b"x" for number in range(64)})
+        s3.delay_seconds = 0.1
+        began = time.monotonic()
+        assert list(read_in_order(store, (f"p{number}" for number in range(64)), 10)) == [b"x"] * 64
+        assert time.monotonic() - began < 3.2  # one after the other they take 6.4 seconds
+        assert 4 <= s3.at_once <= READS_AT_ONCE
+
+
+READS: dict[str, Callable[[ObjectStore], Any]] = {
+    "read": lambda store: store.read("part", 1 << 20),
+    "chunks": lambda store: b"".join(store.chunks("part")),
+    "range": lambda store: store.read_range("part", 5, 80_000),
+    "random": lambda store: store.open_random("part").read(),
+    "size": lambda store: store.size("part"),
+}
+BODIES = bytes(range(250)) * 400
+ANSWERS = {"range": BODIES[5:80_005], "size": 100_000}
+
+
+class TestFaults:
+    @pytest.mark.parametrize("what", ["500", "503", "reset", "cut", "hang", "stall"])
+    @pytest.mark.parametrize("way", READS)
+    def test_that_pass_are_tried_again(self, way: str, what: str, impatient: FaultyS3) -> None:
+        store = table_of(impatient, part=BODIES)
+        impatient.faults = [Fault(what, turns=lambda turn: turn in (1, 3))]
+        assert READS[way](store) == ANSWERS.get(way, BODIES)
+        assert READS[way](store) == ANSWERS.get(way, BODIES)
+
+    @pytest.mark.parametrize("what", ["500", "503", "reset", "cut", "hang", "stall"])
+    @pytest.mark.parametrize("way", ["chunks", "random"])
+    def test_that_stay_end_within_a_bound(self, way: str, what: str, impatient: FaultyS3) -> None:
+        store = table_of(impatient, part=BODIES)
+        impatient.faults = [Fault(what)]
+        began = time.monotonic()
+        with pytest.raises(StorageError, match=r"^part: ") as caught:
+            READS[way](store)
+        assert not isinstance(caught.value, FileGone)
+        assert time.monotonic() - began < 10
+        assert len(impatient.requests) == 3
+
+    def test_are_told_alike_in_every_run(self, impatient: FaultyS3) -> None:
+        store = table_of(impatient, part=BODIES)
+        said = []
+        for what in ("503", "reset", "cut", "hang"):
+            impatient.faults = [Fault(what)]
+            for _ in range(2):
+                with pytest.raises(StorageError) as caught:
+                    store.read("part", 1 << 20)
+                said.append(str(caught.value))
+        assert (
+            said[::2]
+            == said[1::2]
+            == [
+                "part: the store answers 503 Service Unavailable (SlowDown), after 2 retries",
+                "part: the connection to the store broke off, after 2 retries",
+                "part: the connection to the store broke off within an answer",
+                "part: no answer from the store in time, after 2 retries",
+            ]
+        )
+
+    @pytest.mark.parametrize("what", ["500", "503", "reset", "cut", "hang", "stall"])
+    def test_of_a_page_of_a_listing_that_pass_are_tried_again(self, what: str, impatient: FaultyS3) -> None:
+        store = table_of(impatient, **{f"p{number}": b"" for number in range(9)})
+        impatient.page = 3
+        impatient.faults = [Fault(what, kinds=("list",), turns=lambda turn: turn in (1, 3))]
+        assert names(store.list_files()) == [f"p{number}" for number in range(9)]
+        impatient.faults = [Fault(what, kinds=("list",), turns=lambda turn: turn == 1)]
+        assert len(store.list_log()) == 1
+
+    @pytest.mark.parametrize("what", ["403", "500", "503", "reset", "cut", "hang", "stall"])
+    def test_of_a_later_page_make_a_listing_that_is_told_to_be_no_whole_one(
+        self, what: str, impatient: FaultyS3
+    ) -> None:
+        store = table_of(impatient, **{f"p{number}": b"" for number in range(9)})
+        impatient.page = 4
+        impatient.faults = [Fault(what, kinds=("list",), turns=lambda turn: turn > 1)]
+        *listed, fault = store.list_files()
+        assert {entry.name for entry in listed if isinstance(entry, Entry)} <= {"p0", "p1", "p2"}
+        assert isinstance(fault, StorageError)
+        with pytest.raises(TableUnreadable, match="_delta_log cannot be listed"):
+            store.list_log()
+
+    def test_store_that_answers_nothing_is_not_asked_for_every_file(self, impatient: FaultyS3) -> None:
+        store = table_of(impatient)
+        impatient.faults = [Fault("reset", kinds=("get",))]
+        found = list(read_in_order(store, (f"p{number}" for number in range(500)), 10))
+        assert all(isinstance(each, StorageError) for each in found)
+        assert "has stopped answering" in str(found[-1])
+        assert len(impatient.requests) <= 3 * (GIVE_UP_AFTER + READS_AT_ONCE)
+
+    def test_files_that_are_refused_do_not_end_the_asking(self, impatient: FaultyS3) -> None:
+        store = table_of(impatient, good=b"1")
+        impatient.faults = [Fault("403", key=lambda key: "bad" in key)]
+        with ThreadPoolExecutor(4) as pool:
+            asked = [pool.submit(store.read, f"bad{number}", 9) for number in range(40)]
+        assert all(isinstance(each.exception(), NoPermission) for each in asked)
+        assert store.read("good", 9) == b"1"
+
+
+class TestEndpoint:
+    @pytest.mark.parametrize(
+        ("endpoint", "says"),
+        [
+            ("http://127.0.0.1:1", "no connection to the store, after 2 retries"),
+            (f"http://user:{SECRET}@127.0.0.1:1", "no connection to the store, after 2 retries"),
+            ("http://nobody.invalid", "no connection to the store, after 2 retries"),
+        ],
+    )
+    def test_where_nobody_answers(
+        self, endpoint: str, says: str, s3: FaultyS3, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", endpoint)
+        began = time.monotonic()
+        with pytest.raises(TableUnreadable) as caught:
+            ObjectStore("s3://lake/t").list_log()
+        assert str(caught.value) == f"s3://lake/t: _delta_log cannot be listed: {says}"
+        assert time.monotonic() - began < 10
+
+    @pytest.mark.parametrize(
+        "endpoint", [f"http://user:{SECRET}@[::", f"user:{SECRET}@host", "host:9000", "ftp://host"]
+    )
+    def test_that_is_no_url_is_wrong_usage(
+        self, endpoint: str, s3: FaultyS3, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    ) -> None:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", endpoint)
+        with pytest.raises(InvalidUsage, match=r"^AWS_ENDPOINT_URL is no URL of an endpoint"):
+            ObjectStore("s3://lake/t")
+        assert capfd.readouterr() == ("", "")
+
+    def test_without_tls_needs_leave(self, s3: FaultyS3, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.delenv("AWS_ALLOW_HTTP")
+        with pytest.raises(TableUnreadable, match="AWS_ALLOW_HTTP=true lets it be used"):
+            ObjectStore("s3://lake/t").list_log()
+
+
+class TestPatience:
+    def test_is_that_of_the_environment(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        for name in ("RETRIES", "RETRY_SECONDS", "TIMEOUT_SECONDS"):
+            monkeypatch.delenv(f"DELTASPEC_STORE_{name}", raising=False)
+        assert Patience.of_environment() == Patience(8, 60.0, 15.0)
+        monkeypatch.setenv("DELTASPEC_STORE_RETRIES", "2")
+        monkeypatch.setenv("DELTASPEC_STORE_RETRY_SECONDS", "7.5")
+        assert Patience.of_environment() == Patience(2, 7.5, 15.0)
+
+    @pytest.mark.parametrize("text", ["-1", "1e9", "nan", "soon", "9999999", "１"])
+    def test_that_is_no_number_is_wrong_usage(self, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("DELTASPEC_STORE_RETRY_SECONDS", text)
+        with pytest.raises(InvalidUsage, match="DELTASPEC_STORE_RETRY_SECONDS is no number"):
+            ObjectStore("s3://lake/t")
+
+
+class TestSecrets:
+    def test_of_the_environment_are_taken_out_of_what_a_client_says(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("AZURE_STORAGE_SAS_TOKEN", "sig=a/b+c==")
+        monkeypatch.setenv("AWS_ENDPOINT_URL", "https://me:hunter22@host")
+        said = without_secrets("signed by sig=a/b+c== or sig%3Da%2Fb%2Bc%3D%3D of hunter22 at AWS")
+        assert said == "signed by *** or *** of *** at AWS"
+
+    @pytest.mark.parametrize("what", ["403", "503", "reset", "cut"])
+    def test_stand_in_no_exception_nor_in_its_traceback(
+        self, what: str, s3: FaultyS3, capfd: pytest.CaptureFixture[str]
+    ) -> None:
+        import traceback
+
+        store = table_of(s3, part=BODIES)
+        s3.faults = [Fault(what)]
+        told = ""
+        for ask in (store.list_log, lambda: store.read("part", 1 << 20), lambda: store.open_random("part")):
+            try:
+                ask()
+            except (StorageError, TableUnreadable) as fault:
+                told += "".join(traceback.format_exception(fault))
+        told += "".join(str(each) for each in store.list_files()) + "".join(capfd.readouterr())
+        assert told.count("Traceback") == 3
+        assert not any(secret in told for secret in (KEY_ID, SECRET, TOKEN, "Signature", "X-Amz"))
+
+
+class Refusing:
+    """A file system of Arrow that lists all folders but one."""
+
+    def __init__(self, system: Any, refused: str) -> None:
+        self.system = system
+        self.refused = refused
+
+    def get_file_info(self, selector: Any) -> Any:
+        if selector.base_dir == self.refused:
+            raise OSError("quota exceeded")
+        return self.system.get_file_info(selector)
