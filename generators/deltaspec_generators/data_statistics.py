@@ -4,6 +4,8 @@ Computed from plain Python values by Python's own comparison, which for text is 
 here is shared with the code that checks statistics.
 """
 
+from __future__ import annotations
+
 import json
 import math
 import struct
@@ -62,7 +64,7 @@ class StatisticsStyle:
     all_null: Literal["absent", "null"] = "absent"
     """How bounds of a column without values are left out."""
 
-    def for_deleted(self) -> "StatisticsStyle":
+    def for_deleted(self) -> StatisticsStyle:
         """The style as far as a file with a deletion vector allows it: the row count is a must."""
         return self if self.content != "none" else StatisticsStyle(content="rows")
 
