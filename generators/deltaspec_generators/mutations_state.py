@@ -246,6 +246,33 @@ def system_domain_malformed(draw: st.DrawFn) -> TableFiles:
     return files
 
 
+def _clustered(column: Any, **more: Any) -> TableFiles:
+    """A table clustered by a column, its files with statistics of `id`."""
+    text = json.dumps({"clusteringColumns": [column]})
+    protocol = protocol_action(2, 7, None, ["columnMapping", "domainMetadata", "clustering"])
+    files = bases.plain(protocol=protocol, **more)
+    files.commits[0].append(domain_action("delta.clustering", text))
+    for version, which in ((1, 0), (1, 1), (2, 0)):
+        stats = {"numRecords": 10, "minValues": {"id": 0}, "maxValues": {"id": 9}, "nullCount": {"id": 0}}
+        action(files, version, "add", which)["stats"] = json.dumps(stats)
+    return files
+
+
+@mutation("clustering.not-partitioned")
+def partitioned_beside_clustering(draw: st.DrawFn) -> TableFiles:
+    fields = [("id", "long"), ("p", "string")]
+    return _clustered(pick(draw, "id", ["id"]), fields=fields, partition_columns=["p"], partition={"p": "x"})
+
+
+@mutation("clustering.columns-by-physical-name")
+def clustered_by_displayed_name(draw: st.DrawFn) -> TableFiles:
+    """The file statistics are those of the displayed name too, so that nothing but the name is wrong."""
+    metadata = {"delta.columnMapping.id": 1, "delta.columnMapping.physicalName": "col-1"}
+    field = {"name": "id", "type": "long", "nullable": True, "metadata": metadata}
+    configuration = {"delta.columnMapping.mode": pick(draw, "id", "name"), "delta.columnMapping.maxColumnId": "1"}
+    return _clustered(pick(draw, "id", ["id"]), fields=[field], configuration=configuration)
+
+
 _SOUND: dict[str, tuple[str, dict[str, Any]]] = {
     "add": ("path", {"path": "z", "partitionValues": {}, "size": 1, "modificationTime": 1, "dataChange": True}),
     "remove": ("path", {"path": "z", "dataChange": True}),

@@ -1,9 +1,9 @@
-"""Rules over domain metadata. Source: chapter Domain Metadata."""
+"""Rules over domain metadata. Source: chapters Domain Metadata and Clustered Table."""
 
 import polars as pl
 
 from deltaspec.rules.registry import rule
-from deltaspec.views.table_state import domains
+from deltaspec.views.table_state import clustering, domains
 
 
 @rule("DOM001", requires="domain.needs-feature", view=domains)
@@ -51,3 +51,34 @@ def malformed_system_domain() -> pl.Expr:
         configuration_fault: "holds no integer rowIdHighWaterMark"
     """
     return pl.col("configuration_fault").is_not_null()
+
+
+@rule("DOM004", requires="clustering.not-partitioned", view=clustering)
+def clustered_and_partitioned() -> pl.Expr:
+    """A table has clustering columns and partition columns at the same time.
+
+    Engines refuse such a table, or lay out its files by one and skip them by the other.
+    Fix: remove the clustering columns, or replace the table by one without partition columns.
+
+    Conforms::
+        clustering_columns: ["id"], partition_columns: []
+        clustering_columns: [], partition_columns: ["day"]
+    Violates::
+        clustering_columns: ["id"], partition_columns: ["day"]
+    """
+    return (pl.col("clustering_columns").list.len() > 0) & (pl.col("partition_columns").list.len() > 0)
+
+
+@rule("DOM005", requires="clustering.columns-by-physical-name", view=clustering)
+def unknown_clustering_column() -> pl.Expr:
+    """A clustering column is no column of the table; under column mapping that is known by its physical name.
+
+    After a rename the displayed name is that of no column or of another one: files are clustered by the wrong one.
+    Fix: commit the domain delta.clustering with the physical names of its columns.
+
+    Conforms::
+        unknown_clustering_columns: []
+    Violates::
+        unknown_clustering_columns: ["region"]
+    """
+    return pl.col("unknown_clustering_columns").list.len() > 0

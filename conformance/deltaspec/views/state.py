@@ -14,7 +14,8 @@ from deltaspec.model.data_types import PRIMITIVES as PRIMITIVE_TYPES
 from deltaspec.model.data_types import Array, Map, Primitive, Proposed, Struct, leaves, name_of, walk
 from deltaspec.model.protocol import features_are_known, missing_requirements, supported_features
 from deltaspec.model.schema import SchemaError, parse_schema, repeated_names
-from deltaspec.views.domain_facts import configuration_fault, is_known_system_domain
+from deltaspec.views.clustering_facts import clustering_columns, unknown_columns
+from deltaspec.views.domain_facts import CLUSTERING, configuration_fault, is_known_system_domain
 from deltaspec.views.file_facts import FileContext
 
 _GUID = re.compile(r"[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
@@ -27,6 +28,7 @@ VIEW_NAMES = (
     "schema_fields",
     "configuration",
     "domains",
+    "clustering",
     "transactions",
 )
 
@@ -85,6 +87,7 @@ class TableState:
                             self._take_domain(place, action)
                         case Txn():
                             self._take_transaction(place, action)
+        self._take_clustering(version, file, actions)
 
     def lose(self, kinds: set[str | None]) -> None:
         """Note that actions of these kinds could not be decoded (None: of whatever kind)."""
@@ -288,6 +291,23 @@ class TableState:
         else:
             self.domains[action.domain] = action
 
+    def _take_clustering(self, version: int, file: str, actions: list[tuple[int, Wire]]) -> None:
+        """Look at the clustering anew where the domain or the metadata of the table changed."""
+        lines = [line for line, each in actions if isinstance(each, MetaData) or _is_clustering(each)]
+        columns = clustering_columns(self.domains.get(CLUSTERING))
+        if lines and columns and self.supports("clustering") and self.schema and self.metadata:
+            self.rows["clustering"].append(
+                {
+                    "version": version,
+                    "file": file,
+                    "line": lines[-1],
+                    "clustering_columns": [".".join(each) for each in columns],
+                    "unknown_clustering_columns": unknown_columns(columns, self.schema, self.mapping),
+                    "partition_columns": self.metadata.partition_columns,
+                    "column_mapping_mode": self.mapping,
+                }
+            )
+
     def _take_transaction(self, place: Row, action: Txn) -> None:
         before = self.transactions.get(action.app_id)
         self.rows["transactions"].append(
@@ -321,6 +341,10 @@ def _feature_rows(place: Row, action: Protocol) -> list[Row]:
             }
         )
     return rows
+
+
+def _is_clustering(action: Wire) -> bool:
+    return isinstance(action, DomainMetadata) and action.domain == CLUSTERING
 
 
 def _listed(action: Protocol) -> set[str]:

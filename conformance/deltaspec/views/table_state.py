@@ -127,6 +127,23 @@ domains = View(
     },
 )
 
+clustering = View(
+    name="clustering",
+    grain="clustering of the table, at each version where its columns, the schema or the partitioning may have changed",
+    key=(),
+    columns={
+        **_PLACE,
+        "clustering_columns": Column(
+            pl.List(pl.String), "columns that delta.clustering names, path segments joined by dots"
+        ),
+        "unknown_clustering_columns": Column(
+            pl.List(pl.String), "those that are no field of the schema, under column mapping by their physical path"
+        ),
+        "partition_columns": Column(pl.List(pl.String), "partitionColumns"),
+        "column_mapping_mode": Column(pl.String, "id or name; null where column mapping is off"),
+    },
+)
+
 transactions = View(
     name="transactions",
     grain="txn action of the judged history",

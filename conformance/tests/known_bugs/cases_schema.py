@@ -1,11 +1,13 @@
 """Column mapping, clustering, and what a schema says of its columns."""
 
+import json
 from typing import Any
 
 from known_bugs.registry import known_bug, not_expressed, silent
 
 from deltaspec_generators import bases
-from deltaspec_generators.builder import TableFiles, metadata_action, protocol_action
+from deltaspec_generators.bases import action
+from deltaspec_generators.builder import TableFiles, domain_action, metadata_action, protocol_action
 
 not_expressed("cm-012", "limits of char and varchar are metadata of Spark's own, of which the text says nothing")
 
@@ -59,6 +61,33 @@ def highest_id_not_recorded(right: bool) -> TableFiles:
     return _mapped(_two_fields(), _mode("name", 2 if right else 1))
 
 
+@known_bug("cm-005", DOM005=1)
+def clustered_by_the_name_before_a_rename(right: bool) -> TableFiles:
+    """The domain holds the displayed name of a clustering column, which a rename turns into that of no column."""
+    files = _mapped([_field("region", "string", 1)], _mode("name", 1))
+    files.commits[0][1] = protocol_action(2, 7, None, ["columnMapping", "domainMetadata", "clustering"])
+    clustered = json.dumps({"clusteringColumns": [["col-1" if right else "region"]]})
+    files.commits[0].append(domain_action("delta.clustering", clustered))
+    for version, which in ((1, 0), (1, 1), (2, 0)):
+        stats = {"numRecords": 10, "minValues": {}, "maxValues": {}, "nullCount": {"col-1": 10, "region": 10}}
+        action(files, version, "add", which)["stats"] = json.dumps(stats)
+    return files
+
+
+@known_bug("lc-001", DOM004=1)
+def clustered_and_partitioned(right: bool) -> TableFiles:
+    """A partitioned table gets clustering columns, or a clustered one partition columns."""
+    return _clustered("id", ["day"] if not right else [])
+
+
+@silent("lc-001", "the feature may be listed before there are clustering columns, and stays when they are gone")
+def clustering_without_its_domain() -> TableFiles:
+    """The protocol lists clustering, and no domain says by which columns."""
+    files = _clustered("id", [])
+    del files.commits[0][-1]
+    return files
+
+
 @silent("cm-007", "any name may be a physical one or a displayed one, quoted or not")
 def columns_renamed_to_odd_names() -> TableFiles:
     """Columns are renamed to names with dots, commas, hashes and signs, and engines fail to project them."""
@@ -74,6 +103,21 @@ def generation_expression_lost_by_schema_evolution() -> TableFiles:
     fields = [("at", "timestamp"), {"name": "day", "type": "date", "nullable": True, "metadata": generated}]
     files = bases.plain(protocol=protocol_action(1, 4), fields=fields)
     files.commits[2].append(metadata_action([("at", "timestamp"), ("day", "date"), ("price", "double")]))
+    return files
+
+
+def _clustered(column: str, partition_columns: list[str]) -> TableFiles:
+    """A table clustered by one of its columns, every file with statistics of `id`."""
+    files = bases.plain(
+        protocol=protocol_action(1, 7, None, ["domainMetadata", "clustering"]),
+        fields=[("id", "long"), ("day", "date")],
+        partition_columns=partition_columns,
+        partition=dict.fromkeys(partition_columns, "2024-02-29"),
+    )
+    files.commits[0].append(domain_action("delta.clustering", json.dumps({"clusteringColumns": [[column]]})))
+    for version, which in ((1, 0), (1, 1), (2, 0)):
+        stats = {"numRecords": 10, "minValues": {"id": 0}, "maxValues": {"id": 9}, "nullCount": {"id": 0}}
+        action(files, version, "add", which)["stats"] = json.dumps(stats)
     return files
 
 

@@ -71,6 +71,8 @@ CAUGHT_BY: dict[str, str] = {
     "domain_without_feature": "DOM001",
     "domain_of_reserved_name": "DOM002",
     "system_domain_malformed": "DOM003",
+    "partitioned_beside_clustering": "DOM004",
+    "clustered_by_displayed_name": "DOM005",
     "storage_type_unknown": "DVX001",
     "vector_without_a_file": "DVX002",
     "inline_with_offset": "DVX003",
