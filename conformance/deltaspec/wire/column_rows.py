@@ -27,6 +27,8 @@ class RowCheck:
 
     check: Check
     column: FileColumn
+    is_stored: bool = True
+    """The file has the column; a partition column has its value from the log."""
     broken_rows: int = 0
     first_row: int | None = None
     """Counted from 0 in the file, deleted rows included."""
@@ -76,7 +78,7 @@ class ColumnRows:
             self._check("partition value", column).expected = self._partition.text
 
     def _check(self, check: Check, column: FileColumn) -> RowCheck:
-        return self._checks.setdefault((check, column.path), RowCheck(check, column))
+        return self._checks.setdefault((check, column.path), RowCheck(check, column, column.place is not None))
 
     def take(self, array: pa.Array, offset: int, keep: pa.BooleanArray | None) -> None:
         """Add a batch of rows.

@@ -126,7 +126,7 @@ def _open(source: Any, size: int) -> pq.ParquetFile:
 def _partition_not_null(column: FileColumn, values: dict[str, str | None], rows: int) -> RowCheck:
     """Every row of the file has the partition value that the log gives."""
     is_null = column.path[0] in values and values[column.path[0]] in (None, "")
-    check = RowCheck("not null", column, rows if is_null else 0)
+    check = RowCheck("not null", column, broken_rows=rows if is_null else 0)
     if is_null and rows:
         check.found = "null, its partition value"
     return check
