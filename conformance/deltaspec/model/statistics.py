@@ -5,9 +5,12 @@ decimals or NaN are spelled (S12); entries of columns that the schema lacks are 
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from deltaspec.model.actions import Wire
+from deltaspec.model.column_mapping import physical_name
+from deltaspec.model.data_types import Array, DataType, Map, Primitive, Struct
 from deltaspec.model.json_values import JsonError, Number, parse_lossless
 
 MISSPELT_NULL_COUNT = "nullCounts"
@@ -119,3 +122,60 @@ def is_all_null(statistics: Statistics, path: tuple[str, ...]) -> bool:
     """
     count = dict(entries(statistics.null_count)).get(path)
     return count is not None and statistics.num_records is not None and integer(count) == statistics.num_records
+
+
+@dataclass(frozen=True)
+class LeafColumn:
+    """A column that statistics speak of: what is no struct. An array, a map and a variant are one each."""
+
+    path: tuple[str, ...]
+    """Physical names, as statistics have them."""
+    name: tuple[str, ...]
+    """Logical names."""
+    type: DataType
+
+
+def leaf_columns(schema: Struct, mapping: str | None, partition_columns: list[str]) -> list[LeafColumn]:
+    """The columns that the statistics of a table's files may have entries for, in the order of the schema.
+
+    Neither partition columns, whose values no file has to hold, nor columns of type void, which hold none (S13).
+
+    Args:
+        schema: of the table.
+        mapping: column mapping in force, as `column_mapping.mode` gives it.
+        partition_columns: logical names.
+    """
+    kept = Struct(tuple(field for field in schema.fields if field.name not in partition_columns))
+    return list(_leaves(kept, mapping, (), ()))
+
+
+def _leaves(kind: Struct, mapping: str | None, path: tuple[str, ...], name: tuple[str, ...]) -> Iterator[LeafColumn]:
+    for field in kind.fields:
+        here, called = (*path, physical_name(field, mapping)), (*name, field.name)
+        if isinstance(field.type, Struct):
+            yield from _leaves(field.type, mapping, here, called)
+        elif field.type != Primitive("void"):
+            yield LeafColumn(here, called, field.type)
+
+
+def entry(values: dict[str, Any] | None, column: LeafColumn) -> Any:
+    """What `minValues`, `maxValues` or `nullCount` has for a column; None if nothing.
+
+    Below arrays and maps, the text gives entries no form; they are passed over.
+
+    Raises:
+        StatisticsError: it does not mirror the schema: no object where the column is in a struct, or an object where
+            the column is no struct.
+    """
+    here: Any = values
+    for depth, step in enumerate(column.path):
+        if here is None:
+            return None
+        if not isinstance(here, dict):
+            raise StatisticsError(f"{'.'.join(column.path[:depth])} is a struct, its entry is none")
+        here = here.get(step)
+    if isinstance(here, dict | list):
+        if isinstance(column.type, Array | Map) or not here:
+            return None
+        raise StatisticsError(f"{'.'.join(column.path)} is no struct, its entry has members")
+    return here

@@ -6,6 +6,8 @@ import msgspec
 import polars as pl
 
 from deltaspec.model.actions import Int64
+from deltaspec.model.json_values import parse_lossless
+from deltaspec.model.statistics import Statistics, StatisticsError, null_count_faults
 
 _ABSENT = msgspec.Raw()
 _REMEMBERED = 10_000
@@ -21,7 +23,6 @@ class _Counts(msgspec.Struct, rename="camel"):
 
 
 _decode = msgspec.json.Decoder(_Counts).decode
-_decode_nulls = msgspec.json.Decoder(dict[str, Any] | None).decode
 _decode_plain_nulls = msgspec.json.Decoder(dict[str, Annotated[int, msgspec.Meta(ge=0)]] | None).decode
 
 
@@ -51,9 +52,7 @@ def columns(stats: Any) -> list[pl.Series]:
                     largest.clear()
                 most = largest[nulls] = _largest(nulls)
             if most and most > (counts.num_records or 0):
-                fault = null_count_fault(_decode_nulls(nulls) or {}, counts.num_records)
-                if fault:
-                    null_faults[row] = fault
+                null_faults.update((row, fault) for fault in _null_count_faults(counts, nulls)[:1])
         except (msgspec.DecodeError, RecursionError, ValueError) as error:
             faults[row] = _reason(error)
             continue
@@ -79,19 +78,12 @@ def _largest(nulls: bytes) -> int:
     return max(counts.values(), default=0) if counts else 0
 
 
-def null_count_fault(counts: dict[str, Any], records: int | None, *, at: str = "nullCount") -> str | None:
-    """The first entry that is no count of nulls in a file of so many records, in words; None if all are."""
-    for name, value in counts.items():
-        place = f"{at}.{name}"
-        if isinstance(value, dict):
-            inner = null_count_fault(value, records, at=place)
-            if inner:
-                return inner
-        elif value is not None and (type(value) is not int or value < 0):
-            return f"{place} is {value!r}"
-        elif value is not None and records is not None and value > records:
-            return f"{place} is {value} of {records} records"
-    return None
+def _null_count_faults(counts: _Counts, nulls: bytes) -> list[str]:
+    """What the model says of null counts that may be at fault."""
+    found = parse_lossless(nulls).value
+    if found is not None and not isinstance(found, dict):
+        raise StatisticsError("nullCount has the wrong type")
+    return null_count_faults(Statistics(num_records=counts.num_records, null_count=found))
 
 
 def sparse(name: str, length: int, rows: dict[int, str]) -> pl.Series:

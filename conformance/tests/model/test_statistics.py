@@ -7,14 +7,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from deltaspec.model.column_mapping import PHYSICAL_NAME
 from deltaspec.model.json_values import Number
+from deltaspec.model.schema import parse_schema
 from deltaspec.model.statistics import (
     Statistics,
     StatisticsError,
     entries,
+    entry,
     has_misspelt_null_count,
     integer,
     is_all_null,
+    leaf_columns,
     null_count_faults,
     parse_statistics,
 )
@@ -148,3 +152,70 @@ def test_any_text_is_statistics_or_refused(text: str) -> None:
     assert found.num_records == document.get("numRecords")
     assert found.tight_bounds == document.get("tightBounds")
     assert len(null_count_faults(found)) <= len(list(entries(found.null_count)))
+
+
+SCHEMA = parse_schema(
+    json.dumps(
+        {
+            "type": "struct",
+            "fields": [
+                {"name": name, "type": kind, "nullable": True, "metadata": {PHYSICAL_NAME: f"col-{name}"}}
+                for name, kind in (
+                    ("part", "string"),
+                    ("id", "long"),
+                    ("nothing", "void"),
+                    ("list", {"type": "array", "elementType": "long", "containsNull": True}),
+                    (
+                        "s",
+                        {
+                            "type": "struct",
+                            "fields": [
+                                {"name": "x", "type": "long", "nullable": True, "metadata": {PHYSICAL_NAME: "col-x"}},
+                                {"name": "gone", "type": "void", "nullable": True, "metadata": {}},
+                            ],
+                        },
+                    ),
+                )
+            ],
+        }
+    )
+)
+
+
+def test_leaf_columns_by_physical_and_logical_names() -> None:
+    found = leaf_columns(SCHEMA, "name", ["part"])
+    assert [(each.path, each.name) for each in found] == [
+        (("col-id",), ("id",)),
+        (("col-list",), ("list",)),
+        (("col-s", "col-x"), ("s", "x")),
+    ]
+    assert [each.path for each in leaf_columns(SCHEMA, None, [])] == [("part",), ("id",), ("list",), ("s", "x")]
+
+
+@pytest.mark.parametrize(
+    ("values", "column", "expected"),
+    [
+        ({"id": 1}, 0, 1),
+        ({"id": None}, 0, None),
+        ({"other": 1}, 0, None),
+        (None, 0, None),
+        ({"id": {}}, 0, None),
+        ({"list": [1]}, 1, None),
+        ({"list": {"element": 3}}, 1, None),
+        ({"list": 2}, 1, 2),
+        ({"s": {"x": 2}}, 2, 2),
+        ({"s": {"y": 2}}, 2, None),
+        ({"s": None}, 2, None),
+        ({}, 2, None),
+    ],
+)
+def test_entry_of_a_column(values: Any, column: int, expected: Any) -> None:
+    assert entry(values, leaf_columns(SCHEMA, None, ["part"])[column]) == expected
+
+
+@pytest.mark.parametrize(
+    ("values", "column"), [({"id": {"x": 1}}, 0), ({"id": [1]}, 0), ({"s": 2}, 2), ({"s": [2]}, 2)]
+)
+def test_entry_that_does_not_mirror_the_schema(values: Any, column: int) -> None:
+    with pytest.raises(StatisticsError, match=r"its entry (is none|has members)"):
+        entry(values, leaf_columns(SCHEMA, None, ["part"])[column])
