@@ -117,10 +117,15 @@ class Findings:
                     requirement=rule.requires[0],
                     level=rule.level,
                     message=rule.message,
-                    evidence={name: _shown(row[name]) for name in rule.reads if name not in LOCATION},
+                    evidence={name: _shown(row[name]) for name in rule.reads if _is_evidence(rule.view, name)},
                     **where,
                 )
             )
+
+
+def _is_evidence(view: View, name: str) -> bool:
+    """Places stand in the finding itself, and order keys say nothing to a reader: the text beside them does."""
+    return name not in LOCATION and view.columns[name].dtype != pl.Binary
 
 
 def _shown(value: Any) -> Any:

@@ -48,7 +48,7 @@ class View:
         return {name: column.dtype for name, column in self.columns.items()}
 
     def frame(self, rows: list[dict[str, Any]]) -> pl.DataFrame:
-        """A frame of this view from plain rows; columns that a row lacks are null.
+        """A frame of this view from plain rows; columns that a row lacks are null, text is binary where a column is.
 
         Raises:
             KeyError: a row names a column that the view does not have.
@@ -57,6 +57,8 @@ class View:
             for name in row:
                 if name not in self.columns:
                     raise KeyError(f"view {self.name} has no column {name!r}")
-        return pl.DataFrame(
-            {name: [row.get(name) for row in rows] for name in self.columns}, schema=self.schema, strict=True
-        )
+        data = {name: [row.get(name) for row in rows] for name in self.columns}
+        for name, column in self.columns.items():
+            if column.dtype == pl.Binary:
+                data[name] = [each.encode() if isinstance(each, str) else each for each in data[name]]
+        return pl.DataFrame(data, schema=self.schema, strict=True)
