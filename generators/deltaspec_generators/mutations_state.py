@@ -273,6 +273,16 @@ def clustered_by_displayed_name(draw: st.DrawFn) -> TableFiles:
     return _clustered(pick(draw, "id", ["id"]), fields=[field], configuration=configuration)
 
 
+@mutation("clustering.statistics")
+def clustered_without_statistics(draw: st.DrawFn) -> TableFiles:
+    files = _clustered(pick(draw, "id", ["id"]))
+    added = action(files, 2, "add")
+    told = json.loads(added["stats"])
+    bare = {"numRecords": 10, "minValues": {"name": "a"}, "nullCount": {"name": 0, "id": None}}
+    added["stats"] = pick(draw, None, "{}", json.dumps({"numRecords": told["numRecords"]}), json.dumps(bare))
+    return files
+
+
 _SOUND: dict[str, tuple[str, dict[str, Any]]] = {
     "add": ("path", {"path": "z", "partitionValues": {}, "size": 1, "modificationTime": 1, "dataChange": True}),
     "remove": ("path", {"path": "z", "dataChange": True}),

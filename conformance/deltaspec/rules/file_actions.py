@@ -304,7 +304,7 @@ def impossible_null_count() -> pl.Expr:
     Conforms::
         null_count_fault: null
     Violates::
-        null_count_fault: "nullCount.a is 11 of 10 records"
+        null_count_fault: "nullCount of a is 11 of 10 records"
     """
     return pl.col("null_count_fault").is_not_null()
 
@@ -371,3 +371,20 @@ def row_commit_version_of_the_future() -> pl.Expr:
         default_row_commit_version: 5, version: 4
     """
     return pl.col("default_row_commit_version") > pl.col("version")
+
+
+@rule("FIL023", requires="clustering.statistics", view=file_actions)
+def clustering_column_without_statistics() -> pl.Expr:
+    """A file was added to a clustered table without statistics of a clustering column.
+
+    Clustering serves to skip files by the bounds of these columns: this one is read by every query.
+    Fix: recompute the statistics of the file; the writer must collect them for clustering columns, however many
+    columns statistics are limited to.
+
+    Conforms::
+        clustering_columns_without_statistics: []
+        clustering_columns_without_statistics: null
+    Violates::
+        clustering_columns_without_statistics: ["id"]
+    """
+    return pl.col("clustering_columns_without_statistics").list.len() > 0

@@ -3,6 +3,9 @@
 from collections.abc import Iterable
 from typing import Any
 
+import msgspec
+import polars as pl
+
 from deltaspec.model import column_mapping
 from deltaspec.model.actions import DomainMetadata
 from deltaspec.model.data_types import Struct
@@ -27,6 +30,40 @@ def unknown_columns(columns: Iterable[Path], schema: Struct, mapping: str | None
     """Clustering columns that are no field of the schema; without column mapping the case of names is passed over."""
     paths = {_comparable(path, mapping) for path, _ in column_mapping.physical_paths(schema, mapping)}
     return [".".join(each) for each in columns if _comparable(each, mapping) not in paths]
+
+
+def without_statistics(stats: pl.Series, columns: tuple[Path, ...]) -> pl.Series:
+    """Clustering columns of which the statistics of a file say nothing, file by file.
+
+    Args:
+        stats: statistics texts; null where a file has none.
+        columns: physical paths of the clustering columns.
+
+    Returns:
+        Lists of columns, null where a text is no JSON object. A file of no records needs to say nothing, and a count
+        of nulls is enough where a column may have no bounds.
+    """
+    answers: list[list[str] | None] = [_unspoken(text, columns) for text in stats.to_list()]
+    return pl.Series(answers, dtype=pl.List(pl.String))
+
+
+def _unspoken(text: str | None, columns: tuple[Path, ...]) -> list[str] | None:
+    try:
+        found = msgspec.json.decode(text) if text is not None else {}
+    except (msgspec.DecodeError, RecursionError):
+        return None
+    if not isinstance(found, dict):
+        return None
+    if found.get("numRecords") == 0:
+        return []
+    said = [found.get(name) for name in ("nullCount", "minValues", "maxValues")]
+    return [".".join(path) for path in columns if not any(_has(entries, path) for entries in said)]
+
+
+def _has(entries: Any, path: Path) -> bool:
+    for name in path:
+        entries = entries.get(name) if isinstance(entries, dict) else None
+    return entries is not None
 
 
 def _comparable(path: Path, mapping: str | None) -> Path:

@@ -49,6 +49,10 @@ file_actions = View(
         "num_records": Column(pl.Int64, "stats.numRecords"),
         "null_counts_key": Column(pl.Boolean, "statistics hold `nullCounts`, which the text does not define"),
         "null_count_fault": Column(pl.String, "an entry of nullCount that is negative or above numRecords"),
+        "clustering_columns_without_statistics": Column(
+            pl.List(pl.String),
+            "for an add in a commit to a clustered table: clustering columns of which its statistics say nothing",
+        ),
         "has_deletion_vector": Column(pl.Boolean, "deletionVector is not null"),
         "cardinality": Column(pl.Int64, "deletionVector.cardinality"),
         "deletion_vectors_supported": Column(pl.Boolean, "deletionVectors is supported at that version"),

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from deltaspec.model import paths
 from deltaspec.model.data_types import DataType
-from deltaspec.views import partition_facts, statistics_facts
+from deltaspec.views import clustering_facts, partition_facts, statistics_facts
 from deltaspec.views.file_actions import deletion_vectors, file_actions
 from deltaspec.views.vector_facts import vector_facts
 
@@ -35,6 +35,8 @@ class FileContext:
     """Physical name to type."""
     deletion_vectors_supported: bool | None
     table_root: str | None = None
+    clustering_columns: tuple[tuple[str, ...], ...] = ()
+    """Physical paths; none where the table is not clustered."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +81,7 @@ def file_facts(table: pa.Table, place: Provenance, context: FileContext, *, comp
     facts = facts.with_columns(_path_facts(frame["path"], context.table_root))
     facts = facts.with_columns(_path_is_added(facts))
     facts = facts.with_columns(partition_facts.columns(values, context.partition_columns))
+    facts = facts.with_columns(_unclustered(facts, stats, context.clustering_columns))
     return facts.with_columns(statistics_facts.columns(stats))
 
 
@@ -104,6 +107,16 @@ def _path_is_added(facts: pl.DataFrame) -> pl.Expr:
         return pl.lit(None, pl.Boolean).alias("path_is_added")
     added = (pl.col("kind") == "add").any().over("version", "path_key")
     return pl.when(is_cdc).then(added).alias("path_is_added")
+
+
+def _unclustered(facts: pl.DataFrame, stats: pa.ChunkedArray, columns: tuple[tuple[str, ...], ...]) -> pl.Expr:
+    """Clustering columns that the statistics of an add of a commit leave out; those of checkpoints may be parsed."""
+    name = "clustering_columns_without_statistics"
+    if not columns:
+        return pl.lit(None, pl.List(pl.String)).alias(name)
+    silent = clustering_facts.without_statistics(pl.Series(pl.from_arrow(stats)), columns)
+    asked = (pl.col("kind") == "add") & (pl.col("source") == "commit")
+    return pl.when(asked).then(silent).alias(name)
 
 
 def _missing_field() -> pl.Expr:

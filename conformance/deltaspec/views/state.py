@@ -114,7 +114,8 @@ class TableState:
             names = {member.name for member in self.schema.fields}
             if set(self.metadata.partition_columns) <= names:
                 columns = column_mapping.partition_types(self.schema, self.metadata.partition_columns, self.mapping)
-        return FileContext(columns, self.supports("deletionVectors"), table_root)
+        clustered = clustering_columns(self.domains.get(CLUSTERING)) if self.supports("clustering") else ()
+        return FileContext(columns, self.supports("deletionVectors"), table_root, clustered)
 
     @property
     def table_schema(self) -> TableSchema | None:
@@ -295,6 +296,7 @@ class TableState:
         """Look at the clustering anew where the domain or the metadata of the table changed."""
         lines = [line for line, each in actions if isinstance(each, MetaData) or _is_clustering(each)]
         columns = clustering_columns(self.domains.get(CLUSTERING))
+        self._context = None if lines else self._context
         if lines and columns and self.supports("clustering") and self.schema and self.metadata:
             self.rows["clustering"].append(
                 {

@@ -74,6 +74,25 @@ def clustered_by_the_name_before_a_rename(right: bool) -> TableFiles:
     return files
 
 
+@known_bug("cm-005", FIL023=1)
+def clustering_column_beyond_the_indexed_ones(right: bool) -> TableFiles:
+    """Statistics are limited to the first columns, and the writer makes no exception for the clustering column."""
+    files = _clustered("id", [])
+    action(files, 0, "metaData")["configuration"]["delta.dataSkippingNumIndexedCols"] = "0"
+    if not right:
+        action(files, 2, "add")["stats"] = '{"numRecords":10}'
+    return files
+
+
+@known_bug("lc-001", FIL023=1)
+def file_of_a_clustered_table_without_statistics(right: bool) -> TableFiles:
+    """An engine appends to a clustered table and writes no statistics at all."""
+    files = _clustered("id", [])
+    if not right:
+        del action(files, 2, "add")["stats"]
+    return files
+
+
 @known_bug("lc-001", DOM004=1)
 def clustered_and_partitioned(right: bool) -> TableFiles:
     """A partitioned table gets clustering columns, or a clustered one partition columns."""

@@ -110,6 +110,7 @@ CAUGHT_BY: dict[str, str] = {
     "required_field_absent_from_checkpoint": "FIL020",
     "row_id_below_zero": "FIL021",
     "row_commit_version_ahead": "FIL022",
+    "clustered_without_statistics": "FIL023",
     "path_added_twice": "FIL030",
     "path_removed_twice": "FIL031",
     "file_added_and_removed": "FIL032",
