@@ -9,7 +9,8 @@ import polars as pl
 from deltaspec.model import row_tracking
 from deltaspec.views import table_state
 from deltaspec.views.file_replay import live_at
-from deltaspec.views.row_ids import column_rows, ranges_of, required_since, row_id_columns, row_id_ranges
+from deltaspec.views.in_force import in_force_since
+from deltaspec.views.row_ids import column_rows, ranges_of, row_id_columns, row_id_ranges
 
 if TYPE_CHECKING:
     from deltaspec.validate.embedded import EmbeddedRun
@@ -39,7 +40,8 @@ def look_at_row_id_ranges(run: EmbeddedRun, spanned: pl.DataFrame) -> None:
     if run.files_in_doubt is not None:
         run.findings.doubt((row_id_ranges,), run.files_in_doubt)
         return
-    required = required_since(state.rows[table_state.protocols.name], state.rows[table_state.configuration.name])
+    rows = (state.rows[table_state.protocols.name], state.rows[table_state.configuration.name])
+    since = in_force_since(*rows, row_tracking.FEATURE, row_tracking.SUSPENDED)
     domain = state.domains.get(row_tracking.DOMAIN)
     live = live_at(spanned, run.plan.version)
-    run.findings.look(row_id_ranges, ranges_of(live, domain, enabled=enabled, required=required))
+    run.findings.look(row_id_ranges, ranges_of(live, domain, enabled=enabled, since=since))

@@ -1,6 +1,5 @@
 """Views over row tracking: row ids that the log gives to files, hidden columns, and row ids that files hold."""
 
-from collections.abc import Iterable
 from typing import Any
 
 import polars as pl
@@ -9,6 +8,7 @@ from deltaspec.model import row_tracking
 from deltaspec.model.actions import DomainMetadata, MetaData
 from deltaspec.model.data_types import Struct
 from deltaspec.views.base import Column, View
+from deltaspec.views.in_force import Since
 
 MAX_ID = 2**63 - 1
 
@@ -57,48 +57,22 @@ row_id_columns = View(
 )
 
 
-def required_since(protocols: list[dict[str, Any]], configuration: list[dict[str, Any]]) -> list[tuple[int, bool]]:
-    """From which version on every add has to have row ids, and from which on not.
-
-    Args:
-        protocols: rows of the view `protocols`, in order of their versions.
-        configuration: rows of the view `configuration`, in order of their versions.
-
-    Returns:
-        Version and answer wherever it may have changed, ascending; nothing is known of versions before the first.
-    """
-    changes: list[tuple[int, str, bool]] = []
-    for row in protocols:
-        names = row["writer_features"] or ()
-        changes.append((row["version"], "supported", row["min_writer_version"] >= 7 and row_tracking.FEATURE in names))
-    for row in configuration:
-        if row["property"] == row_tracking.SUSPENDED:
-            changes.append((row["version"], "suspended", (row["value"] or "").lower() == "true"))
-    now = {"supported": False, "suspended": False}
-    answers: dict[int, bool] = {}
-    for version, name, value in sorted(changes, key=lambda change: change[0]):
-        now[name] = value
-        answers[version] = now["supported"] and not now["suspended"]
-    return sorted(answers.items())
-
-
-def ranges_of(
-    live: pl.DataFrame, domain: DomainMetadata | None, *, enabled: bool, required: Iterable[tuple[int, bool]]
-) -> pl.DataFrame:
+def ranges_of(live: pl.DataFrame, domain: DomainMetadata | None, *, enabled: bool, since: Since) -> pl.DataFrame:
     """Live files as the view `row_id_ranges`, in the order of their base ids.
 
     Args:
         live: as `file_replay.live_at` gives them.
         domain: the live domain of the high-water mark.
         enabled: row tracking is enabled at the judged version.
-        required: as `required_since` gives it.
+        since: from which version on row tracking was supported, and from which on suspended.
     """
     mark = None if domain is None else row_tracking.mark_of(domain.configuration)
     base, rows = pl.col("base_row_id"), pl.col("num_records")
     last = pl.when(base > MAX_ID - rows).then(pl.lit(MAX_ID)).otherwise(base + rows - 1)
     at_commit: pl.Expr = pl.lit(False)
-    for version, answer in required:
-        at_commit = pl.when(pl.col("version") >= version).then(pl.lit(answer)).otherwise(at_commit)
+    for version, supported, suspended in since:
+        assigned = pl.lit(supported and not suspended)
+        at_commit = pl.when(pl.col("version") >= version).then(assigned).otherwise(at_commit)
     return (
         live.sort("base_row_id", "path_key", nulls_last=True)
         .with_columns(

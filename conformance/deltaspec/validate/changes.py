@@ -1,0 +1,179 @@
+"""Looks at change data: each file by itself, and each commit's beside the rows that its files add and remove.
+
+A file that was vacuumed since is gone legally, and says nothing against its commit: what would need it stays unsaid.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from typing import Any
+
+import polars as pl
+
+from deltaspec.model import change_data
+from deltaspec.model.actions import CommitInfo
+from deltaspec.model.change_data import DELETE, INSERT, POSTIMAGE, PREIMAGE
+from deltaspec.model.deletion_vectors import DeletionVectorError
+from deltaspec.model.file_names import commit_name
+from deltaspec.validate.changed_rows import (
+    ROWS_COMPARED,
+    ChangeFacts,
+    NetRows,
+    Projection,
+    read_changes,
+    read_net_rows,
+)
+from deltaspec.validate.data import DataRun
+from deltaspec.views import table_state
+from deltaspec.views.changes import change_commits, change_files
+from deltaspec.views.data_files import DataFile, DataFiles
+from deltaspec.views.in_force import at_version, in_force_since
+from deltaspec.wire.data_rows import UnreadableRows
+from deltaspec.wire.log_lines import read_lines
+from deltaspec.wire.row_hashes import MODULUS
+from deltaspec.wire.storage import LOG, FileGone, StorageError
+
+_COMMIT_BYTES = 64 << 20
+
+
+@dataclass
+class _Commit:
+    """What the log says of one commit."""
+
+    version: int
+    changes: list[DataFile] = field(default_factory=list)
+    adds: list[DataFile] = field(default_factory=list)
+    removes: list[DataFile] = field(default_factory=list)
+
+    @property
+    def file(self) -> str:
+        return f"{LOG}/{commit_name(self.version)}"
+
+
+def look_at_changes(run: DataRun) -> None:
+    """Look at the change data of every judged commit, and at commits that might need some and have none."""
+    if not (run.findings.wants(change_files) or run.findings.wants(change_commits)):
+        return
+    commits = _commits(run)
+    for number, commit in enumerate(commits):
+        run.progress("change data", number, len(commits))
+        row = _log_facts(run, commit)
+        if row is None:
+            continue
+        if commit.changes:
+            row |= _look_at_rows(run, commit)
+        run.findings.look_at_rows(change_commits, [row])
+
+
+def _commits(run: DataRun) -> list[_Commit]:
+    """Commits with change data, and those of a table with change data feed that both add and remove; ascending."""
+    found: dict[int, _Commit] = {}
+    for file in run.changes:
+        found.setdefault(file.version, _Commit(file.version)).changes.append(file)
+    written = run.spanned.filter(pl.col("source") == "commit")
+    fed = _with_feed(run, written)
+    wanted = written.filter(pl.col("version").is_in([*found, *fed]))
+    for file in DataFiles(wanted):
+        commit = found.setdefault(file.version, _Commit(file.version))
+        (commit.adds if file.kind == "add" else commit.removes).append(file)
+    return [found[version] for version in sorted(found)]
+
+
+def _with_feed(run: DataRun, written: pl.DataFrame) -> list[int]:
+    kinds = written.group_by("version").agg(kinds=pl.col("kind").n_unique())
+    rewriting = sorted(kinds.filter(pl.col("kinds") == 2)["version"])
+    rows = (run.state.rows[table_state.protocols.name], run.state.rows[table_state.configuration.name])
+    since = in_force_since(*rows, change_data.FEATURE, change_data.ENABLED)
+    return [version for version in rewriting if all(at_version(since, version))]
+
+
+def _log_facts(run: DataRun, commit: _Commit) -> dict[str, Any] | None:
+    """What the log says of a commit; None, and a doubt, where it cannot be read again."""
+    try:
+        log = read_lines(run.access.store.read(commit.file, _COMMIT_BYTES))
+    except StorageError as fault:
+        run.findings.doubt((change_commits,), str(fault), commit.file)
+        return None
+    infos = [action for _, action in log.actions if isinstance(action, CommitInfo)]
+    changing = {(row[0], row[1]) for row in log.files.rows if row[6]}
+    adds = {file.path_key for file in commit.adds if (file.line, "add") in changing}
+    removes = {file.path_key for file in commit.removes if (file.line, "remove") in changing}
+    operation = infos[0].operation if infos else None
+    return {
+        "version": commit.version,
+        "file": commit.file,
+        "change_files": len(commit.changes),
+        "operation": operation if isinstance(operation, str) else None,
+        "new_files": len(adds - removes),
+        "removed_files": len(removes - adds),
+        "revectored_files": len(adds & removes),
+    }
+
+
+def _look_at_rows(run: DataRun, commit: _Commit) -> dict[str, Any]:
+    """What the rows say: of each change data file to its own view, of the commit as columns of `change_commits`."""
+    projection = Projection.of(run.table_at(commit.version), [*commit.changes, *commit.adds, *commit.removes])
+    if _schema_changes(run, commit.version):
+        projection = projection.without_rows()
+    facts = [_change_file(run, file, projection) for file in commit.changes]
+    read = [each for each in facts if each is not None]
+    if len(read) < len(facts):
+        return {}
+    counts: Counter[str] = Counter()
+    total = 0
+    for each in read:
+        counts.update(each.counts)
+        total += each.total
+    found: dict[str, Any] = {"preimages": counts[PREIMAGE], "postimages": counts[POSTIMAGE]}
+    if any(each.unknown for each in read):
+        return found  # a finding of its own: what those rows are cannot be counted
+    found["net_changes"] = counts[INSERT] + counts[POSTIMAGE] - counts[DELETE] - counts[PREIMAGE]
+    net = _net_rows(run, commit, projection)
+    if net is None:
+        return found
+    found["net_rows"] = net.rows
+    comparable = net.total is not None and all(each.incomparable is None for each in read)
+    if projection.compares and comparable and found["net_changes"] == net.rows:
+        found["rows_agree"] = total % MODULUS == net.total
+    return found
+
+
+def _schema_changes(run: DataRun, version: int) -> bool:
+    """Whether the commit has a metaData action: rows before it may be of other columns than rows after it."""
+    return any(row["version"] == version for row in run.state.rows[table_state.metadata.name])
+
+
+def _change_file(run: DataRun, file: DataFile, projection: Projection) -> ChangeFacts | None:
+    """Look at one change data file; None where it is gone or cannot be read, which is a doubt."""
+    views = (change_files, change_commits)
+    try:
+        facts = read_changes(run, file, projection)
+    except FileGone:
+        return None
+    except (StorageError, UnreadableRows) as fault:
+        run.findings.doubt(views, f"a change data file cannot be read: {fault}", file.path)
+        return None
+    run.findings.look_at_rows(change_files, [{**file.place, **facts.row}])
+    if not facts.has_change_type:
+        return None
+    if facts.incomparable is not None:
+        run.findings.doubt_rule(ROWS_COMPARED, facts.incomparable, file.path)
+    return facts
+
+
+def _net_rows(run: DataRun, commit: _Commit, projection: Projection) -> NetRows | None:
+    """Rows that a commit adds less those it removes; None where a file is gone or cannot be read."""
+    paths: dict[str, list[DataFile]] = defaultdict(list)
+    for file in (*commit.adds, *commit.removes):
+        paths[file.path_key].append(file)
+    net = NetRows()
+    for files in paths.values():
+        try:
+            net += read_net_rows(run, files, projection)
+        except FileGone:
+            return None
+        except (StorageError, UnreadableRows, DeletionVectorError) as fault:
+            run.findings.doubt((change_commits,), f"rows of the commit cannot be read: {fault}", files[0].path)
+            return None
+    return net

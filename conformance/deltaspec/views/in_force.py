@@ -1,0 +1,43 @@
+"""Since when a table has a feature and a property of it, as the rows of the views over its state tell."""
+
+from typing import Any
+
+from deltaspec.model.features import implied_by
+
+Since = list[tuple[int, bool, bool]]
+"""Version from which on the feature is supported or not, and the property true or not; ascending."""
+
+
+def in_force_since(
+    protocols: list[dict[str, Any]], configuration: list[dict[str, Any]], feature: str, property_name: str
+) -> Since:
+    """Every version at which that may have changed; nothing is known of versions before the first.
+
+    Args:
+        protocols: rows of the view `protocols`, in order of their versions.
+        configuration: rows of the view `configuration`, in order of their versions.
+        feature: name of the table feature.
+        property_name: name of the boolean table property.
+    """
+    supported = {row["version"]: feature in _features(row) for row in protocols}
+    true = {
+        row["version"]: (row["value"] or "").lower() == "true"
+        for row in configuration
+        if row["property"] == property_name
+    }
+    found: Since = []
+    for version in sorted({*supported, *true}):
+        before = found[-1] if found else (0, False, False)
+        found.append((version, supported.get(version, before[1]), true.get(version, before[2])))
+    return found
+
+
+def at_version(since: Since, version: int) -> tuple[bool, bool]:
+    """Whether the feature is supported, and the property true, at a version."""
+    return next(((supported, true) for start, supported, true in reversed(since) if start <= version), (False, False))
+
+
+def _features(row: dict[str, Any]) -> set[str]:
+    if row["min_writer_version"] >= 7:
+        return set(row["writer_features"] or ())
+    return implied_by(row["min_reader_version"], row["min_writer_version"])

@@ -1,0 +1,113 @@
+"""Chosen columns of a Parquet file, batch by batch, with the rows that are left of each.
+
+For questions that need values of several columns side by side; `data_rows` answers those about columns one by one.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyroaring import BitMap64
+
+from deltaspec.wire.data_access import DataAccess
+from deltaspec.wire.data_rows import UnreadableRows
+from deltaspec.wire.storage import StorageError
+
+BATCH_ROWS = 1 << 14
+_STREAM_BYTES = 1 << 20
+_ROWS_OF_ANY_FILE = 1 << 22
+_ROWS_OF_A_BYTE = 1 << 12
+"""More than run lengths give of what engines write; a footer that claims more is not believed."""
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Some rows of a file, in their order."""
+
+    start: int
+    """Index in the file of the first of them."""
+    columns: dict[str, pa.Array]
+    """The columns asked for, of rows that are left."""
+    rows: int
+    """Rows that are left."""
+    kept: pa.BooleanArray | None
+    """Which rows of the file's are left, from `start` on; None for all."""
+
+
+class RowBatches:
+    """A Parquet file that is open for reading."""
+
+    def __init__(self, access: DataAccess, key: str) -> None:
+        """Raises `StorageError` where the storage does not give the file, `UnreadableRows` where it is no Parquet."""
+        source = access.open_random(key)
+        try:
+            size = access.size(key)
+            self._parquet = pq.ParquetFile(
+                source,
+                thrift_string_size_limit=64 << 20,
+                thrift_container_size_limit=1 << 22,
+                pre_buffer=False,
+                buffer_size=_STREAM_BYTES,
+                coerce_int96_timestamp_unit="us",
+                page_checksum_verification=True,
+                arrow_extensions_enabled=False,
+            )
+            self.schema: pa.Schema = self._parquet.schema_arrow
+            self.row_count: int = self._parquet.metadata.num_rows
+        except StorageError:
+            raise
+        except Exception as fault:  # whatever Arrow says of bytes that are not ours
+            raise UnreadableRows(f"cannot be opened as Parquet: {_reason(fault)}") from fault
+        if not 0 <= self.row_count <= _ROWS_OF_ANY_FILE + size * _ROWS_OF_A_BYTE:
+            raise UnreadableRows(f"{self.row_count} rows are claimed of {size} bytes")
+
+    def read(self, names: Sequence[str], chosen: BitMap64 | None = None) -> Iterator[Batch]:
+        """The rows of some columns.
+
+        Args:
+            names: top-level columns that the file has, at least one.
+            chosen: indexes of the rows that are wanted; None for all.
+
+        Raises:
+            UnreadableRows: the pages cannot be decoded, or hold other numbers of rows than the footer says.
+            StorageError: the storage did not give them.
+        """
+        start = 0
+        try:
+            for batch in self._parquet.iter_batches(batch_size=BATCH_ROWS, columns=list(names), use_threads=False):
+                columns = {name: batch.column(batch.schema.get_field_index(name)) for name in names}
+                kept = None if chosen is None else _mask(chosen, start, len(batch))
+                if kept is not None:
+                    columns = {name: column.filter(kept) for name, column in columns.items()}
+                rows = len(batch) if kept is None else kept.true_count
+                yield Batch(start, columns, rows, kept)
+                start += len(batch)
+        except StorageError:
+            raise
+        except (OSError, pa.ArrowException, MemoryError, KeyError, IndexError) as fault:
+            raise UnreadableRows(f"its pages cannot be decoded: {_reason(fault)}") from fault
+        if start != self.row_count:
+            raise UnreadableRows(f"{self.row_count} rows by the footer, {start} in the pages")
+
+
+def rows_left(row_count: int, deleted: BitMap64) -> BitMap64:
+    """Indexes of the rows that a deletion vector leaves."""
+    left = BitMap64()
+    left.add_range(0, row_count)
+    left -= deleted
+    return left
+
+
+def _mask(chosen: BitMap64, start: int, length: int) -> pa.BooleanArray:
+    window = BitMap64()
+    window.add_range(start, start + length)
+    flags = bytearray(length)
+    for row in chosen & window:
+        flags[row - start] = 1
+    numbers = pa.Array.from_buffers(pa.uint8(), length, [None, pa.py_buffer(bytes(flags))])
+    return numbers.cast(pa.bool_())
+
+
+def _reason(fault: BaseException) -> str:
+    return " ".join(str(fault).split())[:200] or type(fault).__name__
