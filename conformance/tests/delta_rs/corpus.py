@@ -9,12 +9,12 @@ import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from delta_rs import tables_features, tables_plain
+from delta_rs import tables_data, tables_features, tables_plain
 
 if TYPE_CHECKING:
     from delta_rs.tables_plain import Writer
 
-TABLES: dict[str, Writer] = tables_plain.TABLES | tables_features.TABLES
+TABLES: dict[str, Writer] = tables_plain.TABLES | tables_features.TABLES | tables_data.TABLES
 
 
 def main(arguments: list[str]) -> int:

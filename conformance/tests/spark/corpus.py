@@ -11,7 +11,7 @@ from pathlib import Path
 
 from spark.session import Writer, start
 
-MODULES = ("plain", "values", "features", "checkpoints", "changes")
+MODULES = ("plain", "values", "features", "checkpoints", "changes", "data", "rewrites")
 
 TABLES: dict[str, Writer] = {}
 for _module in MODULES:

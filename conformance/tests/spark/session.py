@@ -70,13 +70,25 @@ def start(warehouse: str) -> SparkSession:
 def settings(spark: SparkSession, **values: object) -> Iterator[None]:
     """Spark settings for a while; a dot of the name is written as two underscores, below `spark.databricks.delta`."""
     names = {f"spark.databricks.delta.{name.replace('__', '.')}": str(value) for name, value in values.items()}
-    for name, value in names.items():
-        spark.conf.set(name, value.lower() if value in ("True", "False") else value)
+    lower = {name: value.lower() if value in ("True", "False") else value for name, value in names.items()}
+    with configured(spark, lower):
+        yield
+
+
+@contextmanager
+def configured(spark: SparkSession, values: dict[str, str]) -> Iterator[None]:
+    """Spark settings for a while, by their whole names."""
+    before = {name: spark.conf.get(name, None) for name in values}
+    for name, value in values.items():
+        spark.conf.set(name, value)
     try:
         yield
     finally:
-        for name in names:
-            spark.conf.unset(name)
+        for name, value in before.items():
+            if value is None or name not in SETTINGS:
+                spark.conf.unset(name)
+            else:
+                spark.conf.set(name, value)
 
 
 def run(spark: SparkSession, path: str, *statements: str) -> None:
