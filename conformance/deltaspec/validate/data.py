@@ -146,8 +146,7 @@ class DataRun:
                 path=pl.coalesce("path", "path_key"),
                 exists=pl.when(pl.col("actual_size").is_not_null()).then(True),
                 removed_since=pl.lit(None, pl.Boolean),
-                footer_fault=pl.lit(None, pl.String),
-                row_count=pl.lit(None, pl.Int64),
+                **_unopened(),
             ).select(list(data_files.columns))
             there = pl.col("exists").is_not_null()
             self.findings.look(data_files, rows.filter(there))
@@ -185,3 +184,10 @@ class DataRun:
             root = self.access.store.root
             removed |= {paths.path_key(str(row[2]), root) for row in log.files.rows if row[1] == "remove"}
         return removed
+
+
+def _unopened() -> dict[str, pl.Expr]:
+    """Columns that opening a file would fill."""
+    return {
+        name: pl.lit(None, column.dtype) for name, column in data_files.columns.items() if column.level == "footers"
+    }

@@ -83,17 +83,13 @@ def schema_of(data: bytes) -> tuple[Node, int]:
     raise ThriftError("it has no schema")
 
 
-def file_paths(data: bytes, *, thorough: bool = False) -> Iterator[str]:
-    """The other files that a footer says hold its column chunks.
-
-    Args:
-        data: the footer.
-        thorough: decode it in any case; otherwise only where its bytes look as if it named one.
+def file_paths(data: bytes) -> Iterator[str]:
+    """The other files that a footer says hold its column chunks; it is decoded only if it looks as if it named one.
 
     Raises:
-        ThriftError: the bytes are no footer; only if it is decoded.
+        ThriftError: the bytes are no footer.
     """
-    if not thorough and not _CHUNK_AFTER_PATH.search(data):
+    if not _CHUNK_AFTER_PATH.search(data):
         return
     reader = _Reader(data)
     for number, kind in reader.fields():
@@ -128,6 +124,8 @@ def _element(reader: "_Reader") -> tuple[Node, int]:
             logical = _logical(reader)
         elif kind == _I32:
             found[number] = reader.integer()
+            if not -(2**31) <= found[number] < 2**31:
+                raise ThriftError("a number of more than 32 bits")
         else:
             reader.skip(kind)
     if name is None:

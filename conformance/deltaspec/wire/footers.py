@@ -23,6 +23,9 @@ TAIL_BYTES = 16 << 10
 MAGIC = b"PAR1"
 ENCRYPTED = b"PARE"
 _SMALLEST = 12
+_BROKEN = ("Couldn't deserialize thrift", "Malformed")
+"""Said of footers that nobody could read. Arrow also refuses what it does not know or what lies beside the format, such
+as its own schema among the key-value metadata: then other readers may take the file."""
 _REMEMBERED = 64
 
 
@@ -78,7 +81,10 @@ class FooterReader:
         except ThriftError as fault:
             raise NoParquet(f"the schema in its footer is broken: {fault}") from fault
         metadata = _metadata(data)
-        foreign = next(iter(file_paths(data)), None)
+        try:
+            foreign = next(file_paths(data), None)
+        except ThriftError:
+            foreign = None  # Arrow takes it: what it passes over is no fault
         return Footer(metadata.num_rows, metadata.num_row_groups, _writer(metadata), schema, foreign)
 
     def _schema(self, data: bytes) -> Node:
@@ -156,8 +162,6 @@ def _metadata(data: bytes) -> pq.FileMetaData:
         ).metadata
     except Exception as fault:  # whatever the native decoder says
         reason = " ".join(str(fault).split())[:200] or type(fault).__name__
-        try:
-            list(file_paths(data, thorough=True))
-        except ThriftError:
+        if any(each in reason for each in _BROKEN):
             raise NoParquet(f"its footer is broken: {reason}") from fault
         raise FooterNotRead(f"Arrow does not take its footer: {reason}") from fault

@@ -1,0 +1,134 @@
+"""Rules over the names and field ids that data files have under column mapping. Source: chapter Column Mapping."""
+
+import polars as pl
+
+from deltaspec.rules.registry import rule
+from deltaspec.views.data_files import data_files
+from deltaspec.views.file_columns import file_columns
+
+
+@rule("PQT030", requires="column-mapping.field-ids-in-files", view=file_columns)
+def field_id_is_not_the_columns() -> pl.Expr:
+    """Columns are mapped by id, and a data file gives a column of its name another field id, or none.
+
+    Readers find no column of the id and take null for every value.
+    Fix: rewrite the file with the column's id as its Parquet field id.
+
+    Conforms::
+        column_mapping_mode: id, numbered_otherwise: false, file_has_ids: true, physical_name: col-1
+        column_mapping_mode: id, numbered_otherwise: true, file_has_ids: false, physical_name: col-1
+        column_mapping_mode: name, numbered_otherwise: true, file_has_ids: true, physical_name: col-1
+        column_mapping_mode: id, numbered_otherwise: true, file_has_ids: true, physical_name: null
+    Violates::
+        column_mapping_mode: id, numbered_otherwise: true, file_has_ids: true, physical_name: col-1
+    """
+    other = pl.col("numbered_otherwise") & pl.col("file_has_ids") & pl.col("physical_name").is_not_null()
+    return (pl.col("column_mapping_mode") == "id") & other
+
+
+@rule("PQT031", requires="column-mapping.field-ids-in-files", view=file_columns, divergence="S30")
+def field_id_differs_in_name_mode() -> pl.Expr:
+    """Columns are mapped by name, and a data file gives a column another field id than the table, or none.
+
+    Readers of Delta do not look at it; those that go by ids, as Iceberg's do, take another column or null.
+    Fix: rewrite the file with the column's id as its Parquet field id.
+
+    Conforms::
+        column_mapping_mode: name, numbered_otherwise: false, file_has_ids: true, physical_name: col-1
+        column_mapping_mode: name, numbered_otherwise: true, file_has_ids: false, physical_name: col-1
+        column_mapping_mode: id, numbered_otherwise: true, file_has_ids: true, physical_name: col-1
+        column_mapping_mode: name, numbered_otherwise: true, file_has_ids: true, physical_name: null
+    Violates::
+        column_mapping_mode: name, numbered_otherwise: true, file_has_ids: true, physical_name: col-1
+    """
+    other = pl.col("numbered_otherwise") & pl.col("file_has_ids") & pl.col("physical_name").is_not_null()
+    return (pl.col("column_mapping_mode") == "name") & other
+
+
+@rule("PQT032", requires="column-mapping.physical-names-in-files", view=file_columns)
+def column_not_under_its_physical_name() -> pl.Expr:
+    """Columns are mapped by name, and a data file has a column's id under another name than its physical one.
+
+    Readers find no column of the name and take null for every value.
+    Fix: rewrite the file with physical names.
+
+    Conforms::
+        column_mapping_mode: name, named_otherwise: null
+        column_mapping_mode: id, named_otherwise: price
+    Violates::
+        column_mapping_mode: name, named_otherwise: price
+    """
+    return (pl.col("column_mapping_mode") == "name") & pl.col("named_otherwise").is_not_null()
+
+
+@rule("PQT033", requires="column-mapping.physical-names-in-files", view=file_columns, divergence="S30")
+def name_differs_in_id_mode() -> pl.Expr:
+    """Columns are mapped by id, and a data file has a column's id under another name than its physical one.
+
+    Readers of id mode do not look at the name, but statistics are found by it.
+    Fix: rewrite the file with physical names.
+
+    Conforms::
+        column_mapping_mode: id, named_otherwise: null
+        column_mapping_mode: name, named_otherwise: price
+    Violates::
+        column_mapping_mode: id, named_otherwise: price
+    """
+    return (pl.col("column_mapping_mode") == "id") & pl.col("named_otherwise").is_not_null()
+
+
+@rule("PQT034", requires="column-mapping.field-ids-in-files", view=data_files, divergence="S30")
+def file_without_field_ids() -> pl.Expr:
+    """Columns are mapped, and a data file that is no older than the mapping has no field ids.
+
+    In id mode readers refuse it, or take null for every column; in name mode only those that go by ids do.
+    Fix: rewrite the file with the columns' ids as Parquet field ids.
+
+    Conforms::
+        column_mapping_mode: id, has_field_ids: true, generated_names: 2, row_count: 5
+        column_mapping_mode: name, has_field_ids: false, generated_names: 0, row_count: 5
+        column_mapping_mode: null, has_field_ids: false, generated_names: null, row_count: 5
+        column_mapping_mode: id, has_field_ids: false, generated_names: 0, row_count: 0
+    Violates::
+        column_mapping_mode: id, has_field_ids: false, generated_names: 0, row_count: 5
+        column_mapping_mode: name, has_field_ids: false, generated_names: 2, row_count: 5
+    """
+    # in name mode a file without ids may be older, unless it has names that only the mapping gives
+    by_id, generated = pl.col("column_mapping_mode") == "id", pl.col("generated_names") > 0
+    return (by_id | generated) & ~pl.col("has_field_ids") & (pl.col("row_count") > 0)
+
+
+@rule("PQT035", requires="column-mapping.physical-names-in-files", view=data_files, divergence="S30")
+def file_with_logical_names() -> pl.Expr:
+    """Columns are mapped by name, and a data file has none by its physical name, but some by their logical names.
+
+    If its writer did not know of the mapping, readers take null for every value; or all its columns were dropped since.
+    Fix: look at the commit that added it; rewrite the file with physical names if it holds the table's columns.
+
+    Conforms::
+        column_mapping_mode: name, physical_names: 1, logical_names: 1, has_field_ids: false, row_count: 5
+        column_mapping_mode: name, physical_names: 0, logical_names: 0, has_field_ids: false, row_count: 5
+        column_mapping_mode: name, physical_names: 0, logical_names: 1, has_field_ids: true, row_count: 5
+        column_mapping_mode: id, physical_names: 0, logical_names: 1, has_field_ids: false, row_count: 5
+        column_mapping_mode: name, physical_names: 0, logical_names: 1, has_field_ids: false, row_count: 0
+    Violates::
+        column_mapping_mode: name, physical_names: 0, logical_names: 2, has_field_ids: false, row_count: 5
+    """
+    logical = (pl.col("physical_names") == 0) & (pl.col("logical_names") > 0) & (pl.col("row_count") > 0)
+    return (pl.col("column_mapping_mode") == "name") & logical & ~pl.col("has_field_ids")
+
+
+@rule("PQT036", requires="column-mapping.nested-ids-in-files", view=file_columns)
+def nested_id_differs() -> pl.Expr:
+    """A data file gives an array's element, or a map's key or value, another field id than the schema assigns.
+
+    Readers of Iceberg look for it by that id and take null.
+    Fix: rewrite the file with the ids that the schema assigns.
+
+    Conforms::
+        numbered_otherwise: false, physical_name: null
+        numbered_otherwise: true, physical_name: col-1
+    Violates::
+        numbered_otherwise: true, physical_name: null
+    """
+    return pl.col("numbered_otherwise") & pl.col("physical_name").is_null()

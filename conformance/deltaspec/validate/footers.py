@@ -1,0 +1,129 @@
+"""Looks at the footers of data files: whether they are Parquet, how many rows they have, and which columns."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from deltaspec.model.parquet_types import Node
+from deltaspec.views.data_files import DataFiles, data_files
+from deltaspec.views.file_columns import file_columns
+from deltaspec.views.footer_facts import SchemaFacts, column_rows, data_file_rows, schema_facts
+from deltaspec.wire.footers import Footer, FooterReader, NoParquet
+from deltaspec.wire.storage import READS_AT_ONCE, StorageError
+
+if TYPE_CHECKING:
+    from deltaspec.validate.data import DataRun
+    from deltaspec.views.state import TableSchema
+
+FILES_AT_ONCE = 4096
+_OF_A_THREAD = 32
+_LEVEL = ("footers",)
+_SCHEMAS_KEPT = 1000
+_TAKEN = ("version", "file", "line", "kind", "path", "path_key", "num_records")
+_READ = {
+    "_read": pl.Boolean,
+    "footer_fault": pl.String,
+    "row_count": pl.Int64,
+    "foreign_path": pl.String,
+    "_schema": pl.Int64,
+}
+Read = Footer | NoParquet | StorageError
+
+
+def look_at_footers(run: DataRun) -> None:
+    """Open the footer of every live data file and change data file, and look at the views that they fill."""
+    if not run.findings.wants(data_files, file_columns):
+        return
+    metadata = run.state.metadata
+    if metadata is not None and metadata.format.provider != "parquet":
+        run.findings.doubt_data(f"data files are of the format {metadata.format.provider} (S39)", levels=_LEVEL)
+        return
+    looker = _Looker(run)
+    looker.look(run.files)
+    looker.look(run.changes)
+
+
+class _Looker:
+    """Reads footers in threads, and judges each pair of a file's and a table's schema once."""
+
+    def __init__(self, run: DataRun) -> None:
+        self.run = run
+        self.reader = FooterReader(run.access)
+        self.facts: dict[tuple[int, int], tuple[object, object, SchemaFacts]] = {}
+        """By the identity of file schema and table schema, which are kept with it."""
+
+    def look(self, files: DataFiles) -> None:
+        """Read and judge some files."""
+        for done, part in enumerate(files.rows.iter_slices(FILES_AT_ONCE)):
+            self.run.progress("footers", done * FILES_AT_ONCE, len(files))
+            self._judge(part, list(self._read(part)))
+        self.run.progress("footers", len(files), len(files))
+
+    def _read(self, files: pl.DataFrame) -> Iterator[Read]:
+        """The footers of some files, in their order."""
+        # the listing's size, where it has one: what the log says of it is a claim
+        sizes = files.select(pl.coalesce("actual_size", "size"))["actual_size"]
+        keyed = list(zip(files["path_key"], sizes, strict=True))
+        remote = self.run.access.store.remote
+        step = 1 if remote else _OF_A_THREAD
+        chunks = [keyed[start : start + step] for start in range(0, len(keyed), step)]
+        with ThreadPoolExecutor(READS_AT_ONCE if remote else min(8, os.cpu_count() or 1)) as pool:
+            for read in pool.map(self._read_some, chunks):
+                yield from read
+
+    def _read_some(self, files: list[tuple[str, int | None]]) -> list[Read]:
+        found: list[Read] = []
+        for key, size in files:
+            try:
+                found.append(self.reader.read(key, size))
+            except (NoParquet, StorageError) as fault:
+                found.append(fault)
+        return found
+
+    def _judge(self, files: pl.DataFrame, reads: list[Read]) -> None:
+        facts: list[SchemaFacts] = []
+        positions: dict[int, int] = {}
+        rows: list[tuple[bool, str | None, int | None, str | None, int | None]] = []
+        for path, version, kind, read in zip(
+            *(files[name] for name in ("path_key", "version", "kind")), reads, strict=True
+        ):
+            if isinstance(read, StorageError):
+                self.run.findings.doubt_data(str(read), path, levels=_LEVEL)
+                rows.append((False, None, None, None, None))
+            elif isinstance(read, NoParquet):
+                rows.append((True, str(read), None, None, None))
+            else:
+                position = None
+                if table := self._table(kind, version):
+                    judged = self._facts(read.schema, table)
+                    position = positions.setdefault(id(judged), len(facts))
+                    facts += [judged] * (position == len(facts))
+                rows.append((True, None, read.row_count, read.foreign_path, position))
+        filled = pl.concat(
+            [
+                files.select(_TAKEN).with_columns(path=pl.coalesce("path", "path_key")),
+                pl.DataFrame(rows, _READ, orient="row"),
+            ],
+            how="horizontal",
+        ).filter("_read")
+        self.run.findings.look(data_files, data_file_rows(filled, facts))
+        self.run.findings.look(file_columns, column_rows(filled, facts))
+
+    def _table(self, kind: str, version: int) -> TableSchema | None:
+        table = self.run.table if kind == "add" else self.run.table_at(version)
+        if table is None:
+            self.run.findings.doubt((file_columns,), f"the schema of version {version} is not known")
+        return table
+
+    def _facts(self, root: Node, table: TableSchema) -> SchemaFacts:
+        key = (id(root), id(table))
+        if key not in self.facts:
+            if len(self.facts) >= _SCHEMAS_KEPT:
+                self.facts.clear()
+            self.facts[key] = (root, table, schema_facts(root, table))
+        return self.facts[key][2]

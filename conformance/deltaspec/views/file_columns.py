@@ -1,0 +1,46 @@
+"""The view over the columns of data files: the physical schema of a footer beside the schema of the table."""
+
+import polars as pl
+
+from deltaspec.views.base import Column, View
+
+file_columns = View(
+    name="file_columns",
+    grain="column of the table, at any depth, in a data file; not partition columns, which no reader looks for",
+    key=(),
+    level="footers",
+    columns={
+        "version": Column(pl.Int64, "version of the commit or checkpoint whose action is in force"),
+        "file": Column(pl.String, "log file the action stands in"),
+        "line": Column(pl.Int64, "line or Parquet row, counted from 1"),
+        "path": Column(pl.String, "path as written"),
+        "kind": Column(pl.String, "add or cdc"),
+        "row_count": Column(pl.Int64, "rows that the footer says the file has"),
+        "column": Column(
+            pl.String, "logical path joined by dots; elements are `element`, map keys `key`, map values `value`"
+        ),
+        "role": Column(
+            pl.String,
+            "change type, row id or row commit version, which no schema has; null for the table's own columns",
+        ),
+        "type": Column(pl.String, "name of the Delta type; struct, array or map for nested ones"),
+        "is_required": Column(pl.Boolean, "neither the column nor a struct that it is nested in may be null"),
+        "stored_as": Column(pl.String, "form of the Parquet node that readers find; null if they find none"),
+        "stored_name": Column(pl.String, "name of the node that readers find"),
+        "nodes_found": Column(pl.Int64, "nodes that answer to the column's name, or in id mode to its id"),
+        "type_fault": Column(pl.String, "why a reader of the type cannot take what is stored"),
+        "type_oddity": Column(pl.String, "what is unusual about the form, which readers may still take"),
+        "narrower_type": Column(pl.String, "type of the values, where they need type widening to be read"),
+        "type_widening_supported": Column(pl.Boolean, "the table supports typeWidening, or a preview of it"),
+        "is_shredded": Column(pl.Boolean, "for a variant: it has values in columns of their own; null for other types"),
+        "shredding_supported": Column(pl.Boolean, "the table supports variantShredding, or a preview of it"),
+        "void_may_be_stored": Column(pl.Boolean, "the table supports materializedVoidType, a proposal"),
+        "column_mapping_mode": Column(pl.String, "id, name, or null where column mapping is off"),
+        "physical_name": Column(pl.String, "name that the file has to have for it; null for elements, keys and values"),
+        "column_id": Column(pl.Int64, "field id that its node has to have; null if there is none to have"),
+        "numbered_otherwise": Column(pl.Boolean, "a node has the physical name, and another field id or none"),
+        "stored_id": Column(pl.Int64, "field id of that node"),
+        "named_otherwise": Column(pl.String, "name of a node that has the id, where none has the physical name"),
+        "file_has_ids": Column(pl.Boolean, "a node of the file has a field id"),
+    },
+)
