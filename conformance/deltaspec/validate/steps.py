@@ -2,7 +2,12 @@
 
 from collections.abc import Callable
 
+from deltaspec.validate.changes import look_at_changes
 from deltaspec.validate.data import DataRun
+from deltaspec.validate.footers import look_at_footers
 from deltaspec.views.base import Level
 
-STEPS: tuple[tuple[Level, Callable[[DataRun], None]], ...] = ()
+STEPS: tuple[tuple[Level, Callable[[DataRun], None]], ...] = (
+    ("footers", look_at_footers),
+    ("rows", look_at_changes),
+)

@@ -17,6 +17,7 @@ from deltaspec.rules import RULES, Rule
 from deltaspec.views.base import View
 
 CHAPTERS = {
+    "change_data": "CDF",
     "checkpoint_contents": "CKP",
     "checkpoints": "CKP",
     "checksums": "CRC",
@@ -24,19 +25,24 @@ CHAPTERS = {
     "commits": "COM",
     "compactions": "COP",
     "configuration": "CFG",
+    "data_files": "DAT",
     "deletion_vectors": "DVX",
     "domains": "DOM",
     "features": "FEA",
     "file_actions": "FIL",
     "file_history": "FIL",
+    "footers": "PQT",
     "last_checkpoint": "LCP",
     "lines": "LIN",
     "log_files": "LOG",
+    "mapped_columns": "PQT",
     "metadata": "MET",
     "protocol": "PRO",
     "row_ids": "RID",
+    "rows": "ROW",
     "schema": "SCH",
     "sidecars": "CKP",
+    "statistics": "STA",
 }
 MODULES = {path.stem: path for path in Path(str(deltaspec.rules.__file__)).parent.glob("*.py")}
 NOT_OF_ONE_ROW = {
