@@ -283,6 +283,25 @@ def clustered_without_statistics(draw: st.DrawFn) -> TableFiles:
     return files
 
 
+def _identity(**changes: Any) -> TableFiles:
+    """A table with an identity column, its properties by the last word of their names."""
+    sound = {"start": 100, "step": 2, "highWaterMark": 104, "allowExplicitInsert": True}
+    metadata = {f"delta.identity.{name}": value for name, value in {**sound, **changes}.items()}
+    field = {"name": "id", "type": "long", "nullable": True, "metadata": metadata}
+    return bases.plain(protocol=protocol_action(1, 6), fields=[field])
+
+
+@mutation("identity-columns.properties")
+def identity_malformed(draw: st.DrawFn) -> TableFiles:
+    choices = ({"step": 0}, {"start": "100"}, {"highWaterMark": 104.5}, {"allowExplicitInsert": "true"})
+    return _identity(**pick(draw, *choices))
+
+
+@mutation("identity-columns.mark-in-sequence")
+def identity_mark_elsewhere(draw: st.DrawFn) -> TableFiles:
+    return _identity(**pick(draw, {"highWaterMark": 98}, {"highWaterMark": 103}, {"highWaterMark": 102, "step": -2}))
+
+
 _SOUND: dict[str, tuple[str, dict[str, Any]]] = {
     "add": ("path", {"path": "z", "partitionValues": {}, "size": 1, "modificationTime": 1, "dataChange": True}),
     "remove": ("path", {"path": "z", "dataChange": True}),

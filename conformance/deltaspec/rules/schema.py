@@ -19,3 +19,34 @@ def type_without_its_feature() -> pl.Expr:
         unsupported_feature: timestampNtz
     """
     return pl.col("unsupported_feature").is_not_null()
+
+
+@rule("SCH002", requires="identity-columns.properties", view=schema_fields)
+def malformed_identity() -> pl.Expr:
+    """A property of an identity column is of the wrong type, or its step is 0.
+
+    Writers generate no values for it, or one value for all rows.
+    Fix: commit a metaData whose identity properties are longs and a boolean, with another step than 0.
+
+    Conforms::
+        identity_fault: null
+    Violates::
+        identity_fault: "delta.identity.step is 0"
+    """
+    return pl.col("identity_fault").is_not_null()
+
+
+@rule("SCH003", requires="identity-columns.mark-in-sequence", view=schema_fields)
+def identity_mark_off_sequence() -> pl.Expr:
+    """The high-water mark of an identity column is no value that its start and step can give.
+
+    Values generated from there on repeat those that users inserted, or leave the sequence.
+    Fix: commit a metaData whose mark is the last value of the sequence that was given out.
+
+    Conforms::
+        identity_mark_is_in_sequence: true
+        identity_mark_is_in_sequence: null
+    Violates::
+        identity_mark_is_in_sequence: false
+    """
+    return ~pl.col("identity_mark_is_in_sequence")

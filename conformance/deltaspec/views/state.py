@@ -8,7 +8,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from deltaspec.model import column_mapping, configuration, features
+from deltaspec.model import column_mapping, configuration, features, identity_columns
 from deltaspec.model.actions import DomainMetadata, MetaData, Protocol, Txn, Wire
 from deltaspec.model.data_types import PRIMITIVES as PRIMITIVE_TYPES
 from deltaspec.model.data_types import Array, Map, Primitive, Proposed, Struct, leaves, name_of, walk
@@ -241,6 +241,7 @@ class TableState:
                 "fields_of_id": ids[column_mapping.column_id(member)],
                 "fields_of_physical_path": times[physical],
                 "unsupported_feature": self._unsupported_feature_of_type(member.type),
+                **(_identity_facts(member.metadata) if self.supports("identityColumns") else {}),
             }
             for (path, member), physical in zip(walk(schema), paths, strict=True)
         ]
@@ -343,6 +344,13 @@ def _feature_rows(place: Row, action: Protocol) -> list[Row]:
             }
         )
     return rows
+
+
+def _identity_facts(metadata: dict[str, Any]) -> Row:
+    return {
+        "identity_fault": identity_columns.fault(metadata),
+        "identity_mark_is_in_sequence": identity_columns.mark_is_in_sequence(metadata),
+    }
 
 
 def _is_clustering(action: Wire) -> bool:

@@ -88,6 +88,13 @@ schema_fields = View(
         "unsupported_feature": Column(
             pl.String, "feature that the type needs and the protocol of that version does not support"
         ),
+        "identity_fault": Column(
+            pl.String,
+            "what is wrong with the properties of an identity column; null where the feature is not supported",
+        ),
+        "identity_mark_is_in_sequence": Column(
+            pl.Boolean, "delta.identity.highWaterMark is start plus a multiple of step; null where one is not given"
+        ),
     },
 )
 

@@ -165,4 +165,6 @@ CAUGHT_BY: dict[str, str] = {
     "feature_taken_out": "PRO006",
     "version_lowered": "PRO007",
     "type_without_feature": "SCH001",
+    "identity_malformed": "SCH002",
+    "identity_mark_elsewhere": "SCH003",
 }
