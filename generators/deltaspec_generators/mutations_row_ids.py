@@ -1,12 +1,15 @@
-"""Tables broken in row ids; level `log` and `rows` shows it."""
+"""Tables broken in row ids; level `log` shows it of the ids that the log gives, `rows` of those that files hold."""
 
 import json
+from typing import Any
 
+import pyarrow as pa
 from hypothesis import strategies as st
 
 from deltaspec_generators import bases
-from deltaspec_generators.bases import action
-from deltaspec_generators.builder import TableFiles, domain_action, protocol_action
+from deltaspec_generators.bases import action, commit_info
+from deltaspec_generators.builder import TableFiles, domain_action, metadata_action, protocol_action, remove_action
+from deltaspec_generators.data_bases import FIELDS, rows, statistics, stored
 from deltaspec_generators.mutations import mutation, pick
 
 ROW_ID, ROW_COMMIT_VERSION = "_row-id-col-1", "_row-commit-version-col-1"
@@ -86,3 +89,63 @@ def hidden_column_of_a_taken_name(draw: st.DrawFn) -> TableFiles:
     files = tracked()
     action(files, 0, "metaData")["configuration"][pick(draw, *COLUMNS)] = pick(draw, "id", "name")
     return files
+
+
+# row ids that files hold
+
+
+def rewritten(
+    ids: list[int | None] | None = None, versions: list[int | None] | None = None, *, data_change: bool = False
+) -> TableFiles:
+    """A table whose files a (ids 0 to 4) and b (5 to 9) were compacted to c, and d (20 to 24) was added after.
+
+    Args:
+        ids: materialized row ids of c; those that its rows had before where None.
+        versions: materialized row commit versions of c; 1, as before, where None.
+        data_change: what the compaction says of itself; if true it is an update.
+    """
+    files = TableFiles()
+    files.commits[0] = [commit_info(0), PROTOCOL, metadata_action(FIELDS, configuration=ENABLED)]
+    a = stored(files, "a.parquet", rows(0, 5), baseRowId=0, defaultRowCommitVersion=1)
+    b = stored(files, "b.parquet", rows(5, 5), baseRowId=5, defaultRowCommitVersion=1)
+    files.commits[1] = [commit_info(1), a, b, mark(9)]
+    table = rows().append_column(ROW_ID, pa.array(range(10) if ids is None else ids, pa.int64()))
+    table = table.append_column(ROW_COMMIT_VERSION, pa.array(versions or [1] * 10, pa.int64()))
+    moved = {"dataChange": data_change}
+    c = _tracked_file(files, "c.parquet", table, baseRowId=10, defaultRowCommitVersion=2, **moved)
+    files.commits[2] = [commit_info(2), c, remove_action(a, **moved), remove_action(b, **moved), mark(19)]
+    d = stored(files, "d.parquet", rows(10, 5), baseRowId=20, defaultRowCommitVersion=3)
+    files.commits[3] = [commit_info(3), d, mark(24)]
+    return files
+
+
+def _tracked_file(files: TableFiles, path: str, table: pa.Table, **more: Any) -> dict[str, Any]:
+    """A file with hidden columns, of which statistics say nothing."""
+    visible = table.drop_columns([ROW_ID, ROW_COMMIT_VERSION])
+    return stored(files, path, table, stats=json.dumps(statistics(visible)), **more)
+
+
+@mutation("row-tracking.unique-stable-ids", level="rows")
+def row_id_kept_by_two_rows(draw: st.DrawFn) -> TableFiles:
+    same = pick(draw, 1, 3, 9, 11, 19, 20, 24)  # of another row of c by either of its ids, or of a row of d
+    return rewritten([same, *range(1, 10)], data_change=True)
+
+
+@mutation("row-tracking.ids-kept", level="rows")
+def row_id_from_nowhere(draw: st.DrawFn) -> TableFiles:
+    return rewritten([draw(st.integers(25, 2**63 - 1)), *range(1, 10)], data_change=True)
+
+
+@mutation("row-tracking.commit-versions-kept", level="rows")
+def row_commit_version_from_nowhere(draw: st.DrawFn) -> TableFiles:
+    return rewritten(versions=[draw(st.integers(4, 2**63 - 1)), *[1] * 9], data_change=True)
+
+
+@mutation("row-tracking.ids-kept", level="rows")
+def row_ids_not_kept(draw: st.DrawFn) -> TableFiles:
+    return rewritten(pick(draw, [None] * 10, [*range(9), None]))
+
+
+@mutation("row-tracking.commit-versions-kept", level="rows")
+def row_commit_versions_not_kept(draw: st.DrawFn) -> TableFiles:
+    return rewritten(versions=pick(draw, [None] * 10, [*[1] * 9, 2], [0, *[1] * 9]))

@@ -3,7 +3,7 @@
 import polars as pl
 
 from deltaspec.rules.registry import rule
-from deltaspec.views.row_ids import row_id_columns, row_id_ranges
+from deltaspec.views.row_ids import row_id_columns, row_id_files, row_id_ranges, row_id_rewrites
 
 
 @rule("RID001", requires="row-tracking.unique-default-ids", view=row_id_ranges)
@@ -118,3 +118,84 @@ def materialized_column_name_taken() -> pl.Expr:
         column: id, taken_by: id
     """
     return pl.col("column").is_not_null() & pl.col("taken_by").is_not_null()
+
+
+@rule("RID008", requires="row-tracking.unique-stable-ids", view=row_id_files)
+def row_id_of_two_rows() -> pl.Expr:
+    """A row has a materialized id that another row of the table has too, kept or by default.
+
+    Whoever joins on row ids, or follows rows by them, takes different rows for one.
+    Fix: rewrite one of the rows without its materialized id, so that it gets a new one.
+
+    Conforms::
+        repeated_ids: 0, repeated_id: null
+        repeated_ids: null, repeated_id: null
+    Violates::
+        repeated_ids: 2, repeated_id: 7
+    """
+    return (pl.col("repeated_ids") > 0) & pl.col("repeated_id").is_not_null()
+
+
+@rule("RID009", requires="row-tracking.ids-kept", view=row_id_files)
+def materialized_row_id_never_given() -> pl.Expr:
+    """A row has a materialized id above the high-water mark: no row can have had it before.
+
+    A later writer gives the same id to a new row.
+    Fix: rewrite the file without such ids, or commit the domain with a mark of at least the highest.
+
+    Conforms::
+        highest_row_id: 9, high_water_mark: 9
+        highest_row_id: null, high_water_mark: 9
+        highest_row_id: 9, high_water_mark: null
+    Violates::
+        highest_row_id: 10, high_water_mark: 9
+    """
+    return pl.col("highest_row_id") > pl.col("high_water_mark")
+
+
+@rule("RID010", requires="row-tracking.commit-versions-kept", view=row_id_files)
+def row_commit_version_ahead_of_table() -> pl.Expr:
+    """A row has a materialized row commit version above the table's version: no commit can have written it.
+
+    Whoever looks for rows changed since a version finds this one again and again.
+    Fix: rewrite the file with null in place of such versions.
+
+    Conforms::
+        highest_row_commit_version: 4, table_version: 4
+        highest_row_commit_version: null, table_version: 4
+    Violates::
+        highest_row_commit_version: 5, table_version: 4
+    """
+    return pl.col("highest_row_commit_version") > pl.col("table_version")
+
+
+@rule("RID011", requires="row-tracking.ids-kept", view=row_id_rewrites)
+def row_ids_lost_by_rewrite() -> pl.Expr:
+    """A commit that only moves rows to other files gives some of them other row ids.
+
+    Whoever follows rows by their ids sees them deleted and inserted, though nothing changed.
+    Fix: the writer must store the ids of rows that it copies in the column that the table names for it.
+
+    Conforms::
+        lost_ids: 0, new_ids: 0
+    Violates::
+        lost_ids: 2, new_ids: 2
+        lost_ids: 0, new_ids: 1
+    """
+    return (pl.col("lost_ids") > 0) | (pl.col("new_ids") > 0)
+
+
+@rule("RID012", requires="row-tracking.commit-versions-kept", view=row_id_rewrites)
+def row_commit_versions_lost_by_rewrite() -> pl.Expr:
+    """A commit that only moves rows to other files gives some of them other row commit versions.
+
+    Whoever looks for rows changed since a version finds rows that did not change.
+    Fix: the writer must store the commit versions of rows that it copies in the column that the table names for it.
+
+    Conforms::
+        commit_versions_kept: true
+        commit_versions_kept: null
+    Violates::
+        commit_versions_kept: false
+    """
+    return ~pl.col("commit_versions_kept")

@@ -2,18 +2,38 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from deltaspec.model import row_tracking
+from deltaspec.model.deletion_vectors import DeletionVectorError
+from deltaspec.model.file_names import commit_name
+from deltaspec.validate.stored_row_ids import HiddenColumns, RowIds, read_row_ids
 from deltaspec.views import table_state
+from deltaspec.views.data_files import DataFiles
 from deltaspec.views.file_replay import live_at
-from deltaspec.views.in_force import in_force_since
-from deltaspec.views.row_ids import column_rows, ranges_of, row_id_columns, row_id_ranges
+from deltaspec.views.in_force import at_version, in_force_since
+from deltaspec.views.row_ids import (
+    MAX_ID,
+    column_rows,
+    ranges_of,
+    row_id_columns,
+    row_id_files,
+    row_id_ranges,
+    row_id_rewrites,
+)
+from deltaspec.wire.data_rows import UnreadableRows
+from deltaspec.wire.file_rows import FILE_ROWS
+from deltaspec.wire.log_lines import read_lines
+from deltaspec.wire.storage import LOG, FileGone, StorageError
 
 if TYPE_CHECKING:
+    from deltaspec.validate.data import DataRun
     from deltaspec.validate.embedded import EmbeddedRun
+
+_COMMIT_BYTES = 64 << 20
+_DATA_CHANGE = FILE_ROWS.names.index("data_change")
 
 
 def look_at_row_id_ranges(run: EmbeddedRun, spanned: pl.DataFrame) -> None:
@@ -45,3 +65,85 @@ def look_at_row_id_ranges(run: EmbeddedRun, spanned: pl.DataFrame) -> None:
     domain = state.domains.get(row_tracking.DOMAIN)
     live = live_at(spanned, run.plan.version)
     run.findings.look(row_id_ranges, ranges_of(live, domain, enabled=enabled, since=since))
+
+
+def look_at_row_ids(run: DataRun) -> None:
+    """Look at the row ids that live files hold, and at those that rewritten rows had before."""
+    state = run.state
+    if state.protocol is None or state.metadata is None or not state.supports(row_tracking.FEATURE):
+        return
+    if run.findings.wants(row_id_files) and row_tracking.is_enabled(state.protocol, state.metadata):
+        _look_at_live_files(run)
+    if run.findings.wants(row_id_rewrites):
+        _look_at_rewrites(run)
+
+
+def _look_at_live_files(run: DataRun) -> None:
+    hidden = HiddenColumns.at(run.state.rows[table_state.configuration.name], run.version)
+    domain = run.state.domains.get(row_tracking.DOMAIN)
+    mark = None if domain is None else row_tracking.mark_of(domain.configuration)
+    seen = RowIds()
+    rows: list[dict[str, Any]] = []
+    for number, file in enumerate(run.files):
+        if number % 500 == 0:
+            run.progress("row ids", number, len(run.files))
+            run.findings.look_at_rows(row_id_files, rows)
+            rows = []
+        if file.base_row_id is None:
+            continue  # a finding of the log
+        try:
+            ids = read_row_ids(run, file, hidden)
+        except (StorageError, UnreadableRows, DeletionVectorError) as fault:
+            run.findings.doubt((row_id_files,), f"the row ids of a file cannot be read: {fault}", file.path)
+            continue
+        repeated = seen.take(ids)
+        row = {
+            **file.place,
+            "high_water_mark": mark,
+            "table_version": run.version,
+            "materialized_ids": ids.kept_rows,
+            "highest_row_id": ids.highest_kept,
+            "highest_row_commit_version": ids.highest_commit_version,
+            "repeated_ids": len(repeated),
+            "repeated_id": min(repeated.min(), MAX_ID) if len(repeated) else None,
+        }
+        rows.append(row)
+    run.findings.look_at_rows(row_id_files, rows)
+
+
+def _look_at_rewrites(run: DataRun) -> None:
+    rows = run.state.rows
+    configuration = rows[table_state.configuration.name]
+    since = in_force_since(rows[table_state.protocols.name], configuration, row_tracking.FEATURE, row_tracking.ENABLED)
+    written = run.spanned.filter(pl.col("source") == "commit")
+    kinds = written.group_by("version").agg(kinds=pl.col("kind").n_unique())
+    for version in sorted(kinds.filter(pl.col("kinds") == 2)["version"]):
+        hidden = HiddenColumns.at(configuration, version)
+        steady = all((*at_version(since, version - 1), *at_version(since, version)))
+        if not steady or hidden != HiddenColumns.at(configuration, version - 1):
+            continue
+        row = _rewrite(run, version, DataFiles(written.filter(pl.col("version") == version)), hidden)
+        run.findings.look_at_rows(row_id_rewrites, [] if row is None else [row])
+
+
+def _rewrite(run: DataRun, version: int, files: DataFiles, hidden: HiddenColumns) -> dict[str, Any] | None:
+    """A commit's row of the view `row_id_rewrites`; None where it changes data, or its files are not all there."""
+    name = f"{LOG}/{commit_name(version)}"
+    ids = {"add": RowIds(), "remove": RowIds()}
+    try:
+        log = read_lines(run.access.store.read(name, _COMMIT_BYTES))
+        if any(row[_DATA_CHANGE] is not False for row in log.files.rows):
+            return None
+        for file in files:
+            if file.base_row_id is None:
+                return None
+            ids[file.kind].take(read_row_ids(run, file, hidden, versions=True))
+    except FileGone:
+        return None
+    except (StorageError, UnreadableRows, DeletionVectorError) as fault:
+        run.findings.doubt((row_id_rewrites,), f"row ids before and after cannot be read: {fault}", name)
+        return None
+    before, after = ids["remove"], ids["add"]
+    lost, new = len(before.stable - after.stable), len(after.stable - before.stable)
+    same = before.versions == after.versions if lost == new == 0 else None
+    return {"version": version, "file": name, "lost_ids": lost, "new_ids": new, "commit_versions_kept": same}

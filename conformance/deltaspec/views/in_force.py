@@ -37,6 +37,12 @@ def at_version(since: Since, version: int) -> tuple[bool, bool]:
     return next(((supported, true) for start, supported, true in reversed(since) if start <= version), (False, False))
 
 
+def value_at(configuration: list[dict[str, Any]], property_name: str, version: int) -> str | None:
+    """A table property at a version, as the rows of the view `configuration` tell; None where it is not set."""
+    values = [row["value"] for row in configuration if row["property"] == property_name and row["version"] <= version]
+    return values[-1] if values else None
+
+
 def _features(row: dict[str, Any]) -> set[str]:
     if row["min_writer_version"] >= 7:
         return set(row["writer_features"] or ())

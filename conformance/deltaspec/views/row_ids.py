@@ -56,6 +56,43 @@ row_id_columns = View(
     },
 )
 
+row_id_files = View(
+    name="row_id_files",
+    grain="live data file of a table with row tracking enabled, with the row ids that it holds",
+    key=(),
+    level="rows",
+    columns={
+        **_ADD,
+        "high_water_mark": Column(pl.Int64, "the mark that the domain delta.rowTracking holds"),
+        "table_version": Column(pl.Int64, "the judged version"),
+        "materialized_ids": Column(pl.Int64, "valid rows with a materialized id other than their default one"),
+        "highest_row_id": Column(pl.Int64, "the highest of those; null without any"),
+        "highest_row_commit_version": Column(
+            pl.Int64, "highest materialized row commit version of a valid row; null without any"
+        ),
+        "repeated_ids": Column(
+            pl.Int64, "materialized ids that are an id of another valid row as well, of this file or of one before"
+        ),
+        "repeated_id": Column(pl.Int64, "the first of them"),
+    },
+)
+
+row_id_rewrites = View(
+    name="row_id_rewrites",
+    grain="judged commit that moves rows to other files, changing none, on a table with row tracking enabled",
+    key=(),
+    level="rows",
+    columns={
+        "version": Column(pl.Int64, "version of the commit"),
+        "file": Column(pl.String, "its log file"),
+        "lost_ids": Column(pl.Int64, "stable row ids of rows in the files removed that no row of those added has"),
+        "new_ids": Column(pl.Int64, "stable row ids of rows in the files added that no row of those removed has"),
+        "commit_versions_kept": Column(
+            pl.Boolean, "every row keeps the version that last wrote it; null where ids are not the same"
+        ),
+    },
+)
+
 
 def ranges_of(live: pl.DataFrame, domain: DomainMetadata | None, *, enabled: bool, since: Since) -> pl.DataFrame:
     """Live files as the view `row_id_ranges`, in the order of their base ids.

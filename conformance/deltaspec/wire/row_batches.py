@@ -91,6 +91,14 @@ class RowBatches:
             raise UnreadableRows(f"{self.row_count} rows by the footer, {start} in the pages")
 
 
+def bare_batches(row_count: int, chosen: BitMap64 | None) -> Iterator[Batch]:
+    """The same batches without a column, of a file with so many rows; nothing is read."""
+    for start in range(0, row_count, BATCH_ROWS):
+        length = min(BATCH_ROWS, row_count - start)
+        kept = None if chosen is None else _mask(chosen, start, length)
+        yield Batch(start, {}, length if kept is None else kept.true_count, kept)
+
+
 def rows_left(row_count: int, deleted: BitMap64) -> BitMap64:
     """Indexes of the rows that a deletion vector leaves."""
     left = BitMap64()

@@ -8,4 +8,9 @@ CAUGHT_BY: dict[str, str] = {
     "default_row_commit_version_absent": "RID005",
     "hidden_column_without_a_name": "RID006",
     "hidden_column_of_a_taken_name": "RID007",
+    "row_id_kept_by_two_rows": "RID008",
+    "row_id_from_nowhere": "RID009",
+    "row_commit_version_from_nowhere": "RID010",
+    "row_ids_not_kept": "RID011",
+    "row_commit_versions_not_kept": "RID012",
 }

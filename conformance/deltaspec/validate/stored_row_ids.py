@@ -1,0 +1,161 @@
+"""Reads the row ids that data files hold: materialized ones, and default ones of the rows that have none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import polars as pl
+import pyarrow as pa
+from pyroaring import BitMap64
+
+from deltaspec.model import row_tracking
+from deltaspec.views.data_files import DataFile
+from deltaspec.views.in_force import value_at
+from deltaspec.wire.column_rows import plain
+from deltaspec.wire.data_rows import UnreadableRows
+from deltaspec.wire.row_batches import Batch, RowBatches, bare_batches, rows_left
+from deltaspec.wire.row_hashes import MODULUS, sum_of
+
+if TYPE_CHECKING:
+    from deltaspec.validate.data import DataRun
+
+_MAX_ID = 2**63 - 1
+
+
+@dataclass(frozen=True)
+class HiddenColumns:
+    """Names of the columns of materialized values; None where the table names none."""
+
+    row_id: str | None
+    row_commit_version: str | None
+
+    @classmethod
+    def at(cls, configuration: list[dict[str, object]], version: int) -> HiddenColumns:
+        """The names at a version, by the rows of the view `configuration`."""
+        names = (value_at(configuration, name, version) for name in row_tracking.COLUMN_PROPERTIES)
+        return cls(*names)
+
+
+@dataclass
+class RowIds:
+    """Ids of the valid rows of some files. Ids below 0 count as so many below 2^64."""
+
+    by_default: BitMap64 = field(default_factory=BitMap64)
+    """Of rows whose stable id is their fresh one."""
+    kept: BitMap64 = field(default_factory=BitMap64)
+    """Materialized ids that are not the row's fresh id."""
+    replaced: BitMap64 = field(default_factory=BitMap64)
+    """Fresh ids of rows that have another stable id."""
+    repeated: BitMap64 = field(default_factory=BitMap64)
+    """Materialized ids that another row has, by whichever of its two ids."""
+    kept_rows: int = 0
+    highest_kept: int | None = None
+    highest_commit_version: int | None = None
+    versions: int = 0
+    """Sum of hashes of stable id and row commit version, modulo 2^64."""
+
+    def take(self, other: RowIds) -> BitMap64:
+        """Add the ids of another file; gives the materialized ids that rows of both, or of the other, have."""
+        ours, theirs = self.by_default | self.replaced, other.by_default | other.replaced
+        met = other.repeated | (other.kept & (self.kept | ours)) | (theirs & self.kept)
+        self.by_default |= other.by_default
+        self.kept |= other.kept
+        self.replaced |= other.replaced
+        self.kept_rows += other.kept_rows
+        self.versions = (self.versions + other.versions) % MODULUS
+        return met
+
+    @property
+    def stable(self) -> BitMap64:
+        """Every stable id."""
+        return self.by_default | self.kept
+
+
+def read_row_ids(run: DataRun, file: DataFile, hidden: HiddenColumns, *, versions: bool = False) -> RowIds:
+    """The ids of the valid rows of a file.
+
+    Args:
+        run: the run.
+        file: with a base row id.
+        hidden: names of the columns of materialized values.
+        versions: ask for the row commit versions of all rows as well.
+
+    Raises:
+        StorageError: the file or its vector cannot be read; `FileGone` where it is not there.
+        UnreadableRows: it is no Parquet file that can be read, or holds no integers where ids are to be.
+        DeletionVectorError: its vector cannot be decoded.
+    """
+    assert file.base_row_id is not None
+    source = RowBatches(run.access, file.path_key)
+    if not 0 <= file.base_row_id <= _MAX_ID - source.row_count:
+        raise UnreadableRows(f"row ids from {file.base_row_id} on are beyond what a long holds")
+    deleted = run.vector(file)
+    left = None if deleted is None else rows_left(source.row_count, deleted)
+    names = [name for name in (hidden.row_id, hidden.row_commit_version) if name and name in source.schema.names]
+    found = RowIds()
+    if not names and not versions:
+        found.by_default = (rows_left(source.row_count, BitMap64()) if left is None else left).shift(file.base_row_id)
+        return found
+    batches = source.read(names, left) if names else bare_batches(source.row_count, left)
+    for batch in batches:
+        _take(found, batch, file, hidden, versions=versions)
+    found.repeated |= found.kept & (found.by_default | found.replaced)
+    return found
+
+
+def _take(found: RowIds, batch: Batch, file: DataFile, hidden: HiddenColumns, *, versions: bool) -> None:
+    base = (file.base_row_id or 0) + batch.start
+    length = batch.rows if batch.kept is None else len(batch.kept)
+    fresh = pl.Series(range(base, base + length), dtype=pl.Int64)
+    if batch.kept is not None:
+        fresh = fresh.filter(pl.Series(batch.kept.to_pylist(), dtype=pl.Boolean))
+    ids = _integers(batch, hidden.row_id)
+    stable = fresh if ids is None else ids.zip_with(ids.is_not_null(), fresh)
+    moved = stable != fresh
+    kept = stable.filter(moved)
+    _add(found, kept)
+    found.by_default |= BitMap64(fresh.filter(~moved).to_list())
+    found.replaced |= BitMap64(fresh.filter(moved).to_list())
+    written = _integers(batch, hidden.row_commit_version)
+    if written is not None and written.null_count() < len(written):
+        found.highest_commit_version = _highest(found.highest_commit_version, written)
+    if versions:
+        default = pl.Series([file.default_row_commit_version], dtype=pl.Int64).new_from_index(0, len(stable))
+        last = default if written is None else written.zip_with(written.is_not_null(), default)
+        pairs = (stable.hash(1) + last.hash(2) * 3).hash(3)
+        found.versions = (found.versions + sum_of(pairs)) % MODULUS
+
+
+def _add(found: RowIds, kept: pl.Series) -> None:
+    if kept.is_empty():
+        return
+    found.highest_kept = _highest(found.highest_kept, kept)
+    found.kept_rows += len(kept)
+    values = kept.cast(pl.UInt64, wrap_numerical=True)
+    new = BitMap64(values.to_list())
+    if len(new) < len(values):
+        found.repeated |= BitMap64(values.filter(values.is_duplicated()).to_list())
+    found.repeated |= new & found.kept
+    found.kept |= new
+
+
+def _highest(before: int | None, values: pl.Series) -> int:
+    highest = values.max()
+    assert isinstance(highest, int)
+    return highest if before is None else max(before, highest)
+
+
+def _integers(batch: Batch, name: str | None) -> pl.Series | None:
+    """A hidden column; None where the file has it not."""
+    if name is None or name not in batch.columns:
+        return None
+    array = plain(batch.columns[name])
+    if not (pa.types.is_integer(array.type) or pa.types.is_null(array.type)):
+        raise UnreadableRows(f"{name} is {array.type}")  # a finding of the footer
+    try:
+        found = pl.from_arrow(array.cast(pa.int64()))
+    except pa.ArrowInvalid as fault:
+        raise UnreadableRows(f"{name} holds more than a long: {fault}") from fault
+    assert isinstance(found, pl.Series)
+    return found
