@@ -27,8 +27,6 @@ class RowCheck:
 
     check: Check
     column: FileColumn
-    is_stored: bool = True
-    """The file has the column; a partition column has its value from the log."""
     broken_rows: int = 0
     first_row: int | None = None
     """Counted from 0 in the file, deleted rows included."""
@@ -62,7 +60,7 @@ class ColumnRows:
             unread = f"the file holds {column.file_type}"
         if not is_struct and not column.inside and self._partition is None:
             self._leaves[column.path] = LeafSum(column, unread)
-        if unread is None:
+        if unread is None and column.place is not None:
             self._prepare_checks(column)
         for member in column.members:
             self._prepare(member, unread)
@@ -78,7 +76,7 @@ class ColumnRows:
             self._check("partition value", column).expected = self._partition.text
 
     def _check(self, check: Check, column: FileColumn) -> RowCheck:
-        return self._checks.setdefault((check, column.path), RowCheck(check, column, column.place is not None))
+        return self._checks.setdefault((check, column.path), RowCheck(check, column))
 
     def take(self, array: pa.Array, offset: int, keep: pa.BooleanArray | None) -> None:
         """Add a batch of rows.
@@ -114,9 +112,6 @@ class ColumnRows:
             for member in column.members:
                 if member.place is not None:
                     self._visit(member, children[member.place], array, batch, to_rows)
-                elif ("not null", member.path) in self._checks:
-                    rows = batch.kept_rows(to_rows(pc.indices_nonzero(array.is_valid()).to_pylist()))
-                    self._checks["not null", member.path].breaks(rows, "no such column")
         elif column.members:
             self._visit_container(column, array, batch, to_rows)
 

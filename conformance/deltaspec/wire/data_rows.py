@@ -94,7 +94,7 @@ def read_rows(
         if column.path[0] in partitions and not column.nullable:
             found.checks.append(_partition_not_null(column, partition_values, found.valid_rows))
         if column.place is None and column.path[0] not in partitions:
-            _take_absent(column, found)
+            found.leaves += ColumnRows(column).leaves(found.rows, found.valid_rows)
     for group in _groups([column for column in columns if column.place is not None]):
         reader = _GroupReader(parquet, group, deleted)
         reader.read({name: (kind, partition_values.get(name)) for name, kind in partitions.items()}, found)
@@ -130,16 +130,6 @@ def _partition_not_null(column: FileColumn, values: dict[str, str | None], rows:
     if is_null and rows:
         check.found = "null, its partition value"
     return check
-
-
-def _take_absent(column: FileColumn, found: FileRows) -> None:
-    """A column that the file lacks is null in every row."""
-    rows = ColumnRows(column)
-    found.leaves += rows.leaves(found.rows, found.valid_rows)
-    for check in rows.checks():
-        if check.column is column and found.valid_rows:
-            check.broken_rows, check.found = found.valid_rows, "no such column"
-            found.checks.append(check)
 
 
 def _groups(columns: list[FileColumn]) -> Iterator[list[FileColumn]]:

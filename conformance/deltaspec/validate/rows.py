@@ -1,0 +1,145 @@
+"""Looks at the rows of live data files: what statistics claim of them, and what the schema holds them to.
+
+Files are read in threads and looked at in batches, in their order, so that memory depends on neither.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+from deltaspec.model.configuration import CONSTRAINT_PREFIX
+from deltaspec.model.data_types import walk
+from deltaspec.model.deletion_vectors import DeletionVectorError
+from deltaspec.views.column_facts import column_fact_rows, column_facts
+from deltaspec.views.row_checks import row_check_rows, row_checks
+from deltaspec.wire.data_rows import FileRows, UnreadableRows, read_rows
+from deltaspec.wire.storage import StorageError
+
+if TYPE_CHECKING:
+    from deltaspec.validate.data import DataRun
+    from deltaspec.views.data_files import DataFile
+    from deltaspec.views.state import TableSchema
+
+_LOCAL_READERS = 4
+_REMOTE_READERS = 8
+_ROWS_AT_ONCE = 20_000
+"""Rows of a view that are looked at together."""
+_VIEWS = (column_facts, row_checks)
+_EXPRESSIONS = {
+    "checkConstraints": "CHECK constraints",
+    "invariants": "column invariants",
+    "generatedColumns": "generated columns",
+}
+_REQUIRED = "ROW002"
+"""The rule that speaks of what a schema asks of rows; there the ledger says what SQL was not evaluated."""
+
+
+def look_at_rows(run: DataRun) -> None:
+    """Read every live data file and look at `column_facts` and `row_checks`."""
+    if not run.findings.wants(*_VIEWS):
+        return
+    table = run.table
+    if table is None:
+        run.findings.doubt(_VIEWS, "the schema that the rows are judged against is not known")
+        return
+    for feature in expressions_in_force(table):
+        run.findings.doubt_rule(_REQUIRED, f"{_EXPRESSIONS[feature]} are SQL, which needs Spark")
+    pending = _Pending(run)
+    for number, (data_file, held) in enumerate(_read_in_order(run, table, run.files)):
+        if number % 100 == 0:
+            run.progress("rows", number, len(run.files))
+        if isinstance(held, FileRows):
+            pending.add(table, data_file, held)
+        else:
+            run.findings.doubt(_VIEWS, held, data_file.path)
+    pending.flush()
+    run.progress("rows", len(run.files), len(run.files))
+
+
+def expressions_in_force(table: TableSchema) -> list[str]:
+    """Table features whose SQL the rows have to keep, of those that the table supports and uses."""
+    keys = {key for _, field in walk(table.schema) for key in field.metadata}
+    used = {
+        "checkConstraints": any(key.startswith(CONSTRAINT_PREFIX) for key in table.configuration),
+        "invariants": "delta.invariants" in keys,
+        "generatedColumns": "delta.generationExpression" in keys,
+    }
+    return [feature for feature, is_used in used.items() if is_used and table.supports(feature)]
+
+
+def _read_in_order(
+    run: DataRun, table: TableSchema, files: Iterable[DataFile]
+) -> Iterator[tuple[DataFile, FileRows | str]]:
+    """Every file with what it holds, or why it could not be read; some are read ahead."""
+    readers = _REMOTE_READERS if run.access.store.remote else min(_LOCAL_READERS, os.cpu_count() or 1)
+    with ThreadPoolExecutor(readers) as pool:
+        coming: deque[tuple[DataFile, Future[FileRows | str]]] = deque()
+        for data_file in files:
+            coming.append((data_file, pool.submit(_read, run, table, data_file)))
+            if len(coming) > 2 * readers:
+                first, future = coming.popleft()
+                yield first, future.result()
+        for first, future in coming:
+            yield first, future.result()
+
+
+def _read(run: DataRun, table: TableSchema, data_file: DataFile) -> FileRows | str:
+    size = data_file.actual_size
+    if size is None:
+        return str(run.fault_of(data_file.path_key))
+    try:
+        deleted = run.vector(data_file)
+        with run.access.open_random(data_file.path_key) as source:
+            held = read_rows(
+                source,
+                size,
+                table.schema,
+                table.mapping,
+                table.partition_columns,
+                data_file.partition_values,
+                deleted,
+            )
+        if held.corrupt and run.access.size(data_file.path_key) != size:
+            return f"{data_file.path_key}: changed while it was read"
+    except DeletionVectorError as fault:
+        return f"its deletion vector cannot be decoded: {fault}"
+    except (StorageError, UnreadableRows) as fault:
+        return str(fault)
+    return held
+
+
+class _Pending:
+    """Rows of the two views, not looked at yet."""
+
+    def __init__(self, run: DataRun) -> None:
+        self._run = run
+        self._facts: list[dict[str, Any]] = []
+        self._checks: list[dict[str, Any]] = []
+
+    def add(self, table: TableSchema, data_file: DataFile, held: FileRows) -> None:
+        """Take the rows of one file; look at what is there if it is many."""
+        for reason in held.unread:
+            self._run.findings.doubt(_VIEWS, reason, data_file.path)
+        if self._run.findings.wants(column_facts):
+            self._facts += column_fact_rows(
+                data_file,
+                table.schema,
+                table.mapping,
+                table.partition_columns,
+                held.leaves,
+                shredding_supported=table.supports("variantShredding"),
+            )
+        if self._run.findings.wants(row_checks):
+            self._checks += row_check_rows(data_file, held)
+        if len(self._facts) + len(self._checks) > _ROWS_AT_ONCE:
+            self.flush()
+
+    def flush(self) -> None:
+        """Look at them."""
+        self._run.findings.look_at_rows(column_facts, self._facts)
+        self._run.findings.look_at_rows(row_checks, self._checks)
+        self._facts, self._checks = [], []
