@@ -62,6 +62,17 @@ def mutants(session: nox.Session) -> None:
 
 
 @nox.session
+def fuzz(session: nox.Session) -> None:
+    """Mutated data, checkpoint and deletion-vector files; `nox -s fuzz -- --mutations 500 --seed 7`, or `--replay FILE`.
+
+    Paths are relative to `conformance/tests`; failures are saved in `fuzz-failures` there.
+    """
+    _with_project(session)
+    session.chdir("conformance/tests")
+    session.run("python", "-m", "fuzz", *session.posargs)
+
+
+@nox.session
 def bench(session: nox.Session) -> None:
     """Time and memory beside delta-rs; `nox -s bench -- --case a --runs 3`."""
     _with_project(session)

@@ -1,0 +1,63 @@
+"""`python -m fuzz`: validates mutated tables; exit code 1 if one crashes, hangs, eats memory or gives a traceback."""
+
+import argparse
+import os
+import random
+import sys
+from pathlib import Path
+
+from fuzz.harness import FAILURES, OUTCOMES, SECONDS_EACH, Counts, Outcome, run, worker_command
+from fuzz.mutate import mutation_of, pack
+from fuzz.subjects import SUBJECTS, subject_of
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="fuzz", description="Validates seeded mutations of sound tables.")
+    parser.add_argument("--mutations", type=int, default=10_000, metavar="N")
+    parser.add_argument("--seed", type=int, default=None, metavar="S", help="drawn where it is not given")
+    parser.add_argument("--first", type=int, default=0, metavar="K", help="number of the first mutation")
+    parser.add_argument("--workers", type=int, default=min(4, os.cpu_count() or 1), metavar="W")
+    parser.add_argument("--seconds", type=float, default=SECONDS_EACH, metavar="T", help="a table may take")
+    parser.add_argument("--save", type=Path, default=Path("fuzz-failures"), metavar="DIRECTORY")
+    parser.add_argument("--replay", type=Path, action="append", default=[], metavar="FILE", help="a saved table")
+    options = parser.parse_args(arguments)
+    seed = random.SystemRandom().randrange(1 << 31) if options.seed is None else options.seed
+    jobs = [str(file.resolve(strict=True)) for file in options.replay]
+    if not jobs:
+        jobs = [str(number) for number in range(options.first, options.first + options.mutations)]
+        print(f"seed {seed}, mutations {options.first} to {options.first + options.mutations - 1}", flush=True)
+
+    def seen(outcome: Outcome) -> None:
+        if outcome.outcome in FAILURES:
+            place = save(outcome, seed, options.save) if outcome.job.isdigit() else outcome.job
+            print(f"{outcome.outcome}: {outcome.mutation} of {outcome.path}, saved as {place}\n{outcome.said}")
+        elif options.replay:
+            print(f"{outcome.outcome}: {outcome.path}, {outcome.seconds:.2f} s, {outcome.peak_bytes >> 20} MiB")
+        sys.stdout.flush()
+
+    counts = run(jobs, worker_command(seed), workers=options.workers, seconds_each=options.seconds, seen=seen)
+    print(summary(counts))
+    return 1 if counts.failures else 0
+
+
+def save(outcome: Outcome, seed: int, folder: Path) -> Path:
+    """The mutated table as an archive that `--replay` takes."""
+    number = int(outcome.job)
+    sound = SUBJECTS[subject_of(number)].build()
+    mutation = mutation_of(sound, seed, number)
+    folder.mkdir(parents=True, exist_ok=True)
+    place = folder / f"{outcome.outcome.replace(' ', '-')}-{seed}-{number}.zip"
+    place.write_bytes(pack({**sound, **mutation.files}))
+    outcome.mutation, outcome.path = mutation.name, f"{subject_of(number)}: {mutation.path}"
+    return place
+
+
+def summary(counts: Counts) -> str:
+    """How many tables had which outcome."""
+    total = sum(counts.by_outcome.values())
+    numbers = ", ".join(f"{name} {counts.by_outcome[name]}" for name in OUTCOMES)
+    return f"{total} tables: {numbers}; slowest {counts.slowest:.2f} s, peak {counts.peak_bytes >> 20} MiB"
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,141 @@
+"""Sound tables to mutate: every type in every encoding that matters, deletion vectors, change data and checkpoints."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+from fuzz.mutate import Files
+from validate.raw_logs import RICH_TABLE_AT_3, RawLog, sidecar_checkpoint
+
+from deltaspec_generators.builder import lay_down
+from deltaspec_generators.data_bases import changed, with_data, with_stored_vectors
+
+_STRUCT = {
+    "type": "struct",
+    "fields": [
+        {"name": "a", "type": "integer", "nullable": True, "metadata": {}},
+        {"name": "b", "type": "string", "nullable": True, "metadata": {}},
+    ],
+}
+_FIELDS: tuple[tuple[str, Any, pa.DataType], ...] = (
+    ("boolean", "boolean", pa.bool_()),
+    ("byte", "byte", pa.int8()),
+    ("short", "short", pa.int16()),
+    ("integer", "integer", pa.int32()),
+    ("long", "long", pa.int64()),
+    ("float", "float", pa.float32()),
+    ("double", "double", pa.float64()),
+    ("small_decimal", "decimal(9,2)", pa.decimal128(9, 2)),
+    ("decimal", "decimal(38,10)", pa.decimal128(38, 10)),
+    ("string", "string", pa.string()),
+    ("binary", "binary", pa.binary()),
+    ("date", "date", pa.date32()),
+    ("timestamp", "timestamp", pa.timestamp("us", tz="UTC")),
+    ("struct", _STRUCT, pa.struct([("a", pa.int32()), ("b", pa.string())])),
+    ("array", {"type": "array", "elementType": "integer", "containsNull": True}, pa.list_(pa.int32())),
+    (
+        "map",
+        {"type": "map", "keyType": "string", "valueType": "long", "valueContainsNull": True},
+        pa.map_(pa.string(), pa.int64()),
+    ),
+)
+_SPELLINGS: dict[str, dict[str, Any]] = {
+    "plain": {"compression": "none", "use_dictionary": False},
+    "dictionaries": {"compression": "snappy", "data_page_size": 256, "row_group_size": 60},
+    "pages of version 2": {
+        "compression": "zstd",
+        "data_page_version": "2.0",
+        "data_page_size": 128,
+        "write_page_index": True,
+    },
+    "delta encodings": {
+        "compression": "gzip",
+        "use_dictionary": False,
+        "column_encoding": {
+            "integer": "DELTA_BINARY_PACKED",
+            "long": "DELTA_BINARY_PACKED",
+            "string": "DELTA_BYTE_ARRAY",
+            "binary": "DELTA_LENGTH_BYTE_ARRAY",
+            "double": "BYTE_STREAM_SPLIT",
+        },
+    },
+    "checksums": {"compression": "brotli", "write_page_checksum": True},
+    "int96": {"compression": "lz4", "use_deprecated_int96_timestamps": True},
+}
+
+
+def _values(row: int) -> dict[str, Any]:
+    text = f"text {row % 17}"
+    return {
+        "boolean": row % 3 == 0,
+        "byte": row % 100,
+        "short": row * 7,
+        "integer": row * 1001,
+        "long": row << 33,
+        "float": row / 4,
+        "double": row / 8,
+        "small_decimal": Decimal(row) / 100,
+        "decimal": Decimal(row) * 10**15,
+        "string": text,
+        "binary": text.encode() * 2,
+        "date": date(2026, 1, 1) + timedelta(days=row),
+        "timestamp": datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=row),
+        "struct": None if row % 5 == 0 else {"a": row, "b": text},
+        "array": list(range(row % 4)),
+        "map": {text: row},
+    }
+
+
+def _rows(first: int, count: int) -> pa.Table:
+    rows = [_values(each) for each in range(first, first + count)]
+    columns = {name: [row[name] if at % 11 else None for at, row in enumerate(rows)] for name, _, _ in _FIELDS}
+    return pa.table({name: pa.array(columns[name], kind) for name, _, kind in _FIELDS})
+
+
+def _every_type(options: dict[str, Any]) -> Files:
+    fields = [(name, kind) for name, kind, _ in _FIELDS]
+    tables = [_rows(first, 150) for first in (0, 150, 300)]
+    return lay_down(with_data(fields=fields, tables=tables, parquet_options=options))
+
+
+def _vectors() -> Files:
+    deleted = (sorted({*range(0, 8, 2), *range(500, 6000, 3), *range(66_000, 69_000)}), [1, 7])
+    return lay_down(with_stored_vectors(deleted, [_small(10), _small(70_000), _small(10)]))
+
+
+def _small(count: int) -> pa.Table:
+    text = pa.array(["x"] * count, pa.string())
+    return pa.table({"id": pa.array(range(count), pa.int64()), "name": text, "price": pa.nulls(count, pa.float64())})
+
+
+def _log() -> Files:
+    log = RawLog("rich")
+    sidecar_checkpoint(log, lambda checkpoint: setattr(checkpoint, "naming", "uuid-parquet"))
+    log.checkpoint(0, log.rows(*RICH_TABLE_AT_3[:2]))
+    return {f"_delta_log/{name}": data for name, data in log.files.items()}
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A sound table, and the level that reads what is mutated of it."""
+
+    build: Callable[[], Files]
+    level: str = "rows"
+
+
+SUBJECTS: dict[str, Subject] = {
+    **{name: Subject(lambda options=options: _every_type(options)) for name, options in _SPELLINGS.items()},
+    "many vectors": Subject(_vectors),
+    "vectors": Subject(lambda: lay_down(with_stored_vectors())),
+    "change data": Subject(lambda: lay_down(changed())),
+    "log": Subject(_log, level="log"),  # its data files are not there
+}
+"""By name."""
+
+
+def subject_of(number: int) -> str:
+    """The table that a mutation is of: each in turn."""
+    return list(SUBJECTS)[number % len(SUBJECTS)]

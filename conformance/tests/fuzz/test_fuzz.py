@@ -1,0 +1,66 @@
+"""A few hundred mutations in every run of the tests, and the harness itself against workers that misbehave."""
+
+import sys
+from pathlib import Path
+
+import pytest
+from fuzz.__main__ import main, save, summary
+from fuzz.harness import Outcome, run, worker_command
+from fuzz.mutate import mutation_of, unpack
+from fuzz.subjects import SUBJECTS, subject_of
+from fuzz.worker import lay
+
+from deltaspec.validate import validate_table
+
+SEED, MUTATIONS = 20261121, 240
+
+MISBEHAVING = """
+import json, os, sys, time
+for line in sys.stdin:
+    job = line.strip()
+    if job == "dies":
+        os.write(2, b"a last word")
+        os.abort()
+    if job == "sleeps":
+        time.sleep(60)
+    print(json.dumps({"outcome": "over memory" if job == "eats" else "conforms", "mutation": job}), flush=True)
+"""
+
+
+@pytest.mark.parametrize("name", SUBJECTS)
+def test_table_that_is_mutated_is_sound_before(name: str, tmp_path: Path) -> None:
+    lay(tmp_path, SUBJECTS[name].build())
+    report = validate_table(str(tmp_path), level=SUBJECTS[name].level, history="all")
+    assert (report.verdict, report.totals) == ("conforms", {})
+
+
+def test_seed_and_number_give_the_mutation() -> None:
+    files = SUBJECTS["vectors"].build()
+    drawn = [mutation_of(files, 7, number) for number in range(200)]
+    assert drawn == [mutation_of(files, 7, number) for number in range(200)]
+    assert drawn != [mutation_of(files, 8, number) for number in range(200)]
+    assert len({mutation.name for mutation in drawn}) == 10
+    assert {mutation.path for mutation in drawn} == {path for path in files if path[0] in "bcd"}
+
+
+def test_mutated_tables_give_findings_or_are_not_checked() -> None:
+    counts = run(map(str, range(MUTATIONS)), worker_command(SEED), workers=1)
+    assert counts.failures == [], summary(counts)
+    assert sum(counts.by_outcome.values()) == MUTATIONS
+    assert counts.by_outcome["findings"] > MUTATIONS // 3
+
+
+def test_worker_that_dies_hangs_or_eats_is_counted_and_replaced() -> None:
+    jobs = ["good", "dies", "good", "sleeps", "eats", "good"]
+    counts = run(jobs, [sys.executable, "-c", MISBEHAVING], workers=1, seconds_each=1.0, seconds_to_start=9.0)
+    assert counts.by_outcome == {"conforms": 3, "crash": 1, "hang": 1, "over memory": 1}
+    assert [each.job for each in counts.failures] == ["dies", "sleeps", "eats"]
+    assert "exit code -6: a last word" in counts.failures[0].said
+
+
+def test_failure_is_saved_and_replayed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    place = save(Outcome("8", "hang"), SEED, tmp_path)
+    sound = SUBJECTS[subject_of(8)].build()
+    assert unpack(place) == {**sound, **mutation_of(sound, SEED, 8).files} != sound
+    assert main(["--replay", str(place)]) == 0
+    assert f"{place.name}, " in capsys.readouterr().out
