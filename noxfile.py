@@ -63,7 +63,7 @@ def mutants(session: nox.Session) -> None:
 
 @nox.session
 def fuzz(session: nox.Session) -> None:
-    """Mutated data, checkpoint and deletion-vector files; `nox -s fuzz -- --mutations 500 --seed 7`, or `--replay FILE`.
+    """Mutated data, checkpoint and vector files; `nox -s fuzz -- --mutations 500 --seed 7`, or `-- --replay FILE`.
 
     Paths are relative to `conformance/tests`; failures are saved in `fuzz-failures` there.
     """
