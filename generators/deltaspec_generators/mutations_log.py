@@ -8,6 +8,7 @@ from deltaspec.model import file_names
 from deltaspec_generators import bases
 from deltaspec_generators.bases import action, commit_info
 from deltaspec_generators.builder import LOG, TableFiles, domain_action, protocol_action, txn_action
+from deltaspec_generators.checkpoint_files import CheckpointFiles
 from deltaspec_generators.mutations import mutation, pick
 
 _PART_3_OF_2 = file_names.multipart_checkpoint_name(1, 3, 2)
@@ -46,6 +47,15 @@ def checkpoint_of_the_future(draw: st.DrawFn) -> TableFiles:
         files.commits[2][2],
     ]
     del files.commits[2]
+    return files
+
+
+@mutation("log.cleanup-keeps-commit-of-checkpoint")
+def commit_of_checkpoint_cleaned_up(draw: st.DrawFn) -> TableFiles:
+    files = bases.timestamped()
+    naming = pick(draw, "classic", "multipart")
+    files.checkpoints.append(CheckpointFiles(1, naming, rows=bases.state_rows(files), parts=2))
+    del files.commits[0], files.commits[1]
     return files
 
 

@@ -134,3 +134,20 @@ def misspelt_log_file_name() -> pl.Expr:
         near_miss: "a commit whose version has 19 digits"
     """
     return pl.col("near_miss").is_not_null()
+
+
+@rule("LOG009", requires="log.cleanup-keeps-commit-of-checkpoint", view=listing)
+def commit_of_first_checkpoint_missing() -> pl.Expr:
+    """The log begins with a checkpoint whose commit was cleaned up, and with it the in-commit timestamp of that version.
+
+    Checkpoints hold no commitInfo: time travel loses the version, and the next timestamp cannot be told to be later.
+    Fix: clean up only what lies before the checkpoint; for this table, nothing but a newer checkpoint and cleanup.
+
+    Conforms::
+        commit_cleaned_up: false, in_commit_timestamps_enabled: true
+        commit_cleaned_up: true, in_commit_timestamps_enabled: false
+        commit_cleaned_up: true, in_commit_timestamps_enabled: null
+    Violates::
+        commit_cleaned_up: true, in_commit_timestamps_enabled: true
+    """
+    return pl.col("commit_cleaned_up") & pl.col("in_commit_timestamps_enabled")

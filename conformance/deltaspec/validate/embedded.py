@@ -14,6 +14,7 @@ import polars as pl
 import pyarrow as pa
 
 from deltaspec.model.actions import CommitInfo, Wire
+from deltaspec.model.configuration import in_commit_timestamps_enabled
 from deltaspec.model.file_names import commit_name
 from deltaspec.model.protocol import features_are_known
 from deltaspec.model.segment import Checkpoint
@@ -311,12 +312,15 @@ class EmbeddedRun:
 
     def _look_at_listing(self) -> None:
         supported: dict[int, bool | None] = {}
+        timestamps: dict[int, bool | None] = {}
         for version, (actions, _) in self.states.items():
             if actions.protocol is not None and features_are_known(actions.protocol):
                 supported[version] = "v2Checkpoint" in (actions.protocol.writer_features or ())
-        rows = listing_rows(
-            self.plan.entries.values(), self.plan.missing, supported.get, self.state.supports("catalogManaged")
-        )
+                if actions.metadata is not None:
+                    timestamps[version] = in_commit_timestamps_enabled(actions.protocol, actions.metadata)
+        managed = self.state.supports("catalogManaged")
+        entries = self.plan.entries.values()
+        rows = listing_rows(entries, self.plan.missing, supported.get, managed, timestamps.get)
         self.findings.look_at_rows(log_files.listing, rows)
 
     def _look_at_snapshot(self, spanned: pl.DataFrame) -> None:

@@ -12,6 +12,7 @@ from deltaspec.wire.log_lines import LogFile
 from deltaspec.wire.storage import LOG, Entry
 
 Row = dict[str, Any]
+_CHECKPOINTS = (file_names.ClassicCheckpoint, file_names.MultipartCheckpoint, file_names.UuidCheckpoint)
 
 
 def listing_rows(
@@ -19,6 +20,7 @@ def listing_rows(
     missing: tuple[int, ...],
     v2_supported: Callable[[int], bool | None],
     catalog_managed: bool | None,
+    timestamps_enabled: Callable[[int], bool | None],
 ) -> list[Row]:
     """Rows of `listing`.
 
@@ -27,11 +29,13 @@ def listing_rows(
         missing: commits that the judged version needs and that are not listed.
         v2_supported: whether v2Checkpoint is supported at a version; None where that is not known.
         catalog_managed: whether catalogManaged is supported; None where that is not known.
+        timestamps_enabled: whether in-commit timestamps are enabled at a version; None where that is not known.
     """
     names = [(entry, file_names.parse(entry.name)) for entry in entries]
     commits = sorted(name.version for _, name in names if isinstance(name, file_names.CommitName))
     latest = commits[-1] if commits else None
     before = _missing_before(commits, missing)
+    first = min((name.version for _, name in names if isinstance(name, _CHECKPOINTS)), default=None)
     rows = []
     for entry, name in names:
         row: Row = {
@@ -63,6 +67,8 @@ def listing_rows(
                 row |= {"kind": "other", "near_miss": file_names.near_miss(entry.name)}
         if row["kind"].endswith("checkpoint") and "version" in row:
             row["v2_checkpoint_supported"] = v2_supported(row["version"])
+            row["commit_cleaned_up"] = row["version"] == first and not any(each <= first for each in commits)
+            row["in_commit_timestamps_enabled"] = timestamps_enabled(row["version"])
         rows.append(row)
     return rows
 

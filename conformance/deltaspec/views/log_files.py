@@ -26,6 +26,13 @@ listing = View(
         ),
         "latest_commit": Column(pl.Int64, "highest version among the commits; null where there is no commit"),
         "catalog_managed": Column(pl.Boolean, "catalogManaged is supported; null where that is not known"),
+        "commit_cleaned_up": Column(
+            pl.Boolean, "for a checkpoint: the log begins with it, and neither its commit nor one before is there"
+        ),
+        "in_commit_timestamps_enabled": Column(
+            pl.Boolean,
+            "for a checkpoint: in-commit timestamps are enabled at its version; null where that is not known",
+        ),
         "v2_checkpoint_supported": Column(
             pl.Boolean, "for a checkpoint: v2Checkpoint is supported at its version; null where that is not known"
         ),

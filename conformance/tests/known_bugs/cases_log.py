@@ -133,6 +133,27 @@ def versions_within_retention_deleted() -> TableFiles:
     return files
 
 
+@known_bug("clean-002", LOG009=1)
+def commit_of_the_kept_checkpoint_deleted(right: bool) -> TableFiles:
+    """Cleanup stops at a checkpoint and takes its commit too, where alone the in-commit timestamp of it stood."""
+    files = bases.timestamped()
+    _checkpoint(files, 1)
+    del files.commits[0]
+    if not right:
+        del files.commits[1]
+    return files
+
+
+@silent("clean-002", "without in-commit timestamps nothing needs the commit, and earlier texts let it go")
+def commit_of_the_kept_checkpoint_deleted_without_need() -> TableFiles:
+    """Cleanup stops at a checkpoint and takes its commit too, of a table without in-commit timestamps."""
+    files = _many_versions(4)
+    _checkpoint(files, 2)
+    for version in range(3):
+        del files.commits[version]
+    return files
+
+
 @silent("ckpt-016", "the hint names a checkpoint that exists, and readers look for newer ones beyond it")
 def hint_moved_backwards() -> TableFiles:
     """A checkpoint made of an older version moves the hint from version 10 back to version 5."""

@@ -148,6 +148,7 @@ CAUGHT_BY: dict[str, str] = {
     "multipart_in_v2_table": "LOG006",
     "uuid_name_without_feature": "LOG007",
     "commit_name_of_19_digits": "LOG008",
+    "commit_of_checkpoint_cleaned_up": "LOG009",
     "id_made_up": "MET001",
     "schema_broken": "MET002",
     "type_unknown": "MET003",
