@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+import pyarrow as pa
 import pytest
 from click.testing import CliRunner, Result
 from jsonschema import Draft202012Validator
@@ -22,7 +23,8 @@ from deltaspec.errors import InvalidUsage, TableUnreadable
 from deltaspec.report.schema import report_schema
 from deltaspec.requirements import requirements
 from deltaspec.rules import RULES
-from deltaspec_generators.builder import TableFiles, add_action, metadata_action, protocol_action, write_table
+from deltaspec_generators.builder import TableFiles, metadata_action, protocol_action, write_table
+from deltaspec_generators.data_bases import stored
 
 
 class PanicException(BaseException):
@@ -45,7 +47,7 @@ def table(tmp_path: Path) -> Path:
     """A sound table of two commits."""
     files = TableFiles()
     files.commits[0] = [protocol_action(1, 2), metadata_action([("id", "long")])]
-    files.commits[1] = [add_action("a.parquet", rows=3)]
+    files.commits[1] = [stored(files, "a.parquet", pa.table({"id": pa.array([1, 2, 3], pa.int64())}))]
     write_table(files, tmp_path / "sales")
     return tmp_path / "sales"
 
@@ -55,6 +57,7 @@ def broken(table: Path) -> Path:
     """The same table with a path that must be escaped and is not."""
     commit = table / "_delta_log" / "00000000000000000001.json"
     commit.write_text(commit.read_text().replace("a.parquet", "a b\\u001b[2J.parquet"))
+    (table / "a.parquet").rename(table / "a b\x1b[2J.parquet")
     return table
 
 
@@ -81,7 +84,7 @@ class TestValidate:
     def test_a_sound_table_exits_with_0(self, table: Path) -> None:
         result = run("validate", table)
         assert result.exit_code == 0
-        assert result.stdout.startswith(f"deltaspec {__version__} · validate · level log · revision current\n")
+        assert result.stdout.startswith(f"deltaspec {__version__} · validate · level files · revision current\n")
         assert result.stdout.endswith("CONFORMS  nothing found · exit 0\n")
         assert result.stderr == ""
 
@@ -105,7 +108,7 @@ class TestValidate:
         run(
             *("validate", "s3://lake/sales", "--at", 7, "--history", "all", "--revision", "r2", "--level", "files"),
             *("--select", "log, fil001", "--select", "DOM", "--ignore", "log002", "--samples", 9),
-            *("--accept-unchecked", "crc001"),
+            *("--accept-unchecked", "crc001", "--allow-outside"),
         )
         (call,) = calls
         assert call.pop("progress") is None
@@ -119,6 +122,7 @@ class TestValidate:
             "ignore": ["LOG002"],
             "samples": 9,
             "accept_unchecked": ["CRC001"],
+            "allow_outside": True,
         }
 
     @pytest.mark.parametrize(("form", "samples"), [("text", 5), ("json", 1000), ("junit", 1000)])
@@ -138,8 +142,10 @@ class TestValidate:
         )
         assert shown["findings"][0]["path"] == "a b\x1b[2J.parquet"
         checked = shown["checked"]
-        assert set(checked["run"]) | set(checked["not_applicable"]) == set(RULES)
-        assert set(checked["reasons"]) == set(checked["not_applicable"])
+        deeper = {code for code, rule in RULES.items() if rule.level in ("footers", "rows")}
+        assert set(checked["not_asked"]) == deeper
+        assert set(checked["run"]) | set(checked["not_applicable"]) == set(RULES) - deeper
+        assert set(checked["reasons"]) == {*checked["not_applicable"], *deeper}
 
     def test_json_of_two_runs_is_the_same(self, broken: Path) -> None:
         first, second = (run("validate", broken, "--format", "json").stdout for _ in range(2))
@@ -182,7 +188,7 @@ class TestRefusals:
     @pytest.mark.parametrize(
         ("options", "says"),
         [
-            (["--level", "rows"], "level 'rows' is not built yet; there is: log"),
+            (["--level", "log", "--select", "DAT"], "no rule of level log is selected; --level files has some"),
             (["--revision", "r1"], "revision 'r1' cannot be judged by yet; there is: current"),
             (["--history", "none"], "history 'none' is neither latest, all nor a number of versions"),
             (["--select", "FXL001"], "unknown rule 'FXL001' (did you mean FIL001?)"),

@@ -55,14 +55,15 @@ def _entry(count: int, rule: str = "FIL002") -> Deviation:
 
 
 def test_report_with_the_known_findings_has_no_mistake(path_beyond_ascii: str) -> None:
-    assert mistakes(validate_table(path_beyond_ascii, history="all"), [_entry(1)], whole_history=True) == []
+    report = validate_table(path_beyond_ascii, level="log", history="all")
+    assert mistakes(report, [_entry(1)], whole_history=True) == []
 
 
 @pytest.mark.parametrize("known", [[], [_entry(2)], [_entry(1), _entry(1, "FIL007")]])
 def test_report_with_another_number_of_findings_is_told(path_beyond_ascii: str, known: list[Deviation]) -> None:
-    assert mistakes(validate_table(path_beyond_ascii, history="all"), known, whole_history=True)
+    assert mistakes(validate_table(path_beyond_ascii, level="log", history="all"), known, whole_history=True)
 
 
 def test_part_of_the_history_may_have_fewer_findings(path_beyond_ascii: str) -> None:
-    assert mistakes(validate_table(path_beyond_ascii), [_entry(2)], whole_history=False) == []
-    assert mistakes(validate_table(path_beyond_ascii), [], whole_history=False)
+    assert mistakes(validate_table(path_beyond_ascii, level="log"), [_entry(2)], whole_history=False) == []
+    assert mistakes(validate_table(path_beyond_ascii, level="log"), [], whole_history=False)

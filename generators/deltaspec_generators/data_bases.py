@@ -87,9 +87,12 @@ def with_data(
     return files
 
 
-def with_stored_vectors(deleted: Sequence[Sequence[int]] = ((1, 3), (2,))) -> TableFiles:
+def with_stored_vectors(
+    deleted: Sequence[Sequence[int]] = ((1, 3), (2,)), tables: Sequence[pa.Table] | None = None
+) -> TableFiles:
     """Files b and c each with a vector, both in one deletion-vector file in the table's root."""
     files = with_data(
+        tables=tables,
         protocol=protocol_action(3, 7, ["deletionVectors"], ["deletionVectors"]),
         configuration={"delta.enableDeletionVectors": "true"},
     )
@@ -110,4 +113,19 @@ def with_stored_vectors(deleted: Sequence[Sequence[int]] = ((1, 3), (2,))) -> Ta
         }
         stats = json.dumps({**json.loads(add["add"]["stats"]), "tightBounds": False})
         files.commits[3] += [remove_action(add), {"add": {**add["add"], "stats": stats, "deletionVector": vector}}]
+    return files
+
+
+def changed() -> TableFiles:
+    """Change data feed: version 3 deletes a row of file b, and says so in a change file."""
+    files = with_data(configuration={"delta.enableChangeDataFeed": "true"}, protocol=protocol_action(1, 4))
+    before, left, gone = rows(10), rows(10, 9), rows(19, 1)
+    kinds = pa.array(["delete"] * gone.num_rows, pa.string())
+    data = parquet(gone.append_column("_change_type", kinds))
+    files.data["_change_data/cdc-0.parquet"] = data
+    cdc = {"path": "_change_data/cdc-0.parquet", "partitionValues": {}, "size": len(data), "dataChange": False}
+    assert before.num_rows == left.num_rows + gone.num_rows
+    b = files.commits[1][2]
+    assert isinstance(b, dict)
+    files.commits[3] = [commit_info(3), remove_action(b), stored(files, "d.parquet", left), {"cdc": cdc}]
     return files

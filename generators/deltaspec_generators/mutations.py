@@ -6,12 +6,13 @@ catches which mutation is for the tests to say.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from hypothesis import strategies as st
 
 from deltaspec_generators.builder import TableFiles
 
+Level = Literal["log", "files", "footers", "rows"]
 Breaker = Callable[[st.DrawFn], TableFiles]
 _Breaker = TypeVar("_Breaker", bound=Breaker)
 
@@ -23,7 +24,7 @@ class Mutation:
     name: str
     requirement: str
     breaks: Breaker
-    level: str = "log"
+    level: Level = "log"
     """What has to be opened to see the fault: `log`, `files`, `footers` or `rows`. Tables of level `log` may lack
     the data files that their log speaks of."""
 
@@ -42,7 +43,7 @@ MUTATIONS: dict[str, Mutation] = {}
 """Every mutation by name. Filled when `deltaspec_generators.every_mutation` is imported."""
 
 
-def mutation(requirement: str, level: str = "log") -> Callable[[_Breaker], _Breaker]:
+def mutation(requirement: str, level: Level = "log") -> Callable[[_Breaker], _Breaker]:
     """Register a function that draws a table which breaks a requirement; its name says how."""
 
     def register(breaks: _Breaker) -> _Breaker:

@@ -15,9 +15,9 @@ def data_file_missing() -> pl.Expr:
     Fix: restore the file from a copy; without one, remove its entry, and the rows with it.
 
     Conforms::
-        kind: add, exists: true
+        kind: add, exists: true, removed_since: null
         kind: add, exists: false, removed_since: true
-        kind: cdc, exists: false
+        kind: cdc, exists: false, removed_since: null
     Violates::
         kind: add, exists: false, removed_since: false
     """

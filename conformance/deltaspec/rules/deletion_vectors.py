@@ -165,8 +165,8 @@ def vector_file_missing() -> pl.Expr:
     Fix: restore the file from a copy; without one, nobody knows which rows were deleted since the file was added.
 
     Conforms::
-        file_exists: true
-        file_exists: null
+        file_exists: true, removed_since: null
+        file_exists: null, removed_since: null
         file_exists: false, removed_since: true
     Violates::
         file_exists: false, removed_since: false

@@ -60,8 +60,9 @@ def validate_table(
     wanted = [code for code in RULES if _chosen(code, select, RULES) and not _chosen(code, ignore, RULES, none=False)]
     chosen = [code for code in wanted if RULES[code].level in reached]
     if not chosen:
-        deeper = f" of level {level}; --level {RULES[wanted[0]].level} has some" if wanted else ""
-        raise InvalidUsage(f"no rule{deeper} is selected; see `deltaspec rules`")
+        if wanted:
+            raise InvalidUsage(f"no rule of level {level} is selected; --level {RULES[wanted[0]].level} has some")
+        raise InvalidUsage("no rule is selected; see `deltaspec rules`")
     _chosen("", accept_unchecked, RULES)
     store = open_store(uri)
     plan = make_plan(store.uri, store.list_log(), at=at, history=history)

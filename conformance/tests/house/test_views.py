@@ -15,7 +15,7 @@ from views.observed import ObservedRun
 
 import deltaspec.views
 from deltaspec.rules import RULES, Rule
-from deltaspec.views.base import LOCATION, View
+from deltaspec.views.base import LEVELS, LOCATION, Level, View
 from deltaspec_generators import bases
 from deltaspec_generators.builder import TableFiles
 from deltaspec_generators.every_mutation import MUTATIONS
@@ -40,7 +40,7 @@ LOCATION_TYPES = dict(zip(LOCATION, (pl.Int64, pl.String, pl.Int64, pl.String, p
 def test_view_says_what_a_row_is(view: View) -> None:
     assert view.grain == view.grain.strip() != ""
     assert not view.grain.endswith(".")
-    assert view.level in ("log", "files", "footers", "rows")
+    assert view.level in LEVELS
 
 
 @each_view
@@ -51,6 +51,7 @@ def test_every_column_says_what_it_holds(view: View) -> None:
         assert len(column.says.strip()) > 1, name
         assert column.says == column.says.strip()
         assert not column.says.endswith("."), name
+        assert LEVELS.index(column.level) >= LEVELS.index("log")
 
 
 @each_view
@@ -112,10 +113,10 @@ def captured() -> dict[str, list[pl.DataFrame]]:
     def draw_valid(files: TableFiles) -> None:
         take(files)
 
-    def take(files: TableFiles) -> None:
+    def take(files: TableFiles, level: Level = "log") -> None:
         nonlocal number
         number += 1
-        for name, each in ObservedRun(files).seen.frames.items():
+        for name, each in ObservedRun(files, level=level).seen.frames.items():
             filled = [frame for frame in each if len(frame)]
             if filled:  # a run per table: keys of different tables are not to meet
                 frames[name].append(pl.concat(filled).with_columns(_table=pl.lit(number)))
@@ -134,7 +135,7 @@ def captured() -> dict[str, list[pl.DataFrame]]:
         )
         @given(files=mutation.tables())
         def draw_mutated(files: TableFiles) -> None:
-            take(files)
+            take(files, mutation.level)  # noqa: B023 - called before the next mutation
 
         draw_mutated()
     return frames

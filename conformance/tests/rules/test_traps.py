@@ -63,7 +63,7 @@ class Log:
 
     def findings(self) -> dict[str, int]:
         """Findings by rule at every level of gravity, and a check that nothing was left unchecked."""
-        report = validate_table(str(self.root), history="all")
+        report = validate_table(str(self.root), level="log", history="all")
         assert report.checked.not_checked == []
         return report.totals
 
@@ -145,7 +145,7 @@ def test_column_mapping_at_reader_version_1_is_found(log: Log) -> None:
 @pytest.mark.parametrize("feature", ["collations", "typeWidening-preview", "madeUp"])
 def test_unknown_features_are_no_finding(log: Log, feature: str) -> None:
     log.commit(protocol(3, 7, readerFeatures=[feature], writerFeatures=[feature]), metadata())
-    report = validate_table(str(log.root), history="all")
+    report = validate_table(str(log.root), level="log", history="all")
     assert report.totals == {}
     assert report.verdict != "violations"
 

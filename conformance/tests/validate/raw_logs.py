@@ -141,6 +141,7 @@ def judge(root: Path, **options: Any) -> Report:
     """Validate a table; it is not changed by that, not even in its times of change."""
     before = fingerprint(root)
     options.setdefault("history", "all")
+    options.setdefault("level", "log")
     try:
         return validate_table(str(root), **options)
     finally:

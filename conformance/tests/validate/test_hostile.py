@@ -184,7 +184,7 @@ def test_commit_removed_under_the_run_is_not_checked(
 ) -> None:
     root = RawLog("plain").write(tmp_path)
     before_read(monkeypatch, f"{version:020d}.json", lambda path: path.unlink(missing_ok=True))
-    report = validate_table(str(root), history="all")
+    report = validate_table(str(root), level="log", history="all")
     assert (report.verdict, codes(report)) == ("incomplete", {})
     assert {each.file for each in report.checked.not_checked if each.rule == "LIN010"} == {
         f"_delta_log/{version:020d}.json"
@@ -202,7 +202,7 @@ def test_command_exits_with_3_if_a_commit_is_removed_under_it(tmp_path: Path, mo
 def test_commit_that_shrank_is_judged_as_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root = RawLog("plain").write(tmp_path)
     before_read(monkeypatch, COMMIT_2, lambda path: os.truncate(path, 50))
-    assert codes(validate_table(str(root))) == {"LIN001": 1}
+    assert codes(validate_table(str(root), level="log")) == {"LIN001": 1}
 
 
 @pytest.mark.parametrize("name", ["checkpoint.parquet", "_last_checkpoint", ".crc", "compacted.json"])
@@ -224,7 +224,7 @@ def test_claim_removed_under_the_run_is_not_checked(
             path.unlink()
 
     before_read(monkeypatch, name, remove)
-    report = validate_table(str(root), history="all")
+    report = validate_table(str(root), level="log", history="all")
     if len(openings) >= opening:  # only a checkpoint is opened twice
         assert any("is not there" in each.reason for each in report.checked.not_checked)
 
@@ -256,7 +256,7 @@ def test_paths_that_leave_the_table_are_found_and_not_opened(tmp_path: Path, mon
 
     monkeypatch.setattr(local_storage.os, "open", note)
     monkeypatch.setattr(pa, "OSFile", note_arrow)
-    found = codes(validate_table(str(root), history="all"))
+    found = codes(validate_table(str(root), level="log", history="all"))
     assert {"FIL003", "CKP020", "DVX002"} & found.keys() >= {"FIL003", "CKP020"}
     assert opened
     assert all(path.startswith(f"{os.path.realpath(root)}/_delta_log/") for path in opened)

@@ -14,7 +14,7 @@ def _report(directory: Path, *features: str) -> Report:
     names = list(features)
     files = bases.checkpointed(protocol=protocol_action(3, 7, names, names))
     write_table(files, directory)
-    return validate_table(str(directory), history="all")
+    return validate_table(str(directory), level="log", history="all")
 
 
 def test_unknown_reader_feature_leaves_the_run_incomplete(tmp_path: Path) -> None:
@@ -34,6 +34,6 @@ def test_known_proposals_leave_replay_as_it_is(tmp_path: Path, feature: str) -> 
 
 def test_accepted_rules_do_not_make_a_run_incomplete(tmp_path: Path) -> None:
     _report(tmp_path, "fromTheFuture")
-    accepted = validate_table(str(tmp_path), history="all", accept_unchecked=["CKP", "COP", "CRC", "FIL"])
+    accepted = validate_table(str(tmp_path), level="log", history="all", accept_unchecked=["CKP", "COP", "CRC", "FIL"])
     assert accepted.verdict == "conforms"
     assert all(entry.accepted for entry in accepted.checked.not_checked)

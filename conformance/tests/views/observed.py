@@ -18,8 +18,8 @@ from deltaspec.model.paths import path_key
 from deltaspec.validate.embedded import EmbeddedRun
 from deltaspec.validate.findings import Findings
 from deltaspec.validate.plan import make_plan
-from deltaspec.views.base import View
-from deltaspec.wire.storage import Entry, FileGone, FileTooLarge
+from deltaspec.views.base import Level, View
+from deltaspec.wire.storage import Entry, FileGone, FileTooLarge, StorageError
 from deltaspec_generators.builder import LOG, TableFiles, lay_down
 
 
@@ -48,6 +48,15 @@ class MemoryStore:
         data = self._bytes(path)
         yield from (data[start : start + 100] for start in range(0, len(data), 100))
 
+    def list_files(self) -> Iterator[Entry | StorageError]:
+        yield from (Entry(path, len(data), 0) for path, data in self.files.items() if not path.startswith(LOG))
+
+    def read_range(self, path: str, start: int, length: int) -> bytes:
+        return self._bytes(path)[start : start + length]
+
+    def size(self, path: str) -> int:
+        return len(self._bytes(path))
+
     def open_random(self, path: str) -> Any:
         return pa.BufferReader(self._bytes(path))
 
@@ -65,7 +74,7 @@ class Frames(Findings):
         self.frames: dict[str, list[pl.DataFrame]] = defaultdict(list)
         self.doubts: list[tuple[str, str | None]] = []
 
-    def wants(self, view: View) -> bool:
+    def wants(self, *views: View) -> bool:
         return True
 
     def look(self, view: View, frame: pl.DataFrame) -> None:
@@ -73,6 +82,9 @@ class Frames(Findings):
         self.frames[view.name].append(frame)
 
     def doubt(self, views: Any, reason: str, file: str | None = None) -> None:
+        self.doubts.append((reason, file))
+
+    def doubt_data(self, reason: str, file: str | None = None, **_: Any) -> None:
         self.doubts.append((reason, file))
 
     def rows(self, name: str) -> list[dict[str, Any]]:
@@ -93,10 +105,10 @@ class StateSeen:
 class ObservedRun(EmbeddedRun):
     """A run that keeps its replay, the state after every version, and every frame."""
 
-    def __init__(self, files: TableFiles, history: str = "all", at: int | None = None) -> None:
+    def __init__(self, files: TableFiles, history: str = "all", at: int | None = None, *, level: Level = "log") -> None:
         store = MemoryStore(lay_down(files))
         plan = make_plan(store.uri, store.list_log(), at=at, history=history)
-        super().__init__(store, plan, [], 0, lambda *_: None)
+        super().__init__(store, plan, [], 0, lambda *_: None, level=level)
         self.seen = self.findings = Frames()
         self.state_at: dict[int, StateSeen] = {}
         self.judge()
