@@ -85,14 +85,16 @@ def file_differences(
     both = left.join(right, on=_KEYS, how="full", suffix="_replayed", coalesce=True)
     extra = both.filter(pl.col("_there_replayed").is_null())
     missing = both.filter(pl.col("_there").is_null())
-    live = set(right.filter(pl.col("kind") == "add")["path_key"]) if len(extra) else set()
+    live = _logical_files(right) if len(extra) else set()
     rows = [
         claim.row(
             each["kind"],
             each["path"] or each["path_key"],
             "extra",
             claimed=_shown(each),
-            expired_possible=each["kind"] == "remove" and not tombstones_complete and each["path_key"] not in live,
+            expired_possible=each["kind"] == "remove"
+            and not tombstones_complete
+            and (each["path_key"], each["deletion_vector_id"]) not in live,
         )
         for each in extra.head(MAX_ROWS_SHOWN).iter_rows(named=True)
     ]
@@ -110,6 +112,11 @@ def file_differences(
     for name, wire_name in _COMPARED.items():
         rows += _field_differences(claim, paired, name, wire_name, types)
     return rows
+
+
+def _logical_files(rows: pl.DataFrame) -> set[tuple[str, str | None]]:
+    """Path and vector of the adds: a tombstone of another vector of the path may stand beside a live file."""
+    return set(rows.filter(pl.col("kind") == "add").select("path_key", "deletion_vector_id").iter_rows())
 
 
 def _keyed(rows: pl.DataFrame) -> pl.DataFrame:
