@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 FILES_AT_ONCE = 4096
 _OF_A_THREAD = 32
 _LEVEL = ("footers",)
-_SCHEMAS_KEPT = 1000
+SCHEMAS_KEPT = 1000
 _TAKEN = ("version", "file", "line", "kind", "path", "path_key", "num_records")
 _READ = {
     "_read": pl.Boolean,
@@ -123,7 +123,7 @@ class _Looker:
     def _facts(self, root: Node, table: TableSchema) -> SchemaFacts:
         key = (id(root), id(table))
         if key not in self.facts:
-            if len(self.facts) >= _SCHEMAS_KEPT:
+            if len(self.facts) >= SCHEMAS_KEPT:
                 self.facts.clear()
             self.facts[key] = (root, table, schema_facts(root, table))
         return self.facts[key][2]
