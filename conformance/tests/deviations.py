@@ -1,7 +1,8 @@
 """Where tables of real engines part from the protocol text, and how a report is compared with that list.
 
-A table of the corpora conforms, or deviates exactly as `known_deviations.toml` says: neither a finding more nor one
-less. Divergences (the text is silent, engines differ) are no deviations; they are collected to be printed.
+A table of the corpora conforms at level rows, or deviates exactly as `known_deviations.toml` says: neither a finding
+more nor one less, and nothing unchecked but what is named there with its reason. Divergences (the text is silent,
+engines differ) are no deviations; they are collected to be printed.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import tomllib
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from deltaspec.report.values import Finding, Report
 
 KNOWN = Path(__file__).with_name("known_deviations.toml")
+
+LEVEL = "rows"
 
 divergences: dict[str, Counter[str]] = {}
 """Divergences seen by this process: table -> rule -> how many."""
@@ -39,17 +42,73 @@ class Deviation:
     """Who writes it so, and why the text does not allow it."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Unchecked:
+    """Something in a table that level rows cannot decide, and need not."""
+
+    table: str
+    rules: tuple[str, ...]
+    """Codes, or beginnings of codes."""
+    reason: str
+    """Part of the ledger's reason."""
+    why: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outside:
+    """A table some of whose files are those of another: judged with leave to follow paths that lead out of it."""
+
+    table: str
+    why: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gone:
+    """A version some of whose files were vacuumed since."""
+
+    table: str
+    version: int
+    why: str
+
+
+LEADS_OUT = "leads out of the table"
+IS_GONE = ("was removed since, and is gone", "is not there")
+
+
 def known_deviations() -> list[Deviation]:
     """The committed list."""
-    return [Deviation(**entry) for entry in tomllib.loads(KNOWN.read_text("utf-8")).get("deviation", [])]
+    return [Deviation(**entry) for entry in _listed("deviation")]
 
 
-def mistakes(report: Report, known: Iterable[Deviation], *, whole_history: bool) -> list[str]:
+def known_unchecked() -> list[Unchecked]:
+    """What is known not to be checked."""
+    return [Unchecked(**{**entry, "rules": tuple(entry["rules"])}) for entry in _listed("unchecked")]
+
+
+def known_outside() -> list[Outside]:
+    """Tables whose files stand elsewhere."""
+    return [Outside(**entry) for entry in _listed("outside")]
+
+
+def known_gone() -> list[Gone]:
+    """Old versions that cannot be read wholly."""
+    return [Gone(**entry) for entry in _listed("gone")]
+
+
+def _listed(kind: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = tomllib.loads(KNOWN.read_text("utf-8")).get(kind, [])
+    return found
+
+
+def mistakes(
+    report: Report, known: Iterable[Deviation], unchecked: Iterable[Unchecked] = (), *, whole_history: bool
+) -> list[str]:
     """How a report differs from what is known of its table; nothing where it does not.
 
     Args:
         report: of the table that the entries are about.
         known: entries of this table alone.
+        unchecked: the same.
         whole_history: counts are equal; otherwise a part of the history was judged, and they are upper limits.
     """
     severities = {each.rule: each.severity for each in report.findings}
@@ -60,19 +119,35 @@ def mistakes(report: Report, known: Iterable[Deviation], *, whole_history: bool)
         found, wanted = graver.get(rule, 0), expected[rule].count if rule in expected else 0
         if found > wanted or (whole_history and found < wanted):
             lines.append(f"{rule}: {found} findings, known are {wanted}")
-            lines += [f"    {each.file}:{each.line} {each.message} {each.evidence}" for each in _some(report, rule)]
+            lines += [
+                f"    {each.file}:{each.line} {each.path} {each.column} {each.message} {each.evidence}"
+                for each in _some(report, rule)
+            ]
         lines += [
             f"{rule}: of requirement {each.requirement}, known is {expected[rule].requirement}"
             for each in _some(report, rule)
             if rule in expected and each.requirement != expected[rule].requirement
         ]
-    if report.verdict == "incomplete":
-        lines += [f"not checked: {each.rule} {each.reason} {each.file}" for each in report.checked.not_checked]
+    return lines + _not_checked(report, list(unchecked), whole_history=whole_history)
+
+
+def _not_checked(report: Report, unchecked: list[Unchecked], *, whole_history: bool) -> list[str]:
+    """What the ledger holds beyond the entries, and the entries that it does not hold."""
+    met: set[Unchecked] = set()
+    lines = []
+    for each in report.checked.not_checked:
+        fitting = {entry for entry in unchecked if each.rule.startswith(entry.rules) and entry.reason in each.reason}
+        met |= fitting
+        if not fitting and not each.reason.startswith("and at "):  # the sum of further places of reasons given before
+            lines.append(f"not checked: {each.rule} {each.reason} {each.file}")
+    if whole_history:
+        lines += [f"checked after all: {entry.rules} {entry.reason}" for entry in unchecked if entry not in met]
     return lines
 
 
 def compare(table: str, path: str) -> None:
-    """Judge a table and compare both reports, of the latest version and of the whole history, with what is known.
+    """Judge a table and compare the reports with what is known: of the latest version, of the whole history, without
+    leave to follow paths out of it where some lead there, and of versions whose files are gone.
 
     Raises:
         AssertionError: the table is judged otherwise than known.
@@ -80,13 +155,32 @@ def compare(table: str, path: str) -> None:
     from deltaspec.validate import validate_table
 
     known = [each for each in known_deviations() if each.table == table]
+    unchecked = [each for each in known_unchecked() if each.table == table]
+    outside = any(each.table == table for each in known_outside())
     for history in ("all", "latest"):
-        report = validate_table(path, level="log", history=history)
-        lines = mistakes(report, known, whole_history=history == "all")
+        report = validate_table(path, level=LEVEL, history=history, allow_outside=outside)
+        lines = mistakes(report, known, unchecked, whole_history=history == "all")
         assert not lines, "\n".join([f"{table} (history {history}): {report.verdict}", *lines])
         if history == "all":
             seen = [each.rule for each in report.findings if each.severity == "divergence"]
             divergences[table] = Counter(seen)
+    if outside:
+        _compare_incomplete(table, validate_table(path, level=LEVEL), known, unchecked, (LEADS_OUT,))
+    for gone in known_gone():
+        if gone.table == table:
+            report = validate_table(path, level=LEVEL, at=gone.version, allow_outside=outside)
+            _compare_incomplete(table, report, known, unchecked, IS_GONE)
+
+
+def _compare_incomplete(
+    table: str, report: Report, known: list[Deviation], unchecked: list[Unchecked], reasons: tuple[str, ...]
+) -> None:
+    """The report finds nothing new, and is incomplete for these reasons and no other."""
+    allowed = [Unchecked(table=table, rules=("",), reason=reason, why="asked for") for reason in reasons]
+    lines = mistakes(report, known, [*unchecked, *allowed], whole_history=False)
+    assert not lines, "\n".join([f"{table} at {report.version}: {report.verdict}", *lines])
+    found = [each.reason for each in report.checked.not_checked]
+    assert any(reasons[0] in reason for reason in found), f"{table} at {report.version}: {report.verdict} {found}"
 
 
 def summary(corpus: str) -> list[str]:

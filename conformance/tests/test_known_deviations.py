@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from delta_rs.corpus import TABLES as DELTA_RS_TABLES
-from deviations import Deviation, known_deviations, mistakes
+from deviations import (
+    Deviation,
+    Unchecked,
+    known_deviations,
+    known_gone,
+    known_outside,
+    known_unchecked,
+    mistakes,
+)
+from msgspec.structs import replace
 from spark.corpus import TABLES as SPARK_TABLES
 
+from deltaspec.report.values import NotChecked
 from deltaspec.rules import RULES
 from deltaspec.validate import validate_table
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PROTOCOL = '{"protocol":{"minReaderVersion":1,"minWriterVersion":2}}'
 METADATA = (
@@ -23,17 +30,31 @@ METADATA = (
     '\\"nullable\\":true,\\"metadata\\":{}}]}"}}'
 )
 ADD = '{"add":{"path":"é","partitionValues":{},"size":1,"modificationTime":1,"dataChange":true}}'
+CORPORA = {f"spark/{name}" for name in SPARK_TABLES} | {f"delta_rs/{name}" for name in DELTA_RS_TABLES}
 
 
 @pytest.mark.parametrize("entry", known_deviations(), ids=lambda each: f"{each.table}-{each.rule}")
 def test_known_deviation_names_a_table_a_rule_and_its_requirement(entry: Deviation) -> None:
-    tables = {f"spark/{name}" for name in SPARK_TABLES} | {f"delta_rs/{name}" for name in DELTA_RS_TABLES}
-    assert entry.table in tables
+    assert entry.table in CORPORA
     assert entry.rule in RULES
     assert entry.count > 0
     assert RULES[entry.rule].requirement.id == entry.requirement
     assert entry.bytes
     assert entry.reason
+
+
+@pytest.mark.parametrize("entry", known_unchecked(), ids=lambda each: f"{each.table}-{each.rules[0]}")
+def test_what_is_not_checked_names_a_table_rules_and_a_reason(entry: Unchecked) -> None:
+    assert entry.table in CORPORA
+    assert all(any(code.startswith(each) for code in RULES) for each in entry.rules)
+    assert entry.reason
+    assert entry.why
+
+
+def test_tables_of_files_that_are_elsewhere_or_gone_are_named_with_a_reason() -> None:
+    entries = [*known_outside(), *known_gone()]
+    assert {each.table for each in entries} <= CORPORA
+    assert all(each.why for each in entries)
 
 
 def test_no_deviation_is_listed_twice() -> None:
@@ -67,3 +88,21 @@ def test_report_with_another_number_of_findings_is_told(path_beyond_ascii: str, 
 def test_part_of_the_history_may_have_fewer_findings(path_beyond_ascii: str) -> None:
     assert mistakes(validate_table(path_beyond_ascii, level="log"), [_entry(2)], whole_history=False) == []
     assert mistakes(validate_table(path_beyond_ascii, level="log"), [], whole_history=False)
+
+
+def test_a_place_that_is_not_checked_is_told_unless_it_is_known(path_beyond_ascii: str) -> None:
+    report = validate_table(path_beyond_ascii, level="log", ignore=["FIL002"])
+    places = [NotChecked(rule="DAT001", reason="x: is gone"), NotChecked(rule="DAT001", reason="and at 7 more places")]
+    report = replace(report, checked=replace(report.checked, not_checked=places))
+    assert mistakes(report, [], whole_history=False) == ["not checked: DAT001 x: is gone None"]
+    entry = Unchecked(table="x/y", rules=("DAT", "PQT"), reason="is gone", why="a test")
+    assert mistakes(report, [], [entry], whole_history=True) == []
+    for other in (Unchecked(table="x/y", rules=(code,), reason="is gone", why="a test") for code in ("PQT", "DAT002")):
+        assert mistakes(report, [], [other], whole_history=False) == ["not checked: DAT001 x: is gone None"]
+
+
+def test_an_entry_of_what_is_not_checked_is_met_in_the_whole_history(path_beyond_ascii: str) -> None:
+    report = validate_table(path_beyond_ascii, level="log", ignore=["FIL002"])
+    entry = Unchecked(table="x/y", rules=("DAT",), reason="is gone", why="a test")
+    assert mistakes(report, [], [entry], whole_history=False) == []
+    assert mistakes(report, [], [entry], whole_history=True) == ["checked after all: ('DAT',) is gone"]
