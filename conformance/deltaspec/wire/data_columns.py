@@ -87,12 +87,12 @@ def _below(
     file_type: pa.DataType | None, kind: DataType, mapping: str | None, path: tuple[str, ...], *, inside: bool
 ) -> tuple[FileColumn, ...]:
     """What is below a column of a nested type; where the file has another nesting, only the members of structs."""
+    if isinstance(kind, Struct):
+        fields = list(file_type) if file_type is not None and pa.types.is_struct(file_type) else []
+        return _members(fields, kind, mapping, path, inside=inside)
+    if file_type is None:
+        return ()
     match kind:
-        case Struct():
-            fields = list(file_type) if file_type is not None and pa.types.is_struct(file_type) else []
-            return _members(fields, kind, mapping, path, inside=inside)
-        case Array() | Map() if file_type is None:
-            return ()
         case Array(element, contains_null) if is_list(file_type):
             fields = [file_type.value_field]
             member = Field("element", element, contains_null)

@@ -1,0 +1,514 @@
+"""Rows of data files: ends, nulls and faults are those a person would count, in whatever form the file holds them."""
+
+import io
+from collections.abc import Sequence
+from datetime import UTC, date, datetime
+from decimal import Decimal as Exact
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pyroaring import BitMap64
+
+from deltaspec.model.data_types import Array, DataType, Decimal, Field, Map, Primitive, Struct
+from deltaspec.wire import data_rows
+from deltaspec.wire.column_rows import ColumnRows
+from deltaspec.wire.data_rows import FileRows, UnreadableRows, read_rows
+from deltaspec.wire.leaf_values import LeafValues
+from deltaspec.wire.storage import StorageError
+from deltaspec_generators.data_values import column_values as columns_of
+from deltaspec_generators.data_values import data_types, plain_values
+from deltaspec_generators.mutations_rows import text_of
+from deltaspec_generators.parquet_spellings import (
+    ParquetSpelling,
+    parquet_fields,
+    parquet_spellings,
+    rows_table,
+    write_parquet,
+)
+
+LONG, INTEGER, STRING = Primitive("long"), Primitive("integer"), Primitive("string")
+
+
+def written(table: pa.Table, **options: Any) -> bytes:
+    sink = io.BytesIO()
+    pq.write_table(table, sink, **options)
+    return sink.getvalue()
+
+
+def fields(**kinds: DataType) -> Struct:
+    return Struct(tuple(Field(name, kind, True) for name, kind in kinds.items()))
+
+
+def read(
+    data: bytes | pa.Table,
+    schema: Struct,
+    *,
+    mapping: str | None = None,
+    partition: dict[str, str | None] | None = None,
+    deleted: Sequence[int] | None = None,
+) -> FileRows:
+    content = written(data) if isinstance(data, pa.Table) else data
+    vector = None if deleted is None else BitMap64(deleted)
+    columns = list(partition or {})
+    return read_rows(pa.BufferReader(content), len(content), schema, mapping, columns, partition or {}, vector)
+
+
+def leaf(held: FileRows, *path: str) -> LeafValues:
+    return next(each for each in held.leaves if each.path == path)
+
+
+def ends(held: FileRows, *path: str) -> tuple[Any, Any]:
+    found = leaf(held, *path)
+    return found.minimum, found.maximum
+
+
+def broken(held: FileRows) -> dict[tuple[str, str], tuple[int, int | None]]:
+    """Checks that some row breaks, by check and column: how many rows, and the first."""
+    return {
+        (each.check, each.column.name): (each.broken_rows, each.first_row) for each in held.checks if each.broken_rows
+    }
+
+
+def micros(year: int, month: int, day: int, hour: int = 0, minute: int = 0) -> int:
+    delta = datetime(year, month, day, hour, minute, tzinfo=UTC) - datetime(1970, 1, 1, tzinfo=UTC)
+    return (delta.days * 86400 + delta.seconds) * 10**6 + delta.microseconds
+
+
+# ends of every type
+
+
+EVERY_TYPE: list[tuple[str, DataType, pa.Array, Any, Any]] = [
+    ("byte", Primitive("byte"), pa.array([-128, 127, None], pa.int8()), -128, 127),
+    ("short", Primitive("short"), pa.array([3, -5, None], pa.int16()), -5, 3),
+    ("integer", INTEGER, pa.array([None, 3, -5], pa.int32()), -5, 3),
+    ("long", LONG, pa.array([2**63 - 1, None, -(2**63)]), -(2**63), 2**63 - 1),
+    ("float", Primitive("float"), pa.array([1.5, None, -2.25], pa.float32()), -2.25, 1.5),
+    ("double", Primitive("double"), pa.array([float("inf"), 0.1, None]), 0.1, float("inf")),
+    ("boolean", Primitive("boolean"), pa.array([True, None, False]), False, True),
+    ("string", STRING, pa.array(["é", None, "z", "\U0001f600", "\uffff"]), "z", "\U0001f600"),
+    ("binary", Primitive("binary"), pa.array([b"\xff", None, b"\x7f"]), b"\x7f", b"\xff"),
+    ("date", Primitive("date"), pa.array([-719_162, 2_932_896], pa.date32()), -719_162, 2_932_896),
+    ("date beyond", Primitive("date"), pa.array([-(2**31), 2**31 - 1], pa.date32()), -(2**31), 2**31 - 1),
+    ("timestamp", Primitive("timestamp"), pa.array([-1, 2**62], pa.timestamp("us", "UTC")), -1, 2**62),
+    ("ntz", Primitive("timestamp_ntz"), pa.array([-(2**62), 5], pa.timestamp("us")), -(2**62), 5),
+    ("millis", Primitive("timestamp"), pa.array([-1, 2**60], pa.timestamp("ms", "UTC")), -1000, 2**60 * 1000),
+    ("nanos", Primitive("timestamp"), pa.array([-1, 1999], pa.timestamp("ns", "UTC")), -1, 1),
+    (
+        "decimal",
+        Decimal(38, 10),
+        pa.array([Exact("-1"), Exact("9999999999999999999999999999.9999999999")], pa.decimal128(38, 10)),
+        Exact("-1"),
+        Exact("9999999999999999999999999999.9999999999"),
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("kind", "array", "low", "high"), [case[1:] for case in EVERY_TYPE], ids=[c[0] for c in EVERY_TYPE]
+)
+@pytest.mark.parametrize("options", [{}, {"use_dictionary": False, "data_page_size": 1}, {"store_schema": False}])
+def test_ends_of_every_type(kind: DataType, array: pa.Array, low: Any, high: Any, options: dict[str, Any]) -> None:
+    held = read(written(pa.table({"c": array}), **options), fields(c=kind))
+    found = leaf(held, "c")
+    assert (found.minimum, found.maximum) == (low, high)
+    assert type(found.minimum) is type(low)
+    assert (found.nulls, found.valid_nulls) == (array.null_count, array.null_count)
+    assert found.type is None
+    assert not found.has_nan
+    assert held.unread == []
+    assert held.corrupt == {}
+
+
+def test_int96_holds_old_and_late_moments() -> None:
+    moments = [micros(1, 1, 1), micros(1582, 10, 4, 23, 59), micros(9999, 12, 31)]
+    table = pa.table({"c": pa.array(moments, pa.timestamp("us"))})
+    held = read(write_parquet(table, ParquetSpelling(times="int96")), fields(c=Primitive("timestamp")))
+    assert ends(held, "c") == (moments[0], moments[2])
+
+
+def test_nan_is_no_end() -> None:
+    nan = float("nan")
+    table = pa.table({"a": [nan, 1.0, -1.0], "b": [nan, nan, None], "c": [1.0, 2.0, None]})
+    held = read(table, fields(a=Primitive("double"), b=Primitive("double"), c=Primitive("double")))
+    assert [(ends(held, name), leaf(held, name).has_nan) for name in "abc"] == [
+        ((-1.0, 1.0), True),
+        ((None, None), True),
+        ((1.0, 2.0), False),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "array", "low", "of_type"),
+    [
+        (LONG, pa.array([1], pa.int32()), 1, None),
+        (Primitive("double"), pa.array([1], pa.int16()), 1, Primitive("short")),
+        (Primitive("double"), pa.array([0.1], pa.float32()), 0.10000000149011612, Primitive("float")),
+        (Decimal(20, 2), pa.array([7], pa.int64()), 7, LONG),
+        (Decimal(10, 4), pa.array([Exact("1.25")], pa.decimal128(6, 2)), Exact("1.25"), Decimal(6, 2)),
+        (Primitive("timestamp_ntz"), pa.array([date(1970, 1, 2)]), 1, Primitive("date")),
+    ],
+)
+def test_values_of_a_narrower_type_keep_it(kind: DataType, array: pa.Array, low: Any, of_type: DataType | None) -> None:
+    found = leaf(read(pa.table({"c": array}), fields(c=kind)), "c")
+    assert (found.minimum, found.type) == (low, of_type)
+
+
+@pytest.mark.parametrize("array", [pa.array(["1"]), pa.array([1.5]), pa.array([{"x": 1}]), pa.array([[1]])])
+def test_values_of_a_foreign_type_are_not_read(array: pa.Array) -> None:
+    found = leaf(read(pa.table({"c": array}), fields(c=LONG)), "c")
+    assert str(found.unread).startswith("the file holds ")
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        pa.array(["a", None, "b"]).dictionary_encode(),
+        pa.array(["a", None, "b"], pa.large_string()),
+        pa.array(["a", None, "b"], pa.string_view()),
+        pa.array([b"a", None, b"b"], pa.binary()),
+    ],
+    ids=["dictionary", "large", "view", "binary"],
+)
+def test_strings_in_any_arrow_type(array: pa.Array) -> None:
+    held = read(pa.table({"c": array}), fields(c=STRING))
+    assert (ends(held, "c"), leaf(held, "c").nulls) == (("a", "b"), 1)
+    assert broken(held) == {}
+
+
+# nesting
+
+
+def test_a_null_parent_makes_its_members_null() -> None:
+    kind = Struct((Field("x", LONG, True), Field("t", Struct((Field("y", STRING, True),)), True)))
+    hidden = pa.StructArray.from_arrays(
+        [pa.array([1, 2, -9]), pa.array([{"y": "b"}, None, {"y": "a"}], pa.struct([("y", pa.string())]))],
+        names=["x", "t"],
+        mask=pa.array([False, False, True]),
+    )
+    held = read(pa.table({"s": hidden}), fields(s=kind))
+    assert (ends(held, "s", "x"), leaf(held, "s", "x").nulls) == ((1, 2), 1)
+    assert (ends(held, "s", "t", "y"), leaf(held, "s", "t", "y").nulls) == (("b", "b"), 2)
+
+
+def test_of_arrays_maps_and_variants_only_nulls_are_known() -> None:
+    variant = pa.struct([pa.field("metadata", pa.binary(), False), pa.field("value", pa.binary(), False)])
+    table = pa.table(
+        {
+            "a": pa.array([[1, None], None, []], pa.list_(pa.int64())),
+            "m": pa.array([None, None, [("k", 1)]], pa.map_(pa.string(), pa.int64())),
+            "v": pa.array([{"metadata": b"\1\0\0", "value": b"\0"}, None, None], variant),
+            "n": pa.nulls(3),
+        }
+    )
+    kinds: dict[str, DataType] = {"a": Array(LONG, True), "m": Map(STRING, LONG, True)}
+    held = read(table, fields(**kinds, v=Primitive("variant"), n=Primitive("void")))
+    assert {each.path[0]: (each.nulls, each.minimum) for each in held.leaves} == {
+        "a": (1, None),
+        "m": (2, None),
+        "v": (2, None),
+        "n": (3, None),
+    }
+
+
+def test_a_column_that_the_file_lacks_is_null_in_every_row() -> None:
+    kind = Struct((Field("x", LONG, True), Field("y", LONG, False)))
+    held = read(pa.table({"id": [1, 2], "s": [{"x": 1}, {"x": 2}]}), fields(id=LONG, s=kind, gone=kind))
+    assert leaf(held, "s", "y") == LeafValues(("s", "y"), 2, 2, 2, 2)
+    assert leaf(held, "gone", "x") == LeafValues(("gone", "x"), 2, 2, 2, 2)
+
+
+def test_no_column_of_the_table_in_the_file() -> None:
+    held = read(pa.table({"other": [1, 2, 3]}), fields(id=LONG), deleted=[0])
+    assert held.leaves == [LeafValues(("id",), 3, 2, 3, 2)]
+
+
+# deletion vectors
+
+
+def test_deleted_rows_bound_nothing() -> None:
+    table = pa.table({"c": pa.array([None, *range(1, 200_000)])})
+    data = written(table, row_group_size=50_000)
+    held = read(data, fields(c=LONG), deleted=[0, 1, 65_536, 199_999, 10**12])
+    assert leaf(held, "c") == LeafValues(("c",), 200_000, 199_996, 1, 0, 2, 199_998)
+
+
+def test_deleted_rows_break_nothing_but_the_form_of_strings() -> None:
+    schema = Struct((Field("id", LONG, False), Field("s", STRING, True), Field("d", Decimal(3, 0), True)))
+    table = pa.table({"id": [None, 1], "s": text_of(b"\xff", b"a"), "d": pa.array([5, 5], pa.decimal128(3, 0))})
+    assert broken(read(table, schema, deleted=[0])) == {("UTF-8", "s"): (1, 0)}
+
+
+# checks
+
+
+def test_rows_that_break_a_check_are_counted_from_the_first_of_the_file() -> None:
+    values = [None if each in (70_000, 150_000) else each for each in range(160_000)]
+    schema = Struct((Field("id", LONG, False),))
+    held = read(written(pa.table({"id": values}), row_group_size=64_000), schema)
+    assert broken(held) == {("not null", "id"): (2, 70_000)}
+    assert broken(read(written(pa.table({"id": values})), schema, deleted=[70_000])) == {
+        ("not null", "id"): (1, 150_000)
+    }
+
+
+def test_nulls_below_containers_count_their_rows_once() -> None:
+    inner = Struct((Field("x", LONG, False),))
+    kind = Map(STRING, Array(inner, False), False)
+    arrow = pa.map_(pa.string(), pa.list_(pa.struct([("x", pa.int64())])))
+    rows = [
+        [("a", [{"x": 1}])],
+        None,
+        [("a", [{"x": None}, {"x": None}]), ("b", [{"x": None}])],
+        [("a", None)],
+        [("a", [None, {"x": 1}])],
+    ]
+    held = read(pa.table({"m": pa.array(rows, arrow)}), fields(m=kind))
+    assert broken(held) == {
+        ("not null", "m.value"): (1, 3),
+        ("not null", "m.value.element"): (1, 4),
+        ("not null", "m.value.element.x"): (1, 2),
+    }
+    assert all(each.column.inside for each in held.checks if each.broken_rows)
+
+
+def test_an_integer_that_its_type_cannot_hold() -> None:
+    held = read(pa.table({"b": pa.array([1, 128, None, -129], pa.int32())}), fields(b=Primitive("byte")))
+    check = next(each for each in held.checks if each.check == "range")
+    assert (check.broken_rows, check.first_row, check.found, check.expected) == (2, 1, "128", "byte")
+
+
+PARTITIONS: list[tuple[DataType, str | None, pa.Array, int]] = [
+    (STRING, "a", pa.array(["a", "a"]), 0),
+    (STRING, "a", pa.array(["a", "b"]), 1),
+    (STRING, "a", pa.array(["a", None]), 1),
+    (STRING, "", pa.array(["", None]), 0),
+    (STRING, None, pa.array(["", "a"]), 1),
+    (LONG, "007", pa.array([7, 7], pa.int32()), 0),
+    (Primitive("float"), "3.4", pa.array([3.4, 3.4], pa.float32()), 0),
+    (Primitive("double"), "3.4", pa.array([3.4, 3.4], pa.float32()), 0),
+    (Primitive("double"), "NaN", pa.array([float("nan"), 1.0]), 1),
+    (Primitive("double"), "-0.0", pa.array([0.0, -0.0]), 0),
+    (Decimal(5, 2), "1.5", pa.array([Exact("1.50"), Exact("1.51")], pa.decimal128(5, 2)), 1),
+    (Decimal(20, 0), "5", pa.array([5, 6], pa.int32()), 1),
+    (Primitive("boolean"), "TRUE", pa.array([True, False]), 1),
+    (Primitive("date"), "1500-02-28", pa.array([-171_606, -171_605], pa.date32()), 1),
+    (
+        Primitive("timestamp"),
+        "2024-01-01 00:00:00",
+        pa.array([micros(2024, 1, 1, 8)] * 2, pa.timestamp("us", "UTC")),
+        0,
+    ),
+    (Primitive("timestamp"), "2024-01-01 00:00:00", pa.array([micros(2024, 1, 2)] * 2, pa.timestamp("us", "UTC")), 2),
+    (Primitive("timestamp"), "2024-01-01T00:00:00Z", pa.array([micros(2024, 1, 1, 8)] * 2, pa.timestamp("us")), 2),
+    (Primitive("timestamp_ntz"), "2024-01-01 00:00:00", pa.array([micros(2024, 1, 1)] * 2, pa.timestamp("us")), 0),
+    (Primitive("timestamp_ntz"), "1970-01-02", pa.array([1, 2], pa.date32()), 1),
+    (Primitive("binary"), "\\u0001\\u00ff", pa.array([b"\x01\xff", b"\x01"]), 1),
+    (Primitive("binary"), "é", pa.array(["é".encode(), "é".encode()]), 0),
+    (Primitive("binary"), "\ufffd", pa.array([b"\xff", b"\xff"]), 0),
+    (LONG, "x", pa.array([7, 8]), 0),
+    (LONG, "7", pa.array(["7", "8"]), 0),
+]
+
+
+@pytest.mark.parametrize(("kind", "text", "array", "wrong"), PARTITIONS)
+def test_stored_partition_columns(kind: DataType, text: str | None, array: pa.Array, wrong: int) -> None:
+    held = read(pa.table({"p": array, "id": [1, 2]}), fields(p=kind, id=LONG), partition={"p": text})
+    assert sum(each.broken_rows for each in held.checks) == wrong
+    assert [each.path for each in held.leaves] == [("id",)]
+
+
+# which column is which
+
+
+def numbered(name: str, kind: pa.DataType, number: int | None) -> pa.Field:
+    return pa.field(name, kind, metadata=None if number is None else {"PARQUET:field_id": str(number)})
+
+
+def mapped(name: str, kind: DataType, number: int, physical: str) -> Field:
+    return Field(name, kind, True, {"delta.columnMapping.id": number, "delta.columnMapping.physicalName": physical})
+
+
+def test_columns_by_id_at_every_depth() -> None:
+    inner = pa.struct([numbered("renamed", pa.int64(), 3), numbered("x", pa.int64(), 9)])
+    schema = pa.schema([numbered("whatever", pa.int64(), 1), numbered("s", inner, 2), numbered("col-1", pa.int64(), 8)])
+    table = pa.table([pa.array([1, 2]), pa.array([{"renamed": 5, "x": 0}] * 2, inner), pa.array([7, 8])], schema=schema)
+    struct = Struct((mapped("x", LONG, 3, "x"),))
+    judged = Struct((mapped("id", LONG, 1, "col-1"), mapped("s", struct, 2, "s"), mapped("z", LONG, 4, "col-4")))
+    held = read(table, judged, mapping="id")
+    assert ends(held, "col-1") == (1, 2)
+    assert ends(held, "s", "x") == (5, 5)
+    assert leaf(held, "col-4").nulls == 2
+
+
+def test_columns_by_physical_name_though_ids_differ() -> None:
+    table = pa.table(
+        [pa.array([1]), pa.array([2])], schema=pa.schema([numbered("a", pa.int64(), 7), ("c", pa.int64())])
+    )
+    held = read(table, Struct((mapped("c", LONG, 7, "a"), mapped("a", LONG, 8, "c"))), mapping="name")
+    assert (ends(held, "a"), ends(held, "c")) == ((1, 1), (2, 2))
+
+
+def test_a_name_in_other_letters_is_the_column() -> None:
+    assert ends(read(pa.table({"ID": [1]}), fields(id=LONG)), "id") == (1, 1)
+    assert ends(read(pa.table({"ID": [1], "id": [2]}), fields(id=LONG)), "id") == (2, 2)
+
+
+def test_names_with_points_are_not_paths() -> None:
+    table = pa.table({"a.b": [1], "a": [{"b": 2}]})
+    held = read(table, Struct((Field("a.b", LONG, True), Field("a", Struct((Field("b", LONG, True),)), True))))
+    assert (ends(held, "a.b"), ends(held, "a", "b")) == ((1, 1), (2, 2))
+
+
+def test_files_of_which_no_column_can_be_told() -> None:
+    twice = pa.table([pa.array([1]), pa.array([2])], names=["id", "id"])
+    with pytest.raises(UnreadableRows, match="2 columns that could be id"):
+        read(twice, fields(id=LONG))
+    with pytest.raises(UnreadableRows, match="no field ids"):
+        read(pa.table({"id": [1]}), Struct((mapped("id", LONG, 1, "id"),)), mapping="id")
+
+
+# what cannot be read
+
+
+PLAIN = {"compression": "none", "use_dictionary": False, "write_page_checksum": True}
+
+
+def damaged(table: pa.Table, column: int) -> bytes:
+    data = bytearray(written(table, **PLAIN))
+    chunk = pq.ParquetFile(pa.BufferReader(bytes(data))).metadata.row_group(0).column(column)
+    data[chunk.data_page_offset + chunk.total_compressed_size - 1] ^= 1
+    return bytes(data)
+
+
+def test_a_damaged_page_is_told_of_its_column_alone() -> None:
+    held = read(damaged(pa.table({"a": [1, 2], "b": [3, 4], "c": ["x", "y"]}), 1), fields(a=LONG, b=LONG, c=STRING))
+    assert list(held.corrupt) == ["b"]
+    assert "CRC" in held.corrupt["b"]
+    assert sorted(held.decoded) == ["a", "c"]
+    assert (ends(held, "a"), ends(held, "c")) == ((1, 2), ("x", "y"))
+    assert str(leaf(held, "b").unread).startswith("its pages cannot be decoded: ")
+
+
+def test_columns_that_the_table_does_not_have_are_not_read() -> None:
+    held = read(damaged(pa.table({"a": [1, 2], "dropped": [3, 4]}), 1), fields(a=LONG))
+    assert (held.corrupt, held.decoded) == ({}, ["a"])
+
+
+@pytest.mark.parametrize(
+    "fault", [NotImplementedError("Codec lzo"), MemoryError("malloc of size 2"), OSError(5, "EIO")]
+)
+def test_what_arrow_cannot_read_is_no_corruption(fault: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: Any, **__: Any) -> Any:
+        raise fault
+
+    monkeypatch.setattr(pq.ParquetFile, "iter_batches", fail)
+    held = read(pa.table({"id": [1]}), fields(id=LONG))
+    assert held.corrupt == {}
+    assert held.unread == [f"id: {' '.join(str(fault).split())}"]
+    assert leaf(held, "id").unread
+
+
+def test_a_fault_of_the_storage_is_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: Any, **__: Any) -> Any:
+        raise StorageError("a.parquet: timed out")
+
+    monkeypatch.setattr(pq.ParquetFile, "iter_batches", fail)
+    with pytest.raises(StorageError):
+        read(pa.table({"id": [1]}), fields(id=LONG))
+
+
+@pytest.mark.parametrize("data", [b"", b"PAR1", b"PARE" * 10, b"PAR1" + b"\xff" * 50 + b"PAR1"])
+def test_what_is_no_parquet_cannot_be_opened(data: bytes) -> None:
+    with pytest.raises(UnreadableRows, match="cannot be opened as Parquet"):
+        read(data, fields(id=LONG))
+
+
+def test_more_rows_than_a_file_of_its_size_can_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(data_rows, "_ROWS_OF_ANY_FILE", 10)
+    monkeypatch.setattr(data_rows, "_ROWS_OF_A_BYTE", 0)
+    with pytest.raises(UnreadableRows, match=r"11 rows are claimed of \d+ bytes"):
+        read(pa.table({"id": range(11)}), fields(id=LONG))
+
+
+def test_a_batch_that_turns_out_large_is_read_in_smaller_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A dictionary makes little of what is much: 3 000 long texts, in a file of some kilobytes."""
+    text = "x" * 10_000
+    table = pa.table({"s": ["a"] * 1000 + [text] * 3000 + ["z"], "l": [[1, None]] * 4001})
+    monkeypatch.setattr(data_rows, "_LARGE_BATCH_BYTES", 1 << 20)
+    sizes = []
+    taken = ColumnRows.take
+
+    def take(self: Any, array: pa.Array, offset: int, keep: Any) -> None:
+        sizes.append(array.nbytes)
+        taken(self, array, offset, keep)
+
+    monkeypatch.setattr(ColumnRows, "take", take)
+    held = read(table, fields(s=STRING, l=Array(LONG, False)))
+    assert max(sizes) <= 1 << 20
+    assert ends(held, "s") == ("a", "z")
+    assert broken(held) == {("not null", "l.element"): (4001, 0)}
+
+
+# any rows, any spelling
+
+
+@st.composite
+def files(draw: st.DrawFn) -> tuple[Struct, list[list[Any]], bytes, list[int]]:
+    """A schema, its columns as plain values, a file that holds them, and rows that are deleted."""
+    kinds = draw(st.lists(data_types(depth=1), min_size=1, max_size=3))
+    count = draw(st.integers(1, 8))
+    schema = Struct(tuple(Field(f"c{place}", kind, True) for place, kind in enumerate(kinds)))
+    columns = [plain_values(draw(columns_of(kind, rows=count))) for kind in kinds]
+    spelling = draw(parquet_spellings())
+    rows = [dict(zip((each.name for each in schema.fields), row, strict=True)) for row in zip(*columns, strict=True)]
+    data = write_parquet(rows_table(rows, parquet_fields(schema, spelling)), spelling)
+    return schema, columns, data, draw(st.lists(st.integers(0, count - 1), unique=True))
+
+
+def _walk(
+    kind: DataType, values: list[Any], path: tuple[str, ...]
+) -> list[tuple[tuple[str, ...], DataType, list[Any]]]:
+    if not isinstance(kind, Struct):
+        return [(path, kind, values)]
+    below = []
+    for field in kind.fields:
+        below += _walk(field.type, [None if each is None else each[field.name] for each in values], (*path, field.name))
+    return below
+
+
+def _key(value: Any) -> Any:
+    return value.encode() if isinstance(value, str) else value
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(files())
+def test_leaves_are_what_the_rows_say(drawn: tuple[Struct, list[list[Any]], bytes, list[int]]) -> None:
+    schema, columns, data, deleted = drawn
+    held = read(data, schema, deleted=deleted)
+    assert held.unread == []
+    assert held.corrupt == {}
+    assert broken(held) == {}
+    expected = [
+        each
+        for field, column in zip(schema.fields, columns, strict=True)
+        for each in _walk(field.type, column, (field.name,))
+    ]
+    assert {each.path for each in held.leaves} == {path for path, _, _ in expected}
+    for path, kind, values in expected:
+        found = leaf(held, *path)
+        valid = [value for row, value in enumerate(values) if row not in deleted]
+        assert (found.rows, found.valid_rows) == (len(values), len(valid))
+        assert (found.nulls, found.valid_nulls) == (values.count(None), valid.count(None))
+        if isinstance(kind, (Array, Map)) or kind in (Primitive("variant"), Primitive("void")):
+            assert (found.minimum, found.maximum) == (None, None)
+            continue
+        numbers = [value for value in valid if value is not None and value == value]
+        assert found.has_nan == any(value != value for value in valid)
+        assert (found.minimum, found.maximum) == (
+            min(numbers, key=_key, default=None),
+            max(numbers, key=_key, default=None),
+        )
