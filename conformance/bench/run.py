@@ -1,4 +1,4 @@
-"""Wall time and peak memory of `deltaspec validate --level log` beside delta-rs listing the files of the same table.
+"""Wall time and peak memory of `deltaspec validate` beside what does the same reading and judges nothing.
 
     python conformance/bench/run.py [--case a] [--runs 5] [--engine deltaspec]
 
@@ -24,13 +24,15 @@ from tables import CASES
 
 HERE = Path(__file__).parent
 ENGINES = {
-    "deltaspec": [sys.executable, "-m", "deltaspec", "validate", "{table}", "--level", "log", "--format", "json"],
+    "deltaspec": [sys.executable, "-m", "deltaspec", "validate", "{table}", "--level", "{level}", "--format", "json"],
     "delta-rs": [sys.executable, str(HERE / "list_files.py"), "{table}"],
     "floor": [sys.executable, str(HERE / "parse_lines.py"), "{table}"],
+    "pyarrow-footers": [sys.executable, str(HERE / "read_footers.py"), "{table}"],
 }
 _WORK = {
     "delta-rs": f"deltalake {version('deltalake')}: load the table, list its files",
     "floor": "parse every line, decode every row, nothing else",
+    "pyarrow-footers": f"pyarrow {version('pyarrow')}: read the footers of all files, in threads",
 }
 
 
@@ -85,20 +87,19 @@ def work_of(engine: str, output: bytes, files: int) -> str:
 
 def measure(case: str, engines: list[str], runs: int) -> dict[str, Measured]:
     """Every engine on one case, in turn, the page cache warm."""
-    _, _, files = CASES[case]
     # in a process of its own: what writes a table is large
     path = subprocess.run(
         [sys.executable, str(HERE / "tables.py"), case], check=True, stdout=subprocess.PIPE, text=True
     ).stdout.strip()
-    for file in (Path(path) / "_delta_log").iterdir():
+    for file in (each for each in Path(path).rglob("*") if each.is_file()):
         with file.open("rb") as bytes_of_file:
             while bytes_of_file.read(1 << 20):
                 pass  # only to have it in the page cache
     found = {engine: Measured() for engine in engines}
     for number in range(runs):
         for engine, measured in found.items():
-            output = run_once([part.format(table=path) for part in ENGINES[engine]], measured)
-            measured.work = work_of(engine, output, files)
+            output = run_once([part.format(table=path, level=CASES[case].level) for part in ENGINES[engine]], measured)
+            measured.work = work_of(engine, output, CASES[case].files)
             print(f"{case} {number + 1}/{runs} {engine}: {measured.seconds[-1]:.2f} s", file=sys.stderr)
     return found
 
@@ -110,7 +111,7 @@ def spread(values: list[float], form: str) -> str:
 
 def main() -> None:
     """Measure and print one table for every case."""
-    parser = argparse.ArgumentParser(description="deltaspec beside delta-rs, on logs of a known size")
+    parser = argparse.ArgumentParser(description="deltaspec beside others, on tables of a known size")
     parser.add_argument("--case", action="append", choices=sorted(CASES), help="may be repeated; all by default")
     parser.add_argument("--engine", action="append", choices=sorted(ENGINES), help="may be repeated; all by default")
     parser.add_argument("--runs", type=int, default=5, help="of each engine and case; 5 by default")
@@ -121,8 +122,9 @@ def main() -> None:
     load = os.getloadavg()[0]
     print(f"median [least-most] of {asked.runs}; memory is the peak resident set; load average before: {load:.1f}")
     for case in asked.case or sorted(CASES):
-        found = measure(case, asked.engine or list(ENGINES), asked.runs)
-        print(f"\n({case}) {CASES[case][0]}\n\n| engine | wall s | CPU s | peak MB | what it did |\n|-|-|-|-|-|")
+        engines = [each for each in ("deltaspec", *CASES[case].rivals) if each in (asked.engine or ENGINES)]
+        found = measure(case, engines, asked.runs)
+        print(f"\n({case}) {CASES[case].title}\n\n| engine | wall s | CPU s | peak MB | what it did |\n|-|-|-|-|-|")
         for engine, measured in found.items():
             wall, busy = spread(measured.seconds, ".2f"), spread(measured.busy, ".2f")
             print(f"| {engine} | {wall} | {busy} | {spread(measured.megabytes, '.0f')} | {measured.work} |", flush=True)

@@ -1,4 +1,4 @@
-"""Log-only tables of a known size, the same bytes every time, written once into a cache outside the repository.
+"""Tables of a known size, written once into a cache outside the repository; those of a log alone byte for byte.
 
 `python conformance/bench/tables.py CASE` prints the path of a table and the number of its files.
 """
@@ -8,6 +8,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -114,12 +115,35 @@ def checkpoint_of_a_million(log: Path) -> None:
     _commit(log, 11, [File(1_000_000, 100)])
 
 
-CASES: dict[str, tuple[str, Callable[[Path], None], int]] = {
-    "a": ("1,000 commits x 100 adds", commits_of_100, 100_000),
-    "b": ("V1 checkpoint of 1,000,000 adds + 1 commit", checkpoint_of_a_million, 1_000_001),
-    "c": ("10,000 commits x 1 add", commits_of_1, 10_000),
+def small_files(log: Path) -> None:
+    """(d) 20,000 small Parquet files."""
+    from data_tables import small_files
+
+    small_files(log)
+
+
+@dataclass(frozen=True)
+class Case:
+    """What an engine is measured on."""
+
+    title: str
+    write: Callable[[Path], None]
+    """Writes the table; takes its log directory."""
+    files: int
+    """That the table has."""
+    level: str = "log"
+    """That deltaspec validates it at."""
+    rivals: tuple[str, ...] = ("delta-rs", "floor")
+
+
+CASES: dict[str, Case] = {
+    "a": Case("1,000 commits x 100 adds", commits_of_100, 100_000),
+    "b": Case("V1 checkpoint of 1,000,000 adds + 1 commit", checkpoint_of_a_million, 1_000_001),
+    "c": Case("10,000 commits x 1 add", commits_of_1, 10_000),
+    "d": Case(
+        "20,000 Parquet files of 10 columns and 1 to 50 rows", small_files, 20_000, "footers", ("pyarrow-footers",)
+    ),
 }
-"""What each case is, its writer, and the number of files that its table has."""
 
 
 def table(case: str) -> Path:
@@ -131,7 +155,7 @@ def table(case: str) -> Path:
         with tempfile.TemporaryDirectory(dir=cache) as draft:
             log = Path(draft) / "table" / "_delta_log"
             log.mkdir(parents=True)
-            CASES[case][1](log)
+            CASES[case].write(log)
             log.parent.rename(target)
     return target
 
