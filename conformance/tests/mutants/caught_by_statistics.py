@@ -1,3 +1,26 @@
-"""Mutations of statistics that the rows contradict."""
+"""Mutations of statistics against the rows."""
 
-CAUGHT_BY: dict[str, str] = {}
+CAUGHT_BY: dict[str, str] = {
+    "minimum_too_high": "STA001",
+    "maximum_too_low": "STA002",
+    "maximum_of_hidden_plane_too_low": "STA002",
+    "tight_bound_is_loose": "STA003",
+    "tight_bounds_of_deleted_rows": "STA003",
+    "loose_bound_without_flag": "STA004",
+    "null_count_wrong": "STA005",
+    "null_count_without_null_structs": "STA005",
+    "null_count_wrong_beside_vector": "STA018",
+    "wide_null_count_of_none_or_all": "STA006",
+    "entry_with_members": "STA007",
+    "bound_of_no_such_type": "STA008",
+    "bound_oddly_spelled": "STA009",
+    "bound_not_a_number": "STA010",
+    "maximum_beside_nan": "STA011",
+    "string_maximum_without_tie_breaker": "STA012",
+    "timestamp_bound_with_microseconds": "STA013",
+    "variant_bounds_too_early": "STA014",
+    "variant_bound_of_odd_path": "STA015",
+    "variant_bound_of_an_object": "STA015",
+    "variant_bound_with_value_first": "STA016",
+    "variant_bounds_differ_in_type": "STA017",
+}

@@ -1,0 +1,316 @@
+"""Rules over statistics beside the rows that they speak of. Source: Per-file Statistics."""
+
+import polars as pl
+
+from deltaspec.rules.registry import rule
+from deltaspec.views.column_facts import column_facts
+
+
+@rule("STA001", requires="statistics.minimum-bounds-data", view=column_facts)
+def minimum_above_data() -> pl.Expr:
+    """A file's `minValues` entry is larger than the smallest value it holds.
+
+    Readers skip files by it: rows vanish from filtered queries without an error.
+    Fix: compute the file's statistics anew and commit it again.
+
+    Conforms::
+        claimed_min: "1", actual_min: "1", claimed_min_order: b, actual_min_order: b
+        claimed_min: "0", actual_min: "1", claimed_min_order: a, actual_min_order: b
+        claimed_min: null, actual_min: "1", claimed_min_order: null, actual_min_order: b
+    Violates::
+        claimed_min: "2", actual_min: "1", claimed_min_order: c, actual_min_order: b
+    """
+    above = pl.col("claimed_min_order") > pl.col("actual_min_order")
+    return above & pl.col("claimed_min").is_not_null() & pl.col("actual_min").is_not_null()
+
+
+@rule("STA002", requires="statistics.maximum-bounds-data", view=column_facts)
+def maximum_below_data() -> pl.Expr:
+    """A file's `maxValues` entry is smaller than the largest value it holds.
+
+    Readers skip files by it: rows vanish from filtered queries without an error. A timestamp may lie less than a
+    millisecond below, a string may be a prefix.
+    Fix: compute the file's statistics anew and commit it again.
+
+    Conforms::
+        claimed_max: "2", actual_max: "2", claimed_max_order: c, actual_max_order: c
+        claimed_max: "3", actual_max: "2", claimed_max_order: d, actual_max_order: c
+        claimed_max: "3", actual_max: null, claimed_max_order: d, actual_max_order: null
+    Violates::
+        claimed_max: "1", actual_max: "2", claimed_max_order: b, actual_max_order: c
+    """
+    below = pl.col("claimed_max_order") < pl.col("actual_max_order")
+    return below & pl.col("claimed_max").is_not_null() & pl.col("actual_max").is_not_null()
+
+
+@rule("STA003", requires="statistics.tight-bounds", view=column_facts)
+def tight_bound_not_in_data() -> pl.Expr:
+    """A bound is called tight, but is not the smallest or largest value of the file's valid rows.
+
+    Readers that answer MIN and MAX from the log return a value that the table does not hold.
+    Fix: compute the file's statistics anew, or commit the file again with `tightBounds` false.
+
+    Conforms::
+        tight_bounds: true, loose_bound: null
+        tight_bounds: false, loose_bound: "minimum 0 for 1"
+        tight_bounds: null, loose_bound: "minimum 0 for 1"
+    Violates::
+        tight_bounds: true, loose_bound: "minimum 0 for 1"
+    """
+    return pl.col("tight_bounds") & pl.col("loose_bound").is_not_null()
+
+
+@rule("STA004", requires="statistics.tight-by-default", view=column_facts)
+def bound_not_in_data_without_flag() -> pl.Expr:
+    """A bound is not the smallest or largest value of the file, and no `tightBounds` says so.
+
+    Without the flag bounds count as tight: readers that answer MIN and MAX from the log return a value that the table
+    does not hold.
+    Fix: commit the file again with `tightBounds` false, or with exact statistics.
+
+    Conforms::
+        tight_bounds: null, loose_bound: null
+        tight_bounds: false, loose_bound: "minimum 0 for 1"
+    Violates::
+        tight_bounds: null, loose_bound: "minimum 0 for 1"
+    """
+    return pl.col("tight_bounds").is_null() & pl.col("loose_bound").is_not_null()
+
+
+def _null_count_differs() -> pl.Expr:
+    """The count is neither that of the file nor, with a deletion vector, that of its valid rows."""
+    claimed = pl.col("claimed_nulls")
+    return (claimed != pl.col("nulls")) & (claimed != pl.col("valid_nulls"))
+
+
+@rule("STA005", requires="statistics.tight-null-count", view=column_facts)
+def null_count_differs() -> pl.Expr:
+    """A tight `nullCount` is not the number of nulls in the column.
+
+    Readers skip files by it: rows vanish from queries for nulls, or for what is not null, and counts are wrong.
+    Fix: compute the file's statistics anew and commit it again.
+
+    Conforms::
+        tight_bounds: true, has_deletion_vector: false, claimed_nulls: 2, nulls: 2, valid_nulls: 2
+        tight_bounds: true, has_deletion_vector: true, claimed_nulls: 2, nulls: 2, valid_nulls: 1
+        tight_bounds: true, has_deletion_vector: true, claimed_nulls: 1, nulls: 2, valid_nulls: 1
+        tight_bounds: false, has_deletion_vector: true, claimed_nulls: 5, nulls: 2, valid_nulls: 1
+        tight_bounds: null, has_deletion_vector: true, claimed_nulls: 5, nulls: 2, valid_nulls: 1
+    Violates::
+        tight_bounds: null, has_deletion_vector: false, claimed_nulls: 3, nulls: 2, valid_nulls: 2
+        tight_bounds: true, has_deletion_vector: true, claimed_nulls: 0, nulls: 2, valid_nulls: 1
+    """
+    is_tight = pl.coalesce(pl.col("tight_bounds"), ~pl.col("has_deletion_vector"))
+    return is_tight & _null_count_differs()
+
+
+@rule("STA018", requires="statistics.tight-by-default", view=column_facts)
+def null_count_differs_without_flag() -> pl.Expr:
+    """A `nullCount` of a file with a deletion vector is not the number of nulls, and no `tightBounds` says so.
+
+    Without the flag null counts count as exact: readers that skip files by them lose rows.
+    Fix: commit the file again with `tightBounds` false, or with exact statistics.
+
+    Conforms::
+        tight_bounds: null, has_deletion_vector: true, claimed_nulls: 2, nulls: 2, valid_nulls: 1
+        tight_bounds: null, has_deletion_vector: true, claimed_nulls: 1, nulls: 2, valid_nulls: 1
+        tight_bounds: null, has_deletion_vector: false, claimed_nulls: 3, nulls: 2, valid_nulls: 2
+        tight_bounds: false, has_deletion_vector: true, claimed_nulls: 3, nulls: 2, valid_nulls: 1
+    Violates::
+        tight_bounds: null, has_deletion_vector: true, claimed_nulls: 3, nulls: 2, valid_nulls: 1
+    """
+    return pl.col("tight_bounds").is_null() & pl.col("has_deletion_vector") & _null_count_differs()
+
+
+@rule("STA006", requires="statistics.wide-null-count", view=column_facts)
+def wide_null_count_lies() -> pl.Expr:
+    """A wide `nullCount` says that all valid rows are null, or that none is, and the rows say otherwise.
+
+    Even a wide count of 0 or of all records is used to skip files: rows vanish from filtered queries.
+    Fix: commit the file again with any other count, or with none.
+
+    Conforms::
+        tight_bounds: false, claimed_nulls: 0, num_records: 4, valid_rows: 4, valid_nulls: 0
+        tight_bounds: false, claimed_nulls: 4, num_records: 4, valid_rows: 3, valid_nulls: 3
+        tight_bounds: false, claimed_nulls: 1, num_records: 4, valid_rows: 3, valid_nulls: 3
+    Violates::
+        tight_bounds: false, claimed_nulls: 0, num_records: 4, valid_rows: 4, valid_nulls: 1
+        tight_bounds: false, claimed_nulls: 4, num_records: 4, valid_rows: 4, valid_nulls: 3
+    """
+    says_none = (pl.col("claimed_nulls") == 0) & (pl.col("valid_nulls") > 0)
+    says_all = (pl.col("claimed_nulls") > 0) & (pl.col("claimed_nulls") == pl.col("num_records"))
+    return ~pl.col("tight_bounds") & (says_none | (says_all & (pl.col("valid_nulls") < pl.col("valid_rows"))))
+
+
+@rule("STA007", requires="statistics.mirrors-schema", view=column_facts)
+def entry_does_not_mirror_schema() -> pl.Expr:
+    """Statistics nest otherwise than the schema: a struct has one entry, or a column without fields has several.
+
+    Readers with a schema of statistics fail on the file, or lose its statistics.
+    Fix: compute the file's statistics anew and commit it again.
+
+    Conforms::
+        misplaced: null
+    Violates::
+        misplaced: "nullCount: s is a struct, its entry is none"
+    """
+    return pl.col("misplaced").is_not_null()
+
+
+@rule("STA008", requires="statistics.mirrors-schema", view=column_facts)
+def bound_of_another_type() -> pl.Expr:
+    """A bound is no value of its column's type.
+
+    Readers with a schema of statistics fail on the file, or lose its statistics.
+    Fix: compute the file's statistics anew and commit it again.
+
+    Conforms::
+        type: long, bound_fault: null
+    Violates::
+        type: long, bound_fault: "'x' is no number"
+        type: string, bound_fault: "1 is no string"
+    """
+    return pl.col("bound_fault").is_not_null() & pl.col("type").is_not_null()
+
+
+@rule("STA009", requires="statistics.bound-form", view=column_facts, divergence="S12")
+def bound_in_odd_form() -> pl.Expr:
+    """A bound has a form that the text does not give, and that readers take differently.
+
+    A timestamp without zone, a timestamp without time zone that has one, binary, numbers as strings, other dates: some
+    readers fail, others take another value and skip rows.
+    Fix: write dates and timestamps as in ISO 8601, and leave out bounds of binary columns.
+
+    Conforms::
+        type: timestamp, odd_bound: null
+    Violates::
+        type: timestamp_ntz, odd_bound: "2024-01-02T03:04:05.123Z: a timestamp without time zone has a zone"
+        type: binary, odd_bound: "abc: the text gives no form for binary"
+    """
+    return pl.col("odd_bound").is_not_null() & pl.col("type").is_not_null()
+
+
+@rule("STA010", requires="statistics.bounds-of-nan", view=column_facts, divergence="S12")
+def bound_is_nan() -> pl.Expr:
+    """A bound is NaN.
+
+    The text neither spells NaN nor orders it: readers fail on it, pass over it, or take it for the largest value.
+    Fix: leave out the bounds of columns that hold NaN.
+
+    Conforms::
+        claims_nan: false
+        claims_nan: null
+    Violates::
+        claims_nan: true
+    """
+    return pl.col("claims_nan")
+
+
+@rule("STA011", requires="statistics.bounds-of-nan", view=column_facts, divergence="S12")
+def maximum_passes_over_nan() -> pl.Expr:
+    """A file has a maximum of a column that holds NaN, and the maximum is not NaN.
+
+    For readers that take NaN for the largest value, Spark among them, rows with NaN vanish from filtered queries.
+    Fix: leave out the maximum of columns that hold NaN.
+
+    Conforms::
+        has_nan: true, max_is_nan: null, claimed_max: null
+        has_nan: true, max_is_nan: true, claimed_max: "NaN"
+        has_nan: false, max_is_nan: false, claimed_max: "1.0"
+    Violates::
+        has_nan: true, max_is_nan: false, claimed_max: "1.0"
+    """
+    return pl.col("has_nan") & ~pl.col("max_is_nan") & pl.col("claimed_max").is_not_null()
+
+
+@rule("STA012", requires="statistics.string-prefix", view=column_facts, divergence="E50")
+def string_maximum_cut_short() -> pl.Expr:
+    """The maximum of a string column is a prefix of the largest value: it was cut, and nothing put behind.
+
+    A footnote has strings cut, yet what is cut is below the value: readers that trust it skip the file.
+    Fix: end a cut maximum with a character above the first one cut off, or leave it out.
+
+    Conforms::
+        max_is_bare_cut: false, claimed_max: "aa\\u007f", actual_max: "aab"
+        max_is_bare_cut: null, claimed_max: null, actual_max: "aab"
+    Violates::
+        max_is_bare_cut: true, claimed_max: "aa", actual_max: "aab"
+    """
+    return pl.col("max_is_bare_cut") & pl.col("claimed_max").is_not_null() & pl.col("actual_max").is_not_null()
+
+
+@rule("STA013", requires="statistics.timestamp-milliseconds", view=column_facts, divergence="E50")
+def timestamp_bound_finer_than_milliseconds() -> pl.Expr:
+    """A bound of a timestamp column has digits beyond milliseconds.
+
+    A footnote has them cut off, while a tight bound has to be a value of the file. Readers that know milliseconds only
+    take `.298677` for 298 seconds.
+    Fix: cut bounds of timestamps down to milliseconds.
+
+    Conforms::
+        fine_bound: null
+    Violates::
+        fine_bound: "2024-01-02T03:04:05.298677Z"
+    """
+    return pl.col("fine_bound").is_not_null()
+
+
+@rule("STA014", requires="statistics.variant-bounds-need-shredding", view=column_facts)
+def variant_bounds_without_feature() -> pl.Expr:
+    """A variant column has bounds, and the table does not support `variantShredding`.
+
+    Readers without the feature take them for bounds of another type, and fail.
+    Fix: commit the file again without them.
+
+    Conforms::
+        type: variant, shredding_supported: true
+        type: variant, shredding_supported: null
+    Violates::
+        type: variant, shredding_supported: false
+    """
+    return ~pl.col("shredding_supported") & (pl.col("type") == "variant")
+
+
+@rule("STA015", requires=("statistics.variant-bounds", "statistics.variant-leaves"), view=column_facts)
+def variant_bound_malformed() -> pl.Expr:
+    """A bound of a variant column is no variant object of leaves by normalized JSON path.
+
+    Readers cannot decode it: they fail on the file, or lose its statistics.
+    Fix: compute the file's statistics anew and commit it again.
+
+    Conforms::
+        variant_fault: null
+    Violates::
+        variant_fault: "minValues is no object but string"
+    """
+    return pl.col("variant_fault").is_not_null()
+
+
+@rule("STA016", requires="statistics.variant-bound-encoding", view=column_facts, divergence="E18")
+def variant_bound_encoded_otherwise() -> pl.Expr:
+    """A bound of a variant column is not metadata and then value in Z85.
+
+    The example of the text is not either: it has them the other way round, and a length that is no Z85.
+    Fix: write metadata, then value, padded with zeros to a multiple of four bytes.
+
+    Conforms::
+        unclear_variant: null
+    Violates::
+        unclear_variant: "minValues: 53 characters are no multiple of 5"
+    """
+    return pl.col("unclear_variant").is_not_null()
+
+
+@rule("STA017", requires="statistics.variant-types", view=column_facts)
+def variant_bounds_of_two_types() -> pl.Expr:
+    """A path of a variant column has a minimum of one type and a maximum of another.
+
+    Readers that compare with one of them skip files that hold the value.
+    Fix: leave out the bounds of paths whose type differs between rows.
+
+    Conforms::
+        variant_change: null
+    Violates::
+        variant_change: "$['a'] is string and double"
+    """
+    return pl.col("variant_change").is_not_null()

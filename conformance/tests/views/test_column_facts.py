@@ -1,0 +1,363 @@
+"""What statistics claim beside what rows hold: rows of the view, and which rules they give."""
+
+import json
+import math
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal as Exact
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from deltaspec.model import z85
+from deltaspec.model.column_mapping import PHYSICAL_NAME
+from deltaspec.model.data_types import Array, DataType, Decimal, Field, Map, Primitive, Proposed, Struct
+from deltaspec.rules import RULES
+from deltaspec.views.column_facts import column_fact_rows, column_facts
+from deltaspec.wire.leaf_values import LeafValues
+from deltaspec_generators.data_statistics import StatisticsStyle, statistics_of, statistics_styles
+from deltaspec_generators.data_values import DECIMALS, array_of, plain
+
+LONG, DOUBLE, FLOAT, STRING = map(Primitive, ("long", "double", "float", "string"))
+TIMESTAMP, NTZ, DATE = map(Primitive, ("timestamp", "timestamp_ntz", "date"))
+MOMENT = 1_704_164_645_123_000
+"""2024-01-02T03:04:05.123Z."""
+
+
+@dataclass
+class JudgedFile:
+    stats: str | None
+    deletion_vector: object | None = None
+
+    @property
+    def place(self) -> dict[str, Any]:
+        return {"version": 3, "file": "_delta_log/3.json", "line": 2, "path": "a.parquet"}
+
+
+def schema_of(**kinds: DataType) -> Struct:
+    return Struct(tuple(Field(name, kind, True) for name, kind in kinds.items()))
+
+
+def rules_of(rows: list[dict[str, Any]]) -> set[str]:
+    """Rules over the view that one of the rows breaks."""
+    frame = column_facts.frame(rows)
+    rules = [rule for rule in RULES.values() if rule.view is column_facts]
+    return {rule.code for rule in rules if frame.filter(rule.expression()).height}
+
+
+def leaf(*values: Any, path: tuple[str, ...] = ("c",), **more: Any) -> LeafValues:
+    """A column of a file without deletion vector."""
+    there = [value for value in values if value is not None]
+    numbers = [value for value in there if not isinstance(value, list) and value == value]
+    nulls = len(values) - len(there)
+    found = LeafValues(
+        path=path,
+        rows=len(values),
+        valid_rows=len(values),
+        nulls=nulls,
+        valid_nulls=nulls,
+        minimum=min(numbers, default=None),
+        maximum=max(numbers, default=None),
+        has_nan=any(value != value for value in there),
+    )
+    return replace(found, **more)
+
+
+def statistics(
+    low: Any = None, high: Any = None, nulls: Any = None, *, tight: bool | None = None, rows: int | None = None
+) -> str:
+    """Statistics of the column `c`; members are JSON values."""
+    found: dict[str, Any] = {} if rows is None else {"numRecords": rows}
+    for name, value in (("minValues", low), ("maxValues", high), ("nullCount", nulls)):
+        if value is not None:
+            found[name] = {"c": value}
+    if tight is not None:
+        found["tightBounds"] = tight
+    return json.dumps(found)
+
+
+def found_in(stats: str, kind: DataType, held: LeafValues, *, vector: bool = False, **more: Any) -> set[str]:
+    data_file = JudgedFile(stats, "vector" if vector else None)
+    return rules_of(column_fact_rows(data_file, schema_of(c=kind), None, [], [held], **more))
+
+
+def test_row_of_a_nested_column_of_a_mapped_table() -> None:
+    inner = Field("x", LONG, True, {PHYSICAL_NAME: "col-2"})
+    schema = Struct((Field("s", Struct((inner,)), True, {PHYSICAL_NAME: "col-1"}),))
+    stats = json.dumps(
+        {
+            "numRecords": 4,
+            "tightBounds": False,
+            "minValues": {"col-1": {"col-2": 1}},
+            "maxValues": {"col-1": {"col-2": 9}},
+            "nullCount": {"col-1": {"col-2": 2}},
+        }
+    )
+    held = LeafValues(("col-1", "col-2"), 4, 3, 2, 1, 2, 9)
+    (row,) = column_fact_rows(JudgedFile(stats, "vector"), schema, "name", [], [held])
+    assert {name: value for name, value in row.items() if value is not None} == {
+        "version": 3,
+        "file": "_delta_log/3.json",
+        "line": 2,
+        "path": "a.parquet",
+        "column": "s.x",
+        "physical_column": "col-1.col-2",
+        "type": "long",
+        "num_records": 4,
+        "tight_bounds": False,
+        "has_deletion_vector": True,
+        "rows": 4,
+        "valid_rows": 3,
+        "claimed_nulls": 2,
+        "nulls": 2,
+        "valid_nulls": 1,
+        "claimed_min": "1",
+        "claimed_max": "9",
+        "actual_min": "2",
+        "actual_max": "9",
+        "claimed_min_order": bytes.fromhex("8000000000000001"),
+        "claimed_max_order": bytes.fromhex("8000000000000009"),
+        "actual_min_order": bytes.fromhex("8000000000000002"),
+        "actual_max_order": bytes.fromhex("8000000000000009"),
+        "loose_bound": "minimum 1 for 2",
+    }
+
+
+def test_columns_without_an_entry_have_no_row() -> None:
+    schema = schema_of(a=LONG, part=LONG, nothing=Primitive("void"), c=LONG)
+    stats = '{"minValues":{"c":1,"part":2,"nothing":3,"gone":4},"nullCount":{"gone":{"x":1}}}'
+    rows = column_fact_rows(JudgedFile(stats), schema, None, ["part"], [])
+    assert [(row["column"], row["claimed_min"]) for row in rows] == [("c", "1")]
+    assert rules_of(rows) == set()
+
+
+@pytest.mark.parametrize("stats", [None, "", "{", "[]", '{"minValues":[1]}', "{}", '{"numRecords":1}'])
+def test_statistics_that_say_nothing_of_columns_have_no_rows(stats: str | None) -> None:
+    assert column_fact_rows(JudgedFile(stats), schema_of(c=LONG), None, [], [leaf(1)]) == []
+
+
+@pytest.mark.parametrize("held", [[], [LeafValues(("c",), 0, 0, unread="it is encrypted")]])
+def test_claims_are_there_where_rows_are_not_read(held: list[LeafValues]) -> None:
+    stats = statistics(9, 1, 7)
+    (row,) = column_fact_rows(JudgedFile(stats), schema_of(c=LONG), None, [], held)
+    assert (row["claimed_min"], row["claimed_nulls"], row.get("rows"), row.get("actual_min")) == ("9", 7, None, None)
+    assert rules_of([row]) == set()
+
+
+@pytest.mark.parametrize(
+    ("stats", "held", "expected"),
+    [
+        (statistics(1, 3, 0), leaf(1, 3), set()),
+        (statistics(2, 3, 0), leaf(1, 3), {"STA001"}),
+        (statistics(1, 2, 0), leaf(1, 3), {"STA002"}),
+        (statistics(0, 3, 0), leaf(1, 3), {"STA004"}),
+        (statistics(1, 4, 0, tight=True), leaf(1, 3), {"STA003"}),
+        (statistics(1, 4, 0, tight=False), leaf(1, 3), set()),
+        (statistics(2, 4, 0, tight=True), leaf(1, 3), {"STA001", "STA003"}),
+        (statistics(1, 3, 1), leaf(1, 3), {"STA005"}),
+        (statistics(1, 3, 0, tight=True), leaf(1, None, 3), {"STA005"}),
+        (statistics(1, 3, 2, tight=False, rows=3), leaf(1, None, 3), set()),
+        (statistics(1, 3, 0, tight=False, rows=3), leaf(1, None, 3), {"STA006"}),
+        (statistics(1, 3, 3, tight=False, rows=3), leaf(1, None, 3), {"STA006"}),
+        (statistics(1, 3, 3, tight=False, rows=3), leaf(None, None, None), set()),
+        (statistics(7, 7, 2), leaf(None, None), set()),
+        (statistics({"x": 1}, 3), leaf(1, 3), {"STA007"}),
+        (statistics("x", 3), leaf(1, 3), {"STA008"}),
+        (statistics("1", 3), leaf(1, 3), {"STA009"}),
+        (statistics(1, 3, -1), leaf(1, 3), set()),
+        (statistics(1, 3, "x"), leaf(1, 3), set()),
+    ],
+)
+def test_claims_beside_integers(stats: str, held: LeafValues, expected: set[str]) -> None:
+    assert found_in(stats, LONG, held) == expected
+
+
+VECTOR = LeafValues(("c",), rows=4, valid_rows=2, nulls=2, valid_nulls=1, minimum=5, maximum=5)
+"""Rows 1, null, null, 5, of which the first and one null are deleted."""
+
+
+@pytest.mark.parametrize(
+    ("stats", "expected"),
+    [
+        (statistics(5, 5, 2, tight=True, rows=4), set()),
+        (statistics(5, 5, 1, tight=True, rows=4), set()),
+        (statistics(1, 5, 2, tight=False, rows=4), set()),
+        (statistics(1, 5, 2, tight=True, rows=4), {"STA003"}),
+        (statistics(1, 5, 2, rows=4), {"STA004"}),
+        (statistics(5, 5, 3, tight=True, rows=4), {"STA005"}),
+        (statistics(5, 5, 3, tight=False, rows=4), set()),
+        (statistics(5, 5, 3, rows=4), {"STA018"}),
+        (statistics(5, 5, 4, tight=False, rows=4), {"STA006"}),
+        (statistics(5, 5, 0, tight=False, rows=4), {"STA006"}),
+    ],
+)
+def test_claims_beside_a_deletion_vector(stats: str, expected: set[str]) -> None:
+    assert found_in(stats, LONG, VECTOR, vector=True) == expected
+
+
+@pytest.mark.parametrize(
+    ("kind", "stats", "held", "expected"),
+    [
+        (FLOAT, statistics(3.4, 3.4), leaf(3.4000000953674316), set()),
+        (FLOAT, statistics(3.4000000953674316, 3.4000000953674316), leaf(3.4000000953674316), set()),
+        (DOUBLE, statistics(3.4, 3.4), leaf(3.4000000953674316), {"STA002", "STA004"}),
+        (DOUBLE, statistics(3.4, 3.4), leaf(3.4000000953674316, type=FLOAT), set()),
+        (DOUBLE, statistics(1, 2), leaf(1, 2, type=Primitive("integer")), set()),
+        (DOUBLE, statistics(0.0, -0.0), leaf(-0.0, 0.0), set()),
+        (DOUBLE, statistics("-Infinity", "Infinity"), leaf(-math.inf, math.inf), set()),
+        (DOUBLE, statistics(1.0, 2.0), leaf(1.0, 2.0, math.nan), {"STA011"}),
+        (DOUBLE, statistics(1.0, 9.0), leaf(1.0, 2.0, math.nan), {"STA011"}),
+        (DOUBLE, statistics(1.0, "NaN"), leaf(1.0, 2.0, math.nan), {"STA010"}),
+        (DOUBLE, statistics("NaN", "NaN"), leaf(math.nan), {"STA010"}),
+        (DOUBLE, statistics(1.0), leaf(1.0, math.nan), set()),
+        (Decimal(38, 18), statistics("0." + "1" * 18, "0." + "1" * 18), leaf(Exact("0." + "1" * 18)), set()),
+        (Decimal(38, 18), statistics("0." + "1" * 18, "0." + "1" * 17), leaf(Exact("0." + "1" * 18)), {"STA002"}),
+        (Decimal(20, 4), statistics("1.5", "1.5"), leaf(Exact("1.5000")), set()),
+        (Decimal(20, 4), statistics(5, 5), leaf(5, type=LONG), set()),
+        (DATE, statistics("2024-01-02", "2024-01-02"), leaf(19724), set()),
+        (DATE, statistics("0055-01-02", "0055-01-02"), leaf(19724), {"STA002", "STA004"}),
+        (NTZ, statistics("2024-01-02", "2024-01-02"), leaf(19724, type=DATE), set()),
+        (TIMESTAMP, statistics("2024-01-02T03:04:05.123Z", "2024-01-02T03:04:05.123Z"), leaf(MOMENT + 999), set()),
+        (TIMESTAMP, statistics("2024-01-02T03:04:05.124Z"), leaf(MOMENT + 999), {"STA001"}),
+        (TIMESTAMP, statistics(None, "2024-01-02T03:04:05.122Z"), leaf(MOMENT), {"STA002"}),
+        (TIMESTAMP, statistics(None, "2024-01-02T03:04:05.124Z"), leaf(MOMENT), {"STA004"}),
+        (TIMESTAMP, statistics(None, "2024-01-02T03:04:05.123500Z"), leaf(MOMENT + 501), {"STA002", "STA013"}),
+        (TIMESTAMP, statistics("2024-01-02T03:04:05.123"), leaf(0), {"STA009"}),
+        (NTZ, statistics("2024-01-02T03:04:05.123Z"), leaf(MOMENT), {"STA009"}),
+        (NTZ, statistics("2024-01-02T03:04:05.123Z"), leaf(0), {"STA009", "STA001"}),
+        (STRING, statistics("aa", "aa\x7f"), leaf("aab"), set()),
+        (STRING, statistics("aa", "ab"), leaf("aab"), set()),
+        (STRING, statistics("aa", "aa"), leaf("aab"), {"STA012"}),
+        (STRING, statistics("", "aab"), leaf("aab"), {"STA004"}),
+        (STRING, statistics("aab", "aab\x7f"), leaf("aab"), {"STA004"}),
+        (STRING, statistics("a", "aa\x7f"), leaf("a", "aaé"), {"STA002"}),
+        (STRING, statistics("\uffff"), leaf("\U00010000"), {"STA004"}),
+        (STRING, statistics(None, "\uffff"), leaf("\U00010000"), {"STA002"}),
+        (Primitive("boolean"), statistics(False, True), leaf(False, True), set()),
+        (Primitive("boolean"), statistics(False, False), leaf(False, True), {"STA002"}),
+        (Primitive("binary"), statistics("zz", "aa"), leaf(b"abc"), {"STA009"}),
+        (Array(LONG, True), statistics(None, None, 1), leaf(None, [1]), set()),
+        (Array(LONG, True), statistics([1], [2], {"element": 7}), leaf(None, None), set()),
+        (Map(STRING, LONG, True), statistics(None, None, 0), leaf(None, minimum=None, maximum=None), {"STA005"}),
+    ],
+)
+def test_claims_beside_values_of_every_type(kind: DataType, stats: str, held: LeafValues, expected: set[str]) -> None:
+    assert found_in(stats, kind, held) == expected
+
+
+def test_struct_that_is_null_makes_its_fields_null() -> None:
+    schema = schema_of(s=Struct((Field("a", LONG, True),)))
+    held = leaf(None, None, 5, path=("s", "a"))
+    for count, expected in ((2, set()), (1, {"STA005"})):
+        stats = json.dumps({"numRecords": 3, "nullCount": {"s": {"a": count}}})
+        assert rules_of(column_fact_rows(JudgedFile(stats), schema, None, [], [held])) == expected
+
+
+def test_count_of_a_struct_does_not_mirror_the_schema() -> None:
+    schema = schema_of(s=Struct((Field("a", LONG, True),)))
+    stats = '{"numRecords":3,"nullCount":{"s":2}}'
+    assert rules_of(column_fact_rows(JudgedFile(stats), schema, None, [], [])) == {"STA007"}
+
+
+def test_text_that_is_no_utf8_stands_in_evidence_with_escapes() -> None:
+    stats = '{"minValues":{"c":"\\ud83d"}}'
+    (row,) = column_fact_rows(JudgedFile(stats), schema_of(c=STRING), None, [], [leaf("a")])
+    assert row["claimed_min"] == "\\ud83d"
+    assert rules_of([row]) == {"STA008"}
+
+
+def variant_text(*values: tuple[str, bytes]) -> str:
+    """A bound of a variant: an object with these members, metadata first."""
+    names = [name.encode() for name, _ in values]
+    name_ends = [sum(map(len, names[:count])) for count in range(len(names) + 1)]
+    metadata = bytes([1, len(names), *name_ends]) + b"".join(names)
+    ends = [sum(len(value) for _, value in values[:count]) for count in range(len(values) + 1)]
+    data = metadata + bytes([2, len(values), *range(len(values)), *ends]) + b"".join(value for _, value in values)
+    return z85.encode(data + bytes(-len(data) % 4))
+
+
+NUMBER, TEXT = b"\x0c\x05", b"\x0dabc"
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "supported", "expected"),
+    [
+        (variant_text(("$['a']", NUMBER)), variant_text(("$['b']", TEXT)), True, set()),
+        (variant_text(("$", NUMBER)), None, None, set()),
+        (variant_text(("$", NUMBER)), None, False, {"STA014"}),
+        (None, None, False, set()),
+        ({"$['a']": 1}, None, True, {"STA007"}),
+        (5, None, True, {"STA015"}),
+        (None, variant_text(("a", NUMBER)), True, {"STA015"}),
+        ("0S&u501fk+ze0(tB98CpzF6vU0rJl95HpNdvjbtatpi(cu0wW^cTu", None, True, {"STA016"}),
+        (variant_text(("$", NUMBER)), variant_text(("$", TEXT)), True, {"STA017"}),
+    ],
+)
+def test_bounds_of_variants(low: Any, high: Any, supported: bool | None, expected: set[str]) -> None:
+    held = leaf(b"", None, minimum=None, maximum=None)
+    stats = statistics(low, high, 1)
+    assert found_in(stats, Primitive("variant"), held, shredding_supported=supported) == expected
+
+
+def test_types_of_proposals_are_not_compared() -> None:
+    assert found_in(statistics("a", "b", 0), Proposed("string collate x"), leaf("z")) == set()
+
+
+# true statistics, in every spelling
+
+KINDS: list[DataType] = [
+    Primitive(name) for name in ("long", "integer", "byte", "double", "float", "string", "boolean", "date")
+]
+EVERY_KIND: list[DataType] = [*KINDS, TIMESTAMP, NTZ, Primitive("binary"), Array(LONG, True), *DECIMALS]
+DIVERGENT = {"STA009", "STA010", "STA011", "STA012", "STA013", "STA016"}
+
+
+def leaves_of(
+    values: Sequence[Any], kind: DataType, deleted: Collection[int], path: tuple[str, ...]
+) -> Iterator[LeafValues]:
+    if isinstance(kind, Struct):
+        for each in kind.fields:
+            inner = [None if value is None else value[each.name] for value in values]
+            yield from leaves_of(inner, each.type, deleted, (*path, each.name))
+        return
+    valid = leaf(*(value for index, value in enumerate(values) if index not in deleted), path=path)
+    yield replace(valid, rows=len(values), nulls=sum(value is None for value in values))
+
+
+@st.composite
+def columns(draw: st.DrawFn) -> tuple[DataType, list[Any]]:
+    kind = draw(st.sampled_from(EVERY_KIND))
+    if draw(st.integers(0, 3)) == 0:
+        kind = Struct((Field("a", kind, True), Field("b", LONG, True)))
+    return kind, draw(st.lists(st.none() | plain(kind), max_size=6))
+
+
+@settings(deadline=None)
+@given(columns(), st.data())
+def test_true_statistics_are_neither_violations_nor_warnings(
+    column: tuple[DataType, list[Any]], data: st.DataObject
+) -> None:
+    kind, values = column
+    schema = schema_of(c=kind)
+    deleted = data.draw(st.sets(st.integers(0, max(len(values) - 1, 0)))) if values else set()
+    style = data.draw(statistics_styles(divergent=True))
+    if deleted and style.tightness == "unsaid":
+        style = replace(style, tightness="tight")
+    stats = statistics_of(pa.table({"c": array_of(values, kind)}), schema, deleted, style)
+    held = leaves_of(values, kind, deleted, ("c",))
+    rows = column_fact_rows(JudgedFile(stats, deleted or None), schema, None, [], held)
+    assert rules_of(rows) <= DIVERGENT
+
+
+_NAN_STYLES: tuple[tuple[Any, set[str]], ...] = (("absent", set()), ("ignored", {"STA011"}), ("text", {"STA010"}))
+
+
+def test_divergences_are_those_of_the_style() -> None:
+    values = [1.0, math.nan]
+    schema = schema_of(c=DOUBLE)
+    for nan, expected in _NAN_STYLES:
+        stats = statistics_of(pa.table({"c": values}), schema, (), StatisticsStyle(nan=nan))
+        assert rules_of(column_fact_rows(JudgedFile(stats), schema, None, [], [leaf(*values)])) == expected
