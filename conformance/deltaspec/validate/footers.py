@@ -81,9 +81,19 @@ class _Looker:
         for key, size in files:
             try:
                 found.append(self.reader.read(key, size))
-            except (NoParquet, StorageError) as fault:
+            except NoParquet as fault:
+                found.append(self._changed(key, size) or fault)
+            except StorageError as fault:
                 found.append(fault)
         return found
+
+    def _changed(self, key: str, size: int | None) -> StorageError | None:
+        """Whether a file that looks broken is not the one that was listed: then nothing can be said of that."""
+        try:
+            now = self.run.access.size(key)
+        except StorageError as fault:
+            return fault
+        return None if size in (None, now) else StorageError(f"{key}: changed while it was read")
 
     def _judge(self, files: pl.DataFrame, reads: list[Read]) -> None:
         facts: list[SchemaFacts] = []
