@@ -2,6 +2,7 @@
 
 import os
 import stat
+from collections import Counter
 from collections.abc import Iterator
 from difflib import get_close_matches
 from itertools import islice
@@ -24,6 +25,10 @@ from deltaspec.wire.storage import (
 
 _LOOKED_AT_FOR_HINT = 2000
 """Entries of a directory that are looked at for a table nearby."""
+_TIMES_LINKED = 16
+"""How often a directory is listed that links lead to: links among a few directories make any number of paths."""
+_Place = tuple[int, int]
+"""Device and number of a directory, whatever its path."""
 
 
 class LocalStore:
@@ -70,33 +75,38 @@ class LocalStore:
                     yield from self._entries(folder / entry.name, entry.name + "/")
 
     def list_files(self) -> Iterator[Entry | StorageError]:
-        yield from self._files(self._path, "", ())
-
-    def _files(self, folder: str, prefix: str, above: tuple[tuple[int, int], ...]) -> Iterator[Entry | StorageError]:
-        """The files below a folder. Links to folders are followed, but not back into one that is being listed."""
-        try:
-            facts = os.stat(folder)
-            here = (facts.st_dev, facts.st_ino)
-            if here in above:
-                return
-            with os.scandir(folder) as entries:
-                found = list(entries)
-        except OSError as fault:
-            yield StorageError(f"{readable_name(prefix) or '.'}: cannot be listed: {fault.strerror or fault}")
-            return
-        for entry in found:
+        folders: list[tuple[str, str, frozenset[_Place]]] = [(self._path, "", frozenset())]
+        times: Counter[_Place] = Counter()
+        while folders:
+            folder, prefix, above = folders.pop()
+            shown = readable_name(prefix) or "."
             try:
-                facts = entry.stat()
-            except PermissionError as fault:
-                yield StorageError(f"{prefix}{readable_name(entry.name)}: {fault.strerror}")
+                facts = os.stat(folder)
+                here = (facts.st_dev, facts.st_ino)
+                if here in above:
+                    continue  # a link back into a folder that it lies below
+                times[here] += 1
+                if times[here] > _TIMES_LINKED:
+                    yield StorageError(f"{shown}: not listed, since links lead to it from too many places")
+                    continue
+                with os.scandir(folder) as entries:
+                    found = list(entries)
+            except OSError as fault:
+                yield StorageError(f"{shown}: cannot be listed: {fault.strerror or fault}")
                 continue
-            except OSError:
-                continue  # gone since, or a link into nothing or itself
-            if stat.S_ISDIR(facts.st_mode):
-                if prefix or entry.name != LOG:
-                    yield from self._files(entry.path, prefix + entry.name + "/", (*above, here))
-            elif stat.S_ISREG(facts.st_mode):
-                yield Entry(readable_name(prefix + entry.name), facts.st_size, facts.st_mtime_ns // 1_000_000)
+            for entry in found:
+                name = prefix + entry.name
+                try:
+                    facts = entry.stat()
+                except PermissionError as fault:
+                    yield StorageError(f"{readable_name(name)}: {fault.strerror}")
+                    continue
+                except OSError:
+                    continue  # gone since, or a link into nothing or itself
+                if stat.S_ISREG(facts.st_mode):
+                    yield Entry(readable_name(name), facts.st_size, facts.st_mtime_ns // 1_000_000)
+                elif stat.S_ISDIR(facts.st_mode) and name != LOG:
+                    folders.append((entry.path, f"{name}/", above | {here}))
 
     def read(self, path: str, limit: int) -> bytes:
         handle = self._open(path)
@@ -118,7 +128,8 @@ class LocalStore:
     def read_range(self, path: str, start: int, length: int) -> bytes:
         handle = self._open(path)
         try:
-            return os.pread(handle, length, start)
+            rest = os.fstat(handle).st_size - start
+            return os.pread(handle, min(length, rest), start) if rest > 0 and length > 0 else b""
         except OSError as fault:
             raise StorageError(f"{path}: {fault.strerror or fault}") from fault
         finally:
@@ -147,7 +158,7 @@ class LocalStore:
         os.close(self._open(path))
         try:
             return pa.OSFile(os.path.join(self._path, path))
-        except OSError as fault:
+        except (OSError, ValueError) as fault:
             raise StorageError(f"{path}: {fault}") from fault
 
     def _open(self, path: str) -> int:
