@@ -114,6 +114,8 @@ def _log_facts(run: DataRun, commit: _Commit) -> dict[str, Any] | None:
 def _look_at_rows(run: DataRun, commit: _Commit) -> dict[str, Any]:
     """What the rows say: of each change data file to its own view, of the commit as columns of `change_commits`."""
     projection = Projection.of(run.table_at(commit.version), [*commit.changes, *commit.adds, *commit.removes])
+    if projection.table is None:
+        run.findings.doubt_rule(ROWS_COMPARED, "the table's schema is not known", commit.file)
     if _schema_changes(run, commit.version):
         projection = projection.without_rows()
     facts = [_change_file(run, file, projection) for file in commit.changes]

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from deltaspec.validate.embedded import EmbeddedRun
 
 _COMMIT_BYTES = 64 << 20
+_OF_THE_MARK = ("RID002", "RID003", "RID009")
+"""Rules that need the domain of the high-water mark."""
 _DATA_CHANGE = FILE_ROWS.names.index("data_change")
 
 
@@ -45,6 +47,8 @@ def look_at_row_id_ranges(run: EmbeddedRun, spanned: pl.DataFrame) -> None:
     """
     state = run.state
     views = (row_id_ranges, row_id_columns)
+    if state.supports(row_tracking.FEATURE) is False:
+        return
     if not state.protocol_known or not state.metadata_known:
         run.findings.doubt(views, "an action that row tracking depends on cannot be decoded")
         return
@@ -63,8 +67,13 @@ def look_at_row_id_ranges(run: EmbeddedRun, spanned: pl.DataFrame) -> None:
     rows = (state.rows[table_state.protocols.name], state.rows[table_state.configuration.name])
     since = in_force_since(*rows, row_tracking.FEATURE, row_tracking.SUSPENDED)
     domain = state.domains.get(row_tracking.DOMAIN)
+    if not state.domains_known:
+        for code in _OF_THE_MARK:
+            run.findings.doubt_rule(code, "a domainMetadata action cannot be decoded")
     live = live_at(spanned, run.plan.version)
-    run.findings.look(row_id_ranges, ranges_of(live, domain, enabled=enabled, since=since))
+    run.findings.look(
+        row_id_ranges, ranges_of(live, domain, domain_known=state.domains_known, enabled=enabled, since=since)
+    )
 
 
 def look_at_row_ids(run: DataRun) -> None:
@@ -81,7 +90,7 @@ def look_at_row_ids(run: DataRun) -> None:
 def _look_at_live_files(run: DataRun) -> None:
     hidden = HiddenColumns.at(run.state.rows[table_state.configuration.name], run.version)
     domain = run.state.domains.get(row_tracking.DOMAIN)
-    mark = None if domain is None else row_tracking.mark_of(domain.configuration)
+    mark = None if domain is None or not run.state.domains_known else row_tracking.mark_of(domain.configuration)
     seen = RowIds()
     rows: list[dict[str, Any]] = []
     for number, file in enumerate(run.files):

@@ -94,16 +94,19 @@ row_id_rewrites = View(
 )
 
 
-def ranges_of(live: pl.DataFrame, domain: DomainMetadata | None, *, enabled: bool, since: Since) -> pl.DataFrame:
+def ranges_of(
+    live: pl.DataFrame, domain: DomainMetadata | None, *, domain_known: bool, enabled: bool, since: Since
+) -> pl.DataFrame:
     """Live files as the view `row_id_ranges`, in the order of their base ids.
 
     Args:
         live: as `file_replay.live_at` gives them.
         domain: the live domain of the high-water mark.
+        domain_known: false where there may be another one.
         enabled: row tracking is enabled at the judged version.
         since: from which version on row tracking was supported, and from which on suspended.
     """
-    mark = None if domain is None else row_tracking.mark_of(domain.configuration)
+    mark = row_tracking.mark_of(domain.configuration) if domain is not None and domain_known else None
     base, rows = pl.col("base_row_id"), pl.col("num_records")
     last = pl.when(base > MAX_ID - rows).then(pl.lit(MAX_ID)).otherwise(base + rows - 1)
     at_commit: pl.Expr = pl.lit(False)
@@ -116,7 +119,7 @@ def ranges_of(live: pl.DataFrame, domain: DomainMetadata | None, *, enabled: boo
             path=pl.coalesce("path", "path_key"),
             last_row_id=pl.when((base >= 0) & (rows > 0)).then(last),
             high_water_mark=pl.lit(mark, pl.Int64),
-            has_domain=pl.lit(domain is not None),
+            has_domain=pl.lit(domain is not None if domain_known else None, pl.Boolean),
             ids_required=pl.lit(enabled) | ((pl.col("source") == "commit") & at_commit),
         )
         .with_columns(previous_end=pl.col("last_row_id").cum_max().forward_fill().shift(1))

@@ -61,6 +61,8 @@ class TableState:
     """False once a protocol action could not be decoded."""
     metadata_known: bool = True
     domains: dict[str, DomainMetadata] = field(default_factory=dict)
+    domains_known: bool = True
+    """False once a domainMetadata action could not be decoded."""
     transactions: dict[str, Txn] = field(default_factory=dict)
     rows: dict[str, list[Row]] = field(default_factory=lambda: {name: [] for name in VIEW_NAMES})
     schema: Struct | None = None
@@ -97,6 +99,8 @@ class TableState:
             self.metadata, self.schema, self.metadata_known = None, None, False
         if kinds & {"protocol", "metaData", None}:
             self._context = None
+        if kinds & {"domainMetadata", None}:
+            self.domains_known = False
 
     def supports(self, feature: str) -> bool | None:
         """Whether a feature is supported; None while the protocol is not known."""

@@ -1,10 +1,22 @@
-"""Row ids by default, and their high-water mark. Vector V20: a file with base row id 4071."""
+"""Row ids by default and kept ones, and their high-water mark. Vector V20: a file with base row id 4071."""
 
+import msgspec
 import pytest
 
-from deltaspec.model.actions import Add, DomainMetadata
+from deltaspec.model.actions import Add, DomainMetadata, Format, MetaData, Protocol
+from deltaspec.model.data_types import Field, Primitive, Struct
 from deltaspec.model.reconciliation import EMPTY, replay
-from deltaspec.model.row_tracking import DOMAIN, default_row_ids, high_water_mark
+from deltaspec.model.row_tracking import (
+    DOMAIN,
+    assigns_row_ids,
+    column_name_taken,
+    default_row_ids,
+    high_water_mark,
+    is_enabled,
+    repeated_row_ids,
+    stable_row_commit_versions,
+    stable_row_ids,
+)
 
 
 def _add(base_row_id: int | None) -> Add:
@@ -39,3 +51,61 @@ def test_table_without_the_domain_has_no_mark() -> None:
 def test_file_without_a_base_row_id_has_no_ids() -> None:
     with pytest.raises(ValueError, match="baseRowId"):
         default_row_ids(_add(None), 1)
+
+
+def test_row_keeps_its_materialized_id() -> None:
+    assert stable_row_ids(_add(10), [3, None, 11]) == [3, 11, 11]
+
+
+def test_row_keeps_its_materialized_commit_version() -> None:
+    add = msgspec.structs.replace(_add(0), default_row_commit_version=7)
+    assert stable_row_commit_versions(add, [None, 2]) == [7, 2]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "repeated"),
+    [
+        ([None, None], [None, None], set()),
+        ([None, None], [5, 6], set()),
+        ([None, None], [1, None], {1}),
+        ([3, 3], [None, None], {3}),
+        ([11, None], [9, None], {11}),  # the default id of the second row of the second file
+        ([10, None], [9, None], {10}),  # the fresh id of a row that has another stable one
+    ],
+)
+def test_stable_id_is_of_one_row(first: list[int | None], second: list[int | None], repeated: set[int]) -> None:
+    assert repeated_row_ids([(_add(0), first, ()), (_add(10), second, ())]) == repeated
+
+
+def test_deleted_rows_have_no_ids() -> None:
+    assert repeated_row_ids([(_add(0), [None, None], {1}), (_add(10), [1], ())]) == set()
+
+
+@pytest.mark.parametrize(
+    ("configuration", "features", "enabled", "assigned"),
+    [
+        ({"delta.enableRowTracking": "true"}, ["rowTracking"], True, True),
+        ({}, ["rowTracking"], False, True),
+        ({"delta.rowTrackingSuspended": "true"}, ["rowTracking"], False, False),
+        ({"delta.enableRowTracking": "true"}, [], False, False),
+    ],
+)
+def test_row_tracking_is_supported_enabled_or_suspended(
+    configuration: dict[str, str], features: list[str], enabled: bool, assigned: bool
+) -> None:
+    protocol = Protocol(min_reader_version=1, min_writer_version=7, writer_features=features)
+    metadata = MetaData(
+        id="1", format=Format(provider="parquet"), schema_string="", partition_columns=[], configuration=configuration
+    )
+    assert is_enabled(protocol, metadata) is enabled
+    assert assigns_row_ids(protocol, metadata) is assigned
+
+
+@pytest.mark.parametrize(
+    ("name", "mapping", "taken"),
+    [("id", None, "id"), ("col-1", "name", "id"), ("col-1", None, None), ("_row-id", "id", None), ("x", None, None)],
+)
+def test_hidden_column_has_a_name_of_its_own(name: str, mapping: str | None, taken: str | None) -> None:
+    inner = Struct((Field("x", Primitive("long"), True),))
+    field = Field("id", Primitive("long"), True, {"delta.columnMapping.physicalName": "col-1"})
+    assert column_name_taken(name, Struct((field, Field("s", inner, True))), mapping) == taken
