@@ -28,11 +28,13 @@ ENGINES = {
     "delta-rs": [sys.executable, str(HERE / "list_files.py"), "{table}"],
     "floor": [sys.executable, str(HERE / "parse_lines.py"), "{table}"],
     "pyarrow-footers": [sys.executable, str(HERE / "read_footers.py"), "{table}"],
+    "pyarrow-ends": [sys.executable, str(HERE / "read_ends.py"), "{table}"],
 }
 _WORK = {
     "delta-rs": f"deltalake {version('deltalake')}: load the table, list its files",
     "floor": "parse every line, decode every row, nothing else",
     "pyarrow-footers": f"pyarrow {version('pyarrow')}: read the footers of all files, in threads",
+    "pyarrow-ends": f"pyarrow {version('pyarrow')}: minimum, maximum and null count of every column, in threads",
 }
 
 

@@ -122,6 +122,13 @@ def small_files(log: Path) -> None:
     small_files(log)
 
 
+def many_rows(log: Path) -> None:
+    """(e) 200 Parquet files of many rows."""
+    from row_tables import many_rows
+
+    many_rows(log)
+
+
 @dataclass(frozen=True)
 class Case:
     """What an engine is measured on."""
@@ -143,6 +150,7 @@ CASES: dict[str, Case] = {
     "d": Case(
         "20,000 Parquet files of 10 columns and 1 to 50 rows", small_files, 20_000, "footers", ("pyarrow-footers",)
     ),
+    "e": Case("200 Parquet files of 10 columns and 100,000 rows", many_rows, 200, "rows", ("pyarrow-ends",)),
 }
 
 
