@@ -7,7 +7,7 @@ may be gone.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 from pyroaring import BitMap64
@@ -21,7 +21,7 @@ from deltaspec.views.base import LEVELS
 from deltaspec.views.data_files import DataFile, DataFiles, data_files
 from deltaspec.views.file_replay import live_at
 from deltaspec.views.state import TableSchema
-from deltaspec.wire.data_access import DataAccess, leads_out, normal
+from deltaspec.wire.data_access import ODD_KEY, DataAccess, leads_out, normal
 from deltaspec.wire.log_lines import read_lines
 from deltaspec.wire.storage import LOG, Entry, FileGone, StorageError
 from deltaspec.wire.vector_files import VectorFiles
@@ -29,9 +29,8 @@ from deltaspec.wire.vector_files import VectorFiles
 if TYPE_CHECKING:
     from deltaspec.validate.embedded import EmbeddedRun
 
+_AT_ONCE = 10_000
 _COMMIT_BYTES = 64 << 20
-_ODD_KEY = r"^/|^[A-Za-z][A-Za-z0-9+.\-]*:/|(^|/)\.\.?(/|$)|//"
-"""Keys that are absolute, or that a listing names otherwise."""
 _TEXTS = {"path_key": pl.String, "_normal": pl.String}
 LISTED = {"path_key": pl.String, "actual_size": pl.Int64}
 
@@ -106,7 +105,7 @@ class DataRun:
 
     def _with_sizes(self, rows: pl.DataFrame) -> pl.DataFrame:
         """The rows with `actual_size` of those files that the listing, or a look at a file elsewhere, has found."""
-        odd = rows.filter(pl.col("path_key").str.contains(_ODD_KEY))
+        odd = rows.filter(pl.col("path_key").str.contains(ODD_KEY))
         moved = {key: normal(key) for key in odd["path_key"] if not leads_out(key) and normal(key) != key}
         listed = self.listed
         if moved:
@@ -150,9 +149,10 @@ class DataRun:
             ).select(list(data_files.columns))
             there = pl.col("exists").is_not_null()
             self.findings.look(data_files, rows.filter(there))
-            self.findings.look_at_rows(data_files, [self._absent(row) for row in rows.filter(~there).to_dicts()])
+            for part in rows.filter(~there).iter_slices(_AT_ONCE):
+                self.findings.look_at_rows(data_files, [self._absent(row) for row in part.iter_rows(named=True)])
 
-    def _absent(self, row: dict[str, object]) -> dict[str, object]:
+    def _absent(self, row: dict[str, Any]) -> dict[str, Any]:
         key = str(row["path_key"])
         fault = self.fault_of(key)
         if not isinstance(fault, FileGone):

@@ -9,7 +9,7 @@ import polars as pl
 from deltaspec.model.actions import DeletionVectorDescriptor
 from deltaspec.model.deletion_vectors import DeletionVectorError
 from deltaspec.report.values import Inventory
-from deltaspec.wire.data_access import normal
+from deltaspec.wire.data_access import ODD_KEY, normal
 from deltaspec.wire.vector_files import vector_key
 
 if TYPE_CHECKING:
@@ -22,19 +22,23 @@ _HIDDEN = r"(^|/)[_.][^/=]*(/|$)"
 
 def take_inventory(run: DataRun) -> Inventory:
     """Count the listed files by what refers to them. Source: chapter File Types."""
-    live = _keys(run.files.rows) | _vector_keys(run, run.files.rows)
-    named = _keys(run.spanned) | _vector_keys(run, run.spanned) | _keys(run.changes.rows)
+    live = _keys(run, run.files.rows)
+    named = pl.concat([_keys(run, run.spanned), _keys(run, run.changes.rows)]).unique()
     key = pl.col("path_key")
     kind = (
-        pl.when(key.is_in(list(live)))
+        pl.when("_live")
         .then(pl.lit("live"))
-        .when(key.is_in(list(named)))
+        .when("_named")
         .then(pl.lit("referenced"))
         .when(key.str.contains(_HIDDEN))
         .then(pl.lit("hidden"))
         .otherwise(pl.lit("unreferenced"))
     )
-    files = run.listed.with_columns(kind=kind)
+    files = (
+        run.listed.join(live.with_columns(_live=pl.lit(True)), on="path_key", how="left")
+        .join(named.with_columns(_named=pl.lit(True)), on="path_key", how="left")
+        .with_columns(kind=kind)
+    )
     sums = {
         row["kind"]: (row["files"], row["bytes"])
         for row in files.group_by("kind").agg(files=pl.len(), bytes=pl.col("actual_size").sum()).iter_rows(named=True)
@@ -56,19 +60,23 @@ def take_inventory(run: DataRun) -> Inventory:
     )
 
 
-def _keys(rows: pl.DataFrame) -> set[str]:
-    return {normal(key) for key in rows["path_key"].unique()}
+def _keys(run: DataRun, rows: pl.DataFrame) -> pl.DataFrame:
+    """The files that actions name, their deletion-vector files among them, as a listing names them."""
+    keys = rows["path_key"]
+    odd = keys.str.contains(ODD_KEY).fill_null(False)
+    others = [normal(key) for key in keys.filter(odd)] + _vector_keys(run, rows)
+    return pl.DataFrame({"path_key": pl.concat([keys.filter(~odd), pl.Series(others, dtype=pl.String)])}).unique()
 
 
-def _vector_keys(run: DataRun, rows: pl.DataFrame) -> set[str]:
-    found = set()
+def _vector_keys(run: DataRun, rows: pl.DataFrame) -> list[str]:
+    found = []
     stored = rows.filter(pl.col("dv_storage_type").is_in(["u", "p"]))
     for kind, text in stored.select("dv_storage_type", "dv_path_or_inline").unique().iter_rows():
         descriptor = DeletionVectorDescriptor(
-            storage_type=kind, path_or_inline_dv=text or "", offset=None, size_in_bytes=0, cardinality=0
+            storage_type=kind, path_or_inline_dv=text or "", size_in_bytes=0, cardinality=0
         )
         try:
-            found.add(normal(vector_key(descriptor, run.access.store.root)))
+            found.append(normal(vector_key(descriptor, run.access.store.root)))
         except DeletionVectorError:
             continue
     return found

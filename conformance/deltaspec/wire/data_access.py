@@ -13,6 +13,8 @@ from deltaspec.wire.storage import Outside, StorageError, Store, open_store
 
 _ABSOLUTE = re.compile(r"/|[A-Za-z][A-Za-z0-9+.\-]*:/")
 _OBJECT_ROOT = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*://[^/]*)/+(.+)", re.DOTALL)
+ODD_KEY = r"^/|^[A-Za-z][A-Za-z0-9+.\-]*:/|(^|/)\.\.?(/|$)|//"
+"""Keys that are absolute, or that a listing would name otherwise; a pattern that Polars takes as well."""
 MAX_STORES = 100
 """Places outside of the table that are opened: a hostile log may name any number of hosts."""
 
