@@ -6,10 +6,12 @@ from deltaspec.validate.changes import look_at_changes
 from deltaspec.validate.data import DataRun
 from deltaspec.validate.footers import look_at_footers
 from deltaspec.validate.row_ids import look_at_row_ids
+from deltaspec.validate.rows import look_at_rows
 from deltaspec.views.base import Level
 
 STEPS: tuple[tuple[Level, Callable[[DataRun], None]], ...] = (
     ("footers", look_at_footers),
+    ("rows", look_at_rows),
     ("rows", look_at_changes),
     ("rows", look_at_row_ids),
 )
