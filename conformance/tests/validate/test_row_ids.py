@@ -1,0 +1,194 @@
+"""Row ids: legal things that look like faults, and what cannot be decided."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from deltaspec.report.values import Report
+from deltaspec.validate import validate_table
+from deltaspec_generators import bases
+from deltaspec_generators.bases import action, commit_info
+from deltaspec_generators.builder import TableFiles, protocol_action, remove_action, write_table
+from deltaspec_generators.data_bases import rows, stored
+from deltaspec_generators.mutations_row_ids import ENABLED, ROW_ID, mark, rewritten, tracked
+
+Judge = Callable[..., Report]
+
+
+@pytest.fixture
+def judge(tmp_path: Path) -> Judge:
+    def judged(files: TableFiles, level: str = "rows", **options: Any) -> Report:
+        write_table(files, tmp_path / "table")
+        return validate_table(str(tmp_path / "table"), level=level, select=["RID"], **{"history": "all", **options})
+
+    return judged
+
+
+def clean(report: Report) -> bool:
+    return report.totals == {} and report.checked.not_checked == []
+
+
+# the log
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_ids_of_a_sound_table_are_no_finding(judge: Judge, enabled: bool) -> None:
+    report = judge(tracked(enabled=enabled), "log")
+    assert clean(report)
+    assert {"RID001", "RID002", "RID003", "RID004", "RID005"} <= set(report.checked.run)
+
+
+def test_file_without_num_records_says_nothing_of_its_ids(judge: Judge) -> None:
+    files = tracked()
+    action(files, 2, "add").update(stats="{}", baseRowId=5)
+    assert clean(judge(files, "log"))
+
+
+def test_ids_of_an_empty_file_overlap_with_none(judge: Judge) -> None:
+    files = tracked()
+    action(files, 2, "add").update(stats='{"numRecords":0}', baseRowId=15)
+    assert clean(judge(files, "log"))
+
+
+def test_files_from_before_support_need_no_ids_until_they_are_enabled(judge: Judge) -> None:
+    files = bases.plain(last_remove=False)
+    body = action(files, 2, "add")
+    files.commits[2].insert(0, protocol_action(1, 7, None, ["rowTracking", "domainMetadata"]))
+    assert judge(files, "log").totals == {"RID004": 1, "RID005": 1}  # c.parquet alone
+    body.update(baseRowId=0, defaultRowCommitVersion=2)
+    files.commits[2].append(mark(9))
+    assert clean(judge(files, "log"))
+    metadata = json.loads(json.dumps(files.commits[0][2]))
+    metadata["metaData"]["configuration"] = ENABLED
+    files.commits[3] = [commit_info(3), metadata]
+    assert judge(files, "log").totals == {"RID004": 2, "RID005": 2}
+
+
+def test_files_written_while_suspended_need_no_ids(judge: Judge) -> None:
+    files = tracked(enabled=False)
+    for name in ("baseRowId", "defaultRowCommitVersion"):
+        del action(files, 2, "add")[name]
+    suspended = json.loads(json.dumps(files.commits[0][2]))
+    suspended["metaData"]["configuration"] = {"delta.rowTrackingSuspended": "true"}
+    files.commits[2].append(suspended)
+    assert clean(judge(files, "log"))
+    files.commits[3] = [commit_info(3), files.commits[0][2]]
+    assert clean(judge(files, "log"))
+
+
+def test_mark_of_the_older_key_is_a_mark(judge: Judge) -> None:
+    files = tracked()
+    files.commits[2][-1] = mark(29, "highWaterMark")
+    assert clean(judge(files, "log"))
+
+
+def test_ids_of_files_that_are_removed_may_be_given_again(judge: Judge) -> None:
+    files = tracked()
+    action(files, 2, "add")["baseRowId"] = 0  # those of a, which the commit removes; b has 10 to 19
+    assert clean(judge(files, "log"))
+
+
+def test_highest_long_is_no_id_beyond_itself(judge: Judge) -> None:
+    files = tracked()
+    action(files, 2, "add")["baseRowId"] = 2**63 - 1
+    assert judge(files, "log").totals == {"RID002": 1}
+
+
+def test_domain_that_cannot_be_decoded_is_not_checked(judge: Judge) -> None:
+    files = tracked()
+    files.commits[2][-1] = {"domainMetadata": {"domain": "delta.rowTracking", "configuration": 7, "removed": False}}
+    report = judge(files, "log")
+    assert report.totals == {}
+    assert {each.rule for each in report.checked.not_checked} >= {"RID002", "RID003"}
+
+
+def test_files_of_unknown_history_are_not_checked(judge: Judge) -> None:
+    files = tracked()
+    del files.commits[1]
+    report = judge(files, "log")
+    assert report.totals == {}
+    assert {"RID001", "RID004"} <= {each.rule for each in report.checked.not_checked}
+
+
+def test_hidden_columns_may_not_share_a_name(judge: Judge) -> None:
+    files = tracked()
+    configuration = action(files, 0, "metaData")["configuration"]
+    configuration["delta.rowTracking.materializedRowCommitVersionColumnName"] = ROW_ID
+    assert judge(files, "log").totals == {"RID007": 2}
+
+
+# the rows
+
+
+def test_kept_ids_are_no_finding(judge: Judge) -> None:
+    report = judge(rewritten())
+    assert clean(report)
+    assert {"RID008", "RID009", "RID010", "RID011", "RID012"} <= set(report.checked.run)
+
+
+def test_rows_inserted_by_the_rewriting_commit_have_null(judge: Judge) -> None:
+    assert clean(judge(rewritten([*range(9), None], [*[1] * 9, None], data_change=True)))
+
+
+def test_id_equal_to_the_default_one_is_its_own(judge: Judge) -> None:
+    assert clean(judge(rewritten([10, *range(1, 10)], data_change=True)))
+
+
+def test_vacuumed_files_say_nothing(judge: Judge) -> None:
+    files = rewritten([None] * 10)
+    files.missing.add("a.parquet")
+    report = judge(files)
+    assert clean(report)
+    assert "RID011" not in report.checked.run
+
+
+def test_rewrite_before_row_tracking_is_enabled_keeps_nothing(judge: Judge) -> None:
+    files = rewritten([None] * 10)
+    enabling = json.loads(json.dumps(files.commits[0][2]))
+    files.commits[3].append(enabling)
+    action(files, 0, "metaData")["configuration"] = {}
+    assert clean(judge(files))
+
+
+def test_rows_that_a_vector_deletes_have_no_ids(judge: Judge) -> None:
+    files = rewritten(data_change=True)
+    protocol = action(files, 0, "protocol")
+    protocol.update(minReaderVersion=3, readerFeatures=["deletionVectors"])
+    protocol["writerFeatures"] = [*protocol["writerFeatures"], "deletionVectors"]
+    d = files.commits[3][1]
+    assert isinstance(d, dict)
+    table = rows(10, 1).append_column(ROW_ID, pa.array([22]))
+    moved = stored(files, "e.parquet", table, stats='{"numRecords":1}', baseRowId=25, defaultRowCommitVersion=4)
+    files.commits[4] = [commit_info(4), moved, mark(25)]
+    assert judge(files).totals == {"RID008": 1}
+    vectored = {"add": {**d["add"], "deletionVector": bases.inline_vector([2])}}
+    files.commits[4] = [commit_info(4), moved, vectored, remove_action(d), mark(25)]
+    assert clean(judge(files))
+
+
+def test_ids_below_zero_are_compared(judge: Judge) -> None:
+    assert clean(judge(rewritten([-1, *range(1, 10)], data_change=True)))
+    assert judge(rewritten([-1, -1, *range(2, 10)], data_change=True)).totals == {"RID008": 1}
+
+
+@pytest.mark.parametrize("values", [["x"] * 10, [1.5] * 10, [2**63] * 10])
+def test_column_of_no_longs_is_not_checked(judge: Judge, values: list[Any]) -> None:
+    files = rewritten(data_change=True)
+    add = action(files, 2, "add")
+    table = rows().append_column(ROW_ID, pa.array(values, pa.uint64() if values[0] == 2**63 else None))
+    add["size"] = stored(files, "c.parquet", table)["add"]["size"]
+    report = judge(files)
+    assert report.totals == {}
+    assert {"RID008", "RID009"} <= {each.rule for each in report.checked.not_checked}
+
+
+def test_file_that_is_no_parquet_is_not_checked(judge: Judge) -> None:
+    files = rewritten()
+    files.data["c.parquet"] = b"PAR1" + bytes(100) + b"PAR1"
+    report = judge(files)
+    assert report.totals == {}
+    assert {"RID008", "RID011"} <= {each.rule for each in report.checked.not_checked}
