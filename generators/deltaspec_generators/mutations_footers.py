@@ -63,6 +63,15 @@ def columns_in_another_file(draw: st.DrawFn) -> TableFiles:
     return _replace(with_data(), pages + footer.getvalue()[4:])
 
 
+@mutation("parquet.format", "footers")
+def row_groups_miscounted(draw: st.DrawFn) -> TableFiles:
+    whole = parquet(data_bases.rows(20), row_group_size=pick(draw, 10, 3))
+    before_rows, counts = b"\x16\x14\x19", (9, 11, 20)  # field 3 of the footer, 10 rows as zigzag, the row groups
+    assert whole.count(before_rows) == 1
+    count = pick(draw, *counts)
+    return _replace(with_data(), whole.replace(before_rows, bytes([0x16, count * 2, 0x19])), rows=count)
+
+
 @mutation("parquet.column-types", "footers")
 def column_of_another_type(draw: st.DrawFn) -> TableFiles:
     kind, stored = pick(

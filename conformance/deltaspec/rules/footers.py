@@ -56,6 +56,21 @@ def columns_are_in_another_file() -> pl.Expr:
     return pl.col("foreign_path").is_not_null()
 
 
+@rule("PQT004", requires="parquet.format", view=data_files)
+def row_groups_have_other_rows() -> pl.Expr:
+    """The footer of a data file counts other rows than its row groups.
+
+    Some readers take the one number and some the other; deletion vectors and row ids go by the rows of the groups.
+    Fix: rewrite the file, once it is known which rows it is to have.
+
+    Conforms::
+        row_count: 10, rows_in_groups: 10
+    Violates::
+        row_count: 11, rows_in_groups: 10
+    """
+    return pl.col("row_count") != pl.col("rows_in_groups")
+
+
 @rule("PQT010", requires="parquet.column-types", view=file_columns)
 def stored_in_another_type() -> pl.Expr:
     """A column is stored in a form that holds no values of its type.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -23,15 +23,18 @@ if TYPE_CHECKING:
 FILES_AT_ONCE = 4096
 _OF_A_THREAD = 32
 _LEVEL = ("footers",)
-SCHEMAS_KEPT = 1000
+COLUMNS_AT_ONCE = 200_000
+"""Columns of files that are laid out as rows, or remembered, at once: a file may have any number."""
 _TAKEN = ("version", "file", "line", "kind", "path", "path_key", "num_records")
 _READ = {
     "_read": pl.Boolean,
     "footer_fault": pl.String,
     "row_count": pl.Int64,
+    "rows_in_groups": pl.Int64,
     "foreign_path": pl.String,
     "_schema": pl.Int64,
 }
+_Row = tuple[bool, str | None, int | None, int | None, str | None]
 Read = Footer | NoParquet | StorageError
 
 
@@ -48,6 +51,33 @@ def look_at_footers(run: DataRun) -> None:
     looker.look(run.changes)
 
 
+class _Batch:
+    """Files that are read and not looked at yet, and the schemas that they have."""
+
+    def __init__(self) -> None:
+        self.first = 0
+        """Position of the first of them in the part that they are of."""
+        self.rows: list[tuple[Any, ...]] = []
+        self.facts: list[SchemaFacts] = []
+        self.columns = 0
+        self._positions: dict[int, int] = {}
+
+    def add(self, row: _Row, facts: SchemaFacts | None) -> None:
+        """Take one file, and what its schema is to the table's."""
+        position = None
+        if facts is not None:
+            position = self._positions.setdefault(id(facts), len(self.facts))
+            if position == len(self.facts):
+                self.facts.append(facts)
+                self.columns += len(facts.columns)
+        self.rows.append((*row, position))
+
+    def clear(self) -> None:
+        """Begin anew behind the files taken so far."""
+        self.first += len(self.rows)
+        self.rows, self.facts, self.columns, self._positions = [], [], 0, {}
+
+
 class _Looker:
     """Reads footers in threads, and judges each pair of a file's and a table's schema once."""
 
@@ -56,13 +86,41 @@ class _Looker:
         self.reader = FooterReader(run.access)
         self.facts: dict[tuple[int, int], tuple[object, object, SchemaFacts]] = {}
         """By the identity of file schema and table schema, which are kept with it."""
+        self.kept = 0
+        """Columns in `facts`."""
 
     def look(self, files: DataFiles) -> None:
         """Read and judge some files."""
-        for done, part in enumerate(files.rows.iter_slices(FILES_AT_ONCE)):
-            self.run.progress("footers", done * FILES_AT_ONCE, len(files))
-            self._judge(part, list(self._read(part)))
+        done = 0
+        for part in files.rows.iter_slices(FILES_AT_ONCE):
+            batch = _Batch()
+            for path, version, kind, read in zip(
+                part["path_key"], part["version"], part["kind"], self._read(part), strict=True
+            ):
+                batch.add(*self._row(path, version, kind, read))
+                if batch.columns > COLUMNS_AT_ONCE:
+                    done = self._flush(part, batch, done)
+            done = self._flush(part, batch, done)
         self.run.progress("footers", len(files), len(files))
+
+    def _flush(self, part: pl.DataFrame, batch: _Batch, done: int) -> int:
+        """Look at the files gathered since; gives how many are done."""
+        files = part.slice(batch.first, len(batch.rows))
+        filled = pl.concat(
+            [
+                files.select(_TAKEN).with_columns(path=pl.coalesce("path", "path_key")),
+                pl.DataFrame(batch.rows, _READ, orient="row"),
+            ],
+            how="horizontal",
+        ).filter("_read")
+        self.run.findings.look(data_files, data_file_rows(filled, batch.facts))
+        widest = max((len(each.columns) for each in batch.facts), default=0)
+        for some in filled.iter_slices(max(1, COLUMNS_AT_ONCE // max(1, widest))):
+            self.run.findings.look(file_columns, column_rows(some, batch.facts))
+        done += len(files)
+        self.run.progress("footers", done, None)
+        batch.clear()
+        return done
 
     def _read(self, files: pl.DataFrame) -> Iterator[Read]:
         """The footers of some files, in their order."""
@@ -95,34 +153,16 @@ class _Looker:
             return fault
         return None if size in (None, now) else StorageError(f"{key}: changed while it was read")
 
-    def _judge(self, files: pl.DataFrame, reads: list[Read]) -> None:
-        facts: list[SchemaFacts] = []
-        positions: dict[int, int] = {}
-        rows: list[tuple[bool, str | None, int | None, str | None, int | None]] = []
-        for path, version, kind, read in zip(
-            *(files[name] for name in ("path_key", "version", "kind")), reads, strict=True
-        ):
-            if isinstance(read, StorageError):
-                self.run.findings.doubt_data(str(read), path, levels=_LEVEL)
-                rows.append((False, None, None, None, None))
-            elif isinstance(read, NoParquet):
-                rows.append((True, str(read), None, None, None))
-            else:
-                position = None
-                if table := self._table(kind, version):
-                    judged = self._facts(read.schema, table)
-                    position = positions.setdefault(id(judged), len(facts))
-                    facts += [judged] * (position == len(facts))
-                rows.append((True, None, read.row_count, read.foreign_path, position))
-        filled = pl.concat(
-            [
-                files.select(_TAKEN).with_columns(path=pl.coalesce("path", "path_key")),
-                pl.DataFrame(rows, _READ, orient="row"),
-            ],
-            how="horizontal",
-        ).filter("_read")
-        self.run.findings.look(data_files, data_file_rows(filled, facts))
-        self.run.findings.look(file_columns, column_rows(filled, facts))
+    def _row(self, path: str, version: int, kind: str, read: Read) -> tuple[_Row, SchemaFacts | None]:
+        """What is known of one file, and of its schema."""
+        if isinstance(read, StorageError):
+            self.run.findings.doubt_data(str(read), path, levels=_LEVEL)
+            return (False, None, None, None, None), None
+        if isinstance(read, NoParquet):
+            return (True, str(read), None, None, None), None
+        table = self._table(kind, version)
+        facts = self._facts(read.schema, table) if table else None
+        return (True, None, read.row_count, read.rows_in_groups, read.foreign_path), facts
 
     def _table(self, kind: str, version: int) -> TableSchema | None:
         table = self.run.table if kind == "add" else self.run.table_at(version)
@@ -133,7 +173,9 @@ class _Looker:
     def _facts(self, root: Node, table: TableSchema) -> SchemaFacts:
         key = (id(root), id(table))
         if key not in self.facts:
-            if len(self.facts) >= SCHEMAS_KEPT:
+            if self.kept > COLUMNS_AT_ONCE:
                 self.facts.clear()
+                self.kept = 0
             self.facts[key] = (root, table, schema_facts(root, table))
+            self.kept += len(self.facts[key][2].columns)
         return self.facts[key][2]

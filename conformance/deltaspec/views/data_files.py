@@ -32,6 +32,7 @@ data_files = View(
         "actual_size": Column(pl.Int64, "length of the file in bytes; null where it is not there"),
         "footer_fault": Column(pl.String, "why the file is no Parquet file; null where it is one", "footers"),
         "row_count": Column(pl.Int64, "rows that the footer says the file has", "footers"),
+        "rows_in_groups": Column(pl.Int64, "rows that the footer says its row groups have together", "footers"),
         "foreign_path": Column(pl.String, "another file that the footer says holds columns of this one", "footers"),
         "column_mapping_mode": Column(pl.String, "id, name, or null where column mapping is off", "footers"),
         "has_field_ids": Column(pl.Boolean, "a node of the file has a field id", "footers"),

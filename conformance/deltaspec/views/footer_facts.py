@@ -117,8 +117,9 @@ def data_file_rows(files: pl.DataFrame, facts: list[SchemaFacts]) -> pl.DataFram
     """Files as rows of `data_files` whose columns of level `footers` are filled, and those of level `files` are null.
 
     Args:
-        files: place, `path_key`, `num_records`, `footer_fault`, `row_count`, `foreign_path`, and in `_schema` the
-            position of the file's schema in `facts`; null where its footer or the table's schema is not known.
+        files: place, `path_key`, `num_records`, `footer_fault`, `row_count`, `rows_in_groups`, `foreign_path`, and in
+            `_schema` the position of the file's schema in `facts`; null where its footer or the table's schema is not
+            known.
         facts: of the schemas that the files have.
     """
     schemas = pl.DataFrame(

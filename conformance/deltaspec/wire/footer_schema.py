@@ -54,9 +54,14 @@ _CONVERTED = (
 """By the number of the converted type."""
 
 
-_CHUNK_AFTER_PATH = re.compile(rb"\x16[\x80-\xff]{0,9}[\x00-\x7f]\x1c\x15")
+_VARINT = rb"[\x80-\xff]{0,9}[\x00-\x7f]"
+_CHUNK_AFTER_PATH = re.compile(rb"\x16" + _VARINT + rb"\x1c\x15")
 """How a column chunk goes on behind its path: the offset as the field next to it, then the metadata, its type first.
 Without a path the offset is headed otherwise, so that hardly anything but such a chunk looks like it."""
+
+
+_END_OF_GROUP = re.compile(rb"\x00\x16" + _VARINT + rb"\x16(" + _VARINT + rb")(?=[\x00\x19\x26\x36\x44])")
+"""How a row group ends behind its last column chunk: its length, its rows, and a field that is none of a chunk's."""
 
 
 class ThriftError(ValueError):
@@ -89,28 +94,57 @@ def file_paths(data: bytes) -> Iterator[str]:
     Raises:
         ThriftError: the bytes are no footer.
     """
-    if not _CHUNK_AFTER_PATH.search(data):
-        return
+    if _CHUNK_AFTER_PATH.search(data):
+        for _, paths in _row_groups(data):
+            yield from paths
+
+
+def rows_in_groups(data: bytes, expected: int) -> int:
+    """The sum of the rows that a footer says its row groups have.
+
+    Args:
+        data: the footer.
+        expected: what it says of the whole file; it is decoded only if it does not look as if the sum were that.
+
+    Raises:
+        ThriftError: the bytes are no footer.
+    """
+    if sum(_number(match[1]) for match in _END_OF_GROUP.finditer(data)) == expected:
+        return expected
+    found = sum(rows for rows, _ in _row_groups(data))
+    return max(-(2**63), min(found, 2**63 - 1))
+
+
+def _number(varint: bytes) -> int:
+    return _Reader(varint).integer()
+
+
+def _row_groups(data: bytes) -> Iterator[tuple[int, list[str]]]:
+    """Of each row group its number of rows, and the files that its column chunks are said to be in."""
     reader = _Reader(data)
     for number, kind in reader.fields():
         if number == 4 and kind == _LIST:
             for _ in range(reader.list_of(_STRUCT)):
-                yield from _paths_of_group(reader)
+                yield _row_group(reader)
         else:
             reader.skip(kind)
 
 
-def _paths_of_group(reader: "_Reader") -> Iterator[str]:
+def _row_group(reader: "_Reader") -> tuple[int, list[str]]:
+    rows, paths = 0, []
     for number, kind in reader.fields():
         if number == 1 and kind == _LIST:
             for _ in range(reader.list_of(_STRUCT)):
                 for part, form in reader.fields():
                     if part == 1 and form == _BINARY:
-                        yield reader.text()
+                        paths.append(reader.text())
                     else:
                         reader.skip(form)
+        elif number == 3 and kind == _I64:
+            rows = reader.integer()
         else:
             reader.skip(kind)
+    return rows, paths
 
 
 def _element(reader: "_Reader") -> tuple[Node, int]:

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from deltaspec.model.parquet_types import Node
 from deltaspec.wire.data_access import DataAccess
-from deltaspec.wire.footer_schema import SchemaTooLarge, ThriftError, file_paths, schema_of
+from deltaspec.wire.footer_schema import SchemaTooLarge, ThriftError, file_paths, rows_in_groups, schema_of
 from deltaspec.wire.storage import StorageError
 
 MAX_FOOTER_BYTES = 32 << 20
@@ -42,6 +42,9 @@ class Footer:
     """What the footer of a data file says."""
 
     row_count: int
+    """Of the whole file, as the footer says."""
+    rows_in_groups: int
+    """The sum of what it says of its row groups."""
     row_groups: int
     created_by: str | None
     schema: Node
@@ -81,11 +84,13 @@ class FooterReader:
         except ThriftError as fault:
             raise NoParquet(f"the schema in its footer is broken: {fault}") from fault
         metadata = _metadata(data)
+        rows, foreign = metadata.num_rows, None
         try:
+            rows = rows_in_groups(data, metadata.num_rows)
             foreign = next(file_paths(data), None)
         except ThriftError:
-            foreign = None  # Arrow takes it: what it passes over is no fault
-        return Footer(metadata.num_rows, metadata.num_row_groups, _writer(metadata), schema, foreign)
+            pass  # Arrow takes it: what it passes over is no fault
+        return Footer(metadata.num_rows, rows, metadata.num_row_groups, _writer(metadata), schema, foreign)
 
     def _schema(self, data: bytes) -> Node:
         for length, schemas in tuple(self._known.items()):

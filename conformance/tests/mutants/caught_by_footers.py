@@ -4,6 +4,7 @@ CAUGHT_BY: dict[str, str] = {
     "file_is_garbage": "PQT001",
     "row_count_of_another_file": "PQT002",
     "columns_in_another_file": "PQT003",
+    "row_groups_miscounted": "PQT004",
     "column_of_another_type": "PQT010",
     "element_of_another_type": "PQT010",
     "timestamp_of_another_zone": "PQT011",

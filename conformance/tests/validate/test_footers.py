@@ -235,7 +235,7 @@ def test_row_counts_are_judged_where_the_schema_is_not_known(tmp_path: Path) -> 
 
 def test_many_files_of_few_schemas(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("deltaspec.validate.footers.FILES_AT_ONCE", 7)
-    monkeypatch.setattr("deltaspec.validate.footers.SCHEMAS_KEPT", 2)
+    monkeypatch.setattr("deltaspec.validate.footers.COLUMNS_AT_ONCE", 3)
     files = with_data()
     for number in range(40):
         name = f"x{number % 5}"

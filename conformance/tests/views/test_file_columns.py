@@ -122,6 +122,7 @@ def files(*schemas: int | None) -> pl.DataFrame:
             "num_records": 7,
             "footer_fault": None if schema is not None else "no Parquet",
             "row_count": number if schema is not None else None,
+            "rows_in_groups": number if schema is not None else None,
             "foreign_path": None,
             "_schema": schema,
         }

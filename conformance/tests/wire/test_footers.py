@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from deltaspec.model.parquet_types import Annotation, Node
 from deltaspec.wire import footers
 from deltaspec.wire.data_access import DataAccess
-from deltaspec.wire.footer_schema import SchemaTooLarge, ThriftError, file_paths, schema_of
+from deltaspec.wire.footer_schema import SchemaTooLarge, ThriftError, file_paths, rows_in_groups, schema_of
 from deltaspec.wire.footers import FooterNotRead, FooterReader, NoParquet, read_footer
 from deltaspec.wire.storage import FileGone, StorageError, open_store
 
@@ -38,7 +38,7 @@ def column(directory: Path, kind: pa.DataType, **options: Any) -> Node:
 def test_counts_and_writer(tmp_path: Path) -> None:
     data = parquet(pa.schema([("c", pa.int64())]), [{"c": each} for each in range(7)], row_group_size=3)
     footer = FooterReader(laid(tmp_path, data)).read("a.parquet", len(data))
-    assert (footer.row_count, footer.row_groups, footer.foreign_path) == (7, 3, None)
+    assert (footer.row_count, footer.rows_in_groups, footer.row_groups, footer.foreign_path) == (7, 7, 3, None)
     assert footer.created_by is not None
     assert footer.created_by.startswith("parquet-cpp-arrow")
 
@@ -164,6 +164,18 @@ def test_any_path_of_a_column_chunk_is_noticed(path: str) -> None:
     sink = io.BytesIO()
     metadata.write_metadata_file(sink)
     assert list(file_paths(sink.getvalue()[4:])) == [path]
+
+
+@given(st.lists(st.integers(0, 2000), max_size=4), st.sampled_from(["snappy", "none"]))
+def test_rows_of_row_groups_are_counted(groups: list[int], compression: str) -> None:
+    schema = pa.schema([("c", pa.int64()), ("d", pa.string())])
+    sink = io.BytesIO()
+    with pq.ParquetWriter(sink, schema, compression=compression) as writer:
+        for rows in groups:
+            writer.write_table(pa.table([pa.array(range(rows)), ["x"] * rows], schema=schema))
+    footer = sink.getvalue()[-int.from_bytes(sink.getvalue()[-8:-4], "little") - 8 :]
+    assert rows_in_groups(footer, sum(groups)) == sum(groups)
+    assert rows_in_groups(footer, sum(groups) + 1) == sum(groups)
 
 
 # what is no Parquet file
