@@ -18,6 +18,7 @@ from deltaspec.model.data_types import Struct
 from deltaspec.wire.column_rows import ColumnRows, RowCheck
 from deltaspec.wire.data_columns import FileColumn, UnresolvableColumns, file_columns, plain_type
 from deltaspec.wire.leaf_values import LeafValues
+from deltaspec.wire.legacy_calendar import first_certain_values, without_uncertain_values
 from deltaspec.wire.storage import StorageError
 
 BATCH_ROWS = 1 << 16
@@ -98,6 +99,8 @@ def read_rows(
     for group in _groups([column for column in columns if column.place is not None]):
         reader = _GroupReader(parquet, group, deleted)
         reader.read({name: (kind, partition_values.get(name)) for name, kind in partitions.items()}, found)
+    found.leaves, uncertain = without_uncertain_values(found.leaves, first_certain_values(parquet), schema, mapping)
+    found.unread += uncertain
     return found
 
 
