@@ -77,6 +77,14 @@ def default_row_commit_version_absent(draw: st.DrawFn) -> TableFiles:
     return files
 
 
+@mutation("remove.row-ids")
+def row_ids_left_out_of_remove(draw: st.DrawFn) -> TableFiles:
+    files = _tracked(draw)
+    removed = action(files, 2, "remove")
+    removed.update(pick(draw, {"baseRowId": None}, {"defaultRowCommitVersion": None}, {"baseRowId": 7}))
+    return files
+
+
 @mutation("row-tracking.column-names")
 def hidden_column_without_a_name(draw: st.DrawFn) -> TableFiles:
     files = tracked()

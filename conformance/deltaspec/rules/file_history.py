@@ -105,3 +105,24 @@ def path_spelled_two_ways() -> pl.Expr:
         other_spelling: "a%62.parquet"
     """
     return pl.col("other_spelling").is_not_null()
+
+
+@rule("FIL036", requires="remove.row-ids", view=file_history)
+def remove_without_row_ids_of_the_file() -> pl.Expr:
+    """A file is removed without the row ids, or the row commit version, that it was added with.
+
+    Whoever reads changes, or restores the file from its remove, gives its rows other ids.
+    Fix: none for the commit; its writer does not support rowTracking and must not write to the table.
+
+    Conforms::
+        base_row_id: 10, base_row_id_before: 10, default_row_commit_version: 3, default_row_commit_version_before: 3
+        base_row_id: null, base_row_id_before: null, default_row_commit_version: null, default_row_commit_version_before: null
+    Violates::
+        base_row_id: null, base_row_id_before: 10, default_row_commit_version: 3, default_row_commit_version_before: 3
+        base_row_id: 10, base_row_id_before: 10, default_row_commit_version: 4, default_row_commit_version_before: 3
+    """
+    names = ("base_row_id", "default_row_commit_version")
+    differ = [
+        pl.col(f"{name}_before").is_not_null() & pl.col(name).ne_missing(pl.col(f"{name}_before")) for name in names
+    ]
+    return differ[0] | differ[1]

@@ -13,6 +13,7 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 
+from deltaspec.model import row_tracking
 from deltaspec.model.actions import CommitInfo, Wire
 from deltaspec.model.configuration import in_commit_timestamps_enabled
 from deltaspec.model.file_names import commit_name
@@ -34,6 +35,7 @@ from deltaspec.views.file_actions import deletion_vectors, file_actions, file_hi
 from deltaspec.views.file_facts import FileContext, Provenance, deletion_vectors_of, file_actions_of, file_facts
 from deltaspec.views.file_pairs import history_of_commits
 from deltaspec.views.file_replay import CHAIN, DATA_CHAIN, chain_frame, chain_rows, live_at, spans
+from deltaspec.views.in_force import in_force_since
 from deltaspec.views.log_facts import CommitContext, commit_row, fault_row, line_rows, listing_rows
 from deltaspec.views.snapshot import snapshot_files
 from deltaspec.views.state import VIEW_NAMES, Row, TableSchema, TableState
@@ -126,7 +128,10 @@ class EmbeddedRun:
         elif self.findings.wants(file_history):
             self.progress("replay", 0, None)
             cdcs = pl.concat(self.cdcs) if self.cdcs else chain_frame(self._chain_schema)
-            self.findings.look(file_history, history_of_commits(chain, cdcs))
+            states = self.state.rows
+            protocols, settings = states[table_state.protocols.name], states[table_state.configuration.name]
+            tracking = in_force_since(protocols, settings, row_tracking.FEATURE, row_tracking.SUSPENDED)
+            self.findings.look(file_history, history_of_commits(chain, cdcs, tracking))
         return spans(chain)
 
     # the judged history

@@ -82,6 +82,13 @@ file_history = View(
             "commit and which this commit does not remove",
         ),
         "other_spelling": Column(pl.String, "another spelling of the path among its actions"),
+        "base_row_id": Column(pl.Int64, "baseRowId"),
+        "base_row_id_before": Column(
+            pl.Int64,
+            "for a remove in a commit to a table that assigns row ids: baseRowId of the last add of its path before",
+        ),
+        "default_row_commit_version": Column(pl.Int64, "defaultRowCommitVersion"),
+        "default_row_commit_version_before": Column(pl.Int64, "the same of the last add before, as for baseRowId"),
     },
 )
 

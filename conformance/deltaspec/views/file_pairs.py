@@ -4,22 +4,25 @@ import polars as pl
 
 from deltaspec.views.file_actions import file_history
 from deltaspec.views.file_replay import shares_path, spans
+from deltaspec.views.in_force import Since
 
+_ROW_IDS = ("base_row_id", "default_row_commit_version")
 _GROUP = ("_group", "version", "path_key")
 
 
-def history_of_commits(chain: pl.DataFrame, cdcs: pl.DataFrame) -> pl.DataFrame:
+def history_of_commits(chain: pl.DataFrame, cdcs: pl.DataFrame, row_tracking: Since) -> pl.DataFrame:
     """Rows of `file_history` for a base checkpoint and the commits after it.
 
     Args:
         chain: rows of `file_replay.CHAIN`, `until` included or not.
         cdcs: the same columns for cdc actions.
+        row_tracking: from which version on row tracking was supported, and from which on suspended.
     """
     rows = pl.concat([chain.drop("until", strict=False), cdcs])
     rows = rows.filter(shares_path(rows))
     if rows.is_empty():
         return file_history.frame([])
-    return _with_live_vector(_counted(rows))
+    return _with_live_vector(_with_row_ids_before(_counted(rows), row_tracking))
 
 
 def history_of_claim(rows: pl.DataFrame) -> pl.DataFrame:
@@ -27,7 +30,8 @@ def history_of_claim(rows: pl.DataFrame) -> pl.DataFrame:
     rows = rows.filter(shares_path(rows))
     if rows.is_empty():
         return file_history.frame([])
-    return _shaped(_counted(rows).with_columns(live_vector_unremoved=pl.lit(None, pl.String)))
+    blank = {f"{name}_before": pl.lit(None, pl.Int64) for name in _ROW_IDS}
+    return _shaped(_counted(rows).with_columns(live_vector_unremoved=pl.lit(None, pl.String), **blank))
 
 
 def _counted(rows: pl.DataFrame) -> pl.DataFrame:
@@ -63,6 +67,30 @@ def _counted(rows: pl.DataFrame) -> pl.DataFrame:
         )
         .drop("_others")
     )
+
+
+def _with_row_ids_before(rows: pl.DataFrame, row_tracking: Since) -> pl.DataFrame:
+    """For a remove of a commit that has to keep row ids: those of the last add of its path in an earlier version."""
+    assigns: pl.Expr = pl.lit(False)
+    for version, supported, suspended in row_tracking:
+        assigns = pl.when(pl.col("version") >= version).then(pl.lit(supported and not suspended)).otherwise(assigns)
+    asked = assigns & (pl.col("kind") == "remove") & (pl.col("source") == "commit")
+    adds = rows.filter(pl.col("kind") == "add").select(
+        "path_key", _added=pl.col("version"), **{f"{name}_before": pl.col(name) for name in _ROW_IDS}
+    )
+    last = adds.unique(subset=["path_key", "_added"], keep="last", maintain_order=True).sort("_added")
+    found = rows.sort("version").join_asof(
+        last,
+        left_on="version",
+        right_on="_added",
+        by="path_key",
+        strategy="backward",
+        allow_exact_matches=False,
+        check_sortedness=False,
+    )
+    return found.with_columns(
+        pl.when(asked).then(pl.col(f"{name}_before")).alias(f"{name}_before") for name in _ROW_IDS
+    ).drop("_added")
 
 
 def _with_live_vector(rows: pl.DataFrame) -> pl.DataFrame:

@@ -42,6 +42,17 @@ def optimize_gives_new_row_ids(right: bool) -> TableFiles:
     return files
 
 
+@known_bug("rt-002", FIL036=1)
+def remove_forgets_the_row_ids(right: bool) -> TableFiles:
+    """A remove does not say which row ids and row commit version its file had."""
+    files, adds = _two_files()
+    removed = remove_action(adds[1])
+    if not right:
+        del removed["remove"]["baseRowId"], removed["remove"]["defaultRowCommitVersion"]
+    files.commits[3] = [commit_info(3, operation="DELETE"), removed]
+    return files
+
+
 def _raced(base: int, mark: int) -> TableFiles:
     files, _ = _two_files(base=base, mark=mark)
     return files
