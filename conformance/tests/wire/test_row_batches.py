@@ -1,0 +1,75 @@
+"""Rows of a file batch by batch, those that are wanted, and files that cannot be read."""
+
+import pyarrow as pa
+import pytest
+from pyroaring import BitMap64
+from views.observed import MemoryStore
+
+from deltaspec.wire.data_access import DataAccess
+from deltaspec.wire.data_rows import UnreadableRows
+from deltaspec.wire.row_batches import BATCH_ROWS, RowBatches, bare_batches, rows_left
+from deltaspec.wire.storage import FileGone
+from deltaspec_generators.data_bases import parquet
+
+
+def opened(table: pa.Table | bytes, **options: object) -> RowBatches:
+    data = table if isinstance(table, bytes) else parquet(table, **options)
+    return RowBatches(DataAccess(MemoryStore({"a": data})), "a")
+
+
+MANY = pa.table({"id": pa.array(range(3 * BATCH_ROWS + 5)), "a.b": pa.array(range(3 * BATCH_ROWS + 5))})
+
+
+@pytest.mark.parametrize("row_group_size", [1000, 1 << 20])
+def test_every_row_comes_once_and_in_order(row_group_size: int) -> None:
+    source = opened(MANY, row_group_size=row_group_size)
+    batches = list(source.read(["a.b"]))
+    assert pa.chunked_array([each.columns["a.b"] for each in batches]).to_pylist() == MANY["a.b"].to_pylist()
+    assert [each.start for each in batches[1:]] == [each.start + each.rows for each in batches[:-1]]
+
+
+def test_rows_that_are_wanted_are_left() -> None:
+    row_count = MANY.num_rows
+    wanted = BitMap64([0, 3, BATCH_ROWS, row_count - 1, row_count + 7])
+    batches = list(opened(MANY).read(["id"], wanted))
+    assert [value for each in batches for value in each.columns["id"].to_pylist()] == sorted(wanted)[:-1]
+    assert sum(each.rows for each in batches) == 4
+
+
+def test_bare_batches_are_the_same_without_columns() -> None:
+    wanted = BitMap64([1, BATCH_ROWS + 2])
+    bare = list(bare_batches(MANY.num_rows, wanted))
+    read = list(opened(MANY).read(["id"], wanted))
+    assert [(each.start, each.rows, each.kept) for each in bare] == [
+        (each.start, each.rows, each.kept) for each in read
+    ]
+
+
+def test_rows_left_are_those_not_deleted() -> None:
+    assert list(rows_left(5, BitMap64([1, 4, 9]))) == [0, 2, 3]
+
+
+def test_file_that_is_not_there_is_gone() -> None:
+    with pytest.raises(FileGone):
+        RowBatches(DataAccess(MemoryStore({})), "a")
+
+
+@pytest.mark.parametrize("data", [b"", b"PAR1", b"PAR1" + bytes(64) + b"PAR1", b"no Parquet at all"])
+def test_file_that_is_no_parquet_is_unreadable(data: bytes) -> None:
+    with pytest.raises(UnreadableRows):
+        opened(data)
+
+
+def test_broken_pages_are_unreadable() -> None:
+    data = bytearray(parquet(pa.table({"id": pa.array(range(1000))}), compression="none", use_dictionary=False))
+    data[4:40] = bytes(36)
+    source = opened(bytes(data))
+    with pytest.raises(UnreadableRows):
+        list(source.read(["id"]))
+
+
+def test_column_that_stands_twice_or_nowhere_is_unreadable() -> None:
+    twice = pa.table([pa.array([1]), pa.array([2])], names=["id", "id"])
+    for table, name in ((twice, "id"), (MANY, "nowhere")):
+        with pytest.raises(UnreadableRows, match=name):
+            list(opened(table).read([name]))
