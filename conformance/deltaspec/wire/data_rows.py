@@ -28,7 +28,8 @@ _LEAST_ROWS = 16
 _BATCH_BYTES = 32 << 20
 _LARGE_BATCH_BYTES = 128 << 20
 _STREAM_BYTES = 1 << 20
-"""Read at once of each column chunk: without it, Arrow reads chunks whole."""
+"""Read at once of each column chunk of a large file: without it, Arrow reads chunks whole."""
+_LARGE_FILE_BYTES = 16 << 20
 _COLUMNS_AT_ONCE = 32
 _ROWS_OF_ANY_FILE = 1 << 22
 _ROWS_OF_A_BYTE = 1 << 12
@@ -111,7 +112,7 @@ def _open(source: Any, size: int) -> pq.ParquetFile:
             thrift_string_size_limit=64 << 20,
             thrift_container_size_limit=1 << 22,
             pre_buffer=False,
-            buffer_size=_STREAM_BYTES,
+            buffer_size=stream_bytes(size),
             coerce_int96_timestamp_unit="us",
             page_checksum_verification=True,
             arrow_extensions_enabled=False,
@@ -124,6 +125,15 @@ def _open(source: Any, size: int) -> pq.ParquetFile:
     if not 0 <= rows <= _ROWS_OF_ANY_FILE + size * _ROWS_OF_A_BYTE:
         raise UnreadableRows(f"{rows} rows are claimed of {size} bytes")
     return parquet
+
+
+def stream_bytes(size: int) -> int:
+    """How much is read at once of a column chunk, by the length of its file; 0 for whole chunks.
+
+    Piece by piece, Arrow allocates what the head of a page claims, up to 2 GiB; of a whole chunk it takes no more than
+    is there.
+    """
+    return _STREAM_BYTES if size > _LARGE_FILE_BYTES else 0
 
 
 def _partition_not_null(column: FileColumn, values: dict[str, str | None], rows: int) -> RowCheck:
