@@ -15,6 +15,9 @@ from deltaspec.wire.data_rows import UnreadableRows, stream_bytes
 from deltaspec.wire.storage import StorageError
 
 BATCH_ROWS = 1 << 14
+_LEAST_ROWS = 16
+_BATCH_BYTES = 32 << 20
+_LARGEST_BATCH_BYTES = 1 << 30
 _ROWS_OF_ANY_FILE = 1 << 22
 _ROWS_OF_A_BYTE = 1 << 12
 """More than run lengths give of what engines write; a footer that claims more is not believed."""
@@ -72,9 +75,15 @@ class RowBatches:
             UnreadableRows: the pages cannot be decoded, or hold other numbers of rows than the footer says.
             StorageError: the storage did not give them.
         """
+        for name in names:
+            if self.schema.names.count(name) != 1:
+                raise UnreadableRows(f"it has {self.schema.names.count(name)} columns {name}")
         start = 0
         try:
-            for batch in self._parquet.iter_batches(batch_size=BATCH_ROWS, columns=list(names), use_threads=False):
+            size = self._batch_rows()
+            for batch in self._parquet.iter_batches(batch_size=size, columns=list(names), use_threads=False):
+                if batch.nbytes > _LARGEST_BATCH_BYTES:
+                    raise UnreadableRows(f"{len(batch)} of its rows take {batch.nbytes} bytes")
                 columns = {name: batch.column(batch.schema.get_field_index(name)) for name in names}
                 kept = None if chosen is None else _mask(chosen, start, len(batch))
                 if kept is not None:
@@ -88,6 +97,13 @@ class RowBatches:
             raise UnreadableRows(f"its pages cannot be decoded: {_reason(fault)}") from fault
         if start != self.row_count:
             raise UnreadableRows(f"{self.row_count} rows by the footer, {start} in the pages")
+
+    def _batch_rows(self) -> int:
+        """As many as should fit, judged by what the row groups are said to have in bytes."""
+        metadata = self._parquet.metadata
+        groups = (metadata.row_group(number) for number in range(metadata.num_row_groups))
+        row_bytes = max((group.total_byte_size // max(group.num_rows, 1) for group in groups), default=0)
+        return max(_LEAST_ROWS, min(BATCH_ROWS, _BATCH_BYTES // max(row_bytes, 1)))
 
 
 def bare_batches(row_count: int, chosen: BitMap64 | None) -> Iterator[Batch]:
