@@ -124,6 +124,8 @@ class _Pending:
         """Take the rows of one file; look at what is there if it is many."""
         for reason in held.unread:
             self._run.findings.doubt(_VIEWS, reason, data_file.path)
+        for reason in held.uncertain if data_file.stats else ():
+            self._run.findings.doubt((column_facts,), reason, data_file.path)
         if self._run.findings.wants(column_facts):
             self._facts += column_fact_rows(
                 data_file,

@@ -55,6 +55,8 @@ class FileRows:
     """Top-level columns whose pages cannot be decoded, with what is wrong."""
     unread: list[str] = field(default_factory=list)
     """Why single columns could not be read."""
+    uncertain: list[str] = field(default_factory=list)
+    """Why values of single columns, read and held to what the schema asks, cannot be laid beside statistics."""
     decoded: list[str] = field(default_factory=list)
     """Top-level columns whose pages were decoded to the last."""
 
@@ -100,8 +102,8 @@ def read_rows(
     for group in _groups([column for column in columns if column.place is not None]):
         reader = _GroupReader(parquet, group, deleted)
         reader.read({name: (kind, partition_values.get(name)) for name, kind in partitions.items()}, found)
-    found.leaves, uncertain = without_uncertain_values(found.leaves, first_certain_values(parquet), schema, mapping)
-    found.unread += uncertain
+    first = first_certain_values(parquet)
+    found.leaves, found.uncertain = without_uncertain_values(found.leaves, first, schema, mapping)
     return found
 
 

@@ -29,7 +29,7 @@ def read(facts: dict[str, str] | None, *, days: list[date | None], times: list[d
 
 
 def unread(held: FileRows) -> set[str]:
-    assert len(held.unread) == sum(not leaf.read for leaf in held.leaves)
+    assert len(held.uncertain) == sum(not leaf.read for leaf in held.leaves)
     return {".".join(leaf.path) for leaf in held.leaves if not leaf.read}
 
 
@@ -65,7 +65,7 @@ def test_columns_without_a_value_are_known() -> None:
 
 def test_the_reason_names_the_column() -> None:
     held = read(LEGACY, days=[OLD_DAY], times=[OLD_TIME])
-    assert sorted(held.unread) == [
+    assert sorted(held.uncertain) == [
         "day: holds values before 1582-10-15 in the calendar of Spark 2",
         "when.at: holds values before 1900 in the calendar of Spark 2",
     ]
