@@ -35,7 +35,7 @@ def listing_rows(
     commits = sorted(name.version for _, name in names if isinstance(name, file_names.CommitName))
     latest = commits[-1] if commits else None
     before = _missing_before(commits, missing)
-    first = min((name.version for _, name in names if isinstance(name, _CHECKPOINTS)), default=None)
+    first = min((name.version for _, name in names if isinstance(name, _CHECKPOINTS)), default=-1)
     rows = []
     for entry, name in names:
         row: Row = {

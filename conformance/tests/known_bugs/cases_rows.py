@@ -1,6 +1,8 @@
 """What writers have to enforce or generate: constraints, generated and identity columns, columns that are not null."""
 
-from known_bugs.registry import known_bug
+import pyarrow as pa
+from known_bugs.registry import known_bug, silent
+from known_bugs.tables import one_file
 
 from deltaspec_generators import bases
 from deltaspec_generators.builder import TableFiles, protocol_action
@@ -16,6 +18,55 @@ def identity_mark_moved_below_its_start(right: bool) -> TableFiles:
 def identity_mark_moved_to_a_value_of_the_user(right: bool) -> TableFiles:
     """The mark follows a value that a user inserted and that the sequence does not have."""
     return _identity(104 if right else 10_001)
+
+
+@silent("wr-002", "the expression is SQL, which is not evaluated here", level="rows", unchecked=("ROW002",))
+def invariant_broken() -> TableFiles:
+    """A column has the invariant x > 3, and a writer that ignores it commits 1 and a null."""
+    metadata = {"delta.invariants": '{"expression":{"expression":"x > 3"}}'}
+    field = {"name": "x", "type": "long", "nullable": True, "metadata": metadata}
+    return one_file(pa.table({"x": pa.array([1, None], pa.int64())}), [field])
+
+
+@known_bug("wr-002", level="rows", ROW002=1)
+def null_in_a_column_that_is_never_null(right: bool) -> TableFiles:
+    """A writer does not look at nullability, and commits a null."""
+    field = {"name": "x", "type": "long", "nullable": False, "metadata": {}}
+    return one_file(pa.table({"x": pa.array([1, 2 if right else None], pa.int64())}), [field])
+
+
+@known_bug("wr-002", level="rows", ROW002=1)
+def null_in_a_field_of_a_struct_that_is_there(right: bool) -> TableFiles:
+    """A field of a struct is never null; below a struct that is null it may be, and beside it a null is committed."""
+    inner = {"name": "a", "type": "long", "nullable": False, "metadata": {}}
+    values = [None, {"a": 1 if right else None}]
+    table = pa.table({"s": pa.array(values, pa.struct([("a", pa.int64())]))})
+    return one_file(table, [("s", {"type": "struct", "fields": [inner]})])
+
+
+@known_bug("wr-002", level="rows", ROW006=1)
+def null_in_an_array_that_holds_none(right: bool) -> TableFiles:
+    """An array is declared to hold no nulls, and a writer commits one within it."""
+    kind = {"type": "array", "elementType": "long", "containsNull": False}
+    table = pa.table({"l": pa.array([[1, 2 if right else None]], pa.list_(pa.int64()))})
+    return one_file(table, [("l", kind)])
+
+
+@silent("wr-003", "the constraint is SQL, which is not evaluated here", level="rows", unchecked=("ROW002",))
+def constraint_of_null() -> TableFiles:
+    """A constraint c >= 0 is neither true nor false for a null, and a writer takes it as SQL does."""
+    configuration = {"delta.constraints.positive": "c >= 0"}
+    table = pa.table({"c": pa.array([None], pa.int64())})
+    return one_file(table, [("c", "long")], protocol=protocol_action(1, 3), configuration=configuration)
+
+
+@silent("wr-004", "the expression is SQL, which is not evaluated here", level="rows", unchecked=("ROW002",))
+def generated_column_of_another_value() -> TableFiles:
+    """A writer that does not know generated columns stores a null and a value of its own."""
+    metadata = {"delta.generationExpression": "x * 2"}
+    generated = {"name": "y", "type": "long", "nullable": True, "metadata": metadata}
+    table = pa.table({"x": pa.array([1, 2], pa.int64()), "y": pa.array([None, 7], pa.int64())})
+    return one_file(table, [("x", "long"), generated], protocol=protocol_action(1, 4))
 
 
 def _identity(mark: int) -> TableFiles:

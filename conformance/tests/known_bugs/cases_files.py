@@ -1,0 +1,92 @@
+"""Data files: whether they are there, how long they are, and how Parquet holds their columns."""
+
+from typing import Any
+
+import pyarrow as pa
+from known_bugs.registry import known_bug, silent
+from known_bugs.tables import featured, one_file
+
+from deltaspec_generators.bases import action
+from deltaspec_generators.builder import TableFiles
+from deltaspec_generators.data_bases import with_data
+
+
+@known_bug("log-013", level="files", DAT002=1)
+def size_of_no_file(right: bool) -> TableFiles:
+    """A writer records size 0, and readers that look for the footer by the size fail."""
+    files = with_data()
+    if not right:
+        action(files, 2, "add")["size"] = 0
+    return files
+
+
+@known_bug("path-003", level="files", DAT001=1)
+def path_encoded_twice(right: bool) -> TableFiles:
+    """Two encoders in a row: decoded once, the path names a file that is not there."""
+    table = pa.table({"id": pa.array([1], pa.int64())})
+    files = one_file(table, [("id", "long"), ("p", "string")], partition={"p": "a b"}, path="p=a b/a.parquet")
+    action(files, 1, "add")["path"] = "p=a%20b/a.parquet" if right else "p=a%2520b/a.parquet"
+    return files
+
+
+@known_bug("part-006", level="rows", ROW005=1)
+def instant_before_1970_a_second_late_in_the_log(right: bool) -> TableFiles:
+    """Microseconds before 1970 are cut towards zero; here the file stores the column too, and so the true value."""
+    table = pa.table({"id": pa.array([1], pa.int64()), "p": pa.array([-2_342_342_342], pa.timestamp("us"))})
+    text = "1969-12-31 23:20:57.657658" if right else "1969-12-31 23:20:58.657658"
+    fields = [("id", "long"), ("p", "timestamp_ntz")]
+    return one_file(table, fields, protocol=featured("timestampNtz"), partition={"p": text})
+
+
+@known_bug("part-002", level="rows", ROW002=1)
+def null_for_a_partition_column_that_is_never_null(right: bool) -> TableFiles:
+    """A writer takes a null for a partition column that the schema says is never null."""
+    table = pa.table({"id": pa.array([1], pa.int64())})
+    day = {"name": "day", "type": "date", "nullable": False, "metadata": {}}
+    return one_file(table, [("id", "long"), day], partition={"day": "2024-02-29" if right else None})
+
+
+@known_bug("cm-003", level="footers", PQT035=1)
+def logical_names_in_files_of_a_mapped_table(right: bool) -> TableFiles:
+    """A writer that does not know the mapping writes displayed names: every column reads as null."""
+    field = {"name": "id", "type": "long", "nullable": True, "metadata": _mapping(1, "col-1")}
+    configuration = {"delta.columnMapping.mode": "name", "delta.columnMapping.maxColumnId": "1"}
+    names = ["col-1"] if right else ["id"]
+    table = pa.table([pa.array([1], pa.int64())], names=names)
+    return one_file(table, [field], protocol=featured("columnMapping"), configuration=configuration)
+
+
+@known_bug("cm-007", level="footers", PQT033=2)
+def nested_fields_of_other_names_by_id(right: bool) -> TableFiles:
+    """In id mode fields below an array have other names in the file, and readers that match by name find nulls."""
+    inner = {"name": "x", "type": "long", "nullable": True, "metadata": _mapping(2, "col-2")}
+    element = {"type": "array", "elementType": {"type": "struct", "fields": [inner]}, "containsNull": True}
+    field = {"name": "list", "type": element, "nullable": True, "metadata": _mapping(1, "col-1")}
+    configuration = {"delta.columnMapping.mode": "id", "delta.columnMapping.maxColumnId": "2"}
+    outer, nested = ("col-1", "col-2") if right else ("also-of-the-file", "of-the-file")
+    struct = pa.struct([pa.field(nested, pa.int64(), metadata={"PARQUET:field_id": "2"})])
+    kind = pa.list_(struct)
+    schema = pa.schema([pa.field(outer, kind, metadata={"PARQUET:field_id": "1"})])
+    table = pa.table([pa.array([[{nested: 1}]], kind)], schema=schema)
+    return one_file(table, [field], protocol=featured("columnMapping"), configuration=configuration)
+
+
+@silent("cm-016", "a group has both fields, in whichever order", level="rows")
+def fields_of_a_variant_in_either_order() -> TableFiles:
+    """Files hold variants as value and metadata or the other way round, and readers go by the order."""
+    pair = {"metadata": b"\x01\x00\x00", "value": b"\x0c\x01"}
+    kind = pa.struct([("value", pa.binary()), ("metadata", pa.binary())])
+    table = pa.table({"v": pa.array([pair], kind)})
+    return one_file(table, [("v", "variant")], protocol=featured("variantType"))
+
+
+@silent("cm-017", "the text allows every form of a map that Parquet ever had", level="rows")
+def map_in_the_older_form() -> TableFiles:
+    """A map is stored in a group named `map` with entries of nullable keys, and readers refuse the file."""
+    kind: dict[str, Any] = {"type": "map", "keyType": "string", "valueType": "long", "valueContainsNull": True}
+    table = pa.table({"m": pa.array([[("a", 1)]], pa.map_(pa.string(), pa.int64()))})
+    return one_file(table, [("m", kind)])
+
+
+def _mapping(number: int, name: str) -> dict[str, Any]:
+    return {"delta.columnMapping.id": number, "delta.columnMapping.physicalName": name}
