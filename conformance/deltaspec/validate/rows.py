@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from deltaspec.model.configuration import CONSTRAINT_PREFIX
 from deltaspec.model.data_types import walk
 from deltaspec.model.deletion_vectors import DeletionVectorError
+from deltaspec.validate.parsed_statistics import ParsedStatistics
 from deltaspec.views.column_facts import column_fact_rows, column_facts
 from deltaspec.views.row_checks import row_check_rows, row_checks
 from deltaspec.wire.data_rows import FileRows, UnreadableRows, read_rows
@@ -49,11 +50,12 @@ def look_at_rows(run: DataRun) -> None:
     for feature in expressions_in_force(table):
         run.findings.doubt_rule(_REQUIRED, f"{_EXPRESSIONS[feature]} are SQL, which needs Spark")
     pending = _Pending(run)
+    statistics = ParsedStatistics(run, table)
     for number, (data_file, held) in enumerate(_read_in_order(run, table, run.files)):
         if number % 100 == 0:
             run.progress("rows", number, len(run.files))
         if isinstance(held, FileRows):
-            pending.add(table, data_file, held)
+            pending.add(table, statistics.completed(data_file), held)
         else:
             run.findings.doubt(_VIEWS, held, data_file.path)
     pending.flush()
