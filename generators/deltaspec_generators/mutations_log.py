@@ -54,7 +54,7 @@ def checkpoint_of_the_future(draw: st.DrawFn) -> TableFiles:
 def commit_of_checkpoint_cleaned_up(draw: st.DrawFn) -> TableFiles:
     files = bases.timestamped()
     naming = pick(draw, "classic", "multipart")
-    files.checkpoints.append(CheckpointFiles(1, naming, rows=bases.state_rows(files), parts=2))
+    files.checkpoints.append(CheckpointFiles(1, naming, rows=[*bases.state_rows(files)], parts=2))
     del files.commits[0], files.commits[1]
     return files
 
