@@ -95,7 +95,8 @@ def stored(kind: DataType, node: Node) -> Stored:
         case Array():
             return _array(kind, node)
         case Map():
-            return _group(kind, node, lambda: _map(node))
+            found = _group(kind, node, lambda: _map(node))
+            return found if found.fault else Stored(oddity=_odd_key(node))
         case Primitive("variant"):
             return _group(kind, node, lambda: _variant(node))
         case Primitive("void"):
@@ -198,6 +199,11 @@ def _map(node: Node) -> str | None:
     if inner is None or inner.physical is not None or inner.repetition != "repeated" or len(inner.children) != 2:
         return "a map is a group of one repeated group of key and value"
     return None
+
+
+def _odd_key(node: Node) -> str | None:
+    key, _ = map_parts(node)
+    return None if key.repetition == "required" else f"the key of a map may be null: {key.repetition} {key}"
 
 
 def _array(kind: Array, node: Node) -> Stored:

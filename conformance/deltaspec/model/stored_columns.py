@@ -5,6 +5,7 @@ row; what it has beside is passed over. Sources: Reader Requirements for Column 
 Metadata and Data Files.
 """
 
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -54,11 +55,32 @@ def stored_columns(schema: Struct, root: Node, mapping: str | None) -> list[Stor
     return list(_members(schema, root, mapping, (), required=True))
 
 
+@dataclass(frozen=True)
+class _Group:
+    """The nodes of a group by what readers find them by."""
+
+    by_name: dict[str, list[Node]]
+    by_id: dict[int, list[Node]]
+    in_any_case: dict[str, list[Node]]
+
+    @classmethod
+    def of(cls, group: Node) -> "_Group":
+        by_name, by_id, in_any_case = defaultdict(list), defaultdict(list), defaultdict(list)
+        for child in group.children:
+            by_name[child.name].append(child)
+            in_any_case[child.name.casefold()].append(child)
+            if child.field_id is not None:
+                by_id[child.field_id].append(child)
+        return cls(dict(by_name), dict(by_id), dict(in_any_case))
+
+
 def _members(
-    struct: Struct, group: Node, mapping: str | None, path: tuple[str, ...], *, required: bool
+    struct: Struct, node: Node, mapping: str | None, path: tuple[str, ...], *, required: bool
 ) -> Iterator[StoredColumn]:
+    group = _Group.of(node)
+    taken = {physical_name(member, mapping) for member in struct.fields}
     for member in struct.fields:
-        column = _find(member, struct, group, mapping, path, required=required and not member.nullable)
+        column = _find(member, group, taken, mapping, path, required=required and not member.nullable)
         yield column
         if column.node is not None and column.stored.fault is None:
             ids = _ids_below(member, mapping)
@@ -66,17 +88,20 @@ def _members(
 
 
 def _find(
-    member: Field, struct: Struct, group: Node, mapping: str | None, path: tuple[str, ...], *, required: bool
+    member: Field, group: _Group, taken: set[str], mapping: str | None, path: tuple[str, ...], *, required: bool
 ) -> StoredColumn:
+    """One member of a struct; `taken` are the names of all of them."""
     name, number = physical_name(member, mapping), column_id(member) if mapping else None
-    named = [child for child in group.children if child.name == name]
-    numbered = [child for child in group.children if child.field_id == number and number is not None]
+    named = group.by_name.get(name, [])
+    numbered = group.by_id.get(number, []) if number is not None else []
     # Where a struct has no ids at all, the text lets a reader refuse the file or take null (S30); names tell as well.
-    by_id = mapping == "id" and any(child.field_id is not None for child in group.children)
-    found = numbered if by_id else named or _in_other_case(name, struct, group, mapping)
+    if mapping == "id" and group.by_id:
+        found = numbered
+    else:
+        found = named or [each for each in group.in_any_case.get(name.casefold(), []) if each.name not in taken]
     other = named[0] if named and number is not None and named[0].field_id != number else None
     # Which of two nodes is meant, that of the name or that of the id, is not for its type to tell.
-    node = found[0] if len(found) == 1 and not (by_id and other) else None
+    node = found[0] if len(found) == 1 and not (found is numbered and other) else None
     return StoredColumn(
         path=(*path, member.name),
         type=member.type,
@@ -89,12 +114,6 @@ def _find(
         numbered_otherwise=other,
         named_otherwise=numbered[0] if numbered and not named else None,
     )
-
-
-def _in_other_case(name: str, struct: Struct, group: Node, mapping: str | None) -> list[Node]:
-    """Nodes whose name differs in case alone, as some readers find them; not those that another column is called."""
-    taken = {physical_name(member, mapping) for member in struct.fields}
-    return [each for each in group.children if each.name.casefold() == name.casefold() and each.name not in taken]
 
 
 def _below(

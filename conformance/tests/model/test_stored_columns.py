@@ -181,3 +181,11 @@ def test_deep_nesting_takes_no_time() -> None:
     columns = found([field("element", kind)], root(file))
     assert len(columns) == 61
     assert list(columns.values())[-1].stored.fault is not None
+
+
+def test_wide_schemas_take_no_time() -> None:
+    """Looking through all nodes for each column of twenty thousand would take minutes."""
+    names = [f"column {each}" for each in range(20_000)]
+    file = root(*(node(name.upper(), each) for each, name in enumerate(names)))
+    columns = found([field(name) for name in names], file)
+    assert [name_of(each) for each in columns.values()] == [name.upper() for name in names]
