@@ -34,7 +34,17 @@ _COLUMNS_AT_ONCE = 32
 _ROWS_OF_ANY_FILE = 1 << 22
 _ROWS_OF_A_BYTE = 1 << 12
 """More than run lengths give of what engines write: Arrow has a million equal rows in some hundred bytes."""
-_NOT_OURS = ("codec", "decrypt", "encrypt", "not implemented", "not supported", "unsupported", "not yet", "malloc")
+_NOT_OURS = (
+    "not built",
+    "decrypt",
+    "encrypt",
+    "not implemented",
+    "not supported",
+    "unsupported",
+    "not yet",
+    "unknown encoding",
+    "malloc",
+)
 """What Arrow says where it cannot read what may well be sound."""
 
 

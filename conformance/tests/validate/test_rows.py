@@ -1,0 +1,195 @@
+"""Level `rows` on whole tables: sound ones are silent, what cannot be read is told, nothing is read for nothing."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+
+from deltaspec.report.values import Report
+from deltaspec.validate import rows, validate_table
+from deltaspec_generators.bases import action
+from deltaspec_generators.builder import TableFiles, protocol_action, write_table
+from deltaspec_generators.data_bases import rows as plain_rows
+from deltaspec_generators.data_bases import with_data, with_stored_vectors
+from deltaspec_generators.data_tables import data_tables
+from deltaspec_generators.mutations_rows import FILE, required, struct_type, table_of, text_of
+
+MINE = ("ROW", "STA")
+INVARIANT = '{"expression":{"expression":"id > 0"}}'
+
+
+def judged(files: TableFiles, path: Path, **options: Any) -> Report:
+    write_table(files, path / "table")
+    return validate_table(str(path / "table"), level="rows", **options)
+
+
+def ledger(report: Report, prefix: str = "ROW") -> set[tuple[str, str | None]]:
+    return {(each.reason, each.file) for each in report.checked.not_checked if each.rule.startswith(prefix)}
+
+
+@settings(max_examples=10, deadline=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
+@given(files=data_tables())
+def test_valid_tables_are_silent(tmp_path_factory: pytest.TempPathFactory, files: TableFiles) -> None:
+    report = judged(files, tmp_path_factory.mktemp("valid"), select=MINE)
+    assert report.totals == {}
+    assert report.checked.not_checked == []
+
+
+@pytest.mark.parametrize("make", [with_data, with_stored_vectors])
+def test_sound_tables_conform(tmp_path: Path, make: Callable[[], TableFiles]) -> None:
+    report = judged(make(), tmp_path)
+    assert (report.verdict, report.findings) == ("conforms", [])
+    assert {"ROW001", "ROW003"} <= set(report.checked.run)
+
+
+def test_findings_say_where(tmp_path: Path) -> None:
+    table = pa.table({"id": [1, 2, 3], "s": text_of(b"a", b"b", b"\xff")})
+    report = judged(table_of(table, [("id", "long"), ("s", "string")]), tmp_path)
+    (found,) = report.findings
+    assert (found.rule, found.level, found.version, found.line, found.path, found.column) == (
+        ("ROW003", "rows", 1, 2, FILE, "s")
+    )
+    assert report.verdict == "violations"
+
+
+def test_deleted_rows_may_be_null_and_of_another_partition(tmp_path: Path) -> None:
+    files = with_stored_vectors(((1, 3), (2,)), tables=[plain_rows(0), _with_null(1), _with_null(2)])
+    metadata = action(files, 0, "metaData")
+    metadata["schemaString"] = metadata["schemaString"].replace('"nullable":true', '"nullable":false', 1)
+    assert '"nullable":false' in metadata["schemaString"]
+    assert judged(files, tmp_path, select=["ROW"]).totals == {}
+
+
+def _with_null(place: int) -> pa.Table:
+    ids = [None if each == place else each for each in range(10)]
+    return plain_rows(10).set_column(0, "id", pa.array(ids, pa.int64()))
+
+
+# what cannot be decided
+
+
+@pytest.mark.parametrize(
+    ("protocol", "configuration", "field", "reason"),
+    [
+        ((1, 3), {"delta.constraints.c": "id > 0"}, {}, "CHECK constraints are SQL, which needs Spark"),
+        (
+            (1, 2),
+            {},
+            {"delta.invariants": '{"expression":{"expression":"id > 0"}}'},
+            "column invariants are SQL, which needs Spark",
+        ),
+        ((1, 4), {}, {"delta.generationExpression": "1"}, "generated columns are SQL, which needs Spark"),
+    ],
+)
+def test_sql_is_one_entry_of_the_ledger(
+    tmp_path: Path, protocol: tuple[int, int], configuration: dict[str, str], field: dict[str, str], reason: str
+) -> None:
+    fields = [{"name": "id", "type": "long", "nullable": True, "metadata": field}]
+    table = pa.table({"id": [1, 2]})
+    files = table_of(table, fields, protocol=protocol_action(*protocol), configuration=configuration)
+    report = judged(files, tmp_path)
+    assert [(each.rule, each.reason) for each in report.checked.not_checked] == [("ROW002", reason)]
+    assert report.verdict == "incomplete"
+    assert judged(files, tmp_path, accept_unchecked=["ROW002"]).verdict == "conforms"
+
+
+def test_constraints_of_a_table_that_does_not_support_them_are_not_in_force(tmp_path: Path) -> None:
+    protocol = protocol_action(3, 7, ["deletionVectors"], ["deletionVectors"])
+    files = table_of(pa.table({"id": [1]}), [("id", "long")], protocol=protocol)
+    action(files, 0, "metaData")["configuration"] = {"delta.constraints.c": "id > 0"}
+    assert ledger(judged(files, tmp_path)) == set()
+
+
+def test_a_file_that_is_gone_is_not_checked(tmp_path: Path) -> None:
+    files = with_data()
+    files.missing.add("b.parquet")
+    report = judged(files, tmp_path)
+    assert set(report.totals) == {"DAT001"}
+    assert ledger(report) == {("b.parquet: is not there", "b.parquet")}
+
+
+@pytest.mark.parametrize("data", [b"", b"PAR1PAR1", b"PAR1" + b"\xff" * 40 + b"PAR1"])
+def test_a_file_without_a_footer_is_one_finding(tmp_path: Path, data: bytes) -> None:
+    files = with_data()
+    files.data["b.parquet"] = data
+    action(files, 1, "add")
+    for line in files.commits[1][1:]:
+        assert isinstance(line, dict)
+        if line["add"]["path"] == "b.parquet":
+            line["add"]["size"] = len(data)
+    report = judged(files, tmp_path)
+    assert not [code for code in report.totals if code.startswith(MINE)]
+    ((reason, file),) = ledger(report)
+    assert (reason.startswith("cannot be opened as Parquet: "), file) == (True, "b.parquet")
+
+
+def test_a_vector_that_cannot_be_decoded_leaves_its_file_unread(tmp_path: Path) -> None:
+    files = with_stored_vectors()
+    (name,) = files.extra
+    files.extra[name] = b"\x01" + b"\xff" * 60
+    report = judged(files, tmp_path)
+    assert {code[:3] for code in report.totals} == {"DVX"}
+    assert {file for _, file in ledger(report)} == {"b.parquet", "c.parquet"}
+    assert all(reason.startswith("its deletion vector cannot be decoded: ") for reason, _ in ledger(report))
+
+
+def test_an_unknown_schema_leaves_the_rows_unread(tmp_path: Path) -> None:
+    files = with_data()
+    action(files, 0, "metaData")["schemaString"] = "{"
+    report = judged(files, tmp_path)
+    assert ledger(report) == {("the schema that the rows are judged against is not known", None)}
+
+
+def test_a_file_that_shrinks_while_it_is_read_is_not_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_table(with_data(parquet_options={"write_page_checksum": True}), tmp_path / "table")
+    target = tmp_path / "table" / "b.parquet"
+    whole = target.read_bytes()
+    read = pq.ParquetFile.iter_batches
+
+    def cut_and_read(self: pq.ParquetFile, *args: Any, **more: Any) -> Any:
+        with target.open("r+b") as file:
+            file.truncate(8)
+        return read(self, *args, **more)
+
+    monkeypatch.setattr(pq.ParquetFile, "iter_batches", cut_and_read)
+    monkeypatch.setattr(rows, "_LOCAL_READERS", 1)
+    report = validate_table(str(tmp_path / "table"), level="rows", select=["ROW"])
+    assert report.totals == {}
+    assert ledger(report) == {("b.parquet: changed while it was read", "b.parquet")}
+    assert len(whole) > 8
+
+
+# what is read
+
+
+def test_nothing_is_read_that_no_rule_asks_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: Any) -> None:
+        raise AssertionError("rows were read")
+
+    monkeypatch.setattr(rows, "_read", refuse)
+    assert judged(with_data(), tmp_path, select=["DAT"]).totals == {}
+
+
+def test_many_files_are_looked_at_in_batches_in_their_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rows, "_ROWS_AT_ONCE", 5)
+    files = with_data(tables=[plain_rows(0), _with_null(3), _with_null(4)])
+    metadata = action(files, 0, "metaData")
+    metadata["schemaString"] = metadata["schemaString"].replace('"nullable":true', '"nullable":false', 1)
+    report = judged(files, tmp_path, select=["ROW"])
+    assert [(each.rule, each.path) for each in report.findings] == [("ROW002", "b.parquet"), ("ROW002", "c.parquet")]
+
+
+def test_progress_is_told_of_files(tmp_path: Path) -> None:
+    told: list[tuple[str, int, int | None]] = []
+    judged(with_data(), tmp_path, progress=lambda *each: told.append(each))
+    assert ("rows", 2, 2) in told
+
+
+def test_a_nested_required_column_below_a_null_struct_is_excused(tmp_path: Path) -> None:
+    kind = struct_type(required("x", "long"))
+    values = pa.array([{"x": 1}, None], pa.struct([("x", pa.int64())]))
+    assert judged(table_of(pa.table({"s": values}), [("s", kind)]), tmp_path).totals == {}
