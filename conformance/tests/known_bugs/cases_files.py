@@ -6,9 +6,11 @@ import pyarrow as pa
 from known_bugs.registry import known_bug, silent
 from known_bugs.tables import featured, one_file
 
+from deltaspec_generators import bases
 from deltaspec_generators.bases import action
 from deltaspec_generators.builder import TableFiles
-from deltaspec_generators.data_bases import with_data
+from deltaspec_generators.checkpoint_files import checkpoint_bytes
+from deltaspec_generators.data_bases import parquet, with_data
 
 
 @known_bug("log-013", level="files", DAT002=1)
@@ -80,12 +82,25 @@ def fields_of_a_variant_in_either_order() -> TableFiles:
     return one_file(table, [("v", "variant")], protocol=featured("variantType"))
 
 
-@silent("cm-017", "the text allows every form of a map that Parquet ever had", level="rows")
-def map_in_the_older_form() -> TableFiles:
-    """A map is stored in a group named `map` with entries of nullable keys, and readers refuse the file."""
+@silent("cm-017", "older files name the group of a map otherwise, and readers go by its place", level="rows")
+def entries_of_a_map_under_another_name() -> TableFiles:
+    """The group of a map's entries has another name than key_value, and readers that go by names refuse the file."""
     kind: dict[str, Any] = {"type": "map", "keyType": "string", "valueType": "long", "valueContainsNull": True}
     table = pa.table({"m": pa.array([[("a", 1)]], pa.map_(pa.string(), pa.int64()))})
-    return one_file(table, [("m", kind)])
+    files = one_file(table, [("m", kind)])
+    files.data["a.parquet"] = parquet(table).replace(b"key_value", b"map_entry")
+    return files
+
+
+@silent("cm-017", "older files name the group of a map otherwise, and readers go by its place")
+def maps_of_a_checkpoint_under_another_name() -> TableFiles:
+    """The same in a checkpoint, whose partition values and configuration are maps."""
+    fields = [("id", "long"), ("p", "string")]
+    files = bases.checkpointed(fields=fields, partition_columns=["p"], partition={"p": "x"})
+    (checkpoint,) = files.checkpoints
+    ((name, data),) = checkpoint_bytes(checkpoint).items()
+    files.extra[f"_delta_log/{name}"] = data.replace(b"key_value", b"map_entry")
+    return files
 
 
 def _mapping(number: int, name: str) -> dict[str, Any]:

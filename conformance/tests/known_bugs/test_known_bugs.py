@@ -4,6 +4,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from known_bugs import list_known_bugs
 from known_bugs.collection import IDS
 from known_bugs.every_case import CASES, REASONS
 from known_bugs.registry import Case
@@ -54,3 +55,12 @@ def test_names_of_cases_are_unique() -> None:
 def test_case_says_in_words_what_went_wrong(case: Case) -> None:
     assert case.words.endswith(".")
     assert case.silent is None or case.silent[0].islower()
+
+
+def test_list_names_every_bug_and_what_is_said_of_it(capsys: pytest.CaptureFixture[str]) -> None:
+    list_known_bugs.main()
+    printed = capsys.readouterr().out
+    assert {line.split()[0] for line in printed.splitlines() if line[:1].islower()} == IDS
+    assert all(case.words in printed for case in CASES)
+    assert all(each.reason in printed for each in REASONS)
+    assert printed.splitlines()[-1].startswith(f"{len(IDS)} bugs: ")
