@@ -80,7 +80,7 @@ def statistics_styles(
         bounded: whether bounds and null counts of all columns have to be there.
         divergent: whether styles are among them that the text is silent about: NaN in bounds.
     """
-    contents: tuple[Any, ...] = ("all", "all", "rows", *(() if counted else ("none",)))
+    contents: tuple[Any, ...] = ("rows", "all", "all", "all", *(() if counted else ("none",)))
     content: Any = "all" if bounded else draw(st.sampled_from(contents))
     if content != "all":
         return StatisticsStyle(content=content)

@@ -15,7 +15,7 @@ from deltaspec.model.data_types import Field, Struct
 from deltaspec_generators.bases import commit_info
 from deltaspec_generators.builder import CheckpointFiles, TableFiles, domain_action
 from deltaspec_generators.data_files import StoredFile, rows_as_of
-from deltaspec_generators.data_operations import OPERATIONS
+from deltaspec_generators.data_operations import OPERATIONS, Operation
 from deltaspec_generators.data_outlines import FEATURES, NAMES, DataOutline, data_outlines
 from deltaspec_generators.data_schemas import Numbering, renamed, void_less, without
 from deltaspec_generators.data_statistics import StatisticsStyle, statistics_styles
@@ -174,6 +174,10 @@ def drawn_data_tables(
         times: physical forms of timestamps, as in `ParquetSpelling`.
         divergent: whether statistics may be spelled in ways that the text is silent about.
     """
+    # What commits do is drawn before what they do it to, so that columns can shrink away without changing it.
+    begins_empty = draw(st.sampled_from((True, False)))
+    fewest = draw(st.sampled_from((0, max_commits)))
+    plan = draw(st.lists(st.integers(0, len(OPERATIONS) - 1), min_size=fewest, max_size=max_commits))
     outline = draw(data_outlines(features=features, names=names, depth=depth, partitioned=partitioned))
     counted = bool({"deletionVectors", "rowTracking"} & outline.features)
     spellings = draw(st.lists(parquet_spellings(times=times), min_size=1, max_size=2))
@@ -182,9 +186,11 @@ def drawn_data_tables(
         draw, outline, spellings, styles, outline.schema, dict(outline.configuration), Numbering(outline.last_id)
     )
     draft.actions = [{"protocol": outline.protocol}, draft.metadata_action()]
-    for index in range(draw(st.integers(0, max_commits)) + 1):
-        if index or draw(st.booleans()):
-            draw(_operations(draft))
+    if not begins_empty:
+        OPERATIONS[0].act(draft)
+    _finish(draft)
+    for wanted in plan:
+        _next_applicable(draft, wanted).act(draft)
         _finish(draft)
     _checkpoint(draft)
     return DrawnTable(draft.files, draft.states, draft.versions, list(draft.stored.values()))
@@ -195,11 +201,12 @@ def data_tables(**options: Any) -> st.SearchStrategy[TableFiles]:
     return drawn_data_tables(**options).map(lambda drawn: drawn.files)
 
 
-@st.composite
-def _operations(draw: st.DrawFn, draft: DataDraft) -> None:
-    """One operation, chosen from the same list every time, so that it stays what it is when another shrinks away."""
-    applicable = [each for each in OPERATIONS if each.applies(draft)]
-    draw(st.sampled_from(OPERATIONS).filter(applicable.__contains__)).act(draft)
+def _next_applicable(draft: DataDraft, wanted: int) -> Operation:
+    """The operation of this number; where the table does not allow it, an append if it has no rows, else the next."""
+    order = [*OPERATIONS[wanted:], *OPERATIONS[:wanted]]
+    if not order[0].applies(draft) and not any(stored.kept for stored in draft.live.values()):
+        return OPERATIONS[0]
+    return next(each for each in order if each.applies(draft))
 
 
 def _finish(draft: DataDraft) -> None:

@@ -1,0 +1,255 @@
+"""Drawn tables with data are valid: what the log says of files is what they hold, and readers get the drawn rows."""
+
+import io
+import json
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from decimal import Decimal as Exact
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, given, settings
+from pyroaring import BitMap64
+
+from deltaspec.model import deletion_vectors, paths
+from deltaspec.model.actions import DeletionVectorDescriptor
+from deltaspec.model.data_types import walk
+from deltaspec.model.schema import parse_schema
+from deltaspec_generators.builder import lay_down, write_table
+from deltaspec_generators.data_files import CHANGE_TYPE, ROW_ID, ROW_VERSION
+from deltaspec_generators.data_outlines import FEATURES
+from deltaspec_generators.data_tables import DrawnTable, drawn_data_tables
+from deltaspec_generators.data_values import plain_values
+from deltaspec_generators.log_state import TableState
+
+some = settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+)
+
+
+def every_file(drawn: DrawnTable) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Kind and body of every add and cdc of the commits."""
+    for lines in drawn.files.commits.values():
+        for line in lines:
+            assert isinstance(line, dict)
+            ((kind, body),) = line.items()
+            if kind in ("add", "cdc"):
+                yield kind, body
+
+
+def rows_of(data: bytes) -> pa.Table:
+    return pq.ParquetFile(io.BytesIO(data), coerce_int96_timestamp_unit="us").read()
+
+
+def deleted_rows(body: dict[str, Any], files: dict[str, bytes]) -> list[int]:
+    """Decoded by pyroaring rather than by the model that encoded them."""
+    if "deletionVector" not in body:
+        return []
+    vector = msgspec.convert(body["deletionVector"], DeletionVectorDescriptor)
+    if vector.storage_type == "i":
+        bitmap = deletion_vectors.decode_inline(vector)
+    else:
+        data = files[deletion_vectors.relative_path(vector)]
+        assert data[0] == 1
+        offset = vector.offset or 0
+        size = int.from_bytes(data[offset : offset + 4], "big")
+        bitmap = data[offset + 4 : offset + 4 + size]
+    assert len(bitmap) == vector.size_in_bytes
+    assert int.from_bytes(bitmap[:4], "little") == 1681511377
+    rows = list(BitMap64.deserialize(bitmap[4:]))
+    assert len(rows) == vector.cardinality
+    return rows
+
+
+def row_key(row: dict[str, Any]) -> str:
+    return repr(sorted(row.items()))
+
+
+def row_keys(rows: Any) -> Counter[str]:
+    return Counter(map(row_key, rows))
+
+
+@some
+@given(drawn=drawn_data_tables())
+def test_every_file_of_the_log_is_there_and_as_long_as_it_says(drawn: DrawnTable) -> None:
+    files = lay_down(drawn.files)
+    for _, body in every_file(drawn):
+        assert len(files[paths.decode(body["path"])]) == body["size"]
+
+
+@some
+@given(drawn=drawn_data_tables())
+def test_files_hold_as_many_rows_as_statistics_and_vectors_say(drawn: DrawnTable) -> None:
+    files = lay_down(drawn.files)
+    for kind, body in every_file(drawn):
+        rows = rows_of(files[paths.decode(body["path"])]).num_rows
+        if "stats" in body:
+            assert json.loads(body["stats"])["numRecords"] == rows
+        deleted = deleted_rows(body, files) if kind == "add" else []
+        assert "deletionVector" not in body or 0 < len(deleted) < rows
+        assert all(index < rows for index in deleted)
+
+
+@some
+@given(drawn=drawn_data_tables(divergent=True))
+def test_integer_bounds_and_null_counts_are_those_of_the_files(drawn: DrawnTable) -> None:
+    """`id` is a long, or a decimal after widening, so that Arrow and JSON compare it alike."""
+    files = lay_down(drawn.files)
+    for state in drawn.states:
+        schema = parse_schema(state.metadata["schemaString"])
+        name = schema.fields[[each.name for each in schema.fields].index("id")].metadata.get(
+            "delta.columnMapping.physicalName", "id"
+        )
+        for body in state.live.values():
+            found = json.loads(body.get("stats", "{}"), parse_float=Exact)
+            table = rows_of(files[paths.decode(body["path"])])
+            deleted = [] if found.get("tightBounds") is False else deleted_rows(body, files)
+            kept = [index for index in range(table.num_rows) if index not in deleted]
+            column = table[name].take(pa.array(kept, pa.int64()))
+            bounds = pc.min_max(column).as_py()
+            wide = found.get("tightBounds") is False
+            for key, sign in (("min", 1), ("max", -1)):
+                claimed = found.get(f"{key}Values", {}).get(name)
+                if claimed is not None:
+                    assert sign * claimed <= sign * bounds[key] if wide else claimed == bounds[key]
+            nulls = found.get("nullCount", {}).get(name)
+            if nulls is not None and not wide:
+                assert nulls == column.null_count
+            elif nulls is not None and nulls in (0, table.num_rows):
+                assert nulls == table[name].null_count
+
+
+@some
+@given(drawn=drawn_data_tables())
+def test_files_hold_the_drawn_rows(drawn: DrawnTable) -> None:
+    """Read by physical names, file by file; columns that a file lacks are null, narrower ones are not compared."""
+    files = lay_down(drawn.files)
+    for state, version in zip(drawn.states, drawn.versions, strict=True):
+        schema = parse_schema(state.metadata["schemaString"])
+        plain = [
+            (each.name, each.metadata.get("delta.columnMapping.physicalName", each.name))
+            for each in schema.fields
+            if "delta.typeChanges" not in each.metadata
+            and each.name not in state.metadata["partitionColumns"]
+            and not list(walk(each.type))  # names within structs are compared by delta-rs, below
+        ]
+        for name, physical in plain:
+            values: list[Any] = []
+            for body in state.live.values():
+                table = rows_of(files[paths.decode(body["path"])])
+                column = plain_values(table[physical]) if physical in table.column_names else [None] * table.num_rows
+                deleted = set(deleted_rows(body, files))
+                values += [value for index, value in enumerate(column) if index not in deleted]
+            assert Counter(map(repr, values)) == Counter(repr(row[name]) for row in version.rows)
+
+
+def tracked(drawn: DrawnTable, files: dict[str, bytes], state: TableState) -> Iterator[tuple[int, int]]:
+    """Stable id and version of every row that is left."""
+    for body in state.live.values():
+        table = rows_of(files[paths.decode(body["path"])])
+        ids = table[ROW_ID].to_pylist() if ROW_ID in table.column_names else [None] * table.num_rows
+        versions = table[ROW_VERSION].to_pylist() if ROW_VERSION in table.column_names else [None] * table.num_rows
+        deleted = set(deleted_rows(body, files))
+        for index, (row_id, version) in enumerate(zip(ids, versions, strict=True)):
+            if index not in deleted:
+                default = body["defaultRowCommitVersion"]
+                yield (
+                    body["baseRowId"] + index if row_id is None else row_id,
+                    default if version is None else version,
+                )
+
+
+@some
+@given(drawn=drawn_data_tables(features=("rowTracking", "deletionVectors", "changeDataFeed")))
+def test_row_ids_are_unique_stable_and_below_the_mark(drawn: DrawnTable) -> None:
+    files = lay_down(drawn.files)
+    for state, version in zip(drawn.states, drawn.versions, strict=True):
+        if "rowTracking" not in state.features:
+            continue
+        rows = list(tracked(drawn, files, state))
+        assert sorted(row_id for row_id, _ in rows) == sorted(version.row_ids)
+        assert len(set(version.row_ids)) == len(version.row_ids)
+        assert all(commit <= state.version for _, commit in rows)
+        if rows:
+            mark = json.loads(state.domains["delta.rowTracking"]["configuration"])["rowIdHighWaterMark"]
+            assert max(version.row_ids) <= mark
+        spans = sorted(
+            (body["baseRowId"], body["baseRowId"] + json.loads(body["stats"])["numRecords"])
+            for body in state.live.values()
+        )
+        full = [span for span in spans if span[0] < span[1]]
+        assert all(left[1] <= right[0] for left, right in pairwise(full))
+
+
+@some
+@given(drawn=drawn_data_tables(features=("changeDataFeed", "deletionVectors", "columnMapping"), max_commits=5))
+def test_change_data_leads_from_one_version_to_the_next(drawn: DrawnTable) -> None:
+    for before, now in pairwise(drawn.versions):
+        if not now.changes:
+            continue
+        gone = row_keys(row for kind, row in now.changes if kind in ("delete", "update_preimage"))
+        come = row_keys(row for kind, row in now.changes if kind in ("insert", "update_postimage"))
+        assert row_keys(before.rows) - gone + come == row_keys(now.rows)
+        assert not gone - row_keys(before.rows)
+
+
+@some
+@given(drawn=drawn_data_tables(features=("changeDataFeed", "deletionVectors"), partitioned=False, depth=0))
+def test_change_files_hold_the_drawn_changes(drawn: DrawnTable) -> None:
+    files = lay_down(drawn.files)
+    for number, version in enumerate(drawn.versions):
+        found: Counter[str] = Counter()
+        for line in drawn.files.commits[number]:
+            if isinstance(line, dict) and "cdc" in line:
+                table = rows_of(files[paths.decode(line["cdc"]["path"])])
+                held = {name: plain_values(table[name]) for name in table.column_names}
+                names = [each.name for each in version.schema.fields]
+                for index, kind in enumerate(held[CHANGE_TYPE]):
+                    row = {name: held[name][index] if name in held else None for name in names}
+                    found[repr((kind, row_key(row)))] += 1
+        assert found == Counter(repr((kind, row_key(row))) for kind, row in version.changes)
+
+
+@pytest.mark.parametrize(
+    "features",
+    [(), ("deletionVectors",), ("columnMapping",), [name for name in FEATURES if name != "typeWidening"]],
+    ids=["plain", "vectors", "mapped", "all but widening"],
+)
+def test_delta_rs_reads_the_drawn_rows(features: list[str]) -> None:
+    """It refuses type widening, and its INT96 wraps beyond the years that 64 bits of nanoseconds hold."""
+    deltalake = pytest.importorskip("deltalake")
+
+    @settings(
+        max_examples=15,
+        deadline=None,
+        database=None,
+        derandomize=True,
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(drawn=drawn_data_tables(features=features, times=("micros",)))
+    def compare(drawn: DrawnTable) -> None:
+        with tempfile.TemporaryDirectory() as directory:
+            write_table(drawn.files, Path(directory) / "table")
+            engine = deltalake.QueryBuilder().register("t", deltalake.DeltaTable(str(Path(directory) / "table")))
+            read = pa.table(engine.execute("select * from t").read_all())
+        names = [each.name for each in drawn.versions[-1].schema.fields]
+        assert sorted(read.column_names) == sorted(names)
+        columns = [plain_values(read[name]) for name in names]
+        rows = [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
+        assert row_keys(rows) == row_keys(drawn.versions[-1].rows)
+
+    compare()
+
+
+@some
+@given(drawn=drawn_data_tables())
+def test_the_same_table_gives_the_same_bytes(drawn: DrawnTable) -> None:
+    once = lay_down(drawn.files)
+    assert lay_down(drawn.files, once) == once
