@@ -162,6 +162,52 @@ def test_a_log_that_cannot_be_replayed_is_refused(tmp_path: Path) -> None:
         described(tmp_path, '{"add":7}')
 
 
+@pytest.mark.parametrize(
+    ("action", "metadata"),
+    [
+        (add_action("a", partition={"other": "x"}), {"partition_columns": ["p"]}),
+        (add_action("a", partition={"p": "x", "other": "y"}), {"partition_columns": ["p", "q"]}),
+        (add_action("a", partition={"p": "x"}), {"partition_columns": ["p", "nowhere"]}),
+        (add_action("a", partition={"p": "x"}), {"partition_columns": ["p", "p"]}),
+        (add_action("a", stats="{"), {}),
+        (add_action("a", stats="[]"), {}),
+        (add_action("a", stats='{"numRecords":-5}'), {}),
+        (add_action("a", stats=f'{{"numRecords":{2**63 - 1}}}'), {}),
+        (add_action("a", rows=1, deletionVector={**VECTOR, "cardinality": -(2**63)}), {}),
+        (add_action("a", size=2**63 - 1), {}),
+        (add_action("a", size=-(2**63)), {}),
+        (add_action(""), {}),
+        (add_action("%zz"), {}),
+        (add_action("x" * 100_000), {}),
+    ],
+)
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_whatever_a_log_says_is_shown_or_refused(
+    action: Any, metadata: dict[str, Any], form: str, tmp_path: Path
+) -> None:
+    files = TableFiles()
+    files.commits[0] = [
+        protocol_action(3, 7, ["deletionVectors"], ["deletionVectors"]),
+        metadata_action([("id", "long"), ("p", "string"), ("q", "integer")], **metadata),
+        action,
+    ]
+    write_table(files, tmp_path / "table")
+    result = CliRunner().invoke(main, ["show", "--files", "--format", form, str(tmp_path / "table")])
+    assert result.exit_code in (0, 2)
+    assert result.exit_code == 2 or form == "json" or max(map(len, result.stdout.splitlines())) <= 100
+    assert result.exit_code == 0 or result.stderr.startswith("deltaspec: ")
+
+
+def test_the_table_is_left_as_it_was(tmp_path: Path) -> None:
+    described(tmp_path, add_action("a"))
+    before = {path: path.stat() for path in tmp_path.rglob("*")}
+    describe_files(str(tmp_path / "table"))
+    after = {path: path.stat() for path in tmp_path.rglob("*")}
+    assert {path: (stat.st_mtime_ns, stat.st_size) for path, stat in before.items()} == {
+        path: (stat.st_mtime_ns, stat.st_size) for path, stat in after.items()
+    }
+
+
 class TestSizeBins:
     def test_bounds_are_powers_of_two(self) -> None:
         assert size_bins(pl.Series([1023, 1024, 1024, 2047, 2048], dtype=pl.Int64)) == [
