@@ -3,7 +3,8 @@
 from typing import Any, cast
 
 import pyarrow as pa
-from hypothesis import given, settings
+from examples import drawn
+from hypothesis import given
 from hypothesis import strategies as st
 from pyroaring import BitMap64
 from views.observed import MemoryStore
@@ -55,7 +56,7 @@ DRAWN = st.lists(
 )
 
 
-@settings(deadline=None)
+@drawn(40)
 @given(DRAWN)
 def test_repeated_ids_are_those_of_the_model(drawn: Drawn) -> None:
     run, files = files_of(drawn)
@@ -67,7 +68,7 @@ def test_repeated_ids_are_those_of_the_model(drawn: Drawn) -> None:
     assert set(met) == expected
 
 
-@settings(deadline=None)
+@drawn(40)
 @given(DRAWN)
 def test_stable_ids_are_those_of_the_model(drawn: Drawn) -> None:
     run, files = files_of(drawn)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from examples import drawn
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -152,6 +153,7 @@ def test_types_without_one_form_of_a_value_are_left_out(kind: DataType, hashed: 
 ROWS = st.lists(st.tuples(st.integers(0, 2), st.sampled_from(["a", "b", None])), max_size=5)
 
 
+@drawn(60)
 @given(inserted=ROWS, deleted=ROWS, added=ROWS, removed=ROWS)
 def test_sums_of_hashes_agree_where_rows_do(inserted: Any, deleted: Any, added: Any, removed: Any) -> None:
     schema = Struct((Field("a", LONG, True), Field("b", STRING, True)))

@@ -1,0 +1,92 @@
+"""The view over default row ids says what the model says of the same log, and of any ids whatever."""
+
+import json
+from typing import Any
+
+import polars as pl
+from examples import drawn
+from hypothesis import given
+from hypothesis import strategies as st
+from views.observed import Decoded, ObservedRun
+
+from deltaspec.model.actions import Add, DomainMetadata
+from deltaspec.model.row_tracking import DOMAIN, assigns_row_ids, default_row_ids, high_water_mark
+from deltaspec.rules import RULES
+from deltaspec.views.file_replay import chain_frame
+from deltaspec.views.in_force import at_version, in_force_since, value_at
+from deltaspec.views.row_ids import ranges_of
+from deltaspec_generators.builder import TableFiles
+from deltaspec_generators.logs import logs
+from deltaspec_generators.mutations_row_ids import tracked
+
+
+@drawn(15)
+@given(files=logs(features=("rowTracking", "domainMetadata")) | st.just(tracked()))
+def test_default_ids_of_live_files_are_those_of_the_model(files: TableFiles) -> None:
+    run = ObservedRun(files, history="latest")
+    snapshot = Decoded.of(files).snapshots(run.plan.base, run.plan.version)[run.plan.version]
+    rows = run.seen.rows("row_id_ranges")
+    assert snapshot.protocol is not None
+    assert snapshot.metadata is not None
+    if not assigns_row_ids(snapshot.protocol, snapshot.metadata):
+        assert rows == []
+        return
+    assert {row["high_water_mark"] for row in rows} <= {high_water_mark(snapshot)}
+    found = sorted((row["path"], row["base_row_id"], row["last_row_id"]) for row in rows)
+    assert found == sorted((add.path, add.base_row_id, _last(add)) for add in snapshot.files.values())
+
+
+def _last(add: Add) -> int | None:
+    assert add.stats is not None
+    ids = default_row_ids(add, json.loads(add.stats)["numRecords"])
+    return ids[-1] if ids else None
+
+
+def _ranges(files: list[tuple[int, int]], mark: int = 2**62) -> pl.DataFrame:
+    rows: list[dict[str, Any]] = [
+        {"path_key": f"{number:02}", "source": "commit", "version": 1, "base_row_id": base, "num_records": count}
+        for number, (base, count) in enumerate(files)
+    ]
+    live = pl.concat([chain_frame(), pl.DataFrame(rows)], how="diagonal")
+    domain = DomainMetadata(domain=DOMAIN, configuration=f'{{"rowIdHighWaterMark":{mark}}}', removed=False)
+    return ranges_of(live, domain, domain_known=True, enabled=True, since=[])
+
+
+@drawn(60)
+@given(st.lists(st.tuples(st.integers(0, 12), st.integers(0, 4)), min_size=1, max_size=6))
+def test_overlap_is_found_where_two_files_share_an_id(files: list[tuple[int, int]]) -> None:
+    overlaps = _ranges(files).filter(RULES["RID001"].expression())
+    ids = [each for base, count in files for each in range(base, base + count)]
+    assert bool(len(overlaps)) is (len(ids) > len(set(ids)))
+
+
+@drawn(60)
+@given(st.lists(st.tuples(st.integers(0, 12), st.integers(0, 4)), min_size=1, max_size=6), st.integers(0, 12))
+def test_id_above_the_mark_is_found_in_its_file(files: list[tuple[int, int]], mark: int) -> None:
+    above = _ranges(files, mark).filter(RULES["RID002"].expression())
+    expected = [f"{number:02}" for number, (base, count) in enumerate(files) if count and base + count - 1 > mark]
+    assert sorted(above["path"]) == expected
+
+
+def _protocol(version: int, writer: int, features: list[str] | None) -> dict[str, Any]:
+    return {"version": version, "min_reader_version": 1, "min_writer_version": writer, "writer_features": features}
+
+
+def _property(version: int, value: str | None) -> dict[str, Any]:
+    return {"version": version, "property": "p", "value": value}
+
+
+def test_feature_and_property_are_in_force_from_their_versions_on() -> None:
+    protocols = [_protocol(0, 2, None), _protocol(3, 7, ["changeDataFeed"]), _protocol(9, 7, [])]
+    configuration = [_property(2, "true"), _property(5, "FALSE"), _property(7, "True"), _property(8, None)]
+    since = in_force_since(protocols, configuration, "changeDataFeed", "p")
+    found = [at_version(since, version) for version in range(10)]
+    assert [supported for supported, _ in found] == [False] * 3 + [True] * 6 + [False]
+    assert [true for _, true in found] == [False] * 2 + [True] * 3 + [False] * 2 + [True, False, False]
+    assert [value_at(configuration, "p", version) for version in (1, 2, 6, 8)] == [None, "true", "FALSE", None]
+
+
+def test_legacy_versions_stand_for_their_features() -> None:
+    since = in_force_since([_protocol(0, 4, None), _protocol(1, 3, None)], [], "changeDataFeed", "p")
+    assert [at_version(since, version)[0] for version in (0, 1)] == [True, False]
+    assert at_version([], 5) == (False, False)
