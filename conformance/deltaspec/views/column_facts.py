@@ -7,7 +7,7 @@ import polars as pl
 
 from deltaspec.model import bounds, ordering, variant_bounds
 from deltaspec.model.bounds import Bound
-from deltaspec.model.data_types import DataType, Primitive, Struct, name_of
+from deltaspec.model.data_types import DataType, Decimal, Primitive, Struct, name_of
 from deltaspec.model.statistics import (
     LeafColumn,
     Statistics,
@@ -21,6 +21,10 @@ from deltaspec.views.base import Column, View
 from deltaspec.wire.leaf_values import LeafValues
 
 Row = dict[str, Any]
+
+_FRACTIONS = (Primitive("float"), Primitive("double"))
+_COUNTED = (Primitive("date"), Primitive("timestamp"), Primitive("timestamp_ntz"))
+"""Types whose values are numbers and whose texts are not."""
 
 column_facts = View(
     name="column_facts",
@@ -168,15 +172,19 @@ def _held(leaf: LeafValues | None, kind: DataType) -> Row:
         "valid_rows": leaf.valid_rows,
         "nulls": leaf.nulls,
         "valid_nulls": leaf.valid_nulls,
-        "has_nan": leaf.has_nan if kind in (Primitive("float"), Primitive("double")) else None,
+        "has_nan": leaf.has_nan if kind in _FRACTIONS else None,
         "actual_min": _text(leaf.minimum, leaf.type or kind),
         "actual_max": _text(leaf.maximum, leaf.type or kind),
     }
 
 
 def _text(value: Any, kind: DataType) -> str | None:
+    if value is None:
+        return None
+    if type(value) is int and kind.__class__ is Primitive and kind not in _COUNTED:
+        return str(value)
     try:
-        return None if value is None else _valid_utf8(ordering.encode(value, kind))
+        return _valid_utf8(ordering.encode(value, kind))
     except ordering.LexemeError:
         return None
 
@@ -201,7 +209,7 @@ def _compared(claims: Mapping[str, Any], leaf: LeafValues | None, kind: DataType
         ("fine_bound", [_finer(bound, kind) for bound in claimed.values()]),
     ):
         row[name] = next((_valid_utf8(each) for each in told if each), None)
-    if kind in (Primitive("float"), Primitive("double")):
+    if kind in _FRACTIONS:
         row["claims_nan"] = any(bound.is_nan for bound in claimed.values())
         row["max_is_nan"] = claimed["max"].is_nan if "max" in claimed else None
     if leaf is not None and leaf.read:
@@ -210,10 +218,15 @@ def _compared(claims: Mapping[str, Any], leaf: LeafValues | None, kind: DataType
     return row
 
 
+def _has_order(kind: DataType) -> bool:
+    return isinstance(kind, Decimal) or (isinstance(kind, Primitive) and kind.name not in ("void", "variant"))
+
+
 def _type_of_comparison(leaf: LeafValues | None, kind: DataType) -> DataType:
     """Floats that became doubles were floats when their bounds were written, in as many digits as a float needs."""
-    was_float = leaf is not None and leaf.type == Primitive("float") and kind == Primitive("double")
-    return Primitive("float") if was_float else kind
+    if leaf is None or leaf.type is None:
+        return kind
+    return leaf.type if leaf.type in _FRACTIONS and kind in _FRACTIONS else kind
 
 
 def _finer(bound: Bound, kind: DataType) -> str | None:
@@ -222,10 +235,10 @@ def _finer(bound: Bound, kind: DataType) -> str | None:
 
 def _value(value: Any, leaf: LeafValues, kind: DataType) -> Any:
     """A value as one of the table's type; None where there is none, or none that has an order."""
-    if value is None:
-        return None
+    if value is None or leaf.type is None:
+        return value if _has_order(kind) else None
     try:
-        return ordering.decode(ordering.encode(value, leaf.type or kind), kind)
+        return ordering.decode(ordering.encode(value, leaf.type), kind)
     except ordering.LexemeError:
         return None
 

@@ -361,3 +361,47 @@ def test_divergences_are_those_of_the_style() -> None:
     for nan, expected in _NAN_STYLES:
         stats = statistics_of(pa.table({"c": values}), schema, (), StatisticsStyle(nan=nan))
         assert rules_of(column_fact_rows(JudgedFile(stats), schema, None, [], [leaf(*values)])) == expected
+
+
+# whatever statistics say
+
+HOSTILE_SCHEMA = schema_of(
+    a=LONG, b=STRING, c=DOUBLE, d=Decimal(5, 2), e=TIMESTAMP, f=Primitive("variant"), s=Struct((Field("x", NTZ, True),))
+)
+HELD = [
+    leaf(1, 2, path=("a",)),
+    leaf("a", "\U0010ffff", path=("b",)),
+    leaf(1.0, math.nan, path=("c",)),
+    leaf(Exact("1.5"), path=("d",)),
+    leaf(0, 2**63 - 1, path=("e",)),
+    leaf(None, path=("f",)),
+    leaf(-(2**63), None, path=("s", "x")),
+]
+scalars = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=8)
+    | st.sampled_from(["NaN", "9999-12-31T23:59:59.999Z", "00000", "\ud83d", "1e99999", "+999999999-01-01T00:00:00Z"])
+)
+members = st.recursive(
+    scalars,
+    lambda inner: st.dictionaries(st.sampled_from([*"abcdefsx"]), inner, max_size=8) | st.lists(inner, max_size=2),
+    max_leaves=12,
+)
+
+
+@settings(deadline=None)
+@given(
+    st.fixed_dictionaries(
+        {}, optional={"numRecords": scalars, "tightBounds": scalars, "nullCount": members, "minValues": members}
+    ),
+    members,
+)
+def test_any_statistics_give_rows(document: dict[str, Any], high: Any) -> None:
+    stats = json.dumps({**document, "maxValues": high})
+    rows = column_fact_rows(JudgedFile(stats), HOSTILE_SCHEMA, None, [], HELD, shredding_supported=True)
+    assert {row["column"] for row in rows} <= {"a", "b", "c", "d", "e", "f", "s.x"}
+    assert len(column_facts.frame(rows)) == len(rows)
+    rules_of(rows)
