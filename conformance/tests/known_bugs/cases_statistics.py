@@ -190,6 +190,18 @@ def parsed_statistics_in_a_commit() -> TableFiles:
     return files
 
 
+@known_bug("cm-016", level="rows", STA016=1)
+def bounds_of_a_variant_as_text(right: bool) -> TableFiles:
+    """A delete rewrites the statistics of a variant column as plain text, where they have to be its bytes in Z85."""
+    return _variant(None if right else '{"a": 1}')
+
+
+@known_bug("cm-016", level="rows", STA015=1)
+def bounds_of_a_variant_of_other_bytes(right: bool) -> TableFiles:
+    """A delete rewrites the statistics of a variant column: Z85 still, but of bytes that are no variant."""
+    return _variant(None if right else "HelloWorld")
+
+
 @known_bug("dv-012", level="rows", STA003=1)
 def bounds_called_tight_below_a_new_vector(right: bool) -> TableFiles:
     """A delete takes the first and the last row of a file and leaves its bounds as they were, tight."""
@@ -209,6 +221,15 @@ def no_null_counted_in_a_column_all_null(right: bool) -> TableFiles:
     after = {"add": {**before["add"], "stats": text, "deletionVector": bases.inline_vector([1])}}
     files.commits[2] = [commit_info(2), remove_action(before), after]
     return files
+
+
+def _variant(bound: str | None) -> TableFiles:
+    kind = pa.struct([("metadata", pa.binary()), ("value", pa.binary())])
+    table = pa.table({"v": pa.array([{"metadata": b"\x01\x00\x00", "value": b"\x0c\x01"}], kind)})
+    protocol = featured("variantType", "variantShredding")
+    configuration = {"delta.enableVariantShredding": "true"}
+    stats = bounds("v", bound, None)
+    return one_file(table, [("v", "variant")], protocol=protocol, configuration=configuration, stats=stats)
 
 
 def _ids_of_b() -> dict[str, Any]:
