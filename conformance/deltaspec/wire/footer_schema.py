@@ -16,6 +16,9 @@ MAX_NODES = 200_000
 MAX_DEPTH = 200
 """Deeper schemas are not read: Arrow descends them by recursion, on the stack."""
 
+DECODED_BYTES = 4 << 20
+"""Of a larger footer only the schema is decoded: the rest takes seconds."""
+
 _STOP, _TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT = range(13)
 _NESTED_TOO_DEEP = 64
 _PHYSICAL = ("BOOLEAN", "INT32", "INT64", "INT96", "FLOAT", "DOUBLE", "BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY")
@@ -94,7 +97,7 @@ def file_paths(data: bytes) -> Iterator[str]:
     Raises:
         ThriftError: the bytes are no footer.
     """
-    if _CHUNK_AFTER_PATH.search(data):
+    if len(data) <= DECODED_BYTES and _CHUNK_AFTER_PATH.search(data):
         for _, paths in _row_groups(data):
             yield from paths
 
@@ -104,12 +107,13 @@ def rows_in_groups(data: bytes, expected: int) -> int:
 
     Args:
         data: the footer.
-        expected: what it says of the whole file; it is decoded only if it does not look as if the sum were that.
+        expected: what it says of the whole file; it is decoded only if it does not look as if the sum were that. A
+            footer too large to be decoded is believed.
 
     Raises:
         ThriftError: the bytes are no footer.
     """
-    if sum(_number(match[1]) for match in _END_OF_GROUP.finditer(data)) == expected:
+    if len(data) > DECODED_BYTES or sum(_number(match[1]) for match in _END_OF_GROUP.finditer(data)) == expected:
         return expected
     found = sum(rows for rows, _ in _row_groups(data))
     return max(-(2**63), min(found, 2**63 - 1))

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deltaspec.model.parquet_types import Annotation, Node
-from deltaspec.wire import footers
+from deltaspec.wire import footer_schema, footers
 from deltaspec.wire.data_access import DataAccess
 from deltaspec.wire.footer_schema import SchemaTooLarge, ThriftError, file_paths, rows_in_groups, schema_of
 from deltaspec.wire.footers import FooterNotRead, FooterReader, NoParquet, read_footer
@@ -176,6 +176,12 @@ def test_rows_of_row_groups_are_counted(groups: list[int], compression: str) -> 
     footer = sink.getvalue()[-int.from_bytes(sink.getvalue()[-8:-4], "little") - 8 :]
     assert rows_in_groups(footer, sum(groups)) == sum(groups)
     assert rows_in_groups(footer, sum(groups) + 1) == sum(groups)
+
+
+def test_large_footer_is_believed(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = parquet(pa.schema([("c", pa.int64())]), [{"c": 1}])
+    monkeypatch.setattr(footer_schema, "DECODED_BYTES", 10)
+    assert rows_in_groups(whole[-int.from_bytes(whole[-8:-4], "little") - 8 :], 7) == 7
 
 
 # what is no Parquet file
