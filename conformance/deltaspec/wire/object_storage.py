@@ -1,12 +1,12 @@
-"""Tables in object stores (obstore) and in HDFS (pyarrow.fs). Imported only when a URI asks for it."""
+"""Tables in object stores, by obstore. Imported only when a URI asks for it."""
 
 import io
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import unquote
 
 from deltaspec.errors import TableUnreadable
@@ -15,9 +15,6 @@ from deltaspec.wire.storage import (
     LISTED_FOLDERS,
     LOG,
     Entry,
-    FileGone,
-    FileTooLarge,
-    NoPermission,
     StorageError,
     redacted,
     within,
@@ -25,20 +22,22 @@ from deltaspec.wire.storage import (
 from deltaspec.wire.store_client import (
     GIVE_UP_AFTER,
     Patience,
+    check_size,
     client_settings,
+    fault_of,
     is_silence,
     is_torn,
     reason,
     without_panic,
 )
 
+_T = TypeVar("_T")
+
 TAIL_BYTES = 64 << 10
 """What opening a file for random access fetches of its end: as much as Arrow looks for a footer in."""
 BLOCK_BYTES = 1 << 20
 """The least that is fetched of a file after that, since each request waits for a network."""
-_LIST_PAUSE_SECONDS = 0.2
-_DENIED = ("PermissionError", "PermissionDeniedError", "UnauthenticatedError")
-"""Names of what the clients raise where the reader has no right to."""
+_PAUSE_SECONDS = 0.2
 
 
 def _listed(name: str) -> bool:
@@ -118,7 +117,7 @@ class ObjectStore:
                 if not (ordered and is_torn(fault) and tries <= self._patience.retries):
                     yield StorageError(reason(fault))
                     return
-            time.sleep(_LIST_PAUSE_SECONDS)
+            time.sleep(_PAUSE_SECONDS)
 
     def _pages(self, prefix: str | None, offset: str | None) -> Iterator[tuple[str, Entry]]:
         import obstore
@@ -132,8 +131,7 @@ class ObjectStore:
     def read_range(self, path: str, start: int, length: int) -> bytes:
         if length <= 0:
             return b""
-        with self._asking(path):
-            return self._part(path, start, start + length, None)
+        return self._ask(path, lambda: self._part(path, start, start + length, None))
 
     def _part(self, path: str, start: int, end: int, e_tag: str | None) -> bytes:
         import obstore
@@ -149,27 +147,28 @@ class ObjectStore:
     def size(self, path: str) -> int:
         import obstore
 
-        with self._asking(path):
-            return int(obstore.head(self._store, within(path))["size"])
+        return self._ask(path, lambda: int(obstore.head(self._store, within(path))["size"]))
 
     def read(self, path: str, limit: int) -> bytes:
         import obstore
 
-        with self._asking(path):
+        def whole() -> bytes:
             answer = obstore.get(self._store, within(path))
-            _check_size(path, answer.meta["size"], limit)
+            check_size(path, answer.meta["size"], limit)
             return bytes(answer.bytes())
+
+        return self._ask(path, whole)
 
     def chunks(self, path: str) -> Iterator[bytes]:
         import obstore
 
+        answer = self._ask(path, lambda: obstore.get(self._store, within(path)))
         with self._asking(path):
-            for piece in obstore.get(self._store, within(path)).stream(min_chunk_size=CHUNK_BYTES):
+            for piece in answer.stream(min_chunk_size=CHUNK_BYTES):
                 yield bytes(piece)
 
     def open_random(self, path: str) -> Any:
-        with self._asking(path):
-            size, e_tag, tail = self._end_of(path)
+        size, e_tag, tail = self._ask(path, lambda: self._end_of(path))
         return _Parts(self, path, size, e_tag, tail)
 
     def _end_of(self, path: str) -> tuple[int, str | None, bytes]:
@@ -189,11 +188,22 @@ class ObjectStore:
 
     def part(self, path: str, start: int, end: int, e_tag: str | None) -> bytes:
         """Bytes of a file, which has to be the one that was opened: the tag tells."""
-        with self._asking(path):
-            data = self._part(path, start, end, e_tag)
+        data = self._ask(path, lambda: self._part(path, start, end, e_tag))
         if len(data) != end - start:
             raise StorageError(f"{path}: is shorter than when it was opened")
         return data
+
+    def _ask(self, path: str, request: Callable[[], _T]) -> _T:
+        """The answer to a request. The client does not try again where a refusal breaks off."""
+        with self._asking(path):
+            for _ in range(self._patience.retries):
+                try:
+                    return request()
+                except Exception as fault:
+                    if not is_torn(fault):
+                        raise
+                time.sleep(_PAUSE_SECONDS)
+            return request()
 
     @contextmanager
     def _asking(self, path: str) -> Iterator[None]:
@@ -211,113 +221,8 @@ class ObjectStore:
         except Exception as fault:  # noqa: BLE001 - whatever the client says
             with self._lock:
                 self._unanswered = self._unanswered + 1 if is_silence(fault) else 0
-            raise _fault_of(path, fault) from None
+            raise fault_of(path, fault) from None
         self._unanswered = 0
-
-
-class ArrowStore:
-    """A directory of a file system that pyarrow knows, such as HDFS. See `deltaspec.wire.storage.Store`."""
-
-    def __init__(self, uri: str) -> None:
-        from pyarrow import fs
-
-        self.uri = redacted(uri)
-        self.root: str | None = unquote(self.uri).rstrip("/")
-        self.remote = True
-        try:
-            self._system, base = fs.FileSystem.from_uri(uri)
-        except Exception as fault:  # noqa: BLE001 - whatever the client says
-            raise TableUnreadable(f"{self.uri}: {reason(fault)}") from None
-        self._base = base.rstrip("/")
-
-    def list_log(self) -> list[Entry]:
-        from pyarrow import fs
-
-        found = []
-        folders = ["", *(f"{folder}/" for folder in LISTED_FOLDERS)]
-        try:
-            for folder in folders:
-                selector = fs.FileSelector(f"{self._base}/{LOG}/{folder}".rstrip("/"), allow_not_found=bool(folder))
-                for item in self._system.get_file_info(selector):
-                    if item.type == fs.FileType.File:
-                        found.append(Entry(folder + item.base_name, item.size, (item.mtime_ns or 0) // 1_000_000))
-        except FileNotFoundError:
-            raise TableUnreadable(f"{self.uri}: holds no {LOG}") from None
-        except Exception as fault:  # noqa: BLE001 - whatever the client says
-            raise TableUnreadable(f"{self.uri}: {LOG} cannot be listed: {reason(fault)}") from None
-        return sorted(found, key=lambda entry: entry.name)
-
-    def list_files(self) -> Iterator[Entry | StorageError]:
-        from pyarrow import fs
-
-        folders = [""]
-        while folders:
-            folder = folders.pop()
-            try:
-                items = self._system.get_file_info(fs.FileSelector(f"{self._base}/{folder}".rstrip("/") or "/"))
-            except Exception as fault:  # noqa: BLE001 - whatever the client says, the folder is not listed
-                yield StorageError(f"{folder or '.'}: cannot be listed: {reason(fault)}")
-                continue
-            for item in items:
-                name = folder + item.base_name
-                if item.type == fs.FileType.File:
-                    yield Entry(name, item.size, (item.mtime_ns or 0) // 1_000_000)
-                elif item.type == fs.FileType.Directory and name != LOG:
-                    folders.append(f"{name}/")
-
-    def read_range(self, path: str, start: int, length: int) -> bytes:
-        with self._reading(path) as file:
-            file.seek(min(start, file.size()))
-            return bytes(file.read(max(length, 0)))
-
-    def size(self, path: str) -> int:
-        with self._reading(path) as file:
-            return int(file.size())
-
-    def read(self, path: str, limit: int) -> bytes:
-        with self._reading(path) as file:
-            _check_size(path, file.size(), limit)
-            return bytes(file.read())
-
-    def chunks(self, path: str) -> Iterator[bytes]:
-        with self._reading(path) as file:
-            while piece := file.read(CHUNK_BYTES):
-                yield bytes(piece)
-
-    def open_random(self, path: str) -> Any:
-        with _faults_of(path):
-            return _Seekable(self._system.open_input_file(f"{self._base}/{within(path)}"), path)
-
-    @contextmanager
-    def _reading(self, path: str) -> Iterator[Any]:
-        with _faults_of(path), self._system.open_input_file(f"{self._base}/{within(path)}") as file:
-            yield file
-
-
-@contextmanager
-def _faults_of(path: str) -> Iterator[None]:
-    """What a client raises while it reads `path`, as one of our own exceptions."""
-    try:
-        yield
-    except StorageError:
-        raise
-    except Exception as fault:  # noqa: BLE001 - whatever the client says
-        raise _fault_of(path, fault) from None
-
-
-def _fault_of(path: str, fault: Exception) -> StorageError:
-    if type(fault).__name__ in _DENIED:
-        return NoPermission(f"{path}: no permission to read")
-    if type(fault).__name__ == "PreconditionError":
-        return StorageError(f"{path}: has changed since it was opened")
-    if isinstance(fault, FileNotFoundError) and "NoSuchBucket" not in str(fault):
-        return FileGone(f"{path}: is not there")
-    return StorageError(f"{path}: {reason(fault)}")
-
-
-def _check_size(path: str, size: int, limit: int) -> None:
-    if size > limit:
-        raise FileTooLarge(f"{path}: {size} bytes, more than the {limit} that are read at once")
 
 
 class _Parts(io.RawIOBase):
@@ -358,36 +263,6 @@ class _Parts(io.RawIOBase):
             self._held, self._held_at = self._store.part(self._path, start, until, self._e_tag), start
         self._position = end
         return self._held[start - self._held_at : end - self._held_at]
-
-
-class _Seekable(io.RawIOBase):
-    """A file of pyarrow as pyarrow takes one of Python: a fault of the storage is not taken for bad Parquet."""
-
-    def __init__(self, reader: Any, path: str) -> None:
-        self._reader = reader
-        self._path = path
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def tell(self) -> int:
-        return int(self._reader.tell())
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        with _faults_of(self._path):
-            return int(self._reader.seek(offset, whence))
-
-    def read(self, size: int = -1) -> bytes:
-        with _faults_of(self._path):
-            return bytes(self._reader.read(size if size >= 0 else None))
-
-    def close(self) -> None:
-        if not self.closed:
-            self._reader.close()
-        super().close()
 
 
 def _milliseconds(moment: datetime) -> int:

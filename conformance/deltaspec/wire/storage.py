@@ -138,7 +138,7 @@ def open_store(uri: str) -> Store:
 
         return ObjectStore(uri)
     if parts.scheme in ("hdfs", "viewfs"):
-        from deltaspec.wire.object_storage import ArrowStore
+        from deltaspec.wire.arrow_storage import ArrowStore
 
         return ArrowStore(uri)
     raise InvalidUsage(f"{redacted(uri)}: no storage for scheme {parts.scheme!r}; known are {_KNOWN}")

@@ -14,6 +14,7 @@ from typing import Any
 from urllib.parse import quote, urlsplit
 
 from deltaspec.errors import InvalidUsage
+from deltaspec.wire.storage import FileGone, FileTooLarge, NoPermission, StorageError
 
 RETRIES = 8
 """`DELTASPEC_STORE_RETRIES`: how often a request is tried again."""
@@ -172,9 +173,10 @@ def is_silence(fault: BaseException) -> bool:
 
 
 def is_torn(fault: BaseException) -> bool:
-    """Whether a page of a listing broke off in transfer, which the client does not try again."""
+    """Whether a page of a listing or a refusal broke off in transfer, which the client does not try again."""
     text = str(fault)
-    return "list response body" in text or "invalid list response" in text
+    refusal = "Error performing" in text and "body error" in text
+    return refusal or "list response body" in text or "invalid list response" in text
 
 
 _SECRET_NAMES = re.compile(r"KEY|SECRET|TOKEN|SAS|SIG|PASSWORD|CREDENTIAL", re.IGNORECASE)
@@ -190,3 +192,35 @@ def without_secrets(text: str) -> str:
             for each in (*hidden, *([password[1]] if password else [])):
                 text = text.replace(each, "***").replace(quote(each, safe=""), "***")
     return text
+
+
+_DENIED = ("PermissionError", "PermissionDeniedError", "UnauthenticatedError")
+"""Names of what the clients raise where the reader has no right to."""
+
+
+@contextmanager
+def faults_of(path: str) -> Iterator[None]:
+    """What a client raises while it reads `path`, as one of our own exceptions."""
+    try:
+        yield
+    except StorageError:
+        raise
+    except Exception as fault:  # noqa: BLE001 - whatever the client says
+        raise fault_of(path, fault) from None
+
+
+def fault_of(path: str, fault: Exception) -> StorageError:
+    """The exception of ours that a client's fault comes to."""
+    if type(fault).__name__ in _DENIED:
+        return NoPermission(f"{path}: no permission to read")
+    if type(fault).__name__ == "PreconditionError":
+        return StorageError(f"{path}: has changed since it was opened")
+    if isinstance(fault, FileNotFoundError) and "NoSuchBucket" not in str(fault):
+        return FileGone(f"{path}: is not there")
+    return StorageError(f"{path}: {reason(fault)}")
+
+
+def check_size(path: str, size: int, limit: int) -> None:
+    """Raises `FileTooLarge` for more bytes than are read at once."""
+    if size > limit:
+        raise FileTooLarge(f"{path}: {size} bytes, more than the {limit} that are read at once")

@@ -8,6 +8,7 @@ import http.client
 import logging
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -43,8 +44,9 @@ class Fault:
     kinds: tuple[str, ...] = ("list", "head", "get", "range")
     key: Callable[[str], bool] = lambda _: True
     turns: Callable[[int], bool] = lambda _: True
-    """Which of the requests that fit, counted from 1."""
-    met: int = 0
+    """Which of the requests for one key that fit, counted from 1."""
+    met: Counter[str] = field(default_factory=Counter)
+    """Requests that fitted, by key."""
 
 
 @dataclass
@@ -71,8 +73,8 @@ class FaultyS3:
             self.requests.append(request)
             for fault in self.faults:
                 if request.kind in fault.kinds and fault.key(request.key):
-                    fault.met += 1
-                    if fault.turns(fault.met):
+                    fault.met[request.key] += 1
+                    if fault.turns(fault.met[request.key]):
                         return fault
         return None
 

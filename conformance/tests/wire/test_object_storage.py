@@ -13,7 +13,8 @@ import pytest
 from wire.faulty_s3 import BUCKET, KEY_ID, SECRET, TOKEN, Fault, FaultyS3, running, set_environment
 
 from deltaspec.errors import InvalidUsage, TableUnreadable
-from deltaspec.wire.object_storage import BLOCK_BYTES, ArrowStore, ObjectStore
+from deltaspec.wire.arrow_storage import ArrowStore
+from deltaspec.wire.object_storage import BLOCK_BYTES, ObjectStore
 from deltaspec.wire.storage import (
     READS_AT_ONCE,
     Entry,
@@ -320,6 +321,7 @@ class TestFaults:
         *listed, fault = store.list_files()
         assert {entry.name for entry in listed if isinstance(entry, Entry)} <= {"p0", "p1", "p2"}
         assert isinstance(fault, StorageError)
+        impatient.faults = [Fault(what, kinds=("list",))]
         with pytest.raises(TableUnreadable, match="_delta_log cannot be listed"):
             store.list_log()
 

@@ -12,7 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from deltaspec.errors import InvalidUsage, TableUnreadable
-from deltaspec.wire.object_storage import ArrowStore, ObjectStore
+from deltaspec.wire.arrow_storage import ArrowStore
+from deltaspec.wire.object_storage import ObjectStore
 from deltaspec.wire.parquet_rows import UnreadableParquet, open_parquet
 from deltaspec.wire.storage import (
     CHUNK_BYTES,
