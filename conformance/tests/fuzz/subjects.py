@@ -1,5 +1,6 @@
 """Sound tables to mutate: every type in every encoding that matters, deletion vectors, change data and checkpoints."""
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
@@ -98,7 +99,13 @@ def _rows(first: int, count: int) -> pa.Table:
 def _every_type(options: dict[str, Any]) -> Files:
     fields = [(name, kind) for name, kind, _ in _FIELDS]
     tables = [_rows(first, 150) for first in (0, 150, 300)]
-    return lay_down(with_data(fields=fields, tables=tables, parquet_options=options))
+    files = with_data(fields=fields, tables=tables, parquet_options=options)
+    for line in (line for lines in files.commits.values() for line in lines):
+        if isinstance(line, dict) and "add" in line:
+            stats = json.loads(line["add"]["stats"])
+            del stats["nullCount"]["struct"]  # it would be counted member by member
+            line["add"]["stats"] = json.dumps(stats)
+    return lay_down(files)
 
 
 def _vectors() -> Files:
