@@ -32,12 +32,14 @@ def test_default_ids_of_live_files_are_those_of_the_model(files: TableFiles) -> 
         assert rows == []
         return
     assert {row["high_water_mark"] for row in rows} <= {high_water_mark(snapshot)}
-    found = sorted((row["path"], row["base_row_id"], row["last_row_id"]) for row in rows)
-    assert found == sorted((add.path, add.base_row_id, _last(add)) for add in snapshot.files.values())
+    found = ((row["path"], row["base_row_id"], row["last_row_id"]) for row in rows)
+    expected = ((add.path, add.base_row_id, _last(add)) for add in snapshot.files.values())
+    assert sorted(found, key=repr) == sorted(expected, key=repr)
 
 
 def _last(add: Add) -> int | None:
-    assert add.stats is not None
+    if add.stats is None:  # a checkpoint may hold them as columns alone, which are not read
+        return None
     ids = default_row_ids(add, json.loads(add.stats)["numRecords"])
     return ids[-1] if ids else None
 
