@@ -10,7 +10,7 @@ from typing import Any, Literal
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deltaspec.model.data_types import DataType, Primitive, Struct, name_of
+from deltaspec.model.data_types import DataType, Decimal, Primitive, Struct, name_of
 from deltaspec.wire.data_columns import FileColumn, is_bytes, is_text
 from deltaspec.wire.leaf_statistics import LeafSum, limits
 from deltaspec.wire.leaf_values import LeafValues
@@ -19,6 +19,8 @@ from deltaspec.wire.stored_partitions import PartitionSum
 Check = Literal["not null", "UTF-8", "range", "partition value"]
 ToRows = Callable[[list[int]], list[int]]
 _SHOWN = 100
+_STORED_BITS = 32
+"""In which Parquet stores bytes, shorts and integers alike."""
 
 
 @dataclass
@@ -227,12 +229,16 @@ def _holds_text(column: FileColumn) -> bool:
 
 
 def _range_of(column: FileColumn) -> tuple[Any, Any] | None:
-    """What values of the table's type are between, where the file's type could hold others."""
+    """What values of the table's type are between; None where the file has a type that is a fault by itself."""
     limit, kind = limits(column.kind), column.file_type
     if limit is None or kind is None:
         return None
-    both = pa.types.is_decimal(kind) if name_of(column.kind).startswith("decimal") else pa.types.is_signed_integer(kind)
-    return limit if both else None
+    if isinstance(column.kind, Decimal):
+        precision, scale = column.kind.precision, column.kind.scale
+        fits = pa.types.is_decimal(kind) and kind.scale <= scale and kind.precision - kind.scale <= precision - scale
+    else:
+        fits = pa.types.is_signed_integer(kind) and (kind.bit_width <= _STORED_BITS or column.kind == Primitive("long"))
+    return limit if fits else None
 
 
 def _within(value: Any, limit: tuple[Any, Any]) -> bool:

@@ -210,7 +210,8 @@ class _GroupReader:
 
     def _decode(self, sums: list[ColumnRows]) -> None:
         places = [column.place for column in self.columns]
-        names = [self.parquet.schema_arrow.names[place] for place in places if place is not None]
+        every = self.parquet.schema_arrow.names
+        names = [every[place] for place in places if place is not None]
         total = self.parquet.metadata.num_rows
         offset, batch_rows = 0, self._batch_rows(total)
         while offset < total:

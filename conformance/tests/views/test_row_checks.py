@@ -21,7 +21,7 @@ def checks(files: TableFiles, *columns: str) -> list[tuple[Any, ...]]:
 def test_checks_of_sound_rows_break_nothing() -> None:
     kind = struct_type(required("d", "decimal(5,2)"), ("b", "byte"))
     values = pa.array([{"d": 1, "b": 2}, None], pa.struct([("d", pa.decimal128(5, 2)), ("b", pa.int32())]))
-    table = pa.table({"id": [1, 2], "s": values, "t": ["a", None], "p": [7, 7]})
+    table = pa.table({"id": [1, 2], "s": values, "t": ["a", None], "p": pa.array([7, 7], pa.int32())})
     fields = [required("id", "long"), ("s", kind), ("t", "string"), ("p", "integer")]
     assert checks(table_of(table, fields, partition={"p": "7"}), "type", "broken_rows", "rows", "expected") == [
         ("id", "not null", "long", 0, 2, None),

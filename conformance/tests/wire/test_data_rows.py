@@ -281,6 +281,18 @@ def test_an_integer_that_its_type_cannot_hold() -> None:
     assert (check.broken_rows, check.first_row, check.found, check.expected) == (2, 1, "128", "byte")
 
 
+@pytest.mark.parametrize(
+    ("kind", "array"),
+    [
+        (Primitive("byte"), pa.array([300], pa.int64())),
+        (Decimal(5, 2), pa.array([Exact("12345.6")], pa.decimal128(6, 1))),
+        (Decimal(5, 2), pa.array([Exact("1.234")], pa.decimal128(5, 3))),
+    ],
+)
+def test_values_of_a_file_whose_type_is_wrong_are_not_held_to_limits(kind: DataType, array: pa.Array) -> None:
+    assert broken(read(pa.table({"c": array}), fields(c=kind))) == {}
+
+
 PARTITIONS: list[tuple[DataType, str | None, pa.Array, int]] = [
     (STRING, "a", pa.array(["a", "a"]), 0),
     (STRING, "a", pa.array(["a", "b"]), 1),
