@@ -51,14 +51,23 @@ class DataOutline:
 
 @st.composite
 def data_outlines(
-    draw: st.DrawFn, *, features: Collection[str], names: Sequence[str], depth: int, partitioned: bool
+    draw: st.DrawFn,
+    *,
+    features: Collection[str],
+    required: Collection[str],
+    names: Sequence[str],
+    depth: int,
+    partitioned: bool,
 ) -> DataOutline:
     """First versions. Arguments as `data_tables`."""
+    features = {*features, *required}
     held = [name for name in names if _NEEDS.get(name, name) in (name, *features)]
     schema, partition = draw(schemas(names=held, depth=depth, partitioned=partitioned))
     needed = {_NEEDS[name] for name in map(_name, leaves(schema)) if name in _NEEDS}
     free = [name for name in FEATURES if name in features and name not in _NEEDS.values()]
-    chosen = needed | set(draw(st.lists(st.sampled_from(free), unique=True, max_size=3)) if free else ())
+    chosen = (
+        needed | set(required) | set(draw(st.lists(st.sampled_from(free), unique=True, max_size=3)) if free else ())
+    )
     if "typeWidening" in chosen and "timestampNtz" in features:
         chosen.add("timestampNtz")
     configuration = {key: value for name in sorted(chosen) for key, value in _PROPERTIES.get(name, {}).items()}

@@ -157,6 +157,7 @@ def drawn_data_tables(
     *,
     max_commits: int = 4,
     features: Collection[str] = FEATURES,
+    required: Collection[str] = (),
     names: Sequence[str] = NAMES,
     depth: int = 2,
     partitioned: bool = True,
@@ -168,17 +169,20 @@ def drawn_data_tables(
     Args:
         max_commits: most commits after the first, which creates the table.
         features: table features that may be used, of `FEATURES`.
+        required: those of `FEATURES` that every table has.
         names: primitive types that columns may have; timestamps without zone and variants only with their features.
         depth: how deep structs, arrays and maps may nest.
         partitioned: whether tables may be partitioned.
         times: physical forms of timestamps, as in `ParquetSpelling`.
-        divergent: whether statistics may be spelled in ways that the text is silent about.
+        divergent: whether statistics may be spelled in ways that only engines know, as in `statistics_styles`.
     """
     # What commits do is drawn before what they do it to, so that columns can shrink away without changing it.
     begins_empty = draw(st.sampled_from((True, False)))
     fewest = draw(st.sampled_from((0, max_commits)))
     plan = draw(st.lists(st.integers(0, len(OPERATIONS) - 1), min_size=fewest, max_size=max_commits))
-    outline = draw(data_outlines(features=features, names=names, depth=depth, partitioned=partitioned))
+    outline = draw(
+        data_outlines(features=features, required=required, names=names, depth=depth, partitioned=partitioned)
+    )
     counted = bool({"deletionVectors", "rowTracking"} & outline.features)
     spellings = draw(st.lists(parquet_spellings(times=times), min_size=1, max_size=2))
     styles = draw(st.lists(statistics_styles(counted=counted, divergent=divergent), min_size=1, max_size=2))
