@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import polars as pl
@@ -40,8 +40,13 @@ class Projection:
     partitions: dict[str, DataType] = field(default_factory=dict)
     """Physical name to type of every partition column."""
     compared_partitions: tuple[str, ...] = ()
-    compares: bool = False
-    """Whether rows are compared at all, and not only counted."""
+    left_out: frozenset[str] = frozenset()
+    """Physical names of partition columns, also of those that were some before a commit, or after it."""
+
+    @property
+    def compares(self) -> bool:
+        """Whether rows are compared at all, and not only counted."""
+        return self.table is not None
 
     @classmethod
     def of(cls, table: TableSchema | None, files: list[DataFile]) -> Projection:
@@ -55,21 +60,18 @@ class Projection:
             if not (isinstance(kind, Primitive) and kind.name in _ZONED)
             and all(name in file.partition_values for file in files)
         )
-        return cls(table, types, compared, compares=True)
-
-    def without_rows(self) -> Projection:
-        """The same, and rows are counted only."""
-        return replace(self, compares=False)
+        left_out = frozenset(name for file in files for name in file.partition_values) | frozenset(types)
+        return cls(table, types, compared, left_out)
 
     def columns(self, schema: pa.Schema) -> list[FileColumn]:
         """Where a file has the compared columns. Raises `UnreadableRows` where that cannot be told."""
-        if self.table is None or not self.compares:
+        if self.table is None:
             return []
         try:
             found = file_columns(schema, self.table.schema, self.table.mapping)
         except UnresolvableColumns as fault:
             raise UnreadableRows(str(fault)) from fault
-        return [each for each in found if each.path[0] not in self.partitions and is_hashed(each.kind)]
+        return [each for each in found if each.path[0] not in self.left_out and is_hashed(each.kind)]
 
     def constant(self, file: DataFile) -> str:
         """What the partition values of a file add to each of its rows."""

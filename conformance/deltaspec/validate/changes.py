@@ -116,8 +116,6 @@ def _look_at_rows(run: DataRun, commit: _Commit) -> dict[str, Any]:
     projection = Projection.of(run.table_at(commit.version), [*commit.changes, *commit.adds, *commit.removes])
     if projection.table is None:
         run.findings.doubt_rule(ROWS_COMPARED, "the table's schema is not known", commit.file)
-    if _schema_changes(run, commit.version):
-        projection = projection.without_rows()
     facts = [_change_file(run, file, projection) for file in commit.changes]
     read = [each for each in facts if each is not None]
     if len(read) < len(facts):
@@ -139,11 +137,6 @@ def _look_at_rows(run: DataRun, commit: _Commit) -> dict[str, Any]:
     if projection.compares and comparable and found["net_changes"] == net.rows:
         found["rows_agree"] = total % MODULUS == net.total
     return found
-
-
-def _schema_changes(run: DataRun, version: int) -> bool:
-    """Whether the commit has a metaData action: rows before it may be of other columns than rows after it."""
-    return any(row["version"] == version for row in run.state.rows[table_state.metadata.name])
 
 
 def _change_file(run: DataRun, file: DataFile, projection: Projection) -> ChangeFacts | None:

@@ -175,10 +175,41 @@ def test_update_before_the_feed_is_enabled_needs_no_change_data(judge: Judge) ->
     assert judge(files).totals == {}
 
 
-def test_other_schema_in_the_same_commit_leaves_rows_uncompared(judge: Judge) -> None:
-    files = with_changes(updated()[1].set_column(1, "name", pa.array(["other"] * 3)))
-    assert judge(files).totals == {"CDF007": 1}
+def test_schema_that_grows_with_the_commit_is_compared(judge: Judge) -> None:
+    files, table = updated()
     files.commits[2].append(metadata_action([*FIELDS, ("more", "long")], configuration=FED))
+    files.commits[2][3] = cdc(files, CHANGES, table.append_column("more", pa.array([None, 5, None], pa.int64())))
+    after = pa.concat_tables([rows(0, 3), table.slice(1, 1).drop_columns(["_change_type"]), rows(5, 5)])
+    more = pa.array([5 if each == "changed" else None for each in after["name"].to_pylist()], pa.int64())
+    files.commits[2][1] = stored(files, "b.parquet", after.append_column("more", more))
+    assert judge(files).totals == {}
+    files.commits[2][3] = cdc(files, CHANGES, table)
+    assert judge(files).totals == {"CDF007": 1}
+
+
+def test_column_of_another_type_since_the_commit_is_not_checked(judge: Judge) -> None:
+    files = with_changes(updated()[1].set_column(2, "price", pa.array(["1", "2", "3"])))
+    fields = [("id", "long"), ("name", "string"), ("price", "string")]
+    files.commits[2].append(metadata_action(fields, configuration=FED))
+    texts = pa.concat_tables([rows(0, 3), rows(4, 6)])
+    texts = texts.set_column(2, "price", texts["price"].cast(pa.string()))
+    files.commits[2][1] = stored(files, "b.parquet", texts)
+    report = judge(files)
+    assert report.totals == {}
+    assert {each.rule for each in report.checked.not_checked} == {"CDF007"}
+
+
+def test_column_that_was_a_partition_column_before_the_commit_is_left_out(judge: Judge) -> None:
+    fields = [*FIELDS, ("p", "integer")]
+    files = deleted(rows(), rows(0, 9), rows(9, 1), fields=fields, columns=["p"], partition={"p": "1"})
+    ones = pa.array([1] * 9, pa.int32())
+    files.commits[2] = [
+        commit_info(2),
+        metadata_action(fields, configuration=FED),
+        stored(files, "b.parquet", rows(0, 9).append_column("p", ones)),
+        files.commits[2][2],
+        cdc(files, CHANGES, changes_of(rows(9, 1).append_column("p", ones.slice(8)), ["delete"])),
+    ]
     assert judge(files).totals == {}
 
 
