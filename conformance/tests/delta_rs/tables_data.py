@@ -114,6 +114,21 @@ def not_a_number(path: str) -> None:
         write_deltalake(path, data, mode="append")
 
 
+def far_values(path: str) -> None:
+    """Numbers at the ends of floats; texts that JSON escapes; a write without rows."""
+    import pyarrow as pa
+    from deltalake import write_deltalake
+
+    texts = ["\0", "\x01\x1f", '"\\', "\x7f\x80", "\u2028", "\ufeff", "\U0001f600"]
+    floats = [1.4e-45, -1.4e-45, 3.4028234663852886e38, -3.4028234663852886e38, 0.1, 1e10, 16777217.0]
+    doubles = [4.9e-324, -4.9e-324, 1.7976931348623157e308, -1.7976931348623157e308, 0.1, 1e22, 1e-7]
+    data = pa.table({"s": texts, "f": pa.array(floats, pa.float32()), "d": doubles})
+    write_deltalake(path, data)
+    for number in range(len(texts)):
+        write_deltalake(path, data.take([number]), mode="append")
+    write_deltalake(path, data.schema.empty_table(), mode="append")
+
+
 def arrow_spellings(path: str) -> None:
     """Arrow types of which a Delta type has several: large, viewed, dictionary-encoded, other units of time."""
     import pyarrow as pa
@@ -298,6 +313,7 @@ TABLES: dict[str, Writer] = {
         edge_values_nested,
         strings_at_the_cut,
         not_a_number,
+        far_values,
         arrow_spellings,
         no_statistics,
         added_without_statistics,

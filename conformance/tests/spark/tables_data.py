@@ -133,6 +133,51 @@ def not_a_number(spark: SparkSession, path: str) -> None:
     checkpoint(spark, path)
 
 
+def far_years(spark: SparkSession, path: str) -> None:
+    """Years of five digits and before year 1, which ISO 8601 spells with a sign."""
+    create(spark, path, "da DATE, ts TIMESTAMP, tn TIMESTAMP_NTZ")
+    insert(
+        spark,
+        path,
+        "(DATE'-0044-03-15', TIMESTAMP'-0044-03-15 12:00:00', TIMESTAMP_NTZ'-0044-03-15 12:00:00.000001')",
+        "(DATE'12345-01-01', TIMESTAMP'12345-01-01 00:00:00.123456', TIMESTAMP_NTZ'12345-01-01 00:00:00')",
+        "(DATE'0000-12-31', TIMESTAMP'0000-12-31 00:00:00', TIMESTAMP_NTZ'0000-12-31 00:00:00')",
+    )
+
+
+def extreme_floats(spark: SparkSession, path: str) -> None:
+    """The smallest and largest numbers of both widths, and floats that are printed as doubles."""
+    create(spark, path, "f FLOAT, d DOUBLE")
+    for low, high in (("1.4E-45", "4.9E-324"), ("3.4028235E38", "1.7976931348623157E308"), ("0.1", "0.1")):
+        insert(spark, path, f"(CAST('{low}' AS FLOAT), {high}D)", f"(CAST('-{low}' AS FLOAT), -{high}D)")
+    run(spark, path, "OPTIMIZE {t}")
+
+
+def strings_of_any_bytes(spark: SparkSession, path: str) -> None:
+    """Controls, quotes, half of an emoji: what JSON escapes."""
+    create(spark, path, "s STRING")
+    for points in ((0,), (1, 0x1F), (0x22, 0x5C), (0x7F, 0x80), (0x2028,), (0xFEFF,), (0xFFFD,), (0x1F600,)):
+        hexadecimal = "".join(map(chr, points)).encode().hex()
+        insert(spark, path, f"(CAST(X'{hexadecimal}' AS STRING))")
+    run(spark, path, "OPTIMIZE {t}")
+
+
+def strings_that_are_no_utf8(spark: SparkSession, path: str) -> None:
+    """Spark casts any bytes to a string, and writes them."""
+    create(spark, path, "s STRING")
+    insert(spark, path, "(CAST(X'61FF62' AS STRING))")
+
+
+def widened_to_decimals(spark: SparkSession, path: str) -> None:
+    create(spark, path, "a TINYINT, b INT, c BIGINT, d DECIMAL(10, 2), e SMALLINT", enableTypeWidening=True)
+    insert(spark, path, "(-128, -2147483648, 9223372036854775807, -99999999.99, 7)", "(NULL, NULL, NULL, NULL, NULL)")
+    changes = {"a": "DECIMAL(10, 0)", "b": "DECIMAL(12, 2)", "c": "DECIMAL(38, 4)", "d": "DECIMAL(38, 20)"}
+    run(spark, path, *(f"ALTER TABLE {{t}} ALTER COLUMN {name} TYPE {kind}" for name, kind in changes.items()))
+    run(spark, path, "ALTER TABLE {t} ALTER COLUMN e TYPE DOUBLE")
+    insert(spark, path, "(1, 1.25, 0.0001, 0.00000000000000000001, 0.5)")
+    checkpoint(spark, path)
+
+
 def _every_file(name: str, **values: str) -> Writer:
     """A table of all edge values, written under these settings of Spark."""
 
@@ -270,6 +315,11 @@ TABLES: dict[str, Writer] = {
         edge_values_nested,
         strings_at_the_cut,
         not_a_number,
+        far_years,
+        extreme_floats,
+        strings_of_any_bytes,
+        strings_that_are_no_utf8,
+        widened_to_decimals,
         _every_file("timestamps_int96", spark__sql__parquet__outputTimestampType="INT96"),
         _every_file("timestamps_of_milliseconds", spark__sql__parquet__outputTimestampType="TIMESTAMP_MILLIS"),
         _every_file("timestamps_of_microseconds", spark__sql__parquet__outputTimestampType="TIMESTAMP_MICROS"),

@@ -104,6 +104,13 @@ def converted_without_statistics(spark: SparkSession, path: str) -> None:
     insert(spark, path, "(9, 1)")
 
 
+def converted_in_another_case(spark: SparkSession, path: str) -> None:
+    """Files whose columns are spelled otherwise than the table's, which Spark finds all the same."""
+    spark.sql("SELECT id AS Id, 'a' AS Name FROM range(3)").coalesce(1).write.parquet(path)
+    spark.sql(f"CONVERT TO DELTA parquet.`{path}`").collect()
+    spark.sql("SELECT id, 'b' AS NAME FROM range(3)").coalesce(1).write.format("delta").mode("append").save(path)
+
+
 def shallow_clone_of_mapped_columns(spark: SparkSession, path: str) -> None:
     create(spark, f"{path}-source", "id BIGINT, name STRING", columnMapping__mode="id", enableDeletionVectors=True)
     append(spark, f"{path}-source", "SELECT id, 'a' AS name FROM range(5)")
@@ -229,6 +236,7 @@ TABLES: dict[str, Writer] = {
         mapping_enabled_on_old_files,
         converted_without_partitions,
         converted_without_statistics,
+        converted_in_another_case,
         shallow_clone_of_mapped_columns,
         struct_statistics_cleaned_up,
         vacuumed_since,
