@@ -160,6 +160,8 @@ def _leaf(kind: DataType, node: Node) -> Stored:
             return Stored(oddity=f"{node} without the annotation of a string")
         case Primitive("binary"), Primitive("string"):
             return Stored(oddity=f"{node} is annotated as text")
+        case Primitive("binary"), None if node.annotation == Annotation("UUID"):
+            return Stored(oddity=f"{node} is annotated as a UUID")
     if found is not None and is_widening(found, kind):
         return Stored(narrower=found)
     return Stored(fault=f"{node} holds no {name_of(kind)}")

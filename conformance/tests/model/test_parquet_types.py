@@ -97,6 +97,7 @@ def test_narrower_integer_of_the_same_bytes_is_sound(kind: DataType, bits: int) 
         (BINARY, leaf("BYTE_ARRAY", TEXT)),
         (BINARY, leaf("BYTE_ARRAY", Annotation("BSON"))),
         (BINARY, leaf(FIXED, None, 4)),
+        (BINARY, leaf(FIXED, Annotation("UUID"), 16)),
         (TIMESTAMP, leaf("INT64", timestamp("MILLIS"))),
         (TIMESTAMP, leaf("INT64", timestamp("NANOS"))),
         (NTZ, leaf("INT64", timestamp("NANOS", utc=False))),
