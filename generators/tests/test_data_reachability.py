@@ -1,0 +1,272 @@
+"""Everything that drawn tables with data promise is drawn, and the smallest table with it is small."""
+
+import io
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, Phase, find, given, settings
+from hypothesis import strategies as st
+
+from deltaspec.model import paths
+from deltaspec.model.data_types import Array, Decimal, Map, Struct, leaves, name_of
+from deltaspec_generators.data_files import CHANGE_TYPE, HIVE_NULL, ROW_ID, ROW_VERSION
+from deltaspec_generators.data_outlines import FEATURES, NAMES
+from deltaspec_generators.data_schemas import PARTITION_TYPES
+from deltaspec_generators.data_tables import DrawnTable, drawn_data_tables
+from deltaspec_generators.parquet_spellings import COMPRESSIONS
+
+FLAGS = (
+    "decimals_as_integers required reversed_columns statistics page_index checksums arrow_schema partition_columns"
+    " extra_column"
+)
+quiet = list(HealthCheck)
+
+
+def bodies(drawn: DrawnTable, kind: str) -> list[dict[str, Any]]:
+    lines = [line for lines in drawn.files.commits.values() for line in lines if isinstance(line, dict)]
+    return [line[kind] for line in lines if kind in line]
+
+
+def sights(drawn: DrawnTable) -> set[str]:
+    """What is to be seen in one drawn table, by name."""
+    seen = _seen_in_schemas(drawn) | _seen_in_files(drawn) | _seen_in_changes(drawn)
+    for stored in drawn.stored:
+        if not stored.rows:
+            seen.add("empty file")
+        for part in ("style", "spelling"):
+            found = getattr(stored, part)
+            seen |= {f"{part} {name}={getattr(found, name)}" for name in found.__dataclass_fields__}
+    for add in bodies(drawn, "add"):
+        seen |= {"stats absent"} if "stats" not in add else set()
+        seen |= {"vector inline"} if add.get("deletionVector", {}).get("storageType") == "i" else set()
+        seen |= {"path with escapes"} if "%" in add["path"] else set()
+        seen |= {"folder of a null partition"} if HIVE_NULL in add["path"] else set()
+        seen |= {"tight statistics beside a vector"} if _tight_beside_vector(add) else set()
+    stored_vectors = [add["deletionVector"] for add in bodies(drawn, "add") if "deletionVector" in add]
+    offsets = [(each["pathOrInlineDv"], each["offset"]) for each in stored_vectors if each["storageType"] == "u"]
+    seen |= {"vector stored"} if offsets else set()
+    seen |= {"two vectors in one file"} if len({name for name, _ in offsets}) < len(set(offsets)) else set()
+    seen |= {
+        f"checkpoint of {'the last' if each.version == len(drawn.states) - 1 else 'an earlier'} version"
+        for each in drawn.files.checkpoints
+    }
+    seen |= {"hint"} if drawn.files.last_checkpoint is not None else set()
+    return seen
+
+
+def _tight_beside_vector(add: dict[str, Any]) -> bool:
+    found = json.loads(add.get("stats", "{}"))
+    return "deletionVector" in add and "minValues" in found and found.get("tightBounds") is not False
+
+
+def _seen_in_schemas(drawn: DrawnTable) -> set[str]:
+    seen: set[str] = set()
+    for state, version in zip(drawn.states, drawn.versions, strict=True):
+        seen.add(f"mapping {state.configuration.get('delta.columnMapping.mode')}")
+        seen.add(f"protocol {state.protocol['minReaderVersion']},{state.protocol['minWriterVersion']}")
+        seen |= {f"feature {name}" for name in state.features}
+        seen |= {"nested ids"} if "delta.columnMapping.nested.ids" in state.metadata["schemaString"] else set()
+        seen |= {"column not null"} if any(not each.nullable for each in version.schema.fields) else set()
+        for each in version.schema.fields:
+            where = "partition" if each.name in state.metadata["partitionColumns"] else "column"
+            for kind in (each.type, *leaves(each.type)):
+                seen.add(f"{where} {'decimal' if isinstance(kind, Decimal) else name_of(kind)}")
+            if isinstance(each.type, Struct | Array | Map):
+                seen |= {f"{name_of(each.type)} of {name_of(inner)}" for inner in _children(each.type)}
+            for change in each.metadata.get("delta.typeChanges", []):
+                seen.add(f"widened from {change['fromType'].partition('(')[0]}")
+                seen.add(f"widened to {change['toType'].partition('(')[0]}")
+                seen |= {"widened elements"} if "fieldPath" in change else set()
+    return seen
+
+
+def _children(kind: Any) -> list[Any]:
+    match kind:
+        case Struct(fields):
+            return [each.type for each in fields]
+        case Array(element):
+            return [element]
+    return [kind.value]
+
+
+def _seen_in_files(drawn: DrawnTable) -> set[str]:
+    """Files of the last version beside its schema."""
+    seen: set[str] = set()
+    state, schema = drawn.states[-1], drawn.versions[-1].schema
+    physical = {each.metadata.get("delta.columnMapping.physicalName", each.name): each for each in schema.fields}
+    for path in state.live:
+        data = drawn.files.data[paths.decode(path)]
+        assert isinstance(data, bytes)
+        arrow = pq.ParquetFile(io.BytesIO(data)).schema_arrow
+        names = set(arrow.names)
+        own = {
+            name
+            for name in physical
+            if physical[name].type != physical[name].type or name_of(physical[name].type) != "void"
+        }
+        partition = {name for name, each in physical.items() if each.name in state.metadata["partitionColumns"]}
+        seen |= {"file lacks a new column"} if own - partition - names else set()
+        seen |= (
+            {"file holds a dropped column"} if any(name.startswith("col-") for name in names - set(physical)) else set()
+        )
+        seen |= {"file holds row ids"} if ROW_ID in names else set()
+        seen |= {"file holds row commit versions"} if ROW_VERSION in names else set()
+        seen |= {"file has an empty change column"} if CHANGE_TYPE in names else set()
+        numbered = [each for each in arrow if b"PARQUET:field_id" in (each.metadata or {})]
+        if "delta.columnMapping.mode" in state.configuration and len(arrow.names) and not numbered:
+            seen.add("file of before column mapping")
+        seen |= {"file with a narrower type"} if _narrower(drawn, path) else set()
+    return seen
+
+
+def _narrower(drawn: DrawnTable, path: str) -> bool:
+    now = {
+        each.metadata.get("delta.columnMapping.physicalName", each.name): each.type
+        for each in drawn.versions[-1].schema.fields
+    }
+    written = next(stored for stored in drawn.stored if stored.add["path"] == path)
+    return any(
+        each.name in now and each.type != now[each.name] and not isinstance(each.type, Struct | Array | Map)
+        for each in written.schema.fields
+    )
+
+
+def _seen_in_changes(drawn: DrawnTable) -> set[str]:
+    seen = {f"change {kind}" for version in drawn.versions for kind, _ in version.changes}
+    seen |= (
+        {"whole file removed without change data"}
+        if any(_silent_remove(drawn, number) for number in range(len(drawn.states)))
+        else set()
+    )
+    return seen
+
+
+def _silent_remove(drawn: DrawnTable, number: int) -> bool:
+    kinds = {kind for line in drawn.files.commits[number] if isinstance(line, dict) for kind in line}
+    return drawn.states[number].on("delta.enableChangeDataFeed") and "remove" in kinds and not kinds & {"add", "cdc"}
+
+
+PROTOCOLS = ("1,1", "1,2", "1,4", "2,5", "1,7", "3,7")
+WANTED = (
+    {f"column {name}" for name in (*NAMES, "decimal", "struct", "array", "map")}
+    | {f"partition {name}" for name in PARTITION_TYPES}
+    | {"struct of array", "array of struct", "map of struct", "array of array", "column not null", "empty file"}
+    | {f"feature {name}" for name in (*FEATURES, "domainMetadata", "invariants")}
+    | {f"protocol {each}" for each in PROTOCOLS}
+    | {"mapping None", "mapping name", "mapping id", "nested ids", "file of before column mapping"}
+    | {"vector inline", "vector stored", "two vectors in one file", "tight statistics beside a vector"}
+    | {"path with escapes", "folder of a null partition", "stats absent", "hint"}
+    | {"checkpoint of the last version", "checkpoint of an earlier version"}
+    | {f"change {kind}" for kind in ("insert", "delete", "update_preimage", "update_postimage")}
+    | {"whole file removed without change data", "file has an empty change column"}
+    | {"file holds row ids", "file holds row commit versions"}
+    | {"file lacks a new column", "file holds a dropped column", "file with a narrower type", "widened elements"}
+    | {f"widened from {name}" for name in ("byte", "integer", "long", "float", "date", "decimal")}
+    | {f"widened to {name}" for name in ("long", "double", "decimal", "timestamp_ntz")}
+    | {f"spelling compression={each}" for each in COMPRESSIONS}
+    | {f"spelling encoding={each}" for each in ("dictionary", "plain", "delta", "lengths", "split")}
+    | {f"spelling list_element={each}" for each in ("element", "item", "array")}
+    | {f"spelling times={each}" for each in ("micros", "int96")}
+    | {f"spelling page_version={each}" for each in ("1.0", "2.0")}
+    | {f"spelling format_version={each}" for each in ("1.0", "2.4", "2.6")}
+    | {f"spelling rows_in_group={each}" for each in (None, 1, 3)}
+    | {f"spelling rows_in_page={each}" for each in (None, 1, 2)}
+    | {f"spelling {name}={value}" for name in FLAGS.split() for value in (True, False)}
+    | {f"style content={each}" for each in ("none", "rows", "all")}
+    | {f"style tightness={each}" for each in ("unsaid", "tight", "wide")}
+    | {f"style times={each}" for each in ("milliseconds", "microseconds", "spaced", "zoned")}
+    | {f"style nan={each}" for each in ("absent", "ignored", "text")}
+    | {f"style infinity={each}" for each in ("text", "null", "absent")}
+    | {f"style string_length={each}" for each in (32, 5, None)}
+    | {f"style first_columns={each}" for each in (None, 1, 2)}
+    | {f"style singles={each}" for each in ("short", "double")}
+    | {f"style decimals={each}" for each in ("plain", "java")}
+    | {f"style all_null={each}" for each in ("absent", "null")}
+    | {f"style {name}={value}" for name in ("bounds", "null_counts", "slack", "booleans") for value in (True, False)}
+)
+
+
+def everything_seen(examples: int, **options: Any) -> set[str]:
+    seen: set[str] = set()
+
+    @settings(
+        max_examples=examples,
+        deadline=None,
+        database=None,
+        derandomize=True,
+        phases=[Phase.generate],
+        suppress_health_check=quiet,
+    )
+    @given(drawn=drawn_data_tables(**options))
+    def collect(drawn: DrawnTable) -> None:
+        seen.update(sights(drawn))
+
+    collect()
+    return seen
+
+
+def test_everything_is_drawn() -> None:
+    """Most of it from all tables, what few tables allow from those that do."""
+    seen = everything_seen(400, divergent=True)
+    seen |= everything_seen(60, features=(), required=("deletionVectors", "changeDataFeed"), depth=0)
+    widening = {"features": (), "required": ("typeWidening", "timestampNtz"), "partitioned": False}
+    for names in (("byte",), ("integer",), ("date",), ("float",)):
+        seen |= everything_seen(60, names=names, depth=int(names == ("integer",)), **widening)
+    seen |= everything_seen(60, features=(), names=("long",), depth=3, partitioned=False, max_commits=0)
+    missing = sorted(WANTED - seen)
+    assert not missing, missing
+
+
+@pytest.mark.parametrize(
+    ("wanted", "most_commits", "most_files"),
+    [
+        (lambda drawn: True, 1, 0),
+        (lambda drawn: any("deletionVector" in add for add in bodies(drawn, "add")), 3, 1),
+        (lambda drawn: bool(bodies(drawn, "cdc")), 3, 3),
+    ],
+    ids=["anything", "vector", "change data"],
+)
+def test_minimal_table_is_small(wanted: Callable[[DrawnTable], bool], most_commits: int, most_files: int) -> None:
+    # Fewer commits, types and features than by default, so that shrinking takes seconds.
+    features = ("deletionVectors", "changeDataFeed")
+    found = find(
+        drawn_data_tables(max_commits=2, features=features, names=("long", "string"), depth=0),
+        wanted,
+        settings=settings(
+            max_examples=300, deadline=None, database=None, derandomize=True, suppress_health_check=quiet
+        ),
+    )
+    assert len(found.files.commits) <= most_commits
+    assert len(found.files.data) <= most_files
+    assert len(found.versions[-1].schema.fields) <= 2
+    assert all(len(stored.rows) <= 2 for stored in found.stored)
+    assert not found.files.checkpoints
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=quiet)
+@given(data=st.data(), features=st.sets(st.sampled_from(FEATURES)))
+def test_only_given_features_are_drawn(data: st.DataObject, features: set[str]) -> None:
+    drawn = data.draw(drawn_data_tables(features=features, max_commits=2))
+    implied = {"domainMetadata", "invariants"}
+    for state in drawn.states:
+        if state.protocol["minWriterVersion"] == 7:
+            assert state.features <= features | implied
+
+
+@settings(max_examples=20, deadline=None, suppress_health_check=quiet)
+@given(drawn=drawn_data_tables(features=("deletionVectors",), required=("rowTracking",), max_commits=1, depth=0))
+def test_required_features_are_always_there(drawn: DrawnTable) -> None:
+    assert all("rowTracking" in state.features for state in drawn.states)
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=quiet)
+@given(drawn=drawn_data_tables(max_commits=1, names=("long", "string"), depth=0, partitioned=False))
+def test_only_given_shapes_are_drawn(drawn: DrawnTable) -> None:
+    assert len(drawn.files.commits) <= 2
+    for version, state in zip(drawn.versions, drawn.states, strict=True):
+        assert state.metadata["partitionColumns"] == []
+        kinds = {name_of(each.type) for each in version.schema.fields}
+        assert all(name in ("long", "string", "double") or name.startswith("decimal") for name in kinds)
