@@ -2,7 +2,8 @@
 
 Rows of different files are equal where their table's columns are: whatever the order of columns, their names in the
 file, a narrower type from before the type was widened, or a column that one file lacks and that is null in another. NaN
-equals NaN and 0.0 equals -0.0; entries of a map have no order. The hashes hold within one process.
+equals NaN and 0.0 equals -0.0; entries of a map have no order; days before 1582-10-15 are all one, and so are moments
+before 1900, since two files may hold them in two calendars (`legacy_calendar`). The hashes hold within one process.
 """
 
 from collections.abc import Sequence
@@ -19,6 +20,8 @@ MODULUS = 1 << 64
 _NULL, _NAN = 0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F
 _ODD = 0x9FB21C651E98DF25
 _DAY_US = 86_400_000_000
+_FIRST_DAY, _FIRST_MOMENT_US = -141_427, -2_208_902_400_000_000
+"""1582-10-15, and 1900-01-02 in UTC, when 1900 had begun in every zone."""
 _INTEGERS = ("byte", "short", "integer", "long")
 _NO_HASH = ("void", "variant")
 
@@ -168,14 +171,19 @@ def _canonical(kind: DataType, array: pa.Array) -> pa.Array:
         case Primitive("boolean") if pa.types.is_boolean(source):
             return array
         case Primitive("date") if pa.types.is_date32(source):
-            return array.cast(pa.int32())
+            return _from(_FIRST_DAY, array.cast(pa.int32()).cast(pa.int64()))
         case Primitive("timestamp" | "timestamp_ntz") if pa.types.is_timestamp(source):
-            return array.cast(pa.timestamp("us", source.tz), safe=False).cast(pa.int64())
+            return _from(_FIRST_MOMENT_US, array.cast(pa.timestamp("us", source.tz), safe=False).cast(pa.int64()))
         case Primitive("timestamp_ntz") if pa.types.is_date32(source):
-            return pc.multiply(array.cast(pa.int32()).cast(pa.int64()), _DAY_US)
+            return _from(_FIRST_MOMENT_US, pc.multiply(array.cast(pa.int32()).cast(pa.int64()), _DAY_US))
         case Decimal(_, scale) if pa.types.is_decimal(source) or pa.types.is_integer(source):
             return array.cast(pa.decimal128(38, scale)).cast(pa.string())
     raise Incomparable(f"{source} is not how the table's type is stored")
+
+
+def _from(first: int, values: pa.Array) -> pa.Array:
+    """The values, all before the first one as that."""
+    return pc.max_element_wise(values, pa.scalar(first, pa.int64()), skip_nulls=False)
 
 
 def _series(array: pa.Array) -> pl.Series:

@@ -55,6 +55,20 @@ def test_date_is_the_first_moment_of_its_day_once_it_is_a_timestamp() -> None:
     assert of(kind, [1, None], pa.date32()) == of(kind, [86_400_000_000, None], pa.timestamp("us"))
 
 
+@pytest.mark.parametrize(
+    ("kind", "stored", "old", "new"),
+    [
+        ("date", pa.date32(), [-200_000, -199_990, -141_428], [-141_426, 0]),
+        ("timestamp", pa.timestamp("us", "UTC"), [-(2**60), -2_208_988_800_000_001], [-2_208_902_399_999_999, 0]),
+        ("timestamp_ntz", pa.timestamp("us"), [-(2**60), -2_208_988_800_000_001], [-2_208_902_399_999_999, 0]),
+    ],
+)
+def test_days_and_moments_of_two_calendars_are_one(kind: str, stored: pa.DataType, old: Any, new: Any) -> None:
+    found = of(Primitive(kind), [*old, *new, None], stored)
+    assert len(set(found[: len(old)])) == 1
+    assert len(set(found)) == len(new) + 2
+
+
 def test_zeros_are_equal_and_so_are_all_that_are_no_numbers() -> None:
     found = of(DOUBLE, [0.0, -0.0, math.nan, -math.nan, 1.0, None], pa.float64())
     assert found[0] == found[1]
