@@ -306,6 +306,67 @@ def converted_without_partitions(path: str) -> None:
     convert_to_deltalake(path)
 
 
+def _converted(path: str, *tables: pa.Table, **options: Any) -> None:
+    """A directory of files that pyarrow wrote, one a table, converted."""
+    import pyarrow.parquet as pq
+    from deltalake import convert_to_deltalake
+
+    Path(path).mkdir()
+    for number, table in enumerate(tables):
+        pq.write_table(table, Path(path) / f"{number}.parquet", **options)
+    convert_to_deltalake(path)
+
+
+def converted_spellings(path: str) -> None:
+    """What pyarrow and pandas write: lists of `item`, decimals as integers, views, an index column, missing columns."""
+    import pyarrow as pa
+
+    first = pa.table(
+        {
+            "id": pa.array([1, None]),
+            "days": pa.array([date(1500, 1, 1), None], pa.date64()),
+            "f": pa.array([0.1, None], pa.float32()),
+            "small": pa.array([1, None], pa.decimal128(5, 2)),
+            "middle": pa.array([1, None], pa.decimal128(18, 2)),
+            "viewed": pa.array([b"a", None], pa.binary_view()),
+            "fixed": pa.array([[1], [2]], pa.list_(pa.int8(), 1)),
+            "li": [[1, None], None],
+            "di": pa.array(["a", None]).dictionary_encode(),
+            "__index_level_0__": [0, 1],
+        }
+    )
+    required = pa.table([pa.array([3])], schema=pa.schema([pa.field("id", pa.int64(), nullable=False)]))
+    _converted(path, first, required, store_decimal_as_integer=True, use_compliant_nested_type=False)
+
+
+def converted_times(path: str) -> None:
+    """Timestamps of other units than microseconds, which delta-rs reads."""
+    import pyarrow as pa
+
+    moment = datetime(1969, 12, 31, 23, 59, 59, 123456, UTC)
+    columns = {
+        "nanos": pa.array([moment, None], pa.timestamp("ns", "UTC")),
+        "millis": pa.array([moment, None], pa.timestamp("ms", "UTC")),
+        "plain": pa.array([moment.replace(tzinfo=None), None], pa.timestamp("ns")),
+    }
+    _converted(path, pa.table(columns))
+
+
+def converted_odd_types(path: str) -> None:
+    """Columns of types that Delta has not: delta-rs takes the nearest that it has."""
+    import pyarrow as pa
+
+    columns = {
+        "id": [1, 2],
+        "uuid": pa.array([bytes(16), None], pa.uuid()),
+        "json": pa.array(["{}", None], pa.json_()),
+        "fixed": pa.array([b"ab", None], pa.binary(2)),
+        "unsigned": pa.array([1, 2**32 - 1], pa.uint32()),
+        "nothing": pa.nulls(2),
+    }
+    _converted(path, pa.table(columns))
+
+
 TABLES: dict[str, Writer] = {
     each.__name__: each
     for each in (
@@ -325,5 +386,8 @@ TABLES: dict[str, Writer] = {
         change_data_of_every_operation,
         vacuumed_since,
         converted_without_partitions,
+        converted_spellings,
+        converted_times,
+        converted_odd_types,
     )
 }
