@@ -51,17 +51,16 @@ def test_what_engines_do_beside_the_text_is_a_divergence_at_most() -> None:
     totals: Counter[str] = Counter()
 
     @settings(
-        max_examples=30,
+        max_examples=50,
         derandomize=True,
         database=None,
         deadline=None,
         phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
     )
-    @given(files=data_tables(features=(), names=("double", "timestamp"), depth=0, divergent=True, max_commits=1))
+    @given(files=data_tables(features=(), names=("double", "timestamp"), depth=0, divergent=True))
     def look(files: TableFiles) -> None:
         totals.update(judged(files).totals)
 
     look()
-    assert totals
     assert all(RULES[code].severity == "divergence" for code in totals), totals
