@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 import pyarrow as pa
 
@@ -18,7 +19,7 @@ from deltaspec.wire.parquet_rows import (
     open_parquet,
     table_rows,
 )
-from deltaspec.wire.storage import LOG, StorageError, Store, read_lines
+from deltaspec.wire.storage import LOG, StorageError, Store, open_in_order, read_lines
 
 
 @dataclass
@@ -95,13 +96,14 @@ def read_checkpoint(store: Store, checkpoint: Checkpoint, sizes: dict[str, int])
         sizes: length of every listed file, by name relative to `_delta_log`.
     """
     read = CheckpointRead(checkpoint)
+    sources = open_in_order(store, (f"{LOG}/{name}" for name in checkpoint.files if name.endswith(".parquet")))
     for name in checkpoint.files:
         file = f"{LOG}/{name}"
         try:
             if name.endswith(".json"):
                 _read_json(read, store, file)
             else:
-                parquet = open_parquet(store.open_random(file))
+                parquet = open_parquet(_given(next(sources)))
                 rows = table_rows(parquet)
                 read.parquet.append((name, rows))
                 read.actions += [(file, line, action) for line, action in rows.actions]
@@ -125,24 +127,32 @@ def runs(store: Store, read: CheckpointRead) -> Iterator[FileRun]:
     """The file actions of a checkpoint, in batches; faults met on the way are noted in `read`."""
     for file, log in read.json_lines:
         yield FileRun("checkpoint", file, log.files.table())
-    for name, others in read.parquet:
+    sources = open_in_order(store, [f"{LOG}/{name}" for name, _ in read.parquet])
+    for (name, others), source in zip(read.parquet, sources, strict=True):
         file = f"{LOG}/{name}"
         try:
-            for table in file_batches(open_parquet(store.open_random(file)), others):
+            for table in file_batches(open_parquet(_given(source)), others):
                 yield FileRun("checkpoint", file, table)
         except UnreadableParquet as fault:
             read.unreadable = read.unreadable or f"{name}: {fault}"
         except StorageError as fault:
             read.not_read = read.not_read or str(fault)
-    for sidecar in read.sidecars:
-        if sidecar.name is not None and sidecar.actual_size is not None:
-            yield from _sidecar_runs(store, read, sidecar)
+    sidecars = [each for each in read.sidecars if each.name is not None and each.actual_size is not None]
+    sources = open_in_order(store, [f"{LOG}/_sidecars/{each.name}" for each in sidecars])
+    for sidecar, source in zip(sidecars, sources, strict=True):
+        yield from _sidecar_runs(read, sidecar, source)
 
 
-def _sidecar_runs(store: Store, read: CheckpointRead, sidecar: SidecarRead) -> Iterator[FileRun]:
+def _given(source: Any | StorageError) -> Any:
+    if isinstance(source, StorageError):
+        raise source
+    return source
+
+
+def _sidecar_runs(read: CheckpointRead, sidecar: SidecarRead, source: Any | StorageError) -> Iterator[FileRun]:
     file = f"{LOG}/_sidecars/{sidecar.name}"
     try:
-        parquet = open_parquet(store.open_random(file))
+        parquet = open_parquet(_given(source))
         others = table_rows(parquet)
         sidecar.other_actions = sorted(others.kinds.keys() - set(FILE_KINDS))
         read.actions_in_sidecars += sum(others.kinds.values())

@@ -7,13 +7,15 @@ never reach a message.
 import os
 import re
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
 
 from deltaspec.errors import DeltaspecError, InvalidUsage
+
+_T = TypeVar("_T")
 
 LOG = "_delta_log"
 LISTED_FOLDERS = ("_sidecars", "_staged_commits")
@@ -184,20 +186,28 @@ def readable_name(name: str) -> str:
 
 def read_in_order(store: Store, paths: Iterable[str], limit: int) -> Iterator[bytes | StorageError]:
     """Whole files one after the other, each or why it could not be read; from remote stores some are read ahead."""
+    return _in_order(store, paths, lambda path: store.read(path, limit))
 
-    def read(path: str) -> bytes | StorageError:
+
+def open_in_order(store: Store, paths: Iterable[str]) -> Iterator[Any | StorageError]:
+    """Files for random access one after the other, or why not; of remote stores some are opened ahead."""
+    return _in_order(store, paths, store.open_random)
+
+
+def _in_order(store: Store, paths: Iterable[str], ask: Callable[[str], _T]) -> Iterator[_T | StorageError]:
+    def answer(path: str) -> _T | StorageError:
         try:
-            return store.read(path, limit)
+            return ask(path)
         except StorageError as fault:
             return fault
 
     if not store.remote:
-        yield from map(read, paths)
+        yield from map(answer, paths)
         return
     with ThreadPoolExecutor(READS_AT_ONCE) as pool:
-        coming: deque[Future[bytes | StorageError]] = deque()
+        coming: deque[Future[_T | StorageError]] = deque()
         for path in paths:
-            coming.append(pool.submit(read, path))
+            coming.append(pool.submit(answer, path))
             if len(coming) >= READS_AT_ONCE:
                 yield coming.popleft().result()
         while coming:

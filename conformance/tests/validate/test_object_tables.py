@@ -10,14 +10,14 @@ import pytest
 from click.testing import CliRunner, Result
 from fuzz.subjects import SUBJECTS
 from fuzz.worker import lay
-from validate.raw_logs import codes
+from validate.raw_logs import RawLog, codes, sidecar_checkpoint
 from wire.faulty_s3 import BUCKET, KEY_ID, SECRET, TOKEN, Fault, FaultyS3, running, set_environment
 
 from deltaspec.cli import main
 from deltaspec.report.values import Report
 from deltaspec.validate import validate_table
 from deltaspec_generators.bases import commit_info
-from deltaspec_generators.builder import TableFiles, lay_down
+from deltaspec_generators.builder import CheckpointFiles, SidecarFile, TableFiles, lay_down
 from deltaspec_generators.data_bases import changed, rows, stored, with_data, with_stored_vectors
 
 LEVELS = ("log", "files", "footers", "rows")
@@ -122,9 +122,29 @@ def test_footers_and_rows_of_several_files_are_read_at_once(s3: FaultyS3) -> Non
     uri = put(s3, lay_down(files))
     s3.delay_seconds = 0.05
     for level in ("footers", "rows"):
-        s3.at_once = 0
+        s3.at_once.clear()
         assert validate_table(uri, level=level).verdict == "conforms"
-        assert s3.at_once >= 4
+        assert s3.at_once["range"] >= 4
+
+
+def test_sidecars_are_opened_at_once(s3: FaultyS3) -> None:
+    log = RawLog("rich")
+
+    def spread(checkpoint: CheckpointFiles) -> None:
+        (sidecar,) = checkpoint.sidecars
+        checkpoint.sidecars = [
+            SidecarFile(f"{number:08x}-437a-438e-8683-9a9a4a79a395.parquet", [row])
+            for number, row in enumerate(sidecar.rows)
+        ]
+
+    sidecar_checkpoint(log, spread)
+    uri = put(s3, {f"_delta_log/{name}": data for name, data in log.files.items()})
+    sound = told(validate_table(uri, level="log", history="all"))
+    s3.delay_seconds = 0.1
+    s3.at_once.clear()
+    assert told(validate_table(uri, level="log", history="all")) == sound
+    assert s3.count("range", key=lambda key: "_sidecars/" in key) >= 4
+    assert s3.at_once["range"] >= 3
 
 
 # faults that pass

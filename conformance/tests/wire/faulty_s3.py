@@ -61,10 +61,10 @@ class FaultyS3:
     """Keys of a listing's page, where fewer than the 1000 of S3."""
     delay_seconds: float = 0.0
     """How long each answer takes more, as in a network."""
-    at_once: int = 0
-    """The most requests that were under way at one time."""
+    at_once: Counter[str] = field(default_factory=Counter)
+    """The most requests of each kind that were under way at one time."""
     released: threading.Event = field(default_factory=threading.Event)
-    under_way: int = 0
+    under_way: Counter[str] = field(default_factory=Counter)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def fault_for(self, request: Request) -> Fault | None:
@@ -93,7 +93,7 @@ class FaultyS3:
             backend.delete_object(BUCKET, key)
         self.released.set()
         with self.lock:
-            self.faults, self.requests, self.page, self.delay_seconds, self.at_once = [], [], None, 0.0, 0
+            self.faults, self.requests, self.page, self.delay_seconds, self.at_once = [], [], None, 0.0, Counter()
         self.released = threading.Event()
 
     def upload(self, folder: Path, prefix: str) -> str:
@@ -166,24 +166,24 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         s3: FaultyS3 = self.server.s3  # type: ignore[attr-defined]
+        request = self._request()
         with s3.lock:
-            s3.under_way += 1
-            s3.at_once = max(s3.at_once, s3.under_way)
+            s3.under_way[request.kind] += 1
+            s3.at_once[request.kind] = max(s3.at_once[request.kind], s3.under_way[request.kind])
         try:
-            self._answer(s3)
+            self._answer(s3, request)
         except (BrokenPipeError, ConnectionResetError):
             self.close_connection = True
         finally:
             with s3.lock:
-                s3.under_way -= 1
+                s3.under_way[request.kind] -= 1
 
     do_HEAD = do_GET  # noqa: N815 - the name that the class looks for
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name that the class gives
         """Nothing is printed."""
 
-    def _answer(self, s3: FaultyS3) -> None:
-        request = self._request()
+    def _answer(self, s3: FaultyS3, request: Request) -> None:
         fault = s3.fault_for(request)
         if s3.delay_seconds:
             time.sleep(s3.delay_seconds)

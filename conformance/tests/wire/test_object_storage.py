@@ -247,7 +247,7 @@ class TestRequests:
         began = time.monotonic()
         assert list(read_in_order(store, (f"p{number}" for number in range(64)), 10)) == [b"x"] * 64
         assert time.monotonic() - began < 3.2  # one after the other they take 6.4 seconds
-        assert 4 <= s3.at_once <= READS_AT_ONCE
+        assert 4 <= s3.at_once["get"] <= READS_AT_ONCE
 
 
 READS: dict[str, Callable[[ObjectStore], Any]] = {
