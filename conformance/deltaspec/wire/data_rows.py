@@ -19,17 +19,19 @@ from deltaspec.wire.column_rows import ColumnRows, RowCheck
 from deltaspec.wire.data_columns import FileColumn, UnresolvableColumns, file_columns, plain_type
 from deltaspec.wire.leaf_values import LeafValues
 from deltaspec.wire.legacy_calendar import first_certain_values, without_uncertain_values
+from deltaspec.wire.page_sizes import PagesTooLarge, bytes_of_a_value
 from deltaspec.wire.storage import StorageError
 
 BATCH_ROWS = 1 << 16
 WIDE_BATCH_ROWS = 1 << 13
 """Of columns whose values have no fixed width."""
-_LEAST_ROWS = 16
+_LEAST_ROWS = 1
 _BATCH_BYTES = 32 << 20
 _LARGE_BATCH_BYTES = 128 << 20
 _STREAM_BYTES = 1 << 20
 """Read at once of each column chunk of a large file: without it, Arrow reads chunks whole."""
 _LARGE_FILE_BYTES = 16 << 20
+"""Shorter files are read whole."""
 _COLUMNS_AT_ONCE = 32
 _ROWS_OF_ANY_FILE = 1 << 22
 _ROWS_OF_A_BYTE = 1 << 12
@@ -95,7 +97,7 @@ def read_rows(
         UnreadableRows: the file cannot be opened, or read as the text says.
         StorageError: the storage did not give it.
     """
-    parquet = _open(source, size)
+    parquet, value_bytes = _open(source, size)
     rows = parquet.metadata.num_rows
     gone = 0 if deleted is None else deleted.range_cardinality(0, rows)
     found = FileRows(rows, rows - gone)
@@ -110,15 +112,21 @@ def read_rows(
         if column.place is None and column.path[0] not in partitions:
             found.leaves += ColumnRows(column).leaves(found.rows, found.valid_rows)
     for group in _groups([column for column in columns if column.place is not None]):
-        reader = _GroupReader(parquet, group, deleted)
+        reader = _GroupReader(parquet, group, deleted, value_bytes)
         reader.read({name: (kind, partition_values.get(name)) for name, kind in partitions.items()}, found)
     first = first_certain_values(parquet)
     found.leaves, found.uncertain = without_uncertain_values(found.leaves, first, schema, mapping)
     return found
 
 
-def _open(source: Any, size: int) -> pq.ParquetFile:
+def _open(source: Any, size: int) -> tuple[pq.ParquetFile, int]:
+    """The file, and what a value of variable length takes in it (`page_sizes`)."""
+    value_bytes = 0
     try:
+        if size <= _LARGE_FILE_BYTES:
+            data = _whole(source)
+            value_bytes = bytes_of_a_value(data)
+            source = pa.BufferReader(data)
         parquet = pq.ParquetFile(
             source,
             thrift_string_size_limit=64 << 20,
@@ -132,11 +140,23 @@ def _open(source: Any, size: int) -> pq.ParquetFile:
         rows, _ = parquet.metadata.num_rows, parquet.schema_arrow
     except StorageError:
         raise
+    except PagesTooLarge as fault:
+        raise UnreadableRows(str(fault)) from fault
     except Exception as fault:
         raise UnreadableRows(f"cannot be opened as Parquet: {_reason(fault)}") from fault
     if not 0 <= rows <= _ROWS_OF_ANY_FILE + size * _ROWS_OF_A_BYTE:
         raise UnreadableRows(f"{rows} rows are claimed of {size} bytes")
-    return parquet
+    return parquet, value_bytes
+
+
+def _whole(source: Any) -> bytes:
+    """The bytes of a file that is not large, unless it grew."""
+    pieces = []
+    left = _LARGE_FILE_BYTES
+    while left > 0 and (piece := source.read(left)):
+        pieces.append(piece)
+        left -= len(piece)
+    return b"".join(pieces)
 
 
 def stream_bytes(size: int) -> int:
@@ -176,7 +196,10 @@ def _is_narrow(kind: pa.DataType | None) -> bool:
 class _GroupReader:
     """Reads some top-level columns of a file from its first row to its last."""
 
-    def __init__(self, parquet: pq.ParquetFile, columns: list[FileColumn], deleted: BitMap64 | None) -> None:
+    def __init__(
+        self, parquet: pq.ParquetFile, columns: list[FileColumn], deleted: BitMap64 | None, value_bytes: int
+    ) -> None:
+        self.value_bytes = value_bytes
         self.parquet = parquet
         self.columns = columns
         self.deleted = deleted
@@ -191,7 +214,7 @@ class _GroupReader:
         except Exception as fault:  # noqa: BLE001 - whatever Arrow says of bytes that are not ours
             if len(self.columns) > 1:
                 for column in self.columns:
-                    _GroupReader(self.parquet, [column], self.deleted).read(partitions, found)
+                    _GroupReader(self.parquet, [column], self.deleted, self.value_bytes).read(partitions, found)
                 return
             self._fail(fault, sums[0], found)
             return
@@ -244,7 +267,7 @@ class _GroupReader:
         metadata = self.parquet.metadata
         groups = (metadata.row_group(number) for number in range(metadata.num_row_groups))
         row_bytes = max((group.total_byte_size // max(group.num_rows, 1) for group in groups), default=0)
-        return max(_LEAST_ROWS, min(WIDE_BATCH_ROWS, _BATCH_BYTES // max(row_bytes, 1)))
+        return max(_LEAST_ROWS, min(WIDE_BATCH_ROWS, _BATCH_BYTES // max(row_bytes, self.value_bytes, 1)))
 
     def _kept(self, offset: int, length: int) -> pa.BooleanArray | None:
         """Which rows of a batch the deletion vector leaves; None for all."""
