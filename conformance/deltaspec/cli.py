@@ -154,6 +154,8 @@ def validate(
 
     Nothing is ever written into it. Object stores take their credentials, region and endpoint from the usual
     environment variables (AWS_ACCESS_KEY_ID, AWS_ENDPOINT_URL, GOOGLE_APPLICATION_CREDENTIALS, AZURE_STORAGE_...).
+    DELTASPEC_STORE_RETRIES (8), DELTASPEC_STORE_RETRY_SECONDS (60) and DELTASPEC_STORE_TIMEOUT_SECONDS (15) say how
+    long a store is waited for.
 
     CODES are codes of rules or their beginnings, with commas between them; see `deltaspec rules`.
     """

@@ -1,6 +1,7 @@
 """`python -m fuzz`: validates mutated tables; exit code 1 if one crashes, hangs, eats memory or gives a traceback."""
 
 import argparse
+import itertools
 import os
 import random
 import sys
@@ -27,7 +28,11 @@ def main(arguments: list[str]) -> int:
         jobs = [str(number) for number in range(options.first, options.first + options.mutations)]
         print(f"seed {seed}, mutations {options.first} to {options.first + options.mutations - 1}", flush=True)
 
+    done = itertools.count(1)
+
     def seen(outcome: Outcome) -> None:
+        if (number := next(done)) % 1000 == 0:
+            print(f"{number} of {len(jobs)}")
         if outcome.outcome in FAILURES:
             place = save(outcome, seed, options.save) if outcome.job.isdigit() else outcome.job
             print(f"{outcome.outcome}: {outcome.mutation} of {outcome.path}, saved as {place}\n{outcome.said}")
