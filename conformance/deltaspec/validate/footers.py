@@ -88,6 +88,8 @@ class _Looker:
         """By the identity of file schema and table schema, which are kept with it."""
         self.kept = 0
         """Columns in `facts`."""
+        self.unknown: set[tuple[str, int]] = set()
+        """Versions whose schema is not known."""
 
     def look(self, files: DataFiles) -> None:
         """Read and judge some files."""
@@ -166,7 +168,8 @@ class _Looker:
 
     def _table(self, kind: str, version: int) -> TableSchema | None:
         table = self.run.table if kind == "add" else self.run.table_at(version)
-        if table is None:
+        if table is None and (kind, version) not in self.unknown:
+            self.unknown.add((kind, version))
             self.run.findings.doubt((file_columns,), f"the schema of version {version} is not known")
         return table
 
