@@ -87,10 +87,10 @@ def client_settings(scheme: str, patience: Patience) -> dict[str, Any]:
         patience: how long to wait.
 
     Raises:
-        InvalidUsage: the environment names an endpoint that is no URL.
+        InvalidUsage: the environment names an endpoint that is no URL, or holds a token that fits in no header.
     """
     prefix = _PREFIXES.get(scheme, "AZURE_")
-    _check_endpoints(prefix)
+    _check_environment(prefix)
     options: dict[str, Any] = {
         "connect_timeout": timedelta(seconds=patience.timeout_seconds),
         "read_timeout": timedelta(seconds=patience.timeout_seconds),
@@ -109,17 +109,23 @@ def client_settings(scheme: str, patience: Patience) -> dict[str, Any]:
     return {"client_options": options, "retry_config": retries}
 
 
-def _check_endpoints(prefix: str) -> None:
-    """The client ends the process's thread, with a trace on stderr, at an endpoint that is no URL."""
-    for name in os.environ:
-        if name.startswith(prefix) and name.endswith(("ENDPOINT", "ENDPOINT_URL", "ENDPOINT_URL_S3")):
-            try:
-                parts = urlsplit(os.environ[name])
-                sound = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-            except ValueError:
-                sound = False
-            if not sound:
-                raise InvalidUsage(f"{name} is no URL of an endpoint; write https://host or http://host:port")
+def _check_environment(prefix: str) -> None:
+    """The client panics, with a trace on stderr, at an endpoint that is no URL and at a token with a line break."""
+    for name, value in os.environ.items():
+        if not name.startswith(prefix):
+            continue
+        if name.endswith(("ENDPOINT", "ENDPOINT_URL", "ENDPOINT_URL_S3")) and not _is_endpoint(value):
+            raise InvalidUsage(f"{name} is no URL of an endpoint; write https://host or http://host:port")
+        if name.endswith(("KEY_ID", "TOKEN", "REGION")) and not (value.isascii() and value.isprintable()):
+            raise InvalidUsage(f"{name} holds a line break, or another character that no header takes")
+
+
+def _is_endpoint(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
 
 
 @contextmanager
@@ -152,7 +158,7 @@ def reason(fault: BaseException) -> str:
     if any(host in text for host in _METADATA_SERVICES):
         return "no credentials: the environment has none, and no service of the machine gave any"
     retries = _RETRIES.search(text)
-    tries = f", after {retries[1]} retries" if retries else ""
+    tries = f", after {retries[1]} {'retry' if retries[1] == '1' else 'retries'}" if retries else ""
     if status := _STATUS.search(text):
         code = _CODE.search(text)
         return f"the store answers {status[1].strip()}{f' ({code[1]})' if code else ''}{tries}"

@@ -22,6 +22,7 @@ from deltaspec.wire.storage import (
     FileTooLarge,
     NoPermission,
     StorageError,
+    open_store,
     read_in_order,
 )
 from deltaspec.wire.store_client import GIVE_UP_AFTER, Patience, without_secrets
@@ -376,6 +377,54 @@ class TestEndpoint:
         monkeypatch.delenv("AWS_ALLOW_HTTP")
         with pytest.raises(TableUnreadable, match="AWS_ALLOW_HTTP=true lets it be used"):
             ObjectStore("s3://lake/t").list_log()
+
+
+class TestOtherStores:
+    """What is said of Azure and Google without a server: nothing of the keys."""
+
+    @pytest.mark.parametrize(
+        ("uri", "variables", "says"),
+        [
+            (
+                "abfss://box@acc.dfs.core.windows.net/t?sig=whispered",
+                {"STORAGE_SAS_TOKEN": "sv=1&sig=whispered", "STORAGE_ENDPOINT": "http://127.0.0.1:1"},
+                "no connection to the store, after 2 retries",
+            ),
+            (
+                "az://box/t",
+                {"STORAGE_ACCOUNT_NAME": "acc", "STORAGE_ACCOUNT_KEY": "whispered, in no base 64"},
+                "Invalid Access Key",
+            ),
+            (
+                "az://box/t",
+                {"STORAGE_ACCOUNT_NAME": "acc", "STORAGE_SAS_TOKEN": "whispered&&%%"},
+                "Missing component in SAS query pair",
+            ),
+            (
+                "gs://box/t",
+                {"SERVICE_ACCOUNT_KEY": '{"private_key":"whispered","client_email":"whispered"}'},
+                "Generic GCS error",
+            ),
+        ],
+    )
+    def test_hold_no_secret(
+        self, uri: str, variables: dict[str, str], says: str, s3: FaultyS3, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        prefix = "GOOGLE_" if uri.startswith("gs") else "AZURE_"
+        for name, value in (variables | {"ALLOW_HTTP": "true"}).items():
+            monkeypatch.setenv(prefix + name, value)
+        with pytest.raises(TableUnreadable, match=says) as caught:
+            open_store(uri).list_log()
+        assert "whispered" not in str(caught.value)
+
+    @pytest.mark.parametrize("name", ["AWS_SESSION_TOKEN", "AWS_ACCESS_KEY_ID", "AWS_REGION"])
+    def test_token_with_a_line_break_is_wrong_usage(
+        self, name: str, s3: FaultyS3, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv(name, "whispered\n")
+        with pytest.raises(InvalidUsage, match=f"{name} holds a line break") as caught:
+            ObjectStore("s3://lake/t")
+        assert "whispered" not in str(caught.value)
 
 
 class TestPatience:
