@@ -7,18 +7,21 @@ from pathlib import Path
 import pytest
 from examples import drawn
 from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
 
+from deltaspec.model import paths
 from deltaspec.report.values import Report
 from deltaspec.rules import RULES
 from deltaspec.validate import validate_table
 from deltaspec_generators.builder import TableFiles, write_table
-from deltaspec_generators.data_tables import data_tables
+from deltaspec_generators.data_files import CHANGE_DATA
+from deltaspec_generators.data_tables import DrawnTable, data_tables, drawn_data_tables
 
 
-def judged(files: TableFiles, history: str = "latest") -> Report:
+def judged(files: TableFiles, history: str = "latest", at: int | None = None) -> Report:
     with tempfile.TemporaryDirectory() as directory:
         write_table(files, Path(directory) / "table")
-        return validate_table(str(Path(directory) / "table"), level="rows", history=history)
+        return validate_table(str(Path(directory) / "table"), level="rows", history=history, at=at)
 
 
 def assert_clean(report: Report) -> None:
@@ -44,6 +47,28 @@ def test_no_rule_finds_anything_where_rows_move(files: TableFiles) -> None:
 @given(files=data_tables(features=("columnMapping", "typeWidening", "timestampNtz"), max_commits=6))
 def test_no_rule_finds_anything_where_columns_change(files: TableFiles) -> None:
     assert_clean(judged(files, "all"))
+
+
+@drawn(10)
+@given(table=drawn_data_tables(), data=st.data())
+def test_older_versions_are_as_clean(table: DrawnTable, data: st.DataObject) -> None:
+    report = judged(table.files, "latest", data.draw(st.integers(0, len(table.states) - 1)))
+    assert_clean(report)
+
+
+def vacuumed(table: DrawnTable) -> TableFiles:
+    """The table without data files that its last version does not need."""
+    live = {paths.decode(path) for path in table.states[-1].live}
+    table.files.missing |= {path for path in table.files.data if path not in live and not path.startswith(CHANGE_DATA)}
+    return table.files
+
+
+@drawn(10)
+@given(table=drawn_data_tables(features=("deletionVectors", "rowTracking", "changeDataFeed"), depth=0))
+def test_files_that_are_no_longer_needed_may_be_gone(table: DrawnTable) -> None:
+    report = judged(vacuumed(table))
+    assert report.totals == {}
+    assert report.verdict != "violations"
 
 
 def test_what_engines_do_beside_the_text_is_a_divergence_at_most() -> None:
