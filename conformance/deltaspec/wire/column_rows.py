@@ -47,9 +47,12 @@ class RowCheck:
 class ColumnRows:
     """One top-level column of a data file, batch by batch: its leaves, and its checks."""
 
-    def __init__(self, column: FileColumn, partition: tuple[DataType, str | None] | None = None) -> None:
-        """`partition`: type and text of the partition value, where it is a partition column that the file stores."""
+    def __init__(
+        self, column: FileColumn, partition: tuple[DataType, str | None] | None = None, *, is_partition: bool = False
+    ) -> None:
+        """`partition`: type and text of the partition value, where it is a partition column and the log has one."""
         self.column = column
+        self._is_partition = is_partition
         self._leaves: dict[tuple[str, ...], LeafSum] = {}
         self._checks: dict[tuple[str, tuple[str, ...]], RowCheck] = {}
         self._partition = None if partition is None else PartitionSum(*partition)
@@ -60,7 +63,7 @@ class ColumnRows:
         is_struct = isinstance(column.kind, Struct)
         if is_struct and column.file_type is not None and not pa.types.is_struct(column.file_type):
             unread = f"the file holds {column.file_type}"
-        if not is_struct and not column.inside and self._partition is None:
+        if not is_struct and not column.inside and not self._is_partition:
             self._leaves[column.path] = LeafSum(column, unread)
         if unread is None and column.place is not None:
             self._prepare_checks(column)
@@ -68,7 +71,7 @@ class ColumnRows:
             self._prepare(member, unread)
 
     def _prepare_checks(self, column: FileColumn) -> None:
-        if not column.nullable and column.kind != Primitive("void") and self._partition is None:
+        if not column.nullable and column.kind != Primitive("void") and not self._is_partition:
             self._check("not null", column)
         if _holds_text(column):
             self._check("UTF-8", column)

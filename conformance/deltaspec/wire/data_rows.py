@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from pyroaring import BitMap64
 
 from deltaspec.model.column_mapping import partition_types
-from deltaspec.model.data_types import Struct
+from deltaspec.model.data_types import DataType, Struct
 from deltaspec.wire.column_rows import ColumnRows, RowCheck
 from deltaspec.wire.data_columns import FileColumn, UnresolvableColumns, file_columns, plain_type
 from deltaspec.wire.leaf_values import LeafValues
@@ -102,6 +102,10 @@ def read_rows(
     gone = 0 if deleted is None else deleted.range_cardinality(0, rows)
     found = FileRows(rows, rows - gone)
     partitions = partition_types(schema, partition_columns, mapping)
+    # a value that the log lacks is a finding of the log's: nothing in the file can differ from it
+    given = {
+        name: (kind, partition_values[name]) if name in partition_values else None for name, kind in partitions.items()
+    }
     try:
         columns = file_columns(parquet.schema_arrow, schema, mapping)
     except UnresolvableColumns as fault:
@@ -113,7 +117,7 @@ def read_rows(
             found.leaves += ColumnRows(column).leaves(found.rows, found.valid_rows)
     for group in _groups([column for column in columns if column.place is not None]):
         reader = _GroupReader(parquet, group, deleted, value_bytes)
-        reader.read({name: (kind, partition_values.get(name)) for name, kind in partitions.items()}, found)
+        reader.read(given, found)
     first = first_certain_values(parquet)
     found.leaves, found.uncertain = without_uncertain_values(found.leaves, first, schema, mapping)
     return found
@@ -204,9 +208,12 @@ class _GroupReader:
         self.columns = columns
         self.deleted = deleted
 
-    def read(self, partitions: dict[str, tuple[Any, str | None]], found: FileRows) -> None:
+    def read(self, partitions: dict[str, tuple[DataType, str | None] | None], found: FileRows) -> None:
         """Add what the columns hold; where they cannot be decoded together, each is read alone."""
-        sums = [ColumnRows(column, partitions.get(column.path[0])) for column in self.columns]
+        sums = [
+            ColumnRows(column, partitions.get(column.path[0]), is_partition=column.path[0] in partitions)
+            for column in self.columns
+        ]
         try:
             self._decode(sums)
         except StorageError:

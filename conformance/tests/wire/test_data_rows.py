@@ -333,6 +333,14 @@ def test_stored_partition_columns(kind: DataType, text: str | None, array: pa.Ar
     assert [each.path for each in held.leaves] == [("id",)]
 
 
+def test_a_partition_value_that_the_log_lacks_differs_from_nothing() -> None:
+    data = written(pa.table({"p": ["a"], "id": [1]}))
+    schema = Struct((Field("p", STRING, False), Field("id", LONG, True)))
+    held = read_rows(pa.BufferReader(data), len(data), schema, None, ["p"], {}, None)
+    assert broken(held) == {}
+    assert [each.path for each in held.leaves] == [("id",)]
+
+
 # which column is which
 
 
