@@ -1,4 +1,4 @@
-"""Silence on tables of delta-rs is no blindness: one fault planted into such a table is found, by the rules of it alone."""
+"""Silence on tables of delta-rs is no blindness: a fault planted into one is found, by the rules of it alone."""
 
 from __future__ import annotations
 
