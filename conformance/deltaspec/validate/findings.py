@@ -117,15 +117,18 @@ class Findings:
                     requirement=rule.requires[0],
                     level=rule.level,
                     message=rule.message,
-                    evidence={name: _shown(row[name]) for name in rule.reads if _is_evidence(rule.view, name)},
+                    evidence={name: _shown(row[name]) for name in rule.view.columns if _is_evidence(rule, name, row)},
                     **where,
                 )
             )
 
 
-def _is_evidence(view: View, name: str) -> bool:
+def _is_evidence(rule: Rule, name: str, row: dict[str, Any]) -> bool:
     """Places stand in the finding itself, and order keys say nothing to a reader: the text beside them does."""
-    return name not in LOCATION and view.columns[name].dtype != pl.Binary
+    column = rule.view.columns[name]
+    if name in LOCATION or column.dtype == pl.Binary:
+        return False
+    return name in rule.reads or (column.shown and row[name] is not None)
 
 
 def _shown(value: Any) -> Any:

@@ -25,6 +25,8 @@ class Column:
     says: str
     level: Level = "log"
     """What has to be opened to fill it."""
+    shown: bool = False
+    """Findings of every rule over the view show it where it is set, also of rules that do not look at it."""
 
 
 @dataclass(frozen=True)

@@ -62,9 +62,9 @@ checkpoint_rows = View(
         "kind": Column(pl.String, "add, remove, txn, domainMetadata, protocol or metaData"),
         "path": Column(pl.String, "path of a file action; appId, domain or nothing for others"),
         "difference": Column(pl.String, "missing (only replay has it), extra (only the claim has it) or differs"),
-        "field": Column(pl.String, "the field that differs"),
-        "claimed": Column(pl.String, "what the claim says"),
-        "replayed": Column(pl.String, "what replay says"),
+        "field": Column(pl.String, "the field that differs", shown=True),
+        "claimed": Column(pl.String, "what the claim says", shown=True),
+        "replayed": Column(pl.String, "what replay says", shown=True),
         "expired_possible": Column(
             pl.Boolean, "for tombstones and transactions: retention may have taken the action away legally"
         ),
@@ -79,7 +79,7 @@ checksums = View(
         "version": Column(pl.Int64, "version in the name"),
         "file": Column(pl.String, "name, relative to the table"),
         "form_fault": Column(pl.String, "what breaks the form of a version checksum; null where nothing does"),
-        "pointer": Column(pl.String, "where `form_fault` is, as a JSON pointer"),
+        "pointer": Column(pl.String, "where `form_fault` is, as a JSON pointer", shown=True),
         "table_size_bytes": Column(pl.Int64, "tableSizeBytes"),
         "replayed_table_size_bytes": Column(pl.Int64, "sum of the sizes of the live files"),
         "num_files": Column(pl.Int64, "numFiles"),

@@ -111,7 +111,7 @@ deletion_vectors = View(
         "decoded_size": Column(pl.Int64, "bytes that the inline text decodes to, padding included"),
         "decoded_cardinality": Column(pl.Int64, "rows in the decoded vector"),
         "decoded_last_row": Column(pl.Int64, "highest row index in the decoded vector"),
-        "vector_file": Column(pl.String, "key of the file that holds the vector of a live file", "files"),
+        "vector_file": Column(pl.String, "key of the file that holds the vector of a live file", "files", shown=True),
         "file_exists": Column(pl.Boolean, "that file is there; null where that could not be asked", "files"),
         "removed_since": Column(
             pl.Boolean,

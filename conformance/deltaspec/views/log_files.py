@@ -94,7 +94,7 @@ lines = View(
         "not_json": Column(pl.String, "why the line is not a JSON object; null where it is one"),
         "actions": Column(pl.Int64, "keys of the object whose value is not null, known or unknown"),
         "form_fault": Column(pl.String, "what in the action breaks its schema; null where nothing does"),
-        "pointer": Column(pl.String, "where in the action `form_fault` is, as a JSON pointer"),
+        "pointer": Column(pl.String, "where in the action `form_fault` is, as a JSON pointer", shown=True),
         "repeated_key": Column(pl.String, "a key that stands twice in one object, as a JSON pointer"),
         "odd_space": Column(
             pl.String, "blank line, byte order mark, carriage return: space that JSON lines tolerate or not"

@@ -26,9 +26,11 @@ row_checks = View(
         "below_container": Column(pl.Boolean, "the column is below an array or a map"),
         "rows": Column(pl.Int64, "rows of the file that its deletion vector leaves"),
         "broken_rows": Column(pl.Int64, "rows that break it; of strings deleted rows among them"),
-        "first_row": Column(pl.Int64, "the first of them, counted from 0 in the file, deleted rows included"),
-        "expected": Column(pl.String, "partition value that the log gives, or the type whose limits hold"),
-        "found": Column(pl.String, "the first value that breaks it"),
+        "first_row": Column(
+            pl.Int64, "the first of them, counted from 0 in the file, deleted rows included", shown=True
+        ),
+        "expected": Column(pl.String, "partition value that the log gives, or the type whose limits hold", shown=True),
+        "found": Column(pl.String, "the first value that breaks it", shown=True),
         "page_fault": Column(pl.String, "why the pages of the column cannot be decoded; null where they can"),
     },
 )

@@ -57,7 +57,7 @@ metadata = View(
         "id_is_guid": Column(pl.Boolean, "id has the form of a GUID"),
         "provider": Column(pl.String, "format.provider"),
         "schema_fault": Column(pl.String, "kind of the first fault of schemaString; null where it has none"),
-        "schema_fault_pointer": Column(pl.String, "where in the schema that fault is, and what it is"),
+        "schema_fault_pointer": Column(pl.String, "where in the schema that fault is, and what it is", shown=True),
         "partition_columns": Column(pl.List(pl.String), "partitionColumns"),
         "unknown_partition_columns": Column(pl.List(pl.String), "partition columns that the schema does not have"),
         "repeated_partition_columns": Column(pl.List(pl.String), "partition columns that stand twice"),
@@ -121,7 +121,7 @@ domains = View(
     key=(),
     columns={
         **_PLACE,
-        "domain": Column(pl.String, "domain"),
+        "domain": Column(pl.String, "domain", shown=True),
         "removed": Column(pl.Boolean, "removed"),
         "configuration": Column(pl.String, "configuration"),
         "supported": Column(pl.Boolean, "domainMetadata is supported at that version"),
