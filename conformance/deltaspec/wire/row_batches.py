@@ -7,20 +7,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 from pyroaring import BitMap64
 
 from deltaspec.wire.data_access import DataAccess
-from deltaspec.wire.data_rows import UnreadableRows, stream_bytes
+from deltaspec.wire.data_rows import UnreadableRows, _open
 from deltaspec.wire.storage import StorageError
 
 BATCH_ROWS = 1 << 14
-_LEAST_ROWS = 16
 _BATCH_BYTES = 32 << 20
 _LARGEST_BATCH_BYTES = 1 << 30
-_ROWS_OF_ANY_FILE = 1 << 22
-_ROWS_OF_A_BYTE = 1 << 12
-"""More than run lengths give of what engines write; a footer that claims more is not believed."""
 
 
 @dataclass(frozen=True)
@@ -42,27 +37,9 @@ class RowBatches:
 
     def __init__(self, access: DataAccess, key: str) -> None:
         """Raises `StorageError` where the storage does not give the file, `UnreadableRows` where it is no Parquet."""
-        source = access.open_random(key)
-        try:
-            size = access.size(key)
-            self._parquet = pq.ParquetFile(
-                source,
-                thrift_string_size_limit=64 << 20,
-                thrift_container_size_limit=1 << 22,
-                pre_buffer=False,
-                buffer_size=stream_bytes(size),
-                coerce_int96_timestamp_unit="us",
-                page_checksum_verification=True,
-                arrow_extensions_enabled=False,
-            )
-            self.schema: pa.Schema = self._parquet.schema_arrow
-            self.row_count: int = self._parquet.metadata.num_rows
-        except StorageError:
-            raise
-        except Exception as fault:  # whatever Arrow says of bytes that are not ours
-            raise UnreadableRows(f"cannot be opened as Parquet: {_reason(fault)}") from fault
-        if not 0 <= self.row_count <= _ROWS_OF_ANY_FILE + size * _ROWS_OF_A_BYTE:
-            raise UnreadableRows(f"{self.row_count} rows are claimed of {size} bytes")
+        self._parquet, self._value_bytes = _open(access.open_random(key), access.size(key))
+        self.schema: pa.Schema = self._parquet.schema_arrow
+        self.row_count: int = self._parquet.metadata.num_rows
 
     def read(self, names: Sequence[str], chosen: BitMap64 | None = None) -> Iterator[Batch]:
         """The rows of some columns.
@@ -99,11 +76,11 @@ class RowBatches:
             raise UnreadableRows(f"{self.row_count} rows by the footer, {start} in the pages")
 
     def _batch_rows(self) -> int:
-        """As many as should fit, judged by what the row groups are said to have in bytes."""
+        """As many as should fit, by what row groups are said to have in bytes and the longest values (`page_sizes`)."""
         metadata = self._parquet.metadata
         groups = (metadata.row_group(number) for number in range(metadata.num_row_groups))
         row_bytes = max((group.total_byte_size // max(group.num_rows, 1) for group in groups), default=0)
-        return max(_LEAST_ROWS, min(BATCH_ROWS, _BATCH_BYTES // max(row_bytes, 1)))
+        return max(1, min(BATCH_ROWS, _BATCH_BYTES // max(row_bytes, self._value_bytes, 1)))
 
 
 def bare_batches(row_count: int, chosen: BitMap64 | None) -> Iterator[Batch]:
