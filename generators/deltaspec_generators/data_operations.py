@@ -213,14 +213,34 @@ def _optimize(draft: DataDraft) -> None:
     store(draft, rows, first.partition, data_change=False, row_ids=ids, row_versions=versions)
 
 
+def _new_field(draft: DataDraft) -> Field:
+    new = Field(f"new{draft.next_number()}", Primitive(draft.draw(st.sampled_from(("string", "long")))), True)
+    if not draft.mapping:
+        return new
+    numbered: Struct = mapped(Struct((new,)), draft.numbering, own_names=True, nested=draft.outline.nested_ids)
+    return numbered.fields[0]
+
+
 @_operation(_later)
 def _add_column(draft: DataDraft) -> None:
-    new: Any = Struct(
-        (Field(f"new{draft.next_number()}", Primitive(draft.draw(st.sampled_from(("string", "long")))), True),)
-    )
-    if draft.mapping:
-        new = mapped(new, draft.numbering, own_names=True, nested=draft.outline.nested_ids)
-    draft.schema = Struct((*draft.schema.fields, *new.fields))
+    draft.schema = Struct((*draft.schema.fields, _new_field(draft)))
+    draft.actions.append(draft.metadata_action())
+
+
+def _structs(draft: DataDraft) -> list[Field]:
+    return [each for each in draft.schema.fields if isinstance(each.type, Struct)]
+
+
+@_operation(lambda draft: draft.version > 0 and bool(_structs(draft)))
+def _add_field(draft: DataDraft) -> None:
+    """A struct column gets one more field: in files of before it is null wherever the struct is not."""
+    column, new = draft.draw(st.sampled_from(_structs(draft))), _new_field(draft)
+
+    def grown(field: Field) -> Field:
+        assert isinstance(field.type, Struct)
+        return replace(field, type=Struct((*field.type.fields, new)))
+
+    draft.schema = replaced(draft.schema, column.name, grown)
     draft.actions.append(draft.metadata_action())
 
 
@@ -244,20 +264,35 @@ def _rename_column(draft: DataDraft) -> None:
     draft.actions.append(draft.metadata_action())
 
 
-def _widenable(draft: DataDraft) -> list[Field]:
+def _widenable(draft: DataDraft) -> list[tuple[str, str | None]]:
+    """Columns that can become wider, and fields of struct columns, each with the name of its column."""
     ntz = "timestampNtz" in draft.features
-    held = [each for each in draft.schema.fields if each.name not in draft.outline.partition_columns]
-    return [each for each in held if widening_choices(each, ntz=ntz)]
+    found: list[tuple[str, str | None]] = []
+    for column in draft.schema.fields:
+        if column.name not in draft.outline.partition_columns:
+            found += [(column.name, None)] if widening_choices(column, ntz=ntz) else []
+            inner = column.type.fields if isinstance(column.type, Struct) else ()
+            found += [(column.name, each.name) for each in inner if widening_choices(each, ntz=ntz)]
+    return found
 
 
 @_operation(
     lambda draft: draft.version > 0 and draft.on("delta.enableTypeWidening") and bool(_widenable(draft)), weight=3
 )
 def _widen(draft: DataDraft) -> None:
-    """A column gets a wider type; files of before keep the narrower one."""
-    column = draft.draw(st.sampled_from(_widenable(draft)))
-    after = draft.draw(st.sampled_from(widening_choices(column, ntz="timestampNtz" in draft.features)))
-    draft.schema = replaced(draft.schema, column.name, lambda each: widened(each, after))
+    """A column, or a field of one, gets a wider type; files of before keep the narrower one."""
+    column, inner = draft.draw(st.sampled_from(_widenable(draft)))
+
+    def wider(field: Field) -> Field:
+        if inner is not None and field.name == column and isinstance(field.type, Struct):
+            return replace(field, type=replaced(field.type, inner, wide))
+        return wide(field)
+
+    def wide(field: Field) -> Field:
+        choices = widening_choices(field, ntz="timestampNtz" in draft.features)
+        return widened(field, draft.draw(st.sampled_from(choices)))
+
+    draft.schema = replaced(draft.schema, column, wider)
     draft.actions.append(draft.metadata_action())
 
 

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, Phase, find, given, settings
 from hypothesis import strategies as st
 
 from deltaspec.model import paths
-from deltaspec.model.data_types import Array, Decimal, Map, Struct, leaves, name_of
+from deltaspec.model.data_types import Array, Decimal, Field, Map, Struct, leaves, name_of, walk
 from deltaspec_generators.data_files import CHANGE_TYPE, HIVE_NULL, ROW_ID, ROW_VERSION
 from deltaspec_generators.data_outlines import FEATURES, NAMES
 from deltaspec_generators.data_schemas import PARTITION_TYPES
@@ -76,11 +76,19 @@ def _seen_in_schemas(drawn: DrawnTable) -> set[str]:
                 seen.add(f"{where} {'decimal' if isinstance(kind, Decimal) else name_of(kind)}")
             if isinstance(each.type, Struct | Array | Map):
                 seen |= {f"{name_of(each.type)} of {name_of(inner)}" for inner in _children(each.type)}
-            for change in each.metadata.get("delta.typeChanges", []):
+                seen |= {"struct with a new field"} if _grown(each) else set()
+            changes = [
+                change for _, each in walk(Struct((each,))) for change in each.metadata.get("delta.typeChanges", [])
+            ]
+            for change in changes:
                 seen.add(f"widened from {change['fromType'].partition('(')[0]}")
                 seen.add(f"widened to {change['toType'].partition('(')[0]}")
                 seen |= {"widened elements"} if "fieldPath" in change else set()
     return seen
+
+
+def _grown(field: Field) -> bool:
+    return isinstance(field.type, Struct) and any(each.name.startswith("new") for each in field.type.fields)
 
 
 def _children(kind: Any) -> list[Any]:
@@ -163,7 +171,13 @@ WANTED = (
     | {f"change {kind}" for kind in ("insert", "delete", "update_preimage", "update_postimage")}
     | {"whole file removed without change data", "file has an empty change column"}
     | {"file holds row ids", "file holds row commit versions"}
-    | {"file lacks a new column", "file holds a dropped column", "file with a narrower type", "widened elements"}
+    | {
+        "file lacks a new column",
+        "file holds a dropped column",
+        "file with a narrower type",
+        "widened elements",
+        "struct with a new field",
+    }
     | {f"widened from {name}" for name in ("byte", "integer", "long", "float", "date", "decimal")}
     | {f"widened to {name}" for name in ("long", "double", "decimal", "timestamp_ntz")}
     | {f"spelling compression={each}" for each in COMPRESSIONS}
@@ -213,8 +227,9 @@ def test_everything_is_drawn() -> None:
     seen = everything_seen(400, divergent=True)
     seen |= everything_seen(60, features=(), required=("deletionVectors", "changeDataFeed"), depth=0)
     widening = {"features": (), "required": ("typeWidening", "timestampNtz"), "partitioned": False}
-    for names in (("byte",), ("integer",), ("date",), ("float",)):
-        seen |= everything_seen(60, names=names, depth=int(names == ("integer",)), **widening)
+    for name in ("byte", "date", "float"):
+        seen |= everything_seen(60, names=(name,), depth=0, **widening)
+    seen |= everything_seen(200, names=("integer",), depth=1, **widening)
     seen |= everything_seen(60, features=(), names=("long",), depth=3, partitioned=False, max_commits=0)
     missing = sorted(WANTED - seen)
     assert not missing, missing
