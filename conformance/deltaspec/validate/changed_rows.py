@@ -20,8 +20,8 @@ from deltaspec.views.data_files import DataFile
 from deltaspec.views.state import TableSchema
 from deltaspec.wire.column_rows import plain
 from deltaspec.wire.data_columns import FileColumn, UnresolvableColumns, file_columns, is_bytes, is_text
-from deltaspec.wire.data_rows import UnreadableRows
 from deltaspec.wire.row_batches import Batch, RowBatches, rows_left
+from deltaspec.wire.row_files import UnreadableRows
 from deltaspec.wire.row_hashes import MODULUS, Incomparable, is_hashed, row_hashes, sum_of
 from deltaspec.wire.stored_partitions import PartitionSum
 

@@ -13,8 +13,8 @@ from deltaspec.model import row_tracking
 from deltaspec.views.data_files import DataFile
 from deltaspec.views.in_force import value_at
 from deltaspec.wire.column_rows import plain
-from deltaspec.wire.data_rows import UnreadableRows
 from deltaspec.wire.row_batches import Batch, RowBatches, bare_batches, rows_left
+from deltaspec.wire.row_files import UnreadableRows
 from deltaspec.wire.row_hashes import MODULUS, sum_of
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from deltaspec.wire.column_rows import ColumnRows, RowCheck
 from deltaspec.wire.data_columns import FileColumn, UnresolvableColumns, file_columns, plain_type
 from deltaspec.wire.leaf_values import LeafValues
 from deltaspec.wire.legacy_calendar import first_certain_values, without_uncertain_values
-from deltaspec.wire.page_sizes import PagesTooLarge, bytes_of_a_value
+from deltaspec.wire.row_files import UnreadableRows, open_rows, reason
 from deltaspec.wire.storage import StorageError
 
 BATCH_ROWS = 1 << 16
@@ -28,14 +28,7 @@ WIDE_BATCH_ROWS = 1 << 13
 _LEAST_ROWS = 1
 _BATCH_BYTES = 32 << 20
 _LARGE_BATCH_BYTES = 128 << 20
-_STREAM_BYTES = 1 << 20
-"""Read at once of each column chunk of a large file: without it, Arrow reads chunks whole."""
-_LARGE_FILE_BYTES = 16 << 20
-"""Shorter files are read whole."""
 _COLUMNS_AT_ONCE = 32
-_ROWS_OF_ANY_FILE = 1 << 22
-_ROWS_OF_A_BYTE = 1 << 12
-"""More than run lengths give of what engines write: Arrow has a million equal rows in some hundred bytes."""
 _NOT_OURS = (
     "not built",
     "decrypt",
@@ -48,10 +41,6 @@ _NOT_OURS = (
     "malloc",
 )
 """What Arrow says where it cannot read what may well be sound."""
-
-
-class UnreadableRows(ValueError):
-    """A file whose rows cannot be read, though nothing shows that its pages are wrong."""
 
 
 @dataclass
@@ -97,7 +86,7 @@ def read_rows(
         UnreadableRows: the file cannot be opened, or read as the text says.
         StorageError: the storage did not give it.
     """
-    parquet, value_bytes = _open(source, size)
+    parquet, value_bytes = open_rows(source, size)
     rows = parquet.metadata.num_rows
     gone = 0 if deleted is None else deleted.range_cardinality(0, rows)
     found = FileRows(rows, rows - gone)
@@ -121,55 +110,6 @@ def read_rows(
     first = first_certain_values(parquet)
     found.leaves, found.uncertain = without_uncertain_values(found.leaves, first, schema, mapping)
     return found
-
-
-def _open(source: Any, size: int) -> tuple[pq.ParquetFile, int]:
-    """The file, and what a value of variable length takes in it (`page_sizes`)."""
-    value_bytes = 0
-    try:
-        if size <= _LARGE_FILE_BYTES:
-            data = _whole(source)
-            value_bytes = bytes_of_a_value(data)
-            source = pa.BufferReader(data)
-        parquet = pq.ParquetFile(
-            source,
-            thrift_string_size_limit=64 << 20,
-            thrift_container_size_limit=1 << 22,
-            pre_buffer=False,
-            buffer_size=stream_bytes(size),
-            coerce_int96_timestamp_unit="us",
-            page_checksum_verification=True,
-            arrow_extensions_enabled=False,
-        )
-        rows, _ = parquet.metadata.num_rows, parquet.schema_arrow
-    except StorageError:
-        raise
-    except PagesTooLarge as fault:
-        raise UnreadableRows(str(fault)) from fault
-    except Exception as fault:
-        raise UnreadableRows(f"cannot be opened as Parquet: {_reason(fault)}") from fault
-    if not 0 <= rows <= _ROWS_OF_ANY_FILE + size * _ROWS_OF_A_BYTE:
-        raise UnreadableRows(f"{rows} rows are claimed of {size} bytes")
-    return parquet, value_bytes
-
-
-def _whole(source: Any) -> bytes:
-    """The bytes of a file that is not large, unless it grew."""
-    pieces = []
-    left = _LARGE_FILE_BYTES
-    while left > 0 and (piece := source.read(left)):
-        pieces.append(piece)
-        left -= len(piece)
-    return b"".join(pieces)
-
-
-def stream_bytes(size: int) -> int:
-    """How much is read at once of a column chunk, by the length of its file; 0 for whole chunks.
-
-    Piece by piece, Arrow allocates what the head of a page claims, up to 2 GiB; of a whole chunk it takes no more than
-    is there.
-    """
-    return _STREAM_BYTES if size > _LARGE_FILE_BYTES else 0
 
 
 def _partition_not_null(column: FileColumn, values: dict[str, str | None], rows: int) -> RowCheck:
@@ -231,12 +171,12 @@ class _GroupReader:
             found.decoded.append(each.column.name)
 
     def _fail(self, fault: Exception, rows: ColumnRows, found: FileRows) -> None:
-        name, reason = rows.column.name, _reason(fault)
-        found.leaves += rows.unread_leaves(f"its pages cannot be decoded: {reason}")
+        name, why = rows.column.name, reason(fault)
+        found.leaves += rows.unread_leaves(f"its pages cannot be decoded: {why}")
         if _is_corruption(fault):
-            found.corrupt[name] = reason
+            found.corrupt[name] = why
         else:
-            found.unread.append(f"{name}: {reason}")
+            found.unread.append(f"{name}: {why}")
 
     def _decode(self, sums: list[ColumnRows]) -> None:
         places = [column.place for column in self.columns]
@@ -298,7 +238,3 @@ def _is_corruption(fault: Exception) -> bool:
         return False
     text = str(fault).casefold()
     return not any(words in text for words in _NOT_OURS)
-
-
-def _reason(fault: Exception) -> str:
-    return " ".join(str(fault).split())[:200] or type(fault).__name__

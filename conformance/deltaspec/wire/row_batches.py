@@ -10,7 +10,7 @@ import pyarrow as pa
 from pyroaring import BitMap64
 
 from deltaspec.wire.data_access import DataAccess
-from deltaspec.wire.data_rows import UnreadableRows, _open
+from deltaspec.wire.row_files import UnreadableRows, open_rows, reason
 from deltaspec.wire.storage import StorageError
 
 BATCH_ROWS = 1 << 14
@@ -37,7 +37,7 @@ class RowBatches:
 
     def __init__(self, access: DataAccess, key: str) -> None:
         """Raises `StorageError` where the storage does not give the file, `UnreadableRows` where it is no Parquet."""
-        self._parquet, self._value_bytes = _open(access.open_random(key), access.size(key))
+        self._parquet, self._value_bytes = open_rows(access.open_random(key), access.size(key))
         self.schema: pa.Schema = self._parquet.schema_arrow
         self.row_count: int = self._parquet.metadata.num_rows
 
@@ -71,7 +71,7 @@ class RowBatches:
         except StorageError:
             raise
         except (OSError, pa.ArrowException, MemoryError, KeyError, IndexError) as fault:
-            raise UnreadableRows(f"its pages cannot be decoded: {_reason(fault)}") from fault
+            raise UnreadableRows(f"its pages cannot be decoded: {reason(fault)}") from fault
         if start != self.row_count:
             raise UnreadableRows(f"{self.row_count} rows by the footer, {start} in the pages")
 
@@ -107,7 +107,3 @@ def _mask(chosen: BitMap64, start: int, length: int) -> pa.BooleanArray:
         flags[row - start] = 1
     numbers = pa.Array.from_buffers(pa.uint8(), length, [None, pa.py_buffer(bytes(flags))])
     return numbers.cast(pa.bool_())
-
-
-def _reason(fault: BaseException) -> str:
-    return " ".join(str(fault).split())[:200] or type(fault).__name__

@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 from pyroaring import BitMap64
 
 from deltaspec.model.data_types import Array, DataType, Decimal, Field, Map, Primitive, Struct
-from deltaspec.wire import data_rows
+from deltaspec.wire import data_rows, row_files
 from deltaspec.wire.column_rows import ColumnRows
-from deltaspec.wire.data_rows import FileRows, UnreadableRows, read_rows
+from deltaspec.wire.data_rows import FileRows, read_rows
 from deltaspec.wire.leaf_values import LeafValues
+from deltaspec.wire.row_files import UnreadableRows
 from deltaspec.wire.storage import StorageError
 from deltaspec_generators.data_values import column_values as columns_of
 from deltaspec_generators.data_values import data_types, plain_values
@@ -448,8 +449,8 @@ def test_what_is_no_parquet_cannot_be_opened(data: bytes) -> None:
 
 
 def test_more_rows_than_a_file_of_its_size_can_hold(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(data_rows, "_ROWS_OF_ANY_FILE", 10)
-    monkeypatch.setattr(data_rows, "_ROWS_OF_A_BYTE", 0)
+    monkeypatch.setattr(row_files, "_ROWS_OF_ANY_FILE", 10)
+    monkeypatch.setattr(row_files, "_ROWS_OF_A_BYTE", 0)
     with pytest.raises(UnreadableRows, match=r"11 rows are claimed of \d+ bytes"):
         read(pa.table({"id": range(11)}), fields(id=LONG))
 

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from deltaspec.model.data_types import Field, Primitive, Struct
 from deltaspec.wire import page_sizes
 from deltaspec.wire.column_rows import ColumnRows
-from deltaspec.wire.data_rows import UnreadableRows, read_rows
+from deltaspec.wire.data_rows import read_rows
 from deltaspec.wire.page_sizes import PagesTooLarge, bytes_of_a_value
+from deltaspec.wire.row_files import UnreadableRows
 
 TEXTS = Struct((Field("s", Primitive("string"), True),))
 

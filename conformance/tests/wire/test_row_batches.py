@@ -6,8 +6,8 @@ from pyroaring import BitMap64
 from views.observed import MemoryStore
 
 from deltaspec.wire.data_access import DataAccess
-from deltaspec.wire.data_rows import UnreadableRows
 from deltaspec.wire.row_batches import BATCH_ROWS, RowBatches, bare_batches, rows_left
+from deltaspec.wire.row_files import UnreadableRows
 from deltaspec.wire.storage import FileGone
 from deltaspec_generators.data_bases import parquet
 
