@@ -78,11 +78,17 @@ class Findings:
         if rows and self.wants(view):
             self.look(view, view.frame(rows))
 
-    def doubt(self, views: Iterable[View], reason: str, file: str | None = None) -> None:
-        """Enter into the ledger that rules over these views could not be decided wholly."""
+    def doubt(
+        self, views: Iterable[View], reason: str, file: str | None = None, *, reading: frozenset[str] | None = None
+    ) -> None:
+        """Enter into the ledger that rules over these views could not be decided wholly.
+
+        `reading`: only rules that look at one of these columns; all where None.
+        """
         for view in views:
             for rule in self._rules.get(view.name, ()):
-                self._enter(rule, reason, file)
+                if reading is None or not reading.isdisjoint(rule.reads):
+                    self._enter(rule, reason, file)
 
     def doubt_rule(self, code: str, reason: str, file: str | None = None) -> None:
         """The same for a single rule, if it is one of the run's."""

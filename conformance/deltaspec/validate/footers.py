@@ -12,7 +12,7 @@ import polars as pl
 from deltaspec.model.parquet_types import Node
 from deltaspec.views.data_files import DataFiles, data_files
 from deltaspec.views.file_columns import file_columns
-from deltaspec.views.footer_facts import SchemaFacts, column_rows, data_file_rows, schema_facts
+from deltaspec.views.footer_facts import OF_SCHEMA, SchemaFacts, column_rows, data_file_rows, schema_facts
 from deltaspec.wire.footers import Footer, FooterReader, NoParquet
 from deltaspec.wire.storage import READS_AT_ONCE, StorageError
 
@@ -170,7 +170,9 @@ class _Looker:
         table = self.run.table if kind == "add" else self.run.table_at(version)
         if table is None and (kind, version) not in self.unknown:
             self.unknown.add((kind, version))
-            self.run.findings.doubt((file_columns,), f"the schema of version {version} is not known")
+            reason = f"the schema of version {version} is not known"
+            self.run.findings.doubt((file_columns,), reason)
+            self.run.findings.doubt((data_files,), reason, reading=frozenset(OF_SCHEMA))
         return table
 
     def _facts(self, root: Node, table: TableSchema) -> SchemaFacts:

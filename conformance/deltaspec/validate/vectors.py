@@ -101,7 +101,7 @@ def _facts(run: DataRun, key: str, file: DataFile, descriptor: DeletionVectorDes
     except FileGone:
         return _absent(run, key, file)
     except StorageError as fault:
-        run.findings.doubt_data(f"a deletion vector cannot be read: {fault}", file.path)
+        run.findings.doubt((deletion_vectors,), f"a deletion vector cannot be read: {fault}", file.path)
         return {}
     try:
         rows = decode_bitmap(bitmap)
