@@ -17,7 +17,8 @@ from deltaspec.model.deletion_vectors import DeletionVectorError
 from deltaspec.validate.parsed_statistics import ParsedStatistics
 from deltaspec.views.column_facts import column_fact_rows, column_facts
 from deltaspec.views.row_checks import row_check_rows, row_checks
-from deltaspec.wire.data_rows import FileRows, UnreadableRows, read_rows
+from deltaspec.wire.data_rows import FileRows, read_rows
+from deltaspec.wire.row_files import UnreadableRows
 from deltaspec.wire.storage import StorageError
 
 if TYPE_CHECKING:
@@ -78,8 +79,9 @@ def _read_in_order(
 ) -> Iterator[tuple[DataFile, FileRows | str]]:
     """Every file with what it holds, or why it could not be read; some are read ahead."""
     readers = _REMOTE_READERS if run.access.store.remote else min(_LOCAL_READERS, os.cpu_count() or 1)
-    with ThreadPoolExecutor(readers) as pool:
-        coming: deque[tuple[DataFile, Future[FileRows | str]]] = deque()
+    pool = ThreadPoolExecutor(readers)
+    coming: deque[tuple[DataFile, Future[FileRows | str]]] = deque()
+    try:
         for data_file in files:
             coming.append((data_file, pool.submit(_read, run, table, data_file)))
             if len(coming) > 2 * readers:
@@ -87,6 +89,8 @@ def _read_in_order(
                 yield first, future.result()
         for first, future in coming:
             yield first, future.result()
+    finally:
+        pool.shutdown(cancel_futures=True)  # who breaks off does not wait for what is not begun
 
 
 def _read(run: DataRun, table: TableSchema, data_file: DataFile) -> FileRows | str:

@@ -121,7 +121,7 @@ class LeafSum:
         self.unread = unread
         self._nulls = 0
         self._valid_nulls = 0
-        self._ends: list[tuple[Any, Any]] = []
+        self._ends: tuple[Any, Any] | None = None
         self._has_nan = False
         self._type: DataType | None = None
         self._nulls_only = _has_no_ends(column.kind)
@@ -144,7 +144,8 @@ class LeafSum:
             self._has_nan = True
         found = ends(valid)
         if found is not None:
-            self._ends.append(found)
+            before = self._ends or found
+            self._ends = min(before[0], found[0]), max(before[1], found[1])
         return found
 
     def values(self, rows: int, valid_rows: int) -> LeafValues:
@@ -155,8 +156,7 @@ class LeafSum:
         if self.column.place is None:
             return LeafValues(path, rows, valid_rows, nulls=rows, valid_nulls=valid_rows)
         try:
-            low = self._final(min((each for each, _ in self._ends), default=None))
-            high = self._final(max((each for _, each in self._ends), default=None))
+            low, high = map(self._final, self._ends or (None, None))
         except UnicodeDecodeError:  # a finding of its own
             return LeafValues(path, rows, valid_rows, unread="the file holds a string that is not UTF-8")
         return LeafValues(path, rows, valid_rows, self._nulls, self._valid_nulls, low, high, self._has_nan, self._type)
