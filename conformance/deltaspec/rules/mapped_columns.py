@@ -11,70 +11,85 @@ from deltaspec.views.file_columns import file_columns
 def field_id_is_not_the_columns() -> pl.Expr:
     """Columns are mapped by id, and a data file gives a column of its name another field id, or none.
 
-    Readers find no column of the id and take null for every value.
+    Readers find no column of the id and take null for every value. (Where the name may come from elsewhere, as in files
+    of Iceberg whose columns were renamed since, another id may be right.)
     Fix: rewrite the file with the column's id as its Parquet field id.
 
     Conforms::
-        column_mapping_mode: id, numbered_otherwise: false, file_has_ids: true, physical_name: col-1
-        column_mapping_mode: id, numbered_otherwise: true, file_has_ids: false, physical_name: col-1
-        column_mapping_mode: name, numbered_otherwise: true, file_has_ids: true, physical_name: col-1
-        column_mapping_mode: id, numbered_otherwise: true, file_has_ids: true, physical_name: null
+        column_mapping_mode: id, numbered_otherwise: false, file_has_ids: true, stored_id: null, name_is_generated: true
+        column_mapping_mode: id, numbered_otherwise: true, file_has_ids: false, stored_id: null, name_is_generated: true
+        column_mapping_mode: name, numbered_otherwise: true, file_has_ids: true, stored_id: 7, name_is_generated: true
+        column_mapping_mode: id, numbered_otherwise: true, file_has_ids: true, stored_id: 7, name_is_generated: false
+        column_mapping_mode: id, numbered_otherwise: true, file_has_ids: true, stored_id: 7, name_is_generated: null
     Violates::
-        column_mapping_mode: id, numbered_otherwise: true, file_has_ids: true, physical_name: col-1
+        column_mapping_mode: id, numbered_otherwise: true, file_has_ids: true, stored_id: 7, name_is_generated: true
+        column_mapping_mode: id, numbered_otherwise: true, file_has_ids: true, stored_id: null, name_is_generated: false
     """
-    other = pl.col("numbered_otherwise") & pl.col("file_has_ids") & pl.col("physical_name").is_not_null()
-    return (pl.col("column_mapping_mode") == "id") & other
+    other = pl.col("numbered_otherwise") & pl.col("file_has_ids") & pl.col("name_is_generated").is_not_null()
+    certain = pl.col("name_is_generated") | pl.col("stored_id").is_null()
+    return (pl.col("column_mapping_mode") == "id") & other & certain
 
 
 @rule("PQT031", requires="column-mapping.field-ids-in-files", view=file_columns, divergence="S30")
-def field_id_differs_in_name_mode() -> pl.Expr:
-    """Columns are mapped by name, and a data file gives a column another field id than the table, or none.
+def field_id_differs() -> pl.Expr:
+    """A data file gives a column another field id than the table, and readers may be right to pass over that.
 
-    Readers of Delta do not look at it; those that go by ids, as Iceberg's do, take another column or null.
-    Fix: rewrite the file with the column's id as its Parquet field id.
+    By name, readers of Delta do not look at it; those that go by ids, as Iceberg's do, take another column or null. By
+    id, the column is another one that had the name before, or its writer is wrong and readers take null.
+    Fix: rewrite the file with the column's id as its Parquet field id, if it is the column.
 
     Conforms::
-        column_mapping_mode: name, numbered_otherwise: false, file_has_ids: true, physical_name: col-1
-        column_mapping_mode: name, numbered_otherwise: true, file_has_ids: false, physical_name: col-1
-        column_mapping_mode: id, numbered_otherwise: true, file_has_ids: true, physical_name: col-1
-        column_mapping_mode: name, numbered_otherwise: true, file_has_ids: true, physical_name: null
+        column_mapping_mode: name, numbered_otherwise: false, file_has_ids: true, stored_id: null, name_is_generated: true
+        column_mapping_mode: name, numbered_otherwise: true, file_has_ids: false, stored_id: null, name_is_generated: true
+        column_mapping_mode: id, numbered_otherwise: true, file_has_ids: true, stored_id: 7, name_is_generated: true
+        column_mapping_mode: id, numbered_otherwise: true, file_has_ids: true, stored_id: null, name_is_generated: false
+        column_mapping_mode: name, numbered_otherwise: true, file_has_ids: true, stored_id: 7, name_is_generated: null
     Violates::
-        column_mapping_mode: name, numbered_otherwise: true, file_has_ids: true, physical_name: col-1
+        column_mapping_mode: name, numbered_otherwise: true, file_has_ids: true, stored_id: 7, name_is_generated: true
+        column_mapping_mode: id, numbered_otherwise: true, file_has_ids: true, stored_id: 7, name_is_generated: false
     """
-    other = pl.col("numbered_otherwise") & pl.col("file_has_ids") & pl.col("physical_name").is_not_null()
-    return (pl.col("column_mapping_mode") == "name") & other
+    other = pl.col("numbered_otherwise") & pl.col("file_has_ids") & pl.col("name_is_generated").is_not_null()
+    unclear = ~pl.col("name_is_generated") & pl.col("stored_id").is_not_null()
+    by_name, by_id = (pl.col("column_mapping_mode") == mode for mode in ("name", "id"))
+    return other & (by_name | (by_id & unclear))
 
 
 @rule("PQT032", requires="column-mapping.physical-names-in-files", view=file_columns)
 def column_not_under_its_physical_name() -> pl.Expr:
     """Columns are mapped by name, and a data file has a column's id under another name than its physical one.
 
-    Readers find no column of the name and take null for every value.
+    Readers find no column of the name and take null for every value. (Asked of files that know the mapping by other
+    columns: those that are older may have field ids of their own.)
     Fix: rewrite the file with physical names.
 
     Conforms::
-        column_mapping_mode: name, named_otherwise: null
-        column_mapping_mode: id, named_otherwise: price
+        column_mapping_mode: name, named_otherwise: null, generated_names: 2
+        column_mapping_mode: name, named_otherwise: price, generated_names: 0
+        column_mapping_mode: id, named_otherwise: price, generated_names: 2
     Violates::
-        column_mapping_mode: name, named_otherwise: price
+        column_mapping_mode: name, named_otherwise: price, generated_names: 2
     """
-    return (pl.col("column_mapping_mode") == "name") & pl.col("named_otherwise").is_not_null()
+    knows_mapping = pl.col("generated_names") > 0
+    return (pl.col("column_mapping_mode") == "name") & pl.col("named_otherwise").is_not_null() & knows_mapping
 
 
 @rule("PQT033", requires="column-mapping.physical-names-in-files", view=file_columns, divergence="S30")
-def name_differs_in_id_mode() -> pl.Expr:
-    """Columns are mapped by id, and a data file has a column's id under another name than its physical one.
+def column_id_under_another_name() -> pl.Expr:
+    """A data file has a column's id under another name than its physical one, and readers may find the column even so.
 
-    Readers of id mode do not look at the name, but statistics are found by it.
-    Fix: rewrite the file with physical names.
+    By id, readers do not look at the name, but statistics are found by it. By name, the file may be older than the
+    mapping, with field ids of its own; if it is not, readers take null.
+    Fix: rewrite the file with physical names, if it is the column.
 
     Conforms::
-        column_mapping_mode: id, named_otherwise: null
-        column_mapping_mode: name, named_otherwise: price
+        column_mapping_mode: id, named_otherwise: null, generated_names: 2
+        column_mapping_mode: name, named_otherwise: price, generated_names: 2
     Violates::
-        column_mapping_mode: id, named_otherwise: price
+        column_mapping_mode: id, named_otherwise: price, generated_names: 2
+        column_mapping_mode: name, named_otherwise: price, generated_names: 0
     """
-    return (pl.col("column_mapping_mode") == "id") & pl.col("named_otherwise").is_not_null()
+    may_be_older = (pl.col("column_mapping_mode") == "name") & (pl.col("generated_names") == 0)
+    return pl.col("named_otherwise").is_not_null() & ((pl.col("column_mapping_mode") == "id") | may_be_older)
 
 
 @rule("PQT034", requires="column-mapping.field-ids-in-files", view=data_files, divergence="S30")
@@ -118,11 +133,11 @@ def file_with_logical_names() -> pl.Expr:
     return (pl.col("column_mapping_mode") == "name") & logical & ~pl.col("has_field_ids")
 
 
-@rule("PQT036", requires="column-mapping.nested-ids-in-files", view=file_columns)
+@rule("PQT036", requires="column-mapping.nested-ids-in-files", view=file_columns, divergence="S30")
 def nested_id_differs() -> pl.Expr:
     """A data file gives an array's element, or a map's key or value, another field id than the schema assigns.
 
-    Readers of Iceberg look for it by that id and take null.
+    Readers of Iceberg look for it by that id and take null. A file that is older than the ids may have others.
     Fix: rewrite the file with the ids that the schema assigns.
 
     Conforms::

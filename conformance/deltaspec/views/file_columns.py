@@ -37,6 +37,12 @@ file_columns = View(
         "void_may_be_stored": Column(pl.Boolean, "the table supports materializedVoidType, a proposal"),
         "column_mapping_mode": Column(pl.String, "id, name, or null where column mapping is off"),
         "physical_name": Column(pl.String, "name that the file has to have for it; null for elements, keys and values"),
+        "name_is_generated": Column(
+            pl.Boolean, "the physical name is one that only column mapping gives, `col-` and a UUID; null without one"
+        ),
+        "generated_names": Column(
+            pl.Int64, "top-level columns that the file has under such names; null where column mapping is off"
+        ),
         "column_id": Column(pl.Int64, "field id that its node has to have; null if there is none to have"),
         "numbered_otherwise": Column(pl.Boolean, "a node has the physical name, and another field id or none"),
         "stored_id": Column(pl.Int64, "field id of that node"),

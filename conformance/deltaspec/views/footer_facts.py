@@ -43,10 +43,11 @@ def schema_facts(root: Node, table: TableSchema) -> SchemaFacts:
     """Judge the schema of data files; costs what the schemas are large, whatever number of files have it."""
     partitions = set(table.partition_columns)
     own = Struct(tuple(each for each in table.schema.fields if each.name not in partitions))
-    has_ids = _has_ids(root)
+    has_ids, names = _has_ids(root), _names(root, own, table)
     common = {
         "column_mapping_mode": table.mapping,
         "file_has_ids": has_ids,
+        "generated_names": names["generated_names"],
         "type_widening_supported": table.supports("typeWidening"),
         "shredding_supported": table.supports("variantShredding"),
         "void_may_be_stored": table.supports("materializedVoidType"),
@@ -55,9 +56,7 @@ def schema_facts(root: Node, table: TableSchema) -> SchemaFacts:
     rows = [{**common, **_row(column)} for column in found]
     for role, column in _hidden(root, table):
         rows.append({**common, **_row(column), "role": role, "column_mapping_mode": None})
-    return SchemaFacts(
-        rows, {"column_mapping_mode": table.mapping, "has_field_ids": has_ids, **_names(root, own, table)}
-    )
+    return SchemaFacts(rows, {"column_mapping_mode": table.mapping, "has_field_ids": has_ids, **names})
 
 
 def _row(column: StoredColumn) -> dict[str, Any]:
@@ -75,6 +74,7 @@ def _row(column: StoredColumn) -> dict[str, Any]:
         "narrower_type": name_of(narrower) if narrower is not None else None,
         "is_shredded": is_shredded(node) if node is not None and column.type == Primitive("variant") else None,
         "physical_name": column.physical_name,
+        "name_is_generated": None if column.physical_name is None else _is_generated(column.physical_name),
         "column_id": column.id,
         "numbered_otherwise": other is not None,
         "stored_id": other.field_id if other is not None else None,
@@ -109,8 +109,13 @@ def _names(root: Node, own: Struct, table: TableSchema) -> dict[str, Any]:
     return {
         "physical_names": len(names & set(physical.values())),
         "logical_names": sum(logical in names for logical, name in physical.items() if logical != name),
-        "generated_names": sum(_GENERATED_NAME.fullmatch(name) is not None for name in names & set(physical.values())),
+        "generated_names": sum(map(_is_generated, names & set(physical.values()))),
     }
+
+
+def _is_generated(name: str) -> bool:
+    """Whether only column mapping gives such a name: no file from before the mapping, or of Iceberg, has it."""
+    return _GENERATED_NAME.fullmatch(name) is not None
 
 
 def data_file_rows(files: pl.DataFrame, facts: list[SchemaFacts]) -> pl.DataFrame:

@@ -4,6 +4,7 @@ import json
 from collections import Counter
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pyarrow as pa
 import pytest
@@ -137,6 +138,33 @@ def test_files_from_before_an_upgrade_to_column_mapping(tmp_path: Path) -> None:
     configuration = {"delta.columnMapping.mode": "name", "delta.columnMapping.maxColumnId": "3"}
     files = with_data(protocol=protocol_action(2, 5), configuration=configuration, fields=fields)
     assert judged(files, tmp_path).verdict == "conforms"
+
+
+@pytest.mark.parametrize(
+    ("mode", "ids", "codes"),
+    [
+        ("id", {"id": 1, "name": 7, "price": 3}, {"PQT031": 1}),
+        ("name", {"id": 1, "name": 2, "price": 9}, {"PQT031": 1, "PQT033": 1}),
+    ],
+)
+def test_files_with_ids_from_before_the_mapping(
+    tmp_path: Path, mode: str, ids: dict[str, int], codes: dict[str, int]
+) -> None:
+    """As those of Iceberg after a column of the name was dropped, or of writers that number all nodes."""
+    files = mapped_with_data(mode)
+    fields = json.loads(action(files, 0, "metaData")["schemaString"])
+    for each in fields["fields"]:
+        each["metadata"]["delta.columnMapping.physicalName"] = each["name"]
+    late = {"delta.columnMapping.id": 9, "delta.columnMapping.physicalName": f"col-{uuid4()}"}
+    fields["fields"].append({"name": "late", "type": "long", "nullable": True, "metadata": late})
+    action(files, 0, "metaData")["schemaString"] = json.dumps(fields)
+    action(files, 0, "metaData")["configuration"]["delta.columnMapping.maxColumnId"] = "9"
+    names = {each: each for each in ids}
+    for path, first, version, which in (("b.parquet", 10, 1, 1), ("c.parquet", 20, 2, 0)):
+        table = mapped_rows(first, names, ids if path == "c.parquet" else {"id": 1, "name": 2, "price": 3})
+        files.data[path] = parquet(table)
+        action(files, version, "add", which).update(size=len(files.data[path]), stats="{}")
+    assert found(judged(files, tmp_path)) == codes
 
 
 def test_column_dropped_and_added_again_under_mapping(tmp_path: Path) -> None:
