@@ -40,7 +40,7 @@ class Fault:
 
     what: str
     """`403`, `500`, `503`; `reset`: the connection ends before an answer; `cut`: it ends half way through the body;
-    `hang`: no answer; `stall`: half of the body and no more."""
+    `hang`: no answer; `stall`: half of the body and no more; `whole`: all of the object, whatever part is asked for."""
     kinds: tuple[str, ...] = ("list", "head", "get", "range")
     key: Callable[[str], bool] = lambda _: True
     turns: Callable[[int], bool] = lambda _: True
@@ -212,7 +212,9 @@ class _Handler(BaseHTTPRequestHandler):
         target = self.path + (f"&max-keys={s3.page}" if s3.page and "list-type" in self.path else "")
         upstream = http.client.HTTPConnection(*s3.moto, timeout=LONGEST_HANG_SECONDS)
         try:
-            upstream.request(self.command, target, headers=dict(self.headers))
+            whole = fault is not None and fault.what == "whole"
+            sent = {name: value for name, value in self.headers.items() if not (whole and name.lower() == "range")}
+            upstream.request(self.command, target, headers=sent)
             answer = upstream.getresponse()
             body = answer.read()
             headers = answer.getheaders()
@@ -225,7 +227,7 @@ class _Handler(BaseHTTPRequestHandler):
         length = answer.getheader("Content-Length") if self.command == "HEAD" else None
         self.send_header("Content-Length", length or str(len(body)))
         self.end_headers()
-        if fault is None:
+        if fault is None or whole:
             self.wfile.write(body)
             return
         self.wfile.write(body[: len(body) // 2])

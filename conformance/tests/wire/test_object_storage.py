@@ -183,6 +183,13 @@ class TestReading:
         with pytest.raises(StorageError):
             table_of(s3).read(path, 10)
 
+    def test_store_that_takes_no_ranges_is_not_believed(self, s3: FaultyS3) -> None:
+        store = table_of(s3, digits=b"0123456789")
+        s3.faults = [Fault("whole", kinds=("range",))]
+        for ask in (store.open_random, lambda path: store.read_range(path, 2, 3)):
+            with pytest.raises(StorageError, match="digits: "):
+                ask("digits")
+
     def test_random_access_equals_that_of_a_file_in_memory(self, s3: FaultyS3) -> None:
         data = bytes(range(256)) * 12_000
         store = table_of(s3, big=data)
@@ -309,8 +316,10 @@ class TestFaults:
         impatient.page = 3
         impatient.faults = [Fault(what, kinds=("list",), turns=lambda turn: turn in (1, 3))]
         assert names(store.list_files()) == [f"p{number}" for number in range(9)]
-        impatient.faults = [Fault(what, kinds=("list",), turns=lambda turn: turn == 1)]
-        assert len(store.list_log()) == 1
+        for version in range(1, 9):
+            impatient.put(f"t/_delta_log/{version:020d}.json", b"")
+        impatient.faults = [Fault(what, kinds=("list",), turns=lambda turn: turn in (1, 3))]
+        assert len(store.list_log()) == 9
 
     @pytest.mark.parametrize("what", ["403", "500", "503", "reset", "cut", "hang", "stall"])
     def test_of_a_later_page_make_a_listing_that_is_told_to_be_no_whole_one(
