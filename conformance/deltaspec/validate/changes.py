@@ -6,7 +6,7 @@ A file that was vacuumed since is gone legally, and says nothing against its com
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import polars as pl
@@ -29,8 +29,8 @@ from deltaspec.views import table_state
 from deltaspec.views.changes import change_commits, change_files
 from deltaspec.views.data_files import DataFile, DataFiles
 from deltaspec.views.in_force import at_version, in_force_since
-from deltaspec.wire.data_rows import UnreadableRows
 from deltaspec.wire.log_lines import read_lines
+from deltaspec.wire.row_files import UnreadableRows
 from deltaspec.wire.row_hashes import MODULUS
 from deltaspec.wire.storage import LOG, FileGone, StorageError
 
@@ -160,7 +160,9 @@ def _change_file(run: DataRun, file: DataFile, projection: Projection) -> Change
 def _net_rows(run: DataRun, commit: _Commit, projection: Projection) -> NetRows | None:
     """Rows that a commit adds less those it removes; None where a file is gone or cannot be read."""
     paths: dict[str, list[DataFile]] = defaultdict(list)
-    for file in (*commit.adds, *commit.removes):
+    # a file that is live and added again brings no rows but those that its former vector took away
+    before = [replace(file, kind="remove") for file in run.added_again(commit.version)]
+    for file in (*commit.adds, *commit.removes, *before):
         paths[file.path_key].append(file)
     net = NetRows()
     for files in paths.values():

@@ -88,6 +88,12 @@ class DataRun:
         """Whether a commit after the judged version removes a path; None where those commits cannot all be read."""
         return None if self._removed_later is None else path_key in self._removed_later
 
+    def added_again(self, version: int) -> DataFiles:
+        """Files, as they were before, whose paths a commit adds anew and does not remove."""
+        ended = (pl.col("kind") == "add") & (pl.col("until") == version) & (pl.col("version") < version)
+        removed = self.spanned.filter((pl.col("kind") == "remove") & (pl.col("version") == version))
+        return DataFiles(self.spanned.filter(ended).join(removed, on="path_key", how="anti"))
+
     # presence and size
 
     def _list(self) -> pl.DataFrame:

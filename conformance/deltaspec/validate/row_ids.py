@@ -17,15 +17,16 @@ from deltaspec.views.in_force import at_version, in_force_since
 from deltaspec.views.row_ids import (
     MAX_ID,
     column_rows,
+    never_had_ids,
     ranges_of,
     row_id_columns,
     row_id_files,
     row_id_ranges,
     row_id_rewrites,
 )
-from deltaspec.wire.data_rows import UnreadableRows
 from deltaspec.wire.file_rows import FILE_ROWS
 from deltaspec.wire.log_lines import read_lines
+from deltaspec.wire.row_files import UnreadableRows
 from deltaspec.wire.storage import LOG, FileGone, StorageError
 
 if TYPE_CHECKING:
@@ -71,9 +72,15 @@ def look_at_row_id_ranges(run: EmbeddedRun, spanned: pl.DataFrame) -> None:
         for code in _OF_THE_MARK:
             run.findings.doubt_rule(code, "a domainMetadata action cannot be decoded")
     live = live_at(spanned, run.plan.version)
-    run.findings.look(
-        row_id_ranges, ranges_of(live, domain, domain_known=state.domains_known, enabled=enabled, since=since)
+    ranges = ranges_of(
+        live,
+        domain,
+        domain_known=state.domains_known,
+        enabled=enabled,
+        since=since,
+        never_had_ids=never_had_ids(live, spanned),
     )
+    run.findings.look(row_id_ranges, ranges)
 
 
 def look_at_row_ids(run: DataRun) -> None:
@@ -147,6 +154,10 @@ def _rewrite(run: DataRun, version: int, files: DataFiles, hidden: HiddenColumns
             if file.base_row_id is None:
                 return None
             ids[file.kind].take(read_row_ids(run, file, hidden, versions=True))
+        for file in run.added_again(version):
+            if file.base_row_id is None:
+                return None
+            ids["remove"].take(read_row_ids(run, file, hidden, versions=True))
     except FileGone:
         return None
     except (StorageError, UnreadableRows, DeletionVectorError) as fault:

@@ -1,5 +1,6 @@
 """Views over row tracking: row ids that the log gives to files, hidden columns, and row ids that files hold."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
@@ -37,7 +38,8 @@ row_id_ranges = View(
         "has_domain": Column(pl.Boolean, "the domain delta.rowTracking is live"),
         "ids_required": Column(
             pl.Boolean,
-            "row tracking is enabled, or was supported and not suspended at the commit that wrote the add",
+            "row tracking is enabled, or was supported and not suspended at the commit that wrote the add; that does "
+            "not count for an add committed again that had no ids before: it keeps what the last add of its path has",
         ),
     },
 )
@@ -94,8 +96,34 @@ row_id_rewrites = View(
 )
 
 
+def never_had_ids(live: pl.DataFrame, spanned: pl.DataFrame) -> list[str]:
+    """Paths of live files without row ids whose last add before had none either.
+
+    Args:
+        live: as `file_replay.live_at` gives them.
+        spanned: adds and removes as `file_replay.spans` gives them.
+    """
+    has_none = pl.all_horizontal(pl.col("base_row_id", "default_row_commit_version").is_null())
+    bare = live.filter(has_none).select("path_key", _version=pl.col("version"))
+    earlier = (
+        spanned.filter(pl.col("kind") == "add").join(bare, on="path_key").filter(pl.col("version") < pl.col("_version"))
+    )
+    return (
+        earlier.sort("version")
+        .unique("path_key", keep="last", maintain_order=True)
+        .filter(has_none)["path_key"]
+        .to_list()
+    )
+
+
 def ranges_of(
-    live: pl.DataFrame, domain: DomainMetadata | None, *, domain_known: bool, enabled: bool, since: Since
+    live: pl.DataFrame,
+    domain: DomainMetadata | None,
+    *,
+    domain_known: bool,
+    enabled: bool,
+    since: Since,
+    never_had_ids: Sequence[str] = (),
 ) -> pl.DataFrame:
     """Live files as the view `row_id_ranges`, in the order of their base ids.
 
@@ -105,6 +133,7 @@ def ranges_of(
         domain_known: false where there may be another one.
         enabled: row tracking is enabled at the judged version.
         since: from which version on row tracking was supported, and from which on suspended.
+        never_had_ids: as the function of that name gives them.
     """
     mark = row_tracking.mark_of(domain.configuration) if domain is not None and domain_known else None
     base, rows = pl.col("base_row_id"), pl.col("num_records")
@@ -113,6 +142,7 @@ def ranges_of(
     for version, supported, suspended in since:
         assigned = pl.lit(supported and not suspended)
         at_commit = pl.when(pl.col("version") >= version).then(assigned).otherwise(at_commit)
+    at_commit = at_commit & ~pl.col("path_key").is_in(list(never_had_ids))
     return (
         live.sort("base_row_id", "path_key", nulls_last=True)
         .with_columns(

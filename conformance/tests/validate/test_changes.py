@@ -154,6 +154,18 @@ def test_rows_deleted_by_a_vector_are_the_changes(judge: Judge) -> None:
     assert judge(files).totals == {"CDF007": 1}
 
 
+def test_commit_with_changes_may_add_a_live_file_again(judge: Judge) -> None:
+    files = deleted(rows(), rows(0, 9), rows(9, 1))
+    other = stored(files, "c.parquet", rows(50), stats="{}")
+    files.commits[1].append(other)
+    again = {"add": {**other["add"], "dataChange": False, "tags": {"seen": "twice"}}}
+    files.commits[2].append(again)
+    assert judge(files).totals == {}
+    again["add"]["path"] = "d.parquet"
+    files.data["d.parquet"] = files.data["c.parquet"]
+    assert judge(files).totals == {"CDF006": 1}
+
+
 def test_whole_overwrite_needs_no_change_data(judge: Judge) -> None:
     files = TableFiles()
     files.commits[0] = [commit_info(0), protocol_action(1, 4), metadata_action(FIELDS, configuration=FED)]

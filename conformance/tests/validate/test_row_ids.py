@@ -68,6 +68,22 @@ def test_files_from_before_support_need_no_ids_until_they_are_enabled(judge: Jud
     assert judge(files, "log").totals == {"RID004": 2, "RID005": 2}
 
 
+def test_add_that_had_no_ids_may_be_committed_again_without(judge: Judge) -> None:
+    files = bases.plain(last_remove=False)
+    files.commits[3] = [commit_info(3), protocol_action(1, 7, None, ["rowTracking", "domainMetadata"])]
+    again = {"add": {**action(files, 2, "add"), "dataChange": False, "tags": {"seen": "twice"}}}
+    files.commits[4] = [commit_info(4), again]
+    assert clean(judge(files, "log"))
+
+
+def test_add_committed_again_may_not_lose_its_ids(judge: Judge) -> None:
+    files = tracked(enabled=False)
+    again = {"add": {**action(files, 2, "add"), "dataChange": False}}
+    del again["add"]["baseRowId"]
+    files.commits[3] = [commit_info(3), again]
+    assert judge(files, "log").totals == {"RID004": 1}
+
+
 def test_files_written_while_suspended_need_no_ids(judge: Judge) -> None:
     files = tracked(enabled=False)
     for name in ("baseRowId", "defaultRowCommitVersion"):
@@ -136,6 +152,17 @@ def test_rows_inserted_by_the_rewriting_commit_have_null(judge: Judge) -> None:
 
 def test_id_equal_to_the_default_one_is_its_own(judge: Judge) -> None:
     assert clean(judge(rewritten([10, *range(1, 10)], data_change=True)))
+
+
+def test_rewriting_commit_may_add_a_live_file_again(judge: Judge) -> None:
+    files = rewritten()
+    e = stored(files, "e.parquet", rows(30, 5), baseRowId=25, defaultRowCommitVersion=1)
+    files.commits[1].append(e)
+    for version in (1, 2, 3):
+        files.commits[version] = [line for line in files.commits[version] if "domainMetadata" not in line]
+        files.commits[version].append(mark(29))
+    files.commits[2].append({"add": {**e["add"], "dataChange": False, "tags": {"seen": "twice"}}})
+    assert clean(judge(files))
 
 
 def test_vacuumed_files_say_nothing(judge: Judge) -> None:
