@@ -36,6 +36,8 @@ def listing_rows(
     latest = commits[-1] if commits else None
     before = _missing_before(commits, missing)
     first = min((name.version for _, name in names if isinstance(name, _CHECKPOINTS)), default=-1)
+    # a checkpoint that no commit follows at once, though there are some, was left over by a cleanup up to a later one
+    begins = not commits or first + 1 in commits
     rows = []
     for entry, name in names:
         row: Row = {
@@ -67,7 +69,8 @@ def listing_rows(
                 row |= {"kind": "other", "near_miss": file_names.near_miss(entry.name)}
         if row["kind"].endswith("checkpoint") and "version" in row:
             row["v2_checkpoint_supported"] = v2_supported(row["version"])
-            row["commit_cleaned_up"] = row["version"] == first and not any(each <= first for each in commits)
+            gone = not any(each <= first for each in commits)
+            row["commit_cleaned_up"] = row["version"] == first and begins and gone
             row["in_commit_timestamps_enabled"] = timestamps_enabled(row["version"])
         rows.append(row)
     return rows
