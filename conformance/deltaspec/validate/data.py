@@ -90,9 +90,16 @@ class DataRun:
 
     def added_again(self, version: int) -> DataFiles:
         """Files, as they were before, whose paths a commit adds anew and does not remove."""
-        ended = (pl.col("kind") == "add") & (pl.col("until") == version) & (pl.col("version") < version)
+        ended = self._ended.filter((pl.col("until") == version) & (pl.col("version") < version))
+        if ended.is_empty():
+            return DataFiles(ended)
         removed = self.spanned.filter((pl.col("kind") == "remove") & (pl.col("version") == version))
-        return DataFiles(self.spanned.filter(ended).join(removed, on="path_key", how="anti"))
+        return DataFiles(ended.join(removed, on="path_key", how="anti"))
+
+    @cached_property
+    def _ended(self) -> pl.DataFrame:
+        """Adds that are in force no more, removed or added again."""
+        return self.spanned.filter((pl.col("kind") == "add") & pl.col("until").is_not_null())
 
     # presence and size
 
