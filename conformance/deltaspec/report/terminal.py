@@ -2,7 +2,7 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from deltaspec.report.text import count, safe, size, wrapped
-from deltaspec.report.values import SEVERITIES, Finding, Report
+from deltaspec.report.values import SEVERITIES, Finding, NotChecked, Report
 
 _STYLES = {"violation": "bold red", "warning": "yellow", "divergence": "cyan"}
 _EXIT_CODES = {"conforms": 0, "violations": 1, "incomplete": 3}
@@ -160,17 +160,31 @@ def _ledger(report: Report, console: Console) -> None:
     )
     for line in wrapped(ledger, console.width):
         console.print(Text(line, style="dim"))
-    reasons: dict[tuple[bool, str, str], list[str]] = defaultdict(list)
-    for entry in checked.not_checked:
-        reasons[(entry.accepted, entry.reason, entry.file or "")].append(entry.rule)
-    unchecked = []
-    for (accepted, reason, file), rules in sorted(reasons.items(), key=lambda item: item[0][0]):
-        codes = ", ".join(rules[:6]) + (f" and {len(rules) - 6} more" if len(rules) > 6 else "")
-        where = f" ({safe(file, 60)})" if file and file not in reason else ""
-        unchecked.append(f"{'accepted unchecked' if accepted else 'not checked'}: {codes}: {safe(reason, 160)}{where}")
-    _some(unchecked, "not checked", "yellow", console)
+    _some(_unchecked(checked.not_checked), "not checked", "yellow", console)
     routes = [f"not compared: {safe(each.file, 70)}: {each.reason}" for each in checked.routes_not_compared]
     _some(routes, "not compared", "dim", console)
+
+
+def _unchecked(ledger: list[NotChecked]) -> list[str]:
+    """What was not checked: an entry for each reason and the rules that it holds for, with the files it is of."""
+    rules: dict[tuple[bool, str, str], list[str]] = defaultdict(list)
+    for entry in ledger:
+        file = entry.file or ""
+        rules[entry.accepted, entry.reason.removeprefix(f"{file}: "), file].append(entry.rule)
+    places: dict[tuple[bool, bool, str, tuple[str, ...]], list[str]] = defaultdict(list)
+    for (accepted, reason, file), theirs in rules.items():
+        places[accepted, not file, reason, tuple(theirs)].append(file)
+    entries = []
+    for (accepted, without_file, reason, codes), files in sorted(places.items(), key=lambda item: item[0][:2]):
+        where = "" if without_file or files[0] in reason else f" ({_few([safe(file, 60) for file in files], 3)})"
+        title = "accepted unchecked" if accepted else "not checked"
+        entries.append(f"{title}: {_few(codes, 6)}: {safe(reason, 160)}{where}")
+    return entries
+
+
+def _few(names: Sequence[str], most: int) -> str:
+    more = len(names) - most
+    return ", ".join(names[:most]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def _some(entries: list[str], what: str, style: str, console: Console) -> None:

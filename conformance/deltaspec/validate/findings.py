@@ -47,7 +47,7 @@ class Findings:
         for code, places in self._not_checked.items():
             entries += [NotChecked(rule=code, reason=reason, file=file) for reason, file in places]
             if more := self._places_left_out[code]:
-                entries.append(NotChecked(rule=code, reason=f"and at {more} more places"))
+                entries.append(NotChecked(rule=code, reason=f"and at {more:,} more places"))
         return entries
 
     def wants(self, *views: View) -> bool:

@@ -82,12 +82,26 @@ def test_a_place_that_is_too_long_is_cut_between_its_parts() -> None:
 
 
 def test_a_long_ledger_is_cut_and_counted() -> None:
-    unchecked = [not_checked(file=f"_delta_log/{number}.crc") for number in range(10_000)]
+    unchecked = [not_checked(reason=f"reason {number}") for number in range(10_000)]
     routes = [not_compared(f"_delta_log/{number}.checkpoint.parquet") for number in range(500)]
     text = text_of(report(verdict="incomplete", not_checked=unchecked, routes_not_compared=routes))
     assert len(text.splitlines()) < 30
     assert "not checked: 9,990 more; --format json has all\n" in text
     assert "not compared: 490 more; --format json has all\n" in text
+
+
+def test_one_reason_of_many_files_is_told_once() -> None:
+    gone = [
+        not_checked(rule=rule, file=f"{number}.parquet", reason=f"{number}.parquet: is not there")
+        for number in range(20)
+        for rule in ("DAT001", "PQT001")
+    ]
+    others = [not_checked(rule=rule, file=None, reason="and at 7 more places") for rule in ("DAT001", "PQT001")]
+    text = text_of(report(verdict="incomplete", not_checked=[*others, *gone]))
+    assert [line for line in text.splitlines() if "checked: " in line or line.startswith("    ")] == [
+        "not checked: DAT001, PQT001: is not there (0.parquet, 1.parquet, 2.parquet and 17 more)",
+        "not checked: DAT001, PQT001: and at 7 more places",
+    ]
 
 
 def test_names_of_a_table_cannot_write_to_the_terminal() -> None:
