@@ -24,7 +24,7 @@ from deltaspec.validate.changed_rows import (
     read_changes,
     read_net_rows,
 )
-from deltaspec.validate.data import DataRun
+from deltaspec.validate.data import DataRun, why_unread
 from deltaspec.views import table_state
 from deltaspec.views.changes import change_commits, change_files
 from deltaspec.views.data_files import DataFile, DataFiles
@@ -147,7 +147,7 @@ def _change_file(run: DataRun, file: DataFile, projection: Projection) -> Change
     except FileGone:
         return None
     except (StorageError, UnreadableRows) as fault:
-        run.findings.doubt(views, f"a change data file cannot be read: {fault}", file.path)
+        run.findings.doubt(views, why_unread(fault), file.path)
         return None
     run.findings.look_at_rows(change_files, [{**file.place, **facts.row}])
     if not facts.has_change_type:
@@ -171,6 +171,6 @@ def _net_rows(run: DataRun, commit: _Commit, projection: Projection) -> NetRows 
         except FileGone:
             return None
         except (StorageError, UnreadableRows, DeletionVectorError) as fault:
-            run.findings.doubt((change_commits,), f"rows of the commit cannot be read: {fault}", files[0].path)
+            run.findings.doubt((change_commits,), why_unread(fault), files[0].path)
             return None
     return net

@@ -13,6 +13,7 @@ import polars as pl
 from pyroaring import BitMap64
 
 from deltaspec.model import paths
+from deltaspec.model.deletion_vectors import DeletionVectorError
 from deltaspec.model.file_names import CommitName, commit_name, parse
 from deltaspec.report.values import Inventory
 from deltaspec.validate.inventory import take_inventory
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 _AT_ONCE = 10_000
 _COMMIT_BYTES = 64 << 20
 _TEXTS = {"path_key": pl.String, "_normal": pl.String}
+_PRESENCE = frozenset({"exists", "actual_size"})
+"""Columns that the listing fills; what needs more of a file is put in doubt by the step that opens it."""
 LISTED = {"path_key": pl.String, "actual_size": pl.Int64}
 
 
@@ -169,12 +172,12 @@ class DataRun:
         key = str(row["path_key"])
         fault = self.fault_of(key)
         if not isinstance(fault, FileGone):
-            self.findings.doubt((data_files,), str(fault), str(row["path"]))
+            self.findings.doubt((data_files,), str(fault), str(row["path"]), reading=_PRESENCE)
             return row
         removed = self.removed_since(key) if row["kind"] == "add" else None
         if removed is not False and row["kind"] == "add":
             why = "cannot be told to be removed since" if removed is None else "was removed since, and is gone"
-            self.findings.doubt((data_files,), f"{key}: {why}", str(row["path"]))
+            self.findings.doubt((data_files,), f"{key}: {why}", str(row["path"]), reading=_PRESENCE)
         return {**row, "exists": False, "removed_since": removed}
 
     @cached_property
@@ -197,6 +200,11 @@ class DataRun:
             root = self.access.store.root
             removed |= {paths.path_key(str(row[2]), root) for row in log.files.rows if row[1] == "remove"}
         return removed
+
+
+def why_unread(fault: Exception) -> str:
+    """What the ledger says of a file whose rows cannot be read: the same at every step, so that it is told once."""
+    return f"its deletion vector cannot be decoded: {fault}" if isinstance(fault, DeletionVectorError) else str(fault)
 
 
 def _unopened() -> dict[str, pl.Expr]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -9,6 +10,7 @@ import polars as pl
 from deltaspec.model import row_tracking
 from deltaspec.model.deletion_vectors import DeletionVectorError
 from deltaspec.model.file_names import commit_name
+from deltaspec.validate.data import why_unread
 from deltaspec.validate.stored_row_ids import HiddenColumns, RowIds, read_row_ids
 from deltaspec.views import table_state
 from deltaspec.views.data_files import DataFiles
@@ -110,7 +112,7 @@ def _look_at_live_files(run: DataRun) -> None:
         try:
             ids = read_row_ids(run, file, hidden)
         except (StorageError, UnreadableRows, DeletionVectorError) as fault:
-            run.findings.doubt((row_id_files,), f"the row ids of a file cannot be read: {fault}", file.path)
+            run.findings.doubt((row_id_files,), why_unread(fault), file.path)
             continue
         repeated = seen.take(ids)
         row = {
@@ -146,22 +148,21 @@ def _rewrite(run: DataRun, version: int, files: DataFiles, hidden: HiddenColumns
     """A commit's row of the view `row_id_rewrites`; None where it changes data, or its files are not all there."""
     name = f"{LOG}/{commit_name(version)}"
     ids = {"add": RowIds(), "remove": RowIds()}
+    place = name
     try:
         log = read_lines(run.access.store.read(name, _COMMIT_BYTES))
         if any(row[_DATA_CHANGE] is not False for row in log.files.rows):
             return None
-        for file in files:
+        again = [replace(file, kind="remove") for file in run.added_again(version)]
+        for file in (*files, *again):
             if file.base_row_id is None:
                 return None
+            place = file.path
             ids[file.kind].take(read_row_ids(run, file, hidden, versions=True))
-        for file in run.added_again(version):
-            if file.base_row_id is None:
-                return None
-            ids["remove"].take(read_row_ids(run, file, hidden, versions=True))
     except FileGone:
         return None
     except (StorageError, UnreadableRows, DeletionVectorError) as fault:
-        run.findings.doubt((row_id_rewrites,), f"row ids before and after cannot be read: {fault}", name)
+        run.findings.doubt((row_id_rewrites,), why_unread(fault), place)
         return None
     before, after = ids["remove"], ids["add"]
     lost, new = len(before.stable - after.stable), len(after.stable - before.stable)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from deltaspec.model.configuration import CONSTRAINT_PREFIX
 from deltaspec.model.data_types import walk
 from deltaspec.model.deletion_vectors import DeletionVectorError
+from deltaspec.validate.data import why_unread
 from deltaspec.validate.parsed_statistics import ParsedStatistics
 from deltaspec.views.column_facts import column_fact_rows, column_facts
 from deltaspec.views.row_checks import row_check_rows, row_checks
@@ -111,10 +112,8 @@ def _read(run: DataRun, table: TableSchema, data_file: DataFile) -> FileRows | s
             )
         if held.corrupt and run.access.size(data_file.path_key) != size:
             return f"{data_file.path_key}: changed while it was read"
-    except DeletionVectorError as fault:
-        return f"its deletion vector cannot be decoded: {fault}"
-    except (StorageError, UnreadableRows) as fault:
-        return str(fault)
+    except (StorageError, UnreadableRows, DeletionVectorError) as fault:
+        return why_unread(fault)
     return held
 
 

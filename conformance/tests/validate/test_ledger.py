@@ -7,6 +7,7 @@ from deltaspec.validate import validate_table
 from deltaspec_generators.bases import action
 from deltaspec_generators.builder import TableFiles, write_table
 from deltaspec_generators.data_bases import VECTOR_FILE, with_data, with_stored_vectors
+from deltaspec_generators.mutations_row_ids import rewritten
 
 BY_FOOTER_ALONE = {"PQT001", "PQT002", "PQT003", "PQT004"}
 
@@ -29,3 +30,26 @@ def test_vector_that_cannot_be_read_leaves_footers_and_sizes_checked(tmp_path: P
     files.missing.add(name)
     (tmp_path / name).mkdir()
     assert {code[:3] for code in not_checked(files, tmp_path, "rows")} == {"DVX", "ROW", "STA"}
+
+
+def test_one_broken_file_has_one_reason_at_every_step_over_rows(tmp_path: Path) -> None:
+    files = rewritten()
+    path = "c.parquet"
+    files.data[path] = bytes(len(files.data[path]))
+    write_table(files, tmp_path)
+    report = validate_table(str(tmp_path), level="rows")
+    assert report.totals == {"PQT001": 1}
+    assert {entry.rule[:3] for entry in report.checked.not_checked} == {"RID", "ROW", "STA"}
+    [place] = {(entry.reason, entry.file) for entry in report.checked.not_checked}
+    assert place[1] == path
+
+
+def test_a_file_beyond_the_table_is_counted_once_by_each_rule(tmp_path: Path) -> None:
+    files = with_data()
+    add = action(files, 2, "add")
+    files.commits[2] += [{"add": {**add, "path": f"/nowhere/{number}.parquet"}} for number in range(30)]
+    write_table(files, tmp_path)
+    entries = validate_table(str(tmp_path), level="footers").checked.not_checked
+    more = {entry.rule: entry.reason for entry in entries if entry.file is None}
+    assert set(more.values()) == {"and at 10 more places"}
+    assert {"DAT001", "PQT001", "PQT010", "PQT034"} <= more.keys()
