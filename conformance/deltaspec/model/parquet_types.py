@@ -229,8 +229,6 @@ def _variant(node: Node) -> str | None:
         return f"a variant has no part {', '.join(sorted(parts.keys() - set(VARIANT_PARTS))) or 'twice'}"
     if "metadata" not in parts:
         return "a variant has metadata"
-    if not parts.keys() & {"value", "typed_value"}:
-        return "a variant has a value"
     for name in ("metadata", "value"):
         part = parts.get(name)
         if part and (part.physical != "BYTE_ARRAY" or part.annotation or part.repetition == "repeated"):
@@ -239,8 +237,9 @@ def _variant(node: Node) -> str | None:
 
 
 def is_shredded(node: Node) -> bool:
-    """Whether a variant has values in columns of their own. Source: Variant Shredding (current)."""
-    return any(child.name == "typed_value" for child in node.children)
+    """Whether a variant may have its values elsewhere than in `value`. Source: Variant Shredding (current)."""
+    names = {child.name for child in node.children}
+    return "typed_value" in names or "value" not in names
 
 
 def map_parts(node: Node) -> tuple[Node, Node]:

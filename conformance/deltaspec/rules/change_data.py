@@ -67,11 +67,11 @@ def changes_of_another_partition() -> pl.Expr:
     return pl.col("odd_partition_values").list.len() > 0
 
 
-@rule("CDF005", requires="cdc.images-in-pairs", view=change_commits)
+@rule("CDF005", requires="cdc.images-in-pairs", view=change_commits, divergence="E39")
 def preimages_without_postimages() -> pl.Expr:
     """The change data of a commit have more rows before updates than after them, or fewer.
 
-    Readers of changes lose a row or keep one that is gone.
+    The text names the two kinds and not that they come in pairs; readers that pair them lose a row or keep one.
     Fix: none in place; whoever follows the changes has to read the table anew.
 
     Conforms::

@@ -207,21 +207,21 @@ def unusual_encoding() -> pl.Expr:
 
 @rule("PQT018", requires="parquet.required-columns", view=file_columns)
 def required_column_missing() -> pl.Expr:
-    """A data file with rows lacks a column that may not be null.
+    """A data file with rows that are left lacks a column that may not be null.
 
     Readers fill it with null, which the schema rules out, or fail.
     Fix: rewrite the file with the column, or commit a schema that lets it be null.
 
     Conforms::
-        is_required: true, row_count: 0, nodes_found: 0, numbered_otherwise: false, named_otherwise: null, type: long
-        is_required: true, row_count: 5, nodes_found: 1, numbered_otherwise: false, named_otherwise: null, type: long
-        is_required: true, row_count: 5, nodes_found: 0, numbered_otherwise: true, named_otherwise: null, type: long
-        is_required: false, row_count: 5, nodes_found: 0, numbered_otherwise: false, named_otherwise: null, type: long
+        is_required: true, rows_left: 0, nodes_found: 0, numbered_otherwise: false, named_otherwise: null, type: long
+        is_required: true, rows_left: 5, nodes_found: 1, numbered_otherwise: false, named_otherwise: null, type: long
+        is_required: true, rows_left: 5, nodes_found: 0, numbered_otherwise: true, named_otherwise: null, type: long
+        is_required: false, rows_left: 5, nodes_found: 0, numbered_otherwise: false, named_otherwise: null, type: long
     Violates::
-        is_required: true, row_count: 5, nodes_found: 0, numbered_otherwise: false, named_otherwise: null, type: long
+        is_required: true, rows_left: 5, nodes_found: 0, numbered_otherwise: false, named_otherwise: null, type: long
     """
     known_elsewhere = pl.col("numbered_otherwise") | pl.col("named_otherwise").is_not_null()
-    asked = pl.col("is_required") & (pl.col("row_count") > 0) & (pl.col("type") != "void")
+    asked = pl.col("is_required") & (pl.col("rows_left") > 0) & (pl.col("type") != "void")
     return asked & (pl.col("nodes_found") == 0) & ~known_elsewhere
 
 

@@ -25,7 +25,7 @@ _OF_A_THREAD = 32
 _LEVEL = ("footers",)
 COLUMNS_AT_ONCE = 200_000
 """Columns of files that are laid out as rows, or remembered, at once: a file may have any number."""
-_TAKEN = ("version", "file", "line", "kind", "path", "path_key", "num_records")
+_TAKEN = ("version", "file", "line", "kind", "path", "path_key", "num_records", "cardinality")
 _READ = {
     "_read": pl.Boolean,
     "footer_fault": pl.String,

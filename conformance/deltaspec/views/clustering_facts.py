@@ -18,7 +18,7 @@ Path = tuple[str, ...]
 def clustering_columns(domain: DomainMetadata | None) -> tuple[Path, ...]:
     """Physical paths of the clustering columns that the domain names; none where there is no sound domain.
 
-    A column that is one text is a name of the top level, as the text shows it (E15).
+    A column that is one text is a name of the top level, as the text shows it, or a path joined by dots (E15).
     """
     if domain is None or domain.domain != CLUSTERING or configuration_fault(domain) is not None:
         return ()
@@ -29,7 +29,9 @@ def clustering_columns(domain: DomainMetadata | None) -> tuple[Path, ...]:
 def unknown_columns(columns: Iterable[Path], schema: Struct, mapping: str | None) -> list[str]:
     """Clustering columns that are no field of the schema; without column mapping the case of names is passed over."""
     paths = {_comparable(path, mapping) for path, _ in column_mapping.physical_paths(schema, mapping)}
-    return [".".join(each) for each in columns if _comparable(each, mapping) not in paths]
+    dotted = {(".".join(path),) for path in paths}
+    known = paths | dotted
+    return [".".join(each) for each in columns if _comparable(each, mapping) not in known]
 
 
 def without_statistics(stats: pl.Series, columns: tuple[Path, ...]) -> pl.Series:
@@ -57,7 +59,12 @@ def _unspoken(text: str | None, columns: tuple[Path, ...]) -> list[str] | None:
     if found.get("numRecords") == 0:
         return []
     said = [found.get(name) for name in ("nullCount", "minValues", "maxValues")]
-    return [".".join(path) for path in columns if not any(_has(entries, path) for entries in said)]
+    return [".".join(path) for path in columns if not any(_says(entries, path) for entries in said)]
+
+
+def _says(entries: Any, path: Path) -> bool:
+    """Whether statistics have an entry; a single text is a name, or a path joined by dots (E15)."""
+    return _has(entries, path) or (len(path) == 1 and _has(entries, tuple(path[0].split("."))))
 
 
 def _has(entries: Any, path: Path) -> bool:

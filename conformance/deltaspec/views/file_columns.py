@@ -15,7 +15,7 @@ file_columns = View(
         "line": Column(pl.Int64, "line or Parquet row, counted from 1"),
         "path": Column(pl.String, "path as written"),
         "kind": Column(pl.String, "add or cdc"),
-        "row_count": Column(pl.Int64, "rows that the footer says the file has"),
+        "rows_left": Column(pl.Int64, "rows that footer and deletion vector leave"),
         "column": Column(
             pl.String, "logical path joined by dots; elements are `element`, map keys `key`, map values `value`"
         ),

@@ -17,7 +17,7 @@ from deltaspec.views.data_files import data_files
 from deltaspec.views.file_columns import file_columns
 from deltaspec.views.state import TableSchema
 
-OF_FILE = ("version", "file", "line", "path", "kind", "row_count")
+OF_FILE = ("version", "file", "line", "path", "kind", "rows_left")
 """Columns of `file_columns` that each file has of its own."""
 OF_SCHEMA = ("column_mapping_mode", "has_field_ids", "physical_names", "logical_names", "generated_names")
 """Columns of `data_files` that the schema decides."""
@@ -122,9 +122,9 @@ def data_file_rows(files: pl.DataFrame, facts: list[SchemaFacts]) -> pl.DataFram
     """Files as rows of `data_files` whose columns of level `footers` are filled, and those of level `files` are null.
 
     Args:
-        files: place, `path_key`, `num_records`, `footer_fault`, `row_count`, `rows_in_groups`, `foreign_path`, and in
-            `_schema` the position of the file's schema in `facts`; null where its footer or the table's schema is not
-            known.
+        files: place, `path_key`, `num_records`, `cardinality`, `footer_fault`, `row_count`, `rows_in_groups`,
+            `foreign_path`, and in `_schema` the position of the file's schema in `facts`; null where its footer or the
+            table's schema is not known.
         facts: of the schemas that the files have.
     """
     schemas = pl.DataFrame(
@@ -147,4 +147,6 @@ def column_rows(files: pl.DataFrame, facts: list[SchemaFacts]) -> pl.DataFrame:
         [{"_schema": position, **row} for position, each in enumerate(facts) for row in each.columns],
         schema={"_schema": pl.Int64, **own},
     )
-    return files.select("_schema", *OF_FILE).join(schemas, on="_schema").select(list(file_columns.columns))
+    left = pl.col("row_count") - pl.col("cardinality").fill_null(0)
+    placed = files.with_columns(rows_left=left).select("_schema", *OF_FILE)
+    return placed.join(schemas, on="_schema").select(list(file_columns.columns))

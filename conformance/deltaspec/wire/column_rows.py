@@ -111,7 +111,7 @@ class ColumnRows:
         if ("not null", column.path) in self._checks:
             self._look_at_nulls(column, array, parent, batch, to_rows)
         if ("UTF-8", column.path) in self._checks:
-            self._look_at_text(column, array, to_rows)
+            self._look_at_text(column, array, batch, to_rows)
         if pa.types.is_struct(array.type) and isinstance(column.kind, Struct):
             children = array.flatten()
             for member in column.members:
@@ -144,8 +144,7 @@ class ColumnRows:
         rows = batch.kept_rows(to_rows(pc.indices_nonzero(broken).to_pylist()))
         self._checks["not null", column.path].breaks(rows, "null")
 
-    def _look_at_text(self, column: FileColumn, array: pa.Array, to_rows: ToRows) -> None:
-        """Deleted rows count as well: whoever decodes the file meets them."""
+    def _look_at_text(self, column: FileColumn, array: pa.Array, batch: "_Batch", to_rows: ToRows) -> None:
         try:
             if is_text(array.type):
                 array.validate(full=True)
@@ -154,8 +153,10 @@ class ColumnRows:
         except pa.ArrowInvalid:
             values = array.cast(pa.large_binary()).to_pylist()
             bad = [place for place, value in enumerate(values) if value is not None and not _is_utf8(value)]
-            if bad:
-                self._checks["UTF-8", column.path].breaks(to_rows(bad), repr(values[bad[0]]))
+            rows = to_rows(bad)
+            kept = set(batch.kept_rows(rows))
+            first = next((values[place] for place, row in zip(bad, rows, strict=True) if row in kept), None)
+            self._checks["UTF-8", column.path].breaks(kept, repr(first))
 
     def _look_at_range(
         self, column: FileColumn, array: pa.Array, ends: tuple[Any, Any], batch: "_Batch", to_rows: ToRows

@@ -124,12 +124,14 @@ def files(*schemas: int | None) -> pl.DataFrame:
             "row_count": number if schema is not None else None,
             "rows_in_groups": number if schema is not None else None,
             "foreign_path": None,
+            "cardinality": 1 if number == 3 else None,
             "_schema": schema,
         }
         for number, schema in enumerate(schemas)
     ]
-    schema = {name: data_files.columns[name].dtype for name in rows[0] if name != "_schema"}
-    return pl.DataFrame(rows, schema={**schema, "_schema": pl.Int64})
+    own = {"cardinality": pl.Int64, "_schema": pl.Int64}
+    schema = {name: data_files.columns[name].dtype for name in rows[0] if name not in own}
+    return pl.DataFrame(rows, schema={**schema, **own})
 
 
 def two_schemas() -> list[SchemaFacts]:
@@ -142,11 +144,11 @@ def two_schemas() -> list[SchemaFacts]:
 def test_every_file_has_the_columns_of_its_schema() -> None:
     rows = column_rows(files(0, 1, None, 0), two_schemas())
     assert rows.schema == pl.Schema(file_columns.schema)
-    assert sorted(zip(rows["path"], rows["column"], rows["row_count"], strict=True)) == [
+    assert sorted(zip(rows["path"], rows["column"], rows["rows_left"], strict=True)) == [
         ("0.parquet", "a", 0),
         ("1.parquet", "a", 1),
         ("1.parquet", "b", 1),
-        ("3.parquet", "a", 3),
+        ("3.parquet", "a", 2),
     ]
 
 

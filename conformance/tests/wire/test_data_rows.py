@@ -237,10 +237,11 @@ def test_deleted_rows_bound_nothing() -> None:
     assert leaf(held, "c") == LeafValues(("c",), 200_000, 199_996, 1, 0, 2, 199_998)
 
 
-def test_deleted_rows_break_nothing_but_the_form_of_strings() -> None:
+def test_deleted_rows_break_nothing() -> None:
     schema = Struct((Field("id", LONG, False), Field("s", STRING, True), Field("d", Decimal(3, 0), True)))
     table = pa.table({"id": [None, 1], "s": text_of(b"\xff", b"a"), "d": pa.array([5, 5], pa.decimal128(3, 0))})
-    assert broken(read(table, schema, deleted=[0])) == {("UTF-8", "s"): (1, 0)}
+    assert broken(read(table, schema, deleted=[0])) == {}
+    assert broken(read(table, schema, deleted=[1])) == {("not null", "id"): (1, 0), ("UTF-8", "s"): (1, 0)}
 
 
 # checks
