@@ -14,7 +14,7 @@ from deltaspec.views.data_files import DataFiles, data_files
 from deltaspec.views.file_columns import file_columns
 from deltaspec.views.footer_facts import OF_SCHEMA, SchemaFacts, column_rows, data_file_rows, schema_facts
 from deltaspec.wire.footers import Footer, FooterReader, NoParquet
-from deltaspec.wire.storage import READS_AT_ONCE, StorageError
+from deltaspec.wire.storage import READS_AT_ONCE, FileGone, StorageError
 
 if TYPE_CHECKING:
     from deltaspec.validate.data import DataRun
@@ -97,7 +97,7 @@ class _Looker:
         for part in files.rows.iter_slices(FILES_AT_ONCE):
             batch = _Batch()
             for path, version, kind, read in zip(
-                part["path_key"], part["version"], part["kind"], self._read(part), strict=True
+                _paths(part), part["version"], part["kind"], self._read(part), strict=True
             ):
                 batch.add(*self._row(path, version, kind, read))
                 if batch.columns > COLUMNS_AT_ONCE:
@@ -158,7 +158,8 @@ class _Looker:
     def _row(self, path: str, version: int, kind: str, read: Read) -> tuple[_Row, SchemaFacts | None]:
         """What is known of one file, and of its schema."""
         if isinstance(read, StorageError):
-            self.run.findings.doubt_data(str(read), path, levels=_LEVEL)
+            if not (kind == "cdc" and isinstance(read, FileGone)):  # which is told at level files (S25)
+                self.run.findings.doubt_data(str(read), path, levels=_LEVEL)
             return (False, None, None, None, None), None
         if isinstance(read, NoParquet):
             return (True, str(read), None, None, None), None
@@ -184,3 +185,8 @@ class _Looker:
             self.facts[key] = (root, table, schema_facts(root, table))
             self.kept += len(self.facts[key][2].columns)
         return self.facts[key][2]
+
+
+def _paths(files: pl.DataFrame) -> pl.Series:
+    """Paths as the log writes them, by which every step names a file."""
+    return files.select(path=pl.coalesce("path", "path_key"))["path"]

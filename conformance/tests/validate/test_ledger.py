@@ -53,3 +53,13 @@ def test_a_file_beyond_the_table_is_counted_once_by_each_rule(tmp_path: Path) ->
     more = {entry.rule: entry.reason for entry in entries if entry.file is None}
     assert set(more.values()) == {"and at 10 more places"}
     assert {"DAT001", "PQT001", "PQT010", "PQT034"} <= more.keys()
+
+
+def test_every_step_names_a_file_as_the_log_does(tmp_path: Path) -> None:
+    files = with_data()
+    files.missing.add("c.parquet")
+    action(files, 2, "add")["path"] = "c%20c.parquet"
+    write_table(files, tmp_path)
+    report = validate_table(str(tmp_path), level="rows")
+    assert report.totals == {"DAT001": 1}
+    assert {entry.file for entry in report.checked.not_checked} == {"c%20c.parquet"}
