@@ -15,7 +15,7 @@ from deltaspec.wire.local_storage import LocalStore
 from deltaspec.wire.storage import Entry, StorageError
 from deltaspec_generators.bases import action, commit_info
 from deltaspec_generators.builder import TableFiles, remove_action, write_table
-from deltaspec_generators.data_bases import VECTOR_FILE, rows, stored, with_data, with_stored_vectors
+from deltaspec_generators.data_bases import VECTOR_FILE, changed, rows, stored, with_data, with_stored_vectors
 
 VECTORS = f"deletion_vector_{VECTOR_FILE}.bin"
 
@@ -136,6 +136,26 @@ def test_odd_spellings_of_a_path_find_the_file(tmp_path: Path, path: str) -> Non
     files = with_data()
     action(files, 1, "add", 1)["path"] = path
     assert "DAT001" not in judged(files, tmp_path).totals
+
+
+@pytest.mark.parametrize("level", ["files", "footers", "rows"])
+def test_change_file_that_is_gone_is_told_once(tmp_path: Path, level: str) -> None:
+    files = changed()
+    files.missing.add(action(files, 3, "cdc")["path"])
+    report = judged(files, tmp_path, level=level)
+    assert (report.verdict, report.totals) == ("conforms", {"DAT004": 1})
+
+
+def test_rows_that_are_all_deleted_need_no_column(tmp_path: Path) -> None:
+    required = {"name": "need", "type": "long", "nullable": False, "metadata": {}}
+    files = with_stored_vectors((range(10), range(10)))
+    metadata = action(files, 0, "metaData")
+    schema = json.loads(metadata["schemaString"])
+    metadata["schemaString"] = json.dumps({**schema, "fields": [*schema["fields"], required]})
+    assert judged(files, tmp_path, level="rows").totals == {}
+    files = with_stored_vectors((range(10), range(9)))
+    action(files, 0, "metaData")["schemaString"] = metadata["schemaString"]
+    assert judged(files, tmp_path / "other", level="rows").totals == {"PQT018": 1}
 
 
 def test_directory_in_the_place_of_a_file_is_no_file(tmp_path: Path) -> None:
