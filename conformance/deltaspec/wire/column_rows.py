@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from deltaspec.model.data_types import DataType, Decimal, Primitive, Struct, name_of
-from deltaspec.wire.data_columns import FileColumn, is_bytes, is_text
+from deltaspec.wire.data_columns import FileColumn, is_bytes, is_text, map_part
 from deltaspec.wire.leaf_statistics import LeafSum, limits
 from deltaspec.wire.leaf_values import LeafValues
 from deltaspec.wire.stored_partitions import PartitionSum
@@ -126,7 +126,7 @@ class ColumnRows:
             return
         parts = [array.keys, array.items] if pa.types.is_map(array.type) else [None]
         for member, part in zip(column.members, parts, strict=True):
-            lists = array if part is None else _as_list(array, part)
+            lists = array if part is None else map_part(array, part)
 
             def rows_of(places: list[int], lists: pa.Array = lists) -> list[int]:
                 return to_rows(pc.list_parent_indices(lists).take(pa.array(places, pa.int64())).to_pylist())
@@ -214,11 +214,6 @@ def plain(array: pa.Array) -> pa.Array:
             array = array.dictionary_decode()
         else:
             return array
-
-
-def _as_list(array: pa.MapArray, part: pa.Array) -> pa.ListArray:
-    """Keys or values of a map as lists. Arrow's functions of lists take no map, and one of them aborts on it."""
-    return pa.ListArray.from_arrays(pc.add(array.offsets, 0), part, mask=array.is_null())
 
 
 def _checked_below(column: FileColumn, checks: dict[tuple[str, tuple[str, ...]], RowCheck]) -> bool:

@@ -7,6 +7,7 @@ column, as some engines do; a struct without any field id is read by names even 
 from dataclasses import dataclass
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from deltaspec.model.column_mapping import column_id, physical_name
 from deltaspec.model.data_types import Array, DataType, Field, Map, Struct
@@ -132,6 +133,11 @@ def _field_id(field: pa.Field) -> int | None:
         return None if text is None else int(text)
     except ValueError:
         return None
+
+
+def map_part(array: pa.MapArray, part: pa.Array) -> pa.ListArray:
+    """Keys or values of a map as lists. Arrow's functions of lists take no map, and one of them aborts on it."""
+    return pa.ListArray.from_arrays(pc.add(array.offsets, 0), part, mask=array.is_null())
 
 
 def plain_type(kind: pa.DataType) -> pa.DataType:

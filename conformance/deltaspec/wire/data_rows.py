@@ -19,8 +19,8 @@ from deltaspec.wire.column_rows import ColumnRows, RowCheck
 from deltaspec.wire.data_columns import FileColumn, UnresolvableColumns, file_columns, plain_type
 from deltaspec.wire.leaf_values import LeafValues
 from deltaspec.wire.legacy_calendar import first_certain_values, without_uncertain_values
-from deltaspec.wire.row_files import UnreadableRows, open_rows, reason
-from deltaspec.wire.storage import StorageError
+from deltaspec.wire.row_files import UnreadableRows, open_rows
+from deltaspec.wire.storage import StorageError, one_line
 
 BATCH_ROWS = 1 << 16
 WIDE_BATCH_ROWS = 1 << 13
@@ -171,7 +171,7 @@ class _GroupReader:
             found.decoded.append(each.column.name)
 
     def _fail(self, fault: Exception, rows: ColumnRows, found: FileRows) -> None:
-        name, why = rows.column.name, reason(fault)
+        name, why = rows.column.name, one_line(fault)
         found.leaves += rows.unread_leaves(f"its pages cannot be decoded: {why}")
         if _is_corruption(fault):
             found.corrupt[name] = why

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from deltaspec.model.parquet_types import Node
 from deltaspec.wire.data_access import DataAccess
 from deltaspec.wire.footer_schema import SchemaTooLarge, ThriftError, file_paths, rows_in_groups, schema_of
-from deltaspec.wire.storage import StorageError
+from deltaspec.wire.storage import StorageError, one_line
 
 MAX_FOOTER_BYTES = 32 << 20
 """A larger footer is not read: decoding one takes many times its length."""
@@ -45,8 +45,6 @@ class Footer:
     """Of the whole file, as the footer says."""
     rows_in_groups: int
     """The sum of what it says of its row groups."""
-    row_groups: int
-    created_by: str | None
     schema: Node
     """The root; its children are the file's columns. The same object for all files of the same schema."""
     foreign_path: str | None = None
@@ -90,7 +88,7 @@ class FooterReader:
             foreign = next(file_paths(data), None)
         except ThriftError:
             pass  # Arrow takes it: what it passes over is no fault
-        return Footer(metadata.num_rows, rows, metadata.num_row_groups, _writer(metadata), schema, foreign)
+        return Footer(metadata.num_rows, rows, schema, foreign)
 
     def _schema(self, data: bytes) -> Node:
         for length, schemas in tuple(self._known.items()):
@@ -149,13 +147,6 @@ def _tail(access: DataAccess, key: str, size: int | None) -> tuple[bytes, int]:
     return tail, size
 
 
-def _writer(metadata: pq.FileMetaData) -> str | None:
-    try:
-        return metadata.created_by or None
-    except UnicodeDecodeError:
-        return None  # what wrote the file is for people to read, and no fault of it
-
-
 def _metadata(data: bytes) -> pq.FileMetaData:
     """The footer as Arrow reads it. Nobody asks for its column chunks: where those are bad, that aborts the process."""
     try:
@@ -166,7 +157,7 @@ def _metadata(data: bytes) -> pq.FileMetaData:
             pre_buffer=False,
         ).metadata
     except Exception as fault:  # whatever the native decoder says
-        reason = " ".join(str(fault).split())[:200] or type(fault).__name__
+        reason = one_line(fault)
         if any(each in reason for each in _BROKEN):
             raise NoParquet(f"its footer is broken: {reason}") from fault
         raise FooterNotRead(f"Arrow does not take its footer: {reason}") from fault

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from deltaspec.model.actions import ACTION_TYPES, Wire
 from deltaspec.wire.file_rows import FILE_ROWS
 from deltaspec.wire.form import LineFault, explain_action
-from deltaspec.wire.storage import StorageError
+from deltaspec.wire.storage import StorageError, one_line
 
 BATCH_ROWS = 1 << 16
 FILE_KINDS = ("add", "remove")
@@ -81,7 +81,7 @@ def open_parquet(source: Any) -> pq.ParquetFile:
     except StorageError:
         raise
     except Exception as fault:
-        raise UnreadableParquet(_reason(fault)) from fault
+        raise UnreadableParquet(one_line(fault)) from fault
 
 
 def table_rows(parquet: pq.ParquetFile) -> TableRows:
@@ -228,7 +228,7 @@ def _batches(parquet: pq.ParquetFile, columns: list[str]) -> Iterator[pa.RecordB
     except StorageError:
         raise
     except Exception as fault:
-        raise UnreadableParquet(_reason(fault)) from fault
+        raise UnreadableParquet(one_line(fault)) from fault
 
 
 def _next_valid(batches: Iterator[pa.RecordBatch]) -> pa.RecordBatch | None:
@@ -250,7 +250,3 @@ def _plain(value: Any, kind: pa.DataType) -> Any:
     if pa.types.is_list(kind) or pa.types.is_large_list(kind):
         return [_plain(item, kind.value_type) for item in value]
     return value
-
-
-def _reason(fault: Exception) -> str:
-    return " ".join(str(fault).split())[:200] or type(fault).__name__

@@ -10,8 +10,8 @@ import pyarrow as pa
 from pyroaring import BitMap64
 
 from deltaspec.wire.data_access import DataAccess
-from deltaspec.wire.row_files import UnreadableRows, open_rows, reason
-from deltaspec.wire.storage import StorageError
+from deltaspec.wire.row_files import UnreadableRows, open_rows
+from deltaspec.wire.storage import StorageError, one_line
 
 BATCH_ROWS = 1 << 14
 _BATCH_BYTES = 32 << 20
@@ -71,7 +71,7 @@ class RowBatches:
         except StorageError:
             raise
         except (OSError, pa.ArrowException, MemoryError, KeyError, IndexError) as fault:
-            raise UnreadableRows(f"its pages cannot be decoded: {reason(fault)}") from fault
+            raise UnreadableRows(f"its pages cannot be decoded: {one_line(fault)}") from fault
         if start != self.row_count:
             raise UnreadableRows(f"{self.row_count} rows by the footer, {start} in the pages")
 

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from deltaspec.wire.page_sizes import PagesTooLarge, bytes_of_a_value
-from deltaspec.wire.storage import StorageError
+from deltaspec.wire.storage import StorageError, one_line
 
 _STREAM_BYTES = 1 << 20
 """Read at once of each column chunk of a large file: without it, Arrow reads chunks whole."""
@@ -45,7 +45,7 @@ def open_rows(source: Any, size: int) -> tuple[pq.ParquetFile, int]:
     except PagesTooLarge as fault:
         raise UnreadableRows(str(fault)) from fault
     except Exception as fault:
-        raise UnreadableRows(f"cannot be opened as Parquet: {reason(fault)}") from fault
+        raise UnreadableRows(f"cannot be opened as Parquet: {one_line(fault)}") from fault
     if not 0 <= rows <= _ROWS_OF_ANY_FILE + size * _ROWS_OF_A_BYTE:
         raise UnreadableRows(f"{rows} rows are claimed of {size} bytes")
     return parquet, value_bytes
@@ -68,8 +68,3 @@ def _stream_bytes(size: int) -> int:
     is there.
     """
     return _STREAM_BYTES if size > _LARGE_FILE_BYTES else 0
-
-
-def reason(fault: Exception) -> str:
-    """What a client or Arrow says, in one line."""
-    return " ".join(str(fault).split())[:200] or type(fault).__name__

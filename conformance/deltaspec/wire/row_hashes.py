@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from deltaspec.model.data_types import Array, DataType, Decimal, Map, Primitive, Struct
 from deltaspec.wire.column_rows import plain
-from deltaspec.wire.data_columns import FileColumn, is_bytes, is_list, is_text
+from deltaspec.wire.data_columns import FileColumn, is_bytes, is_list, is_text, map_part
 
 MODULUS = 1 << 64
 _NULL, _NAN = 0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F
@@ -125,10 +125,7 @@ def _hash_list(column: FileColumn, array: pa.Array) -> pl.Series:
 def _hash_map(column: FileColumn, array: pa.Array) -> pl.Series:
     if not pa.types.is_map(array.type):
         raise Incomparable(f"{column.name} is {array.type} in the file")
-    # Arrow's functions of lists take no map, and one of them aborts on it.
-    offsets, mask = pc.add(array.offsets, 0), array.is_null()
-    keys = pa.ListArray.from_arrays(offsets, array.keys, mask=mask)
-    items = pa.ListArray.from_arrays(offsets, array.items, mask=mask)
+    keys, items = map_part(array, array.keys), map_part(array, array.items)
     lengths = _series(pc.list_value_length(keys)).fill_null(0).cast(pl.UInt64)
     key, value = column.members
     entries = _hash(key, keys.flatten()) + _hash(value, items.flatten()) * _ODD

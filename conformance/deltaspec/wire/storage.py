@@ -184,6 +184,11 @@ def readable_name(name: str) -> str:
     return os.fsencode(name).decode("utf-8", "backslashreplace")
 
 
+def one_line(fault: BaseException) -> str:
+    """What a library says is wrong, in one line that is not long."""
+    return " ".join(str(fault).split())[:200] or type(fault).__name__
+
+
 def read_in_order(store: Store, paths: Iterable[str], limit: int) -> Iterator[bytes | StorageError]:
     """Whole files one after the other, each or why it could not be read; from remote stores some are read ahead."""
     return _in_order(store, paths, lambda path: store.read(path, limit))
