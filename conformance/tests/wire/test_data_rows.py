@@ -1,25 +1,18 @@
 """Rows of data files: ends, nulls and faults are those a person would count, in whatever form the file holds them."""
 
-import io
-from collections.abc import Sequence
-from datetime import UTC, date, datetime
+from datetime import date
 from decimal import Decimal as Exact
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from pyroaring import BitMap64
+from wire.reading import INTEGER, LONG, STRING, broken, ends, fields, leaf, micros, read, written
 
 from deltaspec.model.data_types import Array, DataType, Decimal, Field, Map, Primitive, Struct
-from deltaspec.wire import data_rows, row_files
-from deltaspec.wire.column_rows import ColumnRows
-from deltaspec.wire.data_rows import FileRows, read_rows
 from deltaspec.wire.leaf_values import LeafValues
 from deltaspec.wire.row_files import UnreadableRows
-from deltaspec.wire.storage import StorageError
 from deltaspec_generators.data_values import column_values as columns_of
 from deltaspec_generators.data_values import data_types, plain_values
 from deltaspec_generators.mutations_rows import text_of
@@ -30,54 +23,6 @@ from deltaspec_generators.parquet_spellings import (
     rows_table,
     write_parquet,
 )
-
-LONG, INTEGER, STRING = Primitive("long"), Primitive("integer"), Primitive("string")
-
-
-def written(table: pa.Table, **options: Any) -> bytes:
-    sink = io.BytesIO()
-    pq.write_table(table, sink, **options)
-    return sink.getvalue()
-
-
-def fields(**kinds: DataType) -> Struct:
-    return Struct(tuple(Field(name, kind, True) for name, kind in kinds.items()))
-
-
-def read(
-    data: bytes | pa.Table,
-    schema: Struct,
-    *,
-    mapping: str | None = None,
-    partition: dict[str, str | None] | None = None,
-    deleted: Sequence[int] | None = None,
-) -> FileRows:
-    content = written(data) if isinstance(data, pa.Table) else data
-    vector = None if deleted is None else BitMap64(deleted)
-    columns = list(partition or {})
-    return read_rows(pa.BufferReader(content), len(content), schema, mapping, columns, partition or {}, vector)
-
-
-def leaf(held: FileRows, *path: str) -> LeafValues:
-    return next(each for each in held.leaves if each.path == path)
-
-
-def ends(held: FileRows, *path: str) -> tuple[Any, Any]:
-    found = leaf(held, *path)
-    return found.minimum, found.maximum
-
-
-def broken(held: FileRows) -> dict[tuple[str, str], tuple[int, int | None]]:
-    """Checks that some row breaks, by check and column: how many rows, and the first."""
-    return {
-        (each.check, each.column.name): (each.broken_rows, each.first_row) for each in held.checks if each.broken_rows
-    }
-
-
-def micros(year: int, month: int, day: int, hour: int = 0, minute: int = 0) -> int:
-    delta = datetime(year, month, day, hour, minute, tzinfo=UTC) - datetime(1970, 1, 1, tzinfo=UTC)
-    return (delta.days * 86400 + delta.seconds) * 10**6 + delta.microseconds
-
 
 # ends of every type
 
@@ -244,105 +189,6 @@ def test_deleted_rows_break_nothing() -> None:
     assert broken(read(table, schema, deleted=[1])) == {("not null", "id"): (1, 0), ("UTF-8", "s"): (1, 0)}
 
 
-# checks
-
-
-def test_rows_that_break_a_check_are_counted_from_the_first_of_the_file() -> None:
-    values = [None if each in (70_000, 150_000) else each for each in range(160_000)]
-    schema = Struct((Field("id", LONG, False),))
-    held = read(written(pa.table({"id": values}), row_group_size=64_000), schema)
-    assert broken(held) == {("not null", "id"): (2, 70_000)}
-    assert broken(read(written(pa.table({"id": values})), schema, deleted=[70_000])) == {
-        ("not null", "id"): (1, 150_000)
-    }
-
-
-def test_nulls_below_containers_count_their_rows_once() -> None:
-    inner = Struct((Field("x", LONG, False),))
-    kind = Map(STRING, Array(inner, False), False)
-    arrow = pa.map_(pa.string(), pa.list_(pa.struct([("x", pa.int64())])))
-    rows = [
-        [("a", [{"x": 1}])],
-        None,
-        [("a", [{"x": None}, {"x": None}]), ("b", [{"x": None}])],
-        [("a", None)],
-        [("a", [None, {"x": 1}])],
-    ]
-    held = read(pa.table({"m": pa.array(rows, arrow)}), fields(m=kind))
-    assert broken(held) == {
-        ("not null", "m.value"): (1, 3),
-        ("not null", "m.value.element"): (1, 4),
-        ("not null", "m.value.element.x"): (1, 2),
-    }
-    assert all(each.column.inside for each in held.checks if each.broken_rows)
-
-
-def test_an_integer_that_its_type_cannot_hold() -> None:
-    held = read(pa.table({"b": pa.array([1, 128, None, -129], pa.int32())}), fields(b=Primitive("byte")))
-    check = next(each for each in held.checks if each.check == "range")
-    assert (check.broken_rows, check.first_row, check.found, check.expected) == (2, 1, "128", "byte")
-
-
-@pytest.mark.parametrize(
-    ("kind", "array"),
-    [
-        (Primitive("byte"), pa.array([300], pa.int64())),
-        (Decimal(5, 2), pa.array([Exact("12345.6")], pa.decimal128(6, 1))),
-        (Decimal(5, 2), pa.array([Exact("1.234")], pa.decimal128(5, 3))),
-    ],
-)
-def test_values_of_a_file_whose_type_is_wrong_are_not_held_to_limits(kind: DataType, array: pa.Array) -> None:
-    assert broken(read(pa.table({"c": array}), fields(c=kind))) == {}
-
-
-PARTITIONS: list[tuple[DataType, str | None, pa.Array, int]] = [
-    (STRING, "a", pa.array(["a", "a"]), 0),
-    (STRING, "a", pa.array(["a", "b"]), 1),
-    (STRING, "a", pa.array(["a", None]), 1),
-    (STRING, "", pa.array(["", None]), 0),
-    (STRING, None, pa.array(["", "a"]), 1),
-    (LONG, "007", pa.array([7, 7], pa.int32()), 0),
-    (Primitive("float"), "3.4", pa.array([3.4, 3.4], pa.float32()), 0),
-    (Primitive("double"), "3.4", pa.array([3.4, 3.4], pa.float32()), 0),
-    (Primitive("double"), "NaN", pa.array([float("nan"), 1.0]), 1),
-    (Primitive("double"), "-0.0", pa.array([0.0, -0.0]), 0),
-    (Decimal(5, 2), "1.5", pa.array([Exact("1.50"), Exact("1.51")], pa.decimal128(5, 2)), 1),
-    (Decimal(20, 0), "5", pa.array([5, 6], pa.int32()), 1),
-    (Primitive("boolean"), "TRUE", pa.array([True, False]), 1),
-    (Primitive("date"), "1500-02-28", pa.array([-171_606, -171_605], pa.date32()), 1),
-    (
-        Primitive("timestamp"),
-        "2024-01-01 00:00:00",
-        pa.array([micros(2024, 1, 1, 8)] * 2, pa.timestamp("us", "UTC")),
-        0,
-    ),
-    (Primitive("timestamp"), "2024-01-01 00:00:00", pa.array([micros(2024, 1, 2)] * 2, pa.timestamp("us", "UTC")), 2),
-    (Primitive("timestamp"), "2024-01-01T00:00:00Z", pa.array([micros(2024, 1, 1, 8)] * 2, pa.timestamp("us")), 2),
-    (Primitive("timestamp_ntz"), "2024-01-01 00:00:00", pa.array([micros(2024, 1, 1)] * 2, pa.timestamp("us")), 0),
-    (Primitive("timestamp_ntz"), "1970-01-02", pa.array([1, 2], pa.date32()), 1),
-    (Primitive("binary"), "\\u0001\\u00ff", pa.array([b"\x01\xff", b"\x01"]), 1),
-    (Primitive("binary"), "é", pa.array(["é".encode(), "é".encode()]), 0),
-    (Primitive("binary"), "\ufffd", pa.array([b"\xff", b"\xff"]), 0),
-    (LONG, "x", pa.array([7, 8]), 0),
-    (LONG, "7", pa.array(["7", "8"]), 0),
-]
-
-
-@pytest.mark.parametrize(("kind", "text", "array", "wrong"), PARTITIONS)
-def test_stored_partition_columns(kind: DataType, text: str | None, array: pa.Array, wrong: int) -> None:
-    held = read(pa.table({"p": array, "id": [1, 2]}), fields(p=kind, id=LONG), partition={"p": text})
-    assert sum(each.broken_rows for each in held.checks) == wrong
-    assert [each.path for each in held.leaves] == [("id",)]
-
-
-def test_a_partition_value_that_the_log_lacks_differs_from_nothing() -> None:
-    data = written(pa.table({"p": ["a"], "id": [1]}))
-    schema = Struct((Field("p", STRING, False), Field("id", LONG, True)))
-    held = read_rows(pa.BufferReader(data), len(data), schema, None, ["p"], {}, None)
-    assert broken(held) == {}
-    assert [each.path for each in held.leaves] == [("id",)]
-
-
 # which column is which
 
 
@@ -391,88 +237,6 @@ def test_files_of_which_no_column_can_be_told() -> None:
         read(twice, fields(id=LONG))
     with pytest.raises(UnreadableRows, match="no field ids"):
         read(pa.table({"id": [1]}), Struct((mapped("id", LONG, 1, "id"),)), mapping="id")
-
-
-# what cannot be read
-
-
-PLAIN = {"compression": "none", "use_dictionary": False, "write_page_checksum": True}
-
-
-def damaged(table: pa.Table, column: int) -> bytes:
-    data = bytearray(written(table, **PLAIN))
-    chunk = pq.ParquetFile(pa.BufferReader(bytes(data))).metadata.row_group(0).column(column)
-    data[chunk.data_page_offset + chunk.total_compressed_size - 1] ^= 1
-    return bytes(data)
-
-
-def test_a_damaged_page_is_told_of_its_column_alone() -> None:
-    held = read(damaged(pa.table({"a": [1, 2], "b": [3, 4], "c": ["x", "y"]}), 1), fields(a=LONG, b=LONG, c=STRING))
-    assert list(held.corrupt) == ["b"]
-    assert "CRC" in held.corrupt["b"]
-    assert sorted(held.decoded) == ["a", "c"]
-    assert (ends(held, "a"), ends(held, "c")) == ((1, 2), ("x", "y"))
-    assert str(leaf(held, "b").unread).startswith("its pages cannot be decoded: ")
-
-
-def test_columns_that_the_table_does_not_have_are_not_read() -> None:
-    held = read(damaged(pa.table({"a": [1, 2], "dropped": [3, 4]}), 1), fields(a=LONG))
-    assert (held.corrupt, held.decoded) == ({}, ["a"])
-
-
-@pytest.mark.parametrize(
-    "fault", [NotImplementedError("Codec lzo"), MemoryError("malloc of size 2"), OSError(5, "EIO")]
-)
-def test_what_arrow_cannot_read_is_no_corruption(fault: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: Any, **__: Any) -> Any:
-        raise fault
-
-    monkeypatch.setattr(pq.ParquetFile, "iter_batches", fail)
-    held = read(pa.table({"id": [1]}), fields(id=LONG))
-    assert held.corrupt == {}
-    assert held.unread == [f"id: {' '.join(str(fault).split())}"]
-    assert leaf(held, "id").unread
-
-
-def test_a_fault_of_the_storage_is_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: Any, **__: Any) -> Any:
-        raise StorageError("a.parquet: timed out")
-
-    monkeypatch.setattr(pq.ParquetFile, "iter_batches", fail)
-    with pytest.raises(StorageError):
-        read(pa.table({"id": [1]}), fields(id=LONG))
-
-
-@pytest.mark.parametrize("data", [b"", b"PAR1", b"PARE" * 10, b"PAR1" + b"\xff" * 50 + b"PAR1"])
-def test_what_is_no_parquet_cannot_be_opened(data: bytes) -> None:
-    with pytest.raises(UnreadableRows, match="cannot be opened as Parquet"):
-        read(data, fields(id=LONG))
-
-
-def test_more_rows_than_a_file_of_its_size_can_hold(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(row_files, "_ROWS_OF_ANY_FILE", 10)
-    monkeypatch.setattr(row_files, "_ROWS_OF_A_BYTE", 0)
-    with pytest.raises(UnreadableRows, match=r"11 rows are claimed of \d+ bytes"):
-        read(pa.table({"id": range(11)}), fields(id=LONG))
-
-
-def test_a_batch_that_turns_out_large_is_read_in_smaller_ones(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A dictionary makes little of what is much: 3 000 long texts, in a file of some kilobytes."""
-    text = "x" * 10_000
-    table = pa.table({"s": ["a"] * 1000 + [text] * 3000 + ["z"], "l": [[1, None]] * 4001})
-    monkeypatch.setattr(data_rows, "_LARGE_BATCH_BYTES", 1 << 20)
-    sizes = []
-    taken = ColumnRows.take
-
-    def take(self: Any, array: pa.Array, offset: int, keep: Any) -> None:
-        sizes.append(array.nbytes)
-        taken(self, array, offset, keep)
-
-    monkeypatch.setattr(ColumnRows, "take", take)
-    held = read(table, fields(s=STRING, l=Array(LONG, False)))
-    assert max(sizes) <= 1 << 20
-    assert ends(held, "s") == ("a", "z")
-    assert broken(held) == {("not null", "l.element"): (4001, 0)}
 
 
 # any rows, any spelling
