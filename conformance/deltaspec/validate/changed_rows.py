@@ -127,7 +127,11 @@ def read_changes(run: DataRun, file: DataFile, projection: Projection) -> Change
     """Read a change data file. Raises `StorageError` and `UnreadableRows`."""
     if file.actual_size is None:
         raise run.fault_of(file.path_key)
-    source = RowBatches(run.access, file.path_key)
+    with RowBatches(run.access, file.path_key) as source:
+        return _facts_of(source, file, projection)
+
+
+def _facts_of(source: RowBatches, file: DataFile, projection: Projection) -> ChangeFacts:
     facts = ChangeFacts()
     known = set() if projection.table is None else {each.name for each in projection.table.schema.fields}
     facts.commit_columns = [name for name in COMMIT_COLUMNS if name in source.schema.names and name not in known]
@@ -204,7 +208,11 @@ def read_net_rows(run: DataRun, files: list[DataFile], projection: Projection) -
         UnreadableRows: it is no Parquet file that can be read.
         DeletionVectorError: a vector cannot be decoded.
     """
-    source = RowBatches(run.access, files[0].path_key)
+    with RowBatches(run.access, files[0].path_key) as source:
+        return _net_rows(run, source, files, projection)
+
+
+def _net_rows(run: DataRun, source: RowBatches, files: list[DataFile], projection: Projection) -> NetRows:
     everything = rows_left(source.row_count, BitMap64())
     coming, going = BitMap64(), BitMap64()
     for file in files:

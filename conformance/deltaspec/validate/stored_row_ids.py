@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -86,11 +87,22 @@ def read_row_ids(run: DataRun, file: DataFile, hidden: HiddenColumns, *, version
         UnreadableRows: it is no Parquet file that can be read, or holds no integers where ids are to be.
         DeletionVectorError: its vector cannot be decoded.
     """
+    with RowBatches(run.access, file.path_key) as source:
+        return _read(source, run.vector, file, hidden, versions=versions)
+
+
+def _read(
+    source: RowBatches,
+    vector: Callable[[DataFile], BitMap64 | None],
+    file: DataFile,
+    hidden: HiddenColumns,
+    *,
+    versions: bool,
+) -> RowIds:
     assert file.base_row_id is not None
-    source = RowBatches(run.access, file.path_key)
     if not 0 <= file.base_row_id <= _MAX_ID - source.row_count:
         raise UnreadableRows(f"row ids from {file.base_row_id} on are beyond what a long holds")
-    deleted = run.vector(file)
+    deleted = vector(file)
     left = None if deleted is None else rows_left(source.row_count, deleted)
     names = [name for name in (hidden.row_id, hidden.row_commit_version) if name and name in source.schema.names]
     found = RowIds()

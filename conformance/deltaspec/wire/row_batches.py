@@ -3,8 +3,10 @@
 For questions that need values of several columns side by side; `data_rows` answers those about columns one by one.
 """
 
+import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import pyarrow as pa
 from pyroaring import BitMap64
@@ -33,13 +35,26 @@ class Batch:
 
 
 class RowBatches:
-    """A Parquet file that is open for reading."""
+    """A Parquet file that is open for reading until the context that it is ends."""
 
     def __init__(self, access: DataAccess, key: str) -> None:
         """Raises `StorageError` where the storage does not give the file, `UnreadableRows` where it is no Parquet."""
-        self._parquet, self._value_bytes = open_rows(access.open_random(key), access.size(key))
+        self._source = access.open_random(key)
+        try:
+            size = self._source.seek(0, io.SEEK_END)  # of what was opened: a store is not asked once more
+            self._source.seek(0)
+            self._parquet, self._value_bytes = open_rows(self._source, size)
+        except BaseException:
+            self._source.close()
+            raise
         self.schema: pa.Schema = self._parquet.schema_arrow
         self.row_count: int = self._parquet.metadata.num_rows
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._source.close()
 
     def read(self, names: Sequence[str], chosen: BitMap64 | None = None) -> Iterator[Batch]:
         """The rows of some columns.

@@ -1,5 +1,7 @@
 """Rows of a file batch by batch, those that are wanted, and files that cannot be read."""
 
+from typing import Any
+
 import pyarrow as pa
 import pytest
 from pyroaring import BitMap64
@@ -15,6 +17,18 @@ from deltaspec_generators.data_bases import parquet
 def opened(table: pa.Table | bytes, **options: object) -> RowBatches:
     data = table if isinstance(table, bytes) else parquet(table, **options)
     return RowBatches(DataAccess(MemoryStore({"a": data})), "a")
+
+
+class Watched(MemoryStore):
+    """Keeps what it opened."""
+
+    def __init__(self, files: dict[str, bytes]) -> None:
+        super().__init__(files)
+        self.opened: list[Any] = []
+
+    def open_random(self, path: str) -> Any:
+        self.opened.append(super().open_random(path))
+        return self.opened[-1]
 
 
 MANY = pa.table({"id": pa.array(range(3 * BATCH_ROWS + 5)), "a.b": pa.array(range(3 * BATCH_ROWS + 5))})
@@ -52,6 +66,33 @@ def test_rows_left_are_those_not_deleted() -> None:
 def test_file_that_is_not_there_is_gone() -> None:
     with pytest.raises(FileGone):
         RowBatches(DataAccess(MemoryStore({})), "a")
+
+
+def test_size_is_that_of_the_opened_file() -> None:
+    class Sizeless(MemoryStore):
+        def size(self, path: str) -> int:
+            raise AssertionError(f"{path}: one request is enough")
+
+    assert RowBatches(DataAccess(Sizeless({"a": parquet(MANY)})), "a").row_count == MANY.num_rows
+
+
+@pytest.mark.parametrize("large", [False, True])
+def test_file_is_closed_with_its_batches(large: bool) -> None:
+    store = Watched({"a": parquet(MANY, compression="none", use_dictionary=False)})
+    if large:  # longer than what is read whole
+        numbers = pa.table({"id": pa.array(range(5 << 19))})
+        store.files["a"] = parquet(numbers, compression="none", use_dictionary=False)
+        assert len(store.files["a"]) > 16 << 20
+    with RowBatches(DataAccess(store), "a") as source:
+        next(source.read(["id"]))
+    assert [each.closed for each in store.opened] == [True]
+
+
+def test_file_that_is_no_parquet_is_closed() -> None:
+    store = Watched({"a": b"PAR1"})
+    with pytest.raises(UnreadableRows):
+        RowBatches(DataAccess(store), "a")
+    assert [each.closed for each in store.opened] == [True]
 
 
 @pytest.mark.parametrize("data", [b"", b"PAR1", b"PAR1" + bytes(64) + b"PAR1", b"no Parquet at all"])
