@@ -24,22 +24,20 @@ from deltaspec.validate.changed_rows import (
     read_changes,
     read_net_rows,
 )
+from deltaspec.validate.commits import DATA_CHANGE, KIND, LINE, Grouped
 from deltaspec.validate.data import DataRun, why_unread
 from deltaspec.views import table_state
 from deltaspec.views.changes import change_commits, change_files
 from deltaspec.views.data_files import DataFile, DataFiles
 from deltaspec.views.in_force import at_version, in_force_since
-from deltaspec.wire.log_lines import read_lines
 from deltaspec.wire.row_files import UnreadableRows
 from deltaspec.wire.row_hashes import MODULUS
 from deltaspec.wire.storage import LOG, FileGone, StorageError
 
-_COMMIT_BYTES = 64 << 20
-
 
 @dataclass
 class _Commit:
-    """What the log says of one commit."""
+    """What the log says of one commit: its files are held no longer than it is looked at."""
 
     version: int
     changes: list[DataFile] = field(default_factory=list)
@@ -55,9 +53,12 @@ def look_at_changes(run: DataRun) -> None:
     """Look at the change data of every judged commit, and at commits that might need some and have none."""
     if not (run.findings.wants(change_files) or run.findings.wants(change_commits)):
         return
-    commits = _commits(run)
-    for number, commit in enumerate(commits):
-        run.progress("change data", number, len(commits))
+    changes = Grouped(run.changes.rows, "version", pl.lit(True))
+    # a commit with change data, or one of a table with change data feed that both adds and removes
+    versions = sorted({*changes, *_with_feed(run)})
+    for number, version in enumerate(versions):
+        run.progress("change data", number, len(versions))
+        commit = _commit(run, version, changes)
         row = _log_facts(run, commit)
         if row is None:
             continue
@@ -66,37 +67,28 @@ def look_at_changes(run: DataRun) -> None:
         run.findings.look_at_rows(change_commits, [row])
 
 
-def _commits(run: DataRun) -> list[_Commit]:
-    """Commits with change data, and those of a table with change data feed that both add and remove; ascending."""
-    found: dict[int, _Commit] = {}
-    for file in run.changes:
-        found.setdefault(file.version, _Commit(file.version)).changes.append(file)
-    written = run.spanned.filter(pl.col("source") == "commit")
-    fed = _with_feed(run, written)
-    wanted = written.filter(pl.col("version").is_in([*found, *fed]))
-    for file in DataFiles(wanted):
-        commit = found.setdefault(file.version, _Commit(file.version))
+def _commit(run: DataRun, version: int, changes: Grouped) -> _Commit:
+    commit = _Commit(version, list(DataFiles(changes.of(version))))
+    for file in run.commits.files(version):
         (commit.adds if file.kind == "add" else commit.removes).append(file)
-    return [found[version] for version in sorted(found)]
+    return commit
 
 
-def _with_feed(run: DataRun, written: pl.DataFrame) -> list[int]:
-    kinds = written.group_by("version").agg(kinds=pl.col("kind").n_unique())
-    rewriting = sorted(kinds.filter(pl.col("kinds") == 2)["version"])
+def _with_feed(run: DataRun) -> list[int]:
     rows = (run.state.rows[table_state.protocols.name], run.state.rows[table_state.configuration.name])
     since = in_force_since(*rows, change_data.FEATURE, change_data.ENABLED)
-    return [version for version in rewriting if all(at_version(since, version))]
+    return [version for version in run.commits.rewriting if all(at_version(since, version))]
 
 
 def _log_facts(run: DataRun, commit: _Commit) -> dict[str, Any] | None:
     """What the log says of a commit; None, and a doubt, where it cannot be read again."""
     try:
-        log = read_lines(run.access.store.read(commit.file, _COMMIT_BYTES))
+        log = run.commit(commit.version)
     except StorageError as fault:
         run.findings.doubt((change_commits,), str(fault), commit.file)
         return None
     infos = [action for _, action in log.actions if isinstance(action, CommitInfo)]
-    changing = {(row[0], row[1]) for row in log.files.rows if row[6]}
+    changing = {(row[LINE], row[KIND]) for row in log.files.rows if row[DATA_CHANGE]}
     adds = {file.path_key for file in commit.adds if (file.line, "add") in changing}
     removes = {file.path_key for file in commit.removes if (file.line, "remove") in changing}
     operation = infos[0].operation if infos else None
@@ -161,7 +153,7 @@ def _net_rows(run: DataRun, commit: _Commit, projection: Projection) -> NetRows 
     """Rows that a commit adds less those it removes; None where a file is gone or cannot be read."""
     paths: dict[str, list[DataFile]] = defaultdict(list)
     # a file that is live and added again brings no rows but those that its former vector took away
-    before = [replace(file, kind="remove") for file in run.added_again(commit.version)]
+    before = [replace(file, kind="remove") for file in run.commits.added_again(commit.version)]
     for file in (*commit.adds, *commit.removes, *before):
         paths[file.path_key].append(file)
     net = NetRows()

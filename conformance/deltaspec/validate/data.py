@@ -14,8 +14,9 @@ from pyroaring import BitMap64
 
 from deltaspec.model import paths
 from deltaspec.model.deletion_vectors import DeletionVectorError
-from deltaspec.model.file_names import CommitName, commit_name, parse
+from deltaspec.model.file_names import CommitName, parse
 from deltaspec.report.values import Inventory
+from deltaspec.validate.commits import KIND, PATH, Commits
 from deltaspec.validate.inventory import take_inventory
 from deltaspec.validate.vectors import look_at_vectors
 from deltaspec.views.base import LEVELS
@@ -23,15 +24,14 @@ from deltaspec.views.data_files import DataFile, DataFiles, data_files
 from deltaspec.views.file_replay import live_at
 from deltaspec.views.state import TableSchema
 from deltaspec.wire.data_access import ODD_KEY, DataAccess, leads_out, normal
-from deltaspec.wire.log_lines import read_lines
-from deltaspec.wire.storage import LOG, Entry, FileGone, StorageError
+from deltaspec.wire.log_lines import LogFile
+from deltaspec.wire.storage import Entry, FileGone, StorageError
 from deltaspec.wire.vector_files import VectorFiles
 
 if TYPE_CHECKING:
     from deltaspec.validate.embedded import EmbeddedRun
 
 _AT_ONCE = 10_000
-_COMMIT_BYTES = 64 << 20
 _TEXTS = {"path_key": pl.String, "_normal": pl.String}
 _PRESENCE = frozenset({"exists", "actual_size"})
 """Columns that the listing fills; what needs more of a file is put in doubt by the step that opens it."""
@@ -91,18 +91,14 @@ class DataRun:
         """Whether a commit after the judged version removes a path; None where those commits cannot all be read."""
         return None if self._removed_later is None else path_key in self._removed_later
 
-    def added_again(self, version: int) -> DataFiles:
-        """Files, as they were before, whose paths a commit adds anew and does not remove."""
-        ended = self._ended.filter((pl.col("until") == version) & (pl.col("version") < version))
-        if ended.is_empty():
-            return DataFiles(ended)
-        removed = self.spanned.filter((pl.col("kind") == "remove") & (pl.col("version") == version))
-        return DataFiles(ended.join(removed, on="path_key", how="anti"))
+    def commit(self, version: int) -> LogFile:
+        """A commit file, decoded; the last ones are remembered. Raises `StorageError`."""
+        return self.commits.read(version)
 
     @cached_property
-    def _ended(self) -> pl.DataFrame:
-        """Adds that are in force no more, removed or added again."""
-        return self.spanned.filter((pl.col("kind") == "add") & pl.col("until").is_not_null())
+    def commits(self) -> Commits:
+        """The commits of the judged history, one by one."""
+        return Commits(self.access.store, self.spanned)
 
     # presence and size
 
@@ -192,13 +188,13 @@ class DataRun:
         removed: set[str] = set()
         for version in later:
             try:
-                log = read_lines(self.access.store.read(f"{LOG}/{commit_name(version)}", _COMMIT_BYTES))
+                log = self.commit(version)
             except StorageError:
                 return None
             if log.undecoded_kinds & {"remove", None}:
                 return None
             root = self.access.store.root
-            removed |= {paths.path_key(str(row[2]), root) for row in log.files.rows if row[1] == "remove"}
+            removed |= {paths.path_key(str(row[PATH]), root) for row in log.files.rows if row[KIND] == "remove"}
         return removed
 
 

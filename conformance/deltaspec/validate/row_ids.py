@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any
-
-import polars as pl
 
 from deltaspec.model import row_tracking
 from deltaspec.model.deletion_vectors import DeletionVectorError
 from deltaspec.model.file_names import commit_name
+from deltaspec.validate.commits import DATA_CHANGE
 from deltaspec.validate.data import why_unread
 from deltaspec.validate.stored_row_ids import HiddenColumns, RowIds, read_row_ids
 from deltaspec.views import table_state
-from deltaspec.views.data_files import DataFiles
 from deltaspec.views.file_replay import live_at
 from deltaspec.views.in_force import at_version, in_force_since
 from deltaspec.views.row_ids import (
@@ -26,19 +25,17 @@ from deltaspec.views.row_ids import (
     row_id_ranges,
     row_id_rewrites,
 )
-from deltaspec.wire.file_rows import FILE_ROWS
-from deltaspec.wire.log_lines import read_lines
 from deltaspec.wire.row_files import UnreadableRows
 from deltaspec.wire.storage import LOG, FileGone, StorageError
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from deltaspec.validate.data import DataRun
     from deltaspec.validate.embedded import EmbeddedRun
 
-_COMMIT_BYTES = 64 << 20
 _OF_THE_MARK = ("RID002", "RID003", "RID009")
 """Rules that need the domain of the high-water mark."""
-_DATA_CHANGE = FILE_ROWS.names.index("data_change")
 
 
 def look_at_row_id_ranges(run: EmbeddedRun, spanned: pl.DataFrame) -> None:
@@ -133,28 +130,25 @@ def _look_at_rewrites(run: DataRun) -> None:
     rows = run.state.rows
     configuration = rows[table_state.configuration.name]
     since = in_force_since(rows[table_state.protocols.name], configuration, row_tracking.FEATURE, row_tracking.ENABLED)
-    written = run.spanned.filter(pl.col("source") == "commit")
-    kinds = written.group_by("version").agg(kinds=pl.col("kind").n_unique())
-    for version in sorted(kinds.filter(pl.col("kinds") == 2)["version"]):
+    for version in run.commits.rewriting:
         hidden = HiddenColumns.at(configuration, version)
         steady = all((*at_version(since, version - 1), *at_version(since, version)))
         if not steady or hidden != HiddenColumns.at(configuration, version - 1):
             continue
-        row = _rewrite(run, version, DataFiles(written.filter(pl.col("version") == version)), hidden)
+        row = _rewrite(run, version, hidden)
         run.findings.look_at_rows(row_id_rewrites, [] if row is None else [row])
 
 
-def _rewrite(run: DataRun, version: int, files: DataFiles, hidden: HiddenColumns) -> dict[str, Any] | None:
+def _rewrite(run: DataRun, version: int, hidden: HiddenColumns) -> dict[str, Any] | None:
     """A commit's row of the view `row_id_rewrites`; None where it changes data, or its files are not all there."""
     name = f"{LOG}/{commit_name(version)}"
     ids = {"add": RowIds(), "remove": RowIds()}
     place = name
     try:
-        log = read_lines(run.access.store.read(name, _COMMIT_BYTES))
-        if any(row[_DATA_CHANGE] is not False for row in log.files.rows):
+        if any(row[DATA_CHANGE] is not False for row in run.commit(version).files.rows):
             return None
-        again = [replace(file, kind="remove") for file in run.added_again(version)]
-        for file in (*files, *again):
+        again = (replace(file, kind="remove") for file in run.commits.added_again(version))
+        for file in chain(run.commits.files(version), again):
             if file.base_row_id is None:
                 return None
             place = file.path
