@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING
+
+import polars as pl
 
 from deltaspec.model.statistics import leaf_columns
 from deltaspec.views.column_facts import column_facts
@@ -17,25 +20,54 @@ if TYPE_CHECKING:
     from deltaspec.views.state import TableSchema
 
 
+AT_ONCE = 50_000
+"""Data files whose statistics are held together: each checkpoint file is read once for so many."""
+
+
 class ParsedStatistics:
-    """Statistics texts by checkpoint file and row, read once each file when the first is asked for."""
+    """Statistics texts of some live files at a time, in the order of their paths.
+
+    A checkpoint may hold those of millions, and has its files in another order than they are read in.
+    """
 
     def __init__(self, run: DataRun, table: TableSchema) -> None:
         self._run = run
         self._columns = leaf_columns(table.schema, table.mapping, table.partition_columns)
-        self._texts: dict[str, dict[int, str]] = {}
+        self._texts: dict[tuple[str, int], str | None] = {}
+        self._unreadable: set[str] = set()
+
+    @cached_property
+    def _waiting(self) -> pl.DataFrame:
+        """Live files without a text of their own, by their paths."""
+        without = pl.col("stats").is_null() & pl.col("file").str.ends_with(".parquet")
+        return self._run.files.rows.filter(without).select("path_key", "file", "line").sort("path_key")
 
     def completed(self, data_file: DataFile) -> DataFile:
         """The data file, with the statistics of its checkpoint row where the action has no text."""
         if data_file.stats is not None or not data_file.file.endswith(".parquet"):
             return data_file
-        if data_file.file not in self._texts:
-            self._texts[data_file.file] = self._read(data_file.file)
-        return replace(data_file, stats=self._texts[data_file.file].get(data_file.line))
+        place = (data_file.file, data_file.line)
+        if place not in self._texts:
+            self._texts = {}  # not both at a time
+            self._texts = self._from(data_file.path_key)
+        return replace(data_file, stats=self._texts.get(place))
 
-    def _read(self, file: str) -> dict[int, str]:
+    def _from(self, path_key: str) -> dict[tuple[str, int], str | None]:
+        """The texts of a file and of those that come after it; None for those that have none."""
+        some = self._waiting.slice(int(self._waiting["path_key"].search_sorted(path_key)), AT_ONCE)
+        texts: dict[tuple[str, int], str | None] = dict.fromkeys(some.select("file", "line").iter_rows())
+        for (file,), part in some.group_by("file", maintain_order=True):
+            name = str(file)
+            texts.update({(name, line): text for line, text in self._read(name, part["line"].to_list()).items()})
+        return texts
+
+    def _read(self, file: str, lines: list[int]) -> dict[int, str]:
+        if file in self._unreadable:
+            return {}
         try:
-            return dict(parsed_statistics(self._run.access.store.open_random(file), self._columns))
+            with self._run.access.store.open_random(file) as source:
+                return dict(parsed_statistics(source, self._columns, lines))
         except (UnreadableParquet, StorageError) as fault:
+            self._unreadable.add(file)
             self._run.findings.doubt((column_facts,), f"statistics as columns cannot be read: {fault}", file)
             return {}

@@ -6,7 +6,7 @@ out: as columns they have another form.
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
 import pyarrow as pa
@@ -29,12 +29,15 @@ Node: TypeAlias = "dict[str, Node] | str"
 """A JSON text, or an object of them."""
 
 
-def parsed_statistics(source: Any, columns: list[LeafColumn]) -> Iterator[tuple[int, str]]:
+def parsed_statistics(
+    source: Any, columns: list[LeafColumn], lines: Sequence[int] | None = None
+) -> Iterator[tuple[int, str]]:
     """The row, counted from 1, and the statistics text of each add that has its statistics as columns only.
 
     Args:
         source: of a checkpoint or a sidecar, what `pyarrow.parquet.ParquetFile` opens.
         columns: of the table; entries of others are left out.
+        lines: rows that are wanted, counted from 1; None for all.
 
     Raises:
         UnreadableParquet: it cannot be read.
@@ -51,10 +54,15 @@ def parsed_statistics(source: Any, columns: list[LeafColumn]) -> Iterator[tuple[
         if not _is_struct_of(parquet.schema_arrow, "add", _PARSED):
             return
         is_legacy = any(mark in (parquet.metadata.metadata or {}) for mark in _LEGACY)
+        wanted = None if lines is None else pa.array(lines, pa.int64())
         offset = 0
         for batch in parquet.iter_batches(batch_size=BATCH_ROWS, columns=["add.stats", f"add.{_PARSED}"]):
             batch.validate(full=True)
-            yield from _texts(batch.column("add"), columns, offset, is_legacy=is_legacy)
+            adds, numbers = batch.column("add"), pa.array(range(offset + 1, offset + len(batch) + 1), pa.int64())
+            if wanted is not None:
+                chosen = pc.is_in(numbers, wanted)
+                adds, numbers = adds.filter(chosen), numbers.filter(chosen)
+            yield from _texts(adds, numbers, columns, is_legacy=is_legacy)
             offset += len(batch)
     except StorageError:
         raise
@@ -67,7 +75,9 @@ def _is_struct_of(schema: pa.Schema, name: str, member: str) -> bool:
     return bool(pa.types.is_struct(kind) and kind.get_field_index(member) >= 0)
 
 
-def _texts(adds: pa.Array, columns: list[LeafColumn], offset: int, *, is_legacy: bool) -> Iterator[tuple[int, str]]:
+def _texts(
+    adds: pa.Array, numbers: pa.Array, columns: list[LeafColumn], *, is_legacy: bool
+) -> Iterator[tuple[int, str]]:
     parsed = _member(adds, (_PARSED,))
     written = _member(adds, ("stats",))
     if parsed is None:
@@ -83,8 +93,8 @@ def _texts(adds: pa.Array, columns: list[LeafColumn], offset: int, *, is_legacy:
             kind = Primitive("long") if name == "nullCount" else column.type
             if not (is_legacy and kind in (Primitive("date"), Primitive("timestamp"), Primitive("timestamp_ntz"))):
                 _enter(found, (name, *column.path), taken, kind)
-    for row, statistics in zip(rows.to_pylist(), found, strict=True):
-        yield offset + row + 1, _text(statistics)
+    for number, statistics in zip(numbers.take(rows).to_pylist(), found, strict=True):
+        yield number, _text(statistics)
 
 
 def _enter(found: list[dict[str, Node]], path: tuple[str, ...], parsed: pa.Array, kind: DataType) -> None:

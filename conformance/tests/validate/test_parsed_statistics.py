@@ -1,13 +1,26 @@
 """Statistics that a checkpoint has as columns only are held against the rows as well."""
 
+import io
 import json
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
+import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from views.observed import MemoryStore
 
+from deltaspec.model.data_types import Field, Primitive, Struct
+from deltaspec.validate import parsed_statistics as parsed_statistics_module
 from deltaspec.validate import validate_table
+from deltaspec.validate.data import DataRun
+from deltaspec.validate.parsed_statistics import ParsedStatistics
+from deltaspec.views.data_files import DataFile, DataFiles
+from deltaspec.views.file_replay import DATA_CHAIN
+from deltaspec.views.state import TableSchema
+from deltaspec.wire.data_access import DataAccess
 from deltaspec_generators.bases import action
 from deltaspec_generators.builder import TableFiles, write_table
 from deltaspec_generators.checkpoint_files import CheckpointFiles, SidecarFile
@@ -72,3 +85,80 @@ def test_true_columns_are_silent(tmp_path: Path, sidecar: bool) -> None:
 )
 def test_columns_that_lie_are_found(tmp_path: Path, sidecar: bool, statistics: Any, rule: str) -> None:
     assert totals(cleaned_up(sidecar=sidecar, statistics=statistics), tmp_path) == {rule: 1}
+
+
+class Reads(MemoryStore):
+    """A table's log in memory, and what was opened of it."""
+
+    def __init__(self, files: dict[str, bytes]) -> None:
+        super().__init__(files)
+        self.opened: list[tuple[str, Any]] = []
+
+    def open_random(self, path: str) -> Any:
+        self.opened.append((path, super().open_random(path)))
+        return self.opened[-1][1]
+
+
+class Doubts:
+    """Takes the place of findings."""
+
+    def __init__(self) -> None:
+        self.files: list[str | None] = []
+
+    def doubt(self, _views: Any, _reason: str, file: str | None = None) -> None:
+        self.files.append(file)
+
+
+def checkpoint_of(counts: list[int]) -> bytes:
+    kind = pa.struct([("path", pa.string()), ("stats_parsed", pa.struct([("numRecords", pa.int64())]))])
+    adds = [{"path": "a", "stats_parsed": {"numRecords": count}} for count in counts]
+    sink = io.BytesIO()
+    pq.write_table(pa.table({"add": pa.array(adds, kind)}), sink)
+    return sink.getvalue()
+
+
+def run_over(store: Reads, places: dict[str, tuple[str, int]]) -> tuple[ParsedStatistics, list[DataFile], Doubts]:
+    """What completes the live files of a run, by their paths the log file and line of each."""
+    rows = [
+        {"version": 1, "kind": "add", "path_key": path, "file": file, "line": line, "source": "checkpoint"}
+        for path, (file, line) in places.items()
+    ]
+    frame = pl.DataFrame([{name: row.get(name) for name in DATA_CHAIN} for row in rows], schema=DATA_CHAIN)
+    doubts, files = Doubts(), DataFiles(frame)
+    run = cast(DataRun, SimpleNamespace(files=files, access=DataAccess(store), findings=doubts))
+    schema = Struct((Field("id", Primitive("long"), True),))
+    table = cast(TableSchema, SimpleNamespace(schema=schema, mapping=None, partition_columns=[]))
+    return ParsedStatistics(run, table), list(files), doubts
+
+
+def test_few_texts_are_held_and_each_file_gets_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parsed_statistics_module, "AT_ONCE", 4)
+    store = Reads({"a.parquet": checkpoint_of([10, 11, 12, 13, 14]), "b.parquet": checkpoint_of([20, 21, 22, 23, 24])})
+    paths = {f"{place}é{name}": (f"{name}.parquet", 5 - place) for place in range(5) for name in "ab"}
+    completing, files, doubts = run_over(store, paths)
+    held = []
+    for file in files:
+        text = completing.completed(file).stats
+        assert text == f'{{"numRecords":{(10 if file.file == "a.parquet" else 20) + file.line - 1}}}'
+        held.append(len(completing._texts))
+    assert max(held) == 4
+    assert [name for name, _ in store.opened] == ["a.parquet", "b.parquet"] * 3
+    assert all(source.closed for _, source in store.opened)
+    assert doubts.files == []
+
+
+def test_files_that_are_passed_over_or_asked_for_again_get_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parsed_statistics_module, "AT_ONCE", 2)
+    store = Reads({"a.parquet": checkpoint_of([0, 1, 2, 3, 4, 5])})
+    completing, files, _ = run_over(store, {f"f{number}": ("a.parquet", number + 1) for number in range(6)})
+    for number in (0, 3, 5, 1, 4):
+        assert completing.completed(files[number]).stats == f'{{"numRecords":{number}}}'
+
+
+def test_checkpoint_that_cannot_be_read_is_doubted_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parsed_statistics_module, "AT_ONCE", 2)
+    store = Reads({"a.parquet": b"PAR1"})
+    completing, files, doubts = run_over(store, {f"f{number}": ("a.parquet", number + 1) for number in range(6)})
+    assert [completing.completed(file).stats for file in files] == [None] * 6
+    assert (doubts.files, len(store.opened)) == (["a.parquet"], 1)
+    assert all(source.closed for _, source in store.opened)

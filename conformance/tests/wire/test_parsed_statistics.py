@@ -12,6 +12,7 @@ import pytest
 
 from deltaspec.model.data_types import DataType, Decimal, Field, Primitive, Struct
 from deltaspec.model.statistics import leaf_columns
+from deltaspec.wire import parsed_statistics as parsed_statistics_module
 from deltaspec.wire.parquet_rows import UnreadableParquet
 from deltaspec.wire.parsed_statistics import parsed_statistics
 
@@ -153,3 +154,16 @@ def test_checkpoint_without_parsed_statistics_has_none(table: pa.Table) -> None:
 def test_file_that_is_no_parquet_is_unreadable() -> None:
     with pytest.raises(UnreadableParquet):
         list(parsed_statistics(io.BytesIO(b"PAR1 and more, but no footer"), COLUMNS))
+
+
+@pytest.mark.parametrize("row_group_size", [3, 1 << 20])
+def test_only_wanted_lines_are_given(row_group_size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parsed_statistics_module, "BATCH_ROWS", 4)
+    adds = [None if row % 5 == 0 else {"path": "a", "stats_parsed": {"numRecords": row}} for row in range(20)]
+    table = pa.table({"add": pa.array(adds, of_add(("numRecords", pa.int64())))})
+    sink = io.BytesIO()
+    pq.write_table(table, sink, row_group_size=row_group_size)
+    found = dict(parsed_statistics(sink, COLUMNS, [2, 6, 9, 20, 21]))
+    assert found == {2: '{"numRecords":1}', 9: '{"numRecords":8}', 20: '{"numRecords":19}'}
+    assert dict(parsed_statistics(sink, COLUMNS, [])) == {}
+    assert len(dict(parsed_statistics(sink, COLUMNS))) == 16
