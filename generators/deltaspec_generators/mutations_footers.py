@@ -157,7 +157,6 @@ def variant_in_pieces(draw: st.DrawFn) -> TableFiles:
     stored = pick(
         draw,
         pa.struct([_VALUE]),
-        pa.struct([_METADATA]),
         pa.struct([_METADATA, ("value", pa.string())]),
         pa.struct([_METADATA, _VALUE, ("more", pa.binary())]),
         pa.string(),
@@ -168,9 +167,8 @@ def variant_in_pieces(draw: st.DrawFn) -> TableFiles:
 @mutation("variant.shredding-needs-feature", "footers")
 def variant_shredded(draw: st.DrawFn) -> TableFiles:
     typed = ("typed_value", pick(draw, pa.int64(), pa.string(), pa.list_(pa.struct([_VALUE]))))
-    return _with_column(
-        "variant", pa.struct(pick(draw, [_METADATA, _VALUE, typed], [typed, _METADATA])), features=["variantType"]
-    )
+    parts = pick(draw, [_METADATA, _VALUE, typed], [typed, _METADATA], [_METADATA])
+    return _with_column("variant", pa.struct(parts), features=["variantType"])
 
 
 @mutation("type-widening.narrower-files", "footers")

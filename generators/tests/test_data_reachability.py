@@ -110,11 +110,7 @@ def _seen_in_files(drawn: DrawnTable) -> set[str]:
         assert isinstance(data, bytes)
         arrow = pq.ParquetFile(io.BytesIO(data)).schema_arrow
         names = set(arrow.names)
-        own = {
-            name
-            for name in physical
-            if physical[name].type != physical[name].type or name_of(physical[name].type) != "void"
-        }
+        own = {name for name, each in physical.items() if name_of(each.type) != "void"}
         partition = {name for name, each in physical.items() if each.name in state.metadata["partitionColumns"]}
         seen |= {"file lacks a new column"} if own - partition - names else set()
         seen |= (
@@ -231,6 +227,8 @@ def test_everything_is_drawn() -> None:
         seen |= everything_seen(60, names=(name,), depth=0, **widening)
     seen |= everything_seen(200, names=("integer",), depth=1, **widening)
     seen |= everything_seen(60, features=(), names=("long",), depth=3, partitioned=False, max_commits=0)
+    mapped = {"features": (), "required": ("columnMapping",), "names": ("long", "timestamp")}
+    seen |= everything_seen(300, depth=0, partitioned=False, **mapped)
     missing = sorted(WANTED - seen)
     assert not missing, missing
 

@@ -72,7 +72,7 @@ def _row(column: StoredColumn) -> dict[str, Any]:
         "type_fault": column.stored.fault,
         "type_oddity": column.stored.oddity,
         "narrower_type": name_of(narrower) if narrower is not None else None,
-        "is_shredded": is_shredded(node) if node is not None and column.type == Primitive("variant") else None,
+        "is_shredded": _is_shredded(column),
         "physical_name": column.physical_name,
         "name_is_generated": None if column.physical_name is None else _is_generated(column.physical_name),
         "column_id": column.id,
@@ -111,6 +111,12 @@ def _names(root: Node, own: Struct, table: TableSchema) -> dict[str, Any]:
         "logical_names": sum(logical in names for logical, name in physical.items() if logical != name),
         "generated_names": sum(map(_is_generated, names & set(physical.values()))),
     }
+
+
+def _is_shredded(column: StoredColumn) -> bool | None:
+    """Of a sound variant whether it is shredded; None for all else."""
+    sound = column.node is not None and column.type == Primitive("variant") and column.stored.fault is None
+    return is_shredded(column.node) if sound and column.node is not None else None
 
 
 def _is_generated(name: str) -> bool:
