@@ -216,7 +216,7 @@ def small_files(path: str) -> None:
     data = pa.table(
         {
             "id": range(count),
-            "text": [None if number % 3 == 0 else f"{number:x}" * 6 for number in range(count)],
+            "text": [None if number % 4 == 0 else f"{number:x}" * 6 for number in range(count)],
             "p": [f"{number % 3}" for number in range(count)],
         }
     )
