@@ -13,7 +13,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pyarrow as pa
 
@@ -23,6 +23,7 @@ from deltaspec_generators.json_lines import Line, compact, json_lines, line_byte
 
 __all__ = [
     "CheckpointFiles",
+    "Level",
     "Line",
     "Row",
     "SidecarFile",
@@ -39,6 +40,8 @@ __all__ = [
 ]
 
 LOG = "_delta_log/"
+Level = Literal["log", "files", "footers", "rows"]
+"""What has to be opened to see what a table shows."""
 TABLE_ID = "11111111-2222-4333-8444-555555555555"
 
 

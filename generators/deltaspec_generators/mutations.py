@@ -6,13 +6,12 @@ catches which mutation is for the tests to say.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 from hypothesis import strategies as st
 
-from deltaspec_generators.builder import TableFiles
+from deltaspec_generators.builder import Level, TableFiles
 
-Level = Literal["log", "files", "footers", "rows"]
 Breaker = Callable[[st.DrawFn], TableFiles]
 _Breaker = TypeVar("_Breaker", bound=Breaker)
 
@@ -27,6 +26,8 @@ class Mutation:
     level: Level = "log"
     """What has to be opened to see the fault: `log`, `files`, `footers` or `rows`. Tables of level `log` may lack
     the data files that their log speaks of."""
+    revisions: tuple[str, ...] | None = None
+    """Revisions in which this table shows the fault; None: all in which the requirement holds."""
 
     def tables(self) -> st.SearchStrategy[TableFiles]:
         """Tables broken this way."""
@@ -43,14 +44,20 @@ MUTATIONS: dict[str, Mutation] = {}
 """Every mutation by name. Filled when `deltaspec_generators.every_mutation` is imported."""
 
 
-def mutation(requirement: str, level: Level = "log") -> Callable[[_Breaker], _Breaker]:
-    """Register a function that draws a table which breaks a requirement; its name says how."""
+def mutation(
+    requirement: str, level: Level = "log", revisions: tuple[str, ...] | None = None
+) -> Callable[[_Breaker], _Breaker]:
+    """Register a function that draws a table which breaks a requirement; its name says how.
+
+    `revisions`: those in which it does, where they are not all that the requirement holds in: a table whose features
+    an older text does not know breaks nothing there.
+    """
 
     def register(breaks: _Breaker) -> _Breaker:
         name = getattr(breaks, "__name__", "")
         if name in MUTATIONS:
             raise ValueError(f"mutation {name} stands twice")
-        MUTATIONS[name] = Mutation(name, requirement, breaks, level)
+        MUTATIONS[name] = Mutation(name, requirement, breaks, level, revisions)
         return breaks
 
     return register

@@ -12,6 +12,7 @@ from typing import Any, Literal, get_args
 
 Level = Literal["must", "should", "may", "is"]
 Actor = Literal["reader", "writer", "table"]
+Check = Literal["log", "data", "behaviour"]
 REVISIONS = ("r1", "r2", "r3", "current")
 
 
@@ -27,11 +28,15 @@ class Requirement:
     """Revisions the statement holds in, oldest first."""
     level: Level
     actor: Actor
+    check: Check
+    """Where it shows: in the log, in files beside it, or only in what an implementation does."""
     statement: str
     sources: tuple[str, ...]
     """Rows of the statement inventory that it covers."""
     reading: str | None = None
     """How we read the text where it allows two readings or is silent."""
+    notes: tuple[str, ...] = ()
+    """Numbers of the errata (`E..`) and silent points (`S..`) that the reading settles."""
 
     @property
     def chapter(self) -> str:
@@ -62,14 +67,18 @@ def _requirement(identity: str, entry: dict[str, Any]) -> Requirement:
         revisions=tuple(entry.pop("revisions")),
         level=entry.pop("level"),
         actor=entry.pop("actor"),
+        check=entry.pop("check"),
         statement=entry.pop("statement"),
         sources=tuple(entry.pop("from")),
         reading=entry.pop("reading", None),
+        notes=tuple(entry.pop("notes", ())),
     )
     if entry:
         raise ValueError(f"{identity}: unknown keys {sorted(entry)}")
     if requirement.level not in get_args(Level) or requirement.actor not in get_args(Actor):
         raise ValueError(f"{identity}: level {requirement.level!r}, actor {requirement.actor!r}")
+    if requirement.check not in get_args(Check):
+        raise ValueError(f"{identity}: check {requirement.check!r}")
     if not requirement.revisions or not set(requirement.revisions) <= set(REVISIONS):
         raise ValueError(f"{identity}: revisions {requirement.revisions}")
     return requirement

@@ -11,7 +11,7 @@ from deltaspec.rules import RULES
 
 each_requirement = pytest.mark.parametrize("requirement", requirements().values(), ids=requirements().keys())
 CHAPTERS = [each for each in files("deltaspec.requirements").iterdir() if each.name.endswith(".toml")]
-KEYS = {"from", "section", "revisions", "level", "actor", "statement", "reading"}
+KEYS = {"from", "section", "revisions", "level", "actor", "check", "statement", "reading", "notes"}
 
 
 @each_requirement
@@ -54,7 +54,7 @@ def test_statements_are_unique() -> None:
 def test_chapter_has_known_keys_only(chapter) -> None:  # type: ignore[no-untyped-def]
     for entry in tomllib.loads(chapter.read_text("utf-8")).values():
         assert set(entry) <= KEYS
-        assert KEYS - set(entry) <= {"reading"}
+        assert KEYS - set(entry) <= {"reading", "notes"}
 
 
 def test_every_chapter_is_loaded() -> None:
