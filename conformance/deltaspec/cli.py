@@ -90,7 +90,7 @@ def main() -> None:
 
     \b
     Exit codes: 0 conforms, 1 violations, 2 wrong usage or no table,
-                3 incomplete, 4 a defect of deltaspec, 130 interrupted.
+                3 incomplete or refused, 4 a defect of deltaspec, 130 interrupted.
     """
     from deltaspec.report.text import UNENCODABLE
 

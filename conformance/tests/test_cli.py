@@ -189,7 +189,6 @@ class TestRefusals:
         ("options", "says"),
         [
             (["--level", "log", "--select", "DAT"], "no rule of level log is selected; --level files has some"),
-            (["--revision", "r1"], "revision 'r1' cannot be judged by yet; there is: current"),
             (["--history", "none"], "history 'none' is neither latest, all nor a number of versions"),
             (["--select", "FXL001"], "unknown rule 'FXL001' (did you mean FIL001?)"),
             (["--ignore", "ZZZ"], "unknown rule 'ZZZ'; see `deltaspec rules`"),

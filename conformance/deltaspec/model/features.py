@@ -88,6 +88,12 @@ def lookup(name: str, revision: str = "current") -> Feature | None:
     return feature if feature is not None and revision in feature.revisions else None
 
 
+def known_in(revision: str) -> frozenset[str]:
+    """Names of the features that a revision defines; before r3 `timestampNtz` is spelled either way (E22)."""
+    named = {name for name, feature in FEATURES.items() if revision in feature.revisions}
+    return frozenset(named | ({"timestampNtz"} if "timestampNTZ" in named else set()))
+
+
 def without_preview(name: str) -> str:
     """The feature that a `-preview` or `-dev` name is an early form of; any other name as it is."""
     return name.removesuffix("-preview").removesuffix("-dev")

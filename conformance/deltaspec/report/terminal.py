@@ -13,7 +13,7 @@ from deltaspec.report.text import count, safe, size, wrapped
 from deltaspec.report.values import SEVERITIES, Finding, NotChecked, Report
 
 _STYLES = {"violation": "bold red", "warning": "yellow", "divergence": "cyan"}
-_EXIT_CODES = {"conforms": 0, "violations": 1, "incomplete": 3}
+_EXIT_CODES = {"conforms": 0, "violations": 1, "incomplete": 3, "refused": 3}
 _INDENT = "    "
 _LEDGER_LINES = 10
 
@@ -32,7 +32,7 @@ class RuleWords:
 
 
 def exit_code(report: Report) -> int:
-    """0 conforms, 1 violations, 3 incomplete."""
+    """0 conforms, 1 violations, 3 incomplete or refused."""
     return _EXIT_CODES[report.verdict]
 
 
@@ -49,6 +49,7 @@ def write(report: Report, words: Mapping[str, RuleWords], console: Console, samp
     for rule, group in groupby(report.findings, key=lambda finding: finding.rule):
         _rule(list(group), report.totals[rule], words[rule], console, samples)
     _inventory(report, console)
+    _refusal(report, console)
     _ledger(report, console)
     _last_line(report, console)
 
@@ -71,6 +72,15 @@ def _inventory(report: Report, console: Console) -> None:
         parts.append("the listing is not whole")
     for line in wrapped(", ".join(parts), console.width):
         console.print(Text(line, style="dim"))
+
+
+def _refusal(report: Report, console: Console) -> None:
+    """What the judged revision does not know, where its clients refuse the table."""
+    if report.refusal is not None:
+        asked = f"{safe(report.refusal.why)} ({report.refusal.requirement})"
+        words = f"revision {report.revision} does not know what the table asks for: {asked}"
+        for line in wrapped(words, console.width, indent=_INDENT):
+            console.print(Text(line, style="yellow"))
 
 
 def _header(report: Report, console: Console) -> None:
@@ -198,7 +208,7 @@ def _some(entries: list[str], what: str, style: str, console: Console) -> None:
 
 
 def _last_line(report: Report, console: Console) -> None:
-    style = {"conforms": "bold green", "violations": "bold red", "incomplete": "bold yellow"}[report.verdict]
+    style = {"conforms": "bold green", "violations": "bold red"}.get(report.verdict, "bold yellow")
     line = Text(verdict_line(report))
     line.stylize(style, 0, len(report.verdict))
     console.print(line)

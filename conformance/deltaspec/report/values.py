@@ -6,7 +6,7 @@ from msgspec import Struct, field
 
 Severity = Literal["violation", "warning", "divergence"]
 SEVERITIES: tuple[Severity, ...] = ("violation", "warning", "divergence")
-Verdict = Literal["conforms", "violations", "incomplete"]
+Verdict = Literal["conforms", "violations", "incomplete", "refused"]
 
 REPORT_VERSION = 1
 
@@ -104,6 +104,15 @@ class Checked(Struct, frozen=True, kw_only=True):
     routes_not_compared: list[RouteNotCompared]
 
 
+class Refusal(Struct, frozen=True, kw_only=True):
+    """The judged revision forbids its clients to use the table, since it knows too little of it."""
+
+    requirement: str
+    """Id of the requirement that makes a client refuse."""
+    why: str
+    """What the table asks for and the revision does not know."""
+
+
 class Report(Struct, frozen=True, kw_only=True):
     """The answer of one `validate` run. Published as `reports/report.schema.json`."""
 
@@ -124,4 +133,6 @@ class Report(Struct, frozen=True, kw_only=True):
     findings: list[Finding]
     inventory: Inventory | None = None
     """What lies in the table's directories; None at level `log`."""
+    refusal: Refusal | None = None
+    """Why the verdict is `refused`; only by revisions older than `current`."""
     checked: Checked

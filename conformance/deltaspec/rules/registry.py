@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import polars as pl
 
-from deltaspec.requirements import Requirement, requirements
+from deltaspec.requirements import REVISIONS, Requirement, requirements
 from deltaspec.rules.examples import parse_rows
 from deltaspec.views.base import LEVELS, Level, View
 
@@ -35,29 +35,52 @@ class Rule:
     """Number of the erratum or silent point (`E..`, `S..`), where the text does not decide."""
     expression: Callable[[], pl.Expr]
     doc: str
+    since: str = REVISIONS[0]
+    """First revision it is asked in, where its requirements hold earlier too."""
+    until: str = REVISIONS[-1]
+    """Last revision it is asked in."""
 
     @property
     def requirement(self) -> Requirement:
-        """The requirement that a finding cites first."""
-        return requirements()[self.requires[0]]
+        """The requirement that a finding cites first in the newest revision the rule is asked in."""
+        return self.requirement_in(self.revisions[-1])
+
+    def requirement_in(self, revision: str) -> Requirement:
+        """The requirement that a finding cites when a table is judged by a revision: the first that holds there.
+
+        Raises:
+            KeyError: the rule is not asked in that revision.
+        """
+        if revision not in self.revisions:
+            raise KeyError(f"{self.code} is not asked in {revision}")
+        return next(each for each in self._required if revision in each.revisions)
 
     @property
     def severity(self) -> Severity:
-        """Divergence where the text is silent; otherwise by the level of the requirement."""
+        """That of its findings in the newest revision the rule is asked in."""
+        return self.severity_in(self.revisions[-1])
+
+    def severity_in(self, revision: str) -> Severity:
+        """Divergence where the text is silent; otherwise by the level of the requirement in a revision."""
         if self.divergence is not None:
             return "divergence"
-        return _SEVERITY_OF_LEVEL[self.requirement.level]
+        return _SEVERITY_OF_LEVEL[self.requirement_in(revision).level]
 
     @cached_property
     def level(self) -> Level:
         """What has to be opened to decide it: the most that its view or a column it reads needs."""
         return max((self.view.level, *(self.view.columns[name].level for name in self.reads)), key=LEVELS.index)
 
-    @property
+    @cached_property
     def revisions(self) -> tuple[str, ...]:
-        """Revisions in which at least one of its requirements holds."""
-        held = {revision for name in self.requires for revision in requirements()[name].revisions}
-        return tuple(sorted(held, key=("r1", "r2", "r3", "current").index))
+        """Revisions it is asked in: from `since` to `until`, where at least one of its requirements holds."""
+        held = {revision for each in self._required for revision in each.revisions}
+        asked = REVISIONS[REVISIONS.index(self.since) : REVISIONS.index(self.until) + 1]
+        return tuple(revision for revision in asked if revision in held)
+
+    @property
+    def _required(self) -> list[Requirement]:
+        return [requirements()[name] for name in self.requires]
 
     @property
     def message(self) -> str:
@@ -108,6 +131,8 @@ def rule(
     view: View,
     null: Literal["not applicable", "not checked"] = "not applicable",
     divergence: str | None = None,
+    since: str = REVISIONS[0],
+    until: str = REVISIONS[-1],
 ) -> Callable[[Callable[[], pl.Expr]], Callable[[], pl.Expr]]:
     """Register an expression as a rule; the function's name says what is wrong.
 
@@ -117,6 +142,8 @@ def rule(
         view: the relation it is written over.
         null: what a null result means.
         divergence: erratum or silent point, where the text does not decide.
+        since: first revision it is asked in, where its requirements hold earlier too.
+        until: last revision it is asked in, where they hold later too.
     """
 
     def register(expression: Callable[[], pl.Expr]) -> Callable[[], pl.Expr]:
@@ -131,6 +158,8 @@ def rule(
             divergence=divergence,
             expression=expression,
             doc=inspect.getdoc(expression) or "",
+            since=since,
+            until=until,
         )
         return expression
 

@@ -18,6 +18,7 @@ from deltaspec.model.actions import CommitInfo, Wire
 from deltaspec.model.configuration import in_commit_timestamps_enabled
 from deltaspec.model.file_names import commit_name
 from deltaspec.model.protocol import features_are_known
+from deltaspec.model.revisions import Revision
 from deltaspec.model.segment import Checkpoint
 from deltaspec.report.values import Inventory
 from deltaspec.rules.registry import Rule
@@ -65,12 +66,14 @@ class EmbeddedRun:
         progress: Callable[[str, int, int | None], None],
         *,
         level: Level = "log",
+        revision: Revision = Revision.CURRENT,
         allow_outside: bool = False,
     ) -> None:
         self.store = store
         self.plan = plan
-        self.findings = Findings(rules, samples)
-        self.state = TableState()
+        self.revision = revision
+        self.findings = Findings(rules, samples, revision)
+        self.state = TableState(revision)
         self.progress = progress
         self.level: Level = level
         self.allow_outside = allow_outside
@@ -94,6 +97,10 @@ class EmbeddedRun:
             spanned = self.replay()
             for view in _STATE_VIEWS:
                 self.findings.look_at_rows(view, self.state.rows[view.name])
+            if self.state.refusal is not None:
+                reason = f"revision {self.revision} refuses the table: {self.state.refusal.why}"
+                self.findings.withdraw(reason, but=(table_state.protocols, table_state.features))
+                return self.findings
             self._doubt_unread_schemas()
             self._look_at_listing()
             Claims(self, spanned).look()

@@ -6,6 +6,7 @@ from typing import Any
 
 import polars as pl
 
+from deltaspec.model.revisions import Revision
 from deltaspec.report.values import Finding, NotChecked
 from deltaspec.rules.registry import Rule
 from deltaspec.views.base import LEVELS, LOCATION, View
@@ -23,11 +24,12 @@ class Findings:
     each rule at most `samples` findings are kept, all are counted.
     """
 
-    def __init__(self, rules: Iterable[Rule], samples: int) -> None:
+    def __init__(self, rules: Iterable[Rule], samples: int, revision: str = Revision.CURRENT) -> None:
         self._rules: dict[str, list[Rule]] = defaultdict(list)
         for rule in rules:
             self._rules[rule.view.name].append(rule)
         self._samples = samples
+        self._revision = str(revision)
         self._found: list[Finding] = []
         self._kept: Counter[str] = Counter()
         self.totals: Counter[str] = Counter()
@@ -104,6 +106,18 @@ class Findings:
                 if rule.level in levels:
                     self._enter(rule, reason, file)
 
+    def withdraw(self, reason: str, *, but: Iterable[View]) -> None:
+        """Take back all that was found but by rules over some views; the others could not be decided."""
+        views = {view.name for view in but}
+        self.views_seen &= views
+        kept = {rule.code for name in views for rule in self._rules.get(name, ())}
+        others = [rule for rules in self._rules.values() for rule in rules if rule.code not in kept]
+        self._found = [finding for finding in self._found if finding.rule in kept]
+        for rule in others:
+            self.totals.pop(rule.code, None)
+            self._places_left_out.pop(rule.code, None)
+            self._not_checked[rule.code] = {(reason, None): None}
+
     def _enter(self, rule: Rule, reason: str, file: str | None) -> None:
         places = self._not_checked[rule.code]
         if len(places) < _PLACES_NAMED or (reason, file) in places:
@@ -119,8 +133,8 @@ class Findings:
                 Finding(
                     rule=rule.code,
                     name=rule.name,
-                    severity=rule.severity,
-                    requirement=rule.requires[0],
+                    severity=rule.severity_in(self._revision),
+                    requirement=rule.requirement_in(self._revision).id,
                     level=rule.level,
                     message=rule.message,
                     evidence={name: _shown(row[name]) for name in rule.view.columns if _is_evidence(rule, name, row)},

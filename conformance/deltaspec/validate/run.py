@@ -5,7 +5,9 @@ from difflib import get_close_matches
 
 from deltaspec import __version__
 from deltaspec.errors import InvalidUsage
-from deltaspec.report.values import REPORT_VERSION, SEVERITIES, Checked, NotChecked, Report, Verdict
+from deltaspec.model.revisions import Revision
+from deltaspec.report.values import REPORT_VERSION, SEVERITIES, Checked, NotChecked, Refusal, Report, Verdict
+from deltaspec.requirements import REVISIONS
 from deltaspec.validate.embedded import EmbeddedRun
 from deltaspec.validate.plan import make_plan
 from deltaspec.views.base import LEVELS
@@ -36,7 +38,8 @@ def validate_table(
             deletion vectors; `footers` the footer of every live data file; `rows` the data itself.
         at: version to judge; the latest where None.
         history: `latest`, `all`, or how many versions back.
-        revision: the text judged by; `current` only, so far.
+        revision: the text judged by: `r1`, `r2`, `r3` or `current`. Rules whose requirements do not hold in it are not
+            asked. A table with features that an older text does not know is refused, which is the verdict.
         select: codes, or beginnings of codes, of the rules to run; all where None.
         ignore: codes, or beginnings of codes, to leave out.
         samples: findings kept of each rule.
@@ -52,14 +55,18 @@ def validate_table(
 
     if level not in LEVELS:
         raise InvalidUsage(f"there is no level {level!r}; there is: {', '.join(LEVELS)}")
-    if revision != "current":
-        raise InvalidUsage(f"revision {revision!r} cannot be judged by yet; there is: current")
+    if revision not in REVISIONS:
+        raise InvalidUsage(f"there is no revision {revision!r}; there is: {', '.join(REVISIONS)}")
     if history not in ("latest", "all") and not (history.isascii() and history.isdigit() and int(history) > 0):
         raise InvalidUsage(f"history {history!r} is neither latest, all nor a number of versions")
     reached = LEVELS[: LEVELS.index(level) + 1]
     wanted = [code for code in RULES if _chosen(code, select, RULES) and not _chosen(code, ignore, RULES, none=False)]
-    chosen = [code for code in wanted if RULES[code].level in reached]
+    held = [code for code in wanted if revision in RULES[code].revisions]
+    chosen = [code for code in held if RULES[code].level in reached]
     if not chosen:
+        if wanted and not held:
+            asked = ", ".join(RULES[wanted[0]].revisions)
+            raise InvalidUsage(f"no rule selected is asked in revision {revision}; {wanted[0]} is in {asked}")
         if wanted:
             raise InvalidUsage(f"no rule of level {level} is selected; --level {RULES[wanted[0]].level} has some")
         raise InvalidUsage("no rule is selected; see `deltaspec rules`")
@@ -67,14 +74,20 @@ def validate_table(
     store = open_store(uri)
     plan = make_plan(store.uri, store.list_log(), at=at, history=history)
     rules = [RULES[code] for code in chosen]
-    run = EmbeddedRun(store, plan, rules, samples, progress or _silent, level=reached[-1], allow_outside=allow_outside)
+    run = EmbeddedRun(
+        *(store, plan, rules, samples, progress or _silent),
+        level=reached[-1],
+        revision=Revision(revision),
+        allow_outside=allow_outside,
+    )
     found = run.judge()
+    refusal = run.state.refusal
     ran = [code for code in chosen if RULES[code].view.name in found.views_seen]
     ledger = _ledger(found.not_checked, accept_unchecked)
     decided = {*ran, *(entry.rule for entry in ledger)}
     not_applicable = [code for code in chosen if code not in decided]
     counts: dict[str, int] = {
-        severity: sum(number for code, number in found.totals.items() if RULES[code].severity == severity)
+        severity: sum(number for code, number in found.totals.items() if RULES[code].severity_in(revision) == severity)
         for severity in SEVERITIES
     }
     return Report(
@@ -86,11 +99,12 @@ def validate_table(
         level=level,
         engine="embedded",
         history=history,
-        verdict=_verdict(counts, ledger),
+        verdict="refused" if refusal else _verdict(counts, ledger),
         counts=counts,
         totals=dict(sorted(found.totals.items())),
         findings=found.sorted,
         inventory=run.inventory,
+        refusal=Refusal(requirement=refusal.requirement, why=refusal.why) if refusal else None,
         checked=Checked(
             run=ran,
             not_applicable=not_applicable,
@@ -98,7 +112,8 @@ def validate_table(
             not_checked=ledger,
             routes_not_compared=list(plan.not_compared),
             reasons={code: f"the table has no row of the view {RULES[code].view.name}" for code in not_applicable}
-            | {code: f"needs --level {RULES[code].level}" for code in wanted if code not in chosen}
+            | {code: f"needs --level {RULES[code].level}" for code in held if code not in chosen}
+            | {code: f"revision {revision} does not ask it" for code in wanted if code not in held}
             | {code: "left out by --select or --ignore" for code in RULES if code not in wanted},
         ),
     )

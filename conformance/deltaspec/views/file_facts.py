@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from deltaspec.model import paths
 from deltaspec.model.data_types import DataType
+from deltaspec.model.revisions import Revision
 from deltaspec.views import clustering_facts, partition_facts, statistics_facts
 from deltaspec.views.file_actions import deletion_vectors, file_actions
 from deltaspec.views.vector_facts import vector_facts
@@ -37,6 +38,8 @@ class FileContext:
     table_root: str | None = None
     clustering_columns: tuple[tuple[str, ...], ...] = ()
     """Physical paths; none where the table is not clustered."""
+    revision: Revision = Revision.CURRENT
+    """The text they are judged by."""
 
 
 @dataclass(frozen=True)

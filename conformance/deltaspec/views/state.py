@@ -12,7 +12,15 @@ from deltaspec.model import column_mapping, configuration, features, identity_co
 from deltaspec.model.actions import DomainMetadata, MetaData, Protocol, Txn, Wire
 from deltaspec.model.data_types import PRIMITIVES as PRIMITIVE_TYPES
 from deltaspec.model.data_types import Array, Map, Primitive, Proposed, Struct, leaves, name_of, walk
-from deltaspec.model.protocol import features_are_known, missing_requirements, supported_features
+from deltaspec.model.protocol import (
+    Refused,
+    features_are_known,
+    may_read,
+    may_write,
+    missing_requirements,
+    supported_features,
+)
+from deltaspec.model.revisions import Revision
 from deltaspec.model.schema import SchemaError, parse_schema, repeated_names
 from deltaspec.views.clustering_facts import clustering_columns, unknown_columns
 from deltaspec.views.domain_facts import CLUSTERING, configuration_fault, is_known_system_domain
@@ -55,6 +63,8 @@ class TableSchema:
 class TableState:
     """State of the table after the actions taken so far, and the rows of the views over them."""
 
+    revision: Revision = Revision.CURRENT
+    """The text it is judged by."""
     protocol: Protocol | None = None
     metadata: MetaData | None = None
     protocol_known: bool = True
@@ -119,7 +129,7 @@ class TableState:
             if set(self.metadata.partition_columns) <= names:
                 columns = column_mapping.partition_types(self.schema, self.metadata.partition_columns, self.mapping)
         clustered = clustering_columns(self.domains.get(CLUSTERING)) if self.supports("clustering") else ()
-        return FileContext(columns, self.supports("deletionVectors"), table_root, clustered)
+        return FileContext(columns, self.supports("deletionVectors"), table_root, clustered, self.revision)
 
     @property
     def table_schema(self) -> TableSchema | None:
@@ -142,6 +152,20 @@ class TableState:
         if self.protocol.min_reader_version > features.MAX_READER_VERSION:
             return [f"reader version {self.protocol.min_reader_version}"]
         return [name for name in self.protocol.reader_features or () if features.status(name) == "unknown"]
+
+    @property
+    def refusal(self) -> Refused | None:
+        """Why a client of an older text may not read the table, or not write to it; None where it may do both.
+
+        Not asked of the newest text: what that does not know may stand in one that is newer than the kit.
+        """
+        if self.protocol is None or self.revision is Revision.CURRENT:
+            return None
+        known = features.known_in(self.revision)
+        for answer in (may_read(self.protocol, known), may_write(self.protocol, known)):
+            if isinstance(answer, Refused):
+                return answer
+        return None
 
     @property
     def in_commit_timestamps(self) -> bool | None:
