@@ -1,4 +1,4 @@
-"""Prints the kill table: every mutation, the requirement it breaks, the rule that must catch it, and what did.
+"""Prints the kill table: every requirement and revision, the mutations that break it, the rule that must catch each.
 
 python -m mutants.kill_table [EXAMPLES]      (in conformance/tests; `nox -s mutants` does it)
 """
@@ -6,27 +6,42 @@ python -m mutants.kill_table [EXAMPLES]      (in conformance/tests; `nox -s muta
 import sys
 import tempfile
 import warnings
-from collections import Counter
+from collections import Counter, defaultdict
 from pathlib import Path
 
 from hypothesis import HealthCheck, Phase, given, settings
 from mutants.caught_by import CAUGHT_BY
 
+from deltaspec.report.values import Report
+from deltaspec.requirements import REVISIONS, requirements
 from deltaspec.rules import RULES
 from deltaspec.validate import validate_table
 from deltaspec_generators.builder import TableFiles, write_table
 from deltaspec_generators.every_mutation import MUTATIONS
+from deltaspec_generators.every_permission import PERMISSIONS
 from deltaspec_generators.mutations import Mutation
+from deltaspec_generators.permissions import Permission
+
+SILENT = "silent"
+"""What a permission has to give."""
 
 
-def findings_of(files: TableFiles, level: str = "log") -> Counter[str]:
-    """Findings by rule on a table, laid down in a directory of its own."""
+def judged(files: TableFiles, level: str = "log", revision: str = "current") -> Report:
+    """The report on a table, laid down in a directory of its own."""
     with tempfile.TemporaryDirectory() as directory:
         write_table(files, Path(directory) / "table")
-        return Counter(validate_table(str(Path(directory) / "table"), level=level, history="latest").totals)
+        return validate_table(str(Path(directory) / "table"), level=level, revision=revision, history="latest")
 
 
-def outcomes(mutation: Mutation, examples: int) -> Counter[tuple[str, ...]]:
+def revisions_of(mutation: Mutation) -> tuple[str, ...]:
+    """Revisions in which the rule of a mutation must find it."""
+    held = requirements()[mutation.requirement].revisions
+    asked = RULES[CAUGHT_BY[mutation.name]].revisions
+    shown = mutation.revisions or REVISIONS
+    return tuple(each for each in REVISIONS if each in held and each in asked and each in shown)
+
+
+def outcomes(mutation: Mutation, examples: int, revision: str = "current") -> Counter[tuple[str, ...]]:
     """Which sets of rules the tables of a mutation gave, and how often."""
     found: Counter[tuple[str, ...]] = Counter()
 
@@ -40,28 +55,59 @@ def outcomes(mutation: Mutation, examples: int) -> Counter[tuple[str, ...]]:
     )
     @given(mutation.tables())
     def run(files: TableFiles) -> None:
-        found[tuple(sorted(findings_of(files, mutation.level)))] += 1
+        found[tuple(sorted(judged(files, mutation.level, revision).totals))] += 1
 
     run()
     return found
 
 
+def outcome(permission: Permission, revision: str) -> str:
+    """`silent`, or what was said of a table that only uses what is permitted."""
+    report = judged(permission.table(), permission.level, revision)
+    unchecked = [each.reason for each in report.checked.not_checked]
+    quiet = report.verdict == "conforms" and not report.totals and not unchecked
+    return SILENT if quiet else f"{report.verdict} {report.totals} {unchecked[:3]}"
+
+
+def checked_pairs() -> set[tuple[str, str]]:
+    """Requirement and revision, for all that a rule checks."""
+    return {
+        (name, revision)
+        for rule in RULES.values()
+        for name in rule.requires
+        for revision in rule.revisions
+        if revision in requirements()[name].revisions
+    }
+
+
+def planted_pairs() -> set[tuple[str, str]]:
+    """Requirement and revision, for all that a mutation breaks."""
+    return {(each.requirement, revision) for each in MUTATIONS.values() for revision in revisions_of(each)}
+
+
 def main(examples: int) -> int:
-    """Print the table; 1 if a mutation survives or is found by another rule, or a rule has no mutation."""
+    """Print the table; 1 if a mutation survives or is found by another rule, or something has no mutation."""
     warnings.simplefilter("ignore")
-    survivors = 0
-    caught: set[str] = set()
+    lines: dict[str, list[str]] = defaultdict(list)
+    bad = runs = 0
     for name, mutation in MUTATIONS.items():
-        found = outcomes(mutation, examples)
-        killed = set(found) == {(CAUGHT_BY[name],)}
-        survivors += not killed
-        caught |= {CAUGHT_BY[name]} if killed else set()
-        verdict = "killed" if killed else f"SURVIVES {dict(found)}"
-        print(f"{mutation.requirement:<48} {name:<42} {CAUGHT_BY[name]}  {verdict}", flush=True)
-    without = sorted(set(RULES) - caught)
-    print(f"\n{len(MUTATIONS)} mutations, {survivors} survive; ", end="")
-    print(f"{len(RULES)} rules, {len(without)} without a kill {without}")
-    return 1 if survivors or without else 0
+        for revision in revisions_of(mutation):
+            found = outcomes(mutation, examples, revision)
+            killed = set(found) == {(CAUGHT_BY[name],)}
+            runs, bad = runs + 1, bad + (not killed)
+            said = "killed" if killed else f"SURVIVES {dict(found)}"
+            lines[mutation.requirement].append(f"{revision:<8} {name:<48} {CAUGHT_BY[name]}  {said}")
+    for name, permission in PERMISSIONS.items():
+        for revision in requirements()[permission.requirement].revisions:
+            said = outcome(permission, revision)
+            runs, bad = runs + 1, bad + (said != SILENT)
+            lines[permission.requirement].append(f"{revision:<8} {name:<48} permitted  {said}")
+    for requirement in sorted(lines):
+        print(requirement, *lines[requirement], sep="\n    ", flush=True)
+    without = sorted(checked_pairs() - planted_pairs())
+    print(f"\n{len(MUTATIONS)} mutations, {len(PERMISSIONS)} permissions, {len(lines)} requirements; ", end="")
+    print(f"{runs} pairs with a revision, {bad} of them wrong; {len(without)} without a mutation {without}")
+    return 1 if bad or without else 0
 
 
 if __name__ == "__main__":

@@ -2,16 +2,34 @@
 
 import pytest
 from mutants.caught_by import CAUGHT_BY
-from mutants.kill_table import outcomes
+from mutants.kill_table import SILENT, outcome, outcomes, revisions_of
 
 from deltaspec.requirements import requirements
 from deltaspec.rules import RULES
 from deltaspec_generators.every_mutation import MUTATIONS
+from deltaspec_generators.every_permission import PERMISSIONS
+
+_PLANTED = [
+    pytest.param(name, revision, id=f"{name}-{revision}")
+    for name in sorted(MUTATIONS.keys() & CAUGHT_BY.keys())
+    for revision in revisions_of(MUTATIONS[name])
+]
+_PERMITTED = [
+    pytest.param(name, revision, id=f"{name}-{revision}")
+    for name in sorted(PERMISSIONS)
+    for revision in requirements()[PERMISSIONS[name].requirement].revisions
+]
 
 
-@pytest.mark.parametrize("name", sorted(MUTATIONS))
-def test_mutation_gives_exactly_its_rule(name: str) -> None:
-    assert set(outcomes(MUTATIONS[name], examples=6)) == {(CAUGHT_BY[name],)}
+@pytest.mark.parametrize(("name", "revision"), _PLANTED)
+def test_mutation_gives_exactly_its_rule(name: str, revision: str) -> None:
+    found = outcomes(MUTATIONS[name], 6 if revision == "current" else 2, revision)
+    assert set(found) == {(CAUGHT_BY[name],)}
+
+
+@pytest.mark.parametrize(("name", "revision"), _PERMITTED)
+def test_what_is_permitted_is_met_with_silence(name: str, revision: str) -> None:
+    assert outcome(PERMISSIONS[name], revision) == SILENT
 
 
 def test_every_rule_has_a_mutation() -> None:
@@ -27,3 +45,9 @@ def test_mutation_breaks_a_requirement_of_its_rule(name: str) -> None:
     requirement = MUTATIONS[name].requirement
     assert requirement in requirements()
     assert requirement in RULES[CAUGHT_BY[name]].requires
+    assert revisions_of(MUTATIONS[name])
+
+
+def test_permissions_name_what_is_permitted_or_defined() -> None:
+    for permission in PERMISSIONS.values():
+        assert requirements()[permission.requirement].level in ("may", "is")
