@@ -81,6 +81,8 @@ _TABLE_COLUMNS: dict[str, pa.DataType] = {
     ),
     "domainMetadata": pa.struct([("domain", pa.string()), ("configuration", pa.string()), ("removed", pa.bool_())]),
 }
+DOMAIN_OF_MAPS = pa.struct([("domain", pa.string()), ("configuration", _STRINGS), ("removed", pa.bool_())])
+"""Type of `domainMetadata` before r3."""
 _FILE_COLUMNS: dict[str, pa.DataType] = {"add": _ADD, "remove": _REMOVE}
 _V2_COLUMNS: dict[str, pa.DataType] = {
     "checkpointMetadata": pa.struct([("version", pa.int64()), ("tags", _STRINGS)]),
@@ -129,6 +131,8 @@ class CheckpointFiles:
     sidecars: list[SidecarFile] = field(default_factory=list)
     parsed: dict[str, pa.DataType] = field(default_factory=dict)
     """Arrow types of `stats_parsed` and `partitionValues_parsed`, where rows hold them; inferred otherwise."""
+    types: dict[str, pa.DataType] = field(default_factory=dict)
+    """Arrow types of action kinds that are not those engines write today."""
     dropped_columns: frozenset[str] = frozenset()
     """Columns left out of the Parquet schema (they are null then)."""
 
@@ -187,7 +191,7 @@ def action_table(rows: Sequence[Row], columns: Mapping[str, pa.DataType], checkp
     arrays = []
     for kind in wanted:
         bodies = [row.get(kind) for row in rows]
-        known = columns.get(kind)
+        known = checkpoint.types.get(kind, columns.get(kind))
         arrays.append(pa.array(bodies) if known is None else _struct_array(bodies, known, checkpoint))
     return pa.table(arrays, names=wanted)
 

@@ -3,14 +3,14 @@
 One path takes part in at most one operation of a commit, so that no logical file is both added and removed in it.
 """
 
-import json
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from hypothesis import strategies as st
 
-from deltaspec_generators import draws, files, vectors
+from deltaspec.model.revisions import Revision
+from deltaspec_generators import draws, files, revisions, vectors
 from deltaspec_generators.draws import Column, Outline
 from deltaspec_generators.log_state import Body, TableState, after, vector_id
 
@@ -48,6 +48,16 @@ class LogDraft:
     """Statistics as Python values, by their JSON text."""
     stored: dict[str, bytes] = field(default_factory=dict)
     """Deletion-vector files by path relative to the table."""
+
+    @property
+    def revision(self) -> Revision:
+        """The text that the table keeps."""
+        return self.outline.revision
+
+    @property
+    def tracks_rows(self) -> bool:
+        """Whether files of the commit at hand get row ids."""
+        return bool(self.features & {*revisions.ROW_ID_FEATURES})
 
     @property
     def version(self) -> int:
@@ -207,8 +217,10 @@ def _domain(draft: LogDraft, timestamp: int) -> None:
         draft.actions.append({"domainMetadata": {**draft.draw(st.sampled_from(user)), "removed": True}})
         return
     name = draft.draw(st.sampled_from(("app.settings", "app.é")))
-    configuration = draft.draw(st.sampled_from(("", "{}", '{"a":"b"}')))
-    draft.actions.append({"domainMetadata": {"domain": name, "configuration": configuration, "removed": False}})
+    body = revisions.domain(draft.revision, name, draft.draw(st.sampled_from(({}, {"a": "b"}))))
+    if draft.revision.since(Revision.R3) and draft.draw(st.booleans()):
+        body["configuration"] = ""  # any text is a configuration
+    draft.actions.append({"domainMetadata": body})
 
 
 def _change_metadata(draft: LogDraft, timestamp: int) -> None:
@@ -218,7 +230,7 @@ def _change_metadata(draft: LogDraft, timestamp: int) -> None:
     toggled = [
         name
         for feature, name in draws.PROPERTIES.items()
-        if feature in draft.features and feature not in ("rowTracking", "inCommitTimestamp")
+        if feature in draft.features and feature not in (*revisions.ROW_ID_FEATURES, "inCommitTimestamp")
     ]
     match draw(st.sampled_from([*changes, "toggle"] if toggled else changes)):
         case "describe":
@@ -251,7 +263,7 @@ def _upgrades(draft: LogDraft) -> list[str]:
     if draft.protocol["minReaderVersion"] == 3 or not draft.features <= draft.allowed:
         return []
     candidates = ("v2Checkpoint", "deletionVectors", "domainMetadata", "inCommitTimestamp", "vacuumProtocolCheck")
-    return [name for name in candidates if name in draft.allowed - draft.features]
+    return [name for name in revisions.known(draft.revision, candidates) if name in draft.allowed - draft.features]
 
 
 def _upgrade(draft: LogDraft, timestamp: int) -> None:
@@ -287,11 +299,7 @@ def _finish(draft: LogDraft, timestamp: int) -> None:
     feed = "delta.enableChangeDataFeed"
     if changed and "changeDataFeed" in draft.features and draft.on(feed) and draw(st.booleans()):
         draft.actions.append({"cdc": files.change_file(draft)})
-    high_water_mark = draft.high_water_mark
-    if "rowTracking" in draft.features and high_water_mark > _recorded_mark(draft.state):
-        configuration = json.dumps({"rowIdHighWaterMark": high_water_mark})
-        body = {"domain": "delta.rowTracking", "configuration": configuration, "removed": False}
-        draft.actions.append({"domainMetadata": body})
+    _record_mark(draft)
     for action in draft.actions:
         if "remove" in action:
             path = action["remove"]["path"]
@@ -325,9 +333,14 @@ _OPERATIONS: tuple[Operation, ...] = (
 )
 
 
-def _recorded_mark(state: TableState) -> int:
-    body = state.domains.get("delta.rowTracking")
-    return json.loads(body["configuration"])["rowIdHighWaterMark"] if body else -1
+def _record_mark(draft: LogDraft) -> None:
+    """The row-id high-water mark, where it rose; by r1 in every commit that adds a file."""
+    adds = draft.revision is Revision.R1 and any("add" in action for action in draft.actions)
+    rises = draft.high_water_mark > draft.state.row_id_mark
+    if draft.tracks_rows and (rises or adds):
+        keys = ("rowIdHighWaterMark", "highWaterMark") if draft.revision is Revision.R3 else ("rowIdHighWaterMark",)
+        key = draft.draw(st.sampled_from(keys))
+        draft.actions.append(revisions.row_id_mark(draft.revision, draft.high_water_mark, key))
 
 
 def _commit_info(draft: LogDraft, timestamp: int) -> Body:

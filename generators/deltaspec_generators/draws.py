@@ -1,12 +1,13 @@
 """Strategies of a table's outline: protocol, features, columns and properties of its first version."""
 
-import json
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from hypothesis import strategies as st
 
+from deltaspec.model.revisions import Revision
+from deltaspec_generators import revisions
 from deltaspec_generators.builder import TABLE_ID
 from deltaspec_generators.json_lines import compact
 from deltaspec_generators.log_state import Body, TableState
@@ -34,7 +35,7 @@ READER_WRITER_FEATURES = (
     "typeWidening",
 )
 FEATURES = WRITER_FEATURES + READER_WRITER_FEATURES
-"""Features that a drawn table may have."""
+"""Features that a drawn table may have by the newest text."""
 NEEDED = {"rowTracking": "domainMetadata", "clustering": "domainMetadata"}
 LEGACY_VERSIONS = ((1, 1), (1, 2), (1, 3), (1, 4), (2, 5), (2, 6))
 PROPERTIES = {
@@ -42,12 +43,14 @@ PROPERTIES = {
     "changeDataFeed": "delta.enableChangeDataFeed",
     "deletionVectors": "delta.enableDeletionVectors",
     "rowTracking": "delta.enableRowTracking",
+    "rowIds": "delta.enableRowIds",
     "inCommitTimestamp": "delta.enableInCommitTimestamps",
     "typeWidening": "delta.enableTypeWidening",
 }
 """The property that activates a feature."""
 
 _FLAG = st.booleans()
+_READER_WRITER = (*READER_WRITER_FEATURES, "timestampNTZ")
 
 
 @dataclass(frozen=True)
@@ -86,13 +89,17 @@ class Outline:
     clustering: tuple[Column, ...] = ()
     domains: tuple[Body, ...] = field(default=())
     """Bodies of `domainMetadata` actions of the first version."""
+    revision: Revision = Revision.CURRENT
+    """The text that the table keeps."""
 
 
 @st.composite
-def outlines(draw: st.DrawFn, *, features: Collection[str] = FEATURES) -> Outline:
-    """First versions of tables whose features are among those given."""
-    protocol, supported = draw(_protocols(features))
-    columns = draw(_columns(ntz="timestampNtz" in supported))
+def outlines(
+    draw: st.DrawFn, *, features: Collection[str] = FEATURES, revision: Revision = Revision.CURRENT
+) -> Outline:
+    """First versions of tables that keep a revision of the text and whose features are among those given."""
+    protocol, supported = draw(_protocols([name for name in revisions.known(revision, FEATURES) if name in features]))
+    columns = draw(_columns(ntz=bool(supported & {*revisions.NTZ_FEATURES})))
     partition_count = draw(st.integers(0, len(columns) - 1))
     clustered = "clustering" in supported and draw(st.booleans())
     if clustered:
@@ -110,7 +117,8 @@ def outlines(draw: st.DrawFn, *, features: Collection[str] = FEATURES) -> Outlin
         names: list[Any] = [each.physical for each in clustering]
         if draw(st.booleans()):
             names = [[name] for name in names]
-        domains = (_domain("delta.clustering", {"clusteringColumns": names, "domainName": "delta.clustering"}),)
+        body = {"clusteringColumns": names, "domainName": "delta.clustering"}
+        domains = (revisions.domain(revision, "delta.clustering", body),)
     metadata: Body = {
         "id": TABLE_ID,
         "format": {"provider": "parquet", "options": {}},
@@ -128,16 +136,12 @@ def outlines(draw: st.DrawFn, *, features: Collection[str] = FEATURES) -> Outlin
             },
         )
     )
-    return Outline(protocol, metadata, columns, partition, clustering, domains)
+    return Outline(protocol, metadata, columns, partition, clustering, domains, revision)
 
 
 def schema_of(columns: tuple[Column, ...]) -> str:
     """The schema string of these columns."""
     return compact({"type": "struct", "fields": [each.json() for each in columns]})
-
-
-def _domain(name: str, configuration: Any) -> Body:
-    return {"domain": name, "configuration": json.dumps(configuration), "removed": False}
 
 
 @st.composite
@@ -149,8 +153,8 @@ def _protocols(draw: st.DrawFn, features: Collection[str]) -> tuple[Body, frozen
     if choice in LEGACY_VERSIONS:
         protocol: Body = {"minReaderVersion": choice[0], "minWriterVersion": choice[1]}
         return protocol, TableState(protocol=protocol).features
-    writers = [name for name in WRITER_FEATURES if name in features]
-    readers = [name for name in READER_WRITER_FEATURES if name in features] if choice[0] == 3 else []
+    writers = [name for name in (*WRITER_FEATURES, "rowIds") if name in features]
+    readers = [name for name in _READER_WRITER if name in features] if choice[0] == 3 else []
     picked = draw(st.lists(st.sampled_from((*readers, *writers)), unique=True, max_size=8)) if writers + readers else []
     # Features that open up most of what a log can hold are drawn more often than the others.
     picked += [name for name in ("deletionVectors", "v2Checkpoint") if name in set(readers) - {*picked} and draw(_FLAG)]
@@ -161,7 +165,7 @@ def _protocols(draw: st.DrawFn, features: Collection[str]) -> tuple[Body, frozen
             picked.append(needed)
     protocol = {"minReaderVersion": choice[0], "minWriterVersion": choice[1]}
     if choice[0] == 3:
-        protocol["readerFeatures"] = [name for name in picked if name in READER_WRITER_FEATURES]
+        protocol["readerFeatures"] = [name for name in picked if name in _READER_WRITER]
     protocol["writerFeatures"] = picked
     return protocol, frozenset(picked)
 
@@ -222,6 +226,8 @@ def _configurations(draw: st.DrawFn, supported: Collection[str], writer_version:
     if "rowTracking" in supported and found.get("delta.enableRowTracking") == "true":
         found["delta.rowTracking.materializedRowIdColumnName"] = "_row-id-col-1"
         found["delta.rowTracking.materializedRowCommitVersionColumnName"] = "_row-commit-version-col-1"
+    if "rowIds" in supported and found.get("delta.enableRowIds") == "true":
+        found["delta.rowIds.physicalColumnName"] = "_row-id-col-1"
     if "checkConstraints" in supported and draw(st.booleans()):
         found["delta.constraints.positive"] = "id > 0"
     if writer_version >= 3 and draw(st.booleans()):

@@ -10,6 +10,7 @@ from uuid import UUID
 
 from hypothesis import strategies as st
 
+from deltaspec.model.revisions import Revision
 from deltaspec_generators.json_lines import compact
 from deltaspec_generators.log_state import Body
 from deltaspec_generators.values import WITHOUT_BOUNDS, bound_json, bounds, data_file_path, partition_texts
@@ -56,10 +57,11 @@ def new_file(
         add["stats"] = statistics
     if draw(st.booleans()):
         add["tags"] = draw(st.sampled_from(({}, {"INSERTION_TIME": "1"}, {"note": None})))
-    if "rowTracking" in draft.features:
+    if draft.tracks_rows:
         add["baseRowId"] = draft.high_water_mark + 1
-        add["defaultRowCommitVersion"] = draft.version
         draft.high_water_mark += rows
+    if "rowTracking" in draft.features:
+        add["defaultRowCommitVersion"] = draft.version
     if bool(draft.outline.clustering) and draw(st.booleans()):
         add["clusteringProvider"] = "liquid"
     draft.touched.add(path)
@@ -74,7 +76,8 @@ def tombstone(draft: LogDraft, add: Body, timestamp: int, *, data_change: bool) 
         remove["deletionTimestamp"] = timestamp
     if draw(st.booleans()):
         remove["extendedFileMetadata"] = True
-        remove |= {name: add[name] for name in ("partitionValues", "size", "tags", "stats") if name in add}
+        copied = ("partitionValues", "size", "tags", *(("stats",) if draft.revision.since(Revision.R3) else ()))
+        remove |= {name: add[name] for name in copied if name in add}
     elif draw(st.booleans()):
         remove["extendedFileMetadata"] = False
     remove |= {name: add[name] for name in ("deletionVector", *ROW_FIELDS) if name in add}
@@ -96,12 +99,13 @@ def change_file(draft: LogDraft) -> Body:
 
 
 def _partition_values(draft: LogDraft) -> dict[str, str | None]:
-    return {each.physical: draft.draw(partition_texts(each.kind)) for each in draft.outline.partition}
+    return {each.physical: draft.draw(partition_texts(each.kind, draft.revision)) for each in draft.outline.partition}
 
 
 def _statistics(draft: LogDraft, rows: int) -> str | None:
     draw = draft.draw
-    needs_bounds, needs_rows = bool(draft.outline.clustering), bool({"deletionVectors", "rowTracking"} & draft.features)
+    needs_bounds = bool(draft.outline.clustering)
+    needs_rows = draft.tracks_rows or "deletionVectors" in draft.features
     kinds = ("full",) if needs_bounds else ("rows", "full") if needs_rows else ("rows", "full", "none")
     kind = draw(st.sampled_from(kinds))
     if kind == "none":

@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from deltaspec.model import canonical
 from deltaspec.model.json_values import parse_lossless
+from deltaspec.model.revisions import Revision
 from deltaspec_generators import parsed_columns
 from deltaspec_generators.builder import LOG, CheckpointFiles, Line, Row, SidecarFile, TableFiles
-from deltaspec_generators.checkpoint_files import Naming, checkpoint_bytes
+from deltaspec_generators.checkpoint_files import DOMAIN_OF_MAPS, Naming, checkpoint_bytes
 from deltaspec_generators.commits import DAY_MS, LogDraft
 from deltaspec_generators.files import identifier
 from deltaspec_generators.json_lines import compact
@@ -37,9 +38,13 @@ def draw_checkpoint(draft: LogDraft, state: TableState) -> CheckpointFiles:
     sidecar_count = draw(st.integers(1 if kind == "uuid-json" and not as_json else 0, 2)) if v2 else 0
     if kind != "uuid-json" or sidecar_count:
         files = [_file_row(draft, state, row, as_json=as_json, as_struct=as_struct) for row in files]
+    if not draft.revision.since(Revision.R3) and draft.draw(st.booleans()):
+        table.append({"commitInfo": state.commit_info or {"operation": "WRITE"}})
     number = draft.next_number()
     naming = typing.cast(Naming, kind.removesuffix("-v2"))
     checkpoint = CheckpointFiles(state.version, naming, v2, uuid=identifier(number))
+    if not draft.revision.since(Revision.R3):
+        checkpoint.types = {"domainMetadata": DOMAIN_OF_MAPS}
     checkpoint.parsed = parsed_columns.types(draft, state) if as_struct else {}
     if v2:
         metadata: Body = {"version": state.version}
@@ -64,6 +69,7 @@ def draw_checkpoint(draft: LogDraft, state: TableState) -> CheckpointFiles:
 def _table_rows(state: TableState) -> list[Row]:
     rows: list[Row] = [{"protocol": state.protocol}, {"metaData": state.metadata}]
     rows += [{"txn": body} for body in state.transactions.values()]
+    rows += [{"rowIdHighWaterMark": state.row_id_action}] if state.row_id_action else []
     return rows + [{"domainMetadata": body} for body in state.domains.values()]
 
 
@@ -114,6 +120,7 @@ def compaction(draft: LogDraft, start: int, end: int) -> list[Line]:
     lines += [{"domainMetadata": body} for body in (*state.domains.values(), *removed_domains.values())]
     lines += [{"metaData": state.metadata}] if state.metadata else []
     lines += [{"protocol": state.protocol}] if state.protocol else []
+    lines += [{"rowIdHighWaterMark": state.row_id_action}] if state.row_id_action else []
     return draft.draw(st.permutations(lines)) if draft.draw(st.booleans()) else lines
 
 

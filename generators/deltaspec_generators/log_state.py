@@ -4,6 +4,7 @@ It is bookkeeping of what was drawn, not an interpreter: the reference model rea
 compare the two.
 """
 
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
@@ -29,6 +30,16 @@ class TableState:
     domains: dict[str, Body] = field(default_factory=dict)
     """Domains without removed ones."""
     commit_info: Body | None = None
+    row_id_action: Body | None = None
+    """Body of the newest `rowIdHighWaterMark`, which texts before r3 have."""
+
+    @property
+    def row_id_mark(self) -> int:
+        """The largest row id recorded; -1 where none is."""
+        if self.row_id_action is not None:
+            return int(self.row_id_action["highWaterMark"])
+        body = self.domains.get("delta.rowTracking")
+        return max(json.loads(body["configuration"]).values()) if body else -1
 
     @property
     def configuration(self) -> dict[str, str]:
@@ -75,7 +86,7 @@ def after(state: TableState, actions: Iterable[Body], timestamp_ms: int) -> Tabl
     """The state after one more commit of raw actions."""
     live, tombstones = dict(state.live), dict(state.tombstones)
     transactions, domains = dict(state.transactions), dict(state.domains)
-    protocol, metadata, info = state.protocol, state.metadata, None
+    protocol, metadata, info, mark = state.protocol, state.metadata, None, state.row_id_action
     for action in sorted(actions, key=lambda each: "add" in each):
         for kind, body in action.items():
             match kind:
@@ -85,6 +96,8 @@ def after(state: TableState, actions: Iterable[Body], timestamp_ms: int) -> Tabl
                     metadata = body
                 case "commitInfo":
                     info = body
+                case "rowIdHighWaterMark":
+                    mark = body
                 case "txn":
                     transactions[body["appId"]] = body
                 case "domainMetadata":
@@ -108,4 +121,5 @@ def after(state: TableState, actions: Iterable[Body], timestamp_ms: int) -> Tabl
         transactions=transactions,
         domains=domains,
         commit_info=info,
+        row_id_action=mark,
     )

@@ -10,11 +10,13 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from deltaspec.model.revisions import Revision
 from deltaspec_generators import layouts
 from deltaspec_generators.builder import Line, TableFiles
 from deltaspec_generators.commits import LogDraft, draw_commits
 from deltaspec_generators.draws import FEATURES, outlines
 from deltaspec_generators.log_state import Body, TableState
+from deltaspec_generators.revisions import known
 
 OPTIONAL_FIELDS = {
     "add": ("stats", "tags", "deletionVector", "baseRowId", "clusteringProvider"),
@@ -37,17 +39,26 @@ class DrawnLog:
 
 
 def logs(
-    *, max_commits: int = 6, features: Collection[str] = FEATURES, decorated: bool = True, blank_lines: bool = True
+    *,
+    max_commits: int = 6,
+    features: Collection[str] | None = None,
+    decorated: bool = True,
+    blank_lines: bool = True,
+    revision: Revision = Revision.CURRENT,
 ) -> st.SearchStrategy[TableFiles]:
     """Valid tables.
 
     Args:
         max_commits: commits before clean-up.
-        features: table features that may be used; legacy versions only where all they imply is among them.
+        features: table features that may be used; legacy versions only where all they imply is among them. All that
+            the revision defines where None.
         decorated: whether unknown fields and actions, explicit nulls, blank lines and files of others may occur.
         blank_lines: whether blank lines may be among the decorations; the text is silent about them (S21).
+        revision: the text that the tables keep.
     """
-    drawn = logs_with_states(max_commits=max_commits, features=features, decorated=decorated, blank_lines=blank_lines)
+    drawn = logs_with_states(
+        max_commits=max_commits, features=features, decorated=decorated, blank_lines=blank_lines, revision=revision
+    )
     return drawn.map(lambda log: log.files)
 
 
@@ -56,13 +67,15 @@ def logs_with_states(
     draw: st.DrawFn,
     *,
     max_commits: int = 6,
-    features: Collection[str] = FEATURES,
+    features: Collection[str] | None = None,
     decorated: bool = True,
     blank_lines: bool = True,
+    revision: Revision = Revision.CURRENT,
 ) -> DrawnLog:
     """Valid tables, each with its state version by version. Arguments as `logs`."""
-    outline = draw(outlines(features=features))
-    draft = draw_commits(draw, outline, max_commits, features)
+    allowed = known(revision, FEATURES) if features is None else features
+    outline = draw(outlines(features=allowed, revision=revision))
+    draft = draw_commits(draw, outline, max_commits, allowed)
     files = TableFiles(commits={version: list(actions) for version, actions in enumerate(draft.commits)})
     files.extra.update(draft.stored)
     _add_log_files(draft, files)
@@ -82,10 +95,14 @@ def _add_log_files(draft: LogDraft, files: TableFiles) -> None:
         # Checkpoints of one version may stand beside each other only if their names differ.
         if not {name for each in files.checkpoints for name in each.names} & set(checkpoint.names):
             files.checkpoints.append(checkpoint)
-    for start in draw(st.lists(st.integers(0, last - 1), max_size=2, unique=True)) if last else []:
-        end = draw(st.integers(start + 1, last))
-        files.compactions[start, end] = layouts.compaction(draft, start, end)
-    for version in draw(st.lists(versions, max_size=3, unique=True)):
+    if draft.revision.since(Revision.R3):
+        shortest = int(draft.revision is Revision.CURRENT)
+        starts = draw(st.lists(st.integers(0, last - shortest), max_size=2, unique=True)) if last >= shortest else []
+        for start in starts:
+            end = draw(st.integers(start + shortest, last))
+            files.compactions[start, end] = layouts.compaction(draft, start, end)
+    summed = draw(st.lists(versions, max_size=3, unique=True)) if draft.revision is Revision.CURRENT else []
+    for version in summed:
         files.checksums[version] = layouts.draw_checksum(draft, draft.states[version])
     if bool(files.checkpoints) and draw(st.booleans()):
         layouts.clean_up(files, draw(st.sampled_from(files.checkpoints)).version)

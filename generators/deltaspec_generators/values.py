@@ -13,6 +13,7 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 from deltaspec.model import paths
+from deltaspec.model.revisions import Revision
 
 TYPES = (
     "long",
@@ -85,12 +86,15 @@ def scalars(kind: str) -> st.SearchStrategy[Any]:
 
 
 @cache
-def partition_texts(kind: str) -> st.SearchStrategy[str | None]:
-    """Serialized partition values of a type, SQL NULL among them as null and as the empty string."""
-    return st.one_of(_partition_texts(kind), st.sampled_from((None, "")))
+def partition_texts(kind: str, revision: Revision = Revision.CURRENT) -> st.SearchStrategy[str | None]:
+    """Serialized partition values of a type, SQL NULL among them as null and as the empty string.
+
+    Timestamps are spelled as the revision lets them: in UTC by ISO 8601 as well in the newest text.
+    """
+    return st.one_of(_partition_texts(kind, revision), st.sampled_from((None, "")))
 
 
-def _partition_texts(kind: str) -> st.SearchStrategy[str]:
+def _partition_texts(kind: str, revision: Revision) -> st.SearchStrategy[str]:
     match kind:
         case "double" | "float":
             return st.one_of(
@@ -104,11 +108,8 @@ def _partition_texts(kind: str) -> st.SearchStrategy[str]:
         case "date":
             return scalars(kind).map(date.isoformat)
         case "timestamp":
-            return st.builds(
-                lambda value, form: form(value),
-                scalars(kind),
-                st.sampled_from((_spaced, lambda value: f"{value:%Y-%m-%dT%H:%M:%S.%f}Z")),
-            )
+            forms = (_spaced, _iso_8601) if revision is Revision.CURRENT else (_spaced,)
+            return st.builds(lambda value, form: form(value), scalars(kind), st.sampled_from(forms))
         case "timestamp_ntz":
             return scalars(kind).map(_spaced)
     return scalars(kind).map(str).filter(bool)
@@ -116,6 +117,10 @@ def _partition_texts(kind: str) -> st.SearchStrategy[str]:
 
 def _spaced(value: datetime) -> str:
     return f"{value:%Y-%m-%d %H:%M:%S}" + (f".{value.microsecond:06d}" if value.microsecond else "")
+
+
+def _iso_8601(value: datetime) -> str:
+    return f"{value:%Y-%m-%dT%H:%M:%S.%f}Z"
 
 
 @cache
