@@ -94,6 +94,11 @@ def known_in(revision: str) -> frozenset[str]:
     return frozenset(named | ({"timestampNtz"} if "timestampNTZ" in named else set()))
 
 
+def spelled_now(name: str, revision: str) -> str:
+    """A feature's name as the newest text spells it: before r3 `timestampNtz` had another (E22)."""
+    return "timestampNtz" if name == "timestampNTZ" and name in known_in(revision) else name
+
+
 def without_preview(name: str) -> str:
     """The feature that a `-preview` or `-dev` name is an early form of; any other name as it is."""
     return name.removesuffix("-preview").removesuffix("-dev")

@@ -151,7 +151,9 @@ class TableState:
             return []
         if self.protocol.min_reader_version > features.MAX_READER_VERSION:
             return [f"reader version {self.protocol.min_reader_version}"]
-        return [name for name in self.protocol.reader_features or () if features.status(name) == "unknown"]
+        known = features.known_in(self.revision)
+        names = [name for name in self.protocol.reader_features or () if name not in known]
+        return [name for name in names if features.status(name) == "unknown"]
 
     @property
     def refusal(self) -> Refused | None:
@@ -182,7 +184,7 @@ class TableState:
 
     def _take_protocol(self, place: Row, action: Protocol) -> None:
         before = self.protocol
-        now = supported_features(action) if features_are_known(action) else None
+        now = self._spelled_now(supported_features(action)) if features_are_known(action) else None
         self.rows["protocols"].append(
             {
                 **place,
@@ -192,12 +194,15 @@ class TableState:
                 "writer_features": action.writer_features,
                 "previous_min_reader_version": before.min_reader_version if before else None,
                 "previous_min_writer_version": before.min_writer_version if before else None,
-                "dropped_features": sorted(_listed(before) - now) if before and now is not None else [],
+                "dropped_features": sorted(self._spelled_now(_listed(before)) - now) if before and now is not None else [],
             }
         )
         self.rows["features"] += _feature_rows(place, action)
         self.protocol, self.supported, self.protocol_known = action, now, True
         self._remap()
+
+    def _spelled_now(self, names: set[str]) -> set[str]:
+        return {features.spelled_now(name, self.revision) for name in names}
 
     def _take_metadata(self, place: Row, action: MetaData) -> None:
         before = self.metadata
