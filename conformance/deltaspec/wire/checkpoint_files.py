@@ -9,6 +9,7 @@ import pyarrow as pa
 from deltaspec.model import paths
 from deltaspec.model.actions import CheckpointMetadata, Sidecar, Wire
 from deltaspec.model.segment import Checkpoint
+from deltaspec.wire.checkpoint_contents import FileContents, of_json, of_parquet
 from deltaspec.wire.form import LineFault
 from deltaspec.wire.log_lines import MAX_LINE_BYTES, LogFile, read_line_stream
 from deltaspec.wire.parquet_rows import (
@@ -69,6 +70,8 @@ class CheckpointRead:
     actions_in_sidecars: int = 0
     adds_in_sidecars: int = 0
     parquet: list[tuple[str, TableRows]] = field(default_factory=list)
+    contents: list[FileContents] = field(default_factory=list)
+    """What else its files hold, sidecars among them; complete once `runs` has been read to its end."""
 
     @property
     def is_whole(self) -> bool:
@@ -126,12 +129,15 @@ def read_checkpoint(store: Store, checkpoint: Checkpoint, sizes: dict[str, int])
 def runs(store: Store, read: CheckpointRead) -> Iterator[FileRun]:
     """The file actions of a checkpoint, in batches; faults met on the way are noted in `read`."""
     for file, log in read.json_lines:
+        read.contents.append(of_json(file, log))
         yield FileRun("checkpoint", file, log.files.table())
     sources = open_in_order(store, [f"{LOG}/{name}" for name, _ in read.parquet])
     for (name, others), source in zip(read.parquet, sources, strict=True):
         file = f"{LOG}/{name}"
         try:
-            for table in file_batches(open_parquet(_given(source)), others):
+            parquet = open_parquet(_given(source))
+            read.contents.append(of_parquet("checkpoint", file, source))
+            for table in file_batches(parquet, others, read.contents[-1]):
                 yield FileRun("checkpoint", file, table)
         except UnreadableParquet as fault:
             read.unreadable = read.unreadable or f"{name}: {fault}"
@@ -157,7 +163,8 @@ def _sidecar_runs(read: CheckpointRead, sidecar: SidecarRead, source: Any | Stor
         sidecar.other_actions = sorted(others.kinds.keys() - set(FILE_KINDS))
         read.actions_in_sidecars += sum(others.kinds.values())
         read.adds_in_sidecars += others.kinds.get("add", 0)
-        for table in file_batches(parquet, others):
+        read.contents.append(of_parquet("sidecar", file, source))
+        for table in file_batches(parquet, others, read.contents[-1]):
             yield FileRun("sidecar", file, table)
     except UnreadableParquet as fault:
         sidecar.unreadable = str(fault)

@@ -41,6 +41,8 @@ class FileRows:
     """Collects decoded file actions row by row until they are turned into one Arrow table."""
 
     rows: list[tuple[Any, ...]] = field(default_factory=list)
+    tagged_removes: int = 0
+    """Removes with tags, which the columns do not tell."""
 
     def add(self, line: int, action: Add) -> None:
         """One add, as the columns of `FILE_ROWS`."""
@@ -65,6 +67,7 @@ class FileRows:
     def remove(self, line: int, action: Remove) -> None:
         """One remove, as the columns of `FILE_ROWS`."""
         values = action.partition_values
+        self.tagged_removes += bool(action.tags)
         self.rows.append(
             (
                 line,

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from deltaspec.model.actions import ACTION_TYPES, Wire
+from deltaspec.wire.checkpoint_contents import FileContents, leaves_wanted
 from deltaspec.wire.file_rows import FILE_ROWS
 from deltaspec.wire.form import LineFault, explain_action
 from deltaspec.wire.storage import StorageError, one_line
@@ -151,12 +152,15 @@ def _take(found: TableRows, line: int, name: str, value: Any) -> None:
         found.faults[line] = explain_action(name, value)
 
 
-def file_batches(parquet: pq.ParquetFile, others: TableRows) -> Iterator[pa.Table]:
+def file_batches(
+    parquet: pq.ParquetFile, others: TableRows, contents: FileContents | None = None
+) -> Iterator[pa.Table]:
     """The add and remove actions of the file, batch by batch, with the columns of `FILE_ROWS`.
 
     Args:
         parquet: the file.
         others: what `table_rows` found in it.
+        contents: counts what else the rows hold.
 
     Raises:
         UnreadableParquet: pages cannot be decoded, or a field has a type that its values cannot be.
@@ -165,16 +169,17 @@ def file_batches(parquet: pq.ParquetFile, others: TableRows) -> Iterator[pa.Tabl
     if not present:
         return
     fields = dict.fromkeys(f"{kind}.{name.split('.')[0]}" for kind in present for name in _FIELDS.values())
+    more = [] if contents is None else leaves_wanted(parquet, present)
     offset = 0
-    for batch in _batches(parquet, list(fields)):
+    for batch in _batches(parquet, [*fields, *more]):
         for kind in present:
             if kind not in batch.schema.names:
                 raise UnreadableParquet(f"{kind} has none of the fields of its action")
-        yield pa.concat_tables([_rows_of_kind(batch, kind, offset) for kind in present])
+        yield pa.concat_tables([_rows_of_kind(batch, kind, offset, contents) for kind in present])
         offset += len(batch)
 
 
-def _rows_of_kind(batch: pa.RecordBatch, kind: str, offset: int) -> pa.Table:
+def _rows_of_kind(batch: pa.RecordBatch, kind: str, offset: int, contents: FileContents | None) -> pa.Table:
     column = batch.column(kind)
     rows = pc.indices_nonzero(column.is_valid())
     taken = column if len(rows) == len(column) else column.take(rows)
@@ -182,6 +187,8 @@ def _rows_of_kind(batch: pa.RecordBatch, kind: str, offset: int) -> pa.Table:
     for name, wire_name in _FIELDS.items():
         target = FILE_ROWS.field(name).type
         arrays.append(_field(taken, kind, wire_name, target))
+    if contents is not None:
+        contents.take(kind, taken)
     return pa.table(arrays, schema=FILE_ROWS)
 
 
