@@ -119,11 +119,12 @@ def hinted() -> TableFiles:
     return files
 
 
-def timestamped() -> TableFiles:
+def timestamped(**more: Any) -> TableFiles:
     """A table with in-commit timestamps."""
     files = plain(
         protocol=protocol_action(1, 7, None, ["inCommitTimestamp"]),
         configuration={"delta.enableInCommitTimestamps": "true"},
+        **more,
     )
     for version, lines in files.commits.items():
         lines[0] = commit_info(version, inCommitTimestamp=1_700_000_000_000 + version)

@@ -184,7 +184,7 @@ def sidecar_with_transaction(draw: st.DrawFn) -> TableFiles:
     return files
 
 
-@mutation("reconciliation.add-unique")
+@mutation("sidecar.unique-name")
 def sidecar_listed_twice(draw: st.DrawFn) -> TableFiles:
     files = _with_sidecar_action({})
     empty = SidecarFile("00000000-0000-4000-8000-000000000002.parquet", rows=[], listed=False)

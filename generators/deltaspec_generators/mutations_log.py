@@ -4,14 +4,11 @@ import json
 
 from hypothesis import strategies as st
 
-from deltaspec.model import file_names
 from deltaspec_generators import bases
 from deltaspec_generators.bases import action, commit_info
 from deltaspec_generators.builder import LOG, TableFiles, domain_action, protocol_action, txn_action
 from deltaspec_generators.checkpoint_files import CheckpointFiles
 from deltaspec_generators.mutations import mutation, pick
-
-_PART_3_OF_2 = file_names.multipart_checkpoint_name(1, 3, 2)
 
 
 @mutation("log.versions-contiguous")
@@ -29,7 +26,7 @@ def compaction_of_one_version(draw: st.DrawFn) -> TableFiles:
     return files
 
 
-@mutation("checkpoint.multipart-name")
+@mutation("checkpoint.multipart-parts")
 def multipart_of_one(draw: st.DrawFn) -> TableFiles:
     files = bases.checkpointed()
     files.checkpoints[0].naming = "multipart"
@@ -53,8 +50,7 @@ def checkpoint_of_the_future(draw: st.DrawFn) -> TableFiles:
 @mutation("log.cleanup-keeps-commit-of-checkpoint")
 def commit_of_checkpoint_cleaned_up(draw: st.DrawFn) -> TableFiles:
     files = bases.timestamped()
-    naming = pick(draw, "classic", "multipart")
-    files.checkpoints.append(CheckpointFiles(1, naming, rows=[*bases.state_rows(files)], parts=2))
+    files.checkpoints.append(CheckpointFiles(1, rows=[*bases.state_rows(files)]))
     del files.commits[0], files.commits[1]
     return files
 
@@ -83,10 +79,7 @@ def uuid_name_without_feature(draw: st.DrawFn) -> TableFiles:
 @mutation("log.commit-name")
 def commit_name_of_19_digits(draw: st.DrawFn) -> TableFiles:
     files = bases.plain()
-    name = pick(
-        draw, f"{3:019d}.json", f"{3:021d}.json", f"{1:020d}.checkpoint.x.parquet", f"{2:018d}.crc", _PART_3_OF_2
-    )
-    files.extra[LOG + name] = b"{}\n"
+    files.extra[LOG + pick(draw, f"{3:019d}.json", f"{3:021d}.json", "3.json")] = b"{}\n"
     return files
 
 

@@ -138,11 +138,18 @@ def near_miss(name: str) -> str | None:
 
     Clients ignore such files, which is seldom what their writer meant.
     """
-    if name.startswith((".", "_")) or "/" in name or not isinstance(parse(name), Other):
+    if not isinstance(parse(name), Other):
         return None
-    head, _, tail = name.partition(".")
+    staged = name.removeprefix(STAGED_COMMITS)
+    if staged.startswith((".", "_")) or "/" in staged:
+        return None
+    head, _, tail = staged.partition(".")
     if not head.isascii() or not head.isdigit():
         return None
+    if staged != name:
+        return _staged_miss(head, tail) if tail.endswith("json") else None
+    if parse(STAGED_COMMITS + name) != Other(STAGED_COMMITS + name):
+        return "a staged commit outside of `_staged_commits`"
     if tail == "json":
         return _padded("a commit", head)
     if tail == "crc":
@@ -166,6 +173,12 @@ def _checkpoint_miss(name: str) -> str:
     if _UUID_NAMED.fullmatch(name.lower()):
         return "a checkpoint whose UUID is not in lower case"
     return "a checkpoint whose name is of none of the three forms"
+
+
+def _staged_miss(head: str, tail: str) -> str:
+    if re.fullmatch(rf"{_UUID}\.json", tail, re.ASCII):
+        return _padded("a staged commit", head)
+    return "a staged commit whose name is not version and UUID"
 
 
 def _padded(what: str, digits: str) -> str:

@@ -155,6 +155,37 @@ def readable_versions(names: Iterable[str]) -> tuple[int, int]:
     return oldest, latest
 
 
+def cleaned_up_to(names: Iterable[str]) -> int | None:
+    """The version that a cleanup spared, and nothing before it; None for a log that begins with version 0.
+
+    It is that of the first commit, or of the checkpoint just before that; where no commit remains, of the first
+    complete checkpoint. Commits are deleted up to a checkpoint, so the cut-off checkpoint was not before this version.
+    Source: Metadata Cleanup (r3, current).
+    """
+    names = list(names)
+    commits = [name.version for name in map(parse, names) if isinstance(name, CommitName)]
+    bases = {each.version for each in complete_checkpoints(names)}
+    first = min(commits, default=min(bases, default=0))
+    if first - 1 in bases:  # older texts let the commit of the checkpoint go as well
+        return first - 1 or None
+    return first or None
+
+
+def unreachable_commits(names: Iterable[str]) -> list[int]:
+    """Commits at the beginning of a log to which neither version 0 nor a complete checkpoint leads, ascending.
+
+    Cleanup deleted the checkpoint that they need, or was to delete them as well.
+    Source: Metadata Cleanup (r3, current).
+    """
+    names = list(names)
+    commits = sorted(name.version for name in map(parse, names) if isinstance(name, CommitName))
+    bases = {each.version for each in complete_checkpoints(names)}
+    if not commits or commits[0] == 0 or commits[0] - 1 in bases:
+        return []
+    base = min((each for each in bases if each >= commits[0]), default=None)
+    return [version for version in commits if base is None or version < base]
+
+
 def _compactions(names: list[str], start: int, version: int) -> tuple[CompactionName, ...]:
     """Compactions within the range that do not overlap, those that reach furthest first."""
     every = [name for name in map(parse, names) if isinstance(name, CompactionName) and name.start < name.end]

@@ -6,7 +6,11 @@ from deltaspec.rules.registry import rule
 from deltaspec.views.checkpoints import checkpoints
 
 
-@rule("CKP001", requires="checkpoint.format", view=checkpoints)
+@rule(
+    "CKP001",
+    requires=("checkpoint.format", "checkpoint-contents.parquet", "checkpoint.multipart-format"),
+    view=checkpoints,
+)
 def checkpoint_unreadable() -> pl.Expr:
     """A checkpoint cannot be read as the Parquet or JSON file of actions that its name promises.
 
@@ -69,7 +73,7 @@ def commit_action_in_checkpoint() -> pl.Expr:
     return (pl.col("commit_infos") > 0) | (pl.col("cdcs") > 0)
 
 
-@rule("CKP005", requires="checkpoint.v2-has-metadata", view=checkpoints)
+@rule("CKP005", requires=("checkpoint.v2-has-metadata", "checkpoint.uuid-is-v2"), view=checkpoints)
 def checkpoint_metadata_action_count() -> pl.Expr:
     """A checkpoint with V2 content does not hold exactly one checkpointMetadata.
 

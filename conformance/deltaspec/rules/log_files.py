@@ -6,7 +6,16 @@ from deltaspec.rules.registry import rule
 from deltaspec.views.log_files import listing
 
 
-@rule("LOG001", requires="log.versions-contiguous", view=listing)
+@rule(
+    "LOG001",
+    requires=(
+        "log.versions-contiguous",
+        "checkpoint.in-log-folder",
+        "checkpoint.cleanup-keeps-a-base",
+        "cleanup.keeps-later-commits",
+    ),
+    view=listing,
+)
 def commit_missing() -> pl.Expr:
     """Commits that the judged version needs are not in the log.
 
@@ -38,7 +47,7 @@ def compaction_range_does_not_ascend() -> pl.Expr:
     return (pl.col("kind") == "compaction") & (pl.col("end_version") <= pl.col("version"))
 
 
-@rule("LOG003", requires="checkpoint.multipart-name", view=listing)
+@rule("LOG003", requires="checkpoint.multipart-parts", view=listing)
 def multipart_checkpoint_of_one_part() -> pl.Expr:
     """A multipart checkpoint claims to have one part.
 
@@ -105,7 +114,7 @@ def multipart_checkpoint_in_v2_table() -> pl.Expr:
     return (pl.col("kind") == "multipart checkpoint") & pl.col("v2_checkpoint_supported")
 
 
-@rule("LOG007", requires=("checkpoint.v2-needs-feature", "checkpoint.uuid-is-v2"), view=listing)
+@rule("LOG007", requires="checkpoint.v2-needs-feature", view=listing)
 def uuid_checkpoint_without_feature() -> pl.Expr:
     """A checkpoint has a UUID name although the table does not support v2Checkpoint.
 
@@ -121,7 +130,22 @@ def uuid_checkpoint_without_feature() -> pl.Expr:
     return (pl.col("kind") == "uuid checkpoint") & ~pl.col("v2_checkpoint_supported")
 
 
-@rule("LOG008", requires=("log.commit-name", "compaction.name", "checksum.name"), view=listing, divergence="S36")
+@rule(
+    "LOG008",
+    requires=(
+        "log.commit-name",
+        "checkpoint.version-in-name",
+        "checkpoint.padding",
+        "checkpoint.classic-name",
+        "checkpoint.multipart-name",
+        "checkpoint.uuid-name",
+        "compaction.name",
+        "checksum.name",
+        "log.staged-commits",
+    ),
+    view=listing,
+    divergence="S36",
+)
 def misspelt_log_file_name() -> pl.Expr:
     """A file is named nearly, but not quite, like a file of the log.
 
@@ -151,3 +175,69 @@ def commit_of_first_checkpoint_missing() -> pl.Expr:
         commit_cleaned_up: true, in_commit_timestamps_enabled: true
     """
     return pl.col("commit_cleaned_up") & pl.col("in_commit_timestamps_enabled")
+
+
+@rule("LOG020", requires="cleanup.keeps-cutoff-checkpoint", view=listing)
+def commits_before_every_checkpoint() -> pl.Expr:
+    """Cleanup left commits before the first checkpoint: no state leads to their versions.
+
+    It deleted the checkpoint that they need, or broke off: nobody can travel to these versions, nor read their changes.
+    Fix: delete the commits before the checkpoint, or restore the checkpoint before them from a backup.
+
+    Conforms::
+        unreachable_commits: 0
+        unreachable_commits: null
+    Violates::
+        unreachable_commits: 5
+    """
+    return pl.col("unreachable_commits") > 0
+
+
+@rule("LOG021", requires="cleanup.deletes-compactions", view=listing)
+def compaction_left_by_cleanup() -> pl.Expr:
+    """A log compaction starts from a commit that was cleaned up.
+
+    No reader can use it: what lies before its range is gone, and the checkpoint after that lies within it.
+    Fix: delete the file.
+
+    Conforms::
+        kind: compaction, version: 4, cleaned_up_to: 4
+        kind: compaction, version: 0, cleaned_up_to: null
+        kind: classic checkpoint, version: 3, cleaned_up_to: 4
+    Violates::
+        kind: compaction, version: 3, cleaned_up_to: 4
+    """
+    return (pl.col("kind") == "compaction") & (pl.col("version") < pl.col("cleaned_up_to"))
+
+
+@rule("LOG022", requires="cleanup.deletes-checksums", view=listing)
+def checksum_left_by_cleanup() -> pl.Expr:
+    """A version checksum outlived its commit, which was cleaned up.
+
+    Nothing is left that it could be compared with; such files add up, and listing the log takes longer.
+    Fix: delete the file.
+
+    Conforms::
+        kind: checksum, version: 4, cleaned_up_to: 4
+        kind: checksum, version: 0, cleaned_up_to: null
+    Violates::
+        kind: checksum, version: 3, cleaned_up_to: 4
+    """
+    return (pl.col("kind") == "checksum") & (pl.col("version") < pl.col("cleaned_up_to"))
+
+
+@rule("LOG023", requires="cleanup.deletes-staged-commits", view=listing)
+def staged_commit_left_by_cleanup() -> pl.Expr:
+    """A staged commit is of a version whose published commit was cleaned up.
+
+    Whatever became of the attempt, its version is decided and gone; such files add up.
+    Fix: delete the file.
+
+    Conforms::
+        kind: staged commit, version: 4, cleaned_up_to: 4, catalog_managed: true
+        kind: staged commit, version: 3, cleaned_up_to: 4, catalog_managed: false
+    Violates::
+        kind: staged commit, version: 3, cleaned_up_to: 4, catalog_managed: true
+    """
+    left = (pl.col("kind") == "staged commit") & (pl.col("version") < pl.col("cleaned_up_to"))
+    return left & pl.col("catalog_managed")

@@ -37,7 +37,7 @@ def sidecar_path_is_no_bare_name() -> pl.Expr:
     return ~pl.col("path_is_name") & pl.col("path_in_sidecars")
 
 
-@rule("CKP022", requires="sidecar.exists", view=sidecars)
+@rule("CKP022", requires=("sidecar.exists", "sidecar.protected-from-cleanup"), view=sidecars)
 def sidecar_missing() -> pl.Expr:
     """A sidecar of a checkpoint is not there.
 
@@ -68,7 +68,7 @@ def sidecar_size_differs() -> pl.Expr:
     return pl.col("size_in_bytes") != pl.col("actual_size")
 
 
-@rule("CKP024", requires="sidecar.format", view=sidecars)
+@rule("CKP024", requires=("sidecar.format", "sidecar.columns"), view=sidecars)
 def sidecar_unreadable() -> pl.Expr:
     """A sidecar cannot be read as a Parquet file of actions.
 
@@ -83,7 +83,7 @@ def sidecar_unreadable() -> pl.Expr:
     return pl.col("unreadable").is_not_null()
 
 
-@rule("CKP025", requires="sidecar.files-only", view=sidecars)
+@rule("CKP025", requires=("sidecar.files-only", "checkpoint.v2-others-inline"), view=sidecars)
 def foreign_action_in_sidecar() -> pl.Expr:
     """A sidecar holds actions other than add and remove.
 
@@ -98,7 +98,7 @@ def foreign_action_in_sidecar() -> pl.Expr:
     return pl.col("other_actions").list.len() > 0
 
 
-@rule("CKP026", requires="reconciliation.add-unique", view=sidecars)
+@rule("CKP026", requires="sidecar.unique-name", view=sidecars)
 def sidecar_listed_twice() -> pl.Expr:
     """A checkpoint lists one sidecar twice.
 

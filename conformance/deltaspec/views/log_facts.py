@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from deltaspec.model import configuration, file_names
+from deltaspec.model import configuration, file_names, segment
 from deltaspec.model.actions import CommitInfo, DomainMetadata, Txn, Wire
 from deltaspec.views.state import TableState
 from deltaspec.wire.form import LineFault
@@ -38,9 +38,12 @@ def listing_rows(
     first = min((name.version for _, name in names if isinstance(name, _CHECKPOINTS)), default=-1)
     # a checkpoint that no commit follows at once, though there are some, was left over by a cleanup up to a later one
     begins = not commits or first + 1 in commits
+    cleaned_up_to = None if missing else segment.cleaned_up_to(entry.name for entry, _ in names)
+    unreachable = segment.unreachable_commits(entry.name for entry, _ in names)
     rows = []
     for entry, name in names:
         row: Row = {
+            "cleaned_up_to": cleaned_up_to,
             "file": f"{LOG}/{entry.name}",
             "size_bytes": entry.size_bytes,
             "latest_commit": latest,
@@ -49,6 +52,8 @@ def listing_rows(
         match name:
             case file_names.CommitName(version):
                 row |= {"kind": "commit", "version": version, "missing_before": before.get(version, 0)}
+                if version == commits[0] and cleaned_up_to is not None:
+                    row["unreachable_commits"] = len(unreachable)
             case file_names.ClassicCheckpoint(version):
                 row |= {"kind": "classic checkpoint", "version": version}
             case file_names.MultipartCheckpoint(version, part, parts):

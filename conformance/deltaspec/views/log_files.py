@@ -26,6 +26,16 @@ listing = View(
         ),
         "latest_commit": Column(pl.Int64, "highest version among the commits; null where there is no commit"),
         "catalog_managed": Column(pl.Boolean, "catalogManaged is supported; null where that is not known"),
+        "cleaned_up_to": Column(
+            pl.Int64,
+            "version that a cleanup spared, and nothing before it: of the first commit, or of a checkpoint just "
+            "before; null where the log begins with version 0, or lacks a commit that the judged version needs",
+        ),
+        "unreachable_commits": Column(
+            pl.Int64,
+            "for the first commit of a log that was cleaned up: commits from it on to which no checkpoint leads, "
+            "although one leads to the judged version",
+        ),
         "commit_cleaned_up": Column(
             pl.Boolean, "for a checkpoint: the log begins with it, and neither its commit nor one before is there"
         ),

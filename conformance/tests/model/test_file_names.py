@@ -81,6 +81,11 @@ MISSES = {
     "4.6.compacted.json": "a log compaction whose versions are not two times 20 digits",
     f"{VERSION}.compacted.json": "a log compaction whose versions are not two times 20 digits",
     f"{VERSION}.{TOO_LARGE}.compacted.json": "a log compaction beyond 64 bits",
+    f"{VERSION}.{UUID}.json": "a staged commit outside of `_staged_commits`",
+    f"_staged_commits/{VERSION}.json": "a staged commit whose name is not version and UUID",
+    f"_staged_commits/{VERSION}.{UUID.upper()}.json": "a staged commit whose name is not version and UUID",
+    f"_staged_commits/10.{UUID}.json": "a staged commit whose version has 2 digits",
+    f"_staged_commits/{TOO_LARGE}.{UUID}.json": "a staged commit beyond 64 bits",
 }
 
 
@@ -105,8 +110,10 @@ def test_malformed_name_is_nobodys_and_says_what_it_resembles(name: str) -> None
         f"_delta_log/{VERSION}.json",
         "_last_checkpoint.tmp",
         "_last_vacuum_info",
-        f"_staged_commits/{VERSION}.json",
-        f"_staged_commits/{VERSION}.{UUID.upper()}.json",
+        f"_staged_commits/{VERSION}.{UUID}.json.tmp",
+        f"_staged_commits/.{VERSION}.json",
+        f"_staged_commits/deep/{VERSION}.json",
+        "_staged_commits/notes.json",
         f"_sidecars/.{UUID}.parquet",
         f"_sidecars/deep/{UUID}.parquet",
         f"_sidecars/{UUID}.parquet.crc",

@@ -21,8 +21,10 @@ from deltaspec.model.segment import (
     SegmentError,
     VersionMissing,
     choose_segment,
+    cleaned_up_to,
     complete_checkpoints,
     readable_versions,
+    unreachable_commits,
 )
 
 UUID = "80a083e8-7026-4e79-81be-64bd76c43a11"
@@ -262,6 +264,28 @@ def test_e51_compaction_may_be_absent_after_cleanup() -> None:
 )
 def test_readable_versions(names: list[str], expected: tuple[int, int]) -> None:
     assert readable_versions(names) == expected
+
+
+@pytest.mark.parametrize(
+    ("names", "spared", "unreachable"),
+    [
+        ([], None, []),
+        (commits(0, 1, 2), None, []),
+        ([*commits(0, 1, 4, 5), classic(4)], None, []),
+        ([*commits(4, 5), classic(4)], 4, []),
+        ([*commits(5, 6), classic(4), classic(6)], 4, []),
+        ([*commits(1, 2), classic(0)], None, []),
+        ([classic(7)], 7, []),
+        ([*commits(4, 5, 6, 7), classic(6)], 4, [4, 5]),
+        ([*commits(6, 7), classic(3), classic(6)], 6, []),
+        ([*commits(6, 7, 8), classic(3), classic(8)], 6, [6, 7]),
+        ([*commits(6, 7), *parts(5, 1, of=2), classic(7)], 6, [6]),
+        (commits(4, 5), 4, [4, 5]),
+    ],
+)
+def test_what_cleanup_spared(names: list[str], spared: int | None, unreachable: list[int]) -> None:
+    assert cleaned_up_to(names) == spared
+    assert unreachable_commits(names) == unreachable
 
 
 def test_broken_log_has_no_readable_latest_version() -> None:

@@ -1,0 +1,163 @@
+"""Mutations of what metadata cleanup leaves behind, and of the names and places of files in the log directory."""
+
+from hypothesis import strategies as st
+
+from deltaspec.model import file_names
+from deltaspec_generators import bases
+from deltaspec_generators.bases import action
+from deltaspec_generators.builder import LOG, TableFiles, lay_down
+from deltaspec_generators.checkpoint_files import CheckpointFiles
+from deltaspec_generators.json_lines import Line
+from deltaspec_generators.mutations import mutation, pick
+
+_UUID = "00000000-0000-4000-8000-000000000007"
+
+
+def _state_at_2(files: TableFiles) -> list[Line]:
+    """What a checkpoint of version 2 of `bases.plain` without a remove holds."""
+    return [*bases.state_rows(files), *(row for row in files.commits[2] if isinstance(row, dict) and "add" in row)]
+
+
+def cleaned_up_at_2(files: TableFiles) -> TableFiles:
+    """A table of three commits without a remove, cleaned up as the newest text says: commit and checkpoint 2 remain."""
+    files.checkpoints.append(CheckpointFiles(2, rows=_state_at_2(files)))
+    del files.commits[0], files.commits[1]
+    return files
+
+
+@mutation("cleanup.keeps-cutoff-checkpoint")
+def checkpoint_of_kept_commits_deleted(draw: st.DrawFn) -> TableFiles:
+    files = bases.plain(last_remove=False)
+    files.checkpoints.append(CheckpointFiles(2, rows=_state_at_2(files)))
+    del files.commits[0]
+    return files
+
+
+@mutation("cleanup.deletes-compactions")
+def compaction_left_behind(draw: st.DrawFn) -> TableFiles:
+    files = bases.plain(last_remove=False)
+    start, end = pick(draw, (0, 1), (1, 2))
+    files.compactions[start, end] = [
+        row
+        for version in (start, end)
+        for row in files.commits[version]
+        if isinstance(row, dict) and "commitInfo" not in row
+    ]
+    return cleaned_up_at_2(files)
+
+
+@mutation("cleanup.deletes-checksums")
+def checksum_left_behind(draw: st.DrawFn) -> TableFiles:
+    files = bases.plain(last_remove=False)
+    files.checksums[pick(draw, 0, 1)] = {
+        "tableSizeBytes": 0,
+        "numFiles": 0,
+        "numMetadata": 1,
+        "numProtocol": 1,
+        "metadata": action(files, 0, "metaData"),
+        "protocol": action(files, 0, "protocol"),
+    }
+    return cleaned_up_at_2(files)
+
+
+@mutation("cleanup.deletes-staged-commits")
+def staged_commit_left_behind(draw: st.DrawFn) -> TableFiles:
+    files = bases.timestamped(last_remove=False)
+    body = action(files, 0, "protocol")
+    body.update(minReaderVersion=3, readerFeatures=["catalogManaged"])
+    body["writerFeatures"].append("catalogManaged")
+    for version in (0, 1, 2):
+        action(files, version, "commitInfo")["txnId"] = f"txn-{version}"
+    files.extra[LOG + file_names.staged_commit_name(pick(draw, 0, 1), _UUID)] = b'{"commitInfo":{}}\n'
+    return cleaned_up_at_2(files)
+
+
+@mutation("checkpoint.cleanup-keeps-a-base")
+def cleaned_up_without_a_checkpoint(draw: st.DrawFn) -> TableFiles:
+    files = bases.plain(last_remove=False)
+    for version in pick(draw, (0,), (0, 1)):
+        del files.commits[version]
+    return files
+
+
+@mutation("cleanup.keeps-later-commits")
+def commit_after_the_checkpoint_deleted(draw: st.DrawFn) -> TableFiles:
+    files = bases.plain(last_remove=False)
+    files.checkpoints.append(CheckpointFiles(0, rows=[*files.commits[0][1:]]))
+    for version in pick(draw, (1,), (0, 1)):
+        del files.commits[version]
+    return files
+
+
+@mutation("checkpoint.in-log-folder")
+def checkpoint_in_another_folder(draw: st.DrawFn) -> TableFiles:
+    files = bases.checkpointed(last_remove=False)
+    name = files.checkpoints[0].names[0]
+    content = lay_down(files)[LOG + name]
+    files.checkpoints.clear()
+    files.extra[pick(draw, f"{LOG}checkpoints/{name}", f"_checkpoints/{name}", name)] = content
+    del files.commits[0], files.commits[1]
+    return files
+
+
+@mutation("sidecar.protected-from-cleanup")
+def sidecar_cleaned_up(draw: st.DrawFn) -> TableFiles:
+    files = bases.checkpointed_v2(pick(draw, "uuid-json", "uuid-parquet"))
+    files.missing.add(f"{LOG}_sidecars/{files.checkpoints[0].sidecars[0].name}")
+    del files.commits[0]
+    return files
+
+
+def _odd(name: str) -> TableFiles:
+    """A sound table with a file in its log that nobody reads."""
+    files = bases.plain()
+    files.extra[LOG + name] = b"{}\n"
+    return files
+
+
+@mutation("checkpoint.version-in-name")
+def version_of_checkpoint_cut_short(draw: st.DrawFn) -> TableFiles:
+    return _odd(pick(draw, "1.checkpoint.parquet", f"{1:019d}.checkpoint.parquet", f"{1:021d}.checkpoint.parquet"))
+
+
+@mutation("checkpoint.padding")
+def numbers_not_padded(draw: st.DrawFn) -> TableFiles:
+    part = f"{1:020d}.checkpoint.1.2.parquet"
+    return _odd(pick(draw, part, f"{1:020d}.checkpoint.{1:09d}.{2:09d}.parquet", f"1.checkpoint.{_UUID}.json"))
+
+
+@mutation("checkpoint.classic-name")
+def classic_name_of_another_kind(draw: st.DrawFn) -> TableFiles:
+    return _odd(pick(draw, f"{1:020d}.checkpoint.json", f"{1:020d}.checkpoint..parquet"))
+
+
+@mutation("checkpoint.multipart-name")
+def part_beyond_the_last(draw: st.DrawFn) -> TableFiles:
+    part, parts = pick(draw, (3, 2), (0, 2))
+    return _odd(file_names.multipart_checkpoint_name(1, part, parts))
+
+
+@mutation("checkpoint.uuid-name")
+def name_with_something_else_than_a_uuid(draw: st.DrawFn) -> TableFiles:
+    middle = pick(draw, "v2", _UUID.replace("-", ""), _UUID[:-1])
+    return _odd(f"{1:020d}.checkpoint.{middle}.{pick(draw, 'json', 'parquet')}")
+
+
+@mutation("compaction.name")
+def compaction_of_one_number(draw: st.DrawFn) -> TableFiles:
+    return _odd(pick(draw, f"{1:020d}.compacted.json", "1.2.compacted.json"))
+
+
+@mutation("checksum.name")
+def checksum_name_of_18_digits(draw: st.DrawFn) -> TableFiles:
+    return _odd(pick(draw, f"{2:018d}.crc", "2.crc"))
+
+
+@mutation("log.staged-commits")
+def staged_commit_misplaced(draw: st.DrawFn) -> TableFiles:
+    return _odd(f"{3:020d}.{_UUID}.json")
+
+
+@mutation("log.staged-commits")
+def staged_commit_misspelt(draw: st.DrawFn) -> TableFiles:
+    return _odd(file_names.STAGED_COMMITS + pick(draw, f"{3:020d}.json", f"3.{_UUID}.json"))
