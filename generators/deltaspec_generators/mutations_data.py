@@ -40,7 +40,7 @@ def change_file_gone(draw: st.DrawFn) -> TableFiles:
     return files
 
 
-@mutation("deletion-vectors.file-exists", "files")
+@mutation("deletion-vectors.path-resolved", "files")
 def vector_file_gone(draw: st.DrawFn) -> TableFiles:
     files = with_stored_vectors()
     files.missing.add(_VECTORS)
@@ -59,13 +59,11 @@ def vector_entry_elsewhere(draw: st.DrawFn) -> TableFiles:
     """The offset is shifted, the size that the file says is another one, or the file is cut."""
     files = with_stored_vectors()
     data = files.extra[_VECTORS]
-    match pick(draw, "shifted", "resized", "little endian", "cut", "beyond the end"):
+    match pick(draw, "shifted", "resized", "cut", "beyond the end"):
         case "shifted":
             action(files, 3, "add", 1)["deletionVector"]["offset"] += pick(draw, 8, 12)
         case "resized":
             files.extra[_VECTORS] = data[:4] + bytes([data[4] + 1]) + data[5:]
-        case "little endian":
-            files.extra[_VECTORS] = data[:1] + data[1:5][::-1] + data[5:]
         case "cut":
             files.extra[_VECTORS] = data[: len(data) - draw(st.integers(1, 8))]
         case _:

@@ -228,7 +228,7 @@ def inline_with_offset(draw: st.DrawFn) -> TableFiles:
     return _vector(offset=pick(draw, 0, 1))
 
 
-@mutation("deletion-vectors.offset")
+@mutation("deletion-vectors.offset-start")
 def stored_without_offset(draw: st.DrawFn) -> TableFiles:
     return _vector(**_STORED | {"offset": pick(draw, None, 0)})
 

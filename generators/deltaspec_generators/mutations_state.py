@@ -181,7 +181,7 @@ def column_id_twice(draw: st.DrawFn) -> TableFiles:
     return _change_field(bases.mapped(), lambda own: own.update({"delta.columnMapping.id": 2}))
 
 
-@mutation("column-mapping.physical-names-unique")
+@mutation("column-mapping.physical-paths-unique")
 def physical_name_twice(draw: st.DrawFn) -> TableFiles:
     return _change_field(bases.mapped(), lambda own: own.update({"delta.columnMapping.physicalName": "col-2"}))
 

@@ -23,7 +23,8 @@ class DeletionVectorError(ValueError):
     def __init__(self, message: str, kind: str = "bitmap") -> None:
         super().__init__(message)
         self.kind = kind
-        """What is wrong: `version` or `entry` of a file, its `checksum`, or the `bitmap` or descriptor itself."""
+        """What is wrong: `version` or `entry` of a file, its `checksum`, the `bitmap` or descriptor itself; or only the
+        `width` of the version, or the `byte order` of the numbers around the bitmap."""
 
 
 def encode_bitmap(rows: Iterable[int], *, runs: bool = False) -> bytes:
@@ -112,7 +113,7 @@ def read_from_file(data: bytes, offset: int | None, size_in_bytes: int) -> bytes
         DeletionVectorError: wrong version, sizes that disagree or pass the end, wrong CRC-32.
     """
     start = offset or 0
-    check_file_version(data[:1])
+    check_file_version(data)
     if start == 0:
         raise DeletionVectorError("offset 0 is the version byte of the file, no vector begins there", "entry")
     if start < 0 or start + 4 > len(data):
@@ -120,25 +121,35 @@ def read_from_file(data: bytes, offset: int | None, size_in_bytes: int) -> bytes
     return read_entry(data[start:], size_in_bytes)
 
 
-def check_file_version(first: bytes) -> None:
-    """The first byte of a deletion-vector file says the version of its layout (S02).
+def check_file_version(data: bytes) -> None:
+    """The first byte of a deletion-vector file says the version of its layout.
+
+    Before `current` a table of bytes reads as if it took two (S02), which the offsets of no engine's files bear out.
+
+    Args:
+        data: two bytes of the file at least, where it has as many.
 
     Raises:
-        DeletionVectorError: there is none, or it is another.
+        DeletionVectorError: there is none, or it is another; of the kind `width` if it stands in two bytes.
     """
-    if first[:1] != bytes([FILE_VERSION]):
-        raise DeletionVectorError(f"file version is {first[0] if first else 'absent'}, not {FILE_VERSION}", "version")
+    if data[:2] == FILE_VERSION.to_bytes(2, "big"):
+        raise DeletionVectorError(f"file version {FILE_VERSION} stands in two bytes", "width")
+    if data[:1] != bytes([FILE_VERSION]):
+        raise DeletionVectorError(f"file version is {data[0] if data else 'absent'}, not {FILE_VERSION}", "version")
 
 
 def read_entry(data: bytes, size_in_bytes: int) -> bytes:
     """The bitmap, magic included, of the entry that `data` begins with: its size, the bitmap, its CRC-32 (S07).
 
     Raises:
-        DeletionVectorError: sizes that disagree or pass the end, wrong CRC-32.
+        DeletionVectorError: sizes that disagree or pass the end, wrong CRC-32; of the kind `byte order` if they would be
+            right in little endian.
     """
     if len(data) < 4:
         raise DeletionVectorError(f"{len(data)} bytes to the end of the file are too few for a size", "entry")
     size = int.from_bytes(data[:4], "big")
+    if _is_little_endian(data, size_in_bytes):
+        raise DeletionVectorError("size or checksum around the vector is little endian", "byte order")
     if size != size_in_bytes:
         raise DeletionVectorError(f"the file says {size} bytes, the descriptor {size_in_bytes}", "entry")
     bitmap, check = data[4 : 4 + size], data[4 + size : 8 + size]
@@ -148,6 +159,16 @@ def read_entry(data: bytes, size_in_bytes: int) -> bytes:
     if zlib.crc32(bitmap) != int.from_bytes(check, "big"):
         raise DeletionVectorError("CRC-32 does not match", "checksum")
     return bitmap
+
+
+def _is_little_endian(data: bytes, size_in_bytes: int) -> bool:
+    """Whether an entry is sound but for the order of the bytes of its size, its checksum or both."""
+    bitmap, check = data[4 : 4 + max(size_in_bytes, 0)], data[4 + max(size_in_bytes, 0) : 8 + max(size_in_bytes, 0)]
+    orders = [order for order in ("big", "little") if int.from_bytes(data[:4], order) == size_in_bytes]
+    if len(check) < 4 or not orders:
+        return False
+    checks = [order for order in ("big", "little") if int.from_bytes(check, order) == zlib.crc32(bitmap)]
+    return bool(checks) and ("big" not in orders or "big" not in checks)
 
 
 def layout_file(bitmaps: Iterable[bytes]) -> tuple[bytes, list[int]]:

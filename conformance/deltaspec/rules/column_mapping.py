@@ -3,10 +3,10 @@
 import polars as pl
 
 from deltaspec.rules.registry import rule
-from deltaspec.views.table_state import metadata, schema_fields
+from deltaspec.views.table_state import configuration, metadata, schema_fields
 
 
-@rule("CMP001", requires="column-mapping.ids-assigned", view=schema_fields)
+@rule("CMP001", requires=("column-mapping.ids-assigned", "column-mapping.new-columns-have-ids"), view=schema_fields)
 def column_id_missing() -> pl.Expr:
     """Column mapping is on, and a field has no column id.
 
@@ -55,7 +55,11 @@ def repeated_column_id() -> pl.Expr:
     return mapped & (pl.col("fields_of_id") > 1)
 
 
-@rule("CMP004", requires="column-mapping.physical-names-unique", view=schema_fields)
+@rule(
+    "CMP004",
+    requires=("column-mapping.physical-paths-unique", "column-mapping.physical-names-unique"),
+    view=schema_fields,
+)
 def repeated_physical_name() -> pl.Expr:
     """Two fields of one struct have the same physical name.
 
@@ -87,3 +91,25 @@ def max_column_id_too_low() -> pl.Expr:
     """
     lower = pl.col("max_column_id").fill_null(-1) < pl.col("max_used_column_id")
     return pl.col("column_mapping_mode").is_not_null() & lower
+
+
+@rule(
+    "CMP022",
+    requires=("column-mapping.writer-versions", "column-mapping.reader-versions"),
+    view=configuration,
+    divergence="E43",
+)
+def mode_without_its_feature() -> pl.Expr:
+    """A mode of column mapping is set on a table whose protocol does not support column mapping.
+
+    The mode has no effect: columns go by their logical names. An engine that heeds it all the same writes files in
+    which others find nothing.
+    Fix: commit a protocol that supports columnMapping, or set the mode to `none`.
+
+    Conforms::
+        property: "delta.columnMapping.mode", unsupported_feature: null
+        property: "delta.enableDeletionVectors", unsupported_feature: deletionVectors
+    Violates::
+        property: "delta.columnMapping.mode", unsupported_feature: columnMapping
+    """
+    return (pl.col("property") == "delta.columnMapping.mode") & pl.col("unsupported_feature").is_not_null()

@@ -6,7 +6,7 @@ from deltaspec.rules.registry import rule
 from deltaspec.views.table_state import configuration
 
 
-@rule("CFG001", requires="configuration.values", view=configuration)
+@rule("CFG001", requires=("configuration.values", "column-mapping.modes"), view=configuration)
 def bad_property_value() -> pl.Expr:
     """A table property has a value that it cannot have.
 
@@ -21,7 +21,12 @@ def bad_property_value() -> pl.Expr:
     return pl.col("value_fault").is_not_null()
 
 
-@rule("CFG002", requires="table-features.active", view=configuration, divergence="E43")
+@rule(
+    "CFG002",
+    requires=("table-features.active", "table-features.disabled", "append-only.needs-support"),
+    view=configuration,
+    divergence="E43",
+)
 def property_without_its_feature() -> pl.Expr:
     """A table property asks for something whose feature the protocol does not support.
 
@@ -31,15 +36,21 @@ def property_without_its_feature() -> pl.Expr:
     Conforms::
         property: "delta.enableDeletionVectors", unsupported_feature: null
         property: "delta.constraints.positive", unsupported_feature: checkConstraints
+        property: "delta.columnMapping.mode", unsupported_feature: columnMapping
     Violates::
         property: "delta.enableDeletionVectors", unsupported_feature: deletionVectors
     """
-    return pl.col("unsupported_feature").is_not_null() & ~_text_demands_feature()
+    of_others = _text_demands_feature() | (pl.col("property") == "delta.columnMapping.mode")
+    return pl.col("unsupported_feature").is_not_null() & ~of_others
 
 
 @rule(
     "CFG004",
-    requires=("configuration.properties-need-features", "row-tracking.enabled-with-feature"),
+    requires=(
+        "configuration.properties-need-features",
+        "row-tracking.enabled-with-feature",
+        "protocol.breaking-changes",
+    ),
     view=configuration,
 )
 def property_that_requires_its_feature() -> pl.Expr:

@@ -54,7 +54,7 @@ def inline_vector_with_offset() -> pl.Expr:
     return (pl.col("storage_type") == "i") & pl.col("offset").is_not_null()
 
 
-@rule("DVX004", requires="deletion-vectors.offset", view=deletion_vectors, divergence="S05")
+@rule("DVX004", requires="deletion-vectors.offset-start", view=deletion_vectors, divergence="S05")
 def stored_vector_without_offset() -> pl.Expr:
     """A stored deletion vector has no offset, or offset 0.
 
@@ -141,7 +141,18 @@ def vector_deletes_rows_beyond_the_file() -> pl.Expr:
     return beyond | (pl.col("cardinality") > pl.col("num_records"))
 
 
-@rule("DVX009", requires="deletion-vectors.bitmap-format", view=deletion_vectors)
+@rule(
+    "DVX009",
+    requires=(
+        "deletion-vectors.bitmap-format",
+        "deletion-vectors.magic",
+        "deletion-vectors.little-endian",
+        "deletion-vectors.buckets-ascend",
+        "deletion-vectors.keys-are-positive",
+        "deletion-vectors.inline",
+    ),
+    view=deletion_vectors,
+)
 def vector_undecodable() -> pl.Expr:
     """A deletion vector cannot be decoded: an inline one, or one whose file is sound around it.
 
@@ -157,7 +168,7 @@ def vector_undecodable() -> pl.Expr:
     return pl.col("decode_fault").is_not_null()
 
 
-@rule("DVX010", requires="deletion-vectors.file-exists", view=deletion_vectors)
+@rule("DVX010", requires=("deletion-vectors.path-resolved", "deletion-vectors.prefix"), view=deletion_vectors)
 def vector_file_missing() -> pl.Expr:
     """The file that holds the deletion vector of a live file is not there.
 
@@ -174,7 +185,7 @@ def vector_file_missing() -> pl.Expr:
     return ~pl.col("file_exists") & ~pl.col("removed_since")
 
 
-@rule("DVX011", requires="deletion-vectors.file-version", view=deletion_vectors)
+@rule("DVX011", requires=("deletion-vectors.file-version", "deletion-vectors.file-format"), view=deletion_vectors)
 def vector_file_of_another_version() -> pl.Expr:
     """The file of a deletion vector does not begin with the version 1.
 
@@ -189,7 +200,7 @@ def vector_file_of_another_version() -> pl.Expr:
     return pl.col("version_fault").is_not_null()
 
 
-@rule("DVX012", requires="deletion-vectors.file-entry", view=deletion_vectors)
+@rule("DVX012", requires=("deletion-vectors.file-entry", "deletion-vectors.offset-start"), view=deletion_vectors)
 def vector_not_at_its_offset() -> pl.Expr:
     """No deletion vector of the size that the descriptor gives stands at its offset.
 
@@ -232,3 +243,80 @@ def vectors_overlap_in_file() -> pl.Expr:
         overlaps: "offset 1, 44 bytes"
     """
     return pl.col("overlaps").is_not_null()
+
+
+@rule("DVX021", requires="deletion-vectors.file-version", view=deletion_vectors, divergence="S02", until="r3")
+def version_in_two_bytes_as_in_the_table() -> pl.Expr:
+    """The version of a deletion-vector file stands in two bytes, as the text's table of bytes can be read.
+
+    Engines write and read one byte, and refuse this file as one of version 0.
+    Fix: write the file again with one byte for the version, and its vectors from offset 1 on.
+
+    Conforms::
+        width_fault: null
+    Violates::
+        width_fault: "file version 1 stands in two bytes"
+    """
+    return pl.col("width_fault").is_not_null()
+
+
+@rule("DVX022", requires="deletion-vectors.file-version-byte", view=deletion_vectors)
+def version_in_two_bytes() -> pl.Expr:
+    """The version of a deletion-vector file stands in two bytes.
+
+    Readers take the first for the version 0 and refuse the file, and with it the data file.
+    Fix: write the file again with one byte for the version, and its vectors from offset 1 on.
+
+    Conforms::
+        width_fault: null
+    Violates::
+        width_fault: "file version 1 stands in two bytes"
+    """
+    return pl.col("width_fault").is_not_null()
+
+
+@rule("DVX023", requires="deletion-vectors.file-big-endian", view=deletion_vectors)
+def entry_is_little_endian() -> pl.Expr:
+    """Size or checksum of an entry of a deletion-vector file is little endian.
+
+    Readers take the size for another number and refuse the vector, and with it the data file.
+    Fix: write the file again with big-endian numbers around the vectors.
+
+    Conforms::
+        byte_order_fault: null
+    Violates::
+        byte_order_fault: "size or checksum around the vector is little endian"
+    """
+    return pl.col("byte_order_fault").is_not_null()
+
+
+@rule("DVX024", requires="deletion-vectors.file-entry", view=deletion_vectors, divergence="S01", until="r2")
+def entry_of_unsaid_byte_order() -> pl.Expr:
+    """Size or checksum of an entry of a deletion-vector file is little endian, which the text does not rule out.
+
+    It gives no order of bytes for the file, only for the bitmap; engines and later texts use big endian.
+    Fix: write the file again with big-endian numbers around the vectors.
+
+    Conforms::
+        byte_order_fault: null
+    Violates::
+        byte_order_fault: "size or checksum around the vector is little endian"
+    """
+    return pl.col("byte_order_fault").is_not_null()
+
+
+@rule("DVX025", requires="deletion-vectors.inline", view=deletion_vectors, divergence="S04")
+def inline_padding_is_not_zero() -> pl.Expr:
+    """The bytes that fill an inline deletion vector up to a multiple of four are not zeros.
+
+    The text does not say what they are; a reader that decodes them with the bitmap refuses it.
+    Fix: the writer should fill up with zeros.
+
+    Conforms::
+        decoded_size: 44, size_in_bytes: 41, padding_is_zero: true
+        decoded_size: 80, size_in_bytes: 44, padding_is_zero: false
+    Violates::
+        decoded_size: 44, size_in_bytes: 41, padding_is_zero: false
+    """
+    is_padding = (pl.col("decoded_size") - pl.col("size_in_bytes")).is_between(1, 3)
+    return is_padding & ~pl.col("padding_is_zero")

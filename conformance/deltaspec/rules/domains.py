@@ -69,7 +69,11 @@ def clustered_and_partitioned() -> pl.Expr:
     return (pl.col("clustering_columns").list.len() > 0) & (pl.col("partition_columns").list.len() > 0)
 
 
-@rule("DOM005", requires="clustering.columns-by-physical-name", view=clustering)
+@rule(
+    "DOM005",
+    requires=("clustering.columns-by-physical-name", "column-mapping.clustering-physical"),
+    view=clustering,
+)
 def unknown_clustering_column() -> pl.Expr:
     """A clustering column is no column of the table; under column mapping that is known by its physical name.
 

@@ -6,7 +6,11 @@ from deltaspec.rules.registry import rule
 from deltaspec.views.table_state import features
 
 
-@rule("FEA001", requires="table-features.none-for-readers-alone", view=features)
+@rule(
+    "FEA001",
+    requires=("table-features.none-for-readers-alone", "table-features.no-table-of-readers-alone"),
+    view=features,
+)
 def feature_for_readers_alone() -> pl.Expr:
     """A feature stands in readerFeatures and not in writerFeatures.
 
@@ -41,7 +45,14 @@ def writer_feature_for_readers() -> pl.Expr:
 
 @rule(
     "FEA003",
-    requires=("table-features.reader-feature-on-both-sides", "table-features.added-on-both-sides"),
+    requires=(
+        "table-features.reader-feature-on-both-sides",
+        "table-features.added-on-both-sides",
+        "table-features.v2-checkpoint-on-both-sides",
+        "vacuum-protocol-check.on-both-sides",
+        "column-mapping.reader-versions",
+        "column-mapping.enabled-by-feature",
+    ),
     view=features,
 )
 def reader_feature_for_writers_alone() -> pl.Expr:
@@ -94,12 +105,24 @@ def repeated_feature() -> pl.Expr:
     return pl.col("times") > 1
 
 
-@rule("FEA006", requires="table-features.names", view=features, divergence="E22")
+@rule(
+    "FEA006",
+    requires=(
+        "table-features.names",
+        "table-features.name-of-row-ids",
+        "table-features.name-of-row-tracking",
+        "table-features.name-of-timestamps-before",
+        "table-features.names-of-features-since-v2-checkpoints",
+        "table-features.names-of-newest-features",
+    ),
+    view=features,
+    divergence="E22",
+)
 def misspelt_feature() -> pl.Expr:
-    """A feature has a name that older texts printed, and that the judged text spells otherwise.
+    """A feature has a name that the judged text spells otherwise: in another case, or as a text once misprinted it.
 
-    To today's clients it is an unknown feature, and they refuse the table.
-    Fix: commit a protocol with the name as spelled today.
+    To clients it is an unknown feature, and they refuse the table.
+    Fix: commit a protocol with the name as the text spells it.
 
     Conforms::
         meant: null

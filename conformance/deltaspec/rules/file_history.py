@@ -44,7 +44,11 @@ def file_removed_twice() -> pl.Expr:
     return (pl.col("kind") == "remove") & (in_commit | (pl.col("same_file_same_kind") > 1))
 
 
-@rule("FIL032", requires="reconciliation.live-and-dead-disjoint", view=file_history)
+@rule(
+    "FIL032",
+    requires=("reconciliation.live-and-dead-disjoint", "deletion-vectors.unique-id"),
+    view=file_history,
+)
 def file_added_and_removed() -> pl.Expr:
     """One commit, checkpoint or compaction both adds and removes the same logical file.
 

@@ -25,7 +25,7 @@ def file_is_no_parquet() -> pl.Expr:
     return pl.col("footer_fault").is_not_null()
 
 
-@rule("PQT002", requires="statistics.num-records", view=data_files)
+@rule("PQT002", requires=("statistics.num-records", "deletion-vectors.needs-num-records"), view=data_files)
 def row_count_differs() -> pl.Expr:
     """A data file has another number of rows than its statistics say.
 
@@ -241,7 +241,7 @@ def column_is_there_twice() -> pl.Expr:
     return pl.col("nodes_found") > 1
 
 
-@rule("PQT020", requires="parquet.names", view=file_columns)
+@rule("PQT020", requires="parquet.names", view=file_columns, divergence="S34")
 def name_in_another_case() -> pl.Expr:
     """A data file spells the name of a column in another case than the table.
 

@@ -28,6 +28,8 @@ _FILLED = {
     "file_exists": pl.Boolean,
     "removed_since": pl.Boolean,
     "version_fault": pl.String,
+    "width_fault": pl.String,
+    "byte_order_fault": pl.String,
     "entry_fault": pl.String,
     "checksum_fault": pl.String,
     "overlaps": pl.String,
@@ -36,6 +38,8 @@ _FILLED = {
 
 _FAULTS = {
     "version": "version_fault",
+    "width": "width_fault",
+    "byte order": "byte_order_fault",
     "entry": "entry_fault",
     "checksum": "checksum_fault",
     "bitmap": "decode_fault",

@@ -109,6 +109,7 @@ deletion_vectors = View(
             pl.String, "why the vector cannot be decoded: inline ones at every level, stored ones from files on"
         ),
         "decoded_size": Column(pl.Int64, "bytes that the inline text decodes to, padding included"),
+        "padding_is_zero": Column(pl.Boolean, "the bytes of an inline vector behind sizeInBytes are zeros"),
         "decoded_cardinality": Column(pl.Int64, "rows in the decoded vector"),
         "decoded_last_row": Column(pl.Int64, "highest row index in the decoded vector"),
         "vector_file": Column(pl.String, "key of the file that holds the vector of a live file", "files", shown=True),
@@ -119,6 +120,10 @@ deletion_vectors = View(
             "files",
         ),
         "version_fault": Column(pl.String, "what is wrong with the version byte of that file", "files"),
+        "width_fault": Column(pl.String, "the version 1 of that file stands in two bytes", "files"),
+        "byte_order_fault": Column(
+            pl.String, "the entry is sound but for its size or checksum, which are little endian", "files"
+        ),
         "entry_fault": Column(pl.String, "why no entry of that size stands at the offset", "files"),
         "checksum_fault": Column(pl.String, "the entry's CRC-32 is not that of its bytes", "files"),
         "overlaps": Column(pl.String, "another entry of the file whose bytes overlap: its offset and size", "files"),

@@ -129,6 +129,9 @@ class TableState:
             if set(self.metadata.partition_columns) <= names:
                 columns = column_mapping.partition_types(self.schema, self.metadata.partition_columns, self.mapping)
         clustered = clustering_columns(self.domains.get(CLUSTERING)) if self.supports("clustering") else ()
+        if self.schema is not None:  # of a column that there is not nothing can be told
+            unknown = unknown_columns(clustered, self.schema, self.mapping)
+            clustered = tuple(each for each in clustered if ".".join(each) not in unknown)
         return FileContext(columns, self.supports("deletionVectors"), table_root, clustered, self.revision)
 
     @property
@@ -194,7 +197,9 @@ class TableState:
                 "writer_features": action.writer_features,
                 "previous_min_reader_version": before.min_reader_version if before else None,
                 "previous_min_writer_version": before.min_writer_version if before else None,
-                "dropped_features": sorted(self._spelled_now(_listed(before)) - now) if before and now is not None else [],
+                "dropped_features": sorted(self._spelled_now(_listed(before)) - now)
+                if before and now is not None
+                else [],
             }
         )
         self.rows["features"] += _feature_rows(place, action)

@@ -24,6 +24,7 @@ def vector_facts(rows: pl.DataFrame) -> pl.DataFrame:
         "path_fault": pl.String,
         "decode_fault": pl.String,
         "decoded_size": pl.Int64,
+        "padding_is_zero": pl.Boolean,
         "decoded_cardinality": pl.Int64,
         "decoded_last_row": pl.Int64,
     }
@@ -64,6 +65,7 @@ def _inline_facts(descriptor: DeletionVectorDescriptor) -> dict[str, Any]:
     try:
         padded = decode_inline_text(descriptor.path_or_inline_dv)
         facts["decoded_size"] = len(padded)
+        facts["padding_is_zero"] = not any(padded[max(descriptor.size_in_bytes, 0) :])
         rows = decode_bitmap(padded[: max(descriptor.size_in_bytes, 0)])
     except DeletionVectorError as fault:
         return {**facts, "decode_fault": str(fault)}

@@ -59,7 +59,7 @@ class VectorFiles:
             raise FileTooLarge(f"{key}: a vector of {size} bytes, more than the {MAX_BITMAP_BYTES} that are decoded")
         data = self._whole(key)
         if data is None:
-            check_file_version(self._access.read_range(key, 0, 1))
+            check_file_version(self._access.read_range(key, 0, 2))
             entry = b"" if start < 1 else self._access.read_range(key, start, max(size, 0) + 8)
         else:
             check_file_version(data)

@@ -65,7 +65,6 @@ UNCHECKED = {
     "checkpoint.tombstones-kept": "the log does not say when a tombstone has expired",
     "data-files.change-type-column": "of an older revision, which is not judged yet",
     "data-files.constraints": "SQL, which needs Spark; the ledger of a run says which a table has",
-    "deletion-vectors.unique-id": "a definition: the id itself is not written",
     "domain.configuration-map": "of older revisions, which are not judged yet",
     "log.staged-commits": "which files of the folder count is the catalog's to say",
     "remove.tags-with-extended-metadata": "the add need not have tags either (E49)",

@@ -1,0 +1,175 @@
+"""Broken deletion vectors: what the descriptor says, the bitmap byte by byte, and the file around it."""
+
+import json
+from typing import Any
+
+from hypothesis import strategies as st
+
+from deltaspec.model import deletion_vectors, z85
+from deltaspec_generators import bases
+from deltaspec_generators.bases import action, commit_info, featured
+from deltaspec_generators.builder import TableFiles, add_action, remove_action
+from deltaspec_generators.data_bases import VECTOR_FILE, parquet, rows, with_stored_vectors
+from deltaspec_generators.mutations import mutation, pick
+
+_FILE = f"deletion_vector_{VECTOR_FILE}.bin"
+_MAGIC = deletion_vectors.MAGIC
+_ENABLED = {"delta.enableDeletionVectors": "true"}
+
+
+def _inline(bitmap: bytes, cardinality: int, **more: Any) -> TableFiles:
+    """A table with an inline vector of these bytes."""
+    text = z85.encode(bitmap + bytes(-len(bitmap) % 4))
+    vector = {"storageType": "i", "pathOrInlineDv": text, "sizeInBytes": len(bitmap), "cardinality": cardinality}
+    return bases.with_vector({**vector, **more}, rows=30)
+
+
+def _bucket(key: int, row: int) -> bytes:
+    return key.to_bytes(4, "little") + deletion_vectors.encode_bitmap([row])[16:]
+
+
+# descriptor
+
+
+@mutation("deletion-vectors.inline")
+def inline_text_of_no_bitmap(draw: st.DrawFn) -> TableFiles:
+    """No Z85, or the text's own example as it is printed (E08)."""
+    printed = "wi5b=000010000siXQKl0rr91000f55c8Xg0@@D72lkbi5=-{L"
+    text = pick(draw, printed, printed[:-1] + "~", printed[:-1], "é" * 50)
+    return _inline(bytes(40), 6, pathOrInlineDv=text)
+
+
+@mutation("deletion-vectors.unique-id")
+def vector_removed_and_added_under_its_id(draw: st.DrawFn) -> TableFiles:
+    """Storage type, value and offset of the two are the same; what else the descriptors say is no part of the id."""
+    files = featured("deletionVectors", configuration=_ENABLED)
+    vector = {"storageType": "u", "pathOrInlineDv": "ab^-aqEH.-t@S}K{vb[*k^", "offset": 1, "sizeInBytes": 44}
+    first, second = ({**vector, "cardinality": each} for each in pick(draw, (6, 6), (6, 5)))
+    added, removed = (add_action("d.parquet", rows=30, deletionVector=each) for each in (first, second))
+    files.commits[3] = [commit_info(3), added, remove_action(removed)]
+    return files
+
+
+@mutation("deletion-vectors.needs-num-records", "footers")
+def records_without_the_deleted_ones(draw: st.DrawFn) -> TableFiles:
+    files = with_stored_vectors()
+    body = action(files, 3, "add")
+    body["stats"] = json.dumps({**json.loads(body["stats"]), "numRecords": pick(draw, 8, 11)})
+    return files
+
+
+# bitmap
+
+
+@mutation("deletion-vectors.magic")
+def bitmap_of_another_magic(draw: st.DrawFn) -> TableFiles:
+    bitmap = deletion_vectors.encode_bitmap([1, 3])
+    magic = pick(draw, _MAGIC - 1, _MAGIC + 1, 0, 3503503716)
+    return _inline(magic.to_bytes(4, "little") + bitmap[4:], 2)
+
+
+@mutation("deletion-vectors.little-endian")
+def bitmap_of_big_endian_numbers(draw: st.DrawFn) -> TableFiles:
+    bitmap = deletion_vectors.encode_bitmap([1, 3])
+    swapped = pick(draw, slice(0, 4), slice(4, 12), slice(16, 20))
+    return _inline(bitmap[: swapped.start] + bitmap[swapped][::-1] + bitmap[swapped.stop :], 2)
+
+
+@mutation("deletion-vectors.buckets-ascend")
+def buckets_out_of_order(draw: st.DrawFn) -> TableFiles:
+    first, second = pick(draw, (1, 0), (0, 0))
+    head = _MAGIC.to_bytes(4, "little") + (2).to_bytes(8, "little")
+    return _inline(head + _bucket(first, 1) + _bucket(second, 3), 2)
+
+
+@mutation("deletion-vectors.keys-are-positive")
+def bucket_key_with_its_highest_bit(draw: st.DrawFn) -> TableFiles:
+    head = _MAGIC.to_bytes(4, "little") + (1).to_bytes(8, "little")
+    return _inline(head + _bucket(pick(draw, 1 << 31, (1 << 32) - 1), 1), 1)
+
+
+# file
+
+
+@mutation("deletion-vectors.offset-start", "files")
+def offset_of_the_bitmap(draw: st.DrawFn) -> TableFiles:
+    """The offset leads to the bitmap behind the size, or is that of the text's examples (E06)."""
+    files = with_stored_vectors()
+    action(files, 3, "add")["deletionVector"]["offset"] = pick(draw, 4, 5)
+    del files.commits[3][3:]
+    return files
+
+
+@mutation("deletion-vectors.path-resolved", "files")
+def vector_file_of_another_name(draw: st.DrawFn) -> TableFiles:
+    """With the hyphen of the text's listing (E05), without its ending, or in the folder of the log."""
+    files = with_stored_vectors()
+    name = pick(draw, _FILE.replace("vector_", "vector-"), _FILE.removesuffix(".bin"), f"_delta_log/{_FILE}")
+    files.extra[name] = files.extra.pop(_FILE)
+    return files
+
+
+@mutation("deletion-vectors.prefix", "files")
+def vector_file_outside_its_prefix(draw: st.DrawFn) -> TableFiles:
+    files = with_stored_vectors()
+    for which in (0, 1):
+        vector = action(files, 3, "add", which)["deletionVector"]
+        vector["pathOrInlineDv"] = "ab" + vector["pathOrInlineDv"]
+    files.extra[pick(draw, "", "a/", "AB/") + _FILE] = files.extra.pop(_FILE)
+    return files
+
+
+@mutation("deletion-vectors.file-format", "files")
+def vector_file_of_another_kind(draw: st.DrawFn) -> TableFiles:
+    files = with_stored_vectors()
+    bitmap = deletion_vectors.encode_bitmap([1, 3])
+    files.extra[_FILE] = pick(draw, parquet(rows(0)), bitmap, b"")
+    return files
+
+
+@mutation("deletion-vectors.file-version", "files", revisions=("r1", "r2", "r3"))
+def version_as_the_table_of_bytes_reads(draw: st.DrawFn) -> TableFiles:
+    return _version_in_two_bytes()
+
+
+@mutation("deletion-vectors.file-version-byte", "files")
+def version_of_two_bytes(draw: st.DrawFn) -> TableFiles:
+    return _version_in_two_bytes()
+
+
+def _version_in_two_bytes() -> TableFiles:
+    files = with_stored_vectors()
+    files.extra[_FILE] = b"\0" + files.extra[_FILE]
+    for which in (0, 1):
+        action(files, 3, "add", which)["deletionVector"]["offset"] += 1
+    return files
+
+
+@mutation("deletion-vectors.file-big-endian", "files")
+def numbers_of_the_file_are_little_endian(draw: st.DrawFn) -> TableFiles:
+    return _little_endian(pick(draw, "size", "checksum", "both"))
+
+
+@mutation("deletion-vectors.file-entry", "files", revisions=("r1", "r2"))
+def numbers_of_the_file_in_an_unsaid_order(draw: st.DrawFn) -> TableFiles:
+    return _little_endian(pick(draw, "size", "checksum", "both"))
+
+
+def _little_endian(which: str) -> TableFiles:
+    files = with_stored_vectors()
+    data = files.extra[_FILE]
+    end = 5 + int.from_bytes(data[1:5], "big")
+    size, check = data[1:5], data[end : end + 4]
+    size = size if which == "checksum" else size[::-1]
+    check = check if which == "size" else check[::-1]
+    files.extra[_FILE] = data[:1] + size + data[5:end] + check + data[end + 4 :]
+    return files
+
+
+@mutation("deletion-vectors.inline")
+def inline_vector_filled_up_with_ones(draw: st.DrawFn) -> TableFiles:
+    bitmap = deletion_vectors.encode_bitmap(range(pick(draw, 1, 5, 7)), runs=True)
+    padding = bytes(-len(bitmap) % 4)
+    text = z85.encode(bitmap + padding[:-1] + b"\1")
+    rows_deleted = len(deletion_vectors.decode_bitmap(bitmap))
+    return _inline(bitmap, rows_deleted, pathOrInlineDv=text)
