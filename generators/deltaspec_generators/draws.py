@@ -11,7 +11,7 @@ from deltaspec_generators import revisions
 from deltaspec_generators.builder import TABLE_ID
 from deltaspec_generators.json_lines import compact
 from deltaspec_generators.log_state import Body, TableState
-from deltaspec_generators.values import TYPES, WITHOUT_BOUNDS
+from deltaspec_generators.values import NESTED, NEVER_PARTITIONED, TYPES, WITHOUT_BOUNDS
 
 WRITER_FEATURES = (
     "appendOnly",
@@ -25,6 +25,8 @@ WRITER_FEATURES = (
     "inCommitTimestamp",
     "allowColumnDefaults",
     "clustering",
+    "icebergCompatV1",
+    "icebergCompatV2",
 )
 READER_WRITER_FEATURES = (
     "columnMapping",
@@ -33,10 +35,21 @@ READER_WRITER_FEATURES = (
     "v2Checkpoint",
     "vacuumProtocolCheck",
     "typeWidening",
+    "variantType",
+    "variantShredding",
+    "catalogManaged",
 )
 FEATURES = WRITER_FEATURES + READER_WRITER_FEATURES
 """Features that a drawn table may have by the newest text."""
-NEEDED = {"rowTracking": "domainMetadata", "clustering": "domainMetadata"}
+NEEDED = {
+    "rowTracking": "domainMetadata",
+    "clustering": "domainMetadata",
+    "icebergCompatV1": "columnMapping",
+    "icebergCompatV2": "columnMapping",
+    "variantShredding": "variantType",
+    "catalogManaged": "inCommitTimestamp",
+}
+"""The feature that a feature requires."""
 LEGACY_VERSIONS = ((1, 1), (1, 2), (1, 3), (1, 4), (2, 5), (2, 6))
 PROPERTIES = {
     "appendOnly": "delta.appendOnly",
@@ -59,21 +72,25 @@ class Column:
 
     name: str
     kind: str
-    """A primitive type, or `struct`."""
+    """A primitive type, `struct`, or a key of `values.NESTED`."""
     physical: str
     """Name in files, partition values and statistics; the same as `name` without column mapping."""
     id: int | None = None
     """Column id; None without column mapping."""
     fields: tuple["Column", ...] = ()
+    text_type: str | None = None
+    """`char(n)` or `varchar(n)`, which a schema keeps beside the type `string`."""
 
     def json(self) -> Body:
         """The field as the schema string has it."""
-        kind: Any = self.kind
+        kind: Any = NESTED.get(self.kind, self.kind)
         if self.kind == "struct":
             kind = {"type": "struct", "fields": [each.json() for each in self.fields]}
         metadata: Body = {}
         if self.id is not None:
             metadata = {"delta.columnMapping.id": self.id, "delta.columnMapping.physicalName": self.physical}
+        if self.text_type is not None:
+            metadata["__CHAR_VARCHAR_TYPE_STRING"] = self.text_type
         return {"name": self.name, "type": kind, "nullable": True, "metadata": metadata}
 
 
@@ -99,7 +116,7 @@ def outlines(
 ) -> Outline:
     """First versions of tables that keep a revision of the text and whose features are among those given."""
     protocol, supported = draw(_protocols([name for name in revisions.known(revision, FEATURES) if name in features]))
-    columns = draw(_columns(ntz=bool(supported & {*revisions.NTZ_FEATURES})))
+    columns = draw(_columns(_kinds(supported)))
     partition_count = draw(st.integers(0, len(columns) - 1))
     clustered = "clustering" in supported and draw(st.booleans())
     if clustered:
@@ -109,11 +126,13 @@ def outlines(
         columns, highest = _mapped(columns)
         configuration["delta.columnMapping.mode"] = draw(st.sampled_from(("name", "id")))
         configuration["delta.columnMapping.maxColumnId"] = str(highest + draw(st.integers(0, 1)))
-    partition = tuple(reversed([each for each in columns if each.kind != "struct"][1 : partition_count + 1]))
+    partition = tuple(
+        reversed([each for each in columns if each.kind not in NEVER_PARTITIONED][1 : partition_count + 1])
+    )
     clustering: tuple[Column, ...] = ()
     domains: tuple[Body, ...] = ()
     if clustered:
-        clustering = (next(each for each in columns if each.kind not in (*WITHOUT_BOUNDS, "struct")),)
+        clustering = (next(each for each in columns if each.kind not in (*WITHOUT_BOUNDS, *NEVER_PARTITIONED)),)
         names: list[Any] = [each.physical for each in clustering]
         if draw(st.booleans()):
             names = [[name] for name in names]
@@ -160,6 +179,8 @@ def _protocols(draw: st.DrawFn, features: Collection[str]) -> tuple[Body, frozen
     picked += [name for name in ("deletionVectors", "v2Checkpoint") if name in set(readers) - {*picked} and draw(_FLAG)]
     if choice[0] == 2:
         picked.append("columnMapping")
+    if choice[0] != 3:  # what needs a feature of readers is for those that can list it
+        picked = [name for name in picked if NEEDED.get(name) != "columnMapping" or choice[0] == 2]
     for name, needed in NEEDED.items():
         if name in picked and needed not in picked:
             picked.append(needed)
@@ -174,20 +195,28 @@ def _implied(versions: tuple[int, int]) -> set[str]:
     return set(TableState(protocol={"minWriterVersion": versions[1]}).features)
 
 
-@st.composite
-def _columns(draw: st.DrawFn, *, ntz: bool) -> tuple[Column, ...]:
-    """One to six columns; the first is a long named `id`."""
+def _kinds(supported: Collection[str]) -> list[str]:
+    """Primitive types of tables with these features."""
+    ntz = bool({*supported} & {*revisions.NTZ_FEATURES})
     kinds = [kind for kind in TYPES if ntz or kind != "timestamp_ntz"]
+    return [*kinds, "variant"] if "variantType" in supported else kinds
+
+
+@st.composite
+def _columns(draw: st.DrawFn, kinds: list[str]) -> tuple[Column, ...]:
+    """One to six columns; the first is a long named `id`."""
     found = [Column("id", "long", "id")]
-    drawn = draw(st.lists(st.sampled_from((*kinds, "struct")), max_size=4))
-    if ntz and draw(_FLAG):
-        drawn.insert(0, "timestamp_ntz")
+    drawn = draw(st.lists(st.sampled_from((*kinds, "struct", *NESTED, "void")), max_size=4))
+    for rare in ("timestamp_ntz", "variant"):  # one of them where its feature is there
+        if rare in kinds and draw(_FLAG):
+            drawn.insert(0, rare)
     for number, kind in enumerate(drawn):
         name = draw(st.sampled_from(("c", "é", "C"))) + str(number)
         inner: tuple[Column, ...] = ()
         if kind == "struct":
             inner = tuple(Column(each, of, each) for each, of in (("x", "long"), ("y", draw(st.sampled_from(kinds)))))
-        found.append(Column(name, kind, name, fields=inner))
+        text_type = draw(st.sampled_from((None, "char(5)", "varchar(10)"))) if kind == "string" else None
+        found.append(Column(name, kind, name, fields=inner, text_type=text_type))
     return tuple(found)
 
 
@@ -215,7 +244,9 @@ def _configurations(draw: st.DrawFn, supported: Collection[str], writer_version:
     """Properties of a table with these features."""
     found: dict[str, str] = {}
     for feature, name in PROPERTIES.items():
-        if feature in supported:
+        if feature == "inCommitTimestamp" and "catalogManaged" in supported:
+            found[name] = "true"
+        elif feature in supported:
             # An append-only table has few commits to show, so it is the rarer choice.
             values = (
                 (None, "false", None, "true") if feature == "appendOnly" else ("true", "true", "true", "false", None)

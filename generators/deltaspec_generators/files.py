@@ -131,6 +131,8 @@ def _columns_statistics(draft: LogDraft, columns: Iterable[Column], rows: int) -
     """Minima, maxima, null counts, and both bounds as JSON, each an object by physical name."""
     found: list[Body] = [{}, {}, {}, {}, {}]
     for column in columns:
+        if column.kind == "void":
+            continue  # files do not hold it
         for target, part in zip(found, _column_statistics(draft, column, rows), strict=True):
             if part is not None:
                 target[column.physical] = part

@@ -55,6 +55,8 @@ def _columns(draft: LogDraft, state: TableState) -> list[Column]:
 def _struct(columns: Any, *, bounds: bool) -> pa.StructType:
     fields = []
     for each in columns:
+        if each.kind == "void":
+            continue
         if each.kind == "struct":
             inner = _struct(each.fields, bounds=bounds)
             if inner.num_fields:

@@ -5,7 +5,7 @@ Every strategy shrinks to the plainest value of its kind.
 
 import string
 from datetime import date, datetime, timedelta
-from decimal import Decimal
+from decimal import Context, Decimal
 from functools import cache
 from typing import Any
 
@@ -24,6 +24,7 @@ TYPES = (
     "double",
     "float",
     "decimal(10,2)",
+    "decimal(38,18)",
     "boolean",
     "binary",
     "date",
@@ -32,7 +33,14 @@ TYPES = (
 )
 """Primitive types drawn; `timestamp_ntz` where the table has the feature."""
 
-WITHOUT_BOUNDS = ("boolean", "binary")
+NESTED: dict[str, Any] = {
+    "array": {"type": "array", "elementType": "string", "containsNull": True},
+    "map": {"type": "map", "keyType": "string", "valueType": "long", "valueContainsNull": True},
+}
+"""Types beyond the primitive ones and `struct` that are drawn, as schemas have them."""
+
+NEVER_PARTITIONED = ("struct", *NESTED, "variant", "void")
+WITHOUT_BOUNDS = ("boolean", "binary", *NESTED, "variant")
 """Types that engines keep no minimum and maximum of."""
 
 ARROW = {
@@ -44,6 +52,7 @@ ARROW = {
     "double": pa.float64(),
     "float": pa.float32(),
     "decimal(10,2)": pa.decimal128(10, 2),
+    "decimal(38,18)": pa.decimal128(38, 18),
     "boolean": pa.bool_(),
     "binary": pa.binary(),
     "date": pa.date32(),
@@ -68,6 +77,8 @@ def scalars(kind: str) -> st.SearchStrategy[Any]:
             return st.floats(allow_nan=False, allow_infinity=False, width=64 if kind == "double" else 32)
         case "decimal(10,2)":
             return st.integers(-(10**10) + 1, 10**10 - 1).map(lambda unscaled: Decimal(unscaled).scaleb(-2))
+        case "decimal(38,18)":
+            return st.integers(-(10**38) + 1, 10**38 - 1).map(_of_18_places)
         case "boolean":
             return st.booleans()
         case "binary":
@@ -83,6 +94,11 @@ def scalars(kind: str) -> st.SearchStrategy[Any]:
                 st.sampled_from((0, 1000, 123456)),
             )
     return st.text(st.sampled_from(string.ascii_lowercase + _ODD), max_size=6)
+
+
+def _of_18_places(unscaled: int) -> Decimal:
+    """Exact: the arithmetic of decimals rounds at 28 digits."""
+    return Decimal(unscaled).scaleb(-18, Context(prec=38))
 
 
 @cache
@@ -112,7 +128,11 @@ def _partition_texts(kind: str, revision: Revision) -> st.SearchStrategy[str]:
             return st.builds(lambda value, form: form(value), scalars(kind), st.sampled_from(forms))
         case "timestamp_ntz":
             return scalars(kind).map(_spaced)
-    return scalars(kind).map(str).filter(bool)
+    return scalars(kind).map(_plain).filter(bool)
+
+
+def _plain(value: Any) -> str:
+    return format(value, "f") if isinstance(value, Decimal) else str(value)
 
 
 def _spaced(value: datetime) -> str:

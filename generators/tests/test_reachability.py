@@ -5,16 +5,17 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, find, given, settings
+from hypothesis import HealthCheck, Phase, find, given, seed, settings
 from hypothesis import strategies as st
 
 from deltaspec.model.actions import ACTION_TYPES
+from deltaspec.model.features import known_in
+from deltaspec.model.revisions import Revision
 from deltaspec_generators.builder import LOG, TableFiles
-from deltaspec_generators.draws import FEATURES
+from deltaspec_generators.draws import FEATURES, NEEDED
 from deltaspec_generators.log_state import TableState, vector_id
 from deltaspec_generators.logs import DrawnLog, logs, logs_with_states
 
-EXAMPLES = 1200
 IN_COMMITS = set(ACTION_TYPES) - {"checkpointMetadata", "sidecar"}
 quiet = list(HealthCheck)
 
@@ -55,8 +56,12 @@ def sights(drawn: DrawnLog) -> set[str]:
 
 
 def _seen_in_action(kind: str, body: dict[str, Any]) -> set[str]:
+    if kind == "domainMetadata":
+        form = "map" if isinstance(body["configuration"], dict) else "text"
+        mark = {name for name in ("highWaterMark", "rowIdHighWaterMark") if f'"{name}"' in str(body["configuration"])}
+        return {f"domain of {form}", "domain tombstone" if body["removed"] else "domain", *mark}
     if kind not in ("add", "remove"):
-        return {"domain tombstone"} if body.get("removed") else set()
+        return set()
     seen = {f"{kind} dataChange {body['dataChange']}"}
     values = (body.get("partitionValues") or {}).values()
     seen |= {"null partition value"} if None in values else set()
@@ -76,8 +81,9 @@ def _seen_in_state(state: TableState) -> set[str]:
     }
     fields = json.loads(state.metadata["schemaString"])["fields"]
     kinds = {each["name"]: each["type"] for each in fields}
+    seen |= {f"text type {each['metadata'].get('__CHAR_VARCHAR_TYPE_STRING')}" for each in fields}
     for name, kind in kinds.items():
-        seen.add(f"column {kind if isinstance(kind, str) else 'struct'}")
+        seen.add(f"column {kind if isinstance(kind, str) else kind['type']}")
         seen |= {f"partition {kind}"} if name in state.metadata["partitionColumns"] else set()
     return seen
 
@@ -91,7 +97,8 @@ def _hint(files: TableFiles) -> str:
     return f"hint {stale}{' with checksum' if 'checksum' in files.last_checkpoint else ''}"
 
 
-PRIMITIVES = "long string integer short byte double float decimal(10,2) boolean binary date timestamp timestamp_ntz"
+INTEGERS = "long integer short byte"
+PRIMITIVES = f"{INTEGERS} double float decimal(10,2) decimal(38,18) boolean string binary date timestamp timestamp_ntz"
 WANTED = (
     {f"action {kind}" for kind in IN_COMMITS}
     | {"action futureAction", "domain tombstone", "blank line", "explicit null", "commitInfo not first"}
@@ -107,7 +114,8 @@ WANTED = (
     | {"hint absent", "hint fresh", "hint fresh with checksum", "hint stale"}
     | {f"feature {name}" for name in FEATURES}
     | {f"protocol {pair}" for pair in ("1,1", "1,2", "1,3", "1,4", "2,5", "2,6", "1,7", "2,7", "3,7")}
-    | {f"column {kind}" for kind in (*PRIMITIVES.split(), "struct")}
+    | {f"column {kind}" for kind in (*PRIMITIVES.split(), "struct", "array", "map", "variant", "void")}
+    | {"text type char(5)", "text type varchar(10)"}
     | {f"partition {kind}" for kind in PRIMITIVES.split() if kind != "long"}
     | {"foreign _delta_log/.tmp"}
 )
@@ -125,25 +133,77 @@ FIELDS = {
 }
 
 
-def test_everything_is_drawn() -> None:
+def seen_in(rounds: int, revision: Revision = Revision.CURRENT) -> set[str]:
+    """What is to be seen in some rounds of drawn logs: within one round, draws resemble each other."""
+    return set().union(*(_seen_in_round(number, revision) for number in range(rounds)))
+
+
+def _seen_in_round(number: int, revision: Revision) -> set[str]:
     seen: set[str] = set()
 
+    @seed(number)
     @settings(
-        max_examples=EXAMPLES,
+        max_examples=200,
         deadline=None,
         database=None,
-        derandomize=True,
         phases=[Phase.generate],
         suppress_health_check=quiet,
     )
-    @given(drawn=logs_with_states())
+    @given(drawn=logs_with_states(revision=revision))
     def collect(drawn: DrawnLog) -> None:
         seen.update(sights(drawn))
 
     collect()
+    return seen
+
+
+def test_everything_is_drawn() -> None:
     fields = {f"{kind}.{name}" for kind, names in FIELDS.items() for name in names.split()}
-    missing = sorted((WANTED | fields) - seen)
+    missing = sorted((WANTED | fields) - seen_in(rounds=9))
     assert not missing, missing
+
+
+IN_EVERY_TEXT = {
+    *(f"action {kind}" for kind in IN_COMMITS),
+    *(f"{kind} vector {storage}" for kind in ("add", "remove") for storage in "iup"),
+    *(f"column {kind}" for kind in (*PRIMITIVES.split(), "struct", "array", "map", "void")),
+    *(f"partition {kind}" for kind in PRIMITIVES.split() if kind != "long"),
+    *(
+        "checkpoint classic",
+        "checkpoint multipart",
+        "checkpoint stats_parsed",
+        "cleaned up",
+        "hint fresh with checksum",
+    ),
+    *("domain tombstone", "add.baseRowId", "remove.deletionVector", "metaData.description"),
+}
+SINCE_R2 = {"add.defaultRowCommitVersion", "remove.defaultRowCommitVersion"}
+SINCE_R3 = {
+    *(f"checkpoint {naming} v2 with sidecars" for naming in ("classic", "uuid-json", "uuid-parquet")),
+    *("compaction", "remove.stats", "add.clusteringProvider", "domain of text"),
+}
+BEFORE_R3 = {
+    *("action rowIdHighWaterMark", "checkpoint row rowIdHighWaterMark", "checkpoint row commitInfo", "domain of map"),
+    "feature timestampNTZ",
+}
+BY_TEXT: dict[Revision, tuple[set[str], set[str]]] = {
+    Revision.R1: (IN_EVERY_TEXT | BEFORE_R3 | {"rowIdHighWaterMark.preservedRowIds"}, SINCE_R2 | SINCE_R3),
+    Revision.R2: (IN_EVERY_TEXT | BEFORE_R3 | SINCE_R2, SINCE_R3 | {"rowIdHighWaterMark.preservedRowIds"}),
+    Revision.R3: (
+        IN_EVERY_TEXT | SINCE_R2 | SINCE_R3 | {"highWaterMark", "rowIdHighWaterMark"},
+        BEFORE_R3 | {"crc numFiles", "column variant"},
+    ),
+}
+"""What the logs of an older text hold, and what they never hold, beside the features that it defines."""
+
+
+@pytest.mark.parametrize("revision", BY_TEXT)
+def test_everything_of_an_older_text_is_drawn(revision: Revision) -> None:
+    seen = seen_in(4, revision)
+    wanted, foreign = BY_TEXT[revision]
+    assert sorted(wanted - seen) == []
+    assert sorted(foreign & seen) == []
+    assert {each.removeprefix("feature ") for each in seen if each.startswith("feature ")} == known_in(revision)
 
 
 def test_field_list_is_that_of_the_actions() -> None:
@@ -181,7 +241,7 @@ def test_minimal_log_is_small(wanted: Callable[[TableFiles], bool], most_actions
 @settings(max_examples=30, deadline=None, suppress_health_check=quiet)
 @given(data=st.data(), features=st.sets(st.sampled_from(FEATURES)))
 def test_only_given_features_are_drawn(data: st.DataObject, features: set[str]) -> None:
-    needed = {"domainMetadata"} if features & {"rowTracking", "clustering"} else set()
+    needed = {needed for name, needed in NEEDED.items() if name in features}
     drawn = data.draw(logs_with_states(features=features, max_commits=3))
     for state in drawn.states:
         assert state.features <= features | needed
