@@ -113,6 +113,10 @@ def _codes(_: click.Context, __: click.Parameter, value: tuple[str, ...]) -> lis
     return [code.strip().upper() for each in value for code in each.split(",") if code.strip()]
 
 
+def _names(_: click.Context, __: click.Parameter, value: tuple[str, ...]) -> list[str]:
+    return [name.strip() for each in value for name in each.split(",") if name.strip()]
+
+
 @main.command()
 @click.argument("table")
 @click.option(
@@ -264,7 +268,8 @@ def explain(name: str, color: str) -> None:
     from deltaspec.explain import explanation
 
     with _writing("stdout"):
-        _console(sys.stdout, color).print(explanation(name))
+        console = _console(sys.stdout, color)
+        console.print(explanation(name, console.width))
 
 
 @main.command()
@@ -277,13 +282,28 @@ def rules(form: str) -> None:
 
 
 @main.command()
-@click.option("--chapter", metavar="NAME", help="Only this chapter.")
+@click.option("--chapter", "chapters", multiple=True, callback=_names, metavar="NAMES", help="Only these chapters.")
+@click.option("--revision", type=_REVISIONS, help="Only what holds in this revision.")
+@click.option("--uncovered", is_flag=True, help="Only what nothing covers in at least one revision.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
-def requirements(chapter: str | None, form: str) -> None:
-    """List requirements and the rules that check them."""
-    from deltaspec.explain import requirement_list
+@_COLOR
+def requirements(chapters: list[str], revision: str | None, uncovered: bool, form: str, color: str) -> None:
+    """List requirements and what covers them.
 
-    _print(requirement_list(chapter, form))
+    Level, actor, where it shows (in the log, in data files, or only in behaviour), revisions, and the rules that
+    check it. `permitted` are definitions and freedoms that sound tables show, on which the kit is silent.
+
+    NAMES are chapters, with commas between them.
+    """
+    from deltaspec.catalogue import requirement_list
+
+    console = _console(sys.stdout, color)
+    listed = requirement_list(chapters=chapters, revision=revision, uncovered=uncovered, form=form, width=console.width)
+    if form == "json":
+        _print_bytes(listed.encode() + b"\n")
+    else:
+        with _writing("stdout"):
+            console.print(listed)
 
 
 @main.command()

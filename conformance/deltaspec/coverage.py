@@ -1,0 +1,88 @@
+"""What decides a requirement: rules that look for its breach, and tables that use what it permits, by revision.
+
+Computed from the rules and the permissions, and stored nowhere: whoever adds a rule has covered what it requires.
+"""
+
+from collections import defaultdict
+from dataclasses import dataclass
+
+from deltaspec.requirements import REVISIONS, Requirement, requirements
+from deltaspec.rules import RULES
+from deltaspec_generators.every_permission import PERMISSIONS
+
+
+@dataclass(frozen=True)
+class Covering:
+    """What covers a requirement in one revision; false where nothing does."""
+
+    rules: tuple[str, ...] = ()
+    """Codes of the rules that are asked in the revision and check it."""
+    permissions: tuple[str, ...] = ()
+    """Names of the sound tables that use it, on which no rule says anything."""
+
+    def __bool__(self) -> bool:
+        return bool(self.rules or self.permissions)
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """What covers a requirement, revision by revision."""
+
+    requirement: Requirement
+    revisions: dict[str, Covering]
+    """One entry for each revision that was asked for and that the requirement holds in, oldest first."""
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        """Codes of all rules that check it in one of the revisions, in the order of their chapters."""
+        return tuple(dict.fromkeys(code for covering in self.revisions.values() for code in covering.rules))
+
+    @property
+    def permissions(self) -> tuple[str, ...]:
+        """Names of all sound tables that use it."""
+        return tuple(dict.fromkeys(name for covering in self.revisions.values() for name in covering.permissions))
+
+    @property
+    def uncovered(self) -> tuple[str, ...]:
+        """Those of the revisions in which nothing covers it, oldest first."""
+        return tuple(revision for revision, covering in self.revisions.items() if not covering)
+
+
+def coverage(revision: str | None = None) -> dict[str, Coverage]:
+    """What covers each requirement, by its id, in the order of the catalogue.
+
+    Args:
+        revision: only this one, and the requirements that hold in it; None: all four.
+    """
+    rules: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for rule in RULES.values():
+        for identity in rule.requires:
+            for asked in rule.revisions:
+                rules[identity, asked].append(rule.code)
+    permitted: dict[str, list[str]] = defaultdict(list)
+    for permission in PERMISSIONS.values():
+        permitted[permission.requirement].append(permission.name)
+    wanted = REVISIONS if revision is None else (revision,)
+    return {
+        identity: Coverage(
+            requirement,
+            {
+                each: Covering(tuple(rules[identity, each]), tuple(permitted[identity]))
+                for each in requirement.revisions
+                if each in wanted
+            },
+        )
+        for identity, requirement in requirements().items()
+        if set(requirement.revisions) & set(wanted)
+    }
+
+
+def revision_span(revisions: tuple[str, ...]) -> str:
+    """Revisions in few letters: neighbours as first and last, `r1-r3`; others with commas between them."""
+    spans: list[list[str]] = []
+    for revision in revisions:
+        if spans and REVISIONS.index(revision) == REVISIONS.index(spans[-1][-1]) + 1:
+            spans[-1].append(revision)
+        else:
+            spans.append([revision])
+    return ", ".join(span[0] if len(span) == 1 else f"{span[0]}-{span[-1]}" for span in spans)

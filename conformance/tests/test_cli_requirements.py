@@ -1,0 +1,176 @@
+"""`deltaspec requirements` and `deltaspec explain REQUIREMENT`, from outside."""
+
+import json
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from deltaspec.cli import main
+from deltaspec.requirements import REVISIONS, requirements
+from deltaspec.rules import RULES
+from deltaspec_generators.every_permission import PERMISSIONS
+
+
+def run(*args: str, columns: int | None = None) -> Result:
+    return CliRunner().invoke(main, list(args), env={"COLUMNS": str(columns)} if columns else {})
+
+
+def listed(*args: str) -> list[dict[str, Any]]:
+    return json.loads(run("requirements", *args, "--format", "json").stdout)
+
+
+def ids(*args: str) -> list[str]:
+    return [each["id"] for each in listed(*args)]
+
+
+class TestList:
+    def test_every_requirement_has_a_line(self) -> None:
+        result = run("requirements")
+        lines = result.stdout.splitlines()
+        first = [line.split()[0] for line in lines if not line.startswith(" ")]
+        assert result.exit_code == 0
+        assert first[: len(requirements())] == list(requirements())
+        assert f"\n{len(requirements()):,} requirements: " in result.stdout
+        assert max(map(len, lines)) <= 100
+
+    def test_a_line_says_what_the_catalogue_says(self) -> None:
+        (line,) = [
+            line for line in run("requirements", "--chapter", "add").stdout.splitlines() if line.startswith("add.path ")
+        ]
+        assert line.split()[:5] == ["add.path", "must", "table", "log", "r1-current"]
+        assert "FIL003" in line
+
+    def test_json_has_everything(self) -> None:
+        (each,) = [each for each in listed("--chapter", "add") if each["id"] == "add.path-encoding"]
+        assert {name: each[name] for name in ("section", "level", "actor", "check", "revisions", "uncovered")} == {
+            "section": "Add File and Remove File",
+            "level": "must",
+            "actor": "table",
+            "check": "log",
+            "revisions": ["r1", "r2", "r3", "current"],
+            "uncovered": [],
+        }
+        assert "FIL001" in each["rules"]
+        assert list(each["coverage"]) == ["r1", "r2", "r3", "current"]
+        assert "FIL001" in each["coverage"]["r2"]["rules"]
+        assert each["statement"].endswith(".")
+
+    def test_json_gives_settled_points(self) -> None:
+        (each,) = [each for each in listed("--chapter", "row-tracking") if each["id"] == "row-tracking.mark-in-domain"]
+        assert each["notes"] == ["E27"]
+        assert "highWaterMark" in each["reading"]
+
+    def test_several_chapters(self) -> None:
+        chapters = {each.partition(".")[0] for each in ids("--chapter", "add, remove", "--chapter", "cdc")}
+        assert chapters == {"add", "remove", "cdc"}
+
+    @pytest.mark.parametrize("revision", REVISIONS)
+    def test_a_revision_lists_what_holds_in_it(self, revision: str) -> None:
+        found = listed("--revision", revision)
+        assert [each["id"] for each in found] == [
+            each.id for each in requirements().values() if revision in each.revisions
+        ]
+        assert {tuple(each["coverage"]) for each in found} == {(revision,)}
+
+    def test_row_ids_of_the_first_text_are_listed_for_it_alone(self) -> None:
+        assert "row-ids.preserved-flag" in ids("--revision", "r1")
+        assert "row-ids.preserved-flag" not in ids("--revision", "r2")
+
+    def test_uncovered_ones_are_what_no_rule_and_no_permission_names(self) -> None:
+        named = {name for rule in RULES.values() for name in rule.requires}
+        named |= {permission.requirement for permission in PERMISSIONS.values()}
+        missing = set(ids("--uncovered"))
+        assert set(requirements()) - named <= missing
+        assert "add.path-encoding" not in missing
+        assert "catalog-managed.ratified-in-order" in missing
+
+    def test_uncovered_ones_name_their_revisions(self) -> None:
+        for each in listed("--uncovered"):
+            assert each["uncovered"]
+            assert set(each["uncovered"]) <= set(each["revisions"])
+
+    def test_the_sum_is_of_what_is_listed(self) -> None:
+        last = " ".join(run("requirements", "--chapter", "catalog-managed", columns=200).stdout.splitlines()[-2:])
+        assert f"{len(ids('--chapter', 'catalog-managed'))} requirements: " in last
+
+    @pytest.mark.parametrize(
+        ("name", "hint"), [("protocl", "did you mean protocol?"), ("qqq", "there are action, add, append-only")]
+    )
+    def test_an_unknown_chapter_is_refused(self, name: str, hint: str) -> None:
+        result = run("requirements", "--chapter", f"add,{name}")
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert result.stderr.startswith(f"deltaspec: no chapter '{name}'")
+        assert hint in result.stderr
+
+    def test_an_unknown_revision_is_refused(self) -> None:
+        assert run("requirements", "--revision", "r4").exit_code == 2
+
+
+class TestTerminals:
+    @pytest.mark.parametrize("columns", [40, 72, 100])
+    @pytest.mark.parametrize(
+        "command", [("requirements", "--chapter", "checkpoint"), ("explain", "row-tracking.mark-in-domain")]
+    )
+    def test_lines_fit(self, command: tuple[str, ...], columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("FORCE_COLOR", "1")
+        lines = run(*command, columns=columns).stdout.splitlines()
+        names = {*requirements(), *(rule.name for rule in RULES.values())}
+        assert [line for line in lines if len(line) > columns and line.split()[-1] not in names] == []
+
+    def test_a_reader_that_goes_away_is_no_fault(self) -> None:
+        process = subprocess.run(
+            f"{sys.executable} -m deltaspec requirements | head -1; exit ${{PIPESTATUS[0]}}",
+            shell=True,
+            executable="/bin/bash",
+            capture_output=True,
+            timeout=120,
+            check=False,
+        )
+        assert (process.returncode, process.stderr) == (0, b"")
+
+
+class TestExplain:
+    @pytest.mark.parametrize("identity", requirements())
+    def test_a_requirement_says_all_there_is_to_say(self, identity: str) -> None:
+        result = run("explain", identity)
+        requirement = requirements()[identity]
+        text = " ".join(result.stdout.split())
+        assert result.exit_code == 0
+        for part in (requirement.statement, requirement.reading or "", requirement.check, requirement.section):
+            assert " ".join(part.split()) in text
+        assert all(f" {note}" in text for note in requirement.notes)
+        assert all(source in text for source in requirement.sources)
+
+    @pytest.mark.parametrize("identity", requirements())
+    def test_a_requirement_names_what_covers_it(self, identity: str) -> None:
+        text = run("explain", identity).stdout
+        checking = [rule for rule in RULES.values() if identity in rule.requires]
+        permitting = [each.name for each in PERMISSIONS.values() if each.requirement == identity]
+        assert all(f"\n  {rule.code} {rule.name}\n" in text for rule in checking)
+        assert all(f"\n  {name.replace('_', ' ')}\n" in text for name in permitting)
+        if not checking and not permitting:
+            for revision in requirements()[identity].revisions:
+                assert f"\n  {revision:<9}nothing\n" in text
+
+
+def test_permissions_need_no_hypothesis() -> None:
+    """The wheel lists permissions without what only tests install."""
+    program = """
+import sys
+
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == "hypothesis":
+            raise ModuleNotFoundError(name)
+
+sys.meta_path.insert(0, Absent())
+from click.testing import CliRunner
+from deltaspec.cli import main
+result = CliRunner().invoke(main, ["requirements", "--chapter", "deletion-vectors"])
+assert result.exit_code == 0, result.stderr
+assert "permitted" in result.stdout
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, timeout=120)
