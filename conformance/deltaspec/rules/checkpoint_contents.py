@@ -11,7 +11,11 @@ def _differs(kind: str, difference: str) -> pl.Expr:
     return of_kind & (pl.col("difference") == difference)
 
 
-@rule("CKP030", requires="checkpoint.equals-replay", view=checkpoint_rows)
+@rule(
+    "CKP030",
+    requires=("checkpoint.equals-replay", "checkpoint.classic-same-content", "checkpoint-contents.has-adds"),
+    view=checkpoint_rows,
+)
 def live_file_missing_from_checkpoint() -> pl.Expr:
     """A checkpoint lacks a file that is live at its version.
 
@@ -117,7 +121,7 @@ def metadata_differs_in_checkpoint() -> pl.Expr:
     return _differs("metaData", "differs")
 
 
-@rule("CKP037", requires="checkpoint.equals-replay", view=checkpoint_rows)
+@rule("CKP037", requires=("checkpoint.equals-replay", "checkpoint-contents.has-transactions"), view=checkpoint_rows)
 def transaction_differs_in_checkpoint() -> pl.Expr:
     """A checkpoint has another txn of an application than the commits, or lacks one that cannot have expired.
 
@@ -133,7 +137,7 @@ def transaction_differs_in_checkpoint() -> pl.Expr:
     return (pl.col("claim") == "checkpoint") & (pl.col("kind") == "txn") & ~pl.col("expired_possible")
 
 
-@rule("CKP038", requires="checkpoint.equals-replay", view=checkpoint_rows)
+@rule("CKP038", requires=("checkpoint.equals-replay", "checkpoint-contents.has-domains"), view=checkpoint_rows)
 def domain_differs_in_checkpoint() -> pl.Expr:
     """A checkpoint has another state of a metadata domain than the commits.
 
@@ -146,3 +150,20 @@ def domain_differs_in_checkpoint() -> pl.Expr:
         claim: checkpoint, kind: domainMetadata
     """
     return (pl.col("claim") == "checkpoint") & (pl.col("kind") == "domainMetadata")
+
+
+@rule("CKP050", requires=("checkpoint-contents.has-removes", "checkpoint.tombstones-kept"), view=checkpoint_rows)
+def unexpired_tombstone_missing_from_checkpoint() -> pl.Expr:
+    """A checkpoint lacks a tombstone that has not expired.
+
+    Readers of older snapshots lose the file too early, or nobody deletes it at all.
+    Fix: delete the checkpoint while the commits before it remain, and write it anew.
+
+    Conforms::
+        claim: checkpoint, kind: remove, difference: missing, unexpired: false
+        claim: checkpoint, kind: remove, difference: missing, unexpired: null
+        claim: compaction, kind: remove, difference: missing, unexpired: true
+    Violates::
+        claim: checkpoint, kind: remove, difference: missing, unexpired: true
+    """
+    return _differs("remove", "missing") & pl.col("unexpired")

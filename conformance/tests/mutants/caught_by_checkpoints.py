@@ -18,4 +18,12 @@ CAUGHT_BY: dict[str, str] = {
     "checksum_name_of_18_digits": "LOG008",
     "staged_commit_misplaced": "LOG008",
     "staged_commit_misspelt": "LOG008",
+    "checkpoint_as_json_lines": "CKP001",
+    "part_as_json_lines": "CKP001",
+    "v1_content_of_uuid_name": "CKP005",
+    "checkpoint_metadata_in_parts": "CKP008",
+    "sidecar_of_parts": "CKP008",
+    "sidecar_of_other_columns": "CKP024",
+    "state_of_the_table_in_a_sidecar": "CKP025",
+    "classic_checkpoint_lacks_a_file": "CKP030",
 }
