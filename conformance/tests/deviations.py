@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from deltaspec.requirements import REVISIONS
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -40,6 +42,8 @@ class Deviation:
     """What stands in the table."""
     reason: str
     """Who writes it so, and why the text does not allow it."""
+    revisions: tuple[str, ...] = REVISIONS
+    """Texts that do not allow it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,7 +81,9 @@ IS_GONE = ("was removed since, and is gone", "is not there")
 
 def known_deviations() -> list[Deviation]:
     """The committed list."""
-    return [Deviation(**entry) for entry in _listed("deviation")]
+    return [
+        Deviation(**{**entry, "revisions": tuple(entry.get("revisions", REVISIONS))}) for entry in _listed("deviation")
+    ]
 
 
 def known_unchecked() -> list[Unchecked]:
@@ -146,15 +152,16 @@ def _not_checked(report: Report, unchecked: list[Unchecked], *, whole_history: b
 
 
 def compare(table: str, path: str) -> None:
-    """Judge a table and compare the reports with what is known: of the latest version, of the whole history, without
-    leave to follow paths out of it where some lead there, and of versions whose files are gone.
+    """Judge a table and compare the reports with what is known: of the latest version, of the whole history, by older
+    texts, without leave to follow paths out of it where some lead there, and of versions whose files are gone.
 
     Raises:
         AssertionError: the table is judged otherwise than known.
     """
     from deltaspec.validate import validate_table
 
-    known = [each for each in known_deviations() if each.table == table]
+    every = [each for each in known_deviations() if each.table == table]
+    known = [each for each in every if "current" in each.revisions]
     unchecked = [each for each in known_unchecked() if each.table == table]
     outside = any(each.table == table for each in known_outside())
     for history in ("all", "latest"):
@@ -164,12 +171,24 @@ def compare(table: str, path: str) -> None:
         if history == "all":
             seen = [each.rule for each in report.findings if each.severity == "divergence"]
             divergences[table] = Counter(seen)
+    for revision in REVISIONS[:-1]:
+        report = validate_table(path, level=LEVEL, history="all", revision=revision, allow_outside=outside)
+        _compare_by_older_text(table, report, [each for each in every if revision in each.revisions], unchecked)
     if outside:
         _compare_incomplete(table, validate_table(path, level=LEVEL), known, unchecked, (LEADS_OUT,))
     for gone in known_gone():
         if gone.table == table:
             report = validate_table(path, level=LEVEL, at=gone.version, allow_outside=outside)
             _compare_incomplete(table, report, known, unchecked, IS_GONE)
+
+
+def _compare_by_older_text(table: str, report: Report, known: list[Deviation], unchecked: list[Unchecked]) -> None:
+    """The text refuses the table, or finds no more than is known; it may know less of it."""
+    if report.verdict == "refused":
+        assert not report.totals, f"{table} by {report.revision}: {report.totals}"
+        return
+    lines = mistakes(report, known, unchecked, whole_history=False)
+    assert not lines, "\n".join([f"{table} by {report.revision}: {report.verdict}", *lines])
 
 
 def _compare_incomplete(
