@@ -48,7 +48,7 @@ def feature_taken_out(draw: st.DrawFn) -> TableFiles:
     return files
 
 
-@mutation("protocol.versions-supported")
+@mutation("protocol.features-stay")
 def version_lowered(draw: st.DrawFn) -> TableFiles:
     files = _protocol(1, 2)
     files.commits[0][1] = protocol_action(3, 7, [], ["appendOnly", "invariants"])
@@ -58,7 +58,7 @@ def version_lowered(draw: st.DrawFn) -> TableFiles:
 
 @mutation("table-features.none-for-readers-alone")
 def feature_in_readers_list_only(draw: st.DrawFn) -> TableFiles:
-    return _protocol(3, 7, [pick(draw, "deletionVectors", "timestampNtz")], [])
+    return _protocol(3, 7, ["deletionVectors"], [])
 
 
 @mutation("table-features.writer-feature-for-writers")
@@ -70,14 +70,12 @@ def writer_feature_in_both_lists(draw: st.DrawFn) -> TableFiles:
 @mutation("table-features.reader-feature-on-both-sides")
 def reader_feature_in_one_list(draw: st.DrawFn) -> TableFiles:
     versions = pick(draw, (3, []), (1, None))
-    return _protocol(versions[0], 7, versions[1], [pick(draw, "deletionVectors", "v2Checkpoint")])
+    return _protocol(versions[0], 7, versions[1], ["deletionVectors"])
 
 
 @mutation("table-features.required-features")
 def requirement_of_feature_absent(draw: st.DrawFn) -> TableFiles:
-    feature = pick(draw, "rowTracking", "clustering")
-    suspended = {"delta.rowTrackingSuspended": "true"} if feature == "rowTracking" else None  # files have no row ids
-    return bases.plain(protocol=protocol_action(1, 7, None, [feature]), configuration=suspended)
+    return _protocol(1, 7, None, ["clustering"])
 
 
 @mutation("table-features.lists-are-sets")
@@ -87,8 +85,8 @@ def feature_twice(draw: st.DrawFn) -> TableFiles:
 
 @mutation("table-features.names")
 def feature_misspelt(draw: st.DrawFn) -> TableFiles:
-    name = pick(draw, "timestampNTZ", "columnInvariants")
-    return _protocol(3, 7, [name] if name == "timestampNTZ" else [], [name])
+    name = pick(draw, "deletionvectors", "columnInvariants", "AppendOnly")
+    return _protocol(3, 7, [name] if name == "deletionvectors" else [], [name])
 
 
 def _metadata(**changes: Any) -> TableFiles:

@@ -20,9 +20,11 @@ class Feature:
     legacy_reader: int | None = None
     """First legacy reader version that implies it, with the writer version above."""
     requires: tuple[str, ...] = ()
+    requires_since: str = "r1"
+    """First revision whose text says so."""
 
 
-_ALL = ("r1", "r2", "r3", "current")
+_ALL = _ORDER = ("r1", "r2", "r3", "current")
 _R3 = ("r3", "current")
 _CURRENT = ("current",)
 _PROPOSED: tuple[str, ...] = ()
@@ -40,7 +42,9 @@ FEATURES: dict[str, Feature] = {
         Feature("deletionVectors", "reader-writer", _ALL),
         Feature("domainMetadata", "writer", _ALL),
         Feature("rowIds", "writer", ("r1",)),
-        Feature("rowTracking", "writer", ("r2", "r3", "current"), requires=("domainMetadata",)),
+        Feature(
+            "rowTracking", "writer", ("r2", "r3", "current"), requires=("domainMetadata",), requires_since="current"
+        ),
         Feature("timestampNTZ", "reader-writer", ("r1", "r2")),
         Feature("timestampNtz", "reader-writer", _R3),
         Feature("v2Checkpoint", "reader-writer", _R3),
@@ -72,8 +76,13 @@ FEATURES: dict[str, Feature] = {
     )
 }
 
-MISSPELT = {"timestampNTZ": "timestampNtz", "columnInvariants": "invariants", "rowIds": "rowTracking"}
-"""Names that earlier texts used or printed wrongly (E21, E22, E25), and what is meant today."""
+MISSPELT = {
+    "timestampNTZ": ("timestampNtz",),
+    "columnInvariants": ("invariants",),
+    "rowIds": ("rowTracking",),
+    "delta.rowIds": ("rowIds", "rowTracking"),
+}
+"""Names that a text printed wrongly, or an earlier one otherwise (E21, E22, E25), and the names that are meant."""
 
 MAX_READER_VERSION = 3
 MAX_WRITER_VERSION = 7
@@ -97,6 +106,29 @@ def known_in(revision: str) -> frozenset[str]:
 def spelled_now(name: str, revision: str) -> str:
     """A feature's name as the newest text spells it: before r3 `timestampNtz` had another (E22)."""
     return "timestampNtz" if name == "timestampNTZ" and name in known_in(revision) else name
+
+
+def defined(name: str, revision: str = "current") -> Feature | None:
+    """The feature that a revision knows by a name, be it by another spelling that it takes (E22)."""
+    found = lookup(name, revision)
+    return FEATURES[spelled_now(name, revision)] if found is None and name in known_in(revision) else found
+
+
+def meant(name: str, revision: str = "current") -> str | None:
+    """The feature of a revision that an unknown name is a slip of: a misprint of a text, or another case."""
+    if name in known_in(revision):
+        return None
+    named = [each for each in FEATURES if lookup(each, revision)]
+    likely = [*MISSPELT.get(name, ()), *(each for each in named if each.lower() == name.lower())]
+    return next((each for each in likely if each in named), None)
+
+
+def required_by(name: str, revision: str = "current") -> tuple[str, ...]:
+    """Names of the features that a feature requires, by the text of a revision."""
+    feature = lookup(name, revision)
+    if feature is None or _ORDER.index(revision) < _ORDER.index(feature.requires_since):
+        return ()
+    return feature.requires
 
 
 def without_preview(name: str) -> str:

@@ -5,7 +5,16 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from deltaspec.model.actions import Protocol
-from deltaspec.model.features import FEATURES, MAX_READER_VERSION, MAX_WRITER_VERSION, implied_by, without_preview
+from deltaspec.model.features import (
+    FEATURES,
+    MAX_READER_VERSION,
+    MAX_WRITER_VERSION,
+    defined,
+    implied_by,
+    required_by,
+    without_preview,
+)
+from deltaspec.model.revisions import Revision
 
 
 @dataclass(frozen=True)
@@ -82,11 +91,10 @@ def may_write(
     return Accepted()
 
 
-def missing_requirements(protocol: Protocol, feature: str) -> list[str]:
+def missing_requirements(protocol: Protocol, feature: str, revision: Revision = Revision.CURRENT) -> list[str]:
     """Features that a feature requires and the table does not support, not even by the name of a preview."""
-    known = FEATURES.get(feature)
     supported = {without_preview(name) for name in supported_features(protocol)}
-    return [name for name in known.requires if name not in supported] if known else []
+    return [name for name in required_by(feature, revision) if name not in supported]
 
 
 FAULTS = (
@@ -104,14 +112,14 @@ FAULTS = (
 )
 
 
-def protocol_faults(protocol: Protocol) -> list[tuple[str, str | None]]:
+def protocol_faults(protocol: Protocol, revision: Revision = Revision.CURRENT) -> list[tuple[str, str | None]]:
     """What is wrong with a protocol action by itself, as one of `FAULTS` and the feature, in the order of `FAULTS`.
 
     Versions and features that the text does not know are none of it: they make a table unsupported, not unsound.
 
     Source: chapters Protocol Evolution and Table Features.
     """
-    return [(kind, None) for kind in _version_faults(protocol)] + _list_faults(protocol)
+    return [(kind, None) for kind in _version_faults(protocol)] + _list_faults(protocol, revision)
 
 
 def _version_faults(protocol: Protocol) -> list[str]:
@@ -133,11 +141,11 @@ def _listed(features: list[str] | None) -> bool:
     return features is not None
 
 
-def _list_faults(protocol: Protocol) -> list[tuple[str, str | None]]:
+def _list_faults(protocol: Protocol, revision: Revision) -> list[tuple[str, str | None]]:
     readers, writers = protocol.reader_features or [], protocol.writer_features or []
     found: list[tuple[str, str | None]] = []
     for name in sorted({*readers, *writers}):
-        known = FEATURES.get(name)
+        known = defined(name, revision)
         if name not in writers:
             if _listed(protocol.writer_features):
                 found.append(("feature only in readerFeatures", name))
@@ -147,7 +155,7 @@ def _list_faults(protocol: Protocol) -> list[tuple[str, str | None]]:
             found.append(("reader-writer feature missing from readerFeatures", name))
         if max(readers.count(name), writers.count(name)) > 1:
             found.append(("duplicate feature", name))
-        if name in writers and missing_requirements(protocol, name):
+        if name in writers and missing_requirements(protocol, name, revision):
             found.append(("required feature missing", name))
     return sorted(found, key=lambda fault: FAULTS.index(fault[0]))
 

@@ -148,7 +148,7 @@ def repeated_application() -> pl.Expr:
     return pl.col("repeated_apps").list.len() > 0
 
 
-@rule("COM010", requires="append-only.no-removal", view=commits)
+@rule("COM010", requires=("append-only.no-removal", "append-only.lifted"), view=commits)
 def append_only_table_loses_data() -> pl.Expr:
     """Data was removed from an append-only table.
 

@@ -148,7 +148,7 @@ def malformed_metadata() -> pl.Expr:
     return _malformed("metaData")
 
 
-@rule("LIN014", requires=("protocol.fields", "protocol.feature-lists"), view=lines)
+@rule("LIN014", requires=("protocol.fields", "protocol.feature-lists", "protocol.field-names"), view=lines)
 def malformed_protocol() -> pl.Expr:
     """A protocol action lacks a required field, or a field has a value of the wrong type.
 

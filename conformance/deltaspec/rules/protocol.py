@@ -6,7 +6,7 @@ from deltaspec.rules.registry import rule
 from deltaspec.views.table_state import protocols
 
 
-@rule("PRO001", requires="protocol.reader-features-only-at-3", view=protocols)
+@rule("PRO001", requires=("protocol.reader-features-only-at-3", "protocol.new-tables-list-writers"), view=protocols)
 def reader_features_without_version_3() -> pl.Expr:
     """A protocol lists readerFeatures although minReaderVersion is not 3.
 
@@ -38,7 +38,7 @@ def writer_features_without_version_7() -> pl.Expr:
     return (pl.col("min_writer_version") != 7) & pl.col("writer_features").is_not_null()
 
 
-@rule("PRO003", requires="protocol.reader-features-at-3", view=protocols)
+@rule("PRO003", requires=("protocol.reader-features-at-3", "protocol.new-tables-list-both"), view=protocols)
 def reader_features_missing() -> pl.Expr:
     """A protocol with minReaderVersion 3 has no readerFeatures.
 
@@ -102,7 +102,7 @@ def dropped_feature() -> pl.Expr:
     return pl.col("dropped_features").list.len() > 0
 
 
-@rule("PRO007", requires="protocol.versions-supported", view=protocols, divergence="E41")
+@rule("PRO007", requires="protocol.features-stay", view=protocols, divergence="E41")
 def lower_versions() -> pl.Expr:
     """A protocol has a lower version than the one before it.
 

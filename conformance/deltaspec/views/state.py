@@ -8,7 +8,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from deltaspec.model import column_mapping, configuration, features, identity_columns
+from deltaspec.model import column_mapping, configuration, evolution, features, identity_columns
 from deltaspec.model.actions import DomainMetadata, MetaData, Protocol, Txn, Wire
 from deltaspec.model.data_types import PRIMITIVES as PRIMITIVE_TYPES
 from deltaspec.model.data_types import Array, Map, Primitive, Proposed, Struct, leaves, name_of, walk
@@ -79,6 +79,8 @@ class TableState:
     mapping: str | None = None
     supported: set[str] | None = None
     """Features that the table supports; None while the protocol is not known, or lacks the list that tells."""
+    used: set[str] = field(default_factory=set)
+    """Features that a version so far has used: they were active."""
     _context: FileContext | None = None
 
     def apply(self, version: int, file: str, actions: list[tuple[int, Wire]]) -> None:
@@ -100,6 +102,9 @@ class TableState:
                         case Txn():
                             self._take_transaction(place, action)
         self._take_clustering(version, file, actions)
+        changed = any(isinstance(action, Protocol | MetaData) for _, action in actions)
+        if changed and self.protocol is not None and self.metadata is not None and self.schema is not None:
+            self.used |= configuration.active_features(self.protocol, self.metadata, self.schema)
 
     def lose(self, kinds: set[str | None]) -> None:
         """Note that actions of these kinds could not be decoded (None: of whatever kind)."""
@@ -197,12 +202,11 @@ class TableState:
                 "writer_features": action.writer_features,
                 "previous_min_reader_version": before.min_reader_version if before else None,
                 "previous_min_writer_version": before.min_writer_version if before else None,
-                "dropped_features": sorted(self._spelled_now(_listed(before)) - now)
-                if before and now is not None
-                else [],
+                "dropped_features": evolution.illegal_removal(before, action, self.revision),
+                "unlisted_used_features": evolution.illegal_upgrade(before, action, self.used),
             }
         )
-        self.rows["features"] += _feature_rows(place, action)
+        self.rows["features"] += _feature_rows(place, action, self.revision)
         self.protocol, self.supported, self.protocol_known = action, now, True
         self._remap()
 
@@ -363,11 +367,11 @@ class TableState:
         self.transactions[action.app_id] = action
 
 
-def _feature_rows(place: Row, action: Protocol) -> list[Row]:
+def _feature_rows(place: Row, action: Protocol, revision: Revision) -> list[Row]:
     readers, writers = Counter(action.reader_features or ()), Counter(action.writer_features or ())
     rows = []
     for name in sorted({*readers, *writers}):
-        known = features.lookup(name)
+        known = features.defined(name, revision)
         rows.append(
             {
                 **place,
@@ -377,8 +381,8 @@ def _feature_rows(place: Row, action: Protocol) -> list[Row]:
                 "in_writer_features": name in writers,
                 "times": max(readers[name], writers[name]),
                 "kind": known.kind if known else None,
-                "meant": None if known else features.MISSPELT.get(name),
-                "missing_requirements": missing_requirements(action, name) if known else [],
+                "meant": features.meant(name, revision),
+                "missing_requirements": missing_requirements(action, name, revision),
             }
         )
     return rows
@@ -393,11 +397,6 @@ def _identity_facts(metadata: dict[str, Any]) -> Row:
 
 def _is_clustering(action: Wire) -> bool:
     return isinstance(action, DomainMetadata) and action.domain == CLUSTERING
-
-
-def _listed(action: Protocol) -> set[str]:
-    """Features that a protocol names. Those that a legacy version implies may go unlisted when it is upgraded."""
-    return {*(action.reader_features or ()), *(action.writer_features or ())}
 
 
 def _supports_by_any_name(supported: set[str], feature: str) -> bool:

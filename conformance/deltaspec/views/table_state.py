@@ -25,6 +25,11 @@ protocols = View(
         "dropped_features": Column(
             pl.List(pl.String), "features that the replaced protocol lists and this does not support"
         ),
+        "unlisted_used_features": Column(
+            pl.List(pl.String),
+            "of a protocol that begins to list features: those that the versions before stood for, that a version of "
+            "the judged history used, and that are not listed",
+        ),
     },
 )
 

@@ -28,6 +28,7 @@ CHAPTERS = {
     "data_files": "DAT",
     "deletion_vectors": "DVX",
     "domains": "DOM",
+    "evolution": "EVO",
     "features": "FEA",
     "file_actions": "FIL",
     "file_history": "FIL",

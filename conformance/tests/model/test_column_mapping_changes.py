@@ -14,7 +14,6 @@ from deltaspec.model.column_mapping_changes import (
 )
 from deltaspec.model.data_types import Array, Field, Primitive, Struct
 
-
 LONG = Primitive("long")
 
 

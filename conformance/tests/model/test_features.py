@@ -4,10 +4,12 @@ import pytest
 
 from deltaspec.model.features import (
     FEATURES,
-    MISSPELT,
+    defined,
     implied_by,
     is_proposed,
     lookup,
+    meant,
+    required_by,
     status,
     without_preview,
 )
@@ -123,10 +125,46 @@ def test_status_of_a_name_in_the_current_text(name: str, expected: str) -> None:
 
 def test_old_spellings_belong_to_their_revisions() -> None:
     """E21, E22, E25."""
-    assert MISSPELT == {"timestampNTZ": "timestampNtz", "columnInvariants": "invariants", "rowIds": "rowTracking"}
     assert [status("timestampNTZ", revision) for revision in ("r1", "r2", "r3")] == ["standard", "standard", "unknown"]
     assert [status("rowIds", revision) for revision in ("r1", "r2")] == ["standard", "unknown"]
     assert lookup("columnInvariants", "r1") is None
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("timestampNTZ", (None, None, "timestampNtz", "timestampNtz")),
+        ("timestampNtz", (None, None, None, None)),
+        ("timestampntz", ("timestampNTZ", "timestampNTZ", "timestampNtz", "timestampNtz")),
+        ("columnInvariants", ("invariants",) * 4),
+        ("rowIds", (None, "rowTracking", "rowTracking", "rowTracking")),
+        ("delta.rowIds", ("rowIds", "rowTracking", "rowTracking", "rowTracking")),
+        ("DeletionVectors", ("deletionVectors",) * 4),
+        ("v2checkpoint", (None, None, "v2Checkpoint", "v2Checkpoint")),
+        ("rowTracking", (None,) * 4),
+        ("clustering", (None,) * 4),
+        ("noSuchFeature", (None,) * 4),
+    ],
+)
+def test_slip_of_the_pen_is_told_from_an_unknown_name(name: str, expected: tuple[str | None, ...]) -> None:
+    """E21, E22, E25. A name that only a newer text knows is no slip."""
+    assert tuple(meant(name, revision) for revision in ("r1", "r2", "r3", "current")) == expected
+
+
+def test_feature_is_known_by_the_spelling_of_engines_in_older_texts() -> None:
+    """E22."""
+    assert lookup("timestampNtz", "r1") is None
+    found = defined("timestampNtz", "r1")
+    assert found is not None
+    assert found.kind == "reader-writer"
+    assert defined("clustering", "r1") is None
+
+
+def test_row_tracking_requires_domains_by_the_newest_text_only() -> None:
+    assert [required_by("rowTracking", revision) for revision in ("r2", "r3")] == [(), ()]
+    assert required_by("rowTracking", "current") == ("domainMetadata",)
+    assert required_by("clustering", "r3") == ("domainMetadata",)
+    assert required_by("clustering", "r2") == ()
 
 
 def test_preview_names_are_those_of_their_feature() -> None:

@@ -1,0 +1,47 @@
+"""How the protocol of a table may change from one version to the next. Source: Table Features, Protocol Evolution."""
+
+from collections.abc import Collection
+
+from deltaspec.model.actions import Protocol
+from deltaspec.model.features import MAX_WRITER_VERSION, spelled_now
+from deltaspec.model.protocol import features_are_known, supported_features
+from deltaspec.model.revisions import Revision
+
+
+def listed(protocol: Protocol) -> set[str]:
+    """Features that a protocol names in either list."""
+    return {*(protocol.reader_features or ()), *(protocol.writer_features or ())}
+
+
+def illegal_removal(before: Protocol | None, after: Protocol, revision: Revision = Revision.CURRENT) -> list[str]:
+    """Features that the protocol before lists and the one after does not support, sorted (E41).
+
+    Features that a legacy version implies may go unlisted when it is upgraded: see `illegal_upgrade`.
+    """
+    if before is None or not features_are_known(after):
+        return []
+    now = {spelled_now(name, revision) for name in supported_features(after)}
+    return sorted({spelled_now(name, revision) for name in listed(before)} - now)
+
+
+def illegal_versions(before: Protocol | None, after: Protocol) -> bool:
+    """Whether a version became lower: what the higher one stood for is gone (E41)."""
+    if before is None:
+        return False
+    lower_reader = after.min_reader_version < before.min_reader_version
+    return lower_reader or after.min_writer_version < before.min_writer_version
+
+
+def illegal_upgrade(before: Protocol | None, after: Protocol, used: Collection[str]) -> list[str]:
+    """Features of the legacy versions that a version has used and that the new lists leave out, sorted.
+
+    Args:
+        before: the protocol that is replaced.
+        after: the protocol that replaces it.
+        used: features that a version of the table up to now has used.
+    """
+    if before is None or before.min_writer_version >= MAX_WRITER_VERSION:
+        return []
+    if after.min_writer_version < MAX_WRITER_VERSION or after.writer_features is None:
+        return []
+    return sorted((supported_features(before) & {*used}) - listed(after))
