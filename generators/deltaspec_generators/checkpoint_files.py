@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from deltaspec.model import file_names
+from deltaspec.model import file_names, spark_hash
 from deltaspec_generators.json_lines import Line, json_lines
 
 Row: TypeAlias = dict[str, Any]
@@ -126,7 +126,9 @@ class CheckpointFiles:
     rows: list[Line] = field(default_factory=list)
     """Raw actions; verbatim lines only in a JSON checkpoint."""
     parts: int = 1
-    """Files of a multipart checkpoint; rows are dealt to them in equal runs."""
+    """Files of a multipart checkpoint; files are dealt to them by Spark's hash, other rows stand together."""
+    dealt: list[int] | None = None
+    """Part of each row, counted from 1, where a multipart checkpoint is dealt otherwise."""
     uuid: str = "00000000-0000-4000-8000-000000000000"
     sidecars: list[SidecarFile] = field(default_factory=list)
     parsed: dict[str, pa.DataType] = field(default_factory=dict)
@@ -172,11 +174,26 @@ def checkpoint_bytes(checkpoint: CheckpointFiles, present: Mapping[str, bytes] |
     plain = [row for row in rows if isinstance(row, dict)]
     assert len(plain) == len(rows), "verbatim lines do not fit in Parquet"
     columns = {**_TABLE_COLUMNS, **_FILE_COLUMNS, **(_V2_COLUMNS if checkpoint.v2 else {})}
-    names = checkpoint.names
-    for part, name in enumerate(names):
-        share = plain[part * len(plain) // len(names) : (part + 1) * len(plain) // len(names)]
+    places = checkpoint.dealt or _parts(plain, len(checkpoint.names))
+    for part, name in enumerate(checkpoint.names, 1):
+        share = [row for row, place in zip(plain, places, strict=True) if place == part]
         written[name] = parquet_bytes(action_table(share, columns, checkpoint), before.get(name))
     return written
+
+
+def _parts(rows: Sequence[Row], parts: int) -> list[int]:
+    """The part of each row, by path, and by deletion vector where the protocol among the rows has the feature."""
+    protocols = [row["protocol"] for row in rows if isinstance(row.get("protocol"), dict)]
+    vectors = any("deletionVectors" in (each.get("writerFeatures") or ()) for each in protocols)
+    return [spark_hash.part_of(_hashed(row.get("add") or row.get("remove") or {}, vectors), parts) for row in rows]
+
+
+def _hashed(body: Mapping[str, Any], vectors: bool) -> tuple[str | None, str | None]:
+    vector = body.get("deletionVector") if vectors else None
+    if not vector:
+        return body.get("path"), None
+    offset = vector.get("offset")
+    return body.get("path"), vector["storageType"] + vector["pathOrInlineDv"] + ("" if offset is None else f"@{offset}")
 
 
 def action_table(rows: Sequence[Row], columns: Mapping[str, pa.DataType], checkpoint: CheckpointFiles) -> pa.Table:
