@@ -1,0 +1,167 @@
+"""The catalogue against the inventory of the protocol's statements, and the rules against the catalogue.
+
+The inventory has a row for every normative statement of four texts; whoever reads a text anew adds rows to it.
+"""
+
+import csv
+import re
+import tomllib
+from collections import Counter, defaultdict
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+from deltaspec.coverage import coverage
+from deltaspec.requirements import REVISIONS, Requirement, requirements
+from deltaspec.rules import RULES, Rule
+from deltaspec_generators.every_permission import PERMISSIONS
+
+HERE = Path(__file__).parent
+with (HERE / "inventory.tsv").open(encoding="utf-8") as _file:
+    INVENTORY = {row["id"]: row for row in csv.DictReader(_file, delimiter="\t")}
+HEADINGS: dict[str, list[str]] = tomllib.loads((HERE / "headings.toml").read_text("utf-8"))
+DROPPED: dict[str, str] = tomllib.loads((HERE / "dropped.toml").read_text("utf-8"))
+OF_THE_TEXT_ALONE: dict[str, str] = tomllib.loads((HERE / "of_the_text_alone.toml").read_text("utf-8"))
+NOT_YET: dict[str, list[str]] = tomllib.loads((HERE / "not_covered_yet.toml").read_text("utf-8"))
+MIXED_YET = ("add.", "cdc.", "configuration.", "data-files.", "parquet.", "remove.", "statistics.")
+"""Chapters whose entries may still merge rows of several actors or levels; it only shrinks."""
+MISSING_YET = 400
+"""Statements that the catalogue may still lack; it only shrinks."""
+MOST_DROPPED = 25
+ERRATA = [f"E{number:02}" for number in range(1, 56)]
+SILENT_POINTS = [f"S{number:02}" for number in range(1, 40)]
+
+each_requirement = pytest.mark.parametrize("requirement", requirements().values(), ids=requirements().keys())
+each_rule = pytest.mark.parametrize("rule", RULES.values(), ids=RULES.keys())
+
+
+def held_in(row: str) -> set[str]:
+    """Revisions in which a statement of the inventory stands."""
+    return set(INVENTORY[row]["revisions"].split(","))
+
+
+def test_inventory_is_whole() -> None:
+    assert len(INVENTORY) == 838
+    assert {row["actor"] for row in INVENTORY.values()} == {"reader", "writer", "table"}
+    assert {row["level"] for row in INVENTORY.values()} == {"must", "should", "may", "is"}
+    assert {row["check"] for row in INVENTORY.values()} == {"log", "data", "behaviour"}
+    assert all(held_in(row) <= set(REVISIONS) for row in INVENTORY)
+
+
+def test_every_statement_is_in_the_catalogue_in_each_of_its_revisions() -> None:
+    said: dict[str, set[str]] = defaultdict(set)
+    for requirement in requirements().values():
+        for row in requirement.sources:
+            said[row] |= set(requirement.revisions)
+    missing = {row: sorted(held_in(row) - said[row], key=REVISIONS.index) for row in INVENTORY}
+    missing = {row: revisions for row, revisions in missing.items() if revisions and row not in DROPPED}
+    assert len(missing) <= MISSING_YET, missing
+
+
+def test_few_statements_are_dropped_and_each_with_a_reason() -> None:
+    assert len(DROPPED) <= MOST_DROPPED
+    assert set(DROPPED) <= set(INVENTORY)
+    assert all(len(reason) > 10 for reason in DROPPED.values())
+
+
+def test_what_is_dropped_is_nowhere_in_the_catalogue() -> None:
+    assert set(DROPPED) & {row for requirement in requirements().values() for row in requirement.sources} == set()
+
+
+@each_requirement
+def test_sources_exist(requirement: Requirement) -> None:
+    assert set(requirement.sources) <= set(INVENTORY)
+
+
+@each_requirement
+def test_sources_are_of_its_actor_and_level(requirement: Requirement) -> None:
+    kinds = {row: (INVENTORY[row]["actor"], INVENTORY[row]["level"]) for row in requirement.sources}
+    mixed = {row: kind for row, kind in kinds.items() if kind != (requirement.actor, requirement.level)}
+    assert mixed == {} or requirement.id.startswith(MIXED_YET)
+
+
+@each_requirement
+def test_only_behaviour_is_called_behaviour(requirement: Requirement) -> None:
+    checks = {INVENTORY[row]["check"] for row in requirement.sources}
+    if requirement.check == "behaviour":
+        assert checks == {"behaviour"}
+    else:
+        assert requirement.check in checks
+
+
+@each_requirement
+def test_holds_only_where_its_sources_do(requirement: Requirement) -> None:
+    assert set(requirement.revisions) <= set().union(*(held_in(row) for row in requirement.sources))
+
+
+@each_requirement
+def test_sections_are_headings_of_its_texts(requirement: Requirement) -> None:
+    sections = [re.sub(r" \(Requirements for Writers\)$", "", part) for part in requirement.section.split("; ")]
+    own = {heading for revision in requirement.revisions for heading in HEADINGS[revision]}
+    assert set(sections) <= own
+    assert set(sections) & set(HEADINGS[requirement.revisions[-1]])
+
+
+def test_headings_are_known_of_every_revision() -> None:
+    assert list(HEADINGS) == list(REVISIONS)
+    assert all(len(set(headings)) == len(headings) > 60 for headings in HEADINGS.values())
+
+
+def test_no_entry_hides_another() -> None:
+    """A key that stands twice in one file is refused by TOML; this counts what was written against what was read."""
+    written = Counter[str]()
+    for chapter in files("deltaspec.requirements").iterdir():
+        if chapter.name.endswith(".toml"):
+            name = chapter.name.removesuffix(".toml")
+            written.update(f"{name}.{each}" for each in re.findall(r"^\[(.+)\]$", chapter.read_text("utf-8"), re.M))
+    assert written == Counter(requirements().keys())
+
+
+@each_rule
+def test_rule_checks_what_holds_where_it_is_asked(rule: Rule) -> None:
+    for identity in rule.requires:
+        assert set(rule.revisions) & set(requirements()[identity].revisions), identity
+
+
+def test_permissions_are_of_requirements_that_exist() -> None:
+    assert {permission.requirement for permission in PERMISSIONS.values()} <= requirements().keys()
+
+
+def uncovered_in(chapter: str) -> dict[str, tuple[str, ...]]:
+    """What of a chapter a table can show and nothing covers, with the revisions."""
+    return {
+        identity.partition(".")[2]: each.uncovered
+        for identity, each in coverage().items()
+        if each.requirement.chapter == chapter and each.requirement.check != "behaviour" and each.uncovered
+    }
+
+
+@pytest.mark.parametrize("chapter", sorted({requirement.chapter for requirement in requirements().values()}))
+def test_only_behaviour_is_uncovered(chapter: str) -> None:
+    """By requirement and revision: a rule that was seen to catch its fault, or a sound table that uses it."""
+    not_yet = NOT_YET.get(chapter, [])
+    assert {
+        name: gaps for name, gaps in uncovered_in(chapter).items() if name not in not_yet and not_yet != ["*"]
+    } == {}
+
+
+def settled() -> set[str]:
+    """Errata and silent points that a reading settles or a rule diverges for."""
+    readings = {note for requirement in requirements().values() for note in requirement.notes}
+    return readings | {rule.divergence for rule in RULES.values() if rule.divergence is not None}
+
+
+def test_every_erratum_and_silent_point_is_settled() -> None:
+    assert set(ERRATA + SILENT_POINTS) - settled() == set(OF_THE_TEXT_ALONE)
+
+
+def test_what_concerns_the_text_alone_has_a_reason() -> None:
+    assert all(len(reason) > 20 for reason in OF_THE_TEXT_ALONE.values())
+
+
+@each_requirement
+def test_notes_are_known_and_said_in_the_reading(requirement: Requirement) -> None:
+    assert set(requirement.notes) <= set(ERRATA + SILENT_POINTS)
+    assert set(re.findall(r"\b[ES]\d\d\b", requirement.reading or "")) <= set(requirement.notes)
+    assert not requirement.notes or requirement.reading
