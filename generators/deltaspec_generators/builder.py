@@ -61,6 +61,8 @@ class TableFiles:
     """Data files by path relative to the table, as names in the file system (not percent-encoded)."""
     extra: dict[str, bytes] = field(default_factory=dict)
     """Any other file by path relative to the table; wins over what is written for the same path."""
+    clock_ms: int | None = None
+    """The moment to judge retention by, in milliseconds since the epoch, where what the table shows needs one."""
     missing: set[str] = field(default_factory=set)
     """Paths relative to the table that are not written after all."""
 

@@ -115,6 +115,27 @@ def file_retention_ms(configuration: dict[str, str]) -> int:
     return DEFAULT_FILE_RETENTION_MS if found is None or found < 0 else found
 
 
+def tombstones_kept_since(configuration: dict[str, str], clock_ms: int) -> int | None:
+    """The deletion timestamp from which on tombstones had not expired by a moment; None where nobody can tell.
+
+    A week where the property is not set: the default that the text tells of cleaning up files (S25).
+
+    Args:
+        configuration: of the table's metadata.
+        clock_ms: the moment, in milliseconds since the epoch.
+    """
+    text = configuration.get(_FILE_RETENTION)
+    retention = DEFAULT_FILE_RETENTION_MS if text is None else interval_ms(text)
+    return None if retention is None or retention < 0 else clock_ms - retention
+
+
+def transactions_kept_since(configuration: dict[str, str], clock_ms: int) -> int | None:
+    """The same for the `lastUpdated` of transactions; None where no retention is set as well: then they are kept."""
+    text = configuration.get(TRANSACTION_RETENTION)
+    retention = None if text is None else interval_ms(text)
+    return None if retention is None or retention < 0 else clock_ms - retention
+
+
 def log_retention_ms(configuration: dict[str, str]) -> int:
     """How long commits and checkpoints are kept, in milliseconds; thirty days where nothing sound is set."""
     found = interval_ms(configuration.get(_LOG_RETENTION, ""))

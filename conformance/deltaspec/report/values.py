@@ -125,6 +125,8 @@ class Report(Struct, frozen=True, kw_only=True):
     level: str
     engine: str
     history: str
+    clock: int | None = None
+    """The moment that retention was judged by, in milliseconds since the epoch; None: it was not."""
     verdict: Verdict
     counts: dict[str, int]
     """Findings by severity, all of them."""

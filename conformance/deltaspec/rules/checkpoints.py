@@ -25,7 +25,7 @@ def checkpoint_unreadable() -> pl.Expr:
     return pl.col("unreadable").is_not_null()
 
 
-@rule("CKP002", requires="reconciliation.one-protocol", view=checkpoints)
+@rule("CKP002", requires=("reconciliation.one-protocol", "checkpoint-contents.has-protocol"), view=checkpoints)
 def checkpoint_protocol_count() -> pl.Expr:
     """A checkpoint does not hold exactly one protocol.
 
@@ -41,7 +41,7 @@ def checkpoint_protocol_count() -> pl.Expr:
     return pl.col("protocols") != 1
 
 
-@rule("CKP003", requires="reconciliation.one-metadata", view=checkpoints)
+@rule("CKP003", requires=("reconciliation.one-metadata", "checkpoint-contents.has-metadata"), view=checkpoints)
 def checkpoint_metadata_count() -> pl.Expr:
     """A checkpoint does not hold exactly one metaData.
 
@@ -162,7 +162,11 @@ def row_without_one_action() -> pl.Expr:
     return (pl.col("rows_without_action") > 0) | (pl.col("rows_with_several_actions") > 0)
 
 
-@rule("CKP010", requires="domain.no-tombstones-in-checkpoint", view=checkpoints)
+@rule(
+    "CKP010",
+    requires=("domain.no-tombstones-in-checkpoint", "checkpoint-contents.no-domain-tombstones"),
+    view=checkpoints,
+)
 def removed_domain_in_checkpoint() -> pl.Expr:
     """A checkpoint holds the tombstone of a metadata domain.
 

@@ -72,6 +72,11 @@ class Rule:
         return max((self.view.level, *(self.view.columns[name].level for name in self.reads)), key=LEVELS.index)
 
     @cached_property
+    def needs_clock(self) -> bool:
+        """Whether it looks at what only a clock can tell."""
+        return any(self.view.columns[name].needs_clock for name in self.reads)
+
+    @cached_property
     def revisions(self) -> tuple[str, ...]:
         """Revisions it is asked in: from `since` to `until`, where at least one of its requirements holds."""
         held = {revision for each in self._required for revision in each.revisions}

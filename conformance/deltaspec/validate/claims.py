@@ -7,23 +7,29 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from deltaspec.model.actions import DomainMetadata, MetaData, Protocol, Txn, Wire
+from deltaspec.model.configuration import tombstones_kept_since, transactions_kept_since
 from deltaspec.model.file_names import CompactionName, checksum_name, compaction_name
+from deltaspec.model.revisions import Revision
 from deltaspec.model.segment import Checkpoint
+from deltaspec.validate.checkpoints import look_at_checkpoint
 from deltaspec.views import log_files
-from deltaspec.views.checkpoints import checkpoint_rows, checkpoints, checksums, last_checkpoint, sidecars
-from deltaspec.views.claim_facts import checkpoint_row, checksum_row, hint_row, read_checksum, sidecar_rows
+from deltaspec.views.checkpoints import checkpoint_rows, checksums, last_checkpoint
+from deltaspec.views.claim_facts import checksum_row, hint_row, read_checksum
 from deltaspec.views.differences import Claim, Row, TableActions, file_differences, last_of_each, table_differences
 from deltaspec.views.file_actions import file_history
 from deltaspec.views.file_facts import Provenance
 from deltaspec.views.file_pairs import history_of_claim
 from deltaspec.views.file_replay import CHAIN, live_at
 from deltaspec.views.log_facts import line_rows
+from deltaspec.wire.checkpoint_contents import SHORTEST_STATISTICS
 from deltaspec.wire.log_lines import MAX_LINE_BYTES, read_line_stream
 from deltaspec.wire.storage import LOG, StorageError, read_lines
 
 if TYPE_CHECKING:
     from deltaspec.validate.embedded import EmbeddedRun
 
+_OF_ONE_COMMIT = {"commitInfo", "cdc", "checkpointMetadata", "sidecar"}
+"""Actions that are no part of what reconciliation leaves."""
 MAX_OBJECT_BYTES = 256 << 20
 """Largest version checksum and checkpoint hint that is read."""
 
@@ -39,7 +45,7 @@ class Claims:
         """Look at every claim that the plan names."""
         for checkpoint in self.run.plan.claims:
             self._checkpoint(checkpoint)
-        for name in self.run.plan.compactions:
+        for name in self.run.plan.compactions if self.run.revision.since(Revision.R3) else ():
             self._compaction(name)
         for version in self.run.plan.checksums:
             self._checksum(version)
@@ -52,9 +58,10 @@ class Claims:
         expected, context = run.states.get(checkpoint.version, (TableActions(), None))
         context = context or run.state.file_context(run.store.root)
         claimed = [rows for rows in run.read_files(read, context) if len(rows)]
-        run.findings.look_at_rows(checkpoints, [checkpoint_row(read)])
-        run.findings.look_at_rows(sidecars, sidecar_rows(read))
         rows = pl.concat(claimed) if claimed else pl.DataFrame(schema=CHAIN)
+        is_compared = read.is_whole and run.files_in_doubt is None
+        known = self._known_statistics(rows, checkpoint.version) if is_compared else None
+        look_at_checkpoint(run.findings, read, known)
         run.findings.look(file_history, history_of_claim(rows))
         if not read.is_whole:
             run.findings.doubt((checkpoint_rows,), "the checkpoint cannot be read as a whole", file)
@@ -66,13 +73,39 @@ class Claims:
         faulty = {fault.kind for _, _, fault in read.faults}
         if faulty:
             run.findings.doubt((checkpoint_rows,), "an action of the checkpoint cannot be decoded", file)
-        differences: list[Row] = table_differences(claim, stated, expected) if not faulty else []
+        tombstones_since, transactions_since = self._kept_since(expected)
+        differences: list[Row] = []
+        if not faulty:
+            differences += table_differences(claim, stated, expected, kept_since_ms=transactions_since)
         if run.files_in_doubt is None:
             replayed = pl.concat([live_at(self.spanned, checkpoint.version, kind) for kind in ("add", "remove")])
             differences += file_differences(
-                claim, rows, replayed, context.partition_columns, tombstones_complete=run.plan.base is None
+                claim,
+                rows,
+                replayed,
+                context.partition_columns,
+                tombstones_complete=run.plan.base is None,
+                kept_since_ms=tombstones_since,
             )
         self._compare(differences)
+
+    def _kept_since(self, state: TableActions) -> tuple[int | None, int | None]:
+        """From when on tombstones and transactions had not expired by the clock of the run, with a state's retention.
+
+        What has not expired by then had not when the checkpoint was made, which was before.
+        """
+        clock = self.run.clock_ms
+        if clock is None or state.metadata is None:
+            return None, None
+        settings = state.metadata.configuration
+        return tombstones_kept_since(settings, clock), transactions_kept_since(settings, clock)
+
+    def _known_statistics(self, claimed: pl.DataFrame, version: int) -> dict[str, int]:
+        """How many adds of each file of a checkpoint replay has with statistics."""
+        said = pl.col("stats").str.len_bytes() >= SHORTEST_STATISTICS
+        known = live_at(self.spanned, version).filter(said).select("path_key")
+        found = claimed.filter(pl.col("kind") == "add").join(known, on="path_key", how="semi")
+        return dict(found.group_by("file").len().iter_rows())
 
     def _compare(self, differences: list[Row]) -> None:
         """Look at differences; that something was compared counts even where nothing differs."""
@@ -103,6 +136,7 @@ class Claims:
         replayed = within.filter(ends_later).drop("until")
         expected = last_of_each(_between(run.table_actions, name.start, name.end))
         differences = file_differences(claim, rows, replayed, context.partition_columns, tombstones_complete=True)
+        differences += [claim.row(kind, None, "extra") for kind in sorted(_OF_ONE_COMMIT & set(log.kinds))]
         differences += _with_absences(claim, last_of_each(action for _, action in log.actions), expected)
         self._compare([{**row, "expired_possible": False} for row in differences])
 

@@ -22,6 +22,7 @@ from deltaspec.model.revisions import Revision
 from deltaspec.model.segment import Checkpoint
 from deltaspec.report.values import Inventory
 from deltaspec.rules.registry import Rule
+from deltaspec.validate.checkpoints import look_at_checkpoint
 from deltaspec.validate.claims import Claims
 from deltaspec.validate.data import DataRun
 from deltaspec.validate.findings import Findings
@@ -30,7 +31,6 @@ from deltaspec.validate.row_ids import look_at_row_id_ranges
 from deltaspec.views import log_files, table_state
 from deltaspec.views.base import Level
 from deltaspec.views.checkpoints import checkpoint_rows, checkpoints, checksums, sidecars
-from deltaspec.views.claim_facts import checkpoint_row, sidecar_rows
 from deltaspec.views.differences import TableActions
 from deltaspec.views.file_actions import deletion_vectors, file_actions, file_history
 from deltaspec.views.file_facts import FileContext, Provenance, deletion_vectors_of, file_actions_of, file_facts
@@ -67,6 +67,7 @@ class EmbeddedRun:
         *,
         level: Level = "log",
         revision: Revision = Revision.CURRENT,
+        clock_ms: int | None = None,
         allow_outside: bool = False,
     ) -> None:
         self.store = store
@@ -76,6 +77,8 @@ class EmbeddedRun:
         self.state = TableState(revision)
         self.progress = progress
         self.level: Level = level
+        self.clock_ms = clock_ms
+        """A moment after the last file of the table was written, by which retention is judged; None: it is not."""
         self.allow_outside = allow_outside
         self.compared = bool(plan.claims or plan.compactions)
         self.chain: list[pl.DataFrame] = []
@@ -150,7 +153,7 @@ class EmbeddedRun:
         context = self.state.file_context(self.store.root)
         for rows in self.read_files(read, context):
             self.chain.append(rows)
-        self._look_at_checkpoint(read)
+        look_at_checkpoint(self.findings, read)
         if not read.is_whole:
             self.doubt_files(f"the checkpoint {base.files[0]} cannot be read as a whole", f"{LOG}/{base.files[0]}")
         self._remember(base.version)
@@ -284,10 +287,6 @@ class EmbeddedRun:
         if read.not_read:
             file = f"{LOG}/{read.checkpoint.files[0]}"
             self.findings.doubt((checkpoints, sidecars, file_actions, deletion_vectors), read.not_read, file)
-
-    def _look_at_checkpoint(self, read: CheckpointRead) -> None:
-        self.findings.look_at_rows(checkpoints, [checkpoint_row(read)])
-        self.findings.look_at_rows(sidecars, sidecar_rows(read))
 
     def look_at_file_rows(self, table: pa.Table, place: Provenance, context: FileContext) -> pl.DataFrame:
         """Look at file actions of one state of the table; gives what replay keeps of them."""

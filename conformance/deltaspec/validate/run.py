@@ -23,6 +23,7 @@ def validate_table(
     at: int | None = None,
     history: str = "latest",
     revision: str = "current",
+    clock: int | None = None,
     select: Collection[str] | None = None,
     ignore: Collection[str] = (),
     samples: int = 1000,
@@ -40,6 +41,8 @@ def validate_table(
         history: `latest`, `all`, or how many versions back.
         revision: the text judged by: `r1`, `r2`, `r3` or `current`. Rules whose requirements do not hold in it are not
             asked. A table with features that an older text does not know is refused, which is the verdict.
+        clock: a moment in milliseconds since the epoch, not before the table was last written; it decides which
+            tombstones and transactions a checkpoint still has to hold. No rule on expiry is asked where None.
         select: codes, or beginnings of codes, of the rules to run; all where None.
         ignore: codes, or beginnings of codes, to leave out.
         samples: findings kept of each rule.
@@ -62,8 +65,11 @@ def validate_table(
     reached = LEVELS[: LEVELS.index(level) + 1]
     wanted = [code for code in RULES if _chosen(code, select, RULES) and not _chosen(code, ignore, RULES, none=False)]
     held = [code for code in wanted if revision in RULES[code].revisions]
-    chosen = [code for code in held if RULES[code].level in reached]
+    timed = [code for code in held if clock is not None or not RULES[code].needs_clock]
+    chosen = [code for code in timed if RULES[code].level in reached]
     if not chosen:
+        if held and not timed:
+            raise InvalidUsage(f"{held[0]} judges by a clock; --clock gives one")
         if wanted and not held:
             asked = ", ".join(RULES[wanted[0]].revisions)
             raise InvalidUsage(f"no rule selected is asked in revision {revision}; {wanted[0]} is in {asked}")
@@ -78,6 +84,7 @@ def validate_table(
         *(store, plan, rules, samples, progress or _silent),
         level=reached[-1],
         revision=Revision(revision),
+        clock_ms=clock,
         allow_outside=allow_outside,
     )
     found = run.judge()
@@ -99,6 +106,7 @@ def validate_table(
         level=level,
         engine="embedded",
         history=history,
+        clock=clock,
         verdict="refused" if refusal else _verdict(counts, ledger),
         counts=counts,
         totals=dict(sorted(found.totals.items())),
@@ -112,7 +120,8 @@ def validate_table(
             not_checked=ledger,
             routes_not_compared=list(plan.not_compared),
             reasons={code: f"the table has no row of the view {RULES[code].view.name}" for code in not_applicable}
-            | {code: f"needs --level {RULES[code].level}" for code in held if code not in chosen}
+            | {code: f"needs --level {RULES[code].level}" for code in timed if code not in chosen}
+            | {code: "needs --clock" for code in held if code not in timed}
             | {code: f"revision {revision} does not ask it" for code in wanted if code not in held}
             | {code: "left out by --select or --ignore" for code in RULES if code not in wanted},
         ),

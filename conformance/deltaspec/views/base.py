@@ -27,6 +27,8 @@ class Column:
     """What has to be opened to fill it."""
     shown: bool = False
     """Findings of every rule over the view show it where it is set, also of rules that do not look at it."""
+    needs_clock: bool = False
+    """It is filled only where the run is given a clock; rules that look at it are asked only then."""
 
 
 @dataclass(frozen=True)

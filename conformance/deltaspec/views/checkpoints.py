@@ -59,7 +59,9 @@ checkpoint_rows = View(
         "claim": Column(pl.String, "checkpoint, compaction or checksum"),
         "version": Column(pl.Int64, "version replayed to"),
         "file": Column(pl.String, "checkpoint, compaction or checksum file"),
-        "kind": Column(pl.String, "add, remove, txn, domainMetadata, protocol or metaData"),
+        "kind": Column(
+            pl.String, "add, remove, txn, domainMetadata, protocol, metaData, or one that the claim may not hold at all"
+        ),
         "path": Column(pl.String, "path of a file action; appId, domain or nothing for others"),
         "difference": Column(pl.String, "missing (only replay has it), extra (only the claim has it) or differs"),
         "field": Column(pl.String, "the field that differs", shown=True),
@@ -67,6 +69,9 @@ checkpoint_rows = View(
         "replayed": Column(pl.String, "what replay says", shown=True),
         "expired_possible": Column(
             pl.Boolean, "for tombstones and transactions: retention may have taken the action away legally"
+        ),
+        "unexpired": Column(
+            pl.Boolean, "for missing tombstones: by the clock given they have not expired", needs_clock=True
         ),
     },
 )
@@ -114,6 +119,8 @@ last_checkpoint = View(
         "repeated_key": Column(pl.String, "a key that stands twice in one object, as a JSON pointer"),
         "checkpoint_listed": Column(pl.Boolean, "a complete checkpoint of that version is listed"),
         "newest_checkpoint": Column(pl.Int64, "version of the newest complete checkpoint listed"),
+        "older_checkpoint_listed": Column(pl.Boolean, "a complete checkpoint of an earlier version is listed"),
+        "has_checksum": Column(pl.Boolean, "it has a checksum"),
         "checksum": Column(
             pl.String, "matches, matches pair order, differs, or null where there is none or it cannot be computed"
         ),

@@ -71,6 +71,7 @@ def file_differences(
     types: Mapping[str, DataType] | None,
     *,
     tombstones_complete: bool,
+    kept_since_ms: int | None = None,
 ) -> list[Row]:
     """Differences of file actions, at most `MAX_ROWS_SHOWN`.
 
@@ -80,6 +81,7 @@ def file_differences(
         replayed: the same, as replay has them.
         types: partition columns by physical name.
         tombstones_complete: replay began at version 0, so that a tombstone it does not know never was.
+        kept_since_ms: tombstones of this deletion timestamp or a later one had not expired; None: nothing is known.
     """
     left, right = _keyed(claimed), _keyed(replayed)
     both = left.join(right, on=_KEYS, how="full", suffix="_replayed", coalesce=True)
@@ -105,6 +107,9 @@ def file_differences(
             "missing",
             replayed=f"size {each['size_replayed']}",
             expired_possible=each["kind"] == "remove",
+            unexpired=_is_kept(each["deletion_timestamp_replayed"], kept_since_ms)
+            if each["kind"] == "remove"
+            else None,
         )
         for each in missing.head(MAX_ROWS_SHOWN).iter_rows(named=True)
     ]
@@ -112,6 +117,11 @@ def file_differences(
     for name, wire_name in _COMPARED.items():
         rows += _field_differences(claim, paired, name, wire_name, types)
     return rows
+
+
+def _is_kept(timestamp_ms: int | None, kept_since_ms: int | None) -> bool | None:
+    """Whether retention keeps what is of a moment; what has no timestamp counts as of 0 (S25)."""
+    return None if kept_since_ms is None else (timestamp_ms or 0) >= kept_since_ms
 
 
 def _logical_files(rows: pl.DataFrame) -> set[tuple[str, str | None]]:
@@ -174,8 +184,13 @@ def _without_nulls(value: Any) -> Any:
     return [_without_nulls(each) for each in value] if isinstance(value, list) else value
 
 
-def table_differences(claim: Claim, claimed: TableActions, replayed: TableActions) -> list[Row]:
-    """Differences of protocol, metadata, transactions and domains, of those that are claimed."""
+def table_differences(
+    claim: Claim, claimed: TableActions, replayed: TableActions, *, kept_since_ms: int | None = None
+) -> list[Row]:
+    """Differences of protocol, metadata, transactions and domains, of those that are claimed.
+
+    `kept_since_ms`: transactions of this `lastUpdated` or a later one had not expired; None: nothing is known.
+    """
     rows: list[Row] = []
     if claimed.protocol is not None and replayed.protocol is not None:
         rows += _struct_differences(claim, "protocol", _protocol(claimed.protocol), _protocol(replayed.protocol))
@@ -185,7 +200,11 @@ def table_differences(claim: Claim, claimed: TableActions, replayed: TableAction
         may_expire = replayed.transactions_may_expire
         pairs = {app: {"version": each.version} for app, each in claimed.transactions.items()}
         others = {app: {"version": each.version} for app, each in replayed.transactions.items()}
-        rows += _keyed_differences(claim, "txn", pairs, others, may_expire=may_expire)
+        for row in _keyed_differences(claim, "txn", pairs, others, may_expire=may_expire):
+            if row["difference"] == "missing":
+                moment = replayed.transactions[row["path"]].last_updated
+                row["expired_possible"] = may_expire and not _is_kept(moment, kept_since_ms)
+            rows.append(row)
     if claimed.domains is not None and replayed.domains is not None:
         pairs = {name: _domain(each) for name, each in claimed.domains.items()}
         others = {name: _domain(each) for name, each in replayed.domains.items()}

@@ -140,8 +140,10 @@ def runs(store: Store, read: CheckpointRead) -> Iterator[FileRun]:
             for table in file_batches(parquet, others, read.contents[-1]):
                 yield FileRun("checkpoint", file, table)
         except UnreadableParquet as fault:
+            _forget(read, file)
             read.unreadable = read.unreadable or f"{name}: {fault}"
         except StorageError as fault:
+            _forget(read, file)
             read.not_read = read.not_read or str(fault)
     sidecars = [each for each in read.sidecars if each.name is not None and each.actual_size is not None]
     sources = open_in_order(store, [f"{LOG}/_sidecars/{each.name}" for each in sidecars])
@@ -167,9 +169,16 @@ def _sidecar_runs(read: CheckpointRead, sidecar: SidecarRead, source: Any | Stor
         for table in file_batches(parquet, others, read.contents[-1]):
             yield FileRun("sidecar", file, table)
     except UnreadableParquet as fault:
+        _forget(read, file)
         sidecar.unreadable = str(fault)
     except StorageError as fault:
+        _forget(read, file)
         read.not_read = read.not_read or str(fault)
+
+
+def _forget(read: CheckpointRead, file: str) -> None:
+    """What a file holds is not judged where a part of it cannot be read."""
+    read.contents = [each for each in read.contents if each.file != file]
 
 
 def _read_json(read: CheckpointRead, store: Store, file: str) -> None:

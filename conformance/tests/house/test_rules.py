@@ -19,6 +19,8 @@ from deltaspec.views.base import View
 CHAPTERS = {
     "change_data": "CDF",
     "checkpoint_contents": "CKP",
+    "checkpoint_files": "CKP",
+    "checkpoint_schema": "CKP",
     "checkpoints": "CKP",
     "checksums": "CRC",
     "column_mapping": "CMP",

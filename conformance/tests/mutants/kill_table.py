@@ -30,7 +30,8 @@ def judged(files: TableFiles, level: str = "log", revision: str = "current") -> 
     """The report on a table, laid down in a directory of its own."""
     with tempfile.TemporaryDirectory() as directory:
         write_table(files, Path(directory) / "table")
-        return validate_table(str(Path(directory) / "table"), level=level, revision=revision, history="latest")
+        path = str(Path(directory) / "table")
+        return validate_table(path, level=level, revision=revision, clock=files.clock_ms, history="latest")
 
 
 def revisions_of(mutation: Mutation) -> tuple[str, ...]:

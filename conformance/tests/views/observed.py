@@ -108,7 +108,7 @@ class ObservedRun(EmbeddedRun):
     def __init__(self, files: TableFiles, history: str = "all", at: int | None = None, *, level: Level = "log") -> None:
         store = MemoryStore(lay_down(files))
         plan = make_plan(store.uri, store.list_log(), at=at, history=history)
-        super().__init__(store, plan, [], 0, lambda *_: None, level=level)
+        super().__init__(store, plan, [], 0, lambda *_: None, level=level, clock_ms=files.clock_ms)
         self.seen = self.findings = Frames()
         self.state_at: dict[int, StateSeen] = {}
         self.judge()
