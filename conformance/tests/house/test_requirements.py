@@ -61,23 +61,6 @@ def test_every_chapter_is_loaded() -> None:
     assert {each.chapter for each in requirements().values()} == {each.name.removesuffix(".toml") for each in CHAPTERS}
 
 
-UNCHECKED = {
-    "checkpoint.tombstones-kept": "the log does not say when a tombstone has expired",
-    "data-files.change-type-column": "of an older revision, which is not judged yet",
-    "data-files.constraints": "SQL, which needs Spark; the ledger of a run says which a table has",
-    "domain.configuration-map": "of older revisions, which are not judged yet",
-    "log.staged-commits": "which files of the folder count is the catalog's to say",
-    "remove.tags-with-extended-metadata": "the add need not have tags either (E49)",
-}
-"""What a table must be and no rule asks, with the reason."""
-
-
-def test_every_must_of_tables_has_a_rule_or_a_reason() -> None:
-    ruled = {name for rule in RULES.values() for name in rule.requires}
-    unruled = {each.id for each in requirements().values() if each.actor == "table" and each.level == "must"} - ruled
-    assert unruled == set(UNCHECKED)
-
-
 def test_rules_do_not_rest_on_what_is_optional() -> None:
     for rule in RULES.values():
         assert rule.divergence is not None or rule.requirement.level != "may"
