@@ -142,7 +142,7 @@ class EmbeddedRun:
             protocols, settings = states[table_state.protocols.name], states[table_state.configuration.name]
             tracking = in_force_since(protocols, settings, row_tracking.FEATURE, row_tracking.SUSPENDED)
             self.findings.look(file_history, history_of_commits(chain, cdcs, tracking))
-        return spans(chain)
+        return spans(chain, self.revision)
 
     # the judged history
 

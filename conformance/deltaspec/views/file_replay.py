@@ -9,6 +9,8 @@ from typing import Any
 
 import polars as pl
 
+from deltaspec.model.revisions import Revision
+
 CHAIN: dict[str, Any] = {
     "source": pl.String,
     "file": pl.String,
@@ -84,16 +86,17 @@ def _partition_text() -> pl.Expr:
     return pl.col("partition_values").list.eval(entry).list.sort().list.join(ENTRY_END).alias("partition_text")
 
 
-def spans(chain: pl.DataFrame) -> pl.DataFrame:
+def spans(chain: pl.DataFrame, revision: Revision = Revision.CURRENT) -> pl.DataFrame:
     """Adds and removes with the versions they are in force: column `until`, the first version where they are not.
 
     Args:
         chain: the rows of a base checkpoint, if there is one, and of every commit after it.
+        revision: the text that says what an add is known by.
 
     Returns:
-        The rows of `chain` with `until` (Int64, null: to the end). An add ends where its path is added again or its
-        logical file removed; a remove where its logical file is added again or removed again. Within a commit
-        removes come first.
+        The rows of `chain` with `until` (Int64, null: to the end). An add ends where its path (in r1 to r3: its
+        logical file) is added again or its logical file removed; a remove where its logical file is added again or
+        removed again. Within a commit removes come first.
     """
     several = shares_path(chain)
     if not several.any():
@@ -103,7 +106,9 @@ def spans(chain: pl.DataFrame) -> pl.DataFrame:
         _vector=pl.col("deletion_vector_id").fill_null(""), _is_add=pl.col("kind") == "add"
     )
     many = many.sort("path_key", "version", "_is_add", "line", maintain_order=True).with_row_index("_order")
-    adds = many.filter("_is_add").with_columns(_next_add=pl.col("version").shift(-1).over("path_key"))
+    # [Changed in current] an add is known by its path alone
+    key = ("path_key",) if revision is Revision.CURRENT else ("path_key", "_vector")
+    adds = many.filter("_is_add").with_columns(_next_add=pl.col("version").shift(-1).over(*key))
     removes = many.filter(~pl.col("_is_add")).with_columns(
         _next_remove=pl.col("version").shift(-1).over("path_key", "_vector")
     )

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from deltaspec.model import file_names, reconciliation, segment
 from deltaspec.model.actions import ACTION_TYPES, DomainMetadata, MetaData, Protocol, Txn
 from deltaspec.model.paths import path_key
+from deltaspec.model.revisions import Revision
 from deltaspec.validate.embedded import EmbeddedRun
 from deltaspec.validate.findings import Findings
 from deltaspec.validate.plan import make_plan
@@ -105,10 +106,18 @@ class StateSeen:
 class ObservedRun(EmbeddedRun):
     """A run that keeps its replay, the state after every version, and every frame."""
 
-    def __init__(self, files: TableFiles, history: str = "all", at: int | None = None, *, level: Level = "log") -> None:
+    def __init__(
+        self,
+        files: TableFiles,
+        history: str = "all",
+        at: int | None = None,
+        *,
+        level: Level = "log",
+        revision: Revision = Revision.CURRENT,
+    ) -> None:
         store = MemoryStore(lay_down(files))
         plan = make_plan(store.uri, store.list_log(), at=at, history=history)
-        super().__init__(store, plan, [], 0, lambda *_: None, level=level, clock_ms=files.clock_ms)
+        super().__init__(store, plan, [], 0, lambda *_: None, level=level, revision=revision, clock_ms=files.clock_ms)
         self.seen = self.findings = Frames()
         self.state_at: dict[int, StateSeen] = {}
         self.judge()
@@ -157,15 +166,17 @@ class Decoded:
                 rows += [(name, *row) for row in parquet_rows(self.log[name])]
         return rows
 
-    def snapshots(self, base: segment.Checkpoint | None, to: int) -> dict[int, reconciliation.Snapshot]:
+    def snapshots(
+        self, base: segment.Checkpoint | None, to: int, revision: Revision = Revision.CURRENT
+    ) -> dict[int, reconciliation.Snapshot]:
         """The model's snapshot of every version, from that of the base on."""
         snapshot, found = reconciliation.EMPTY, {}
         if base is not None:
             actions = [known(kind, body) for _, _, kind, body in self.checkpoint(base) if kind in ACTION_TYPES]
-            snapshot = found[base.version] = reconciliation.of_checkpoint(base.version, actions)
+            snapshot = found[base.version] = reconciliation.of_checkpoint(base.version, actions, revision)
         for version in range(snapshot.version + 1, to + 1):
             actions = [known(kind, body) for _, kind, body in self.commits[version] if kind in ACTION_TYPES]
-            snapshot = found[version] = reconciliation.replay_commit(snapshot, version, actions)
+            snapshot = found[version] = reconciliation.replay_commit(snapshot, version, actions, revision)
         return found
 
 

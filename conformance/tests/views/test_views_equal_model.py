@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from typing import Any
 
+import pytest
 from examples import drawn
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,7 +20,9 @@ from deltaspec.model.checkpoints import checkpoint_difference, reconcile_checkpo
 from deltaspec.model.configuration import in_commit_timestamps_enabled, is_append_only
 from deltaspec.model.paths import path_key
 from deltaspec.model.reconciliation import Snapshot, vector_id
+from deltaspec.model.revisions import Revision
 from deltaspec.views.file_replay import live_at
+from deltaspec_generators.bases import action, inline_vector, with_vector
 from deltaspec_generators.builder import TableFiles, metadata_action, protocol_action
 from deltaspec_generators.every_mutation import MUTATIONS
 from deltaspec_generators.logs import logs
@@ -50,7 +53,7 @@ def cardinality(action: Add | Remove) -> int | None:
 
 
 def versions_of(run: ObservedRun, decoded: Decoded) -> dict[int, Snapshot]:
-    return decoded.snapshots(run.plan.base, run.plan.version)
+    return decoded.snapshots(run.plan.base, run.plan.version, run.revision)
 
 
 # files
@@ -129,10 +132,29 @@ def wild_commits(draw: st.DrawFn) -> TableFiles:
     return files
 
 
+@pytest.mark.parametrize("revision", Revision)
 @drawn(40)
 @given(files=wild_commits())
-def test_replay_equals_the_model_on_commits_that_break_every_rule(files: TableFiles) -> None:
-    assert_files_equal(ObservedRun(files), Decoded.of(files))
+def test_replay_equals_the_model_on_commits_that_break_every_rule(revision: Revision, files: TableFiles) -> None:
+    assert_files_equal(ObservedRun(files, revision=revision), Decoded.of(files))
+
+
+def two_vectors_of_a_path() -> TableFiles:
+    """A path that is added under another vector, and never removed."""
+    files = with_vector()
+    add = action(files, 2, "add")
+    files.commits[3] = [{"add": {**add, "deletionVector": inline_vector((2,))}}]
+    return files
+
+
+@pytest.mark.parametrize(
+    ("revision", "vectors"), [(Revision.R1, 2), (Revision.R2, 2), (Revision.R3, 2), (Revision.CURRENT, 1)]
+)
+def test_adds_of_a_snapshot_are_known_by_path_and_vector_until_r3(revision: Revision, vectors: int) -> None:
+    run = ObservedRun(two_vectors_of_a_path(), revision=revision)
+    live = live_at(run.spanned, 3)
+    assert live["path_key"].to_list().count("c.parquet") == vectors
+    assert_files_equal(run, Decoded.of(two_vectors_of_a_path()))
 
 
 # the table
