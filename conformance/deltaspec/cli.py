@@ -117,6 +117,23 @@ def _names(_: click.Context, __: click.Parameter, value: tuple[str, ...]) -> lis
     return [name.strip() for each in value for name in each.split(",") if name.strip()]
 
 
+def _moment(_: click.Context, __: click.Parameter, value: str | None) -> int | None:
+    """Milliseconds since the epoch of a moment as ISO 8601 with its zone has it, or of now."""
+    if value is None:
+        return None
+    if value == "now":
+        return int(time.time() * 1000)
+    from datetime import UTC, datetime, timedelta
+
+    try:
+        moment = datetime.fromisoformat(value)
+    except ValueError as fault:
+        raise click.BadParameter(f"{value!r} is neither `now` nor a moment such as 2026-11-21T12:00:00Z") from fault
+    if moment.tzinfo is None:
+        raise click.BadParameter(f"{value!r} has no zone; add one, such as Z for UTC")
+    return (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1)
+
+
 @main.command()
 @click.argument("table")
 @click.option(
@@ -129,6 +146,12 @@ def _names(_: click.Context, __: click.Parameter, value: tuple[str, ...]) -> lis
 @click.option("--at", type=click.IntRange(min=0), metavar="VERSION", help="Version to judge. [default: the latest]")
 @click.option("--history", default="latest", show_default=True, metavar="latest|N|all", help="How far back to judge.")
 @click.option("--revision", type=_REVISIONS, default="current", show_default=True, help="Text to judge by.")
+@click.option(
+    "--clock",
+    callback=_moment,
+    metavar="INSTANT",
+    help="Judge retention as of this moment, `now` or ISO 8601 with a zone; not asked otherwise.",
+)
 @click.option("--select", multiple=True, callback=_codes, metavar="CODES", help="Only these rules, e.g. LOG,FIL001.")
 @click.option("--ignore", multiple=True, callback=_codes, metavar="CODES", help="All rules but these.")
 @click.option("--format", "form", type=click.Choice(["text", "json", "junit"]), default="text", show_default=True)
@@ -145,6 +168,7 @@ def validate(
     at: int | None,
     history: str,
     revision: str,
+    clock: int | None,
     select: list[str],
     ignore: list[str],
     form: str,
@@ -176,6 +200,7 @@ def validate(
             at=at,
             history=history,
             revision=revision,
+            clock=clock,
             select=select or None,
             ignore=ignore,
             samples=samples or (5 if form == "text" else 1000),

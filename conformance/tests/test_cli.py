@@ -106,6 +106,7 @@ class TestValidate:
         calls = answer(report())
         run(
             *("validate", "s3://lake/sales", "--at", 7, "--history", "all", "--revision", "r2", "--level", "files"),
+            *("--clock", "2026-11-21T14:00:00.5+02:00"),
             *("--select", "log, fil001", "--select", "DOM", "--ignore", "log002", "--samples", 9),
             *("--accept-unchecked", "crc001", "--allow-outside"),
         )
@@ -117,6 +118,7 @@ class TestValidate:
             "at": 7,
             "history": "all",
             "revision": "r2",
+            "clock": 1_795_262_400_500,
             "select": ["LOG", "FIL001", "DOM"],
             "ignore": ["LOG002"],
             "samples": 9,
@@ -201,6 +203,12 @@ class TestRefusals:
         result = run("validate", table, *options)
         assert result.exit_code == 2
         assert said(result).startswith(f"deltaspec: {says}")
+
+    @pytest.mark.parametrize("moment", ["yesterday", "2026-11-21", "2026-11-21T12:00:00", "2026-02-30T00:00:00Z", ""])
+    def test_a_moment_that_is_none_or_has_no_zone(self, moment: str, table: Path) -> None:
+        result = run("validate", table, "--clock", moment)
+        assert result.exit_code == 2
+        assert "Invalid value for '--clock'" in result.stderr
 
     @pytest.mark.parametrize("options", [["--at", "-1"], ["--at", "x"], ["--samples", "0"], ["--format", "html"], []])
     def test_a_command_that_cannot_be_parsed(self, options: list[str]) -> None:

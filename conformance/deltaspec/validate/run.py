@@ -65,11 +65,8 @@ def validate_table(
     reached = LEVELS[: LEVELS.index(level) + 1]
     wanted = [code for code in RULES if _chosen(code, select, RULES) and not _chosen(code, ignore, RULES, none=False)]
     held = [code for code in wanted if revision in RULES[code].revisions]
-    timed = [code for code in held if clock is not None or not RULES[code].needs_clock]
-    chosen = [code for code in timed if RULES[code].level in reached]
+    chosen = [code for code in held if RULES[code].level in reached]
     if not chosen:
-        if held and not timed:
-            raise InvalidUsage(f"{held[0]} judges by a clock; --clock gives one")
         if wanted and not held:
             asked = ", ".join(RULES[wanted[0]].revisions)
             raise InvalidUsage(f"no rule selected is asked in revision {revision}; {wanted[0]} is in {asked}")
@@ -79,7 +76,8 @@ def validate_table(
     _chosen("", accept_unchecked, RULES)
     store = open_store(uri)
     plan = make_plan(store.uri, store.list_log(), at=at, history=history)
-    rules = [RULES[code] for code in chosen]
+    untimed = {code for code in chosen if clock is None and RULES[code].needs_clock}
+    rules = [RULES[code] for code in chosen if code not in untimed]
     run = EmbeddedRun(
         *(store, plan, rules, samples, progress or _silent),
         level=reached[-1],
@@ -89,7 +87,7 @@ def validate_table(
     )
     found = run.judge()
     refusal = run.state.refusal
-    ran = [code for code in chosen if RULES[code].view.name in found.views_seen]
+    ran = [code for code in chosen if RULES[code].view.name in found.views_seen and code not in untimed]
     ledger = _ledger(found.not_checked, accept_unchecked)
     decided = {*ran, *(entry.rule for entry in ledger)}
     not_applicable = [code for code in chosen if code not in decided]
@@ -119,9 +117,13 @@ def validate_table(
             not_asked=[code for code in RULES if code not in chosen],
             not_checked=ledger,
             routes_not_compared=list(plan.not_compared),
-            reasons={code: f"the table has no row of the view {RULES[code].view.name}" for code in not_applicable}
-            | {code: f"needs --level {RULES[code].level}" for code in timed if code not in chosen}
-            | {code: "needs --clock" for code in held if code not in timed}
+            reasons={
+                code: "no clock is given"
+                if code in untimed
+                else f"the table has no row of the view {RULES[code].view.name}"
+                for code in not_applicable
+            }
+            | {code: f"needs --level {RULES[code].level}" for code in held if code not in chosen}
             | {code: f"revision {revision} does not ask it" for code in wanted if code not in held}
             | {code: "left out by --select or --ignore" for code in RULES if code not in wanted},
         ),
