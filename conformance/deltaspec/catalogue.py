@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from difflib import get_close_matches
 
-from deltaspec.coverage import Coverage, Covering, coverage, revision_span
+from deltaspec.coverage import Coverage, Covering, coverage, coverage_of, revision_span
 from deltaspec.errors import InvalidUsage
 from deltaspec.report.text import count, wrapped
 from deltaspec.requirements import Requirement, requirements
@@ -35,7 +35,7 @@ def statement(requirement: Requirement, width: int = WIDTH) -> list[str]:
 
 def requirement_page(requirement: Requirement, width: int = WIDTH) -> str:
     """Everything that there is to say of a requirement."""
-    covered = coverage()[requirement.id]
+    covered = coverage_of(requirement)
     about = (requirement.level, requirement.actor, requirement.check, f"revisions {', '.join(requirement.revisions)}")
     lines = [requirement.id, *wrapped(" · ".join(about), width), "", *statement(requirement, width), "", "Covered"]
     for revision, covering in covered.revisions.items():

@@ -3,7 +3,6 @@
 Computed from the rules and the permissions, and stored nowhere: whoever adds a rule has covered what it requires.
 """
 
-from collections import defaultdict
 from dataclasses import dataclass
 
 from deltaspec.requirements import REVISIONS, Requirement, requirements
@@ -48,33 +47,29 @@ class Coverage:
         return tuple(revision for revision, covering in self.revisions.items() if not covering)
 
 
+def coverage_of(requirement: Requirement, revisions: tuple[str, ...] = REVISIONS) -> Coverage:
+    """What covers one requirement, in those of `revisions` that it holds in."""
+    rules = [rule for rule in RULES.values() if requirement.id in rule.requires]
+    permissions = tuple(each.name for each in PERMISSIONS.values() if each.requirement == requirement.id)
+    held = [revision for revision in requirement.revisions if revision in revisions]
+    return Coverage(
+        requirement,
+        {
+            revision: Covering(tuple(rule.code for rule in rules if revision in rule.revisions), permissions)
+            for revision in held
+        },
+    )
+
+
 def coverage(revision: str | None = None) -> dict[str, Coverage]:
     """What covers each requirement, by its id, in the order of the catalogue.
 
     Args:
         revision: only this one, and the requirements that hold in it; None: all four.
     """
-    rules: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for rule in RULES.values():
-        for identity in rule.requires:
-            for asked in rule.revisions:
-                rules[identity, asked].append(rule.code)
-    permitted: dict[str, list[str]] = defaultdict(list)
-    for permission in PERMISSIONS.values():
-        permitted[permission.requirement].append(permission.name)
     wanted = REVISIONS if revision is None else (revision,)
-    return {
-        identity: Coverage(
-            requirement,
-            {
-                each: Covering(tuple(rules[identity, each]), tuple(permitted[identity]))
-                for each in requirement.revisions
-                if each in wanted
-            },
-        )
-        for identity, requirement in requirements().items()
-        if set(requirement.revisions) & set(wanted)
-    }
+    found = {identity: coverage_of(requirement, wanted) for identity, requirement in requirements().items()}
+    return {identity: each for identity, each in found.items() if each.revisions}
 
 
 def revision_span(revisions: tuple[str, ...]) -> str:
