@@ -86,6 +86,7 @@ class Claims:
                 context.partition_columns,
                 tombstones_complete=run.plan.base is None,
                 kept_since_ms=tombstones_since,
+                revision=run.revision,
             )
         self._compare(differences)
 
@@ -135,7 +136,9 @@ class Claims:
         ends_later = pl.col("until").is_null() | (pl.col("until") > name.end)
         replayed = within.filter(ends_later).drop("until")
         expected = last_of_each(_between(run.table_actions, name.start, name.end))
-        differences = file_differences(claim, rows, replayed, context.partition_columns, tombstones_complete=True)
+        differences = file_differences(
+            claim, rows, replayed, context.partition_columns, tombstones_complete=True, revision=run.revision
+        )
         differences += [claim.row(kind, None, "extra") for kind in sorted(_OF_ONE_COMMIT & set(log.kinds))]
         differences += _with_absences(claim, last_of_each(action for _, action in log.actions), expected)
         self._compare([{**row, "expired_possible": False} for row in differences])

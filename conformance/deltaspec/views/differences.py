@@ -16,6 +16,7 @@ import polars as pl
 from deltaspec.model.actions import DomainMetadata, MetaData, Protocol, Txn
 from deltaspec.model.data_types import DataType
 from deltaspec.model.partition_values import canonical
+from deltaspec.model.revisions import Revision
 from deltaspec.model.schema import SchemaError, parse_schema
 from deltaspec.model.schema import to_json as schema_to_json
 from deltaspec.views.file_replay import ENTRY_END, VALUE_BEGIN
@@ -72,6 +73,7 @@ def file_differences(
     *,
     tombstones_complete: bool,
     kept_since_ms: int | None = None,
+    revision: Revision = Revision.CURRENT,
 ) -> list[Row]:
     """Differences of file actions, at most `MAX_ROWS_SHOWN`.
 
@@ -82,8 +84,9 @@ def file_differences(
         types: partition columns by physical name.
         tombstones_complete: replay began at version 0, so that a tombstone it does not know never was.
         kept_since_ms: tombstones of this deletion timestamp or a later one had not expired; None: nothing is known.
+        revision: the text judged by, which says what an add is known by.
     """
-    left, right = _keyed(claimed), _keyed(replayed)
+    left, right = _keyed(claimed, revision), _keyed(replayed, revision)
     both = left.join(right, on=_KEYS, how="full", suffix="_replayed", coalesce=True)
     extra = both.filter(pl.col("_there_replayed").is_null())
     missing = both.filter(pl.col("_there").is_null())
@@ -129,9 +132,11 @@ def _logical_files(rows: pl.DataFrame) -> set[tuple[str, str | None]]:
     return set(rows.filter(pl.col("kind") == "add").select("path_key", "deletion_vector_id").iter_rows())
 
 
-def _keyed(rows: pl.DataFrame) -> pl.DataFrame:
-    """Rows with their key: the path for an add, path and vector for a remove; of several the first stands for all."""
-    vector = pl.when(pl.col("kind") == "add").then(pl.lit("")).otherwise(pl.col("deletion_vector_id").fill_null(""))
+def _keyed(rows: pl.DataFrame, revision: Revision) -> pl.DataFrame:
+    """Rows with their key, path and vector, or the path alone for an add; of several the first stands for all."""
+    vector = pl.col("deletion_vector_id").fill_null("")
+    if revision is Revision.CURRENT:  # [Changed in current] an add is known by its path alone
+        vector = pl.when(pl.col("kind") == "add").then(pl.lit("")).otherwise(vector)
     return rows.with_columns(_vector=vector, _there=pl.lit(True)).unique(
         subset=_KEYS, keep="first", maintain_order=True
     )
