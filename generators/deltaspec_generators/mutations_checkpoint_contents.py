@@ -1,6 +1,5 @@
 """Mutations of what checkpoints hold: actions, statistics as JSON and as columns, typed partition values."""
 
-from datetime import date
 from typing import Any
 
 import pyarrow as pa
@@ -15,13 +14,22 @@ from deltaspec_generators.builder import (
     remove_action,
     txn_action,
 )
-from deltaspec_generators.checkpoint_files import CLASSIC_COLUMNS, CheckpointFiles, Row
+from deltaspec_generators.checkpoint_bases import (
+    AS_COLUMNS,
+    NO_JSON,
+    PARTITION_TYPES,
+    change_adds,
+    enforcing,
+    partitioned,
+    with_columns,
+    with_partition_values,
+    without_json,
+)
+from deltaspec_generators.checkpoint_files import CLASSIC_COLUMNS, CheckpointFiles
 from deltaspec_generators.mutations import mutation, pick
 
 DAY_MS = 86_400_000
 REMOVED_MS = 1_700_000_000_000
-AS_COLUMNS = {"delta.checkpoint.writeStatsAsStruct": "true"}
-NO_JSON = {"delta.checkpoint.writeStatsAsJson": "false"}
 
 
 def _without(files: TableFiles, kind: str) -> TableFiles:
@@ -92,48 +100,6 @@ def tombstone_of_a_domain(draw: st.DrawFn) -> TableFiles:
 
 
 # statistics and typed partition values
-
-
-def enforcing(configuration: dict[str, str] | None = None, **more: Any) -> TableFiles:
-    """A table whose writers have to obey the checkpoint properties, with a checkpoint of version 1."""
-    return bases.checkpointed(protocol=protocol_action(1, 3), configuration=configuration, **more)
-
-
-def partitioned(configuration: dict[str, str] | None = None) -> TableFiles:
-    """The same with the partition columns `day` and `number`."""
-    fields = [("id", "long"), ("day", "date"), ("number", "integer")]
-    names, values = ["day", "number"], {"day": "2026-11-21", "number": "7"}
-    return enforcing(configuration, fields=fields, partition_columns=names, partition=values)
-
-
-def change_adds(files: TableFiles, change: Any, which: slice = slice(None)) -> None:
-    """Change copies of adds of the checkpoint: those of the commits stay."""
-    rows = files.checkpoints[0].rows
-    places = [place for place, row in enumerate(rows) if isinstance(row, dict) and "add" in row]
-    for place in places[which]:
-        row = rows[place]
-        assert isinstance(row, dict)
-        body = dict(row["add"])
-        change(body)
-        rows[place] = {"add": body}
-
-
-def with_columns(body: Row) -> None:
-    """Give an add its statistics as columns."""
-    body["stats_parsed"] = {"numRecords": 10}
-
-
-def without_json(body: Row) -> None:
-    """Take the statistics as JSON from an add."""
-    del body["stats"]
-
-
-def with_partition_values(body: Row) -> None:
-    """Give an add its partition values as columns."""
-    body["partitionValues_parsed"] = {"day": date(2026, 11, 21), "number": 7}
-
-
-PARTITION_TYPES = {"partitionValues_parsed": pa.struct([("day", pa.date32()), ("number", pa.int32())])}
 
 
 @mutation("checkpoint-contents.parsed-partition-values")

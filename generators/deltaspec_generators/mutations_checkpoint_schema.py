@@ -7,15 +7,16 @@ from hypothesis import strategies as st
 
 from deltaspec_generators import bases
 from deltaspec_generators.builder import TableFiles, protocol_action, remove_action, txn_action
-from deltaspec_generators.checkpoint_files import CLASSIC_COLUMNS, CheckpointFiles
-from deltaspec_generators.mutations import mutation, pick
-from deltaspec_generators.mutations_checkpoint_contents import (
+from deltaspec_generators.checkpoint_bases import (
     AS_COLUMNS,
     change_adds,
     enforcing,
     partitioned,
     with_columns,
+    with_null_counts,
 )
+from deltaspec_generators.checkpoint_files import CLASSIC_COLUMNS, CheckpointFiles
+from deltaspec_generators.mutations import mutation, pick
 
 
 def retyped(files: TableFiles, kind: str, **types: pa.DataType) -> TableFiles:
@@ -104,13 +105,6 @@ def parsed_statistic_as_another_type(draw: st.DrawFn) -> TableFiles:
 @mutation("checkpoint-schema.null-count")
 def null_counts_as_in_older_samples(draw: st.DrawFn) -> TableFiles:
     return with_null_counts("nullCounts")
-
-
-def with_null_counts(name: str) -> TableFiles:
-    """A table whose checkpoint has statistics as columns, with null counts of that name."""
-    files = enforcing(AS_COLUMNS)
-    change_adds(files, lambda body: body.update(stats_parsed={"numRecords": 10, name: {"id": 0, "name": 1}}))
-    return files
 
 
 @mutation("checkpoint-schema.physical-names")

@@ -2,8 +2,7 @@
 
 from deltaspec_generators import bases
 from deltaspec_generators.builder import TableFiles, lay_down
-from deltaspec_generators.mutations_checkpoint_contents import AS_COLUMNS, change_adds, enforcing, with_columns
-from deltaspec_generators.mutations_checkpoint_schema import with_null_counts
+from deltaspec_generators.checkpoint_bases import AS_COLUMNS, change_adds, enforcing, with_columns, with_null_counts
 from deltaspec_generators.permissions import permission
 
 

@@ -88,6 +88,25 @@ def test_foreign_packages_stay_where_they_belong(house: str, path: Path) -> None
     assert room in SPARK_ROOMS or not foreign & {"pyspark", "delta"}
 
 
+def ways_to_hypothesis(module: str, seen: tuple[str, ...] = ()) -> Iterator[str]:
+    """How a module of the generators comes to import hypothesis, module by module."""
+    root, name = HOUSES["deltaspec_generators"], module.removeprefix("deltaspec_generators").lstrip(".") or "__init__"
+    for imported in imports(root / f"{name}.py"):
+        if imported.partition(".")[0] == "hypothesis":
+            yield " < ".join((*seen, module))
+        for other in (imported, imported.rpartition(".")[0]):
+            if other not in (*seen, module) and (root / f"{other.removeprefix('deltaspec_generators.')}.py").is_file():
+                yield from ways_to_hypothesis(other, (*seen, module))
+
+
+@pytest.mark.parametrize(
+    "module", sorted(HOUSES["deltaspec_generators"].glob("permissions*.py")), ids=lambda it: it.stem
+)
+def test_permissions_come_without_hypothesis(module: Path) -> None:
+    """The installed kit lists them, and hypothesis is for tests: what mutations share with them stands elsewhere."""
+    assert set(ways_to_hypothesis(f"deltaspec_generators.{module.stem}")) == set()
+
+
 def test_only_one_room_reads_spark_at_a_time() -> None:
     """The embedded driver works without Spark: what imports pyspark has it in its name."""
     for house, path in MODULES:
