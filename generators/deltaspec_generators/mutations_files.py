@@ -161,12 +161,12 @@ def null_count_misspelt(draw: st.DrawFn) -> TableFiles:
     return _added(bases.plain(), stats='{"numRecords":10,"nullCounts":{"id":0}}')
 
 
-@mutation("add.row-ids")
+@mutation("add.default-row-ids")
 def row_id_below_zero(draw: st.DrawFn) -> TableFiles:
     return _added(bases.plain(), **pick(draw, {"baseRowId": -1}, {"defaultRowCommitVersion": -5}))
 
 
-@mutation("add.default-row-commit-version")
+@mutation("row-tracking.commit-version")
 def row_commit_version_ahead(draw: st.DrawFn) -> TableFiles:
     return _added(bases.plain(), defaultRowCommitVersion=draw(st.integers(3, 100)))
 

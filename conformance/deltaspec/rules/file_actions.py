@@ -107,7 +107,7 @@ def colon_in_first_segment() -> pl.Expr:
     return pl.col("colon_in_first_segment")
 
 
-@rule("FIL007", requires=("add.partition-values", "column-mapping.partition-keys-physical"), view=file_actions)
+@rule("FIL007", requires="add.partition-values", view=file_actions)
 def partition_column_missing() -> pl.Expr:
     """A file has no value for a partition column of the table.
 
@@ -126,7 +126,7 @@ def partition_column_missing() -> pl.Expr:
     return (pl.col("kind") != "remove") & (pl.col("missing_partition_columns").list.len() > 0)
 
 
-@rule("FIL008", requires=("add.partition-values", "column-mapping.partition-keys-physical"), view=file_actions)
+@rule("FIL008", requires="add.partition-values", view=file_actions)
 def foreign_partition_column() -> pl.Expr:
     """A file has a partition value for something that is no partition column of the table.
 
@@ -340,7 +340,7 @@ def required_field_missing_in_checkpoint() -> pl.Expr:
     return pl.col("missing_field").is_not_null()
 
 
-@rule("FIL021", requires="add.row-ids", view=file_actions)
+@rule("FIL021", requires="add.default-row-ids", view=file_actions)
 def negative_row_id() -> pl.Expr:
     """A base row id or default row commit version is negative.
 
@@ -357,7 +357,7 @@ def negative_row_id() -> pl.Expr:
     return (pl.col("base_row_id") < 0).fill_null(False) | (pl.col("default_row_commit_version") < 0)
 
 
-@rule("FIL022", requires="add.default-row-commit-version", view=file_actions)
+@rule("FIL022", requires="row-tracking.commit-version", view=file_actions)
 def row_commit_version_of_the_future() -> pl.Expr:
     """The default row commit version of a file is later than the version that adds it.
 

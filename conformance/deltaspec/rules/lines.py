@@ -21,7 +21,7 @@ def line_is_not_json() -> pl.Expr:
     return pl.col("not_json").is_not_null()
 
 
-@rule("LIN002", requires="log.one-action-a-line", view=lines)
+@rule("LIN002", requires=("log.one-action-a-line", "compaction.one-action-a-line"), view=lines)
 def several_actions_in_a_line() -> pl.Expr:
     """A line of the log holds more than one action.
 
@@ -179,12 +179,12 @@ def malformed_txn() -> pl.Expr:
     return _malformed("txn")
 
 
-@rule("LIN016", requires="domain.fields", view=lines)
+@rule("LIN016", requires=("domain.fields", "domain.configuration-string", "domain.configuration-map"), view=lines)
 def malformed_domain_metadata() -> pl.Expr:
     """A domainMetadata action lacks a required field, or a field has a value of the wrong type.
 
     Readers of the domain fail, or take it for unset.
-    Fix: the writer must write domain, configuration (a string) and removed.
+    Fix: the writer must write domain, configuration (a string; before r3 a map of strings) and removed.
 
     Conforms::
         kind: domainMetadata, form_fault: null

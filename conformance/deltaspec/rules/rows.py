@@ -70,7 +70,7 @@ def value_beyond_its_type() -> pl.Expr:
     return (pl.col("check") == "range") & (pl.col("broken_rows") > 0)
 
 
-@rule("ROW005", requires="data-files.stored-partition-columns", view=row_checks)
+@rule("ROW005", requires="data-files.stored-partition-columns", view=row_checks, divergence="E38")
 def stored_partition_column_differs() -> pl.Expr:
     """A data file stores a partition column with another value than the log gives the file.
 
