@@ -263,7 +263,8 @@ def _upgrades(draft: LogDraft) -> list[str]:
     if draft.protocol["minReaderVersion"] == 3 or not draft.features <= draft.allowed:
         return []
     candidates = ("v2Checkpoint", "deletionVectors", "domainMetadata", "inCommitTimestamp", "vacuumProtocolCheck")
-    return [name for name in revisions.known(draft.revision, candidates) if name in draft.allowed - draft.features]
+    known = revisions.known(draft.revision, candidates)
+    return [name for name in candidates if name in known and name in draft.allowed - draft.features]
 
 
 def _upgrade(draft: LogDraft, timestamp: int) -> None:

@@ -1,0 +1,181 @@
+"""May this commit follow this snapshot? Source: Requirements for Writers, chapter by chapter.
+
+What a single action must look like is its schema's to say, and what lies in data files is not looked at: everything
+here follows from the actions of the commit and from the state before it. A should is no reason to refuse.
+"""
+
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+
+from deltaspec.model import file_changes, row_id_changes, table_changes
+from deltaspec.model.actions import (
+    Action,
+    CheckpointMetadata,
+    CommitInfo,
+    DomainMetadata,
+    MetaData,
+    Protocol,
+    Remove,
+    Sidecar,
+    Txn,
+)
+from deltaspec.model.configuration import (
+    ENABLEMENT_TIMESTAMP,
+    ENABLEMENT_VERSION,
+    in_commit_timestamps_enabled,
+    integer,
+    is_append_only,
+)
+from deltaspec.model.proposal import Check, Proposal
+from deltaspec.model.protocol import Accepted, Answer, Refused
+from deltaspec.model.reconciliation import Snapshot
+from deltaspec.model.revisions import Revision
+
+
+def judge(snapshot: Snapshot, version: int, actions: Sequence[Action], revision: Revision = Revision.CURRENT) -> Answer:
+    """Whether a commit of these actions may follow the snapshot, by the text of a revision.
+
+    Args:
+        snapshot: the table before; `reconciliation.EMPTY` for a table to be created.
+        version: that the commit wants to be.
+        actions: of the commit, in the order of its lines.
+        revision: of the text.
+
+    Returns:
+        `Accepted`, or the first `Refused` in the order of `CHECKS`; see `refusals` for all of them.
+    """
+    return next(refusals(snapshot, version, actions, revision), Accepted())
+
+
+def refusals(
+    snapshot: Snapshot, version: int, actions: Sequence[Action], revision: Revision = Revision.CURRENT
+) -> Iterator[Refused]:
+    """Every reason to refuse the commit."""
+    proposal = Proposal(snapshot, version, actions, revision)
+    for check in CHECKS:
+        yield from check(proposal)
+
+
+def next_version(proposal: Proposal) -> Iterator[Refused]:
+    """Delta Log Entries: versions are contiguous."""
+    if proposal.version != proposal.before.version + 1:
+        yield Refused("log.versions-contiguous", f"version {proposal.version} after {proposal.before.version}")
+
+
+def first_version(proposal: Proposal) -> Iterator[Refused]:
+    """Change Metadata, Action Reconciliation: a table has a protocol and metadata from its first version on."""
+    if proposal.after.metadata is None:
+        yield Refused("metadata.in-first-version", "no metaData")
+    if proposal.after.protocol is None:
+        yield Refused("reconciliation.one-protocol", "no protocol")
+
+
+def one_of_a_kind(proposal: Proposal) -> Iterator[Refused]:
+    """Delta Log Entries: actions of one commit that would replace each other, for they have no order."""
+    if len(proposal.of(Protocol)) > 1:
+        yield Refused("protocol.one-a-version", "two protocols")
+    if len(proposal.of(MetaData)) > 1:
+        yield Refused("metadata.one-a-version", "two metaData")
+    for app in illegal_repetition(action.app_id for action in proposal.of(Txn)):
+        yield Refused("reconciliation.no-repeated-actions", f"two txn of {app}")
+    for domain in illegal_repetition(action.domain for action in proposal.of(DomainMetadata)):
+        yield Refused("domain.one-a-version", f"two actions of {domain}")  # E37
+    if any(isinstance(action, CheckpointMetadata | Sidecar) for action in proposal.actions):
+        yield Refused("reconciliation.checkpoint-actions-not-in-commits", "an action of checkpoints")
+
+
+def illegal_repetition(keys: Iterable[Hashable]) -> list[Hashable]:
+    """Keys that stand twice, in the order in which they come first."""
+    return [key for key, times in Counter(keys).items() if times > 1]
+
+
+def append_only(proposal: Proposal) -> Iterator[Refused]:
+    """Append-only Tables: no data is removed while the property is true after the commit (S33)."""
+    protocol, metadata = proposal.after.protocol, proposal.after.metadata
+    if protocol is None or metadata is None or not is_append_only(protocol, metadata):
+        return
+    for remove in proposal.of(Remove):
+        if remove.data_change:
+            yield Refused("append-only.no-removal", remove.path)
+
+
+def domains(proposal: Proposal) -> Iterator[Refused]:
+    """Domain Metadata: the feature comes first."""
+    if proposal.of(DomainMetadata) and not proposal.supports("domainMetadata"):
+        yield Refused("domain.needs-feature", proposal.of(DomainMetadata)[0].domain)
+
+
+def in_commit_timestamps(proposal: Proposal) -> Iterator[Refused]:
+    """In-Commit Timestamps: every commit has one, first, and later than the one before; enabling is recorded."""
+    if proposal.revision is not Revision.CURRENT or not _enabled(proposal.after):  # [Changed in current]
+        return
+    info = next(iter(proposal.of(CommitInfo)), None)
+    now = info.in_commit_timestamp if info else None
+    if info is None or now is None:
+        yield Refused("in-commit-timestamp.present", "no inCommitTimestamp")
+        return
+    if proposal.actions[0] is not info:
+        yield Refused("in-commit-timestamp.commit-info-first", "commitInfo is not the first action")
+    if _enabled(proposal.before):
+        earlier = proposal.before.commit_info
+        if illegal_timestamp(earlier.in_commit_timestamp if earlier else None, now):
+            yield Refused("in-commit-timestamp.increases", f"{now} is not later")
+    expected = _enablement(proposal, now)
+    recorded = _recorded(proposal.after)
+    if expected is not None and recorded != expected:
+        yield Refused("in-commit-timestamp.enablement-recorded", f"recorded are {recorded}")
+
+
+def _enablement(proposal: Proposal, now: int) -> tuple[int | None, int | None] | None:
+    """Version and timestamp that the properties have to record: of this commit, or what they did; None: anything."""
+    if not _enabled(proposal.before):
+        older_commits = proposal.before.version >= 0 and not _had_preview(proposal.before)
+        return (proposal.version, now) if older_commits else None
+    recorded = _recorded(proposal.before)
+    return None if recorded == (None, None) else recorded
+
+
+def _recorded(snapshot: Snapshot) -> tuple[int | None, int | None]:
+    settings = snapshot.metadata.configuration if snapshot.metadata else {}
+    return integer(settings, ENABLEMENT_VERSION), integer(settings, ENABLEMENT_TIMESTAMP)
+
+
+def illegal_timestamp(before: int | None, now: int) -> bool:
+    """Whether an in-commit timestamp is not later than that of the version before; None: that is not known."""
+    return before is not None and now <= before
+
+
+def catalog_managed(proposal: Proposal) -> Iterator[Refused]:
+    """Catalog-managed Tables: commits name their transaction and carry their own time."""
+    if proposal.revision is not Revision.CURRENT or not proposal.supports("catalogManaged"):  # [Changed in current]
+        return
+    if not any(info.txn_id is not None for info in proposal.of(CommitInfo)):
+        yield Refused("commit-info.transaction-id", "no txnId")
+    if not _enabled(proposal.after):
+        yield Refused("catalog-managed.in-commit-timestamps", "in-commit timestamps are not enabled")
+
+
+def _enabled(snapshot: Snapshot) -> bool:
+    if snapshot.protocol is None or snapshot.metadata is None:
+        return False
+    return in_commit_timestamps_enabled(snapshot.protocol, snapshot.metadata)
+
+
+def _had_preview(snapshot: Snapshot) -> bool:
+    """By which in-commit timestamps may have been in use."""
+    return "inCommitTimestamp-preview" in ((snapshot.protocol and snapshot.protocol.writer_features) or ())
+
+
+CHECKS: tuple[Check, ...] = (
+    next_version,
+    one_of_a_kind,
+    first_version,
+    *table_changes.CHECKS,
+    append_only,
+    domains,
+    in_commit_timestamps,
+    catalog_managed,
+    *file_changes.CHECKS,
+    *row_id_changes.CHECKS,
+)
+"""In the order in which `judge` asks."""

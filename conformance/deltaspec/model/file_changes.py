@@ -1,0 +1,118 @@
+"""What a commit may say of files. Source: Add File and Remove File, Add CDC File, Deletion Vectors."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from deltaspec.model import column_mapping
+from deltaspec.model.actions import Add, Cdc, DeletionVectorDescriptor, Remove
+from deltaspec.model.configuration import is_true
+from deltaspec.model.paths import path_key
+from deltaspec.model.proposal import Check, Proposal
+from deltaspec.model.protocol import Refused
+from deltaspec.model.reconciliation import file_key, vector_id
+from deltaspec.model.revisions import Revision
+from deltaspec.model.statistics import parse_statistics
+
+
+def one_action_a_file(proposal: Proposal) -> Iterator[Refused]:
+    """Add File and Remove File: a path is added once and removed once, a logical file not both (E36)."""
+    adds, removes = proposal.of(Add), proposal.of(Remove)
+    for path in _twice(adds):
+        yield Refused("reconciliation.no-repeated-actions", f"{path} is added twice")
+    for path in _twice(removes):
+        yield Refused("reconciliation.no-repeated-actions", f"{path} is removed twice")
+    for path, _ in sorted({file_key(add) for add in adds} & {file_key(remove) for remove in removes}, key=str):
+        yield Refused("reconciliation.live-and-dead-disjoint", f"{path} is added and removed")
+
+
+def _twice(actions: list[Add] | list[Remove]) -> list[str]:
+    return [path for path, times in Counter(path_key(action.path) for action in actions).items() if times > 1]
+
+
+def live_vectors(proposal: Proposal) -> Iterator[Refused]:
+    """Add File and Remove File: another vector for a live file takes the place of the one before."""
+    if proposal.revision is not Revision.CURRENT:  # [Changed in current] silent before
+        return
+    removed = {file_key(remove) for remove in proposal.of(Remove)}
+    for add in proposal.of(Add):
+        path, vector = file_key(add)
+        for key in illegal_companions(path, vector, {*proposal.before.files}, removed):
+            yield Refused("add.live-vector-removed", f"{path} stays live with {key[1]}")
+
+
+def illegal_companions(
+    path: str, vector: str | None, live: set[tuple[str, str | None]], removed: set[tuple[str, str | None]]
+) -> list[tuple[str, str | None]]:
+    """Logical files of a path that are live under another vector, and that the commit which adds it does not remove.
+
+    Args:
+        path: key of the path that is added.
+        vector: id of its vector.
+        live: keys of the logical files before the commit.
+        removed: keys that the commit removes.
+    """
+    return [key for key in live if key[0] == path and key[1] != vector and key not in removed]
+
+
+def vectors(proposal: Proposal) -> Iterator[Refused]:
+    """Deletion Vectors: the feature comes first, new ones are made while enabled, and rows are counted."""
+    files: list[Add | Remove] = [*proposal.of(Add), *proposal.of(Remove)]
+    for action in files:
+        if action.deletion_vector is not None and not proposal.supports("deletionVectors"):
+            yield Refused("deletion-vectors.needs-feature", action.path)
+    settings = proposal.after.metadata.configuration if proposal.after.metadata else {}
+    for add in proposal.of(Add):
+        if add.deletion_vector is None:
+            continue
+        # [Changed in r3] the property is new
+        enabled = is_true(settings, "delta.enableDeletionVectors") or not proposal.revision.since(Revision.R3)
+        if not enabled and _is_new(proposal, add, add.deletion_vector):
+            yield Refused("deletion-vectors.made-while-enabled", add.path)
+        if not _counts_rows(add):
+            yield Refused("deletion-vectors.needs-num-records", add.path)
+
+
+def _is_new(proposal: Proposal, add: Add, vector: DeletionVectorDescriptor) -> bool:
+    """Whether nobody has seen the vector before: a vector that is restored, or cloned with its table, is not new."""
+    if proposal.before.version < 0:
+        return False
+    known = {key[1] for key in (*proposal.before.files, *proposal.before.tombstones)}
+    known |= {vector_id(add) for add in proposal.before.files.values()}
+    return vector.unique_id not in known
+
+
+def _counts_rows(add: Add) -> bool:
+    try:
+        return add.stats is not None and parse_statistics(add.stats).num_records is not None
+    except ValueError:
+        return False
+
+
+def partition_values(proposal: Proposal) -> Iterator[Refused]:
+    """Add File and Remove File: a value for each partition column, under its physical name."""
+    schema, metadata = proposal.schema, proposal.after.metadata
+    if schema is None or metadata is None:
+        return
+    columns = set(column_mapping.physical_partition_columns(schema, metadata.partition_columns, proposal.mapping))
+    files: list[Add | Cdc] = [*proposal.of(Add), *proposal.of(Cdc)]
+    for action in files:
+        if set(action.partition_values) != columns:
+            yield Refused("add.partition-values", action.path)
+
+
+def removes(proposal: Proposal) -> Iterator[Refused]:
+    """Add File and Remove File: what a remove says it has."""
+    for remove in proposal.of(Remove):
+        if remove.extended_file_metadata and (remove.partition_values is None or remove.size is None):
+            yield Refused("remove.extended-file-metadata", remove.path)
+
+
+def change_files(proposal: Proposal) -> Iterator[Refused]:
+    """Add CDC File: change files change no data."""
+    for cdc in proposal.of(Cdc):
+        if cdc.data_change:
+            yield Refused("cdc.no-data-change", cdc.path)
+
+
+CHECKS: tuple[Check, ...] = (one_action_a_file, live_vectors, vectors, partition_values, removes, change_files)
+"""In the order in which `commit.judge` asks."""

@@ -1,0 +1,187 @@
+"""What a commit may say of row ids. Source: Row IDs (r1), Row Tracking (r2, r3, current)."""
+
+from collections.abc import Iterator
+
+from deltaspec.model import row_tracking
+from deltaspec.model.actions import Add, DomainMetadata, Remove, RowIdHighWaterMark
+from deltaspec.model.paths import path_key
+from deltaspec.model.proposal import Check, Proposal
+from deltaspec.model.protocol import Refused, supports
+from deltaspec.model.reconciliation import Snapshot
+from deltaspec.model.revisions import Revision
+from deltaspec.model.statistics import parse_statistics
+
+
+def assigns(proposal: Proposal) -> bool:
+    """Whether adds of the commit have to have row ids."""
+    protocol, metadata = proposal.after.protocol, proposal.after.metadata
+    if protocol is None or metadata is None:
+        return False
+    if proposal.revision is Revision.R1:  # [Changed in r2] the feature has another name
+        return supports(protocol, "rowIds")
+    return row_tracking.assigns_row_ids(protocol, metadata)
+
+
+def id_of(proposal: Proposal, first: str, later: str) -> str:
+    """The requirement of r1, or the one since r2."""
+    return first if proposal.revision is Revision.R1 else later
+
+
+def adds_have_ids(proposal: Proposal) -> Iterator[Refused]:
+    """Every add has a base id; a new one the version of its commit, one that is committed again what it had."""
+    if not assigns(proposal):
+        return
+    earlier = _earlier(proposal.before)
+    for add in proposal.of(Add):
+        known = earlier.get(path_key(add.path))
+        if add.base_row_id is None:
+            yield Refused(id_of(proposal, "row-ids.base-row-id", "row-tracking.base-row-id"), add.path)
+        elif illegal_base(known, add) and proposal.revision is not Revision.R1:
+            yield Refused("row-tracking.base-row-id-kept", add.path)
+        if proposal.revision is Revision.R1:  # [Changed in r2] commit versions are new
+            continue
+        if illegal_commit_version(known, add, proposal.version):
+            kept = known is not None and known.default_row_commit_version is not None
+            name = "row-tracking.commit-version-kept" if kept else "row-tracking.commit-version"
+            yield Refused(name, add.path)
+
+
+def illegal_base(before: Add | Remove | None, after: Add | Remove) -> bool:
+    """Whether a file that had a base row id now has another."""
+    return before is not None and before.base_row_id is not None and after.base_row_id != before.base_row_id
+
+
+def illegal_commit_version(before: Add | Remove | None, after: Add, version: int) -> bool:
+    """Whether a file has a default row commit version that it cannot have.
+
+    Args:
+        before: what was last said of its path; None where nothing is known.
+        after: the file in the commit.
+        version: of the commit.
+
+    A path of which nothing is known may be one that was removed long ago, with its version of then.
+    """
+    if before is not None and before.default_row_commit_version is not None:
+        return after.default_row_commit_version != before.default_row_commit_version
+    return after.default_row_commit_version is None or after.default_row_commit_version > version
+
+
+def no_version_to_come(proposal: Proposal) -> Iterator[Refused]:
+    """Whether or not row ids are assigned: no file says that its rows changed after its commit."""
+    for add in proposal.of(Add) if proposal.revision is not Revision.R1 else ():
+        if (add.default_row_commit_version or 0) > proposal.version:
+            yield Refused("row-tracking.commit-version", add.path)
+
+
+def removes_keep_ids(proposal: Proposal) -> Iterator[Refused]:
+    """A remove repeats what the last add of its path said."""
+    if not assigns(proposal):
+        return
+    earlier = _earlier(proposal.before)
+    for remove in proposal.of(Remove):
+        known = earlier.get(path_key(remove.path))
+        differs = isinstance(known, Add) and known.default_row_commit_version is not None
+        differs = differs and remove.default_row_commit_version != (known and known.default_row_commit_version)
+        if illegal_base(known, remove) or (differs and proposal.revision is not Revision.R1):
+            yield Refused(id_of(proposal, "row-ids.removed-base-row-id", "remove.row-ids"), remove.path)
+
+
+def _earlier(snapshot: Snapshot) -> dict[str, Add | Remove]:
+    """What was last said of each path, live files first."""
+    dead = {path: remove for (path, _), remove in snapshot.tombstones.items()}
+    return {**dead, **{path: add for (path, _), add in snapshot.files.items()}}
+
+
+def high_water_mark(snapshot: Snapshot, revision: Revision) -> int | None:
+    """The highest row id ever assigned, where the text of the revision keeps it; None where it is not said."""
+    if not revision.since(Revision.R3):  # [Changed in r3] from an action of its own to a domain
+        mark: RowIdHighWaterMark | None = snapshot.row_id_high_water_mark
+        return None if mark is None else mark.high_water_mark
+    return row_tracking.high_water_mark(snapshot)
+
+
+def mark_covers_ids(proposal: Proposal) -> Iterator[Refused]:
+    """No fresh row id is above the mark; with r1 every commit that adds a new file has one."""
+    if not assigns(proposal):
+        return
+    mark = high_water_mark(proposal.after, proposal.revision)
+    known = {key[0] for key in (*proposal.before.files, *proposal.before.tombstones)}
+    for add in proposal.of(Add):
+        if illegal_ids(add, mark):
+            name = {Revision.R1: "row-ids.mark-covers-ids", Revision.R2: "row-tracking.mark-of-action"}
+            yield Refused(name.get(proposal.revision, "row-tracking.high-water-mark"), f"{add.path} above {mark}")
+        if proposal.revision is Revision.R1 and path_key(add.path) not in known and not proposal.of(RowIdHighWaterMark):
+            yield Refused("row-ids.mark-with-new-files", add.path)
+
+
+def illegal_ids(add: Add, mark: int | None) -> bool:
+    """Whether a file has a fresh row id above the high-water mark; without a count of its rows the base id decides."""
+    rows = _rows(add)
+    if add.base_row_id is None or rows == 0:
+        return False
+    return mark is None or add.base_row_id + (rows or 1) - 1 > mark
+
+
+def _rows(add: Add) -> int | None:
+    try:
+        return None if add.stats is None else parse_statistics(add.stats).num_records
+    except ValueError:
+        return None
+
+
+def ids_are_unique(proposal: Proposal) -> Iterator[Refused]:
+    """Default row ids of live files do not overlap; files whose rows are not counted are left out."""
+    if not assigns(proposal):
+        return
+    ranges = [
+        (add.base_row_id, add.base_row_id + rows, add.path)
+        for add in proposal.after.files.values()
+        if add.base_row_id is not None and (rows := _rows(add))
+    ]
+    end = -1
+    for start, stop, path in sorted(ranges):
+        if start < end:
+            yield Refused(id_of(proposal, "row-ids.base-row-id", "row-tracking.unique-default-ids"), path)
+        end = max(end, stop)
+
+
+def enabled_table(proposal: Proposal) -> Iterator[Refused]:
+    """Where row tracking is enabled every live file has its fields, and the hidden columns have names."""
+    protocol, metadata = proposal.after.protocol, proposal.after.metadata
+    if protocol is None or metadata is None or proposal.revision is Revision.R1:
+        return
+    if not row_tracking.is_enabled(protocol, metadata):
+        return
+    for name in row_tracking.COLUMN_PROPERTIES:
+        column = metadata.configuration.get(name)
+        schema = proposal.schema
+        if column is None:
+            yield Refused("row-tracking.column-names", name)
+        elif schema is not None and row_tracking.column_name_taken(column, schema, proposal.mapping):
+            yield Refused("row-tracking.column-names-unique", column)
+    for add in proposal.after.files.values():
+        if add.base_row_id is None or add.default_row_commit_version is None:
+            yield Refused("row-tracking.fields-set-when-enabled", add.path)
+
+
+def mark_is_kept(proposal: Proposal) -> Iterator[Refused]:
+    """The domain of the mark goes with row tracking: whoever assigns row ids must not remove it."""
+    if not assigns(proposal) or not proposal.revision.since(Revision.R3):
+        return
+    for action in proposal.of(DomainMetadata):
+        if action.domain == row_tracking.DOMAIN and (
+            action.removed or row_tracking.mark_of(action.configuration) is None
+        ):
+            yield Refused("row-tracking.mark-in-domain", action.domain)
+
+
+CHECKS: tuple[Check, ...] = (
+    no_version_to_come,
+    adds_have_ids,
+    removes_keep_ids,
+    mark_covers_ids,
+    ids_are_unique,
+    enabled_table,
+    mark_is_kept,
+)
+"""In the order in which `commit.judge` asks."""
