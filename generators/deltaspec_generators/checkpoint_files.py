@@ -174,17 +174,20 @@ def checkpoint_bytes(checkpoint: CheckpointFiles, present: Mapping[str, bytes] |
     plain = [row for row in rows if isinstance(row, dict)]
     assert len(plain) == len(rows), "verbatim lines do not fit in Parquet"
     columns = {**_TABLE_COLUMNS, **_FILE_COLUMNS, **(_V2_COLUMNS if checkpoint.v2 else {})}
-    places = checkpoint.dealt or _parts(plain, len(checkpoint.names))
+    places = checkpoint.dealt or parts_of(plain, len(checkpoint.names), vectors=_has_vectors(plain))
     for part, name in enumerate(checkpoint.names, 1):
         share = [row for row, place in zip(plain, places, strict=True) if place == part]
         written[name] = parquet_bytes(action_table(share, columns, checkpoint), before.get(name))
     return written
 
 
-def _parts(rows: Sequence[Row], parts: int) -> list[int]:
-    """The part of each row, by path, and by deletion vector where the protocol among the rows has the feature."""
+def _has_vectors(rows: Sequence[Row]) -> bool:
     protocols = [row["protocol"] for row in rows if isinstance(row.get("protocol"), dict)]
-    vectors = any("deletionVectors" in (each.get("writerFeatures") or ()) for each in protocols)
+    return any("deletionVectors" in (each.get("writerFeatures") or ()) for each in protocols)
+
+
+def parts_of(rows: Sequence[Row], parts: int, *, vectors: bool) -> list[int]:
+    """The part of each row, counted from 1, by Spark's hash of its path, and of its deletion vector if `vectors`."""
     return [spark_hash.part_of(_hashed(row.get("add") or row.get("remove") or {}, vectors), parts) for row in rows]
 
 

@@ -12,7 +12,7 @@ from deltaspec.model.json_values import parse_lossless
 from deltaspec.model.revisions import Revision
 from deltaspec_generators import parsed_columns
 from deltaspec_generators.builder import LOG, CheckpointFiles, Line, Row, SidecarFile, TableFiles
-from deltaspec_generators.checkpoint_files import DOMAIN_OF_MAPS, Naming, checkpoint_bytes
+from deltaspec_generators.checkpoint_files import DOMAIN_OF_MAPS, Naming, checkpoint_bytes, parts_of
 from deltaspec_generators.commits import DAY_MS, LogDraft
 from deltaspec_generators.files import identifier
 from deltaspec_generators.json_lines import compact
@@ -61,6 +61,9 @@ def draw_checkpoint(draft: LogDraft, state: TableState) -> CheckpointFiles:
         checkpoint.rows = [*table, *files]
     if kind == "multipart":
         checkpoint.parts = draw(st.integers(2, max(2, len(checkpoint.rows) // 2)))
+        if not draft.revision.since(Revision.R3):  # where the path alone is the key
+            rows = [row for row in checkpoint.rows if isinstance(row, dict)]
+            checkpoint.dealt = parts_of(rows, checkpoint.parts, vectors=False)
     elif draw(st.booleans()):
         checkpoint.rows = draw(st.permutations(checkpoint.rows))
     return checkpoint

@@ -6,9 +6,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from hypothesis import strategies as st
 
+from deltaspec.model.spark_hash import part_of
 from deltaspec_generators import bases
-from deltaspec_generators.builder import LOG, TableFiles, txn_action
-from deltaspec_generators.checkpoint_files import CheckpointFiles, SidecarFile
+from deltaspec_generators.builder import LOG, TableFiles, add_action, remove_action, txn_action
+from deltaspec_generators.checkpoint_files import CheckpointFiles, Row, SidecarFile
 from deltaspec_generators.json_lines import json_lines
 from deltaspec_generators.mutations import mutation, pick
 
@@ -61,8 +62,9 @@ def sidecar_of_parts(draw: st.DrawFn) -> TableFiles:
 @mutation("sidecar.columns")
 def sidecar_of_other_columns(draw: st.DrawFn) -> TableFiles:
     texts = pa.array(['{"path":"a.parquet"}'])
+    flat = pa.table({"path": ["a.parquet"], "size": [1000]})
     content = io.BytesIO()
-    pq.write_table(pick(draw, pa.table({"add": texts, "remove": pa.nulls(1)}), pa.table({"add": texts})), content)
+    pq.write_table(pick(draw, flat, pa.table({"add": texts, "remove": pa.nulls(1)}), pa.table({"add": texts})), content)
     return _with_sidecar(content.getvalue())
 
 
@@ -91,3 +93,50 @@ def classic_checkpoint_lacks_a_file(draw: st.DrawFn) -> TableFiles:
     del rows[pick(draw, 2, 3)]
     files.checkpoints.append(CheckpointFiles(1, v2=True, rows=[{"checkpointMetadata": {"version": 1}}, *rows]))
     return files
+
+
+@mutation("checkpoint.multipart-avoided")
+def checkpoint_in_parts(draw: st.DrawFn) -> TableFiles:
+    files = bases.checkpointed("multipart")
+    files.checkpoints[0].parts = pick(draw, 2, 3)
+    return files
+
+
+@mutation("checkpoint-contents.parts-hashed")
+def file_in_another_part(draw: st.DrawFn) -> TableFiles:
+    files = bases.checkpointed("multipart")
+    first, second = (part_of([path], 2) for path in ("a.parquet", "b.parquet"))
+    files.checkpoints[0].parts = 2
+    files.checkpoints[0].dealt = [1, 1, *pick(draw, (3 - first, second), (first, 3 - second), (3 - first, 3 - second))]
+    return files
+
+
+@mutation("checkpoint-contents.parts-hashed")
+def part_chosen_by_path_beside_vectors(draw: st.DrawFn) -> TableFiles:
+    """Where the table supports deletion vectors the path alone is not the key."""
+    files, rows = _with_vector_at_2()
+    vector = rows[-1]["add"]["deletionVector"]
+    key = ["a.parquet", vector["storageType"] + vector["pathOrInlineDv"]]
+    parts = next(number for number in range(2, 40) if part_of(key, number) != part_of(key[:1], number))
+    by_path = [part_of([(row.get("add") or row.get("remove") or {}).get("path")], parts) for row in rows]
+    files.checkpoints.append(CheckpointFiles(2, "multipart", rows=[*rows], parts=parts, dealt=by_path))
+    return files
+
+
+@mutation("checkpoint-contents.parts-clustered-by-path")
+def path_in_two_parts(draw: st.DrawFn) -> TableFiles:
+    """The remove of a file stands in one part, its add with a deletion vector in another."""
+    files, rows = _with_vector_at_2()
+    dealt = [1, 1, 1, *pick(draw, (1, 2), (2, 1))]
+    files.checkpoints.append(CheckpointFiles(2, "multipart", rows=[*rows], parts=2, dealt=dealt))
+    return files
+
+
+def _with_vector_at_2() -> tuple[TableFiles, list[Row]]:
+    """A table whose third version puts a deletion vector on its first file, and its state there, that file last."""
+    files = bases.featured("deletionVectors", configuration={"delta.enableDeletionVectors": "true"})
+    before = add_action("a.parquet", rows=10)
+    after = add_action("a.parquet", rows=10, deletionVector=bases.inline_vector())
+    files.commits[2][1:] = [remove_action(before), after]
+    protocol, metadata, _, other = bases.state_rows(files)
+    return files, [protocol, metadata, other, remove_action(before), after]

@@ -204,12 +204,13 @@ def files_beside_sidecars() -> pl.Expr:
     Fix: delete the checkpoint if the commits before it remain, and write it anew.
 
     Conforms::
-        sidecars: 2, adds: 0
-        sidecars: 0, adds: 10
+        sidecars: 2, adds: 0, removes: 0
+        sidecars: 0, adds: 10, removes: 1
     Violates::
-        sidecars: 2, adds: 1
+        sidecars: 2, adds: 1, removes: 0
+        sidecars: 2, adds: 0, removes: 1
     """
-    return (pl.col("sidecars") > 0) & (pl.col("adds") > 0)
+    return (pl.col("sidecars") > 0) & ((pl.col("adds") > 0) | (pl.col("removes") > 0))
 
 
 @rule("CKP012", requires="reconciliation.transaction-unique", view=checkpoints)
@@ -225,3 +226,53 @@ def repeated_application_in_checkpoint() -> pl.Expr:
         repeated_apps: ["app-1"]
     """
     return pl.col("repeated_apps").list.len() > 0
+
+
+@rule("CKP070", requires="checkpoint.multipart-avoided", view=checkpoints)
+def multipart_checkpoint() -> pl.Expr:
+    """A checkpoint was written in several parts, which is deprecated.
+
+    Parts are not written as one: while they are, and after writers raced, they can be an arbitrary mix. (One that is
+    wrong in itself, or that the table's features forbid, is reported for that.)
+    Fix: write a checkpoint in one file, or one with a UUID name and sidecars where v2Checkpoint is supported.
+
+    Conforms::
+        naming: classic, content: v1, misplaced_files: null, v2_checkpoint_supported: false
+        naming: multipart, content: v1, misplaced_files: 0, v2_checkpoint_supported: true
+    Violates::
+        naming: multipart, content: v1, misplaced_files: 0, v2_checkpoint_supported: false
+    """
+    sound = (pl.col("content") == "v1") & (pl.col("misplaced_files") == 0)
+    return (pl.col("naming") == "multipart") & sound & ~pl.col("v2_checkpoint_supported")
+
+
+@rule("CKP071", requires="checkpoint-contents.parts-hashed", view=checkpoints, divergence="S28")
+def file_in_another_part_than_its_hash() -> pl.Expr:
+    """Files of a multipart checkpoint stand in other parts than Spark's hash of their keys says.
+
+    Where writers race, the parts of one are overwritten by the other's: files are then listed twice or not at all.
+    Fix: write a checkpoint in one file, and delete the parts.
+
+    Conforms::
+        misplaced_files: 0
+        misplaced_files: null
+    Violates::
+        misplaced_files: 2
+    """
+    return pl.col("misplaced_files") > 0
+
+
+@rule("CKP072", requires="checkpoint-contents.parts-clustered-by-path", view=checkpoints, divergence="S28")
+def path_in_several_parts() -> pl.Expr:
+    """Actions of one path stand in several parts of a checkpoint, which no hash and no range of paths gives.
+
+    Where writers race, the parts of one are overwritten by the other's: files are then listed twice or not at all.
+    Fix: write a checkpoint in one file, and delete the parts.
+
+    Conforms::
+        split_paths: 0
+        split_paths: null
+    Violates::
+        split_paths: 1
+    """
+    return pl.col("split_paths") > 0

@@ -30,6 +30,7 @@ from deltaspec.validate.plan import Plan
 from deltaspec.validate.row_ids import look_at_row_id_ranges
 from deltaspec.views import log_files, table_state
 from deltaspec.views.base import Level
+from deltaspec.views.checkpoint_parts import PartFacts
 from deltaspec.views.checkpoints import checkpoint_rows, checkpoints, checksums, sidecars
 from deltaspec.views.differences import TableActions
 from deltaspec.views.file_actions import deletion_vectors, file_actions, file_history
@@ -279,11 +280,15 @@ class EmbeddedRun:
     def read_files(self, read: CheckpointRead, context: FileContext) -> Iterator[pl.DataFrame]:
         """Look at the file actions of a checkpoint; gives what replay keeps of them."""
         done = 0
+        files = tuple(f"{LOG}/{name}" for name in read.checkpoint.files)
+        parts = PartFacts(files, vectors_supported=context.deletion_vectors_supported)
         for run in runs(self.store, read):
+            parts.take(run.file, run.table)
             place = Provenance(run.source, run.file, read.checkpoint.version)
             yield self.look_at_file_rows(run.table, place, context)
             done += run.table.num_rows
             self.progress(f"checkpoint {read.checkpoint.version}", done, None)
+        read.misplaced_files, read.split_paths = parts.misplaced_files, parts.split_paths
         if read.not_read:
             file = f"{LOG}/{read.checkpoint.files[0]}"
             self.findings.doubt((checkpoints, sidecars, file_actions, deletion_vectors), read.not_read, file)

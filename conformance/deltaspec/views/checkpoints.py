@@ -22,6 +22,15 @@ checkpoints = View(
         "commit_infos": Column(pl.Int64, "commitInfo actions"),
         "cdcs": Column(pl.Int64, "cdc actions"),
         "adds": Column(pl.Int64, "add actions outside sidecars"),
+        "removes": Column(pl.Int64, "remove actions outside sidecars"),
+        "content": Column(pl.String, "v2 where it holds checkpointMetadata or sidecar actions, v1 otherwise"),
+        "misplaced_files": Column(
+            pl.Int64,
+            "file actions that stand in another part than Spark's hash says; null where there is one file only",
+        ),
+        "split_paths": Column(
+            pl.Int64, "paths whose actions stand in several parts; null where there is one file only"
+        ),
         "rows_without_action": Column(pl.Int64, "rows in which every action column is null"),
         "rows_with_several_actions": Column(pl.Int64, "rows in which more than one action column is set"),
         "removed_domains": Column(pl.List(pl.String), "domains whose tombstone it holds"),
@@ -98,6 +107,9 @@ checksums = View(
         "in_commit_timestamp": Column(pl.Int64, "inCommitTimestampOpt"),
         "replayed_in_commit_timestamp": Column(pl.Int64, "commitInfo.inCommitTimestamp of the version"),
         "in_commit_timestamps_enabled": Column(pl.Boolean, "in-commit timestamps are enabled at the version"),
+        "txn_id": Column(pl.String, "txnId"),
+        "commit_txn_id": Column(pl.String, "commitInfo.txnId of the version"),
+        "catalog_managed": Column(pl.Boolean, "catalogManaged is supported at the version"),
         "all_files_fault": Column(pl.String, "first difference of allFiles from the live files"),
         "histogram_form_fault": Column(pl.String, "what breaks the form of fileSizeHistogram"),
         "histogram_fault": Column(pl.String, "first bin of fileSizeHistogram that differs from the live files"),

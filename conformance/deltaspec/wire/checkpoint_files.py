@@ -66,6 +66,10 @@ class CheckpointRead:
     """Why storage did not give a part: no fault of the table."""
     rows_without_action: int = 0
     rows_with_several_actions: int = 0
+    misplaced_files: int | None = None
+    """File actions that stand in another part than their hash says; told by whoever reads the runs of several parts."""
+    split_paths: int | None = None
+    """Paths whose actions stand in several parts; told by the same."""
     sidecars: list[SidecarRead] = field(default_factory=list)
     actions_in_sidecars: int = 0
     adds_in_sidecars: int = 0
@@ -162,6 +166,8 @@ def _sidecar_runs(read: CheckpointRead, sidecar: SidecarRead, source: Any | Stor
     try:
         parquet = open_parquet(_given(source))
         others = table_rows(parquet)
+        if parquet.metadata.num_rows and not set(FILE_KINDS) & set(parquet.schema_arrow.names):
+            raise UnreadableParquet("it has neither a column add nor a column remove")
         sidecar.other_actions = sorted(others.kinds.keys() - set(FILE_KINDS))
         read.actions_in_sidecars += sum(others.kinds.values())
         read.adds_in_sidecars += others.kinds.get("add", 0)

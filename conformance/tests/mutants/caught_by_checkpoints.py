@@ -26,4 +26,8 @@ CAUGHT_BY: dict[str, str] = {
     "sidecar_of_other_columns": "CKP024",
     "state_of_the_table_in_a_sidecar": "CKP025",
     "classic_checkpoint_lacks_a_file": "CKP030",
+    "checkpoint_in_parts": "CKP070",
+    "file_in_another_part": "CKP071",
+    "part_chosen_by_path_beside_vectors": "CKP071",
+    "path_in_two_parts": "CKP072",
 }
