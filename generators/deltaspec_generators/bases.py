@@ -104,6 +104,21 @@ def checksummed(**more: Any) -> TableFiles:
     return files
 
 
+def checksummed_transactions(txn_id: str) -> TableFiles:
+    """A catalog-managed table whose last commit is of transaction `2a`, with a checksum that says of which it is."""
+    files = checksummed(
+        protocol=protocol_action(3, 7, ["catalogManaged"], ["catalogManaged", "inCommitTimestamp"]),
+        configuration={"delta.enableInCommitTimestamps": "true"},
+    )
+    for version, lines in files.commits.items():
+        time = 1_700_000_000_000 + version
+        lines[0] = commit_info(version, inCommitTimestamp=time, txnId=f"{version}a")
+    body = files.checksums[2]
+    assert isinstance(body, dict)
+    files.checksums[2] = {**body, "inCommitTimestampOpt": 1_700_000_000_002, "txnId": txn_id}
+    return files
+
+
 def compacted() -> TableFiles:
     """`plain` with a log compaction of versions 1 and 2."""
     files = plain()

@@ -176,8 +176,8 @@ def _decades(cardinalities: list[int]) -> list[int]:
     return [bins.count(index) for index in range(10)]
 
 
-def draw_hint(draft: LogDraft, checkpoint: CheckpointFiles) -> Body:
-    """A `_last_checkpoint` that points at a checkpoint."""
+def draw_hint(draft: LogDraft, checkpoint: CheckpointFiles, *, overwritten: bool) -> Body:
+    """A `_last_checkpoint` that points at a checkpoint; with a checksum if it was written over an older one."""
     written = checkpoint_bytes(checkpoint)
     every = [row for row in checkpoint.rows if isinstance(row, dict)]
     for sidecar in checkpoint.sidecars:
@@ -190,7 +190,7 @@ def draw_hint(draft: LogDraft, checkpoint: CheckpointFiles) -> Body:
         hint["numOfAddFiles"] = sum("add" in row for row in every)
     if draft.draw(st.booleans()):
         hint["tags"] = {"writer": "drawn é"}
-    if draft.draw(st.booleans()):
+    if overwritten or draft.draw(st.booleans()):
         hint["checksum"] = canonical.checksum(parse_lossless(compact(hint)).value)
     return hint
 

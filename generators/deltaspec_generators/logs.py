@@ -101,13 +101,16 @@ def _add_log_files(draft: LogDraft, files: TableFiles) -> None:
         for start in starts:
             end = draw(st.integers(start + shortest, last))
             files.compactions[start, end] = layouts.compaction(draft, start, end)
-    summed = draw(st.lists(versions, max_size=3, unique=True)) if draft.revision is Revision.CURRENT else []
-    for version in summed:
-        files.checksums[version] = layouts.draw_checksum(draft, draft.states[version])
+    if draft.revision is Revision.CURRENT and draw(st.booleans()):
+        first, final = sorted((draw(versions), draw(versions)))  # no commit between two that have one goes without
+        for version in range(first, final + 1):
+            files.checksums[version] = layouts.draw_checksum(draft, draft.states[version])
     if bool(files.checkpoints) and draw(st.booleans()):
         layouts.clean_up(files, draw(st.sampled_from(files.checkpoints)).version)
     if bool(files.checkpoints) and draw(st.booleans()):
-        files.last_checkpoint = layouts.draw_hint(draft, draw(st.sampled_from(files.checkpoints)))
+        pointed = draw(st.sampled_from(files.checkpoints))
+        overwritten = any(each.version < pointed.version for each in files.checkpoints)
+        files.last_checkpoint = layouts.draw_hint(draft, pointed, overwritten=overwritten)
 
 
 def _decorate(draw: st.DrawFn, lines: list[Line], blank_lines: bool) -> None:

@@ -1,4 +1,4 @@
-"""Mutations of compactions, version checksums and the checkpoint hint."""
+"""Mutations of compactions and version checksums."""
 
 from typing import Any
 
@@ -32,6 +32,52 @@ def action_changed_in_compaction(draw: st.DrawFn) -> TableFiles:
     return files
 
 
+@mutation("compaction.removes-kept")
+def removal_absent_from_compaction(draw: st.DrawFn) -> TableFiles:
+    files = bases.compacted()
+    del files.compactions[(1, 2)][2]
+    return files
+
+
+@mutation("compaction.equals-replay")
+def action_of_one_commit_in_compaction(draw: st.DrawFn) -> TableFiles:
+    change = {"path": "_change_data/c.parquet", "partitionValues": {}, "size": 1, "dataChange": False}
+    files = bases.compacted()
+    files.compactions[(1, 2)].append({"cdc": change})
+    return files
+
+
+@mutation("compaction.one-action-a-line")
+def two_actions_in_a_line_of_compaction(draw: st.DrawFn) -> TableFiles:
+    files = bases.compacted()
+    first, second, removed = files.compactions[(1, 2)]
+    assert isinstance(second, dict)
+    assert isinstance(removed, dict)
+    files.compactions[(1, 2)] = [first, {**second, **removed}]
+    return files
+
+
+def _with_commit_info(draw: st.DrawFn) -> TableFiles:
+    files = bases.compacted()
+    files.compactions[(1, 2)].insert(0, bases.commit_info(pick(draw, 1, 2)))
+    return files
+
+
+@mutation("compaction.commit-info-dropped")
+def commit_info_in_compaction(draw: st.DrawFn) -> TableFiles:
+    return _with_commit_info(draw)
+
+
+@mutation("compaction.example-without-commit-info", revisions=("r3",))
+def commit_info_kept_against_the_example(draw: st.DrawFn) -> TableFiles:
+    return _with_commit_info(draw)
+
+
+@mutation("compaction.example-without-commit-info", revisions=("current",))
+def commit_info_kept_against_example_and_text(draw: st.DrawFn) -> TableFiles:
+    return _with_commit_info(draw)
+
+
 def _checksum(change: dict[str, Any]) -> TableFiles:
     files = bases.checksummed()
     body = files.checksums[2]
@@ -40,6 +86,7 @@ def _checksum(change: dict[str, Any]) -> TableFiles:
     return files
 
 
+_ONE_FILE_TOO_FEW = {"sortedBinBoundaries": [0], "fileCounts": [1], "totalBytes": [2000]}
 _CHECKSUMS: dict[str, tuple[str, tuple[dict[str, Any], ...]]] = {
     "checksum_malformed": ("form", ({"numFiles": ...}, {"numFiles": "2"}, {"protocol": None}, {"metadata": {}})),
     "checksum_table_size": ("table-size", ({"tableSizeBytes": 1999}, {"tableSizeBytes": 0})),
@@ -48,21 +95,55 @@ _CHECKSUMS: dict[str, tuple[str, tuple[dict[str, Any], ...]]] = {
     "checksum_timestamp": ("in-commit-timestamp", ({"inCommitTimestampOpt": 7},)),
     "checksum_vectors": ("deletion-vectors", ({"numDeletedRecordsOpt": 1}, {"numDeletionVectorsOpt": 1})),
     "checksum_all_files": ("all-files", ({"allFiles": []},)),
+    "checksum_transactions_of_nobody": (
+        "transactions-and-domains",
+        (
+            {"domainMetadata": [{"domain": "a", "configuration": "", "removed": True}]},
+            {"domainMetadata": [{"domain": "a", "configuration": "", "removed": False}]},
+        ),
+    ),
     "checksum_histogram_form": (
         "histogram-form",
         (
             {"fileSizeHistogram": {"sortedBinBoundaries": [1, 1024], "fileCounts": [2, 0], "totalBytes": [2000, 0]}},
             {"fileSizeHistogram": {"sortedBinBoundaries": [0, 1024], "fileCounts": [2], "totalBytes": [2000, 0]}},
+            {"fileSizeHistogram": {"sortedBinBoundaries": [0, 1024], "fileCounts": [2, 0], "totalBytes": [2000]}},
+            {
+                "fileSizeHistogram": {
+                    "sortedBinBoundaries": [0, 9, 5],
+                    "fileCounts": [0, 0, 2],
+                    "totalBytes": [0, 0, 2000],
+                }
+            },
+            {"fileSizeHistogram": {"sortedBinBoundaries": [], "fileCounts": [], "totalBytes": []}},
+        ),
+    ),
+    "checksum_deleted_rows_form": (
+        "deleted-rows-form",
+        (
             {"deletedRecordCountsHistogramOpt": {"deletedRecordCounts": [2]}},
+            {"deletedRecordCountsHistogramOpt": {"deletedRecordCounts": [2, *[0] * 10]}},
         ),
     ),
     "checksum_histogram_values": (
         "histogram-values",
         (
             {"fileSizeHistogram": {"sortedBinBoundaries": [0, 1024], "fileCounts": [1, 1], "totalBytes": [2000, 0]}},
-            {"deletedRecordCountsHistogramOpt": {"deletedRecordCounts": [1, 1, 0, 0, 0, 0, 0, 0, 0, 0]}},
+            {"fileSizeHistogram": {"sortedBinBoundaries": [0, 1024], "fileCounts": [2, 0], "totalBytes": [1999, 0]}},
+            {"fileSizeHistogram": {"sortedBinBoundaries": [0, 1000], "fileCounts": [2, 0], "totalBytes": [2000, 0]}},
+            {"fileSizeHistogram": {"sortedBinBoundaries": [0, 10], "fileCounts": [2, 0], "totalBytes": [2000, 0]}},
         ),
     ),
+    "checksum_size_histogram": ("file-size-histogram", ({"fileSizeHistogram": _ONE_FILE_TOO_FEW},)),
+    "checksum_deleted_rows_values": (
+        "deleted-rows-values",
+        ({"deletedRecordCountsHistogramOpt": {"deletedRecordCounts": [1, 1, 0, 0, 0, 0, 0, 0, 0, 0]}},),
+    ),
+    "checksum_deleted_rows_histogram": (
+        "deleted-rows-histogram",
+        ({"deletedRecordCountsHistogramOpt": {"deletedRecordCounts": [0] * 10}},),
+    ),
+    "checksum_inaccurate": ("accurate", ({"tableSizeBytes": 2001},)),
     "checksum_protocol": ("protocol-and-metadata", ({"protocol": {"minReaderVersion": 1, "minWriterVersion": 3}},)),
     "checksum_transactions": ("transactions-and-domains", ({"setTransactions": [txn_action("app", 1)["txn"]]},)),
 }
@@ -77,52 +158,42 @@ for _name, (_requirement, _changes) in _CHECKSUMS.items():
     MUTATIONS[_name] = Mutation(_name, f"checksum.{_requirement}", _breaks_checksum(_changes))
 
 
-def _hint(**changes: Any) -> TableFiles:
-    files = bases.hinted()
-    assert isinstance(files.last_checkpoint, dict)
-    files.last_checkpoint.update(changes)
+@mutation("checksum.all-files")
+def checksum_of_changed_files(draw: st.DrawFn) -> TableFiles:
+    files = bases.checksummed()
+    body = files.checksums[2]
+    assert isinstance(body, dict)
+    first, second = body["allFiles"]
+    change = pick(draw, {"size": 999}, {"path": "z.parquet"}, {"baseRowId": 7})
+    changed = pick(draw, [{**first, **change}, second], [first, second, second])
+    files.checksums[2] = {**body, "allFiles": changed}
     return files
 
 
-@mutation("last-checkpoint.form")
-def hint_malformed(draw: st.DrawFn) -> TableFiles:
-    files = bases.hinted()
-    files.last_checkpoint = pick(draw, "[]", "{", '{"version":1}', '{"version":"1","size":4}', b"\xff")
+@mutation("checksum.in-commit-timestamp")
+def checksum_of_another_time(draw: st.DrawFn) -> TableFiles:
+    """Where they are enabled, the timestamp is another's, or left out."""
+    files = bases.timestamped()
+    summed = bases.checksummed(
+        protocol={"protocol": bases.action(files, 0, "protocol")},
+        configuration={"delta.enableInCommitTimestamps": "true"},
+    )
+    body = summed.checksums[2]
+    assert isinstance(body, dict)
+    files.checksums[2] = {**body, **pick(draw, {}, {"inCommitTimestampOpt": 1_700_000_000_001})}
     return files
 
 
-@mutation("last-checkpoint.no-repeated-keys")
-def hint_key_twice(draw: st.DrawFn) -> TableFiles:
-    files = bases.hinted()
-    files.last_checkpoint = '{"version":1,"size":4,"version":1}'
+@mutation("checksum.each-commit")
+def checksum_skipped(draw: st.DrawFn) -> TableFiles:
+    files = bases.checksummed()
+    body = files.checksums[2]
+    assert isinstance(body, dict)
+    counts = {"tableSizeBytes": 0, "numFiles": 0, "numMetadata": 1, "numProtocol": 1}
+    files.checksums[0] = {**counts, "metadata": body["metadata"], "protocol": body["protocol"]}
     return files
 
 
-@mutation("last-checkpoint.checksum")
-def hint_checksum_wrong(draw: st.DrawFn) -> TableFiles:
-    return _hint(checksum=pick(draw, "0" * 32, "x"))
-
-
-@mutation("last-checkpoint.version")
-def hint_ahead(draw: st.DrawFn) -> TableFiles:
-    return _hint(version=draw(st.integers(2, 2**62)))
-
-
-@mutation("last-checkpoint.parts")
-def hint_parts_wrong(draw: st.DrawFn) -> TableFiles:
-    return _hint(parts=draw(st.integers(2, 9)))
-
-
-@mutation("last-checkpoint.size")
-def hint_size_wrong(draw: st.DrawFn) -> TableFiles:
-    return _hint(size=pick(draw, 0, 3, 5))
-
-
-@mutation("last-checkpoint.size-in-bytes")
-def hint_bytes_wrong(draw: st.DrawFn) -> TableFiles:
-    return _hint(sizeInBytes=pick(draw, 0, 1))
-
-
-@mutation("last-checkpoint.add-files")
-def hint_add_files_wrong(draw: st.DrawFn) -> TableFiles:
-    return _hint(numOfAddFiles=pick(draw, 0, 1, 3))
+@mutation("checksum.transaction-id")
+def checksum_of_another_attempt(draw: st.DrawFn) -> TableFiles:
+    return bases.checksummed_transactions(pick(draw, "2b", "1a"))

@@ -140,6 +140,8 @@ def near_miss(name: str) -> str | None:
     """
     if not isinstance(parse(name), Other):
         return None
+    if name.lower().lstrip("_") in ("last_checkpoint", "last_checkpoint.json"):
+        return "the checkpoint hint, which is named `_last_checkpoint`"
     staged = name.removeprefix(STAGED_COMMITS)
     if staged.startswith((".", "_")) or "/" in staged:
         return None

@@ -32,6 +32,7 @@ def check_checksum(document: Any) -> ChecksumAnswer | None:
     claimed = document.get("checksum") if isinstance(document, dict) else None
     if not isinstance(claimed, str):
         return None
+    claimed = claimed.lower()  # the text does not say in which case the digits stand
     if claimed == checksum(document):
         return "matches"
     return "matches pair order" if claimed == checksum(document, "pair") else "differs"

@@ -205,8 +205,8 @@ def histogram_fault(histogram: FileSizeHistogram) -> str | None:
     boundaries = histogram.sorted_bin_boundaries
     if not boundaries or boundaries[0] != 0:
         return "the first boundary is not 0"
-    if any(after <= before for before, after in pairwise(boundaries)):
-        return "boundaries do not ascend"
+    if any(after < before for before, after in pairwise(boundaries)):  # equal ones are sorted: an empty bin
+        return "boundaries are not sorted"
     counts, totals = len(histogram.file_counts), len(histogram.total_bytes)
     if not counts == totals == len(boundaries):
         return f"{len(boundaries)} boundaries, {counts} file counts and {totals} byte sums"

@@ -4,6 +4,7 @@ import polars as pl
 
 from deltaspec.rules.registry import rule
 from deltaspec.views.checkpoints import checkpoint_rows, checksums
+from deltaspec.views.log_files import listing
 
 
 @rule("CRC001", requires="checksum.form", view=checksums)
@@ -90,7 +91,7 @@ def checksum_timestamp_differs() -> pl.Expr:
     return (enabled & differs) | (~enabled & pl.col("in_commit_timestamp").is_not_null())
 
 
-@rule("CRC006", requires=("checksum.deletion-vectors", "checksum.accurate"), view=checksums)
+@rule("CRC006", requires=("checksum.accurate", "checksum.deletion-vectors"), view=checksums)
 def vector_counts_differ() -> pl.Expr:
     """The counts of deletion vectors or of deleted rows in a version checksum are not those of the live files.
 
@@ -108,7 +109,7 @@ def vector_counts_differ() -> pl.Expr:
     return vectors | (pl.col("num_deleted_records") != pl.col("replayed_num_deleted_records"))
 
 
-@rule("CRC007", requires=("checksum.all-files", "checksum.accurate"), view=checksums)
+@rule("CRC007", requires=("checksum.accurate", "checksum.all-files"), view=checksums)
 def all_files_differ() -> pl.Expr:
     """The list of files in a version checksum is not that of the live files.
 
@@ -123,7 +124,7 @@ def all_files_differ() -> pl.Expr:
     return pl.col("all_files_fault").is_not_null()
 
 
-@rule("CRC008", requires="checksum.histogram-form", view=checksums)
+@rule("CRC008", requires=("checksum.histogram-form", "checksum.deleted-rows-form"), view=checksums)
 def malformed_histogram() -> pl.Expr:
     """A histogram in a version checksum does not have the prescribed form.
 
@@ -139,7 +140,17 @@ def malformed_histogram() -> pl.Expr:
     return pl.col("histogram_form_fault").is_not_null() | pl.col("deleted_histogram_form_fault").is_not_null()
 
 
-@rule("CRC009", requires=("checksum.histogram-values", "checksum.accurate"), view=checksums)
+@rule(
+    "CRC009",
+    requires=(
+        "checksum.histogram-values",
+        "checksum.deleted-rows-values",
+        "checksum.file-size-histogram",
+        "checksum.deleted-rows-histogram",
+        "checksum.accurate",
+    ),
+    view=checksums,
+)
 def histogram_differs() -> pl.Expr:
     """A histogram in a version checksum does not count the live files.
 
@@ -176,7 +187,7 @@ def checksum_state_differs() -> pl.Expr:
     return _differs("protocol", "metaData")
 
 
-@rule("CRC011", requires=("checksum.transactions-and-domains", "checksum.accurate"), view=checkpoint_rows)
+@rule("CRC011", requires=("checksum.accurate", "checksum.transactions-and-domains"), view=checkpoint_rows)
 def checksum_transactions_or_domains_differ() -> pl.Expr:
     """The transactions or domains in a version checksum are not those of the version.
 
@@ -192,3 +203,37 @@ def checksum_transactions_or_domains_differ() -> pl.Expr:
         claim: checksum, kind: domainMetadata, expired_possible: false
     """
     return _differs("txn", "domainMetadata") & ~pl.col("expired_possible")
+
+
+@rule("CRC012", requires="checksum.each-commit", view=listing)
+def commit_without_checksum() -> pl.Expr:
+    """A commit has no version checksum, though commits before and after it have.
+
+    What went wrong with the log between the two cannot be told any more from what was wrong before.
+    Fix: none for the commit; its writer should make a version checksum as the others do.
+
+    Conforms::
+        checksum_skipped: false
+        checksum_skipped: null
+    Violates::
+        checksum_skipped: true
+    """
+    return pl.col("checksum_skipped")
+
+
+@rule("CRC013", requires=("checksum.accurate", "checksum.transaction-id"), view=checksums)
+def checksum_of_another_transaction() -> pl.Expr:
+    """The transaction id in a version checksum is not that of the commit.
+
+    The checksum was made for another attempt at the version: whatever else it says may be of that attempt too.
+    Fix: delete the file; the writer must make checksums of what was committed.
+
+    Conforms::
+        txn_id: "a", commit_txn_id: "a", catalog_managed: true
+        txn_id: "a", commit_txn_id: "b", catalog_managed: false
+        txn_id: null, commit_txn_id: "a", catalog_managed: true
+        txn_id: "a", commit_txn_id: null, catalog_managed: true
+    Violates::
+        txn_id: "a", commit_txn_id: "b", catalog_managed: true
+    """
+    return pl.col("catalog_managed") & (pl.col("txn_id") != pl.col("commit_txn_id"))

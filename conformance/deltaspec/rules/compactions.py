@@ -33,11 +33,13 @@ def foreign_action_in_compaction() -> pl.Expr:
     Fix: delete the file; compactions are optional.
 
     Conforms::
-        claim: checkpoint, difference: extra
+        claim: checkpoint, kind: add, difference: extra
+        claim: compaction, kind: commitInfo, difference: extra
     Violates::
-        claim: compaction, difference: extra
+        claim: compaction, kind: add, difference: extra
+        claim: compaction, kind: cdc, difference: extra
     """
-    return _differs("extra")
+    return _differs("extra") & (pl.col("kind") != "commitInfo")
 
 
 @rule("COP003", requires="compaction.equals-replay", view=checkpoint_rows)
@@ -53,3 +55,50 @@ def action_differs_in_compaction() -> pl.Expr:
         claim: compaction, difference: differs
     """
     return _differs("differs")
+
+
+def _holds_commit_info() -> pl.Expr:
+    return _differs("extra") & (pl.col("kind") == "commitInfo")
+
+
+@rule(
+    "COP004",
+    requires=("compaction.commit-info-dropped", "compaction.example-without-commit-info"),
+    view=checkpoint_rows,
+    since="current",
+)
+def commit_info_in_compaction() -> pl.Expr:
+    """A log compaction holds a commitInfo.
+
+    It belongs to one version alone; readers that take it for that of the snapshot see another's timestamp.
+    Fix: delete the file; compactions are optional.
+
+    Conforms::
+        claim: checkpoint, kind: commitInfo, difference: extra
+        claim: compaction, kind: add, difference: extra
+    Violates::
+        claim: compaction, kind: commitInfo, difference: extra
+    """
+    return _holds_commit_info()
+
+
+@rule(
+    "COP005",
+    requires="compaction.example-without-commit-info",
+    view=checkpoint_rows,
+    divergence="S26",
+    until="r3",
+)
+def commit_info_kept_in_compaction() -> pl.Expr:
+    """A log compaction holds a commitInfo, which the text's example leaves out.
+
+    The text says nowhere else what becomes of it; later texts forbid it.
+    Fix: none is needed; the writer should leave it out.
+
+    Conforms::
+        claim: checkpoint, kind: commitInfo, difference: extra
+        claim: compaction, kind: add, difference: extra
+    Violates::
+        claim: compaction, kind: commitInfo, difference: extra
+    """
+    return _holds_commit_info()

@@ -141,6 +141,7 @@ def uuid_checkpoint_without_feature() -> pl.Expr:
         "checkpoint.uuid-name",
         "compaction.name",
         "checksum.name",
+        "last-checkpoint.name",
         "log.staged-commits",
     ),
     view=listing,

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
 import polars as pl
 
-from deltaspec.model.actions import DomainMetadata, MetaData, Protocol, Txn, Wire
+from deltaspec.model.actions import Add, DomainMetadata, MetaData, Protocol, Txn, Wire
 from deltaspec.model.configuration import tombstones_kept_since, transactions_kept_since
 from deltaspec.model.file_names import CompactionName, checksum_name, compaction_name
 from deltaspec.model.revisions import Revision
@@ -14,12 +15,12 @@ from deltaspec.model.segment import Checkpoint
 from deltaspec.validate.checkpoints import look_at_checkpoint
 from deltaspec.views import log_files
 from deltaspec.views.checkpoints import checkpoint_rows, checksums, last_checkpoint
-from deltaspec.views.claim_facts import checksum_row, hint_row, read_checksum
+from deltaspec.views.claim_facts import CommitFacts, all_files_fault, checksum_row, hint_row, read_checksum
 from deltaspec.views.differences import Claim, Row, TableActions, file_differences, last_of_each, table_differences
 from deltaspec.views.file_actions import file_history
-from deltaspec.views.file_facts import Provenance
+from deltaspec.views.file_facts import Provenance, file_facts
 from deltaspec.views.file_pairs import history_of_claim
-from deltaspec.views.file_replay import CHAIN, live_at
+from deltaspec.views.file_replay import CHAIN, chain_rows, live_at
 from deltaspec.views.log_facts import line_rows
 from deltaspec.wire.checkpoint_contents import SHORTEST_STATISTICS
 from deltaspec.wire.log_lines import MAX_LINE_BYTES, read_line_stream
@@ -154,8 +155,10 @@ class Claims:
         expected, _ = run.states.get(version, (TableActions(), None))
         known = run.files_in_doubt is None and (version in run.states)
         live = live_at(self.spanned, version) if known else None
-        timestamp, enabled = run.commit_timestamps.get(version, (None, None))
-        row = checksum_row(file, version, stated, (fault, pointer), live, timestamp, enabled)
+        commit = run.commit_facts.get(version, CommitFacts())
+        row = checksum_row(file, version, stated, (fault, pointer), live, commit)
+        if stated is not None and stated.all_files is not None and live is not None:
+            row["all_files_fault"] = self._all_files_fault(file, version, stated.all_files, live)
         run.findings.look_at_rows(checksums, [row])
         if stated is not None:
             actions = TableActions(
@@ -165,6 +168,14 @@ class Claims:
                 None if stated.domain_metadata is None else {each.domain: each for each in stated.domain_metadata},
             )
             self._compare(table_differences(Claim("checksum", file, version), actions, expected))
+
+    def _all_files_fault(self, file: str, version: int, listed: list[Add], live: pl.DataFrame) -> str | None:
+        _, context = self.run.states[version]
+        log = read_line_stream(b'{"add":' + msgspec.json.encode(add) + b"}" for add in listed)
+        facts = file_facts(log.files.table(), Provenance("checksum", file, version), context)
+        rows, types = chain_rows(facts, compared=True), context.partition_columns
+        claim = Claim("checksum", file, version)
+        return all_files_fault(rows, file_differences(claim, rows, live, types, tombstones_complete=True))
 
     def _hint(self) -> None:
         run = self.run

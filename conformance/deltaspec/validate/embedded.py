@@ -32,6 +32,7 @@ from deltaspec.views import log_files, table_state
 from deltaspec.views.base import Level
 from deltaspec.views.checkpoint_parts import PartFacts
 from deltaspec.views.checkpoints import checkpoint_rows, checkpoints, checksums, sidecars
+from deltaspec.views.claim_facts import CommitFacts
 from deltaspec.views.differences import TableActions
 from deltaspec.views.file_actions import deletion_vectors, file_actions, file_history
 from deltaspec.views.file_facts import FileContext, Provenance, deletion_vectors_of, file_actions_of, file_facts
@@ -87,7 +88,7 @@ class EmbeddedRun:
         self.reads: dict[Checkpoint, CheckpointRead] = {}
         self.table_actions: list[tuple[int, Wire]] = []
         self.states: dict[int, tuple[TableActions, FileContext]] = {}
-        self.commit_timestamps: dict[int, tuple[int | None, bool | None]] = {}
+        self.commit_facts: dict[int, CommitFacts] = {}
         self.files_in_doubt: str | None = None
         self.schemas: dict[int, TableSchema | None] = {}
         """What data files of a version are judged against, at versions with change data."""
@@ -183,7 +184,7 @@ class EmbeddedRun:
             row = commit_row(version, file, log, before, self.state)
             before.follow(row)
             rows.append(row)
-            self.commit_timestamps[version] = (row["in_commit_timestamp"], row["in_commit_timestamps_enabled"])
+            self.commit_facts[version] = CommitFacts.of(row)
             self._remember(version)
         self.findings.look_at_rows(log_files.commits, rows)
         self.progress("commits", len(self.plan.commits), len(self.plan.commits))

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from itertools import pairwise
+from dataclasses import dataclass, fields
 from typing import Any
 
 import msgspec
@@ -18,6 +18,7 @@ from deltaspec.model.version_checksum import (
     VersionChecksum,
     deleted_records_bin,
     file_size_bin,
+    histogram_fault,
 )
 from deltaspec.wire.checkpoint_files import CheckpointRead
 from deltaspec.wire.form import explain_object
@@ -103,14 +104,28 @@ def read_checksum(data: bytes) -> tuple[VersionChecksum | None, str | None, str 
         return None, fault or "does not decode", pointer
 
 
+@dataclass(frozen=True)
+class CommitFacts:
+    """What a version checksum is compared with of the commit itself; None where it is not known."""
+
+    in_commit_timestamp: int | None = None
+    in_commit_timestamps_enabled: bool | None = None
+    txn_id: str | None = None
+    catalog_managed: bool | None = None
+
+    @classmethod
+    def of(cls, row: Row) -> "CommitFacts":
+        """Of a row of `commits`."""
+        return cls(**{each.name: row[each.name] for each in fields(cls)})
+
+
 def checksum_row(
     file: str,
     version: int,
     claim: VersionChecksum | None,
     fault: tuple[str | None, str | None],
     live: pl.DataFrame | None,
-    in_commit_timestamp: int | None,
-    in_commit_timestamps_enabled: bool | None,
+    commit: CommitFacts,
 ) -> Row:
     """The row of `checksums` for one version checksum.
 
@@ -120,8 +135,7 @@ def checksum_row(
         claim: what it says; None where it does not decode.
         fault: what breaks its form, and where.
         live: the live files of the version (`file_replay.CHAIN`); None where replay is in doubt.
-        in_commit_timestamp: that of the version's commit.
-        in_commit_timestamps_enabled: whether they are enabled at the version.
+        commit: of the version.
     """
     row: Row = {"version": version, "file": file, "form_fault": fault[0], "pointer": fault[1]}
     if claim is None:
@@ -135,9 +149,12 @@ def checksum_row(
         "num_deletion_vectors": claim.num_deletion_vectors_opt,
         "num_deleted_records": claim.num_deleted_records_opt,
         "in_commit_timestamp": claim.in_commit_timestamp_opt,
-        "replayed_in_commit_timestamp": in_commit_timestamp,
-        "in_commit_timestamps_enabled": in_commit_timestamps_enabled,
-        "histogram_form_fault": _histogram_form(histogram) if histogram else None,
+        "replayed_in_commit_timestamp": commit.in_commit_timestamp,
+        "in_commit_timestamps_enabled": commit.in_commit_timestamps_enabled,
+        "txn_id": claim.txn_id,
+        "commit_txn_id": commit.txn_id,
+        "catalog_managed": commit.catalog_managed,
+        "histogram_form_fault": histogram_fault(histogram) if histogram else None,
         "deleted_histogram_form_fault": _deleted_form(deleted.deleted_record_counts) if deleted else None,
     }
     if live is None:
@@ -148,8 +165,6 @@ def checksum_row(
         "replayed_num_deletion_vectors": len(live) - live["deletion_vector_id"].null_count(),
         "replayed_num_deleted_records": int(live["cardinality"].sum()),
     }
-    if claim.all_files is not None:
-        row["all_files_fault"] = _all_files_fault(claim, live)
     if histogram and row["histogram_form_fault"] is None:
         row["histogram_fault"] = _histogram_fault(histogram, live["size"].to_list())
     if deleted and row["deleted_histogram_form_fault"] is None:
@@ -157,18 +172,6 @@ def checksum_row(
             deleted.deleted_record_counts, live["cardinality"].fill_null(0).to_list()
         )
     return row
-
-
-def _histogram_form(histogram: Any) -> str | None:
-    boundaries = histogram.sorted_bin_boundaries
-    if not boundaries or boundaries[0] != 0:
-        return "the first boundary is not 0"
-    if any(after <= before for before, after in pairwise(boundaries)):
-        return "boundaries are not ascending"
-    for name, values in (("fileCounts", histogram.file_counts), ("totalBytes", histogram.total_bytes)):
-        if len(values) != len(boundaries):
-            return f"{name} has {len(values)} elements, sortedBinBoundaries {len(boundaries)}"
-    return None
 
 
 def _deleted_form(counts: list[int]) -> str | None:
@@ -202,21 +205,23 @@ def _deleted_fault(claimed: list[int], cardinalities: list[int]) -> str | None:
     return None
 
 
-def _all_files_fault(claim: VersionChecksum, live: pl.DataFrame) -> str | None:
-    from deltaspec.model.paths import path_key
-    from deltaspec.model.reconciliation import vector_id
+def all_files_fault(listed: pl.DataFrame, differences: list[Row]) -> str | None:
+    """First thing that is wrong with `allFiles`, in words.
 
-    claimed = {(path_key(add.path), vector_id(add)): add.size for add in claim.all_files or ()}
-    replayed = {
-        (path, vector): size for path, vector, size in live.select("path_key", "deletion_vector_id", "size").iter_rows()
-    }
-    for key in sorted(claimed.keys() | replayed.keys(), key=str):
-        if key not in replayed:
-            return f"lists {key[0]}, which is not live"
-        if key not in claimed:
-            return f"lacks {key[0]}"
-        if claimed[key] != replayed[key]:
-            return f"{key[0]} has size {claimed[key]}, replay has {replayed[key]}"
+    Args:
+        listed: its files, rows of `file_replay.CHAIN`.
+        differences: of those from the live files, rows of `checkpoint_rows`.
+    """
+    twice = listed.filter(listed["path_key"].is_duplicated())["path_key"].to_list()
+    if twice:
+        return f"lists {twice[0]} {twice.count(twice[0])} times"
+    for each in differences:
+        match each["difference"]:
+            case "extra":
+                return f"lists {each['path']}, which is not live"
+            case "missing":
+                return f"lacks {each['path']}"
+        return f"{each['path']}: {each['field']} is {each['claimed']}, replay has {each['replayed']}"
     return None
 
 
@@ -249,6 +254,8 @@ def hint_row(
         **row,
         "version": hint.version,
         "checkpoint_listed": bool(of_version),
+        "older_checkpoint_listed": any(each.version < hint.version for each in complete),
+        "has_checksum": hint.checksum is not None,
         "checksum": check_checksum(document),
         "parts": hint.parts,
         "listed_parts": [len(each.files) if each.naming == "multipart" else 0 for each in of_version],

@@ -40,6 +40,8 @@ def listing_rows(
     begins = not commits or first + 1 in commits
     cleaned_up_to = None if missing else segment.cleaned_up_to(entry.name for entry, _ in names)
     unreachable = segment.unreachable_commits(entry.name for entry, _ in names)
+    summed = {name.version for _, name in names if isinstance(name, file_names.ChecksumName)}
+    last_sum = max(summed, default=-1)
     rows = []
     for entry, name in names:
         row: Row = {
@@ -52,6 +54,7 @@ def listing_rows(
         match name:
             case file_names.CommitName(version):
                 row |= {"kind": "commit", "version": version, "missing_before": before.get(version, 0)}
+                row["checksum_skipped"] = version not in summed and min(summed, default=version) < version < last_sum
                 if version == commits[0] and cleaned_up_to is not None:
                     row["unreachable_commits"] = len(unreachable)
             case file_names.ClassicCheckpoint(version):

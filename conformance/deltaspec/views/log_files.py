@@ -20,6 +20,9 @@ listing = View(
         "part": Column(pl.Int64, "part number of a multipart checkpoint, from 1"),
         "parts": Column(pl.Int64, "number of parts that a multipart checkpoint claims"),
         "size_bytes": Column(pl.Int64, "length of the file"),
+        "checksum_skipped": Column(
+            pl.Boolean, "for a commit: it has no version checksum, though one before and one after it have"
+        ),
         "near_miss": Column(pl.String, "what the name of a file of kind other seems to want to be"),
         "missing_before": Column(
             pl.Int64, "commits that are absent just before this one although a snapshot of the table needs them"
