@@ -26,14 +26,19 @@ def mark(highest: int, key: str = "rowIdHighWaterMark") -> dict[str, object]:
     return domain_action("delta.rowTracking", json.dumps({key: highest}))
 
 
+def old_mark(highest: int, **more: Any) -> dict[str, object]:
+    """The action that older texts keep the high-water mark in, and that later ones pass over."""
+    return {"rowIdHighWaterMark": {"highWaterMark": highest, **more}}
+
+
 def tracked(*, enabled: bool = True) -> TableFiles:
-    """`bases.plain` with row tracking: a and b have the ids 0 to 19, c has 20 to 29."""
+    """`bases.plain` with row tracking: a and b have the ids 0 to 19, c has 20 to 29; with the mark of every text."""
     files = bases.plain(protocol=PROTOCOL, configuration=ENABLED if enabled else {})
     for version, which, base in ((1, 0, 0), (1, 1, 10), (2, 0, 20)):
         action(files, version, "add", which).update(baseRowId=base, defaultRowCommitVersion=version)
     action(files, 2, "remove").update(baseRowId=0, defaultRowCommitVersion=1)
-    files.commits[1].append(mark(19))
-    files.commits[2].append(mark(29))
+    files.commits[1] += [old_mark(19), mark(19)]
+    files.commits[2] += [old_mark(29), mark(29)]
     return files
 
 
@@ -58,6 +63,46 @@ def high_water_mark_behind(draw: st.DrawFn) -> TableFiles:
 @mutation("row-tracking.mark-in-domain")
 def high_water_mark_absent(draw: st.DrawFn) -> TableFiles:
     files = _tracked(draw)
+    for version in (1, 2):
+        files.commits[version].pop()
+    return files
+
+
+@mutation("row-tracking.mark-of-action")
+def older_high_water_mark_behind(draw: st.DrawFn) -> TableFiles:
+    files = _tracked(draw)
+    files.commits[2][-2] = old_mark(draw(st.integers(0, 28)))
+    return files
+
+
+@mutation("row-tracking.mark-raised")
+def older_high_water_mark_absent(draw: st.DrawFn) -> TableFiles:
+    files = _tracked(draw)
+    for version in (1, 2):
+        del files.commits[version][-2]
+    return files
+
+
+def first_tracked() -> TableFiles:
+    """`tracked` as the oldest text has it: another feature, and no row commit versions."""
+    files = bases.plain(protocol=protocol_action(1, 7, None, ["rowIds"]), last_remove=False)
+    for version, which, base in ((1, 0, 0), (1, 1, 10), (2, 0, 20)):
+        action(files, version, "add", which)["baseRowId"] = base
+    files.commits[1].append(old_mark(19, preservedRowIds=True))
+    files.commits[2].append(old_mark(29, preservedRowIds=True))
+    return files
+
+
+@mutation("row-ids.mark-covers-ids")
+def first_high_water_mark_behind(draw: st.DrawFn) -> TableFiles:
+    files = first_tracked()
+    files.commits[2][-1] = old_mark(draw(st.integers(0, 28)), preservedRowIds=draw(st.booleans()))
+    return files
+
+
+@mutation("row-ids.mark-with-new-files")
+def first_high_water_mark_absent(_: st.DrawFn) -> TableFiles:
+    files = first_tracked()
     for version in (1, 2):
         files.commits[version].pop()
     return files
@@ -116,14 +161,15 @@ def rewritten(
     files.commits[0] = [commit_info(0), PROTOCOL, metadata_action(FIELDS, configuration=ENABLED)]
     a = stored(files, "a.parquet", rows(0, 5), baseRowId=0, defaultRowCommitVersion=1)
     b = stored(files, "b.parquet", rows(5, 5), baseRowId=5, defaultRowCommitVersion=1)
-    files.commits[1] = [commit_info(1), a, b, mark(9)]
+    files.commits[1] = [commit_info(1), a, b, old_mark(9), mark(9)]
     table = rows().append_column(ROW_ID, pa.array(range(10) if ids is None else ids, pa.int64()))
     table = table.append_column(ROW_COMMIT_VERSION, pa.array(versions or [1] * 10, pa.int64()))
     moved = {"dataChange": data_change}
     c = _tracked_file(files, "c.parquet", table, baseRowId=10, defaultRowCommitVersion=2, **moved)
-    files.commits[2] = [commit_info(2), c, remove_action(a, **moved), remove_action(b, **moved), mark(19)]
+    files.commits[2] = [commit_info(2), c, remove_action(a, **moved), remove_action(b, **moved)]
+    files.commits[2] += [old_mark(19), mark(19)]
     d = stored(files, "d.parquet", rows(10, 5), baseRowId=20, defaultRowCommitVersion=3)
-    files.commits[3] = [commit_info(3), d, mark(24)]
+    files.commits[3] = [commit_info(3), d, old_mark(24), mark(24)]
     return files
 
 

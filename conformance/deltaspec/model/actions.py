@@ -5,9 +5,12 @@ defaults to None, and JSON null equals absence. Unknown fields and unknown actio
 Integers carry the bounds of the text's `int` (32 bits) and `long` (64 bits).
 """
 
+import json
 from typing import Annotated, Any, TypeAlias
 
 from msgspec import Meta, Struct
+
+from deltaspec.model.revisions import Revision
 
 Int32 = Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)]
 Int64 = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
@@ -124,14 +127,18 @@ class DomainMetadata(Wire, frozen=True):
 
     domain: str
     configuration: str
+    """A map, as older logs have it, as its JSON text."""
     removed: bool
 
 
 class DomainMetadataMap(Wire, frozen=True):
-    """Domain metadata of r1 and r2, whose configuration is a map of strings. Source: Domain Metadata (r1, r2)."""
+    """Domain metadata as r1 and r2 write it: a map of strings, or the text of later revisions (E14).
+
+    Source: Domain Metadata (r1, r2).
+    """
 
     domain: str
-    configuration: dict[str, str | None]
+    configuration: dict[str, str | None] | str
     removed: bool
 
 
@@ -174,6 +181,19 @@ class RowIdHighWaterMark(Wire, frozen=True):
     """Required in r1, gone in r2."""
 
 
+class RowIdHighWaterMarkR1(Wire, frozen=True):
+    """The mark as r1 writes it, who wants to know whether ids were kept. Source: the same chapter (r1)."""
+
+    high_water_mark: Int64
+    preserved_row_ids: bool
+
+
+class RowIdHighWaterMarkR2(Wire, frozen=True):
+    """The mark as r2 writes it. Source: the same chapter (r2)."""
+
+    high_water_mark: Int64
+
+
 Action: TypeAlias = (
     MetaData
     | Protocol
@@ -201,5 +221,35 @@ ACTION_TYPES: dict[str, type[Wire]] = {
     "sidecar": Sidecar,
 }
 """Wire name of every action of the current revision."""
+
+_FORMS_OF_OLDER_TEXTS: dict[Revision, dict[str, type[Wire]]] = {
+    Revision.R1: {"domainMetadata": DomainMetadataMap, "rowIdHighWaterMark": RowIdHighWaterMarkR1},
+    Revision.R2: {"domainMetadata": DomainMetadataMap, "rowIdHighWaterMark": RowIdHighWaterMarkR2},
+}
+_TYPES = {revision: {**ACTION_TYPES, **_FORMS_OF_OLDER_TEXTS.get(revision, {})} for revision in Revision}
+
+
+def action_types(revision: Revision = Revision.CURRENT) -> dict[str, type[Wire]]:
+    """Wire name of every action that readers of a revision know, with the form it has there.
+
+    Actions that only later texts define stand here too: what they hold is the same whoever reads them.
+    """
+    # [Changed in r3] no rowIdHighWaterMark; the configuration of a domain is a string
+    return _TYPES[revision]
+
+
+def of_form(action: Wire) -> Wire:
+    """The action that a form of an older text stands for; every other action is itself."""
+    match action:
+        case DomainMetadataMap(domain=domain, configuration=configuration, removed=removed):
+            if isinstance(configuration, dict):
+                configuration = json.dumps(configuration, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+            return DomainMetadata(domain=domain, configuration=configuration, removed=removed)
+        case RowIdHighWaterMarkR1(high_water_mark=mark, preserved_row_ids=preserved):
+            return RowIdHighWaterMark(high_water_mark=mark, preserved_row_ids=preserved)
+        case RowIdHighWaterMarkR2(high_water_mark=mark):
+            return RowIdHighWaterMark(high_water_mark=mark)
+    return action
+
 
 WIRE_NAMES: dict[type[Wire], str] = {kind: name for name, kind in ACTION_TYPES.items()}

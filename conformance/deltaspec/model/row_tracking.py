@@ -13,6 +13,7 @@ from deltaspec.model.data_types import Struct
 from deltaspec.model.json_values import JsonError, Number, parse_lossless
 from deltaspec.model.protocol import supports
 from deltaspec.model.reconciliation import Snapshot
+from deltaspec.model.revisions import Revision
 
 FEATURE = "rowTracking"
 DOMAIN = "delta.rowTracking"
@@ -24,15 +25,20 @@ COLUMN_PROPERTIES = (ROW_ID_COLUMN, ROW_COMMIT_VERSION_COLUMN)
 """Properties that name the hidden columns of materialized values."""
 
 
+def feature_in(revision: Revision) -> str:
+    """Name of the feature by which files have row ids."""
+    return "rowIds" if revision is Revision.R1 else FEATURE  # [Changed in r2] another name, and commit versions too
+
+
 def is_enabled(protocol: Protocol, metadata: MetaData) -> bool:
     """Whether every row of the table has row ids to rely on."""
     return supports(protocol, FEATURE) and is_true(metadata.configuration, ENABLED)
 
 
-def assigns_row_ids(protocol: Protocol, metadata: MetaData) -> bool:
+def assigns_row_ids(protocol: Protocol, metadata: MetaData, revision: Revision = Revision.CURRENT) -> bool:
     """Whether every add has to be committed with row ids: row tracking is supported, and not suspended."""
     # [Changed in current] nothing could be suspended before.
-    return supports(protocol, FEATURE) and not is_true(metadata.configuration, SUSPENDED)
+    return supports(protocol, feature_in(revision)) and not is_true(metadata.configuration, SUSPENDED)
 
 
 def default_row_ids(add: Add, num_records: int) -> range:

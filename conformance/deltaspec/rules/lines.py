@@ -209,6 +209,21 @@ def malformed_commit_info() -> pl.Expr:
     return _malformed("commitInfo")
 
 
+@rule("LIN020", requires=("row-id-mark.fields", "row-id-mark.preserved"), view=lines)
+def malformed_row_id_high_water_mark() -> pl.Expr:
+    """A rowIdHighWaterMark action lacks a required field, or a field has a value of the wrong type.
+
+    The next writer does not know where to go on, and gives row ids away again.
+    Fix: the writer must write highWaterMark (a long), and by the oldest text preservedRowIds (a boolean).
+
+    Conforms::
+        kind: rowIdHighWaterMark, form_fault: null
+    Violates::
+        kind: rowIdHighWaterMark, form_fault: "highWaterMark missing"
+    """
+    return _malformed("rowIdHighWaterMark")
+
+
 @rule("LIN018", requires=("checkpoint-metadata.fields", "checkpoint-metadata.tags"), view=lines)
 def malformed_checkpoint_metadata() -> pl.Expr:
     """A checkpointMetadata action lacks its version, or a field has a value of the wrong type.

@@ -24,12 +24,16 @@ def default_row_ids_overlap() -> pl.Expr:
     return (pl.col("base_row_id") <= pl.col("previous_end")) & pl.col("last_row_id").is_not_null()
 
 
-@rule("RID002", requires="row-tracking.high-water-mark", view=row_id_ranges)
+@rule(
+    "RID002",
+    requires=("row-tracking.high-water-mark", "row-tracking.mark-of-action", "row-ids.mark-covers-ids"),
+    view=row_id_ranges,
+)
 def row_id_above_high_water_mark() -> pl.Expr:
     """A file has default row ids above the table's high-water mark.
 
     The next writer starts above the mark and gives the same ids away again.
-    Fix: commit the domain delta.rowTracking with a mark of at least the highest id.
+    Fix: commit the domain delta.rowTracking (before r3 a rowIdHighWaterMark) with a mark of at least the highest id.
 
     Conforms::
         last_row_id: 9, high_water_mark: 9
@@ -41,20 +45,25 @@ def row_id_above_high_water_mark() -> pl.Expr:
     return pl.col("last_row_id") > pl.col("high_water_mark")
 
 
-@rule("RID003", requires="row-tracking.mark-in-domain", view=row_id_ranges)
+@rule(
+    "RID003",
+    requires=("row-tracking.mark-in-domain", "row-tracking.mark-raised", "row-ids.mark-with-new-files"),
+    view=row_id_ranges,
+)
 def row_ids_without_high_water_mark() -> pl.Expr:
-    """A file has row ids, and the table has no domain that holds their high-water mark.
+    """A file has row ids, and their high-water mark is not where the text keeps it.
 
-    The next writer starts at 0 and gives the same ids away again.
-    Fix: commit the domain delta.rowTracking with a mark of at least the highest id.
+    The next writer starts at 0 and gives the same ids away again. (Since r3 the domain delta.rowTracking holds it; before
+    it had an action of its own, rowIdHighWaterMark.)
+    Fix: commit it, with a mark of at least the highest id.
 
     Conforms::
-        last_row_id: 9, has_domain: true
-        last_row_id: null, has_domain: false
+        last_row_id: 9, has_mark: true
+        last_row_id: null, has_mark: false
     Violates::
-        last_row_id: 9, has_domain: false
+        last_row_id: 9, has_mark: false
     """
-    return pl.col("last_row_id").is_not_null() & ~pl.col("has_domain")
+    return pl.col("last_row_id").is_not_null() & ~pl.col("has_mark")
 
 
 @rule("RID004", requires=("row-tracking.base-row-id", "row-tracking.fields-set-when-enabled"), view=row_id_ranges)

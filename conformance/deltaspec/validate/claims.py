@@ -117,7 +117,7 @@ class Claims:
     def _compaction(self, name: CompactionName) -> None:
         run, file = self.run, f"{LOG}/{compaction_name(name.start, name.end)}"
         try:
-            log = read_line_stream(read_lines(run.store, file, MAX_LINE_BYTES))
+            log = read_line_stream(read_lines(run.store, file, MAX_LINE_BYTES), run.revision)
         except StorageError as fault:
             run.findings.doubt((checkpoint_rows, log_files.lines), str(fault), file)
             return

@@ -196,11 +196,11 @@ class EmbeddedRun:
         """The next commit: from `contents` if it is small enough to stand there, else line by line."""
         try:
             if self._size(file) > WHOLE_FILE_BYTES:
-                return read_line_stream(stream_lines(self.store, file, MAX_LINE_BYTES))
+                return read_line_stream(stream_lines(self.store, file, MAX_LINE_BYTES), self.revision)
             content = next(contents)
             if isinstance(content, StorageError):
                 raise content
-            return read_lines(content)
+            return read_lines(content, self.revision)
         except StorageError as fault:
             self.doubt_files(str(fault), file)
             self.findings.doubt((log_files.lines, log_files.commits, file_actions, *_STATE_VIEWS), str(fault), file)
@@ -269,7 +269,7 @@ class EmbeddedRun:
 
     def read_actions(self, checkpoint: Checkpoint) -> CheckpointRead:
         """Read the table actions of a checkpoint and look at their lines."""
-        read = read_checkpoint(self.store, checkpoint, self.plan.sizes)
+        read = read_checkpoint(self.store, checkpoint, self.plan.sizes, self.revision)
         self.reads[checkpoint] = read
         for file, log in read.json_lines:
             self.findings.look_at_rows(log_files.lines, line_rows(file, checkpoint.version, log))

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from deltaspec.validate.embedded import EmbeddedRun
 
 _OF_THE_MARK = ("RID002", "RID003", "RID009")
-"""Rules that need the domain of the high-water mark."""
+"""Rules that need the high-water mark."""
 
 
 def look_at_row_id_ranges(run: EmbeddedRun, spanned: pl.DataFrame) -> None:
@@ -47,14 +47,15 @@ def look_at_row_id_ranges(run: EmbeddedRun, spanned: pl.DataFrame) -> None:
     """
     state = run.state
     views = (row_id_ranges, row_id_columns)
-    if state.supports(row_tracking.FEATURE) is False:
+    feature = row_tracking.feature_in(run.revision)
+    if state.supports(feature) is False:
         return
     if not state.protocol_known or not state.metadata_known:
         run.findings.doubt(views, "an action that row tracking depends on cannot be decoded")
         return
-    if state.protocol is None or state.metadata is None or not state.supports(row_tracking.FEATURE):
+    if state.protocol is None or state.metadata is None or not state.supports(feature):
         return
-    if not row_tracking.assigns_row_ids(state.protocol, state.metadata):
+    if not row_tracking.assigns_row_ids(state.protocol, state.metadata, run.revision):
         return
     enabled = row_tracking.is_enabled(state.protocol, state.metadata)
     if enabled and state.schema is not None:
@@ -65,16 +66,16 @@ def look_at_row_id_ranges(run: EmbeddedRun, spanned: pl.DataFrame) -> None:
         run.findings.doubt((row_id_ranges,), run.files_in_doubt)
         return
     rows = (state.rows[table_state.protocols.name], state.rows[table_state.configuration.name])
-    since = in_force_since(*rows, row_tracking.FEATURE, row_tracking.SUSPENDED)
-    domain = state.domains.get(row_tracking.DOMAIN)
-    if not state.domains_known:
+    since = in_force_since(*rows, feature, row_tracking.SUSPENDED)
+    mark, has_mark = state.high_water_mark
+    if has_mark is None:
         for code in _OF_THE_MARK:
-            run.findings.doubt_rule(code, "a domainMetadata action cannot be decoded")
+            run.findings.doubt_rule(code, "an action that may hold the high-water mark cannot be decoded")
     live = live_at(spanned, run.plan.version)
     ranges = ranges_of(
         live,
-        domain,
-        domain_known=state.domains_known,
+        mark,
+        has_mark=has_mark,
         enabled=enabled,
         since=since,
         never_had_ids=never_had_ids(live, spanned),
@@ -95,8 +96,7 @@ def look_at_row_ids(run: DataRun) -> None:
 
 def _look_at_live_files(run: DataRun) -> None:
     hidden = HiddenColumns.at(run.state.rows[table_state.configuration.name], run.version)
-    domain = run.state.domains.get(row_tracking.DOMAIN)
-    mark = None if domain is None or not run.state.domains_known else row_tracking.mark_of(domain.configuration)
+    mark, _ = run.state.high_water_mark
     seen = RowIds()
     rows: list[dict[str, Any]] = []
     for number, file in enumerate(run.files):

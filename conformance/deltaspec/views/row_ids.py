@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 
 from deltaspec.model import row_tracking
-from deltaspec.model.actions import DomainMetadata, MetaData
+from deltaspec.model.actions import MetaData
 from deltaspec.model.data_types import Struct
 from deltaspec.views.base import Column, View
 from deltaspec.views.in_force import Since
@@ -34,8 +34,10 @@ row_id_ranges = View(
         "previous_end": Column(
             pl.Int64, "highest default id of the files before, in the order of baseRowId; null for the first"
         ),
-        "high_water_mark": Column(pl.Int64, "the mark that the domain delta.rowTracking holds"),
-        "has_domain": Column(pl.Boolean, "the domain delta.rowTracking is live"),
+        "high_water_mark": Column(
+            pl.Int64, "the mark that the domain delta.rowTracking holds; before r3 the action rowIdHighWaterMark"
+        ),
+        "has_mark": Column(pl.Boolean, "the domain is live; before r3: there is the action"),
         "ids_required": Column(
             pl.Boolean,
             "row tracking is enabled, or was supported and not suspended at the commit that wrote the add; that does "
@@ -118,9 +120,9 @@ def never_had_ids(live: pl.DataFrame, spanned: pl.DataFrame) -> list[str]:
 
 def ranges_of(
     live: pl.DataFrame,
-    domain: DomainMetadata | None,
+    mark: int | None,
     *,
-    domain_known: bool,
+    has_mark: bool | None,
     enabled: bool,
     since: Since,
     never_had_ids: Sequence[str] = (),
@@ -129,13 +131,12 @@ def ranges_of(
 
     Args:
         live: as `file_replay.live_at` gives them.
-        domain: the live domain of the high-water mark.
-        domain_known: false where there may be another one.
+        mark: the high-water mark, where it is kept and can be read.
+        has_mark: whether it is kept; None where that is not known.
         enabled: row tracking is enabled at the judged version.
         since: from which version on row tracking was supported, and from which on suspended.
         never_had_ids: as the function of that name gives them.
     """
-    mark = row_tracking.mark_of(domain.configuration) if domain is not None and domain_known else None
     base, rows = pl.col("base_row_id"), pl.col("num_records")
     last = pl.when(base > MAX_ID - rows).then(pl.lit(MAX_ID)).otherwise(base + rows - 1)
     at_commit: pl.Expr = pl.lit(False)
@@ -149,7 +150,7 @@ def ranges_of(
             path=pl.coalesce("path", "path_key"),
             last_row_id=pl.when((base >= 0) & (rows > 0)).then(last),
             high_water_mark=pl.lit(mark, pl.Int64),
-            has_domain=pl.lit(domain is not None if domain_known else None, pl.Boolean),
+            has_mark=pl.lit(has_mark, pl.Boolean),
             ids_required=pl.lit(enabled) | ((pl.col("source") == "commit") & at_commit),
         )
         .with_columns(previous_end=pl.col("last_row_id").cum_max().forward_fill().shift(1))

@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from deltaspec.model import paths
 from deltaspec.model.actions import CheckpointMetadata, Sidecar, Wire
+from deltaspec.model.revisions import Revision
 from deltaspec.model.segment import Checkpoint
 from deltaspec.wire.checkpoint_contents import FileContents, of_json, of_parquet
 from deltaspec.wire.form import LineFault
@@ -55,6 +56,8 @@ class CheckpointRead:
     """What a checkpoint holds; the counts are complete once `runs` has been read to its end."""
 
     checkpoint: Checkpoint
+    revision: Revision = Revision.CURRENT
+    """The text it is read by."""
     actions: list[tuple[str, int, Wire]] = field(default_factory=list)
     """Actions that are no file actions: file, line or row, action."""
     faults: list[tuple[str, int, LineFault]] = field(default_factory=list)
@@ -94,15 +97,18 @@ class CheckpointRead:
         return next((a.version for _, _, a in self.actions if isinstance(a, CheckpointMetadata)), None)
 
 
-def read_checkpoint(store: Store, checkpoint: Checkpoint, sizes: dict[str, int]) -> CheckpointRead:
+def read_checkpoint(
+    store: Store, checkpoint: Checkpoint, sizes: dict[str, int], revision: Revision = Revision.CURRENT
+) -> CheckpointRead:
     """Read all of a checkpoint but its file actions, which `runs` gives.
 
     Args:
         store: the table.
         checkpoint: its parts.
         sizes: length of every listed file, by name relative to `_delta_log`.
+        revision: the text it is read by.
     """
-    read = CheckpointRead(checkpoint)
+    read = CheckpointRead(checkpoint, revision)
     sources = open_in_order(store, (f"{LOG}/{name}" for name in checkpoint.files if name.endswith(".parquet")))
     for name in checkpoint.files:
         file = f"{LOG}/{name}"
@@ -111,7 +117,7 @@ def read_checkpoint(store: Store, checkpoint: Checkpoint, sizes: dict[str, int])
                 _read_json(read, store, file)
             else:
                 parquet = open_parquet(_given(next(sources)))
-                rows = table_rows(parquet)
+                rows = table_rows(parquet, revision)
                 read.parquet.append((name, rows))
                 read.actions += [(file, line, action) for line, action in rows.actions]
                 read.faults += [(file, line, fault) for line, fault in rows.faults.items()]
@@ -165,7 +171,7 @@ def _sidecar_runs(read: CheckpointRead, sidecar: SidecarRead, source: Any | Stor
     file = f"{LOG}/_sidecars/{sidecar.name}"
     try:
         parquet = open_parquet(_given(source))
-        others = table_rows(parquet)
+        others = table_rows(parquet, read.revision)
         if parquet.metadata.num_rows and not set(FILE_KINDS) & set(parquet.schema_arrow.names):
             raise UnreadableParquet("it has neither a column add nor a column remove")
         sidecar.other_actions = sorted(others.kinds.keys() - set(FILE_KINDS))
@@ -188,7 +194,7 @@ def _forget(read: CheckpointRead, file: str) -> None:
 
 
 def _read_json(read: CheckpointRead, store: Store, file: str) -> None:
-    log = read_line_stream(read_lines(store, file, MAX_LINE_BYTES))
+    log = read_line_stream(read_lines(store, file, MAX_LINE_BYTES), read.revision)
     read.json_lines.append((file, log))
     read.actions += [(file, line, action) for line, action in log.actions]
     for kind in log.kinds:

@@ -12,17 +12,28 @@ from typing import Any
 
 import msgspec
 
-from deltaspec.model.actions import ACTION_TYPES, Wire
+from deltaspec.model.actions import ACTION_TYPES, Wire, action_types
 from deltaspec.model.json_values import JsonError, JsonTooDeep, Number, parse_lossless
 from deltaspec.model.last_checkpoint import LastCheckpoint
+from deltaspec.model.revisions import Revision
 from deltaspec.model.version_checksum import VersionChecksum
+
+_OLDER_FORMS: dict[tuple[str, Revision], str] = {
+    ("domainMetadata", Revision.R1): "domainMetadata.r1",
+    ("domainMetadata", Revision.R2): "domainMetadata.r1",
+    ("rowIdHighWaterMark", Revision.R1): "rowIdHighWaterMark.r1",
+    ("rowIdHighWaterMark", Revision.R2): "rowIdHighWaterMark.r2",
+}
+"""Action and revision to the name of its schema, where it is not that of the newest text."""
 
 SCHEMA_TYPES: dict[str, type[Wire]] = {
     **ACTION_TYPES,
+    **{name: action_types(revision)[kind] for (kind, revision), name in _OLDER_FORMS.items()},
     "versionChecksum": VersionChecksum,
     "lastCheckpoint": LastCheckpoint,
 }
-"""Every published schema: actions by wire name, and the two single-object files."""
+"""Every published schema: actions by wire name, older forms with the first revision they hold in, and the two
+single-object files."""
 
 
 @dataclass(frozen=True)
@@ -56,8 +67,8 @@ class LineFault:
         return odd or self.actions == 0
 
 
-def explain_line(line: bytes) -> LineFault:
-    """What a line of the log is, and what is wrong with it, if anything is.
+def explain_line(line: bytes, revision: Revision = Revision.CURRENT) -> LineFault:
+    """What a line of the log is to readers of a revision, and what is wrong with it, if anything is.
 
     Raises:
         JsonTooDeep: it begins like an object and is nested too deeply to be read: nothing is known of it.
@@ -81,8 +92,8 @@ def explain_line(line: bytes) -> LineFault:
         return LineFault(not_json=f"is {_kind_of(document.value)}, not an object", odd_space=space)
     repeated = document.repeated_keys[0] if document.repeated_keys else None
     present = [key for key, value in document.value.items() if value is not None]
-    kind = present[0] if len(present) == 1 and present[0] in ACTION_TYPES else None
-    fault, pointer = _first_fault(kind, document.value[kind]) if kind else (None, None)
+    kind = present[0] if len(present) == 1 and present[0] in action_types(revision) else None
+    fault, pointer = _first_fault(_schema(kind, revision), document.value[kind]) if kind else (None, None)
     return LineFault(kind, len(present), None, fault, f"/{kind}{pointer}" if fault else None, repeated, space)
 
 
@@ -95,9 +106,13 @@ def _holds_half_a_pair(value: Any) -> bool:
     return False
 
 
-def explain_action(kind: str, body: Any) -> LineFault:
+def _schema(kind: str, revision: Revision) -> str:
+    return _OLDER_FORMS.get((kind, revision), kind)
+
+
+def explain_action(kind: str, body: Any, revision: Revision = Revision.CURRENT) -> LineFault:
     """What is wrong with an action whose values are already Python's, as those of a Parquet row."""
-    fault, pointer = _first_fault(kind, _lossless(body))
+    fault, pointer = _first_fault(_schema(kind, revision), _lossless(body))
     return LineFault(kind, 1, None, fault or "does not decode", f"/{kind}{pointer or ''}")
 
 
@@ -122,10 +137,10 @@ def explain_object(schema: str, data: bytes) -> tuple[str | None, str | None, st
     return fault, pointer, repeated
 
 
-def _first_fault(kind: str, value: Any) -> tuple[str | None, str | None]:
+def _first_fault(schema: str, value: Any) -> tuple[str | None, str | None]:
     from jsonschema.exceptions import best_match
 
-    faults = sorted(_validator(kind).iter_errors(value), key=lambda fault: [str(part) for part in fault.path])
+    faults = sorted(_validator(schema).iter_errors(value), key=lambda fault: [str(part) for part in fault.path])
     if not faults:
         return None, None
     fault = best_match(faults)

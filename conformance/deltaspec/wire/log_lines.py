@@ -11,8 +11,9 @@ from typing import Any
 
 import msgspec
 
-from deltaspec.model.actions import ACTION_TYPES, Add, Cdc, Remove, Wire
+from deltaspec.model.actions import Add, Cdc, Remove, Wire, action_types, of_form
 from deltaspec.model.json_values import JsonTooDeep, Number, parse_lossless
+from deltaspec.model.revisions import Revision
 from deltaspec.wire.file_rows import FileRows
 from deltaspec.wire.form import LineFault, explain_line
 
@@ -27,7 +28,7 @@ class LogFile:
     files: FileRows = field(default_factory=FileRows)
     """Its add, remove and cdc actions."""
     actions: list[tuple[int, Wire]] = field(default_factory=list)
-    """Its other known actions, each with its line, counted from 1."""
+    """Its other known actions, each with its line, counted from 1; older forms are those of the newest text."""
     kinds: list[str | None] = field(default_factory=list)
     """For each line the wire name of its single known action, decodable or not; None otherwise."""
     faults: dict[int, LineFault] = field(default_factory=dict)
@@ -41,14 +42,14 @@ class LogFile:
         return {fault.kind for fault in self.faults.values() if fault.undecodable} | ({None} if self.unread else set())
 
 
-def read_lines(data: bytes) -> LogFile:
-    """Decode a whole JSON log file. Never raises on what the bytes hold."""
-    return read_line_stream(iter(data.split(b"\n")))
+def read_lines(data: bytes, revision: Revision = Revision.CURRENT) -> LogFile:
+    """Decode a whole JSON log file as readers of a revision do. Never raises on what the bytes hold."""
+    return read_line_stream(iter(data.split(b"\n")), revision)
 
 
-def read_line_stream(lines: Iterator[bytes | None]) -> LogFile:
+def read_line_stream(lines: Iterator[bytes | None], revision: Revision = Revision.CURRENT) -> LogFile:
     """Decode the lines of a JSON log file, without their line feeds; None stands for a line that is too long."""
-    log = LogFile()
+    log, types = LogFile(), action_types(revision)
     take: dict[type[Wire], Callable[[int, Any], None]] = {
         Add: log.files.add,
         Remove: log.files.remove,
@@ -60,14 +61,14 @@ def read_line_stream(lines: Iterator[bytes | None]) -> LogFile:
             log.unread[number] = f"line {number} is longer than what is decoded"
             log.kinds.append(None)
             continue
-        kind, action = _plain_action(line)
+        kind, action = _plain_action(line, types)
         if kind is None:
-            kind, action = _odd_line(log, number, line)
+            kind, action = _odd_line(log, number, line, revision)
         log.kinds.append(kind)
         if action is not None:
             taker = take.get(type(action))
             if taker is None:
-                log.actions.append((number, action))
+                log.actions.append((number, of_form(action)))
             else:
                 taker(number, action)
     if line == b"":  # the feed that ends the last line leaves an empty piece: no line of its own
@@ -79,12 +80,12 @@ def read_line_stream(lines: Iterator[bytes | None]) -> LogFile:
 _decode = msgspec.json.Decoder().decode
 
 
-def _plain_action(line: bytes) -> tuple[str | None, Wire | None]:
+def _plain_action(line: bytes, types: dict[str, type[Wire]]) -> tuple[str | None, Wire | None]:
     """The action of a line that is in order in every respect, else (None, None)."""
     try:
         document = _decode(line)
         ((kind, body),) = document.items()
-        action: Wire = msgspec.convert(body, ACTION_TYPES[kind])
+        action: Wire = msgspec.convert(body, types[kind])
     except (msgspec.DecodeError, RecursionError, AttributeError, ValueError, KeyError):
         return None, None
     if b'\\\\"' in line or b'" ' in line or b'"\t' in line or line[-1:] == b"\r":
@@ -113,16 +114,16 @@ def _keys_in_list(elements: list[Any]) -> int:
 _NESTED = (dict, list)
 
 
-def _odd_line(log: LogFile, number: int, line: bytes) -> tuple[str | None, Wire | None]:
+def _odd_line(log: LogFile, number: int, line: bytes, revision: Revision) -> tuple[str | None, Wire | None]:
     try:
-        fault, action = explain_line(line), None
+        fault, action = explain_line(line, revision), None
     except JsonTooDeep as error:
         log.unread[number] = f"line {number} is {error}"
         return None, None
     if not fault.undecodable and fault.kind is not None:
         body = parse_lossless(line.removeprefix(b"\xef\xbb\xbf")).value[fault.kind]
         try:
-            action = msgspec.convert(_with_numbers(body), ACTION_TYPES[fault.kind])
+            action = msgspec.convert(_with_numbers(body), action_types(revision)[fault.kind])
         except msgspec.ValidationError as error:  # the schema takes it: one of the two is too lenient
             fault = replace(fault, form_fault=str(error), pointer=f"/{fault.kind}")
     if fault.is_odd:

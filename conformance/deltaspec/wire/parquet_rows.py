@@ -14,7 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from deltaspec.model.actions import ACTION_TYPES, Wire
+from deltaspec.model.actions import Wire, action_types, of_form
+from deltaspec.model.revisions import Revision
 from deltaspec.wire.checkpoint_contents import FileContents, leaves_wanted
 from deltaspec.wire.file_rows import FILE_ROWS
 from deltaspec.wire.form import LineFault, explain_action
@@ -85,8 +86,8 @@ def open_parquet(source: Any) -> pq.ParquetFile:
         raise UnreadableParquet(one_line(fault)) from fault
 
 
-def table_rows(parquet: pq.ParquetFile) -> TableRows:
-    """Every action of the file but add and remove; of those, commitInfo and cdc only their number.
+def table_rows(parquet: pq.ParquetFile, revision: Revision = Revision.CURRENT) -> TableRows:
+    """Every action that a revision knows but add and remove; of those, commitInfo and cdc only their number.
 
     Which rows are set is told by the cheapest leaf of each column; only columns that have a row are read whole, and
     only as far as their last row.
@@ -95,7 +96,7 @@ def table_rows(parquet: pq.ParquetFile) -> TableRows:
         UnreadableParquet: the file's pages cannot be decoded.
     """
     found = TableRows()
-    names = [name for name in parquet.schema_arrow.names if name in ACTION_TYPES]
+    names = [name for name in parquet.schema_arrow.names if name in action_types(revision)]
     all_known = len(names) == len(parquet.schema_arrow.names)
     if not names:  # nothing would bound how many rows are claimed
         return found
@@ -115,7 +116,7 @@ def table_rows(parquet: pq.ParquetFile) -> TableRows:
         offset += len(batch)
     wanted = {name: row for name, row in last_row.items() if name not in (*FILE_KINDS, "commitInfo", "cdc")}
     if wanted:
-        _take_actions(parquet, found, wanted)
+        _take_actions(parquet, found, wanted, revision)
     return found
 
 
@@ -130,7 +131,7 @@ def _cheapest_leaf(parquet: pq.ParquetFile, name: str) -> str:
     return min(leaves)[1] if leaves else name
 
 
-def _take_actions(parquet: pq.ParquetFile, found: TableRows, last_row: dict[str, int]) -> None:
+def _take_actions(parquet: pq.ParquetFile, found: TableRows, last_row: dict[str, int], revision: Revision) -> None:
     offset = 0
     for batch in _batches(parquet, list(last_row)):
         for name in last_row:
@@ -139,17 +140,17 @@ def _take_actions(parquet: pq.ParquetFile, found: TableRows, last_row: dict[str,
                 continue
             rows = pc.indices_nonzero(column.is_valid())
             for row, value in zip(rows.to_pylist(), column.take(rows).to_pylist(), strict=True):
-                _take(found, offset + row + 1, name, _plain(value, column.type))
+                _take(found, offset + row + 1, name, _plain(value, column.type), revision)
         offset += len(batch)
         if offset > max(last_row.values()):
             return
 
 
-def _take(found: TableRows, line: int, name: str, value: Any) -> None:
+def _take(found: TableRows, line: int, name: str, value: Any, revision: Revision) -> None:
     try:
-        found.actions.append((line, msgspec.convert(value, ACTION_TYPES[name])))
+        found.actions.append((line, of_form(msgspec.convert(value, action_types(revision)[name]))))
     except msgspec.ValidationError:
-        found.faults[line] = explain_action(name, value)
+        found.faults[line] = explain_action(name, value, revision)
 
 
 def file_batches(

@@ -3,7 +3,11 @@
 CAUGHT_BY: dict[str, str] = {
     "row_ids_given_twice": "RID001",
     "high_water_mark_behind": "RID002",
+    "older_high_water_mark_behind": "RID002",
+    "first_high_water_mark_behind": "RID002",
     "high_water_mark_absent": "RID003",
+    "older_high_water_mark_absent": "RID003",
+    "first_high_water_mark_absent": "RID003",
     "row_ids_left_out_of_remove": "FIL036",
     "base_row_id_absent": "RID004",
     "default_row_commit_version_absent": "RID005",

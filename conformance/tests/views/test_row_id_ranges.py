@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from views.observed import Decoded, ObservedRun
 
-from deltaspec.model.actions import Add, DomainMetadata
-from deltaspec.model.row_tracking import DOMAIN, assigns_row_ids, default_row_ids, high_water_mark
+from deltaspec.model.actions import Add
+from deltaspec.model.row_tracking import assigns_row_ids, default_row_ids, high_water_mark
 from deltaspec.rules import RULES
 from deltaspec.views.file_replay import chain_frame
 from deltaspec.views.in_force import at_version, in_force_since, value_at
@@ -50,8 +50,7 @@ def _ranges(files: list[tuple[int, int]], mark: int = 2**62) -> pl.DataFrame:
         for number, (base, count) in enumerate(files)
     ]
     live = pl.concat([chain_frame(), pl.DataFrame(rows)], how="diagonal")
-    domain = DomainMetadata(domain=DOMAIN, configuration=f'{{"rowIdHighWaterMark":{mark}}}', removed=False)
-    return ranges_of(live, domain, domain_known=True, enabled=True, since=[])
+    return ranges_of(live, mark, has_mark=True, enabled=True, since=[])
 
 
 @drawn(60)

@@ -13,7 +13,8 @@ from examples import drawn
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deltaspec.model.actions import ACTION_TYPES
+from deltaspec.model.actions import ACTION_TYPES, action_types
+from deltaspec.model.revisions import Revision
 from deltaspec.wire import log_lines
 from deltaspec.wire.log_lines import LogFile, read_line_stream, read_lines
 
@@ -105,7 +106,7 @@ _PLAIN: dict[str, dict[str, list[str]]] = {
     "txn": {"appId": ['"a"', '"\\\\\\" :"', "5"], "version": ["1", "-0", "1.0", "1e3"], "lastUpdated": ["7", "null"]},
     "domainMetadata": {
         "domain": ['"d"', '"\\":"', "null"],
-        "configuration": ['"{\\"a\\":1,\\"a\\":2}"', '"{}"', "{}"],
+        "configuration": ['"{\\"a\\":1,\\"a\\":2}"', '"{}"', "{}", '{"a":"b"}', '{"a":1}'],
         "removed": ["true", "false", '"true"'],
     },
     "cdc": {
@@ -114,6 +115,7 @@ _PLAIN: dict[str, dict[str, list[str]]] = {
         "size": ["0", "9223372036854775807", "9223372036854775808", "-9223372036854775809", "1" * 40],
         "dataChange": ["false", "true", "0"],
     },
+    "rowIdHighWaterMark": {"highWaterMark": ["9", "-1", '"9"', "null"], "preservedRowIds": ["true", "null", "0"]},
     "checkpointMetadata": {"version": ["3", "2147483648", "true", "-9223372036854775808"]},
     "commitInfo": {"inCommitTimestamp": ["1", '"1"', "null"], "txnId": ['"t"', "1"]},
 }
@@ -226,20 +228,20 @@ def test_lines_are_read_as_a_naive_reading_says(every: list[bytes]) -> None:
 
 
 @drawn(200)
-@given(line=lines().filter(bool))
-def test_the_fast_path_takes_only_what_the_slow_path_finds_in_order(line: bytes) -> None:
-    kind, action = log_lines._plain_action(line)
+@given(line=lines().filter(bool), revision=st.sampled_from(Revision))
+def test_the_fast_path_takes_only_what_the_slow_path_finds_in_order(line: bytes, revision: Revision) -> None:
+    kind, action = log_lines._plain_action(line, action_types(revision))
     if kind is None:
         return
     slow = LogFile()
-    assert log_lines._odd_line(slow, 1, line) == (kind, action)
+    assert log_lines._odd_line(slow, 1, line, revision) == (kind, action)
     assert slow.faults == {}
 
 
 def test_the_fast_path_takes_an_ordinary_line() -> None:
     line = b'{"add":{"path":"a","partitionValues":{"p":null},"size":1,"modificationTime":2,"dataChange":true,'
     line += rb'"stats":"{\"numRecords\":3,\"minValues\":{\"x\":\"a\"}}","tags":{"k":"v"}}}'
-    assert log_lines._plain_action(line)[0] == "add"
+    assert log_lines._plain_action(line, ACTION_TYPES)[0] == "add"
 
 
 @pytest.mark.parametrize(

@@ -13,13 +13,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import deltaspec.wire
-from deltaspec.model.actions import ACTION_TYPES
+from deltaspec.model.actions import ACTION_TYPES, DomainMetadataMap, RowIdHighWaterMarkR1, RowIdHighWaterMarkR2
 from deltaspec.model.last_checkpoint import LastCheckpoint
 from deltaspec.model.version_checksum import VersionChecksum
 from deltaspec.wire import publish
 
 DIRECTORY = Path(str(deltaspec.wire.__file__)).parent / "schemas"
-TYPES: dict[str, Any] = {**ACTION_TYPES, "versionChecksum": VersionChecksum, "lastCheckpoint": LastCheckpoint}
+OLDER_FORMS: dict[str, Any] = {
+    "domainMetadata.r1": DomainMetadataMap,
+    "rowIdHighWaterMark.r1": RowIdHighWaterMarkR1,
+    "rowIdHighWaterMark.r2": RowIdHighWaterMarkR2,
+}
+FILES: dict[str, Any] = {"versionChecksum": VersionChecksum, "lastCheckpoint": LastCheckpoint}
+TYPES: dict[str, Any] = {**ACTION_TYPES, **OLDER_FORMS, **FILES}
 
 _VECTOR = {"storageType": "u", "pathOrInlineDv": "ab", "offset": 1, "sizeInBytes": 40, "cardinality": 2}
 _PROTOCOL = {"minReaderVersion": 3, "minWriterVersion": 7, "readerFeatures": [], "writerFeatures": ["appendOnly"]}
@@ -47,6 +53,9 @@ SOUND: dict[str, dict[str, Any]] = {
     "cdc": _FILE,
     "txn": {"appId": "a", "version": 1, "lastUpdated": 2},
     "domainMetadata": {"domain": "d", "configuration": "{}", "removed": False},
+    "domainMetadata.r1": {"domain": "d", "configuration": {"a": "b"}, "removed": False},
+    "rowIdHighWaterMark.r1": {"highWaterMark": 1, "preservedRowIds": True},
+    "rowIdHighWaterMark.r2": {"highWaterMark": 1},
     "commitInfo": {"inCommitTimestamp": 1, "txnId": "t", "operation": "WRITE", "timestamp": 1, "tags": {"a": [1]}},
     "protocol": _PROTOCOL,
     "metaData": _METADATA,
@@ -87,7 +96,7 @@ def test_published_schemas_are_up_to_date() -> None:
 
 
 def test_every_action_and_object_has_a_schema() -> None:
-    assert {path.stem for path in DIRECTORY.iterdir()} == set(TYPES) == set(SOUND)
+    assert {path.name.removesuffix(".json") for path in DIRECTORY.iterdir()} == set(TYPES) == set(SOUND)
 
 
 def test_publish_writes_into_a_directory_that_is_made(tmp_path: Path) -> None:
@@ -124,6 +133,10 @@ def test_sound_objects_are_accepted(name: str) -> None:
         ("txn", {"version": True}),
         ("txn", {"version": -(2**63) - 1}),
         ("domainMetadata", {"configuration": {}}),
+        ("domainMetadata.r1", {"configuration": {"a": 1}}),
+        ("domainMetadata.r1", {"configuration": ["a"]}),
+        ("rowIdHighWaterMark.r1", {"preservedRowIds": None}),
+        ("rowIdHighWaterMark.r2", {"highWaterMark": "1"}),
         ("protocol", {"minReaderVersion": 2**31}),
         ("protocol", {"writerFeatures": "appendOnly"}),
         ("metaData", {"format": {"options": {}}}),
