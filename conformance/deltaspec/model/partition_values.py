@@ -170,6 +170,11 @@ def is_canonical(text: str | None, kind: DataType, revision: Revision = Revision
     return name not in _CANONICAL or _CANONICAL[name].fullmatch(text) is not None
 
 
+def is_in_utc(text: str) -> bool:
+    """Whether a timestamp is spelled in ISO 8601, adjusted to UTC: the form that only the newest text knows."""
+    return _ISO_8601_UTC.fullmatch(text) is not None
+
+
 def canonical(text: str | None, kind: DataType) -> str | None:
     """A text that is equal for equal values of the type; None for SQL NULL; an unreadable text stands for itself."""
     try:

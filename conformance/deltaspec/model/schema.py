@@ -6,6 +6,7 @@ without `metadata` is tolerated (S38). Types that Spark writes and the text does
 
 import json
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,6 +34,7 @@ _PROPOSED = re.compile(
 _USER_DEFINED = "udt"
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"?|[\[\]{}]', re.DOTALL)
 TYPE_CHANGES = "delta.typeChanges"
+_VOID = Primitive("void")
 KINDS = ("not JSON", "too deep", "not a struct", "malformed", "unknown type", "decimal out of range")
 
 
@@ -311,3 +313,30 @@ def repeated_names(kind: DataType, path: tuple[str, ...] = ()) -> list[str]:
         case Map(key, value):
             found += repeated_names(key, (*path, "key")) + repeated_names(value, (*path, "value"))
     return found
+
+
+def void_hindrance(schema: Struct) -> str | None:
+    """Why no data file may be added to a table for its columns of type void; None if one may.
+
+    Source: Void Type (current).
+    """
+    if schema.fields and all(member.type == _VOID for member in schema.fields):
+        return "all columns are void"
+    return next(_void_hindrances(schema, (), contained=False), None)
+
+
+def _void_hindrances(kind: DataType, path: tuple[str, ...], *, contained: bool) -> Iterator[str]:
+    """What stands in the way at and below a type; `contained`: an array or a map holds it."""
+    match kind:
+        case Primitive("void") if contained:
+            yield f"{'.'.join(path)} is void inside an array or a map"
+        case Struct(fields):
+            if path and fields and all(member.type == _VOID for member in fields):
+                yield f"all fields of {'.'.join(path)} are void"
+            for member in fields:
+                yield from _void_hindrances(member.type, (*path, member.name), contained=contained)
+        case Array(element):
+            yield from _void_hindrances(element, (*path, "element"), contained=True)
+        case Map(key, value):
+            yield from _void_hindrances(key, (*path, "key"), contained=True)
+            yield from _void_hindrances(value, (*path, "value"), contained=True)

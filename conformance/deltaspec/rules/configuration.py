@@ -6,7 +6,11 @@ from deltaspec.rules.registry import rule
 from deltaspec.views.table_state import configuration
 
 
-@rule("CFG001", requires=("configuration.values", "column-mapping.modes"), view=configuration)
+@rule(
+    "CFG001",
+    requires=("configuration.values", "column-mapping.modes", "configuration.shredding-values"),
+    view=configuration,
+)
 def bad_property_value() -> pl.Expr:
     """A table property has a value that it cannot have.
 
@@ -89,3 +93,19 @@ def misspelt_property() -> pl.Expr:
         meant: "delta.appendOnly"
     """
     return pl.col("meant").is_not_null()
+
+
+@rule("CFG050", requires="configuration.page-version-values", view=configuration)
+def unknown_page_version() -> pl.Expr:
+    """delta.parquet.format.version has a value that names no version of data pages.
+
+    Writers are to fail on it: who heeds the property can add no file.
+    Fix: set it to 1.0.0 or to 2.x.y, or unset it.
+
+    Conforms::
+        property: "delta.parquet.format.version", value_oddity: null
+        property: "delta.logRetentionDuration", value_oddity: "is no interval"
+    Violates::
+        property: "delta.parquet.format.version", value_oddity: "is neither 1.0.0 nor 2.x.x"
+    """
+    return (pl.col("property") == "delta.parquet.format.version") & pl.col("value_oddity").is_not_null()

@@ -71,7 +71,9 @@ def row_groups_have_other_rows() -> pl.Expr:
     return pl.col("row_count") != pl.col("rows_in_groups")
 
 
-@rule("PQT010", requires="parquet.column-types", view=file_columns)
+@rule(
+    "PQT010", requires=("parquet.column-types", "consistency.file-columns", "schema.number-widths"), view=file_columns
+)
 def stored_in_another_type() -> pl.Expr:
     """A column is stored in a form that holds no values of its type.
 

@@ -21,7 +21,19 @@ def table_id_is_no_guid() -> pl.Expr:
     return ~pl.col("id_is_guid")
 
 
-@rule("MET002", requires="metadata.schema-string", view=metadata)
+@rule(
+    "MET002",
+    requires=(
+        "metadata.schema-string",
+        "schema.struct",
+        "schema.field",
+        "schema.field-metadata",
+        "schema.array",
+        "schema.map",
+        "schema.map-value-null",
+    ),
+    view=metadata,
+)
 def malformed_schema() -> pl.Expr:
     """The schema string is not a schema: no JSON, no struct, or a part of it lacks what it must have.
 
@@ -38,7 +50,7 @@ def malformed_schema() -> pl.Expr:
     return pl.col("schema_fault").is_in(["not JSON", "not a struct", "malformed"])
 
 
-@rule("MET003", requires="schema.primitive-types", view=metadata)
+@rule("MET003", requires=("schema.primitive-types", "schema.variant-type"), view=metadata)
 def unknown_type() -> pl.Expr:
     """A field has a type that the text does not define.
 

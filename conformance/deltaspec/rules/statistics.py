@@ -83,7 +83,7 @@ def _null_count_differs() -> pl.Expr:
     return (claimed != pl.col("nulls")) & (claimed != pl.col("valid_nulls"))
 
 
-@rule("STA005", requires="statistics.tight-null-count", view=column_facts)
+@rule("STA005", requires=("statistics.tight-null-count", "statistics.variant-null-count"), view=column_facts)
 def null_count_differs() -> pl.Expr:
     """A tight `nullCount` is not the number of nulls in the column.
 

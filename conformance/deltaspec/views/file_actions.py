@@ -45,6 +45,15 @@ file_actions = View(
         "odd_partition_values": Column(
             pl.List(pl.String), "`column=text` of each value that is readable but not spelled as the text shows"
         ),
+        "utc_partition_value": Column(
+            pl.String, "`column=text` of a timestamp among the values that is spelled as ISO 8601 in UTC"
+        ),
+        "zoneless_partition_value": Column(
+            pl.String, "`column=text` of a timestamp, not of type timestamp_ntz, that is spelled without a zone"
+        ),
+        "void_hindrance": Column(
+            pl.String, "why the columns of type void in the schema of that version let no data file be added"
+        ),
         "stats_fault": Column(pl.String, "why `stats` is not a JSON object of statistics"),
         "num_records": Column(pl.Int64, "stats.numRecords"),
         "null_counts_key": Column(pl.Boolean, "statistics hold `nullCounts`, which the text does not define"),

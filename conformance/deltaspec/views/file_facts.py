@@ -40,6 +40,8 @@ class FileContext:
     """Physical paths; none where the table is not clustered."""
     revision: Revision = Revision.CURRENT
     """The text they are judged by."""
+    void_hindrance: str | None = None
+    """Why no data file may be added: columns of type void."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,7 @@ def file_facts(table: pa.Table, place: Provenance, context: FileContext, *, comp
         has_deletion_vector=pl.col("dv_storage_type").is_not_null(),
         cardinality=pl.col("dv_cardinality"),
         deletion_vectors_supported=pl.lit(context.deletion_vectors_supported, pl.Boolean),
+        void_hindrance=pl.lit(context.void_hindrance, pl.String),
         missing_field=_missing_field(),
         deletion_vector_id=_vector_id(),
     )

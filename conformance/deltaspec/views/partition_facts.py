@@ -6,8 +6,8 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deltaspec.model.data_types import DataType
-from deltaspec.model.partition_values import PartitionValueError, is_canonical, parse
+from deltaspec.model.data_types import DataType, Primitive
+from deltaspec.model.partition_values import PartitionValueError, is_canonical, is_in_utc, parse
 
 _COLUMNS = (
     "missing_partition_columns",
@@ -15,21 +15,43 @@ _COLUMNS = (
     "bad_partition_values",
     "odd_partition_values",
 )
+_FORMS = ("utc_partition_value", "zoneless_partition_value")
+_TIMESTAMP = Primitive("timestamp")
 
 
 def columns(values: pa.ChunkedArray, partition_columns: dict[str, DataType] | None) -> list[pl.Series]:
-    """The four partition columns of `file_actions`.
+    """The six partition columns of `file_actions`.
 
     Args:
         values: `partitionValues`, a map array, null where the action has none.
-        partition_columns: physical name to type; None where the metadata is not known, which makes all four null.
+        partition_columns: physical name to type; None where the metadata is not known, which makes all null.
     """
     maps = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
     known = maps.is_valid() if partition_columns is not None else pa.nulls(len(maps), pa.bool_()).fill_null(False)
     found: dict[str, dict[int, list[str]]] = {name: {} for name in _COLUMNS}
+    forms = dict.fromkeys(_FORMS, pl.Series([None], dtype=pl.String).new_from_index(0, len(maps)))
     if partition_columns is not None and len(maps):
         _compare(maps, partition_columns, found)
-    return [sparse_lists(name, len(maps), rows, known) for name, rows in found.items()]
+        for column, kind in partition_columns.items():
+            if kind == _TIMESTAMP:
+                _tell_forms(pc.map_lookup(maps, pa.scalar(column), "first"), column, forms)
+    lists = [sparse_lists(name, len(maps), rows, known) for name, rows in found.items()]
+    return [*lists, *(texts.alias(name) for name, texts in forms.items())]
+
+
+def _tell_forms(texts: Any, column: str, forms: dict[str, pl.Series]) -> None:
+    """Which timestamps are spelled in UTC, and which without a zone; each distinct text is looked at once."""
+    seen: dict[str, list[str]] = {name: [] for name in _FORMS}
+    for text in texts.unique().to_pylist():
+        if text and is_canonical(text, _TIMESTAMP):
+            seen[_FORMS[0] if is_in_utc(text) else _FORMS[1]].append(text)
+    for name, those in seen.items():
+        if those:
+            told = pc.if_else(pc.is_in(texts, value_set=pa.array(those, texts.type)), texts, None)
+            here = f"{column}=" + pl.Series(name, pl.from_arrow(told), dtype=pl.String)
+            forms[name] = pl.DataFrame([forms[name].alias("before"), here.alias("here")]).select(
+                pl.coalesce("before", "here")
+            )["before"]
 
 
 def sparse_lists(name: str, length: int, rows: dict[int, list[str]], known: Any) -> pl.Series:

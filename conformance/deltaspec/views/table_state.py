@@ -113,6 +113,7 @@ configuration = View(
         "value": Column(pl.String, "its value; null where this version took it away"),
         "value_before": Column(pl.String, "its value before; null where it was not set"),
         "value_fault": Column(pl.String, "what is wrong with the value of a property that the text defines"),
+        "value_oddity": Column(pl.String, "why writers are not to take the value, though none has to refuse it"),
         "unsupported_feature": Column(
             pl.String, "feature that this value relies on and that the protocol of that version does not support"
         ),

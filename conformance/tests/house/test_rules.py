@@ -40,6 +40,7 @@ CHAPTERS = {
     "log_files": "LOG",
     "mapped_columns": "PQT",
     "metadata": "MET",
+    "partition_values": "FIL",
     "protocol": "PRO",
     "row_ids": "RID",
     "rows": "ROW",
