@@ -8,8 +8,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from deltaspec.model import column_mapping, configuration, evolution, features, identity_columns
-from deltaspec.model.actions import DomainMetadata, MetaData, Protocol, Txn, Wire
+from deltaspec.model import column_mapping, configuration, evolution, features, identity_columns, row_tracking
+from deltaspec.model.actions import DomainMetadata, MetaData, Protocol, RowIdHighWaterMark, Txn, Wire
 from deltaspec.model.data_types import PRIMITIVES as PRIMITIVE_TYPES
 from deltaspec.model.data_types import Array, Map, Primitive, Proposed, Struct, leaves, name_of, walk
 from deltaspec.model.protocol import (
@@ -73,6 +73,10 @@ class TableState:
     domains: dict[str, DomainMetadata] = field(default_factory=dict)
     domains_known: bool = True
     """False once a domainMetadata action could not be decoded."""
+    row_id_mark: RowIdHighWaterMark | None = None
+    """The last action of that name, which texts before r3 define."""
+    row_id_mark_known: bool = True
+    """False once one could not be decoded."""
     transactions: dict[str, Txn] = field(default_factory=dict)
     rows: dict[str, list[Row]] = field(default_factory=lambda: {name: [] for name in VIEW_NAMES})
     schema: Struct | None = None
@@ -88,7 +92,7 @@ class TableState:
 
         Protocol and metadata hold for the whole commit, so they are taken first, wherever they stand.
         """
-        for wanted in (Protocol, MetaData, DomainMetadata, Txn):
+        for wanted in (Protocol, MetaData, DomainMetadata, RowIdHighWaterMark, Txn):
             for line, action in actions:
                 if isinstance(action, wanted):
                     place = {"version": version, "file": file, "line": line}
@@ -99,6 +103,8 @@ class TableState:
                             self._take_metadata(place, action)
                         case DomainMetadata():
                             self._take_domain(place, action)
+                        case RowIdHighWaterMark():
+                            self.row_id_mark = action
                         case Txn():
                             self._take_transaction(place, action)
         self._take_clustering(version, file, actions)
@@ -116,6 +122,20 @@ class TableState:
             self._context = None
         if kinds & {"domainMetadata", None}:
             self.domains_known = False
+        if kinds & {"rowIdHighWaterMark", None}:
+            self.row_id_mark_known = False
+
+    @property
+    def high_water_mark(self) -> tuple[int | None, bool | None]:
+        """The highest row id ever given as the judged text keeps it, and whether it is kept; None: not known."""
+        if not self.revision.since(Revision.R3):  # [Changed in r3] from an action of its own to a domain
+            mark = self.row_id_mark
+            number = None if mark is None else mark.high_water_mark
+            return (number, mark is not None) if self.row_id_mark_known else (None, None)
+        domain = self.domains.get(row_tracking.DOMAIN)
+        if not self.domains_known:
+            return None, None
+        return (None, False) if domain is None else (row_tracking.mark_of(domain.configuration), True)
 
     def supports(self, feature: str) -> bool | None:
         """Whether a feature is supported; None while the protocol is not known."""
