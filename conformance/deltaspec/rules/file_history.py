@@ -6,24 +6,56 @@ from deltaspec.rules.registry import rule
 from deltaspec.views.file_actions import file_history
 
 
-@rule(
-    "FIL030",
-    requires=("reconciliation.no-repeated-actions", "reconciliation.add-unique", "reconciliation.adds-unique-by-file"),
-    view=file_history,
-)
+@rule("FIL030", requires="reconciliation.no-repeated-actions", view=file_history)
 def file_added_twice() -> pl.Expr:
-    """One commit, checkpoint or compaction adds the same path more than once.
+    """One commit adds the same path more than once.
 
     Its actions have no order: readers disagree on the file's vector and statistics, or read its rows twice.
     Fix: restore the version before; the writer must add each path once.
 
     Conforms::
-        kind: add, same_path_same_kind: 1
-        kind: remove, same_path_same_kind: 2
+        kind: add, source: commit, same_path_same_kind: 1
+        kind: remove, source: commit, same_path_same_kind: 2
+        kind: add, source: checkpoint, same_path_same_kind: 2
     Violates::
-        kind: add, same_path_same_kind: 2
+        kind: add, source: commit, same_path_same_kind: 2
     """
-    return (pl.col("kind") == "add") & (pl.col("same_path_same_kind") > 1)
+    return (pl.col("kind") == "add") & (pl.col("source") == "commit") & (pl.col("same_path_same_kind") > 1)
+
+
+@rule("FIL040", requires="reconciliation.add-unique", view=file_history)
+def path_live_twice() -> pl.Expr:
+    """A checkpoint or compaction holds two adds of the same path.
+
+    Readers disagree on the file's vector and statistics, or read its rows twice.
+    Fix: delete the file and write it anew; the writer must keep the newest add of each path.
+
+    Conforms::
+        kind: add, source: checkpoint, same_path_same_kind: 1
+        kind: add, source: commit, same_path_same_kind: 2
+        kind: remove, source: checkpoint, same_path_same_kind: 2
+    Violates::
+        kind: add, source: checkpoint, same_path_same_kind: 2
+        kind: add, source: sidecar, same_path_same_kind: 2
+        kind: add, source: compaction, same_path_same_kind: 2
+    """
+    return (pl.col("kind") == "add") & (pl.col("source") != "commit") & (pl.col("same_path_same_kind") > 1)
+
+
+@rule("FIL041", requires="reconciliation.adds-unique-by-file", view=file_history)
+def logical_file_live_twice() -> pl.Expr:
+    """A checkpoint or compaction holds two adds of the same path and deletion vector.
+
+    Readers disagree on the file's statistics, or read its rows twice.
+    Fix: delete the file and write it anew; the writer must keep the newest add of each logical file.
+
+    Conforms::
+        kind: add, source: checkpoint, same_file_same_kind: 1
+        kind: add, source: commit, same_file_same_kind: 2
+    Violates::
+        kind: add, source: checkpoint, same_file_same_kind: 2
+    """
+    return (pl.col("kind") == "add") & (pl.col("source") != "commit") & (pl.col("same_file_same_kind") > 1)
 
 
 @rule("FIL031", requires=("reconciliation.no-repeated-actions", "reconciliation.removes-unique"), view=file_history)
