@@ -132,6 +132,10 @@ def _says_something(column: pa.Array) -> pa.Array | None:
     if pa.types.is_dictionary(texts.type):
         texts = texts.dictionary_decode()
     try:
+        return pc.greater_equal(pc.binary_length(texts), SHORTEST_STATISTICS)
+    except pa.ArrowNotImplementedError:
+        pass
+    try:  # views of text have no length of their own
         return pc.greater_equal(pc.binary_length(texts.cast(pa.large_binary())), SHORTEST_STATISTICS)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # no text: told where the file actions are read
         return None
