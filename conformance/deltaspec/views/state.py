@@ -8,7 +8,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from deltaspec.model import column_mapping, configuration, evolution, features, identity_columns, row_tracking
+from deltaspec.model import column_mapping, configuration, features, identity_columns, row_tracking
 from deltaspec.model.actions import DomainMetadata, MetaData, Protocol, RowIdHighWaterMark, Txn, Wire
 from deltaspec.model.data_types import PRIMITIVES as PRIMITIVE_TYPES
 from deltaspec.model.data_types import Array, Map, Primitive, Proposed, Struct, leaves, name_of, walk
@@ -17,7 +17,6 @@ from deltaspec.model.protocol import (
     features_are_known,
     may_read,
     may_write,
-    missing_requirements,
     supported_features,
 )
 from deltaspec.model.revisions import Revision
@@ -25,6 +24,7 @@ from deltaspec.model.schema import SchemaError, parse_schema, repeated_names, vo
 from deltaspec.views.clustering_facts import clustering_columns, unknown_columns
 from deltaspec.views.domain_facts import CLUSTERING, configuration_fault, is_known_system_domain
 from deltaspec.views.file_facts import FileContext
+from deltaspec.views.protocol_facts import feature_rows, protocol_row
 
 _GUID = re.compile(r"[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
 
@@ -215,20 +215,8 @@ class TableState:
     def _take_protocol(self, place: Row, action: Protocol) -> None:
         before = self.protocol
         now = self._spelled_now(supported_features(action)) if features_are_known(action) else None
-        self.rows["protocols"].append(
-            {
-                **place,
-                "min_reader_version": action.min_reader_version,
-                "min_writer_version": action.min_writer_version,
-                "reader_features": action.reader_features,
-                "writer_features": action.writer_features,
-                "previous_min_reader_version": before.min_reader_version if before else None,
-                "previous_min_writer_version": before.min_writer_version if before else None,
-                "dropped_features": evolution.illegal_removal(before, action, self.revision),
-                "unlisted_used_features": evolution.illegal_upgrade(before, action, self.used),
-            }
-        )
-        self.rows["features"] += _feature_rows(place, action, self.revision)
+        self.rows["protocols"].append(protocol_row(place, before, action, self.used, self.revision))
+        self.rows["features"] += feature_rows(place, action, self.revision)
         self.protocol, self.supported, self.protocol_known = action, now, True
         self._remap()
 
@@ -388,27 +376,6 @@ class TableState:
             }
         )
         self.transactions[action.app_id] = action
-
-
-def _feature_rows(place: Row, action: Protocol, revision: Revision) -> list[Row]:
-    readers, writers = Counter(action.reader_features or ()), Counter(action.writer_features or ())
-    rows = []
-    for name in sorted({*readers, *writers}):
-        known = features.defined(name, revision)
-        rows.append(
-            {
-                **place,
-                "feature": name,
-                "min_reader_version": action.min_reader_version,
-                "in_reader_features": name in readers,
-                "in_writer_features": name in writers,
-                "times": max(readers[name], writers[name]),
-                "kind": known.kind if known else None,
-                "meant": features.meant(name, revision),
-                "missing_requirements": missing_requirements(action, name, revision),
-            }
-        )
-    return rows
 
 
 def _identity_facts(metadata: dict[str, Any]) -> Row:
