@@ -244,6 +244,14 @@ def key_twice(draw: st.DrawFn) -> TableFiles:
 
 
 @mutation("log.commit-lines")
+def half_a_pair_escaped(draw: st.DrawFn) -> TableFiles:
+    files = bases.plain()
+    half = pick(draw, r"\ud800", r"\udc00", r"a\udbff-")
+    files.commits[2].append(f'{{"{pick(draw, "txn", "future")}":{{"appId":"{half}","version":1}}}}')
+    return files
+
+
+@mutation("log.commit-lines")
 def odd_line_end(draw: st.DrawFn) -> TableFiles:
     files = bases.plain()
     line = json.dumps(files.commits[1][1])

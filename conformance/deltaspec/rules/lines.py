@@ -84,6 +84,22 @@ def odd_space() -> pl.Expr:
     return pl.col("odd_space").is_not_null()
 
 
+@rule("LIN006", requires="log.commit-lines", view=lines, divergence="S21")
+def half_of_a_surrogate_pair() -> pl.Expr:
+    """A line of the log escapes half of a surrogate pair.
+
+    JSON's grammar admits it, but no UTF-8 holds what it stands for: parsers keep, replace or refuse it, so that engines
+    read different values, or fail on the version. What a known action says in such a line is not checked.
+    Fix: the writer must escape whole characters; text is best cut between characters.
+
+    Conforms::
+        half_pair: false
+    Violates::
+        half_pair: true
+    """
+    return pl.col("half_pair")
+
+
 def _malformed(kind: str) -> pl.Expr:
     return (pl.col("kind") == kind) & pl.col("form_fault").is_not_null()
 

@@ -23,12 +23,14 @@ from deltaspec.views.file_pairs import history_of_claim
 from deltaspec.views.file_replay import CHAIN, chain_rows, live_at
 from deltaspec.views.log_facts import line_rows
 from deltaspec.wire.checkpoint_contents import SHORTEST_STATISTICS
+from deltaspec.wire.form import escapes_half_a_pair
 from deltaspec.wire.log_lines import MAX_LINE_BYTES, read_line_stream
 from deltaspec.wire.storage import LOG, StorageError, read_lines
 
 if TYPE_CHECKING:
     from deltaspec.validate.embedded import EmbeddedRun
 
+HALF_PAIR = "half of a surrogate pair is escaped, which parsers keep, replace or refuse"
 _OF_ONE_COMMIT = {"commitInfo", "cdc", "checkpointMetadata", "sidecar"}
 """Actions that are no part of what reconciliation leaves."""
 MAX_OBJECT_BYTES = 256 << 20
@@ -151,6 +153,9 @@ class Claims:
         except StorageError as error:
             run.findings.doubt((checksums,), str(error), file)
             return
+        if escapes_half_a_pair(data):
+            run.findings.doubt((checksums, checkpoint_rows), HALF_PAIR, file)
+            return
         stated, fault, pointer = read_checksum(data)
         expected, _ = run.states.get(version, (TableActions(), None))
         known = run.files_in_doubt is None and (version in run.states)
@@ -184,7 +189,9 @@ class Claims:
         except StorageError as fault:
             run.findings.doubt((last_checkpoint,), str(fault), f"{LOG}/_last_checkpoint")
             return
-        if data.strip():  # an empty hint is no hint
+        if escapes_half_a_pair(data):
+            run.findings.doubt((last_checkpoint,), HALF_PAIR, f"{LOG}/_last_checkpoint")
+        elif data.strip():  # an empty hint is no hint
             row = hint_row(data, run.plan.all_complete, run.reads, run.plan.sizes)
             run.findings.look_at_rows(last_checkpoint, [row])
 

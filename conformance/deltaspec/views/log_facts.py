@@ -123,6 +123,7 @@ def _fault_facts(fault: LineFault) -> Row:
         "pointer": fault.pointer,
         "repeated_key": fault.repeated_key,
         "odd_space": fault.odd_space,
+        "half_pair": fault.half_pair,
     }
 
 

@@ -112,5 +112,6 @@ lines = View(
         "odd_space": Column(
             pl.String, "blank line, byte order mark, carriage return: space that JSON lines tolerate or not"
         ),
+        "half_pair": Column(pl.Boolean, "a text in it escapes half of a surrogate pair, which no UTF-8 holds"),
     },
 )

@@ -49,6 +49,8 @@ class LineFault:
     pointer: str | None = None
     repeated_key: str | None = None
     odd_space: str | None = None
+    half_pair: bool = False
+    """A text of it escapes half of a surrogate pair: JSON by its grammar, but nothing that UTF-8 can hold."""
 
     @property
     def is_blank(self) -> bool:
@@ -58,12 +60,13 @@ class LineFault:
     @property
     def undecodable(self) -> bool:
         """What the line says is not known."""
-        return self.not_json is not None or self.form_fault is not None or self.actions > 1
+        lost = self.half_pair and self.kind is not None
+        return self.not_json is not None or self.form_fault is not None or self.actions > 1 or lost
 
     @property
     def is_odd(self) -> bool:
         """There is something to say."""
-        odd = self.undecodable or self.repeated_key is not None or self.odd_space is not None
+        odd = self.undecodable or self.half_pair or self.repeated_key is not None or self.odd_space is not None
         return odd or self.actions == 0
 
 
@@ -86,15 +89,24 @@ def explain_line(line: bytes, revision: Revision = Revision.CURRENT) -> LineFaul
         if isinstance(error, JsonTooDeep) and text.lstrip().startswith(b"{"):
             raise
         return LineFault(not_json=str(error), odd_space=space)
-    if b"\\u" in text and _holds_half_a_pair(document.value):
-        return LineFault(not_json="escapes half of a surrogate pair, which is no character", odd_space=space)
     if not isinstance(document.value, dict):
         return LineFault(not_json=f"is {_kind_of(document.value)}, not an object", odd_space=space)
+    half_pair = b"\\u" in text and _holds_half_a_pair(document.value)
     repeated = document.repeated_keys[0] if document.repeated_keys else None
     present = [key for key, value in document.value.items() if value is not None]
     kind = present[0] if len(present) == 1 and present[0] in action_types(revision) else None
+    if half_pair:
+        return LineFault(kind, len(present), odd_space=space, half_pair=True)
     fault, pointer = _first_fault(_schema(kind, revision), document.value[kind]) if kind else (None, None)
     return LineFault(kind, len(present), None, fault, f"/{kind}{pointer}" if fault else None, repeated, space)
+
+
+def escapes_half_a_pair(data: bytes) -> bool:
+    """Whether a text of a JSON document escapes half of a surrogate pair, and nothing else is wrong with its JSON."""
+    try:
+        return b"\\u" in data and _holds_half_a_pair(parse_lossless(data).value)
+    except JsonError:
+        return False
 
 
 def _holds_half_a_pair(value: Any) -> bool:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from deltaspec.wire.form import LineFault, explain_action, explain_line, explain_object
+from deltaspec.wire.form import LineFault, escapes_half_a_pair, explain_action, explain_line, explain_object
 
 VECTOR = '"deletionVector":{"storageType":"u","pathOrInlineDv":"x","sizeInBytes":%s,"cardinality":1}'
 ADD = '{"add":{"path":"a","partitionValues":%s,"size":%s,"modificationTime":1,"dataChange":true%s}}'
@@ -80,13 +80,35 @@ def test_odd_space_is_named_and_decodes(line: bytes, space: str) -> None:
         (b"{", "at character 1"),
         (b'{"a":NaN}', "NaN is not JSON"),
         (b'{"a":"\xff"}', "byte 6 is not UTF-8"),
-        (b'{"commitInfo":{"a":"\\ud800"}}', "surrogate"),
     ],
 )
 def test_what_is_no_object_is_told_why(line: bytes, why: str) -> None:
     fault = explain_line(line)
     assert why in (fault.not_json or "")
     assert (fault.kind, fault.actions) == (None, 0)
+
+
+@pytest.mark.parametrize("escape", ["\\ud800", "\\udc00\\ud800", "a\\uDFFF", "\\ud83d\\u0041"])
+def test_half_of_a_surrogate_pair_hides_what_a_known_action_says(escape: str) -> None:
+    known, unknown = (explain_line(f'{{"{kind}":{{"a":"{escape}"}}}}'.encode()) for kind in ("commitInfo", "future"))
+    assert known == LineFault("commitInfo", 1, half_pair=True)
+    assert unknown == LineFault(None, 1, half_pair=True)
+    assert known.undecodable
+    assert not unknown.undecodable
+
+
+@pytest.mark.parametrize(
+    ("data", "half"),
+    [
+        (b'{"a":"\\ud83d\\ude00"}', False),
+        (b'{"a":"\\\\ud800"}', False),
+        (b'{"a":["\\ud800"]}', True),
+        (b'{"\\udfff":1}', True),
+        (b'{"a":"\\ud800"', False),
+    ],
+)
+def test_half_of_a_surrogate_pair_is_told_from_whole_ones(data: bytes, half: bool) -> None:
+    assert escapes_half_a_pair(data) is half
 
 
 def test_null_actions_are_not_counted() -> None:

@@ -290,10 +290,10 @@ def test_lines_that_are_too_long_are_counted_and_poison_the_file() -> None:
 
 
 @pytest.mark.parametrize("escape", [rb"\ud800", rb"\udc00\ud800", rb"a\uDFFF", rb"\ud83d\u0041"])
-def test_half_a_surrogate_pair_is_no_text(escape: bytes) -> None:
-    log = read_lines(b'{"txn":{"appId":"' + escape + b'","version":1}}\n')
-    assert "surrogate" in (log.faults[1].not_json or "")
-    assert log.undecoded_kinds == {None}
+def test_half_a_surrogate_pair_hides_the_action(escape: bytes) -> None:
+    log = read_lines(b'{"txn":{"appId":"' + escape + b'","version":1}}\n{"future":"' + escape + b'"}\n')
+    assert [log.faults[line].half_pair for line in (1, 2)] == [True, True]
+    assert (log.actions, log.undecoded_kinds) == ([], {"txn"})
 
 
 @pytest.mark.parametrize("opening", [b"[", b'{"a":'])
