@@ -1,7 +1,7 @@
 """Paths of data files: RFC 2396 URI references, relative to the table or absolute.
 
 Source: Add File and Remove File. The text does not say when two spellings are one file (S09); we compare what they
-decode to.
+decode to once the dot segments are resolved (RFC 2396, 5.2) and the scheme is in lower case (3.1).
 """
 
 import re
@@ -11,6 +11,7 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
 _BROKEN_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _NOT_IN_URI = re.compile(r"[\x00-\x20\"<>\\^`{|}\x7f#\[\]]")
 _AUTHORITY = re.compile(r"\A[A-Za-z][A-Za-z0-9+.\-]*://[^/]*")
+_ESCAPED_DOT = re.compile(r"%2[Ee]")
 _FILE_SCHEME = re.compile(r"\Afile:(?://(?:localhost)?(?=/)|(?=/)(?!//))/*", re.IGNORECASE)
 
 
@@ -73,14 +74,37 @@ def path_key(path: str, table_root: str | None = None) -> str:
         table_root: absolute path or URI of the table, decoded; an absolute path below it becomes relative.
     """
     try:
-        name = decode(_without_file_scheme(path))
+        name = decode(_resolved(_lower_scheme(_without_file_scheme(path))))
     except PathError:
         return path
     if table_root is None:
         return name
-    root = _without_file_scheme(table_root).rstrip("/") + "/"
+    root = _lower_scheme(_without_file_scheme(table_root)).rstrip("/") + "/"
     below = name[len(root) :] if name.startswith(root) else None
-    return name if below is None or ".." in below.split("/") else below
+    return name if not below or ".." in below.split("/") else below
+
+
+def _lower_scheme(path: str) -> str:
+    scheme = _SCHEME.match(path)
+    return scheme[0].lower() + path[scheme.end() :] if scheme else path
+
+
+def _resolved(path: str) -> str:
+    """The path without `.` segments, and without `..` segments but those that climb above where it begins."""
+    if "." not in path and "%2" not in path:
+        return path
+    begin = _AUTHORITY.match(path)
+    head = begin[0] if begin else ""
+    kept: list[str] = []
+    for segment in path[len(head) :].split("/"):
+        match _ESCAPED_DOT.sub(".", segment):
+            case ".":
+                continue
+            case ".." if kept and kept[-1] not in ("", ".."):
+                kept.pop()
+            case plain:
+                kept.append(plain if plain == ".." else segment)
+    return head + "/".join(kept)
 
 
 def _without_file_scheme(path: str) -> str:

@@ -19,7 +19,7 @@ from deltaspec.views import clustering_facts, partition_facts, statistics_facts
 from deltaspec.views.file_actions import deletion_vectors, file_actions
 from deltaspec.views.vector_facts import vector_facts
 
-_UNUSUAL_PATH = r"[^A-Za-z0-9_\-./=]|^/|\.\.|//|(^|/)\./|^$"
+_UNUSUAL_PATH = r"[^A-Za-z0-9_\-./=]|^/|\.\.|//|(^|/)\.(/|$)|^$"
 _PLAIN_ESCAPE = r"%(2[0-9A-Da-d]|[3-7][0-9A-Fa-f])"
 """An escaped ASCII character that is no control, dot or slash: it decodes to itself and to nothing else."""
 _REQUIRED = {

@@ -153,6 +153,14 @@ SPELLINGS = [
     ("file:/x", "FILE:///x"),
     ("file:///x", "file://localhost/x"),
     ("file:/x%20y", "/x y"),
+    ("./x", "x"),
+    ("a/./x", "a/x"),
+    ("a/../x", "x"),
+    ("a/%2E%2e/%2e/x", "x"),
+    ("a/b/../../../x", "../x"),
+    ("S3://b/x", "s3://b/x"),
+    ("s3://b/a/../x", "s3://b/x"),
+    ("/a/../x", "file:///./x"),
 ]
 
 
@@ -173,6 +181,12 @@ def test_spellings_of_one_file_have_one_key(one: str, other: str) -> None:
         ("s3://a/x", "s3://b/x"),
         ("s3://a/x", "/a/x"),
         ("a//b", "a/b"),
+        ("s3://B/x", "s3://b/x"),
+        ("a%2F..%2Fx", "x"),
+        ("..x", "x"),
+        ("../x", "x"),
+        (".../x", "x"),
+        ("a%252E/x", "x"),
     ],
 )
 def test_different_files_have_different_keys(one: str, other: str) -> None:
@@ -189,8 +203,12 @@ def test_different_files_have_different_keys(one: str, other: str) -> None:
         ("file:///my%20table/x", "/my table", "x"),
         ("x", "/t", "x"),
         ("s3://b/table2/x", "s3://b/table", "s3://b/table2/x"),
-        ("/t/../u/x", "/t", "/t/../u/x"),
-        ("/t/%2e%2e/u/x", "/t", "/t/../u/x"),
+        ("/t/../u/x", "/t", "/u/x"),
+        ("/t/%2e%2e/u/x", "/t", "/u/x"),
+        ("/t/../t/x", "/t", "x"),
+        ("/t/a%2F..%2F..%2Fu", "/t", "/t/a/../../u"),
+        ("S3://b/t/x", "s3://b/t", "x"),
+        ("s3://b/t/x", "S3://b/t", "x"),
         ("/t", "/t", "/t"),
         ("/x", "/", "x"),
     ],
