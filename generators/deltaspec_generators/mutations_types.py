@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from deltaspec_generators import data_bases
 from deltaspec_generators.bases import action
-from deltaspec_generators.builder import TableFiles, protocol_action
+from deltaspec_generators.builder import TableFiles, metadata_action, protocol_action
 from deltaspec_generators.data_bases import parquet, with_data
 from deltaspec_generators.mutations import mutation, pick
-from deltaspec_generators.variants import column
+from deltaspec_generators.variants import bound, column
 
 
 def _stored(kind: Any, stored: pa.DataType) -> TableFiles:
@@ -54,3 +54,59 @@ def variant_nulls_miscounted(draw: st.DrawFn) -> TableFiles:
     """A null of the encoding is none of the column."""
     values = [{"a": 1}, None, {"a": None}, "text"]
     return _variants(values, nullCount={"v": pick(draw, 0, 2, 3)})
+
+
+@mutation("statistics.variant-same-type-in-rows", "rows")
+def variant_bound_of_two_types(draw: st.DrawFn) -> TableFiles:
+    path, values = pick(
+        draw,
+        ("$['a']", [{"a": 1}, {"a": "text"}, None]),
+        ("$['a']['b']", [{"a": {"b": True}}, {"a": {"b": 3, "c": 1}}, {"a": 1}]),
+        ("$", [1, "text", None]),
+    )
+    return _variants(
+        values, **pick(draw, {"minValues": {"v": bound({path: 1})}}, {"maxValues": {"v": bound({path: 1})}})
+    )
+
+
+# codecs and pages
+
+_CODEC, _PAGES = "delta.parquet.compression.codec", "delta.parquet.format.version"
+
+
+def _written(configuration: dict[str, str], **options: Any) -> TableFiles:
+    """A table with properties, whose files are written so."""
+    return with_data(configuration=configuration, parquet_options=options)
+
+
+def _unset(configuration: dict[str, str], options: dict[str, Any], later: dict[str, Any]) -> TableFiles:
+    """A table whose properties are taken away before file c is added, which is written in another way."""
+    files = with_data(configuration=configuration, parquet_options=options)
+    data = parquet(data_bases.rows(20), **later)
+    files.data["c.parquet"] = data
+    action(files, 2, "add")["size"] = len(data)
+    files.commits[2].insert(1, metadata_action(data_bases.FIELDS))
+    return files
+
+
+@mutation("configuration.codec", "footers")
+def codec_of_no_property(draw: st.DrawFn) -> TableFiles:
+    asked, used = pick(draw, ("zstd", "snappy"), ("GZIP", "zstd"), ("none", "snappy"), ("lz4_raw", "none"))
+    return _written({_CODEC: asked}, compression=used)
+
+
+@mutation("configuration.codec-default", "footers")
+def codec_not_of_the_default(draw: st.DrawFn) -> TableFiles:
+    return _unset({_CODEC: "gzip"}, {"compression": "gzip"}, {"compression": pick(draw, "gzip", "snappy", "none")})
+
+
+@mutation("configuration.page-version", "footers")
+def pages_of_no_property(draw: st.DrawFn) -> TableFiles:
+    asked, used = pick(draw, ("2.0.0", "1.0"), ("1.0.0", "2.0"), ("2.12.1", "1.0"))
+    return _written({_PAGES: asked}, data_page_version=used, use_dictionary=draw(st.booleans()))
+
+
+@mutation("configuration.page-version-default", "footers")
+def pages_not_of_the_default(draw: st.DrawFn) -> TableFiles:
+    options = {"data_page_version": "2.0", "compression": pick(draw, "snappy", "zstd")}
+    return _unset({_PAGES: "2.0.0"}, options, options)

@@ -33,7 +33,20 @@ BOOLEANS = {
 """Boolean properties to the feature that `true` relies on."""
 
 CONSTRAINT_PREFIX = "delta.constraints."
+PARQUET_CODEC = "delta.parquet.compression.codec"
+DEFAULT_CODEC = "zstd"
+_CODECS = {
+    "uncompressed": ("uncompressed",),
+    "none": ("uncompressed",),
+    "snappy": ("snappy",),
+    "gzip": ("gzip",),
+    "lz4": ("lz4", "lz4_raw"),
+    "lz4_raw": ("lz4_raw",),
+    "zstd": ("zstd",),
+}
+"""Names of codecs, in small letters, to those of Parquet that they ask for: LZ4 is written as LZ4_RAW these days."""
 PARQUET_FORMAT_VERSION = "delta.parquet.format.version"
+DEFAULT_PAGE_VERSION = 1
 _FORMAT_VERSION = re.compile(r"1\.0\.0|2\.\d{1,9}\.\d{1,9}", re.ASCII)
 ENABLEMENT_VERSION = "delta.inCommitTimestampEnablementVersion"
 ENABLEMENT_TIMESTAMP = "delta.inCommitTimestampEnablementTimestamp"
@@ -80,6 +93,22 @@ def property_warning(name: str, value: str) -> str | None:
     if name == _LOG_RETENTION and interval_ms(value) is None:
         return "is no interval"
     return None
+
+
+def asked_codecs(value: str) -> tuple[str, ...] | None:
+    """The codecs of Parquet that a value of the codec's property asks for; None for a name that the text lacks.
+
+    Source: Table Properties (current).
+    """
+    return _CODECS.get(value.lower())
+
+
+def asked_page_version(value: str) -> int | None:
+    """The version of data pages that a value of the format's property asks for; None for a value of no such version.
+
+    Source: Table Properties (current).
+    """
+    return int(value[0]) if _FORMAT_VERSION.fullmatch(value) else None
 
 
 def required_feature(name: str, value: str) -> str | None:

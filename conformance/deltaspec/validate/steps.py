@@ -4,14 +4,18 @@ from collections.abc import Callable
 
 from deltaspec.validate.changes import look_at_changes
 from deltaspec.validate.data import DataRun
+from deltaspec.validate.file_forms import look_at_file_forms
 from deltaspec.validate.footers import look_at_footers
 from deltaspec.validate.row_ids import look_at_row_ids
 from deltaspec.validate.rows import look_at_rows
+from deltaspec.validate.variant_paths import look_at_variant_paths
 from deltaspec.views.base import Level
 
 STEPS: tuple[tuple[Level, Callable[[DataRun], None]], ...] = (
     ("footers", look_at_footers),
+    ("footers", look_at_file_forms),
     ("rows", look_at_rows),
+    ("rows", look_at_variant_paths),
     ("rows", look_at_changes),
     ("rows", look_at_row_ids),
 )

@@ -33,6 +33,7 @@ CHAPTERS = {
     "evolution": "EVO",
     "features": "FEA",
     "file_actions": "FIL",
+    "file_forms": "PQT",
     "file_history": "FIL",
     "footers": "PQT",
     "last_checkpoint": "LCP",
@@ -47,6 +48,7 @@ CHAPTERS = {
     "schema": "SCH",
     "sidecars": "CKP",
     "statistics": "STA",
+    "variant_paths": "STA",
 }
 MODULES = {path.stem: path for path in Path(str(deltaspec.rules.__file__)).parent.glob("*.py")}
 NOT_OF_ONE_ROW = {

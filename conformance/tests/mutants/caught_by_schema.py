@@ -20,4 +20,9 @@ CAUGHT_BY: dict[str, str] = {
     "column_of_no_column": "PQT010",
     "number_of_another_width": "PQT010",
     "variant_nulls_miscounted": "STA005",
+    "codec_of_no_property": "PQT050",
+    "codec_not_of_the_default": "PQT051",
+    "pages_of_no_property": "PQT052",
+    "pages_not_of_the_default": "PQT053",
+    "variant_bound_of_two_types": "STA030",
 }

@@ -1,0 +1,79 @@
+"""Looks at variants in the rows of files whose statistics have bounds of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from deltaspec.model.data_types import Primitive
+from deltaspec.model.statistics import LeafColumn, StatisticsError, entry, leaf_columns, parse_statistics
+from deltaspec.model.variant_bounds import VariantBoundError, read_variant_bound
+from deltaspec.model.variant_values import steps, type_at
+from deltaspec.views.variant_paths import variant_paths
+from deltaspec.wire.row_files import UnreadableRows
+from deltaspec.wire.storage import StorageError
+from deltaspec.wire.variant_rows import variant_values
+
+if TYPE_CHECKING:
+    from deltaspec.validate.data import DataRun
+    from deltaspec.views.data_files import DataFile
+    from deltaspec.views.state import TableSchema
+
+_VARIANT = Primitive("variant")
+
+
+def look_at_variant_paths(run: DataRun) -> None:
+    """Read the variants that bounds speak of, in the files whose bounds do; files without such bounds are not read."""
+    table = run.table
+    if table is None or not run.findings.wants(variant_paths):
+        return  # rows without a schema are told where rows are looked at
+    every = leaf_columns(table.schema, table.mapping, table.partition_columns)
+    columns = [column for column in every if column.type == _VARIANT]
+    for data_file in run.files if columns else ():
+        for column in columns:
+            bounded = _bounded_paths(data_file.stats, column)
+            if bounded:
+                run.findings.look_at_rows(variant_paths, _rows(run, table, data_file, column, bounded))
+
+
+def _bounded_paths(stats: str | None, column: LeafColumn) -> list[str]:
+    """The paths of a column that a statistics text has a bound of; none in what cannot be read."""
+    if not stats or '"' not in stats:
+        return []
+    try:
+        statistics = parse_statistics(stats)
+        bounds = [entry(values, column) for values in (statistics.min_values, statistics.max_values)]
+    except StatisticsError:
+        return []
+    found: set[str] = set()
+    for bound in bounds:
+        try:
+            found |= set(read_variant_bound(bound)) if bound is not None else set()
+        except VariantBoundError:  # a finding of its own
+            continue
+    return sorted(found)
+
+
+def _rows(
+    run: DataRun, table: TableSchema, data_file: DataFile, column: LeafColumn, paths: list[str]
+) -> list[dict[str, Any]]:
+    wanted = {path: steps(path) for path in paths}
+    types: dict[str, set[str]] = {path: set() for path in paths}
+    size = data_file.actual_size
+    try:
+        if size is None:
+            raise run.fault_of(data_file.path_key)
+        with run.access.open_random(data_file.path_key) as source:
+            seen: set[tuple[bytes, bytes]] = set()
+            for pair in variant_values(source, size, table.schema, table.mapping, column.path):
+                if pair in seen:
+                    continue
+                if len(seen) < 10_000:
+                    seen.add(pair)
+                for path, each in wanted.items():
+                    kind = type_at(*pair, each)
+                    types[path] |= {kind} if kind is not None else set()
+    except (StorageError, UnreadableRows, VariantBoundError) as fault:
+        run.findings.doubt((variant_paths,), f"{'.'.join(column.name)}: {fault}", data_file.path)
+        return []
+    place = {**data_file.place, "column": ".".join(column.name)}
+    return [{**place, "variant_path": path, "types": sorted(found)} for path, found in types.items()]

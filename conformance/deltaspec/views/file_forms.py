@@ -1,0 +1,101 @@
+"""The view over how newly added data files are written, beside what table properties ask of new files."""
+
+from bisect import bisect_right
+from dataclasses import dataclass, field
+from typing import Any
+
+import polars as pl
+
+from deltaspec.model.configuration import (
+    DEFAULT_CODEC,
+    DEFAULT_PAGE_VERSION,
+    PARQUET_CODEC,
+    PARQUET_FORMAT_VERSION,
+    asked_codecs,
+    asked_page_version,
+)
+from deltaspec.views.base import Column, View
+from deltaspec.views.file_replay import shares_path
+
+file_forms = View(
+    name="file_forms",
+    grain="live data file that a commit newly adds where a table property asks, or asked before, how it is written",
+    key=(),
+    level="footers",
+    columns={
+        "version": Column(pl.Int64, "version of the commit that adds it"),
+        "file": Column(pl.String, "log file the action stands in"),
+        "line": Column(pl.Int64, "line, counted from 1"),
+        "path": Column(pl.String, "path as written"),
+        "asked_codec": Column(pl.String, "codec that is asked at that version; null where none is"),
+        "codec_is_default": Column(pl.Boolean, "it is the text's default: the property was set before, and is no more"),
+        "other_codecs": Column(
+            pl.List(pl.String), "codecs of column chunks that hold values, but for the asked one; null if none is asked"
+        ),
+        "asked_page_version": Column(pl.Int64, "version of data pages that is asked; null where none is"),
+        "page_version_is_default": Column(pl.Boolean, "as of the codec"),
+        "page_version": Column(pl.Int64, "version of the file's first data page; null where it has none"),
+    },
+)
+
+
+@dataclass
+class AskedForms:
+    """What the properties asked of new files, along the judged history."""
+
+    _versions: dict[str, list[int]] = field(default_factory=dict)
+    _values: dict[str, list[str | None]] = field(default_factory=dict)
+
+    @classmethod
+    def along(cls, changes: list[dict[str, Any]]) -> "AskedForms":
+        """From the rows of the view `configuration`, in the order of versions."""
+        found = cls()
+        for row in changes:
+            if row["property"] in (PARQUET_CODEC, PARQUET_FORMAT_VERSION):
+                found._versions.setdefault(row["property"], []).append(row["version"])
+                found._values.setdefault(row["property"], []).append(row["value"])
+        return found
+
+    @property
+    def first_version(self) -> int | None:
+        """The first version that asks something; None if none does."""
+        return min((versions[0] for versions in self._versions.values()), default=None)
+
+    def at(self, version: int, codecs: tuple[str, ...], page_version: int | None) -> dict[str, Any] | None:
+        """The columns of `file_forms` but for the place; None if nothing is asked at a version.
+
+        Args:
+            version: that adds the file.
+            codecs: of its column chunks that hold values.
+            page_version: of its first data page.
+        """
+        row: dict[str, Any] = {}
+        codec, is_default = self._in_force(PARQUET_CODEC, version, DEFAULT_CODEC)
+        wanted = None if codec is None else asked_codecs(codec)
+        if wanted is not None:
+            others = [each for each in codecs if each not in wanted]
+            row |= {"asked_codec": codec, "codec_is_default": is_default, "other_codecs": others}
+        text, is_default = self._in_force(PARQUET_FORMAT_VERSION, version, f"{DEFAULT_PAGE_VERSION}.0.0")
+        pages = None if text is None else asked_page_version(text)
+        if pages is not None:
+            row |= {"asked_page_version": pages, "page_version_is_default": is_default, "page_version": page_version}
+        return row or None
+
+    def _in_force(self, name: str, version: int, default: str) -> tuple[str | None, bool]:
+        """What is asked at a version, and whether by default; None before the first that sets the property."""
+        place = bisect_right(self._versions.get(name, []), version)
+        if place == 0:
+            return None, False
+        value = self._values[name][place - 1]
+        return (default, True) if value is None else (value, False)
+
+
+def newly_added(live: pl.DataFrame, spanned: pl.DataFrame, since: int) -> pl.DataFrame:
+    """The live files that commits from a version on add, and that were not in the table before.
+
+    A file that is committed again, with a vector or another row id, is as old as its first commit.
+    """
+    again = spanned.filter(shares_path(spanned))["path_key"].unique()
+    young = pl.col("default_row_commit_version").is_null() | (pl.col("default_row_commit_version") == pl.col("version"))
+    added = (pl.col("source") == "commit") & (pl.col("version") >= since) & pl.col("deletion_vector_id").is_null()
+    return live.filter(added & young & ~pl.col("path_key").is_in(again.implode()))
