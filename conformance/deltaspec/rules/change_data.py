@@ -115,7 +115,12 @@ def changes_of_other_rows() -> pl.Expr:
     return ~pl.col("rows_agree")
 
 
-@rule("CDF008", requires="cdc.for-updates", view=change_commits, divergence="E39")
+@rule(
+    "CDF008",
+    requires=("cdc.for-updates", "cdc.enabled-before-features", "cdc.enabled-with-feature"),
+    view=change_commits,
+    divergence="E39",
+)
 def update_without_change_data() -> pl.Expr:
     """A commit on a table with change data feed updates rows and has no change data.
 

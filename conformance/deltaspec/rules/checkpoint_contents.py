@@ -137,7 +137,11 @@ def transaction_differs_in_checkpoint() -> pl.Expr:
     return (pl.col("claim") == "checkpoint") & (pl.col("kind") == "txn") & ~pl.col("expired_possible")
 
 
-@rule("CKP038", requires=("checkpoint.equals-replay", "checkpoint-contents.has-domains"), view=checkpoint_rows)
+@rule(
+    "CKP038",
+    requires=("checkpoint.equals-replay", "checkpoint-contents.has-domains", "domain.preserved"),
+    view=checkpoint_rows,
+)
 def domain_differs_in_checkpoint() -> pl.Expr:
     """A checkpoint has another state of a metadata domain than the commits.
 
@@ -152,7 +156,11 @@ def domain_differs_in_checkpoint() -> pl.Expr:
     return (pl.col("claim") == "checkpoint") & (pl.col("kind") == "domainMetadata")
 
 
-@rule("CKP050", requires=("checkpoint-contents.has-removes", "checkpoint.tombstones-kept"), view=checkpoint_rows)
+@rule(
+    "CKP050",
+    requires=("checkpoint-contents.has-removes", "checkpoint.tombstones-kept", "remove.tombstone-kept"),
+    view=checkpoint_rows,
+)
 def unexpired_tombstone_missing_from_checkpoint() -> pl.Expr:
     """A checkpoint lacks a tombstone that has not expired.
 

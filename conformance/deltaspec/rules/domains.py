@@ -21,12 +21,12 @@ def domain_without_feature() -> pl.Expr:
     return ~pl.col("supported")
 
 
-@rule("DOM002", requires="domain.reserved-prefix", view=domains, divergence="S20")
+@rule("DOM002", requires=("domain.reserved-prefix", "domain.demands-on-readers"), view=domains, divergence="S20")
 def unknown_system_domain() -> pl.Expr:
     """A domain has a name of the reserved prefix `delta.` that neither the text nor a proposal defines.
 
     It may be that of a newer text, which clients pass over, or one that the writer made up: a later protocol may then
-    give the name another meaning.
+    give the name another meaning. What it asks of readers and writers no feature of the table tells.
     Fix: use a name without the prefix.
 
     Conforms::
@@ -51,6 +51,54 @@ def malformed_system_domain() -> pl.Expr:
         configuration_fault: "holds no integer rowIdHighWaterMark"
     """
     return pl.col("configuration_fault").is_not_null()
+
+
+@rule("DOM010", requires="domain.pre-image", view=domains)
+def domain_removed_without_pre_image() -> pl.Expr:
+    """A domain was removed, and the action does not repeat the configuration that it had.
+
+    Whoever follows the changes of a table, or undoes them, cannot tell what was removed.
+    Fix: the writer should repeat the last configuration when it removes a domain.
+
+    Conforms::
+        removed: true, configuration: "{}", configuration_before: "{}"
+        removed: true, configuration: "", configuration_before: null
+        removed: false, configuration: "{}", configuration_before: "{\\"a\\":1}"
+    Violates::
+        removed: true, configuration: "", configuration_before: "{}"
+    """
+    return pl.col("removed") & (pl.col("configuration") != pl.col("configuration_before"))
+
+
+@rule("DOM011", requires="domain.demands-on-writers", view=domains)
+def system_domain_without_its_feature() -> pl.Expr:
+    """A domain that asks something of writers was written although the table does not support the feature it is part of.
+
+    Writers of this table need not know what the domain asks: they leave row ids or clustering behind.
+    Fix: commit a protocol that lists the feature, or remove the domain.
+
+    Conforms::
+        unsupported_feature: null
+    Violates::
+        unsupported_feature: clustering
+    """
+    return pl.col("unsupported_feature").is_not_null()
+
+
+@rule("DOM012", requires="domain.user-naming", view=domains)
+def domain_name_like_anothers() -> pl.Expr:
+    """The name of a user's domain is empty, or differs from that of another domain or of all system domains in case alone.
+
+    Applications take one for the other and overwrite it.
+    Fix: name the domain after its owner, such as com.example.settings.
+
+    Conforms::
+        taken_for: null
+    Violates::
+        taken_for: "app.settings"
+        taken_for: "delta."
+    """
+    return pl.col("taken_for").is_not_null()
 
 
 @rule("DOM004", requires="clustering.not-partitioned", view=clustering)

@@ -92,6 +92,25 @@ def change_file_elsewhere() -> pl.Expr:
     return (pl.col("kind") == "cdc") & elsewhere & ~pl.col("path_is_added")
 
 
+@rule("FIL050", requires="cdc.partition-directories", view=file_actions)
+def change_file_outside_partition_directories() -> pl.Expr:
+    """A change data file of a partitioned table lies in `_change_data` itself, in no directory below it.
+
+    The text recommends a directory for each partition; tools that look at change data by partition find nothing.
+    Fix: the writer should put change data files into `_change_data/column=value/` directories.
+
+    Conforms::
+        kind: cdc, path: "_change_data/p=x/cdc-0.parquet", table_is_partitioned: true
+        kind: cdc, path: "_change_data/uI/cdc-0.parquet", table_is_partitioned: true
+        kind: cdc, path: "_change_data/cdc-0.parquet", table_is_partitioned: false
+        kind: add, path: "_change_data/cdc-0.parquet", table_is_partitioned: true
+    Violates::
+        kind: cdc, path: "_change_data/cdc-0.parquet", table_is_partitioned: true
+    """
+    flat = pl.col("path").str.contains(r"^_change_data/[^/]*$")
+    return (pl.col("kind") == "cdc") & pl.col("table_is_partitioned") & flat
+
+
 @rule("FIL006", requires="add.path-encoding", view=file_actions, divergence="S09")
 def colon_in_first_segment() -> pl.Expr:
     """A relative path has an unencoded colon in its first segment.

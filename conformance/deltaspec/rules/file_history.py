@@ -78,7 +78,7 @@ def file_removed_twice() -> pl.Expr:
 
 @rule(
     "FIL032",
-    requires=("reconciliation.live-and-dead-disjoint", "deletion-vectors.unique-id"),
+    requires=("reconciliation.live-and-dead-disjoint", "deletion-vectors.unique-id", "add.logical-file-key"),
     view=file_history,
 )
 def file_added_and_removed() -> pl.Expr:
@@ -141,6 +141,24 @@ def path_spelled_two_ways() -> pl.Expr:
         other_spelling: "a%62.parquet"
     """
     return pl.col("other_spelling").is_not_null()
+
+
+@rule("FIL051", requires="remove.tags-with-extended-metadata", view=file_history)
+def tags_left_out_of_extended_metadata() -> pl.Expr:
+    """A remove claims extended file metadata and lacks the tags that the file was added with.
+
+    Whoever follows the changes of a table takes the file for one without tags.
+    Fix: the writer must repeat the tags of the add, or leave extendedFileMetadata out.
+
+    Conforms::
+        extended_file_metadata: true, has_tags: true, had_tags: true
+        extended_file_metadata: true, has_tags: false, had_tags: false
+        extended_file_metadata: true, has_tags: false, had_tags: null
+        extended_file_metadata: null, has_tags: false, had_tags: true
+    Violates::
+        extended_file_metadata: true, has_tags: false, had_tags: true
+    """
+    return pl.col("extended_file_metadata") & pl.col("had_tags") & ~pl.col("has_tags")
 
 
 @rule("FIL036", requires="remove.row-ids", view=file_history)

@@ -40,6 +40,7 @@ from deltaspec.views.file_pairs import history_of_commits
 from deltaspec.views.file_replay import CHAIN, DATA_CHAIN, chain_frame, chain_rows, live_at, spans
 from deltaspec.views.in_force import in_force_since
 from deltaspec.views.log_facts import CommitContext, commit_row, fault_row, line_rows, listing_rows
+from deltaspec.views.rearrangements import rearrangements, rearranging_commits
 from deltaspec.views.snapshot import snapshot_files
 from deltaspec.views.state import VIEW_NAMES, Row, TableSchema, TableState
 from deltaspec.wire.checkpoint_files import CheckpointRead, read_checkpoint, runs
@@ -345,6 +346,10 @@ class EmbeddedRun:
             live = live_at(spanned, self.plan.version)
             self.findings.look(snapshot_files, snapshot_rows(live, self.plan.version))
         look_at_row_id_ranges(self, spanned)
+        if self.files_in_doubt is not None:
+            self.findings.doubt((rearrangements,), self.files_in_doubt)
+        elif self.findings.wants(rearrangements):
+            self.findings.look(rearrangements, rearranging_commits(spanned))
 
 
 def _commit_file(version: int) -> str:

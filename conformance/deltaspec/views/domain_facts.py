@@ -1,16 +1,45 @@
 """What the text says of system domains. Source: Domain Metadata, Row Tracking, Clustered Table."""
 
+from collections.abc import Iterable
+
 from deltaspec.model import row_tracking
 from deltaspec.model.actions import DomainMetadata
 from deltaspec.model.json_values import JsonError, Number, parse_lossless
 
+RESERVED = "delta."
+"""How names of system domains begin."""
 CLUSTERING = "delta.clustering"
 _KNOWN = frozenset({row_tracking.DOMAIN, CLUSTERING, "delta.liquid", "delta.columnMappingUsageTracking"})
 
 
 def is_known_system_domain(domain: str) -> bool | None:
     """Whether the text or a proposal defines a domain of the reserved prefix; None for user domains."""
-    return domain in _KNOWN if domain.startswith("delta.") else None
+    return domain in _KNOWN if domain.startswith(RESERVED) else None
+
+
+def feature_of(domain: str) -> str | None:
+    """The table feature that a system domain belongs to; None where the text names none."""
+    return {row_tracking.DOMAIN: row_tracking.FEATURE, CLUSTERING: "clustering"}.get(domain)
+
+
+def taken_for(domain: str, live: Iterable[str]) -> str | None:
+    """What the name of a user's domain is easily taken for: another domain or the reserved prefix, but for case.
+
+    Args:
+        domain: name of the domain.
+        live: names of the table's domains.
+
+    Returns:
+        That name or prefix; `nothing` for an empty name; None for system domains and where there is nothing.
+    """
+    if domain.startswith(RESERVED):
+        return None
+    folded = domain.lower()
+    if not folded.strip():
+        return "nothing"
+    if folded.startswith(RESERVED):
+        return RESERVED
+    return next((other for other in sorted(live) if other != domain and other.lower() == folded), None)
 
 
 def configuration_fault(action: DomainMetadata) -> str | None:

@@ -35,6 +35,7 @@ file_actions = View(
         "deletion_timestamp": Column(pl.Int64, "deletionTimestamp, milliseconds since the epoch"),
         "extended_file_metadata": Column(pl.Boolean, "extendedFileMetadata"),
         "has_partition_values": Column(pl.Boolean, "partitionValues is not null"),
+        "table_is_partitioned": Column(pl.Boolean, "the table has partition columns at that version"),
         "missing_partition_columns": Column(
             pl.List(pl.String), "partition columns (physical names) that partitionValues lacks"
         ),
@@ -92,6 +93,11 @@ file_history = View(
         ),
         "other_spelling": Column(pl.String, "another spelling of the path among its actions"),
         "base_row_id": Column(pl.Int64, "baseRowId"),
+        "extended_file_metadata": Column(pl.Boolean, "extendedFileMetadata"),
+        "has_tags": Column(pl.Boolean, "tags has entries; null where that is not kept, as of Parquet checkpoints"),
+        "had_tags": Column(
+            pl.Boolean, "for a remove in a commit: has_tags of the last add of its logical file in an earlier version"
+        ),
         "base_row_id_before": Column(
             pl.Int64,
             "for a remove in a commit to a table that assigns row ids: baseRowId of the last add of its path before",

@@ -81,6 +81,9 @@ def file_facts(table: pa.Table, place: Provenance, context: FileContext, *, comp
         cardinality=pl.col("dv_cardinality"),
         deletion_vectors_supported=pl.lit(context.deletion_vectors_supported, pl.Boolean),
         void_hindrance=pl.lit(context.void_hindrance, pl.String),
+        table_is_partitioned=pl.lit(
+            None if context.partition_columns is None else bool(context.partition_columns), pl.Boolean
+        ),
         missing_field=_missing_field(),
         deletion_vector_id=_vector_id(),
     )

@@ -22,7 +22,7 @@ def history_of_commits(chain: pl.DataFrame, cdcs: pl.DataFrame, row_tracking: Si
     rows = rows.filter(shares_path(rows))
     if rows.is_empty():
         return file_history.frame([])
-    return _with_live_vector(_with_row_ids_before(_counted(rows), row_tracking))
+    return _with_live_vector(_with_tags_before(_with_row_ids_before(_counted(rows), row_tracking)))
 
 
 def history_of_claim(rows: pl.DataFrame) -> pl.DataFrame:
@@ -30,7 +30,7 @@ def history_of_claim(rows: pl.DataFrame) -> pl.DataFrame:
     rows = rows.filter(shares_path(rows))
     if rows.is_empty():
         return file_history.frame([])
-    blank = {f"{name}_before": pl.lit(None, pl.Int64) for name in _ROW_IDS}
+    blank = {f"{name}_before": pl.lit(None, pl.Int64) for name in _ROW_IDS} | {"had_tags": pl.lit(None, pl.Boolean)}
     return _shaped(_counted(rows).with_columns(live_vector_unremoved=pl.lit(None, pl.String), **blank))
 
 
@@ -91,6 +91,27 @@ def _with_row_ids_before(rows: pl.DataFrame, row_tracking: Since) -> pl.DataFram
     return found.with_columns(
         pl.when(asked).then(pl.col(f"{name}_before")).alias(f"{name}_before") for name in _ROW_IDS
     ).drop("_added")
+
+
+def _with_tags_before(rows: pl.DataFrame) -> pl.DataFrame:
+    """For a remove of a commit: whether the last add of its logical file in an earlier version has tags."""
+    asked = (pl.col("kind") == "remove") & (pl.col("source") == "commit")
+    if not rows.select((asked & pl.col("extended_file_metadata")).any()).item():
+        return rows.with_columns(had_tags=pl.lit(None, pl.Boolean))
+    adds = rows.filter(pl.col("kind") == "add").select(
+        "path_key", "_vector", _added=pl.col("version"), had_tags=pl.col("has_tags")
+    )
+    last = adds.unique(["path_key", "_vector", "_added"], keep="last", maintain_order=True).sort("_added")
+    found = rows.sort("version").join_asof(
+        last,
+        left_on="version",
+        right_on="_added",
+        by=["path_key", "_vector"],
+        strategy="backward",
+        allow_exact_matches=False,
+        check_sortedness=False,
+    )
+    return found.with_columns(had_tags=pl.when(asked).then(pl.col("had_tags"))).drop("_added")
 
 
 def _with_live_vector(rows: pl.DataFrame) -> pl.DataFrame:

@@ -27,6 +27,9 @@ CHAIN: dict[str, Any] = {
     "num_records": pl.Int64,
     "base_row_id": pl.Int64,
     "default_row_commit_version": pl.Int64,
+    "data_change": pl.Boolean,
+    "extended_file_metadata": pl.Boolean,
+    "has_tags": pl.Boolean,
     "partition_text": pl.String,
     "stats": pl.String,
 }

@@ -22,7 +22,7 @@ from deltaspec.model.protocol import (
 from deltaspec.model.revisions import Revision
 from deltaspec.model.schema import SchemaError, parse_schema, repeated_names, void_hindrance
 from deltaspec.views.clustering_facts import clustering_columns, unknown_columns
-from deltaspec.views.domain_facts import CLUSTERING, configuration_fault, is_known_system_domain
+from deltaspec.views.domain_facts import CLUSTERING, configuration_fault, feature_of, is_known_system_domain, taken_for
 from deltaspec.views.file_facts import FileContext
 from deltaspec.views.protocol_facts import feature_rows, protocol_row
 
@@ -330,6 +330,9 @@ class TableState:
             )
 
     def _take_domain(self, place: Row, action: DomainMetadata) -> None:
+        before = self.domains.get(action.domain)
+        needed = None if action.removed or ".checkpoint." in place["file"] else feature_of(action.domain)
+        lacks = needed is not None and self.supported is not None
         self.rows["domains"].append(
             {
                 **place,
@@ -339,6 +342,11 @@ class TableState:
                 "supported": self.supports("domainMetadata"),
                 "known_system_domain": is_known_system_domain(action.domain),
                 "configuration_fault": None if action.removed else configuration_fault(action),
+                "configuration_before": before.configuration if before else None,
+                "unsupported_feature": needed
+                if lacks and not _supports_by_any_name(self.supported or set(), needed or "")
+                else None,
+                "taken_for": None if action.removed else taken_for(action.domain, self.domains),
             }
         )
         if action.removed:

@@ -137,6 +137,18 @@ domains = View(
         "configuration_fault": Column(
             pl.String, "what is wrong with the configuration of a live domain that the text defines"
         ),
+        "configuration_before": Column(
+            pl.String, "the configuration that the domain had in the judged history before; null where it was not live"
+        ),
+        "unsupported_feature": Column(
+            pl.String,
+            "for a domain that a commit writes: the feature that it belongs to and that the table does not support",
+        ),
+        "taken_for": Column(
+            pl.String,
+            "for a user's domain: the live domain, or the reserved prefix, that its name equals but for case; or "
+            "`nothing`, where the name is empty",
+        ),
     },
 )
 

@@ -31,9 +31,11 @@ FILE_ROWS = pa.schema(
         ("dv_cardinality", pa.int64()),
         ("base_row_id", pa.int64()),
         ("default_row_commit_version", pa.int64()),
+        ("has_tags", pa.bool_()),
     ]
 )
-"""Columns of a file action as written; all nullable. `line` counts lines or Parquet rows from 1."""
+"""Columns of a file action as written; all nullable. `line` counts lines or Parquet rows from 1; whether an action has
+tags is told of JSON lines only."""
 
 
 @dataclass
@@ -61,6 +63,7 @@ class FileRows:
                 *_vector(action.deletion_vector),
                 action.base_row_id,
                 action.default_row_commit_version,
+                bool(action.tags),
             )
         )
 
@@ -83,6 +86,7 @@ class FileRows:
                 *_vector(action.deletion_vector),
                 action.base_row_id,
                 action.default_row_commit_version,
+                bool(action.tags),
             )
         )
 
@@ -100,7 +104,7 @@ class FileRows:
         )
 
 
-_NOTHING_MORE = (None,) * 10
+_NOTHING_MORE = (None,) * 11
 _NO_VECTOR = (None,) * 5
 
 

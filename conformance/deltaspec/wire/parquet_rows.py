@@ -41,7 +41,7 @@ _FIELDS = {
     "base_row_id": "baseRowId",
     "default_row_commit_version": "defaultRowCommitVersion",
 }
-"""Column of `FILE_ROWS` to the field of the action that it holds."""
+"""Column of `FILE_ROWS` to the field of the action that it holds; what is told of JSON lines only is left out."""
 
 
 class UnreadableParquet(ValueError):
@@ -188,6 +188,7 @@ def _rows_of_kind(batch: pa.RecordBatch, kind: str, offset: int, contents: FileC
     for name, wire_name in _FIELDS.items():
         target = FILE_ROWS.field(name).type
         arrays.append(_field(taken, kind, wire_name, target))
+    arrays.append(pa.nulls(len(rows), pa.bool_()))
     if contents is not None:
         contents.take(kind, taken)
     return pa.table(arrays, schema=FILE_ROWS)

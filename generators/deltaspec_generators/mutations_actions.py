@@ -1,0 +1,175 @@
+"""Tables broken in what their actions say: forms of older texts, domains, change files, rows said to be unchanged."""
+
+from typing import Any
+
+from hypothesis import strategies as st
+
+from deltaspec_generators import bases
+from deltaspec_generators.bases import action, commit_info
+from deltaspec_generators.builder import TableFiles, add_action, domain_action, protocol_action, remove_action
+from deltaspec_generators.mutations import mutation, pick
+from deltaspec_generators.mutations_changes import updated
+from deltaspec_generators.mutations_checkpoint_contents import DAY_MS, REMOVED_MS, tombstoned
+from deltaspec_generators.mutations_row_ids import old_mark
+
+DOMAINS = protocol_action(1, 7, None, ["domainMetadata"])
+
+
+def with_domain(configuration: Any) -> TableFiles:
+    """A table with a user's domain, whose configuration is as given."""
+    files = bases.plain(protocol=DOMAINS)
+    body = {"domain": "app.settings", "configuration": configuration, "removed": False}
+    files.commits[2].append({"domainMetadata": body})
+    return files
+
+
+@mutation("domain.configuration-string")
+def configuration_of_domain_is_a_map(draw: st.DrawFn) -> TableFiles:
+    return with_domain(pick(draw, {}, {"mode": "fast"}))
+
+
+@mutation("domain.configuration-map")
+def configuration_of_domain_is_no_map(draw: st.DrawFn) -> TableFiles:
+    return with_domain(pick(draw, ["mode"], 7, {"mode": 7}, {"mode": {}}))
+
+
+@mutation("row-id-mark.fields")
+def mark_without_a_number(draw: st.DrawFn) -> TableFiles:
+    files = bases.plain()
+    broken = pick(draw, {}, {"highWaterMark": "9"}, {"highWaterMark": 2**63}, {"highWaterMark": None})
+    files.commits[2].append({"rowIdHighWaterMark": {"preservedRowIds": True, **broken}})
+    return files
+
+
+@mutation("row-id-mark.preserved")
+def mark_that_says_not_whether_ids_were_kept(draw: st.DrawFn) -> TableFiles:
+    files = bases.plain()
+    files.commits[2].append(old_mark(9, **pick(draw, {}, {"preservedRowIds": "yes"}, {"preservedRowIds": None})))
+    return files
+
+
+@mutation("domain.pre-image")
+def domain_removed_with_another_configuration(draw: st.DrawFn) -> TableFiles:
+    files = with_domain('{"mode":"fast"}')
+    files.commits[3] = [commit_info(3), domain_action("app.settings", pick(draw, "", "{}"), removed=True)]
+    return files
+
+
+@mutation("domain.demands-on-readers")
+def unknown_system_domain_for_readers(draw: st.DrawFn) -> TableFiles:
+    files = bases.plain(protocol=DOMAINS)
+    files.commits[2].append(domain_action(pick(draw, "delta.rowFilters", "delta.encodings")))
+    return files
+
+
+@mutation("domain.demands-on-writers")
+def system_domain_of_an_absent_feature(draw: st.DrawFn) -> TableFiles:
+    files = bases.plain(protocol=DOMAINS)
+    clustered = domain_action("delta.clustering", '{"clusteringColumns":["id"]}')
+    files.commits[2].append(pick(draw, clustered, domain_action("delta.rowTracking", '{"rowIdHighWaterMark":9}')))
+    return files
+
+
+@mutation("domain.user-naming")
+def domain_named_like_another(draw: st.DrawFn) -> TableFiles:
+    files = with_domain("{}")
+    files.commits[3] = [commit_info(3), domain_action(pick(draw, "App.settings", "Delta.mine", "DELTA.x", "", " "))]
+    return files
+
+
+@mutation("domain.preserved")
+def domain_of_others_dropped_from_checkpoint(_: st.DrawFn) -> TableFiles:
+    files = bases.checkpointed(protocol=DOMAINS)
+    files.commits[1].append(domain_action("com.example.unheard", "1"))
+    return files
+
+
+@mutation("remove.tombstone-kept")
+def tombstone_forgotten(draw: st.DrawFn) -> TableFiles:
+    files = tombstoned()
+    files.clock_ms = REMOVED_MS + draw(st.integers(0, 7)) * DAY_MS
+    return files
+
+
+@mutation("add.logical-file-key")
+def logical_file_added_and_removed(draw: st.DrawFn) -> TableFiles:
+    files = bases.featured("deletionVectors", configuration={"delta.enableDeletionVectors": "true"})
+    vector = pick(draw, {}, {"deletionVector": bases.inline_vector()})
+    add = add_action("d.parquet", rows=10, **vector)
+    files.commits[3] = [commit_info(3), add, remove_action(add)]
+    return files
+
+
+def partitioned_change(path: str) -> TableFiles:
+    """A partitioned table whose last commit names a change data file."""
+    files = bases.plain(
+        fields=(("id", "long"), ("p", "string")), partition_columns=["p"], partition={"p": "x"}, last_remove=False
+    )
+    body = {"path": path, "partitionValues": {"p": "x"}, "size": 1000, "dataChange": False}
+    files.commits[2].append({"cdc": body})
+    return files
+
+
+@mutation("cdc.partition-directories")
+def change_file_beside_its_partition(draw: st.DrawFn) -> TableFiles:
+    return partitioned_change(pick(draw, "_change_data/cdc-0.parquet", "_change_data/p=x.parquet"))
+
+
+def _update_without_changes(protocol: dict[str, Any]) -> TableFiles:
+    files, _ = updated()
+    files.commits[0][1] = protocol
+    cdc = files.commits[2].pop()
+    assert isinstance(cdc, dict)
+    del files.data[cdc["cdc"]["path"]]
+    return files
+
+
+@mutation("cdc.enabled-before-features", level="rows")
+def update_without_changes_at_version_4(draw: st.DrawFn) -> TableFiles:
+    return _update_without_changes(pick(draw, protocol_action(1, 4), protocol_action(1, 6)))
+
+
+@mutation("cdc.enabled-with-feature", level="rows")
+def update_without_changes_with_feature(draw: st.DrawFn) -> TableFiles:
+    listed = pick(draw, ["changeDataFeed"], ["changeDataFeed", "appendOnly"])
+    return _update_without_changes(protocol_action(1, 7, None, listed))
+
+
+def moved(removed: list[int], added: list[int], *, kept: bool = True) -> TableFiles:
+    """A table whose last commit says that it only moves rows.
+
+    Args:
+        removed: rows of the files that it removes.
+        added: rows of the files that it adds.
+        kept: it says so of its removes; else of its adds.
+    """
+    files = bases.plain(last_remove=False)
+    old = [add_action(f"old-{number}.parquet", rows=rows) for number, rows in enumerate(removed)]
+    files.commits[1] += old
+    says = {"dataChange": False}
+    removes = [remove_action(each, **(says if kept else {})) for each in old]
+    adds = [
+        add_action(f"new-{number}.parquet", rows=rows, **({} if kept else says)) for number, rows in enumerate(added)
+    ]
+    files.commits[3] = [commit_info(3, operation="OPTIMIZE"), *removes, *adds]
+    return files
+
+
+@mutation("add.unchanged-rows")
+def new_rows_without_data_change(draw: st.DrawFn) -> TableFiles:
+    rows = draw(st.lists(st.integers(0, 9), max_size=3))
+    return moved(rows, [sum(rows) + draw(st.integers(1, 9))], kept=False)
+
+
+@mutation("remove.unchanged-rows")
+def lost_rows_without_data_change(draw: st.DrawFn) -> TableFiles:
+    rows = draw(st.lists(st.integers(0, 9), max_size=3))
+    return moved([sum(rows) + draw(st.integers(1, 9))], rows)
+
+
+@mutation("remove.tags-with-extended-metadata")
+def tags_lost_with_the_file(draw: st.DrawFn) -> TableFiles:
+    files = bases.plain()
+    action(files, 1, "add")["tags"] = {"clustered": "yes"}
+    action(files, 2, "remove").update(pick(draw, {}, {"tags": None}, {"tags": {}}))
+    return files
