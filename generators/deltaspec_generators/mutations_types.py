@@ -6,9 +6,11 @@ from typing import Any
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from deltaspec_generators import data_bases
+from deltaspec_generators import bases, data_bases
 from deltaspec_generators.bases import action
 from deltaspec_generators.builder import TableFiles, metadata_action, protocol_action
+from deltaspec_generators.checkpoint_bases import change_adds, with_columns
+from deltaspec_generators.checkpoint_files import CheckpointFiles
 from deltaspec_generators.data_bases import parquet, with_data
 from deltaspec_generators.mutations import mutation, pick
 from deltaspec_generators.variants import bound, column
@@ -67,6 +69,18 @@ def variant_bound_of_two_types(draw: st.DrawFn) -> TableFiles:
     return _variants(
         values, **pick(draw, {"minValues": {"v": bound({path: 1})}}, {"maxValues": {"v": bound({path: 1})}})
     )
+
+
+@mutation("statistics.variant-bounds-in-parquet")
+def variant_bounds_as_text_in_a_checkpoint(draw: st.DrawFn) -> TableFiles:
+    """As in JSON, or in parts that are no variant's."""
+    files = bases.featured("variantType", "variantShredding", fields=[("id", "long"), ("v", "variant")])
+    files.checkpoints.append(CheckpointFiles(1, rows=[*bases.state_rows(files)]))
+    change_adds(files, with_columns)
+    wrong = pick(draw, pa.string(), pa.struct([("value", pa.binary())]), pa.struct([("a", pa.int64())]))
+    bounds = pa.struct([(pick(draw, "minValues", "maxValues"), pa.struct([("v", wrong)]))])
+    files.checkpoints[0].parsed = {"stats_parsed": pa.struct([("numRecords", pa.int64()), *bounds])}
+    return files
 
 
 # codecs and pages

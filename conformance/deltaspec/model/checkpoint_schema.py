@@ -50,7 +50,7 @@ ACTION_COLUMNS: dict[str, Struct] = {
     "remove": _struct(path=_STRING, deletionTimestamp=_LONG, dataChange=_BOOLEAN),
 }
 """The columns of the sample, struct by struct."""
-_WITHOUT_BOUNDS = ("void", "variant")
+_WITHOUT_BOUNDS = ("void",)
 _BOUNDS = ("minValues", "maxValues")
 _NULL_COUNT, _OLDER_NULL_COUNT = "nullCount", "nullCounts"
 

@@ -48,7 +48,11 @@ def parsed_partition_value_of_another_type() -> pl.Expr:
     return (pl.col("of") == "partition values") & pl.col("differs").is_in(["another type", "missing"])
 
 
-@rule("CKP062", requires="checkpoint-schema.parsed-statistics", view=checkpoint_columns)
+@rule(
+    "CKP062",
+    requires=("checkpoint-schema.parsed-statistics", "statistics.variant-bounds-in-parquet"),
+    view=checkpoint_columns,
+)
 def parsed_statistic_of_another_type() -> pl.Expr:
     """A column of stats_parsed is of another type than the statistic or the data column.
 

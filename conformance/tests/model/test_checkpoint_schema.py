@@ -204,6 +204,20 @@ def test_bounds_older_than_a_wider_type() -> None:
 
 
 def test_columns_whose_bounds_have_no_form_and_unknown_ones_are_passed_over() -> None:
-    schema = Struct((column("list", Array(Primitive("long"), True)), column("v", Primitive("variant"))))
-    statistics = group("stats_parsed", group("minValues", text("list"), text("v"), text("dropped"), text("asset")))
+    schema = Struct((column("list", Array(Primitive("long"), True)), column("n", Primitive("void"))))
+    statistics = group("stats_parsed", group("minValues", text("list"), text("n"), text("dropped"), text("asset")))
     assert column_faults(group("root", group("add", statistics)), schema, [], None) == []
+
+
+def test_bounds_of_variants_are_variants() -> None:
+    schema = Struct((column("v", Primitive("variant")),))
+    variant = group("v", leaf("metadata", "BYTE_ARRAY"), leaf("value", "BYTE_ARRAY"))
+    sound = group("root", group("add", group("stats_parsed", group("minValues", variant))))
+    as_text = group("root", group("add", group("stats_parsed", group("maxValues", text("v")))))
+    assert column_faults(sound, schema, [], None) == []
+    (fault,) = column_faults(as_text, schema, [], None)
+    assert (fault.what, fault.path, fault.expected) == (
+        "another type",
+        ("add", "stats_parsed", "maxValues", "v"),
+        "variant",
+    )

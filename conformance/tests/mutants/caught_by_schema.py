@@ -25,4 +25,5 @@ CAUGHT_BY: dict[str, str] = {
     "pages_of_no_property": "PQT052",
     "pages_not_of_the_default": "PQT053",
     "variant_bound_of_two_types": "STA030",
+    "variant_bounds_as_text_in_a_checkpoint": "CKP062",
 }
