@@ -232,7 +232,8 @@ def domain_of_reserved_name(draw: st.DrawFn) -> TableFiles:
 
 @mutation("domain.system-configuration")
 def system_domain_malformed(draw: st.DrawFn) -> TableFiles:
-    files = _protocol(1, 7, None, ["domainMetadata"])
+    protocol = protocol_action(1, 7, None, ["domainMetadata", "rowTracking", "clustering"])
+    files = bases.plain(protocol=protocol, configuration={"delta.rowTrackingSuspended": "true"})
     broken = pick(
         draw,
         domain_action("delta.rowTracking", "{}"),
