@@ -86,6 +86,16 @@ def state_of_the_table_in_a_sidecar(draw: st.DrawFn) -> TableFiles:
     return files
 
 
+@mutation("checkpoint.v2-files-in-one-place")
+def tombstone_beside_sidecars(draw: st.DrawFn) -> TableFiles:
+    """The commits are cleaned up, so that nothing says whether the tombstone is right."""
+    files = bases.checkpointed_v2(pick(draw, "uuid-json", "uuid-parquet"))
+    files.checkpoints[0].v2 = True
+    files.checkpoints[0].rows.append(remove_action(add_action("gone.parquet")))
+    del files.commits[0], files.commits[1]
+    return files
+
+
 @mutation("checkpoint.classic-same-content")
 def classic_checkpoint_lacks_a_file(draw: st.DrawFn) -> TableFiles:
     files = bases.checkpointed_v2(pick(draw, "uuid-json", "uuid-parquet"))

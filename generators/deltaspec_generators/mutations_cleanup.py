@@ -25,9 +25,16 @@ def cleaned_up_at_2(files: TableFiles) -> TableFiles:
     return files
 
 
+def _of_newer_texts(feature: str) -> TableFiles:
+    """Three commits without a remove, of a table with a feature by which whoever cleans it up knows newer texts."""
+    if feature == "inCommitTimestamp":
+        return bases.timestamped(last_remove=False)
+    return bases.featured(feature, last_remove=False)
+
+
 @mutation("cleanup.keeps-cutoff-checkpoint")
 def checkpoint_of_kept_commits_deleted(draw: st.DrawFn) -> TableFiles:
-    files = bases.plain(last_remove=False)
+    files = _of_newer_texts("v2Checkpoint")
     files.checkpoints.append(CheckpointFiles(2, rows=_state_at_2(files)))
     del files.commits[0]
     return files
@@ -35,7 +42,7 @@ def checkpoint_of_kept_commits_deleted(draw: st.DrawFn) -> TableFiles:
 
 @mutation("cleanup.deletes-compactions")
 def compaction_left_behind(draw: st.DrawFn) -> TableFiles:
-    files = bases.plain(last_remove=False)
+    files = _of_newer_texts("v2Checkpoint")
     start, end = pick(draw, (0, 1), (1, 2))
     files.compactions[start, end] = [
         row
@@ -48,7 +55,7 @@ def compaction_left_behind(draw: st.DrawFn) -> TableFiles:
 
 @mutation("cleanup.deletes-checksums")
 def checksum_left_behind(draw: st.DrawFn) -> TableFiles:
-    files = bases.plain(last_remove=False)
+    files = _of_newer_texts(pick(draw, "vacuumProtocolCheck", "inCommitTimestamp"))
     files.checksums[pick(draw, 0, 1)] = {
         "tableSizeBytes": 0,
         "numFiles": 0,

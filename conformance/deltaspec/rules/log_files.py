@@ -178,6 +178,11 @@ def commit_of_first_checkpoint_missing() -> pl.Expr:
     return pl.col("commit_cleaned_up") & pl.col("in_commit_timestamps_enabled")
 
 
+def _knew(*texts: str) -> pl.Expr:
+    """Whoever cleaned up knew one of these texts: older ones ask less of a cleanup."""
+    return pl.col("cleanup_knew").is_in(texts)
+
+
 @rule("LOG020", requires="cleanup.keeps-cutoff-checkpoint", view=listing)
 def commits_before_every_checkpoint() -> pl.Expr:
     """Cleanup left commits before the first checkpoint: no state leads to their versions.
@@ -186,12 +191,13 @@ def commits_before_every_checkpoint() -> pl.Expr:
     Fix: delete the commits before the checkpoint, or restore the checkpoint before them from a backup.
 
     Conforms::
-        unreachable_commits: 0
-        unreachable_commits: null
+        unreachable_commits: 0, cleanup_knew: current
+        unreachable_commits: 5, cleanup_knew: r1
+        unreachable_commits: 5, cleanup_knew: null
     Violates::
-        unreachable_commits: 5
+        unreachable_commits: 5, cleanup_knew: r3
     """
-    return pl.col("unreachable_commits") > 0
+    return (pl.col("unreachable_commits") > 0) & _knew("r3", "current")
 
 
 @rule("LOG021", requires="cleanup.deletes-compactions", view=listing)
@@ -202,13 +208,14 @@ def compaction_left_by_cleanup() -> pl.Expr:
     Fix: delete the file.
 
     Conforms::
-        kind: compaction, version: 4, cleaned_up_to: 4
-        kind: compaction, version: 0, cleaned_up_to: null
-        kind: classic checkpoint, version: 3, cleaned_up_to: 4
+        kind: compaction, version: 4, cleaned_up_to: 4, cleanup_knew: r3
+        kind: compaction, version: 3, cleaned_up_to: 4, cleanup_knew: r1
+        kind: classic checkpoint, version: 3, cleaned_up_to: 4, cleanup_knew: r3
     Violates::
-        kind: compaction, version: 3, cleaned_up_to: 4
+        kind: compaction, version: 3, cleaned_up_to: 4, cleanup_knew: r3
     """
-    return (pl.col("kind") == "compaction") & (pl.col("version") < pl.col("cleaned_up_to"))
+    left = (pl.col("kind") == "compaction") & (pl.col("version") < pl.col("cleaned_up_to"))
+    return left & _knew("r3", "current")
 
 
 @rule("LOG022", requires="cleanup.deletes-checksums", view=listing)
@@ -219,12 +226,13 @@ def checksum_left_by_cleanup() -> pl.Expr:
     Fix: delete the file.
 
     Conforms::
-        kind: checksum, version: 4, cleaned_up_to: 4
-        kind: checksum, version: 0, cleaned_up_to: null
+        kind: checksum, version: 4, cleaned_up_to: 4, cleanup_knew: current
+        kind: checksum, version: 3, cleaned_up_to: 4, cleanup_knew: r3
     Violates::
-        kind: checksum, version: 3, cleaned_up_to: 4
+        kind: checksum, version: 3, cleaned_up_to: 4, cleanup_knew: current
     """
-    return (pl.col("kind") == "checksum") & (pl.col("version") < pl.col("cleaned_up_to"))
+    left = (pl.col("kind") == "checksum") & (pl.col("version") < pl.col("cleaned_up_to"))
+    return left & _knew("current")
 
 
 @rule("LOG023", requires="cleanup.deletes-staged-commits", view=listing)

@@ -15,9 +15,7 @@ import pyarrow as pa
 
 from deltaspec.model import row_tracking
 from deltaspec.model.actions import CommitInfo, Wire
-from deltaspec.model.configuration import in_commit_timestamps_enabled
 from deltaspec.model.file_names import commit_name
-from deltaspec.model.protocol import features_are_known
 from deltaspec.model.revisions import Revision
 from deltaspec.model.segment import Checkpoint
 from deltaspec.report.values import Inventory
@@ -329,16 +327,9 @@ class EmbeddedRun:
                 self.findings.doubt(views, row["schema_fault_pointer"], row["file"])
 
     def _look_at_listing(self) -> None:
-        supported: dict[int, bool | None] = {}
-        timestamps: dict[int, bool | None] = {}
-        for version, (actions, _) in self.states.items():
-            if actions.protocol is not None and features_are_known(actions.protocol):
-                supported[version] = "v2Checkpoint" in (actions.protocol.writer_features or ())
-                if actions.metadata is not None:
-                    timestamps[version] = in_commit_timestamps_enabled(actions.protocol, actions.metadata)
+        held = {version: (actions.protocol, actions.metadata) for version, (actions, _) in self.states.items()}
         managed = self.state.supports("catalogManaged")
-        entries = self.plan.entries.values()
-        rows = listing_rows(entries, self.plan.missing, supported.get, managed, timestamps.get)
+        rows = listing_rows(self.plan.entries.values(), self.plan.missing, held, managed)
         self.findings.look_at_rows(log_files.listing, rows)
 
     def _look_at_snapshot(self, spanned: pl.DataFrame) -> None:

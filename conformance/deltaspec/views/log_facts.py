@@ -1,11 +1,13 @@
 """Fills `listing`, `commits` and `lines` from names and decoded files."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from deltaspec.model import configuration, file_names, segment
-from deltaspec.model.actions import CommitInfo, DomainMetadata, Txn, Wire
+from deltaspec.model import configuration, features, file_names, segment
+from deltaspec.model.actions import CommitInfo, DomainMetadata, MetaData, Protocol, Txn, Wire
+from deltaspec.model.protocol import features_are_known
+from deltaspec.model.revisions import Revision
 from deltaspec.views.state import TableState
 from deltaspec.wire.form import LineFault
 from deltaspec.wire.log_lines import LogFile
@@ -18,18 +20,16 @@ _CHECKPOINTS = (file_names.ClassicCheckpoint, file_names.MultipartCheckpoint, fi
 def listing_rows(
     entries: Iterable[Entry],
     missing: tuple[int, ...],
-    v2_supported: Callable[[int], bool | None],
+    held: Mapping[int, tuple[Protocol | None, MetaData | None]],
     catalog_managed: bool | None,
-    timestamps_enabled: Callable[[int], bool | None],
 ) -> list[Row]:
     """Rows of `listing`.
 
     Args:
         entries: the pinned listing.
         missing: commits that the judged version needs and that are not listed.
-        v2_supported: whether v2Checkpoint is supported at a version; None where that is not known.
+        held: protocol and metadata at versions where they are known, those of checkpoints among them.
         catalog_managed: whether catalogManaged is supported; None where that is not known.
-        timestamps_enabled: whether in-commit timestamps are enabled at a version; None where that is not known.
     """
     names = [(entry, file_names.parse(entry.name)) for entry in entries]
     commits = sorted(name.version for _, name in names if isinstance(name, file_names.CommitName))
@@ -40,12 +40,14 @@ def listing_rows(
     begins = not commits or first + 1 in commits
     cleaned_up_to = None if missing else segment.cleaned_up_to(entry.name for entry, _ in names)
     unreachable = segment.unreachable_commits(entry.name for entry, _ in names)
+    knew = None if cleaned_up_to is None else _cleanup_knew(names, cleaned_up_to, held)
     summed = {name.version for _, name in names if isinstance(name, file_names.ChecksumName)}
     last_sum = max(summed, default=-1)
     rows = []
     for entry, name in names:
         row: Row = {
             "cleaned_up_to": cleaned_up_to,
+            "cleanup_knew": knew,
             "file": f"{LOG}/{entry.name}",
             "size_bytes": entry.size_bytes,
             "latest_commit": latest,
@@ -76,12 +78,34 @@ def listing_rows(
             case file_names.Other():
                 row |= {"kind": "other", "near_miss": file_names.near_miss(entry.name)}
         if row["kind"].endswith("checkpoint") and "version" in row:
-            row["v2_checkpoint_supported"] = v2_supported(row["version"])
+            row |= _held_at_checkpoint(*held.get(row["version"], (None, None)))
             gone = not any(each <= first for each in commits)
             row["commit_cleaned_up"] = row["version"] == first and begins and gone
-            row["in_commit_timestamps_enabled"] = timestamps_enabled(row["version"])
         rows.append(row)
     return rows
+
+
+def _held_at_checkpoint(protocol: Protocol | None, metadata: MetaData | None) -> Row:
+    if protocol is None or not features_are_known(protocol):
+        return {}
+    enabled = None if metadata is None else configuration.in_commit_timestamps_enabled(protocol, metadata)
+    v2_supported = "v2Checkpoint" in (protocol.writer_features or ())
+    return {"v2_checkpoint_supported": v2_supported, "in_commit_timestamps_enabled": enabled}
+
+
+def _cleanup_knew(
+    names: Iterable[tuple[Entry, file_names.LogFileName]],
+    cleaned_up_to: int,
+    held: Mapping[int, tuple[Protocol | None, MetaData | None]],
+) -> str | None:
+    """The oldest text that defines the features of the first checkpoint that remains: the cleanup came after that."""
+    complete = segment.complete_checkpoints(entry.name for entry, _ in names)
+    first = min((each.version for each in complete if each.version >= cleaned_up_to), default=-1)
+    protocol, _ = held.get(first, (None, None))
+    if protocol is None:
+        return None
+    listed = {*(protocol.reader_features or ()), *(protocol.writer_features or ())}
+    return next((str(text) for text in Revision if listed <= features.known_in(text)), None)
 
 
 def _missing_before(commits: list[int], missing: tuple[int, ...]) -> dict[int, int]:

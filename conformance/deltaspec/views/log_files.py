@@ -34,6 +34,11 @@ listing = View(
             "version that a cleanup spared, and nothing before it: of the first commit, or of a checkpoint just "
             "before; null where the log begins with version 0, or lacks a commit that the judged version needs",
         ),
+        "cleanup_knew": Column(
+            pl.String,
+            "oldest revision of the text that defines every feature of the first checkpoint that the cleanup spared: "
+            "whoever cleaned up knew it; null where that is not known",
+        ),
         "unreachable_commits": Column(
             pl.Int64,
             "for the first commit of a log that was cleaned up: commits from it on to which no checkpoint leads, "

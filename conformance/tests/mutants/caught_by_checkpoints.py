@@ -30,4 +30,5 @@ CAUGHT_BY: dict[str, str] = {
     "file_in_another_part": "CKP071",
     "part_chosen_by_path_beside_vectors": "CKP071",
     "path_in_two_parts": "CKP072",
+    "tombstone_beside_sidecars": "CKP013",
 }

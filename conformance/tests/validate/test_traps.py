@@ -301,6 +301,14 @@ def test_commits_before_a_checkpoint_are_cleaned_up(tmp_path: Path) -> None:
     assert_silent(log, tmp_path)
 
 
+def test_commits_remain_before_the_first_checkpoint(tmp_path: Path) -> None:
+    """Older cleanups look at the age of files alone: later versions are as sound as before."""
+    log = RawLog("plain")
+    log.checkpoint(2, log.rows(*PLAIN_AT_2))
+    log.drop(0)
+    assert_silent(log, tmp_path)
+
+
 def test_parts_of_a_checkpoint_that_was_never_finished(tmp_path: Path) -> None:
     log = RawLog("plain")
     names = log.checkpoint(2, log.rows(*PLAIN_AT_2), naming="multipart", parts=3)

@@ -2,15 +2,20 @@
 
 import pytest
 
+from deltaspec.model.actions import Protocol
 from deltaspec.model.file_names import classic_checkpoint_name, commit_name
 from deltaspec.views.log_facts import listing_rows
 from deltaspec.wire.storage import Entry
 
 
+def with_feature(name: str) -> Protocol:
+    return Protocol(min_reader_version=3, min_writer_version=7, reader_features=[name], writer_features=[name])
+
+
 def cleaned_up(commits: list[int], checkpoints: list[int]) -> list[int]:
     """Versions of checkpoints that the log begins with and whose commit is gone."""
     names = [*map(commit_name, commits), *map(classic_checkpoint_name, checkpoints)]
-    rows = listing_rows([Entry(name, 1, 0) for name in names], (), lambda _: False, False, lambda _: True)
+    rows = listing_rows([Entry(name, 1, 0) for name in names], (), {}, False)
     return [row["version"] for row in rows if row.get("commit_cleaned_up")]
 
 
@@ -28,3 +33,29 @@ def cleaned_up(commits: list[int], checkpoints: list[int]) -> list[int]:
 )
 def test_commit_of_the_first_checkpoint(commits: list[int], checkpoints: list[int], expected: list[int]) -> None:
     assert cleaned_up(commits, checkpoints) == expected
+
+
+@pytest.mark.parametrize(
+    ("protocol", "knew"),
+    [
+        (Protocol(min_reader_version=1, min_writer_version=2), "r1"),
+        (Protocol(min_reader_version=1, min_writer_version=7, writer_features=["rowTracking"]), "r2"),
+        (with_feature("deletionVectors"), "r1"),
+        (with_feature("v2Checkpoint"), "r3"),
+        (with_feature("vacuumProtocolCheck"), "current"),
+        (with_feature("madeUp"), None),
+        (None, None),
+    ],
+)
+def test_features_tell_what_text_a_cleanup_knew(protocol: Protocol | None, knew: str | None) -> None:
+    names = [commit_name(4), commit_name(5), classic_checkpoint_name(5), classic_checkpoint_name(6)]
+    held = {5: (protocol, None), 6: (with_feature("vacuumProtocolCheck"), None)}
+    rows = listing_rows([Entry(name, 1, 0) for name in names], (), held, False)
+    assert {row["cleaned_up_to"] for row in rows} == {4}
+    assert {row["cleanup_knew"] for row in rows} == {knew}
+
+
+def test_log_from_the_beginning_was_not_cleaned_up() -> None:
+    names = [commit_name(0), commit_name(1), classic_checkpoint_name(1)]
+    rows = listing_rows([Entry(name, 1, 0) for name in names], (), {1: (with_feature("v2Checkpoint"), None)}, False)
+    assert {(row["cleaned_up_to"], row["cleanup_knew"]) for row in rows} == {(None, None)}
