@@ -154,7 +154,7 @@ class EmbeddedRun:
         context = self.state.file_context(self.store.root)
         for rows in self.read_files(read, context):
             self.chain.append(rows)
-        look_at_checkpoint(self.findings, read)
+        look_at_checkpoint(self.findings, read, is_base=True)
         if not read.is_whole:
             self.doubt_files(f"the checkpoint {base.files[0]} cannot be read as a whole", f"{LOG}/{base.files[0]}")
         self._remember(base.version)

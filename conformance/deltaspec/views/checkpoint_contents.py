@@ -30,7 +30,9 @@ checkpoint_contents = View(
         "adds_with_partition_values": Column(pl.Int64, "adds with partitionValues_parsed"),
         "removes_with_statistics": Column(pl.Int64, "removes with statistics"),
         "removes_with_tags": Column(pl.Int64, "removes with tags"),
-        "min_reader_version": Column(pl.Int64, "minReaderVersion of the protocol it holds"),
+        "min_reader_version": Column(
+            pl.Int64, "minReaderVersion of the protocol it holds; null where the judged history begins with it"
+        ),
         "min_writer_version": Column(pl.Int64, "minWriterVersion of the protocol it holds"),
         "has_reader_features": Column(pl.Boolean, "readerFeatures of the protocol it holds is not null"),
         "has_writer_features": Column(pl.Boolean, "writerFeatures of the protocol it holds is not null"),

@@ -18,12 +18,13 @@ _FIRST_TO_ENFORCE = 3
 MAX_COLUMNS_SHOWN = 10_000
 
 
-def contents_rows(read: CheckpointRead, known: Mapping[str, int] | None = None) -> list[Row]:
+def contents_rows(read: CheckpointRead, known: Mapping[str, int] | None = None, *, is_base: bool = False) -> list[Row]:
     """Rows of `checkpoint_contents`.
 
     Args:
         read: the checkpoint.
         known: how many adds of each file replay has with statistics; None where it is not compared with replay.
+        is_base: its protocol is a row of `protocols`, and told there.
     """
     protocol, metadata = _table(read)
     common: Row = {"version": read.checkpoint.version}
@@ -32,7 +33,7 @@ def contents_rows(read: CheckpointRead, known: Mapping[str, int] | None = None) 
         if protocol is not None and protocol.min_writer_version >= _FIRST_TO_ENFORCE:
             common["wants_json"] = _wish(metadata, "writeStatsAsJson") is not False
             common["wants_columns"] = _wish(metadata, "writeStatsAsStruct")
-    protocols = _protocol_rows(read)
+    protocols = {} if is_base else _protocol_rows(read)
     return [
         {
             **common,

@@ -145,7 +145,7 @@ def checkpoint_keeps_a_removed_domain(log: RawLog) -> None:
     log.checkpoint(4, log.rows(*kept, (4, '{"domainMetadata"')))
 
 
-@broken("rich", "CKP035")  # ckpt-004
+@broken("rich", "CKP065", "CKP066")  # ckpt-004
 def checkpoint_drops_the_feature_lists(log: RawLog) -> None:
     rows = log.rows(*RICH_AT_3)
     del rows[0]["protocol"]["readerFeatures"], rows[0]["protocol"]["writerFeatures"]
