@@ -17,6 +17,8 @@ from deltaspec.model.configuration import (
     property_fault,
     property_warning,
     required_feature,
+    tombstones_kept_since,
+    transactions_kept_since,
 )
 from deltaspec.model.data_types import Array, Field, Primitive, Struct
 from deltaspec.model.features import FEATURES
@@ -136,6 +138,26 @@ def test_retention_falls_back_to_its_default() -> None:
     for odd in ("soon", "interval -1 day"):
         assert file_retention_ms({"delta.deletedFileRetentionDuration": odd}) == 7 * DAY
         assert log_retention_ms({"delta.logRetentionDuration": odd}) == 30 * DAY
+
+
+@pytest.mark.parametrize(
+    ("text", "days"), [(None, 7), ("interval 1 week", 7), ("interval 30 days", 30), ("interval 0 hours", 0)]
+)
+def test_tombstones_are_kept_for_their_retention(text: str | None, days: int) -> None:
+    settings = {} if text is None else {"delta.deletedFileRetentionDuration": text}
+    assert tombstones_kept_since(settings, 100 * DAY) == (100 - days) * DAY
+
+
+@pytest.mark.parametrize("text", ["interval 1 month", "interval -1 days", "", "week"])
+def test_nobody_can_tell_by_a_retention_without_a_length(text: str) -> None:
+    assert tombstones_kept_since({"delta.deletedFileRetentionDuration": text}, 100 * DAY) is None
+    assert transactions_kept_since({"delta.setTransactionRetentionDuration": text}, 100 * DAY) is None
+
+
+def test_transactions_expire_only_where_a_retention_is_set() -> None:
+    assert transactions_kept_since({}, 100 * DAY) is None
+    settings = {"delta.setTransactionRetentionDuration": "interval 2 weeks"}
+    assert transactions_kept_since(settings, 100 * DAY) == 86 * DAY
 
 
 @pytest.mark.parametrize(
