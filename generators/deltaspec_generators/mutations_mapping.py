@@ -1,12 +1,14 @@
 """Broken column mapping: modes, ids and names of a schema, and what they become over its history."""
 
 import json
+from typing import Any
 
 from hypothesis import strategies as st
 
 from deltaspec_generators import bases
 from deltaspec_generators.bases import action, commit_info
 from deltaspec_generators.builder import TableFiles, domain_action, metadata_action, protocol_action
+from deltaspec_generators.mapped_bases import evolved, mapped_field
 from deltaspec_generators.mutations import mutation, pick
 
 
@@ -43,14 +45,130 @@ def mode_without_writers_of_it(draw: st.DrawFn) -> TableFiles:
 
 @mutation("column-mapping.new-columns-have-ids")
 def added_column_without_id(draw: st.DrawFn) -> TableFiles:
-    """The second metaData has a column more, with a physical name alone."""
+    field = mapped_field("new", 5)
+    del field["metadata"]["delta.columnMapping.id"]
+    return evolved(bases.mapped(pick(draw, "id", "name")), lambda fields: fields.append(field))
+
+
+@mutation("column-mapping.ids-assigned")
+def column_id_of_more_than_32_bits(draw: st.DrawFn) -> TableFiles:
+    number = pick(draw, 1 << 31, 1 << 40)
+    files = bases.mapped(pick(draw, "id", "name"))
+    return evolved(files, lambda fields: fields.append(mapped_field("new", number)), highest=number)
+
+
+# names over the history
+
+
+@mutation("column-mapping.physical-name-stays")
+def physical_name_replaced(draw: st.DrawFn) -> TableFiles:
+    """Of a column, of a struct, or of a field within it; with another logical name or the same."""
+
+    def rename(fields: list[Any]) -> None:
+        field = pick(draw, fields[0], fields[1], fields[1]["type"]["fields"][0])
+        field["metadata"]["delta.columnMapping.physicalName"] = pick(draw, "col-9", "id", "s")
+        field["name"] = pick(draw, field["name"], "other")
+
+    return evolved(bases.mapped(pick(draw, "id", "name")), rename)
+
+
+@mutation("column-mapping.max-id-never-falls")
+def max_column_id_lowered(draw: st.DrawFn) -> TableFiles:
+    """With the column that had the highest id, or by a user's hand."""
+    files = bases.mapped(pick(draw, "id", "name"))
+    if pick(draw, True, False):
+        return evolved(files, lambda fields: fields[1]["type"]["fields"].pop(), highest=3)
+    evolved(files, lambda fields: fields.append(mapped_field("new", 9)))
+    return evolved(files, lambda fields: None, highest=pick(draw, 4, 8), version=4)
+
+
+def _replaced(draw: st.DrawFn, new: dict[str, Any], *, nested: bool = False) -> TableFiles:
+    """The first column is dropped, in the same commit or one before, and another one added."""
+    files = bases.mapped(pick(draw, "id", "name"))
+
+    def replace(fields: list[Any]) -> None:
+        del fields[0]
+        (fields[0]["type"]["fields"] if nested else fields).append(new)
+
+    if pick(draw, True, False):
+        evolved(files, lambda fields: fields.pop(0))
+        return evolved(files, replace, version=4)
+    return evolved(files, replace)
+
+
+@mutation("column-mapping.new-columns-have-new-paths")
+def new_column_in_the_place_of_a_dropped_one(draw: st.DrawFn) -> TableFiles:
+    return _replaced(draw, mapped_field(pick(draw, "id", "other"), 5, physical="col-1"))
+
+
+@mutation("column-mapping.new-columns-named-anew")
+def new_column_by_the_name_of_a_dropped_one(draw: st.DrawFn) -> TableFiles:
+    return _replaced(draw, mapped_field(pick(draw, "id", "other"), 5, physical="col-1"), nested=pick(draw, True, False))
+
+
+# names in the log
+
+
+@mutation("column-mapping.partition-keys-physical")
+def partition_value_by_display_name(draw: st.DrawFn) -> TableFiles:
+    fields = [mapped_field("id", 1), mapped_field("day", 2, "string"), mapped_field("hour", 3)]
+    files = bases.plain(
+        protocol=protocol_action(2, 5),
+        configuration=_mapping(draw),
+        fields=fields,
+        partition_columns=["day", "hour"],
+        partition={"col-2": "x", "col-3": "1"},
+    )
+    wrong = pick(draw, {"day": "x", "hour": "1"}, {"day": "x", "col-3": "1"}, {"day": "x", "col-2": "x", "col-3": "1"})
+    action(files, 2, "add")["partitionValues"] = wrong
+    return files
+
+
+def _mapping(draw: st.DrawFn) -> dict[str, str]:
+    return {"delta.columnMapping.mode": pick(draw, "id", "name"), "delta.columnMapping.maxColumnId": "4"}
+
+
+@mutation("column-mapping.statistics-physical")
+def statistics_by_display_name(draw: st.DrawFn) -> TableFiles:
+    files = bases.mapped(pick(draw, "id", "name"))
+    entry = pick(draw, {"id": 1}, {"id": 1, "s": {"x": 1}}, {"col-1": 1, "col-2": {"x": 1}})
+    return _told(files, {pick(draw, "minValues", "maxValues", "nullCount"): entry})
+
+
+@mutation("column-mapping.statistics-physical")
+def statistics_of_both_names(draw: st.DrawFn) -> TableFiles:
+    """The judged history has the commit that turns the mapping on: a name that no column had is no dropped one's."""
     files = bases.mapped(pick(draw, "id", "name"))
     body = dict(action(files, 0, "metaData"))
-    schema = json.loads(body["schemaString"])
-    metadata = {"delta.columnMapping.physicalName": "col-5"}
-    schema["fields"].append({"name": "new", "type": "long", "nullable": True, "metadata": metadata})
-    body["schemaString"] = json.dumps(schema)
-    files.commits[3] = [commit_info(3), {"metaData": body}]
+    plain = bases.plain().commits[0][2]
+    files.commits[0] = [commit_info(0), files.commits[0][1], plain]
+    files.commits[1].append({"metaData": body})
+    return _told(files, {"nullCount": {"col-1": 1, "id": 1}})
+
+
+@mutation("column-mapping.enabled-by-property")
+def mapped_without_a_mode(draw: st.DrawFn) -> TableFiles:
+    files = bases.mapped()
+    configuration = action(files, 0, "metaData")["configuration"]
+    del configuration["delta.columnMapping.mode"]
+    configuration |= pick(draw, {}, {"delta.columnMapping.mode": "none"})
+    return _told(files, {"minValues": pick(draw, {"col-1": 1}, {"col-1": 1, "col-2": {"col-3": 1}})})
+
+
+def _told(files: TableFiles, statistics: dict[str, Any]) -> TableFiles:
+    action(files, 2, "add")["stats"] = json.dumps({"numRecords": 10, **statistics})
+    return files
+
+
+# names within a version
+
+
+@mutation("column-mapping.physical-names-unique")
+def physical_name_of_another_parent(draw: st.DrawFn) -> TableFiles:
+    """Of a field within a struct and a column beside it, or of the fields of two structs."""
+    files = bases.mapped(pick(draw, "id", "name"))
+    body = action(files, 0, "metaData")
+    body["schemaString"] = body["schemaString"].replace("col-1", "col-3")
     return files
 
 

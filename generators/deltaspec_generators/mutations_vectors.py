@@ -58,6 +58,39 @@ def records_without_the_deleted_ones(draw: st.DrawFn) -> TableFiles:
     return files
 
 
+@mutation("deletion-vectors.made-while-enabled")
+def vector_made_while_disabled(draw: st.DrawFn) -> TableFiles:
+    """The property is not set, or false, or the commit that makes the vector sets it to false."""
+    files = bases.with_vector()
+    body = action(files, 0, "metaData")
+    match pick(draw, "unset", "false", "set to false"):
+        case "unset":
+            body["configuration"] = {}
+        case "false":
+            body["configuration"] = {"delta.enableDeletionVectors": "false"}
+        case _:
+            off = {**body, "configuration": {"delta.enableDeletionVectors": "false"}}
+            files.commits[2].append({"metaData": off})
+    return files
+
+
+@mutation("deletion-vectors.made-while-enabled")
+def live_file_gets_a_vector_while_disabled(draw: st.DrawFn) -> TableFiles:
+    """A first vector, or another one; one that is there may be committed again."""
+    files = bases.with_vector()
+    body = action(files, 0, "metaData")
+    off = {**body, "configuration": {"delta.enableDeletionVectors": "false"}}
+    again = dict(action(files, 2, "add"))
+    path, before = pick(draw, ("b.parquet", None), ("c.parquet", again["deletionVector"]))
+    after = add_action(path, rows=10, deletionVector=bases.inline_vector([1, 3, 5]))
+    removed = add_action(path, rows=10, **({"deletionVector": before} if before else {}))
+    files.commits[3] = [commit_info(3), {"metaData": off}]
+    files.commits[4] = [pick(draw, commit_info(4), {"commitInfo": {}}), after, remove_action(removed)]
+    if before is None:
+        files.commits[3].append({"add": again})
+    return files
+
+
 # bitmap
 
 

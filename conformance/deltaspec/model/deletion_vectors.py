@@ -142,7 +142,7 @@ def read_entry(data: bytes, size_in_bytes: int) -> bytes:
     """The bitmap, magic included, of the entry that `data` begins with: its size, the bitmap, its CRC-32 (S07).
 
     Raises:
-        DeletionVectorError: sizes that disagree or pass the end, wrong CRC-32; of the kind `byte order` if they would be
+        DeletionVectorError: sizes that disagree or pass the end, wrong CRC-32; of the kind `byte order` if they are
             right in little endian.
     """
     if len(data) < 4:

@@ -3,6 +3,7 @@
 import polars as pl
 
 from deltaspec.rules.registry import rule
+from deltaspec.views.file_actions import file_actions
 from deltaspec.views.table_state import configuration, metadata, schema_fields
 
 
@@ -113,3 +114,170 @@ def mode_without_its_feature() -> pl.Expr:
         property: "delta.columnMapping.mode", unsupported_feature: columnMapping
     """
     return (pl.col("property") == "delta.columnMapping.mode") & pl.col("unsupported_feature").is_not_null()
+
+
+@rule("CMP020", requires="column-mapping.ids-assigned", view=schema_fields)
+def column_id_beyond_32_bits() -> pl.Expr:
+    """A column id does not fit 32 bits.
+
+    Data files cannot hold it as a field id: readers that resolve columns by id find nothing.
+    Fix: commit a metaData with an id of its own for the column; files written with another id must be rewritten.
+
+    Conforms::
+        column_mapping_mode: id, column_id: 2147483647
+        column_mapping_mode: null, column_id: 2147483648
+    Violates::
+        column_mapping_mode: id, column_id: 2147483648
+        column_mapping_mode: name, column_id: -2147483649
+    """
+    fits = pl.col("column_id").is_between(-(2**31), 2**31 - 1)
+    return pl.col("column_mapping_mode").is_not_null() & ~fits
+
+
+@rule("CMP021", requires="column-mapping.physical-names-unique", view=schema_fields, until="r3")
+def physical_name_of_another_struct() -> pl.Expr:
+    """Two fields of different structs have the same physical name.
+
+    The text wants each name only once in a table; clients that look fields up by physical name alone take one for the
+    other. (Fields from before the mapping keep their names, which may be alike.)
+    Fix: commit a metaData with a physical name of its own for every field, before files are written with the shared one.
+
+    Conforms::
+        column_mapping_mode: name, shares_physical_name: false, fields_of_physical_path: 1
+        column_mapping_mode: null, shares_physical_name: true, fields_of_physical_path: 1
+        column_mapping_mode: name, shares_physical_name: true, fields_of_physical_path: 2
+    Violates::
+        column_mapping_mode: name, shares_physical_name: true, fields_of_physical_path: 1
+    """
+    shared = pl.col("shares_physical_name") & (pl.col("fields_of_physical_path") == 1)
+    return pl.col("column_mapping_mode").is_not_null() & shared
+
+
+@rule("CMP023", requires="column-mapping.physical-name-stays", view=schema_fields)
+def physical_name_changed() -> pl.Expr:
+    """A column has another physical name than it had before.
+
+    Readers no longer find it in the files that are there: its values become null.
+    Fix: commit a metaData with the column's former physical name; to rename a column, change its `name`.
+
+    Conforms::
+        physical_name_before: null
+    Violates::
+        physical_name_before: col-1
+    """
+    return pl.col("physical_name_before").is_not_null()
+
+
+@rule("CMP024", requires="column-mapping.max-id-never-falls", view=metadata)
+def max_column_id_fell() -> pl.Expr:
+    """`delta.columnMapping.maxColumnId` is lower than it was.
+
+    The next column is given an id that another one has or had: old files show its values.
+    Fix: commit a metaData with the property at the highest id ever assigned.
+
+    Conforms::
+        max_column_id: 5, max_column_id_before: 5
+        max_column_id: 5, max_column_id_before: null
+    Violates::
+        max_column_id: 4, max_column_id_before: 5
+    """
+    return pl.col("max_column_id") < pl.col("max_column_id_before")
+
+
+@rule(
+    "CMP026",
+    requires=("column-mapping.new-columns-have-new-paths", "column-mapping.physical-paths-unique"),
+    view=schema_fields,
+    since="current",
+)
+def physical_path_of_a_former_column() -> pl.Expr:
+    """A new column has the physical path of one that the table has or had.
+
+    Old files show the values of the other column in it.
+    Fix: commit a metaData that gives the column a new physical name, before files are written with the old one.
+
+    Conforms::
+        path_was_anothers: false, fields_of_physical_path: 1
+        path_was_anothers: true, fields_of_physical_path: 2
+    Violates::
+        path_was_anothers: true, fields_of_physical_path: 1
+    """
+    return pl.col("path_was_anothers") & (pl.col("fields_of_physical_path") == 1)
+
+
+@rule(
+    "CMP027",
+    requires=("column-mapping.new-columns-named-anew", "column-mapping.physical-names-unique"),
+    view=schema_fields,
+    until="r3",
+)
+def physical_name_of_a_former_column() -> pl.Expr:
+    """A new column has the physical name of one that the table has or had.
+
+    Old files may show the values of the other column in it; the text wants a globally unique name.
+    Fix: commit a metaData that gives the column a new physical name, before files are written with the old one.
+
+    Conforms::
+        name_was_anothers: false, fields_of_physical_path: 1
+        name_was_anothers: true, fields_of_physical_path: 2
+    Violates::
+        name_was_anothers: true, fields_of_physical_path: 1
+    """
+    return pl.col("name_was_anothers") & (pl.col("fields_of_physical_path") == 1)
+
+
+@rule("CMP028", requires="column-mapping.partition-keys-physical", view=file_actions)
+def partition_value_by_logical_name() -> pl.Expr:
+    """Under column mapping a partition value stands under the logical name of its column.
+
+    Readers look for the physical name and take null, or fail.
+    Fix: commit the file again with the physical name as the key.
+
+    Conforms::
+        kind: add, logical_partition_keys: []
+        kind: remove, logical_partition_keys: ["day"]
+    Violates::
+        kind: add, logical_partition_keys: ["day"]
+    """
+    return (pl.col("kind") != "remove") & (pl.col("logical_partition_keys").list.len() > 0)
+
+
+@rule("CMP029", requires="column-mapping.statistics-physical", view=file_actions)
+def statistics_by_logical_name() -> pl.Expr:
+    """Under column mapping statistics name a column by its logical name.
+
+    Readers look for the physical name and find no statistics, or those of another column after a rename.
+    Fix: commit the file again with physical names in its statistics.
+
+    Conforms::
+        kind: add, column_mapping_mode: name, misnamed_statistics: null
+        kind: remove, column_mapping_mode: name, misnamed_statistics: "minValues.id"
+        kind: add, column_mapping_mode: null, misnamed_statistics: "minValues.col-1"
+    Violates::
+        kind: add, column_mapping_mode: name, misnamed_statistics: "minValues.id"
+    """
+    misnamed = pl.col("misnamed_statistics").is_not_null() & pl.col("column_mapping_mode").is_not_null()
+    return (pl.col("kind") == "add") & misnamed
+
+
+@rule(
+    "CMP030",
+    requires=("column-mapping.enabled-by-property", "column-mapping.enabled-by-feature"),
+    view=file_actions,
+)
+def physical_names_without_mapping() -> pl.Expr:
+    """Statistics name a column by a physical name of the schema, and no mode of column mapping is in force.
+
+    The writer maps columns on a table where the mapping was never turned on: readers look for logical names and find
+    nothing, in the statistics and in the file.
+    Fix: commit a metaData that sets the mode, and a protocol that supports it, if the files have physical names.
+
+    Conforms::
+        kind: add, column_mapping_mode: null, misnamed_statistics: null
+        kind: remove, column_mapping_mode: null, misnamed_statistics: "minValues.col-1"
+        kind: add, column_mapping_mode: name, misnamed_statistics: "minValues.id"
+    Violates::
+        kind: add, column_mapping_mode: null, misnamed_statistics: "minValues.col-1"
+    """
+    misnamed = pl.col("misnamed_statistics").is_not_null() & pl.col("column_mapping_mode").is_null()
+    return (pl.col("kind") == "add") & misnamed

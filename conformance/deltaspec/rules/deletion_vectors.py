@@ -3,6 +3,7 @@
 import polars as pl
 
 from deltaspec.rules.registry import rule
+from deltaspec.views.added_vectors import added_vectors
 from deltaspec.views.file_actions import deletion_vectors
 
 
@@ -243,6 +244,22 @@ def vectors_overlap_in_file() -> pl.Expr:
         overlaps: "offset 1, 44 bytes"
     """
     return pl.col("overlaps").is_not_null()
+
+
+@rule("DVX020", requires="deletion-vectors.made-while-enabled", view=added_vectors)
+def vector_made_while_not_enabled() -> pl.Expr:
+    """A commit adds a new deletion vector, and delta.enableDeletionVectors is not true.
+
+    Whoever turned vectors off, for readers that cannot take them or to get rid of the feature, finds new ones. (A vector
+    that is restored, or comes with the files of a clone, is not new.)
+    Fix: rewrite the file without its deleted rows, or set the property to true.
+
+    Conforms::
+        may_be_older: true
+    Violates::
+        may_be_older: false
+    """
+    return ~pl.col("may_be_older")
 
 
 @rule("DVX021", requires="deletion-vectors.file-version", view=deletion_vectors, divergence="S02", until="r3")

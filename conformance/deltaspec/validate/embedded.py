@@ -20,6 +20,7 @@ from deltaspec.model.revisions import Revision
 from deltaspec.model.segment import Checkpoint
 from deltaspec.report.values import Inventory
 from deltaspec.rules.registry import Rule
+from deltaspec.validate.added_vectors import look_at_added_vectors, operation_of
 from deltaspec.validate.checkpoints import look_at_checkpoint
 from deltaspec.validate.claims import Claims
 from deltaspec.validate.data import DataRun
@@ -27,6 +28,7 @@ from deltaspec.validate.findings import Findings
 from deltaspec.validate.plan import Plan
 from deltaspec.validate.row_ids import look_at_row_id_ranges
 from deltaspec.views import log_files, table_state
+from deltaspec.views.added_vectors import added_vectors
 from deltaspec.views.base import Level
 from deltaspec.views.checkpoint_parts import PartFacts
 from deltaspec.views.checkpoints import checkpoint_rows, checkpoints, checksums, sidecars
@@ -51,7 +53,7 @@ BATCH_ROWS = 50_000
 WHOLE_FILE_BYTES = 64 << 20
 """Larger commits are read as a stream of lines."""
 
-_FILE_VIEWS = (file_history, checkpoint_rows, checksums, snapshot_files)
+_FILE_VIEWS = (file_history, added_vectors, checkpoint_rows, checksums, snapshot_files)
 _STATE_VIEWS = tuple(getattr(table_state, name) for name in VIEW_NAMES)
 
 
@@ -84,6 +86,8 @@ class EmbeddedRun:
         self.compared = bool(plan.claims or plan.compactions)
         self.chain: list[pl.DataFrame] = []
         self.cdcs: list[pl.DataFrame] = []
+        self.operations: dict[int, str | None] = {}
+        """What each commit says it does."""
         self.reads: dict[Checkpoint, CheckpointRead] = {}
         self.table_actions: list[tuple[int, Wire]] = []
         self.states: dict[int, tuple[TableActions, FileContext]] = {}
@@ -143,6 +147,7 @@ class EmbeddedRun:
             protocols, settings = states[table_state.protocols.name], states[table_state.configuration.name]
             tracking = in_force_since(protocols, settings, row_tracking.FEATURE, row_tracking.SUSPENDED)
             self.findings.look(file_history, history_of_commits(chain, cdcs, tracking))
+        look_at_added_vectors(self, chain)
         return spans(chain, self.revision)
 
     # the judged history
@@ -179,6 +184,7 @@ class EmbeddedRun:
             self.state.lose(log.undecoded_kinds)
             self.state.apply(version, file, log.actions)
             self.table_actions += [(version, a) for _, a in log.actions if not isinstance(a, CommitInfo)]
+            self.operations[version] = operation_of(log.actions)
             self._queue_files(file, version, log)
             row = commit_row(version, file, log, before, self.state)
             before.follow(row)

@@ -34,6 +34,12 @@ def unknown_columns(columns: Iterable[Path], schema: Struct, mapping: str | None
     return [".".join(each) for each in columns if _comparable(each, mapping) not in known]
 
 
+def known_columns(columns: tuple[Path, ...], schema: Struct | None, mapping: str | None) -> tuple[Path, ...]:
+    """Clustering columns that statistics can be asked for: of one that the schema lacks nothing can be told."""
+    unknown = unknown_columns(columns, schema, mapping) if schema is not None else []
+    return tuple(each for each in columns if ".".join(each) not in unknown)
+
+
 def without_statistics(stats: pl.Series, columns: tuple[Path, ...]) -> pl.Series:
     """Clustering columns of which the statistics of a file say nothing, file by file.
 

@@ -40,6 +40,11 @@ file_actions = View(
             pl.List(pl.String), "partition columns (physical names) that partitionValues lacks"
         ),
         "extra_partition_columns": Column(pl.List(pl.String), "keys of partitionValues that are no partition column"),
+        "logical_partition_keys": Column(
+            pl.List(pl.String),
+            "keys of partitionValues that are logical names of partition columns whose physical names differ; neither "
+            "they nor those columns are among the extra and missing ones",
+        ),
         "bad_partition_values": Column(
             pl.List(pl.String), "`column=text` of each value that its column's type cannot hold"
         ),
@@ -59,6 +64,12 @@ file_actions = View(
         "num_records": Column(pl.Int64, "stats.numRecords"),
         "null_counts_key": Column(pl.Boolean, "statistics hold `nullCounts`, which the text does not define"),
         "null_count_fault": Column(pl.String, "an entry of nullCount that is negative or above numRecords"),
+        "column_mapping_mode": Column(pl.String, "id or name; null where column mapping is off at that version"),
+        "misnamed_statistics": Column(
+            pl.String,
+            "an entry of statistics that has the physical name of a column where logical ones apply, or inversely; "
+            "where a dropped column may have had the name, only if no other entry is named right",
+        ),
         "clustering_columns_without_statistics": Column(
             pl.List(pl.String),
             "for an add in a commit to a clustered table: clustering columns of which its statistics say nothing",

@@ -5,7 +5,7 @@ not plainly in order: those that hold an unusual character or escape, and each d
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import unquote
 
@@ -15,8 +15,9 @@ import pyarrow as pa
 from deltaspec.model import paths
 from deltaspec.model.data_types import DataType
 from deltaspec.model.revisions import Revision
-from deltaspec.views import clustering_facts, partition_facts, statistics_facts
+from deltaspec.views import clustering_facts, partition_facts, statistics_facts, statistics_names
 from deltaspec.views.file_actions import deletion_vectors, file_actions
+from deltaspec.views.mapping_facts import EntryNames
 from deltaspec.views.vector_facts import vector_facts
 
 _UNUSUAL_PATH = r"[^A-Za-z0-9_\-./=]|^/|\.\.|//|(^|/)\.(/|$)|^$"
@@ -40,6 +41,12 @@ class FileContext:
     """Physical paths; none where the table is not clustered."""
     revision: Revision = Revision.CURRENT
     """The text they are judged by."""
+    mapping: str | None = None
+    """Column mapping in force."""
+    logical_partition_names: dict[str, str] = field(default_factory=dict)
+    """Logical to physical name of partition columns that have two."""
+    entry_names: EntryNames | None = None
+    """What entries of statistics may be called, where there is another way of naming."""
     void_hindrance: str | None = None
     """Why no data file may be added: columns of type void."""
 
@@ -80,6 +87,7 @@ def file_facts(table: pa.Table, place: Provenance, context: FileContext, *, comp
         has_deletion_vector=pl.col("dv_storage_type").is_not_null(),
         cardinality=pl.col("dv_cardinality"),
         deletion_vectors_supported=pl.lit(context.deletion_vectors_supported, pl.Boolean),
+        column_mapping_mode=pl.lit(context.mapping, pl.String),
         void_hindrance=pl.lit(context.void_hindrance, pl.String),
         table_is_partitioned=pl.lit(
             None if context.partition_columns is None else bool(context.partition_columns), pl.Boolean
@@ -89,7 +97,10 @@ def file_facts(table: pa.Table, place: Provenance, context: FileContext, *, comp
     )
     facts = facts.with_columns(_path_facts(frame["path"], context.table_root))
     facts = facts.with_columns(_path_is_added(facts))
-    facts = facts.with_columns(partition_facts.columns(values, context.partition_columns))
+    facts = facts.with_columns(
+        partition_facts.columns(values, context.partition_columns, context.logical_partition_names)
+    )
+    facts = facts.with_columns(statistics_names.misnamed(stats, context.entry_names))
     facts = facts.with_columns(_unclustered(facts, stats, context.clustering_columns))
     return facts.with_columns(statistics_facts.columns(stats))
 

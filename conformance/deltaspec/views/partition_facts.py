@@ -1,5 +1,6 @@
 """Partition values of file actions beside the partition columns of the table."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
@@ -12,6 +13,7 @@ from deltaspec.model.partition_values import PartitionValueError, is_canonical, 
 _COLUMNS = (
     "missing_partition_columns",
     "extra_partition_columns",
+    "logical_partition_keys",
     "bad_partition_values",
     "odd_partition_values",
 )
@@ -19,12 +21,15 @@ _FORMS = ("utc_partition_value", "zoneless_partition_value")
 _TIMESTAMP = Primitive("timestamp")
 
 
-def columns(values: pa.ChunkedArray, partition_columns: dict[str, DataType] | None) -> list[pl.Series]:
-    """The six partition columns of `file_actions`.
+def columns(
+    values: pa.ChunkedArray, partition_columns: dict[str, DataType] | None, logical: Mapping[str, str]
+) -> list[pl.Series]:
+    """The seven partition columns of `file_actions`.
 
     Args:
         values: `partitionValues`, a map array, null where the action has none.
         partition_columns: physical name to type; None where the metadata is not known, which makes all null.
+        logical: logical to physical name of those that have two.
     """
     maps = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
     known = maps.is_valid() if partition_columns is not None else pa.nulls(len(maps), pa.bool_()).fill_null(False)
@@ -32,6 +37,7 @@ def columns(values: pa.ChunkedArray, partition_columns: dict[str, DataType] | No
     forms = dict.fromkeys(_FORMS, pl.Series([None], dtype=pl.String).new_from_index(0, len(maps)))
     if partition_columns is not None and len(maps):
         _compare(maps, partition_columns, found)
+        _tell_logical_keys(found, logical)
         for column, kind in partition_columns.items():
             if kind == _TIMESTAMP:
                 _tell_forms(pc.map_lookup(maps, pa.scalar(column), "first"), column, forms)
@@ -84,6 +90,18 @@ def _compare(maps: Any, partition_columns: dict[str, DataType], found: dict[str,
         extra = [key for key in keys if key not in partition_columns]
         if extra:
             found["extra_partition_columns"][row] = extra
+
+
+def _tell_logical_keys(found: dict[str, dict[int, list[str]]], logical: Mapping[str, str]) -> None:
+    """A value under the logical name of its column is one fault, not one that is missing and one too many."""
+    extra, missing = found["extra_partition_columns"], found["missing_partition_columns"]
+    for row, keys in list(extra.items()) if logical else ():
+        told = [key for key in keys if key in logical]
+        if told:
+            found["logical_partition_keys"][row] = told
+            extra[row] = [key for key in keys if key not in logical]
+            meant = {logical[key] for key in told}
+            missing[row] = [column for column in missing.get(row, ()) if column not in meant]
 
 
 def _is_one_column(maps: Any, column: str) -> bool:

@@ -21,9 +21,10 @@ from deltaspec.model.protocol import (
 )
 from deltaspec.model.revisions import Revision
 from deltaspec.model.schema import SchemaError, parse_schema, repeated_names, void_hindrance
-from deltaspec.views.clustering_facts import clustering_columns, unknown_columns
+from deltaspec.views.clustering_facts import clustering_columns, known_columns, unknown_columns
 from deltaspec.views.domain_facts import CLUSTERING, configuration_fault, feature_of, is_known_system_domain, taken_for
 from deltaspec.views.file_facts import FileContext
+from deltaspec.views.mapping_facts import MappingHistory, entry_names, logical_partition_names
 from deltaspec.views.protocol_facts import feature_rows, protocol_row
 
 _GUID = re.compile(r"[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
@@ -85,6 +86,8 @@ class TableState:
     """Features that the table supports; None while the protocol is not known, or lacks the list that tells."""
     used: set[str] = field(default_factory=set)
     """Features that a version so far has used: they were active."""
+    mapped: MappingHistory = field(default_factory=MappingHistory)
+    """What the versions so far say of mapped columns."""
     _context: FileContext | None = None
 
     def apply(self, version: int, file: str, actions: list[tuple[int, Wire]]) -> None:
@@ -120,6 +123,7 @@ class TableState:
             self.metadata, self.schema, self.metadata_known = None, None, False
         if kinds & {"protocol", "metaData", None}:
             self._context = None
+            self.mapped.forget()
         if kinds & {"domainMetadata", None}:
             self.domains_known = False
         if kinds & {"rowIdHighWaterMark", None}:
@@ -148,18 +152,20 @@ class TableState:
         return self._context
 
     def _file_context(self, table_root: str | None) -> FileContext:
-        columns = None
+        columns, logical, statistics = None, {}, None
         if self.schema is not None and self.metadata is not None and self.supported is not None:
-            names = {member.name for member in self.schema.fields}
-            if set(self.metadata.partition_columns) <= names:
-                columns = column_mapping.partition_types(self.schema, self.metadata.partition_columns, self.mapping)
+            names, partitioned = {member.name for member in self.schema.fields}, self.metadata.partition_columns
+            if set(partitioned) <= names:
+                columns = column_mapping.partition_types(self.schema, partitioned, self.mapping)
+                logical = logical_partition_names(self.schema, partitioned, self.mapping)
+            statistics = entry_names(self.schema, self.mapping, self.mapped)
         clustered = clustering_columns(self.domains.get(CLUSTERING)) if self.supports("clustering") else ()
-        if self.schema is not None:  # of a column that there is not nothing can be told
-            unknown = unknown_columns(clustered, self.schema, self.mapping)
-            clustered = tuple(each for each in clustered if ".".join(each) not in unknown)
+        clustered = known_columns(clustered, self.schema, self.mapping)
         vectors = self.supports("deletionVectors")
         void = None if self.schema is None else void_hindrance(self.schema)
-        return FileContext(columns, vectors, table_root, clustered, self.revision, void_hindrance=void)
+        return FileContext(
+            columns, vectors, table_root, clustered, self.revision, self.mapping, logical, statistics, void
+        )
 
     @property
     def table_schema(self) -> TableSchema | None:
@@ -232,6 +238,7 @@ class TableState:
         except SchemaError as error:
             self.schema, fault = None, error
         self._remap()
+        mapped, named = self.mapped.take(self.schema, action.configuration, self.mapping)
         self.rows["metadata"].append(
             {
                 **place,
@@ -242,10 +249,11 @@ class TableState:
                 "schema_fault_pointer": str(fault) if fault else None,
                 "partition_columns": action.partition_columns,
                 **self._metadata_facts(action),
+                **mapped,
             }
         )
         if self.schema is not None:
-            self.rows["schema_fields"] += self._field_rows(place, self.schema)
+            self.rows["schema_fields"] += self._field_rows(place, self.schema, named)
         self._take_configuration(place, before.configuration if before else {}, action.configuration)
 
     def _remap(self) -> None:
@@ -269,33 +277,20 @@ class TableState:
             "nested_partition_columns": [name for name in names if isinstance(types.get(name), Struct | Array | Map)],
             "repeated_columns": repeated_names(self.schema),
         }
-        if self.mapping:
-            ids = [column_mapping.column_id(member) for _, member in walk(self.schema)]
-            claimed = action.configuration.get(column_mapping.MAX_COLUMN_ID, "")
-            fits = re.fullmatch(r"\d{1,18}", claimed, re.ASCII)
-            facts["max_column_id"] = int(claimed) if fits else None
-            facts["max_used_column_id"] = max((each for each in ids if each is not None), default=None)
         return facts
 
-    def _field_rows(self, place: Row, schema: Struct) -> list[Row]:
-        ids = Counter(column_mapping.column_id(member) for _, member in walk(schema))
-        paths = [path for path, _ in column_mapping.physical_paths(schema, self.mapping)]
-        times = Counter(paths)
+    def _field_rows(self, place: Row, schema: Struct, mapped: list[Row]) -> list[Row]:
         return [
             {
                 **place,
                 "column": ".".join(path),
                 "type": name_of(member.type),
                 "nullable": member.nullable,
-                "column_mapping_mode": self.mapping,
-                "column_id": column_mapping.column_id(member),
-                "physical_name": _text(member.metadata.get(column_mapping.PHYSICAL_NAME)),
-                "fields_of_id": ids[column_mapping.column_id(member)],
-                "fields_of_physical_path": times[physical],
+                **names,
                 "unsupported_feature": self._unsupported_feature_of_type(member.type),
                 **(_identity_facts(member.metadata) if self.supports("identityColumns") else {}),
             }
-            for (path, member), physical in zip(walk(schema), paths, strict=True)
+            for (path, member), names in zip(walk(schema), mapped, strict=True)
         ]
 
     def _unsupported_feature_of_type(self, kind: Any) -> str | None:
@@ -400,7 +395,3 @@ def _is_clustering(action: Wire) -> bool:
 def _supports_by_any_name(supported: set[str], feature: str) -> bool:
     """Whether a feature or a preview of it is supported: a preview lets types and properties in as well."""
     return any(features.without_preview(name) == feature for name in supported)
-
-
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) else None

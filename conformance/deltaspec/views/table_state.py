@@ -71,6 +71,9 @@ metadata = View(
             pl.List(pl.String), "field paths that equal another one of the same struct but for case"
         ),
         "max_column_id": Column(pl.Int64, "delta.columnMapping.maxColumnId; null where column mapping is off"),
+        "max_column_id_before": Column(
+            pl.Int64, "the highest that the property was in the judged history before; null where mapping was off"
+        ),
         "max_used_column_id": Column(pl.Int64, "highest column id in the schema; null where column mapping is off"),
         "column_mapping_mode": Column(pl.String, "id or name; null where column mapping is off"),
     },
@@ -90,6 +93,20 @@ schema_fields = View(
         "physical_name": Column(pl.String, "delta.columnMapping.physicalName"),
         "fields_of_id": Column(pl.Int64, "fields of the schema that have this column id"),
         "fields_of_physical_path": Column(pl.Int64, "fields of the schema that have this physical path"),
+        "shares_physical_name": Column(
+            pl.Boolean,
+            "a field below another parent has this physical name, neither is new beside the other, and no field that "
+            "has it bears it as its name as well",
+        ),
+        "physical_name_before": Column(
+            pl.String, "for a column whose physical name changed: the one that its id had in the judged history before"
+        ),
+        "path_was_anothers": Column(
+            pl.Boolean, "for a column whose id is new: the judged history knows its physical path by another id"
+        ),
+        "name_was_anothers": Column(
+            pl.Boolean, "for a column whose id is new: the judged history knows its physical name by another id"
+        ),
         "unsupported_feature": Column(
             pl.String, "feature that the type needs and the protocol of that version does not support"
         ),

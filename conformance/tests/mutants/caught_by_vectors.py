@@ -17,4 +17,6 @@ CAUGHT_BY: dict[str, str] = {
     "numbers_of_the_file_are_little_endian": "DVX023",
     "numbers_of_the_file_in_an_unsaid_order": "DVX024",
     "inline_vector_filled_up_with_ones": "DVX025",
+    "vector_made_while_disabled": "DVX020",
+    "live_file_gets_a_vector_while_disabled": "DVX020",
 }

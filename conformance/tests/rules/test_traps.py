@@ -126,9 +126,10 @@ def test_listed_feature_that_is_left_out_is_noted(log: Log) -> None:
 def test_file_with_a_vector_may_be_removed_when_the_feature_goes(log: Log) -> None:
     vector = {"storageType": "p", "pathOrInlineDv": "s3://b/dv.bin", "offset": 1, "sizeInBytes": 40, "cardinality": 2}
     features = ["deletionVectors"]
-    log.commit(protocol(3, 7, readerFeatures=features, writerFeatures=features), metadata())
+    enabled = metadata(delta__enableDeletionVectors="true")
+    log.commit(protocol(3, 7, readerFeatures=features, writerFeatures=features), enabled)
     log.commit(add(deletionVector=vector, stats='{"numRecords":9}'))
-    log.commit(protocol(1, 2), remove(deletionVector=vector), add("b.parquet"))
+    log.commit(protocol(1, 2), metadata(), remove(deletionVector=vector), add("b.parquet"))
     assert set(log.findings()) == {"PRO006", "PRO007"}
 
 

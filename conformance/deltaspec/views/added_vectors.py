@@ -1,0 +1,76 @@
+"""Deletion vectors that commits add while the table does not ask for them. Source: Deletion Vectors (since r3)."""
+
+from collections.abc import Mapping
+
+import polars as pl
+
+from deltaspec.views.base import Column, View
+from deltaspec.views.in_force import Since
+
+FEATURE = "deletionVectors"
+ENABLED = "delta.enableDeletionVectors"
+_OF_OLDER_VECTORS = "restore|clone|convert|copy|replicat|import|rollback"
+"""Words of operations that take over files of another state or table, vectors among them."""
+
+added_vectors = View(
+    name="added_vectors",
+    grain="deletion vector in an add of a commit, where deletionVectors is supported, delta.enableDeletionVectors not "
+    "true, and no earlier action of the judged history has the path and the vector",
+    key=(),
+    columns={
+        "version": Column(pl.Int64, "version of the commit"),
+        "file": Column(pl.String, "name of the log file, relative to the table"),
+        "line": Column(pl.Int64, "line, counted from 1"),
+        "path": Column(pl.String, "path of the data file as written"),
+        "deletion_vector_id": Column(pl.String, "unique id of the vector", shown=True),
+        "operation": Column(pl.String, "commitInfo.operation of the commit; null where it says none", shown=True),
+        "may_be_older": Column(
+            pl.Boolean,
+            "the vector may have been made before: the operation takes over files of another state or table; or it is "
+            "not told, and the commit begins the table or the judged history begins with a checkpoint",
+        ),
+    },
+)
+
+
+def added_vector_rows(
+    chain: pl.DataFrame, enabled: Since, operations: Mapping[int, str | None], *, begins_with_checkpoint: bool
+) -> pl.DataFrame:
+    """Rows of `added_vectors`.
+
+    Args:
+        chain: every add and remove of the judged history, the columns of `file_replay.CHAIN`.
+        enabled: since when the feature is supported and the property true.
+        operations: of each commit.
+        begins_with_checkpoint: there are versions before the judged history.
+    """
+    with_vector = chain.filter(pl.col("deletion_vector_id").is_not_null())
+    added = with_vector.filter((pl.col("kind") == "add") & (pl.col("source") == "commit") & _not_enabled(enabled))
+    if added.is_empty():
+        return added_vectors.frame([])
+    keys = ["path_key", "deletion_vector_id"]
+    first = with_vector.join(added.select(keys).unique(), on=keys, how="semi")
+    first = first.group_by(keys).agg(first_version=pl.col("version").min())
+    new = added.join(first, on=keys, how="left").filter(pl.col("version") == pl.col("first_version"))
+    told = pl.DataFrame(
+        {"version": list(operations), "operation": list(operations.values())},
+        schema={"version": pl.Int64, "operation": pl.String},
+    )
+    takes_over = pl.col("operation").str.to_lowercase().str.contains(_OF_OLDER_VECTORS)
+    unsaid = pl.col("operation").is_null() & (pl.lit(begins_with_checkpoint) | (pl.col("version") == 0))
+    return (
+        new.join(told, on="version", how="left")
+        .with_columns(path=pl.coalesce("path", "path_key"), may_be_older=takes_over.fill_null(False) | unsaid)
+        .select(list(added_vectors.columns))
+    )
+
+
+def _not_enabled(enabled: Since) -> pl.Expr:
+    """Versions at which the feature is supported and the property is not true; none before the first that is known."""
+    ends = [version for version, _, _ in enabled[1:]] + [None]
+    spans = [
+        (pl.col("version") >= start) & (pl.lit(True) if end is None else pl.col("version") < end)
+        for (start, supported, true), end in zip(enabled, ends, strict=True)
+        if supported and not true
+    ]
+    return pl.any_horizontal(spans) if spans else pl.lit(False)
