@@ -2,88 +2,23 @@
 
 import os
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, NoReturn
+from typing import Any
 
 import click
 
 from deltaspec import __version__
-from deltaspec.errors import DeltaspecError, InvalidUsage
+from deltaspec.errors import InvalidUsage
+from deltaspec.exits import VERDICT, Group, writing
 
-BUG, INTERRUPTED = 4, 130
-_VERDICT = "deltaspec.exit_code"
-"""Key of the context's `meta`: how to exit when whoever reads the output goes away."""
 _WIDTH = 100
 _PATIENCE_SECONDS = 1.0
 """Runs shorter than this show no bar."""
 
 
-class _Group(click.Group):
-    """Turns what the kit raises into one line and an exit code."""
-
-    def invoke(self, ctx: click.Context) -> Any:
-        try:
-            try:
-                return super().invoke(ctx)
-            finally:
-                with _writing("stdout"):
-                    sys.stdout.flush()
-        except BrokenPipeError:
-            _drop_stdout()
-            sys.exit(ctx.meta.get(_VERDICT, 0))
-        except DeltaspecError as fault:
-            _fail(str(fault), fault.exit_code)
-        except KeyboardInterrupt:
-            _fail("interrupted", INTERRUPTED)
-        except (click.ClickException, click.exceptions.Exit, click.Abort, SystemExit, GeneratorExit):
-            raise
-        except BaseException as fault:  # noqa: BLE001 - native code panics past Exception; its user gets one line too
-            _fail(f"a defect of deltaspec: {type(fault).__name__}: {fault}; details in {_crash_file()}", BUG)
-
-
-def _fail(message: str, code: int) -> NoReturn:
-    from deltaspec.report.text import safe
-
-    click.echo(f"deltaspec: {safe(message, 1000)}", err=True)
-    sys.exit(code)
-
-
-def _crash_file() -> str:
-    import platform
-    import traceback
-
-    try:
-        with tempfile.NamedTemporaryFile(
-            "w", prefix="deltaspec-", suffix=".txt", delete=False, encoding="utf-8", errors="backslashreplace"
-        ) as file:
-            file.write(f"deltaspec {__version__}, Python {platform.python_version()}, {platform.platform()}\n")
-            traceback.print_exc(file=file)
-            return file.name
-    except OSError as fault:
-        return f"no file, since none could be written ({fault.strerror})"
-
-
-def _drop_stdout() -> None:
-    """Send what is still buffered to nowhere, so that nothing complains at the end of the process."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-@contextmanager
-def _writing(place: str) -> Iterator[None]:
-    try:
-        yield
-    except BrokenPipeError:
-        raise
-    except OSError as fault:
-        if place == "stdout":
-            _drop_stdout()
-        raise InvalidUsage(f"{place}: cannot be written: {fault.strerror}") from fault
-
-
-@click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="deltaspec")
 def main() -> None:
     """Conformance and validation for the Delta transaction-log protocol.
@@ -208,7 +143,7 @@ def validate(
             allow_outside=allow_outside,
             progress=progress,
         )
-    click.get_current_context().meta[_VERDICT] = exit_code(report)
+    click.get_current_context().meta[VERDICT] = exit_code(report)
     if output is None:
         _print_report(report, form, color, samples or 5)
     else:
@@ -233,7 +168,7 @@ def _save_report(report: Any, form: str, output: str, color: str, samples: int) 
         data = text.getvalue().encode()
     else:
         data = _machine_readable(report, form)
-    with _writing(output), open(output, "wb") as file:
+    with writing(output), open(output, "wb") as file:
         file.write(data)
 
 
@@ -253,7 +188,7 @@ def _write_text(report: Any, console: Any, samples: int) -> None:
     from deltaspec.report import terminal
 
     words = {finding.rule: words_of(finding.rule) for finding in report.findings}
-    with _writing("stdout"):
+    with writing("stdout"):
         terminal.write(report, words, console, samples)
 
 
@@ -273,12 +208,12 @@ def _json(value: Any) -> bytes:
 
 
 def _print_bytes(data: bytes) -> None:
-    with _writing("stdout"):
+    with writing("stdout"):
         click.echo(data, nl=False)
 
 
 def _print(text: str) -> None:
-    with _writing("stdout"):
+    with writing("stdout"):
         click.echo(text)
 
 
@@ -292,7 +227,7 @@ def explain(name: str, color: str) -> None:
     """
     from deltaspec.explain import explanation
 
-    with _writing("stdout"):
+    with writing("stdout"):
         console = _console(sys.stdout, color)
         console.print(explanation(name, console.width))
 
@@ -327,7 +262,7 @@ def requirements(chapters: list[str], revision: str | None, uncovered: bool, for
     if form == "json":
         _print_bytes(listed.encode() + b"\n")
     else:
-        with _writing("stdout"):
+        with writing("stdout"):
             console.print(listed)
 
 
@@ -358,7 +293,7 @@ def show(table: str, files: bool, at: int | None, form: str, color: str) -> None
         from deltaspec.report.picture import write_description
 
         write = write_files if files else write_description
-        with _writing("stdout"):
+        with writing("stdout"):
             write(description, _console(sys.stdout, color))
 
 

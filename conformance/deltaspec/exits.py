@@ -1,0 +1,79 @@
+"""How the command line ends: what it prints on stderr and its exit code, whatever happens."""
+
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NoReturn
+
+import click
+
+from deltaspec import __version__
+from deltaspec.errors import DeltaspecError, InvalidUsage
+
+BUG, INTERRUPTED = 4, 130
+VERDICT = "deltaspec.exit_code"
+"""Key of the context's `meta`: how to exit when whoever reads the output goes away."""
+
+
+class Group(click.Group):
+    """Turns what the kit raises into one line and an exit code."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            try:
+                return super().invoke(ctx)
+            finally:
+                with writing("stdout"):
+                    sys.stdout.flush()
+        except BrokenPipeError:
+            _drop_stdout()
+            sys.exit(ctx.meta.get(VERDICT, 0))
+        except DeltaspecError as fault:
+            _fail(str(fault), fault.exit_code)
+        except KeyboardInterrupt:
+            _fail("interrupted", INTERRUPTED)
+        except (click.ClickException, click.exceptions.Exit, click.Abort, SystemExit, GeneratorExit):
+            raise
+        except BaseException as fault:  # noqa: BLE001 - native code panics past Exception; its user gets one line too
+            _fail(f"a defect of deltaspec: {type(fault).__name__}: {fault}; details in {_crash_file()}", BUG)
+
+
+def _fail(message: str, code: int) -> NoReturn:
+    from deltaspec.report.text import safe
+
+    click.echo(f"deltaspec: {safe(message, 1000)}", err=True)
+    sys.exit(code)
+
+
+def _crash_file() -> str:
+    import platform
+    import traceback
+
+    try:
+        with tempfile.NamedTemporaryFile(
+            "w", prefix="deltaspec-", suffix=".txt", delete=False, encoding="utf-8", errors="backslashreplace"
+        ) as file:
+            file.write(f"deltaspec {__version__}, Python {platform.python_version()}, {platform.platform()}\n")
+            traceback.print_exc(file=file)
+            return file.name
+    except OSError as fault:
+        return f"no file, since none could be written ({fault.strerror})"
+
+
+def _drop_stdout() -> None:
+    """Send what is still buffered to nowhere, so that nothing complains at the end of the process."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+@contextmanager
+def writing(place: str) -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as fault:
+        if place == "stdout":
+            _drop_stdout()
+        raise InvalidUsage(f"{place}: cannot be written: {fault.strerror}") from fault
