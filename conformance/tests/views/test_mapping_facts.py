@@ -1,0 +1,198 @@
+"""Column mapping along a history: what a schema does to columns that are known, and what statistics may be called."""
+
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from deltaspec.model.data_types import Struct
+from deltaspec.model.schema import parse_schema
+from deltaspec.views.mapping_facts import MappingHistory, entry_names, logical_partition_names
+from deltaspec.views.statistics_names import misnamed
+from deltaspec_generators.builder import schema_string
+from deltaspec_generators.mapped_bases import mapped_field
+
+SETTINGS = {"delta.columnMapping.maxColumnId": "9"}
+
+
+def schema(*fields: Any) -> Struct:
+    return parse_schema(schema_string(fields))
+
+
+def inner(*fields: Any) -> dict[str, Any]:
+    return {"type": "struct", "fields": list(fields)}
+
+
+def last(*schemas: Struct | None, mapping: str = "name", column: str) -> list[Any]:
+    """A column of `schema_fields` for the last of several schemas."""
+    history = MappingHistory()
+    rows: list[dict[str, Any]] = []
+    for each in schemas:
+        _, rows = history.take(each, SETTINGS, mapping)
+    return [row[column] for row in rows]
+
+
+FIRST = schema(mapped_field("a", 1), mapped_field("s", 2, inner(mapped_field("x", 3))))
+
+
+def test_first_schema_of_a_history_changes_nothing() -> None:
+    for column in ("physical_name_before", "path_was_anothers", "name_was_anothers"):
+        assert not any(last(FIRST, column=column))
+
+
+def test_a_new_logical_name_is_no_change() -> None:
+    renamed = schema(mapped_field("z", 1), mapped_field("s", 2, inner(mapped_field("x", 3))))
+    assert last(FIRST, renamed, column="physical_name_before") == [None, None, None]
+
+
+def test_a_name_is_compared_with_the_last_version_that_has_the_column() -> None:
+    without = schema(mapped_field("s", 2, inner(mapped_field("x", 3))))
+    back = schema(mapped_field("a", 1, physical="other"))
+    assert last(FIRST, without, back, column="physical_name_before") == ["col-1"]
+
+
+def test_a_field_of_a_renamed_struct_keeps_its_own_name() -> None:
+    changed = schema(mapped_field("s", 2, inner(mapped_field("x", 3)), physical="other"))
+    assert last(FIRST, changed, column="physical_name_before") == ["col-2", None]
+
+
+def test_a_restored_column_is_the_former_one() -> None:
+    without = schema(mapped_field("b", 4))
+    assert last(FIRST, without, FIRST, column="path_was_anothers") == [False, False, False]
+
+
+def test_a_path_belongs_to_the_column_that_had_it_first() -> None:
+    without = schema(mapped_field("b", 4))
+    taken = schema(mapped_field("c", 5, physical="col-1"))
+    assert last(FIRST, without, taken, column="path_was_anothers") == [True]
+
+
+def test_a_name_below_another_parent_is_a_name_but_no_path() -> None:
+    taken = schema(mapped_field("s", 2, inner(mapped_field("x", 3), mapped_field("y", 5, physical="col-1"))))
+    assert last(FIRST, taken, column="path_was_anothers") == [False, False, False]
+    assert last(FIRST, taken, column="name_was_anothers") == [False, False, True]
+
+
+def test_history_ends_where_a_schema_cannot_be_read() -> None:
+    changed = schema(mapped_field("a", 1, physical="other"))
+    assert last(FIRST, None, changed, column="physical_name_before") == [None]
+
+
+def test_history_ends_where_the_mapping_is_turned_off() -> None:
+    history = MappingHistory()
+    history.take(FIRST, SETTINGS, "name")
+    history.take(FIRST, {}, None)
+    facts, rows = history.take(schema(mapped_field("a", 1, physical="other")), {MAX: "1"}, "name")
+    assert rows[0]["physical_name_before"] is None
+    assert facts["max_column_id_before"] is None
+
+
+MAX = "delta.columnMapping.maxColumnId"
+
+
+def test_highest_maximum_counts_and_not_the_last() -> None:
+    history = MappingHistory()
+    for highest in ("5", "3"):
+        history.take(FIRST, {MAX: highest}, "id")
+    facts, _ = history.take(FIRST, {MAX: "4"}, "id")
+    assert facts["max_column_id_before"] == 5
+
+
+@pytest.mark.parametrize(
+    ("names", "shared"),
+    [
+        ((("x", "col-x"), ("y", "col-y")), False),
+        ((("x", "same"), ("y", "same")), True),
+        ((("x", "x"), ("x", "x")), False),
+        ((("x", "x"), ("y", "x")), False),
+    ],
+)
+def test_names_from_before_the_mapping_may_be_alike(names: Any, shared: bool) -> None:
+    (first, one), (second, other) = names
+    both = schema(
+        mapped_field("s", 1, inner(mapped_field(first, 2, physical=one))),
+        mapped_field("t", 3, inner(mapped_field(second, 4, physical=other))),
+    )
+    assert last(both, column="shares_physical_name")[1::2] == [shared, shared]
+
+
+# statistics
+
+
+def told(text: str, history: MappingHistory, columns: Struct, mapping: str | None = "name") -> str | None:
+    found = misnamed(pa.array([None, text], pa.string()), entry_names(columns, mapping, history))
+    assert found[0] is None
+    answer: str | None = found[1]
+    return answer
+
+
+def known(*, whole: bool) -> MappingHistory:
+    """A history of `FIRST`, with the version before the mapping or without."""
+    history = MappingHistory()
+    if whole:
+        history.take(FIRST, {}, None)
+    history.take(FIRST, SETTINGS, "name")
+    return history
+
+
+@pytest.mark.parametrize("whole", [True, False])
+@pytest.mark.parametrize("member", ["minValues", "maxValues", "nullCount"])
+def test_logical_names_alone_are_told(member: str, whole: bool) -> None:
+    assert told(f'{{"{member}":{{"a":1}}}}', known(whole=whole), FIRST) == f"{member}.a"
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_a_logical_name_below_a_physical_one_is_told(whole: bool) -> None:
+    text = '{"minValues":{"col-1":1,"col-2":{"x":1}}}'
+    assert told(text, known(whole=whole), FIRST) == "minValues.col-2.x"
+
+
+def test_beside_a_physical_name_it_may_be_a_dropped_column() -> None:
+    text = '{"minValues":{"col-1":1,"a":1}}'
+    assert told(text, known(whole=False), FIRST) is None
+    assert told(text, known(whole=True), FIRST) == "minValues.a"
+
+
+def test_a_name_that_a_column_had_is_its_name() -> None:
+    """`b` was a column from before the mapping; it is dropped, and `a`, which has the physical name `a`, renamed."""
+    before = schema(("a", "long"), ("b", "long"))
+    mapped = schema(mapped_field("a", 1, physical="a"), mapped_field("b", 2, physical="b"))
+    renamed = schema(mapped_field("b", 1, physical="a"))
+    history = MappingHistory()
+    for each, mapping in ((before, None), (mapped, "name"), (renamed, "name")):
+        history.take(each, SETTINGS if mapping else {}, mapping)
+    assert told('{"nullCount":{"b":0}}', history, renamed) is None
+
+
+@pytest.mark.parametrize("text", ['{"minValues":{"col-1":"a"}}', '{"a":1}', "[]", "x", '{"minValues":["a"]}', '"a"'])
+def test_other_texts_that_hold_the_word_are_no_finding(text: str) -> None:
+    assert told(text, known(whole=True), FIRST) is None
+
+
+def test_physical_names_are_told_where_nothing_is_mapped() -> None:
+    history = MappingHistory()
+    history.take(FIRST, {}, None)
+    assert told('{"minValues":{"col-1":1}}', history, FIRST, None) == "minValues.col-1"
+    assert told('{"minValues":{"a":1,"s":{"x":1}}}', history, FIRST, None) is None
+
+
+def test_names_that_are_the_same_both_ways_are_not_looked_for() -> None:
+    same = schema(mapped_field("a", 1, physical="a"), ("b", "long"))
+    history = MappingHistory()
+    history.take(same, SETTINGS, "name")
+    assert entry_names(same, "name", history) is None
+    assert entry_names(same, None, history) is None
+
+
+def test_escaped_words_are_found() -> None:
+    columns = schema(mapped_field("é", 1))
+    history = MappingHistory()
+    history.take(columns, SETTINGS, "name")
+    assert told('{"minValues":{"é":1}}', history, columns) == "minValues.é"
+    assert told('{"minValues":{"\\u00e9":1}}', history, columns) == "minValues.é"
+
+
+def test_a_logical_name_that_is_the_key_of_another_column_is_not_told() -> None:
+    swapped = schema(mapped_field("p", 1, physical="q"), mapped_field("q", 2, physical="p"), mapped_field("r", 3))
+    assert logical_partition_names(swapped, ["p", "q", "r"], "name") == {"r": "col-3"}
+    assert logical_partition_names(swapped, ["p", "q", "r"], None) == {}
