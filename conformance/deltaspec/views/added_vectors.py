@@ -67,7 +67,7 @@ def added_vector_rows(
 
 def _not_enabled(enabled: Since) -> pl.Expr:
     """Versions at which the feature is supported and the property is not true; none before the first that is known."""
-    ends = [version for version, _, _ in enabled[1:]] + [None]
+    ends = [*(version for version, _, _ in enabled[1:]), None][: len(enabled)]
     spans = [
         (pl.col("version") >= start) & (pl.lit(True) if end is None else pl.col("version") < end)
         for (start, supported, true), end in zip(enabled, ends, strict=True)
