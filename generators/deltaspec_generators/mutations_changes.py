@@ -6,55 +6,11 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 from deltaspec_generators import bases
+from deltaspec_generators.action_bases import CHANGES, FED, cdc, changes_of, updated, with_changes
 from deltaspec_generators.bases import commit_info
 from deltaspec_generators.builder import TableFiles, metadata_action, protocol_action, remove_action
-from deltaspec_generators.checkpoint_files import Row
-from deltaspec_generators.data_bases import FIELDS, parquet, rows, stored
+from deltaspec_generators.data_bases import FIELDS, rows, stored
 from deltaspec_generators.mutations import mutation, pick
-
-FED = {"delta.enableChangeDataFeed": "true"}
-CHANGES = "_change_data/cdc-0.parquet"
-
-
-def changes_of(table: pa.Table, kinds: list[str | None]) -> pa.Table:
-    """Rows of a change data file."""
-    return table.append_column("_change_type", pa.array(kinds, pa.string()))
-
-
-def cdc(files: TableFiles, path: str, table: pa.Table, **more: Any) -> Row:
-    """Put a change data file into a table; gives the action that names it."""
-    data = parquet(table)
-    files.data[path] = data
-    return {"cdc": {"path": path, "partitionValues": {}, "size": len(data), "dataChange": False, **more}}
-
-
-def updated() -> tuple[TableFiles, pa.Table]:
-    """A table whose last commit updates row 3 and deletes row 4 of ten, and the rows of its change data file."""
-    files = TableFiles()
-    files.commits[0] = [commit_info(0), protocol_action(1, 4), metadata_action(FIELDS, configuration=FED)]
-    before = rows()
-    add = stored(files, "a.parquet", before)
-    files.commits[1] = [commit_info(1), add]
-    changed = before.slice(3, 1).set_column(1, "name", pa.array(["changed"], pa.string()))
-    after = pa.concat_tables([before.slice(0, 3), changed, before.slice(5)])
-    table = changes_of(
-        pa.concat_tables([before.slice(3, 1), changed, before.slice(4, 1)]),
-        ["update_preimage", "update_postimage", "delete"],
-    )
-    files.commits[2] = [
-        commit_info(2, operation="MERGE"),
-        stored(files, "b.parquet", after),
-        remove_action(add),
-        cdc(files, CHANGES, table),
-    ]
-    return files, table
-
-
-def with_changes(table: pa.Table) -> TableFiles:
-    """`updated`, with other rows in its change data file."""
-    files, _ = updated()
-    files.commits[2][-1] = cdc(files, CHANGES, table)
-    return files
 
 
 def _replaced(table: pa.Table, name: str, values: list[Any]) -> pa.Table:

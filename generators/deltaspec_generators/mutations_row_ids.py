@@ -7,6 +7,7 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 from deltaspec_generators import bases
+from deltaspec_generators.action_bases import old_mark
 from deltaspec_generators.bases import action, commit_info
 from deltaspec_generators.builder import TableFiles, domain_action, metadata_action, protocol_action, remove_action
 from deltaspec_generators.data_bases import FIELDS, rows, statistics, stored
@@ -24,11 +25,6 @@ PROTOCOL = protocol_action(1, 7, None, ["rowTracking", "domainMetadata"])
 def mark(highest: int, key: str = "rowIdHighWaterMark") -> dict[str, object]:
     """The domain of the high-water mark."""
     return domain_action("delta.rowTracking", json.dumps({key: highest}))
-
-
-def old_mark(highest: int, **more: Any) -> dict[str, object]:
-    """The action that older texts keep the high-water mark in, and that later ones pass over."""
-    return {"rowIdHighWaterMark": {"highWaterMark": highest, **more}}
 
 
 def tracked(*, enabled: bool = True) -> TableFiles:

@@ -5,6 +5,7 @@ from typing import Any
 import pyarrow as pa
 
 from deltaspec_generators import bases
+from deltaspec_generators.action_bases import DOMAINS, cdc, changes_of, moved, old_mark, partitioned_change, updated
 from deltaspec_generators.bases import action, commit_info
 from deltaspec_generators.builder import (
     TableFiles,
@@ -16,9 +17,6 @@ from deltaspec_generators.builder import (
     txn_action,
 )
 from deltaspec_generators.data_bases import FIELDS, rows, stored
-from deltaspec_generators.mutations_actions import DOMAINS, moved, partitioned_change
-from deltaspec_generators.mutations_changes import cdc, changes_of, updated
-from deltaspec_generators.mutations_row_ids import old_mark
 from deltaspec_generators.permissions import permission
 
 _PARTITIONED: dict[str, Any] = {

@@ -10,10 +10,10 @@ import pytest
 from deltaspec.report.values import Report
 from deltaspec.validate import validate_table
 from deltaspec_generators import bases
+from deltaspec_generators.action_bases import CHANGES, FED, cdc, changes_of, updated, with_changes
 from deltaspec_generators.bases import action, commit_info
 from deltaspec_generators.builder import TableFiles, metadata_action, protocol_action, remove_action, write_table
 from deltaspec_generators.data_bases import FIELDS, parquet, rows, stored
-from deltaspec_generators.mutations_changes import CHANGES, FED, cdc, changes_of, updated, with_changes
 
 Judge = Callable[[TableFiles], Report]
 
