@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from deltaspec.model import column_mapping
-from deltaspec.model.actions import Add, Cdc, DeletionVectorDescriptor, Remove
+from deltaspec.model.actions import Add, Cdc, DeletionVectorDescriptor, MetaData, Remove
 from deltaspec.model.configuration import is_true
 from deltaspec.model.paths import path_key
 from deltaspec.model.proposal import Check, Proposal
@@ -98,6 +98,14 @@ def partition_values(proposal: Proposal) -> Iterator[Refused]:
     for action in files:
         if set(action.partition_values) != columns:
             yield Refused("add.partition-values", action.path)
+    for add in proposal.after.files.values() if proposal.of(MetaData) else ():
+        if add not in files and illegal_partitioning(columns, add):
+            yield Refused("add.partition-values", f"{add.path} stays live without a value of a new partition column")
+
+
+def illegal_partitioning(columns: set[str], add: Add) -> bool:
+    """Whether a live file lacks a value for a partition column (physical names) that the metadata after it names."""
+    return not columns <= set(add.partition_values)
 
 
 def removes(proposal: Proposal) -> Iterator[Refused]:

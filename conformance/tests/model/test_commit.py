@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from deltaspec.model.actions import (
     Action,
@@ -87,6 +88,18 @@ def test_table_begins_with_protocol_and_metadata() -> None:
 def test_file_may_be_removed_and_added_under_another_vector_only() -> None:
     assert cited(PLAIN, remove(), add()) == ["reconciliation.live-and-dead-disjoint"]
     assert cited(PLAIN, add(data_change=False, tags={"a": "b"})) == []
+
+
+def partitioned() -> MetaData:
+    return replace(metadata(), partition_columns=["id"])
+
+
+def test_live_files_have_values_for_new_partition_columns() -> None:
+    assert cited(PLAIN, partitioned()) == ["add.partition-values"]
+    assert cited(PLAIN, partitioned(), add("b", partition_values={"id": "1"}), remove()) == []
+    before = table(protocol(1, 2), partitioned(), add(partition_values={"id": "1"}))
+    assert cited(before, metadata()) == []
+    assert cited(before, add("b")) == ["add.partition-values"]
 
 
 VECTORS = table(
