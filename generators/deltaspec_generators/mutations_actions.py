@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 from deltaspec_generators import bases
 from deltaspec_generators.bases import action, commit_info
 from deltaspec_generators.builder import TableFiles, add_action, domain_action, protocol_action, remove_action
+from deltaspec_generators.data_bases import rows, stored
 from deltaspec_generators.mutations import mutation, pick
-from deltaspec_generators.mutations_changes import updated
+from deltaspec_generators.mutations_changes import changes_of, updated
 from deltaspec_generators.mutations_checkpoint_contents import DAY_MS, REMOVED_MS, tombstoned
 from deltaspec_generators.mutations_row_ids import old_mark
 
@@ -135,6 +136,14 @@ def update_without_changes_with_feature(draw: st.DrawFn) -> TableFiles:
     return _update_without_changes(protocol_action(1, 7, None, listed))
 
 
+@mutation("data-files.change-type-column", level="rows")
+def change_types_in_a_data_file(draw: st.DrawFn) -> TableFiles:
+    files, _ = updated()
+    kinds = draw(st.lists(st.sampled_from(["insert", None]), min_size=10, max_size=10).filter(any))
+    files.commits[3] = [commit_info(3), stored(files, "c.parquet", changes_of(rows(20), kinds), stats=None)]
+    return files
+
+
 def moved(removed: list[int], added: list[int], *, kept: bool = True) -> TableFiles:
     """A table whose last commit says that it only moves rows.
 
@@ -144,12 +153,12 @@ def moved(removed: list[int], added: list[int], *, kept: bool = True) -> TableFi
         kept: it says so of its removes; else of its adds.
     """
     files = bases.plain(last_remove=False)
-    old = [add_action(f"old-{number}.parquet", rows=rows) for number, rows in enumerate(removed)]
+    old = [add_action(f"old-{number}.parquet", rows=count) for number, count in enumerate(removed)]
     files.commits[1] += old
     says = {"dataChange": False}
     removes = [remove_action(each, **(says if kept else {})) for each in old]
     adds = [
-        add_action(f"new-{number}.parquet", rows=rows, **({} if kept else says)) for number, rows in enumerate(added)
+        add_action(f"new-{number}.parquet", rows=count, **({} if kept else says)) for number, count in enumerate(added)
     ]
     files.commits[3] = [commit_info(3, operation="OPTIMIZE"), *removes, *adds]
     return files
@@ -157,14 +166,14 @@ def moved(removed: list[int], added: list[int], *, kept: bool = True) -> TableFi
 
 @mutation("add.unchanged-rows")
 def new_rows_without_data_change(draw: st.DrawFn) -> TableFiles:
-    rows = draw(st.lists(st.integers(0, 9), max_size=3))
-    return moved(rows, [sum(rows) + draw(st.integers(1, 9))], kept=False)
+    counts = draw(st.lists(st.integers(0, 9), max_size=3))
+    return moved(counts, [sum(counts) + draw(st.integers(1, 9))], kept=False)
 
 
 @mutation("remove.unchanged-rows")
 def lost_rows_without_data_change(draw: st.DrawFn) -> TableFiles:
-    rows = draw(st.lists(st.integers(0, 9), max_size=3))
-    return moved([sum(rows) + draw(st.integers(1, 9))], rows)
+    counts = draw(st.lists(st.integers(0, 9), max_size=3))
+    return moved([sum(counts) + draw(st.integers(1, 9))], counts)
 
 
 @mutation("remove.tags-with-extended-metadata")

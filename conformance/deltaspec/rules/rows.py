@@ -86,6 +86,22 @@ def stored_partition_column_differs() -> pl.Expr:
     return (pl.col("check") == "partition value") & (pl.col("broken_rows") > 0)
 
 
+@rule("ROW007", requires="data-files.change-type-column", view=row_checks)
+def change_type_in_data_file() -> pl.Expr:
+    """A data file has a column `_change_type` that the schema lacks, and rows in which it is not null.
+
+    Readers of that text take the column for empty: what it says is lost, or taken for change data of another file.
+    Fix: write the rows again with null in that column, or without it.
+
+    Conforms::
+        check: change type, broken_rows: 0
+        check: UTF-8, broken_rows: 2
+    Violates::
+        check: change type, broken_rows: 2
+    """
+    return (pl.col("check") == "change type") & (pl.col("broken_rows") > 0)
+
+
 @rule("ROW006", requires="data-files.required-columns", view=row_checks, divergence="S29")
 def null_below_container() -> pl.Expr:
     """An array, map or struct below one holds null where its type says there is none.

@@ -21,7 +21,7 @@ row_checks = View(
         "line": Column(pl.Int64, "line or Parquet row, counted from 1"),
         "path": Column(pl.String, "path of the data file as written"),
         "column": Column(pl.String, "physical name, nested ones with dots; elements of arrays are `element`"),
-        "check": Column(pl.String, "not null, UTF-8, range, partition value or pages"),
+        "check": Column(pl.String, "not null, UTF-8, range, partition value, change type or pages"),
         "type": Column(pl.String, "type of the column in the table's schema"),
         "below_container": Column(pl.Boolean, "the column is below an array or a map"),
         "rows": Column(pl.Int64, "rows of the file that its deletion vector leaves"),

@@ -16,7 +16,7 @@ from deltaspec.wire.leaf_statistics import LeafSum, limits
 from deltaspec.wire.leaf_values import LeafValues
 from deltaspec.wire.stored_partitions import PartitionSum
 
-Check = Literal["not null", "UTF-8", "range", "partition value"]
+Check = Literal["not null", "UTF-8", "range", "partition value", "change type"]
 ToRows = Callable[[list[int]], list[int]]
 _SHOWN = 100
 _STORED_BITS = 32
@@ -42,6 +42,20 @@ class RowCheck:
         if numbers and self.first_row is None:
             self.first_row, self.found = min(numbers), found if found is None else found[:_SHOWN]
         self.broken_rows += len(numbers)
+
+
+class NotNullRows:
+    """A column that no schema has, batch by batch: the rows in which it is not null."""
+
+    def __init__(self, column: FileColumn) -> None:
+        self.column = column
+        self.check = RowCheck("change type", column)
+
+    def take(self, array: pa.Array, offset: int, keep: pa.BooleanArray | None) -> None:
+        """Add a batch of rows; arguments as of `ColumnRows.take`."""
+        there = array.is_valid() if keep is None else pc.and_(array.is_valid(), keep)
+        rows = pc.indices_nonzero(there).to_pylist()
+        self.check.breaks((offset + row for row in rows), str(array[rows[0]].as_py()) if rows else None)
 
 
 class ColumnRows:

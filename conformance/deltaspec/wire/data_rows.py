@@ -4,7 +4,7 @@ What a footer claims is not believed: rows are bounded by the file's size, and a
 again in smaller ones. Nobody asks for the metadata of column chunks (see `parquet_rows.open_parquet`).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,9 +13,10 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyroaring import BitMap64
 
+from deltaspec.model.change_data import CHANGE_TYPE
 from deltaspec.model.column_mapping import partition_types
-from deltaspec.model.data_types import DataType, Struct
-from deltaspec.wire.column_rows import ColumnRows, RowCheck
+from deltaspec.model.data_types import DataType, Primitive, Struct
+from deltaspec.wire.column_rows import ColumnRows, NotNullRows, RowCheck
 from deltaspec.wire.data_columns import FileColumn, UnresolvableColumns, file_columns, plain_type
 from deltaspec.wire.leaf_values import LeafValues
 from deltaspec.wire.legacy_calendar import first_certain_values, without_uncertain_values
@@ -107,9 +108,21 @@ def read_rows(
     for group in _groups([column for column in columns if column.place is not None]):
         reader = _GroupReader(parquet, group, deleted, value_bytes)
         reader.read(given, found)
+    change_type = _change_type(parquet.schema_arrow, columns)
+    if change_type is not None:
+        _GroupReader(parquet, [change_type], deleted, value_bytes).read_nulls(found)
     first = first_certain_values(parquet)
     found.leaves, found.uncertain = without_uncertain_values(found.leaves, first, schema, mapping)
     return found
+
+
+def _change_type(stored: pa.Schema, columns: tuple[FileColumn, ...]) -> FileColumn | None:
+    """The column of change types that a file has and the table has not; None if there is none."""
+    if CHANGE_TYPE not in stored.names or any(column.path[0] == CHANGE_TYPE for column in columns):
+        return None
+    place = stored.names.index(CHANGE_TYPE)
+    kind = plain_type(stored.field(place).type)
+    return FileColumn((CHANGE_TYPE,), Primitive("string"), nullable=True, place=place, file_type=kind)
 
 
 def _partition_not_null(column: FileColumn, values: dict[str, str | None], rows: int) -> RowCheck:
@@ -170,6 +183,18 @@ class _GroupReader:
             found.checks += each.checks()
             found.decoded.append(each.column.name)
 
+    def read_nulls(self, found: FileRows) -> None:
+        """Add in which rows the only column is not null."""
+        rows = NotNullRows(self.columns[0])
+        try:
+            self._decode([rows])
+        except StorageError:
+            raise
+        except Exception as fault:  # noqa: BLE001 - as above
+            found.unread.append(f"{rows.column.name}: {one_line(fault)}")
+            return
+        found.checks.append(rows.check)
+
     def _fail(self, fault: Exception, rows: ColumnRows, found: FileRows) -> None:
         name, why = rows.column.name, one_line(fault)
         found.leaves += rows.unread_leaves(f"its pages cannot be decoded: {why}")
@@ -178,7 +203,7 @@ class _GroupReader:
         else:
             found.unread.append(f"{name}: {why}")
 
-    def _decode(self, sums: list[ColumnRows]) -> None:
+    def _decode(self, sums: Sequence[ColumnRows | NotNullRows]) -> None:
         places = [column.place for column in self.columns]
         every = self.parquet.schema_arrow.names
         names = [every[place] for place in places if place is not None]

@@ -15,6 +15,7 @@ CAUGHT_BY: dict[str, str] = {
     "change_file_beside_its_partition": "FIL050",
     "update_without_changes_at_version_4": "CDF008",
     "update_without_changes_with_feature": "CDF008",
+    "change_types_in_a_data_file": "ROW007",
     "new_rows_without_data_change": "COM020",
     "lost_rows_without_data_change": "COM021",
     "tags_lost_with_the_file": "FIL051",
