@@ -3,7 +3,7 @@
 import polars as pl
 
 from deltaspec.rules.registry import rule
-from deltaspec.views.checkpoints import checkpoints
+from deltaspec.views.checkpoints import checkpoint_rows, checkpoints
 
 
 @rule(
@@ -276,3 +276,35 @@ def path_in_several_parts() -> pl.Expr:
         split_paths: 1
     """
     return pl.col("split_paths") > 0
+
+
+@rule("CKP090", requires="reconciliation.one-high-water-mark", view=checkpoints)
+def several_row_id_marks_in_checkpoint() -> pl.Expr:
+    """A checkpoint holds more than one rowIdHighWaterMark.
+
+    Its actions have no order: which mark holds is undefined, and writers may give row ids a second time.
+    Fix: delete the checkpoint while the commits before it remain, and write it anew.
+
+    Conforms::
+        row_id_marks: 0
+        row_id_marks: 1
+    Violates::
+        row_id_marks: 2
+    """
+    return pl.col("row_id_marks") > 1
+
+
+@rule("CKP091", requires="checkpoint.equals-replay", view=checkpoint_rows, until="r2")
+def row_id_mark_differs_in_checkpoint() -> pl.Expr:
+    """A checkpoint has another mark of row ids than the commits.
+
+    Writers that go on from it give row ids a second time.
+    Fix: delete the checkpoint while the commits before it remain, and write it anew.
+
+    Conforms::
+        claim: checkpoint, kind: txn
+        claim: compaction, kind: rowIdHighWaterMark
+    Violates::
+        claim: checkpoint, kind: rowIdHighWaterMark
+    """
+    return (pl.col("claim") == "checkpoint") & (pl.col("kind") == "rowIdHighWaterMark")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -72,7 +73,7 @@ class Claims:
         claim = Claim("checkpoint", file, checkpoint.version)
         actions = last_of_each(action for _, _, action in read.actions)
         domains = {name: each for name, each in (actions.domains or {}).items() if not each.removed}
-        stated = TableActions(actions.protocol, actions.metadata, actions.transactions, domains)
+        stated = replace(actions, domains=domains)
         faulty = {fault.kind for _, _, fault in read.faults}
         if faulty:
             run.findings.doubt((checkpoint_rows,), "an action of the checkpoint cannot be decoded", file)

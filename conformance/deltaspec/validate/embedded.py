@@ -33,7 +33,7 @@ from deltaspec.views.base import Level
 from deltaspec.views.checkpoint_parts import PartFacts
 from deltaspec.views.checkpoints import checkpoint_rows, checkpoints, checksums, sidecars
 from deltaspec.views.claim_facts import CommitFacts
-from deltaspec.views.differences import TableActions
+from deltaspec.views.differences import TableActions, row_id_marks
 from deltaspec.views.file_actions import deletion_vectors, file_actions, file_history
 from deltaspec.views.file_facts import FileContext, Provenance, deletion_vectors_of, file_actions_of, file_facts
 from deltaspec.views.file_pairs import history_of_commits
@@ -256,6 +256,7 @@ class EmbeddedRun:
             self.state.metadata,
             dict(self.state.transactions),
             dict(self.state.domains),
+            row_id_marks(self.state.row_id_mark) if self.state.row_id_mark_known else None,
             transactions_may_expire=retained,
         )
         self.states[version] = (actions, self.state.file_context(self.store.root))

@@ -31,6 +31,7 @@ checkpoints = View(
         "split_paths": Column(
             pl.Int64, "paths whose actions stand in several parts; null where there is one file only"
         ),
+        "row_id_marks": Column(pl.Int64, "rowIdHighWaterMark actions, which r1 and r2 have"),
         "rows_without_action": Column(pl.Int64, "rows in which every action column is null"),
         "rows_with_several_actions": Column(pl.Int64, "rows in which more than one action column is set"),
         "removed_domains": Column(pl.List(pl.String), "domains whose tombstone it holds"),
@@ -69,7 +70,9 @@ checkpoint_rows = View(
         "version": Column(pl.Int64, "version replayed to"),
         "file": Column(pl.String, "checkpoint, compaction or checksum file"),
         "kind": Column(
-            pl.String, "add, remove, txn, domainMetadata, protocol, metaData, or one that the claim may not hold at all"
+            pl.String,
+            "add, remove, txn, domainMetadata, protocol, metaData, rowIdHighWaterMark (r1, r2), or one that the claim "
+            "may not hold at all",
         ),
         "path": Column(pl.String, "path of a file action; appId, domain or nothing for others"),
         "difference": Column(pl.String, "missing (only replay has it), extra (only the claim has it) or differs"),

@@ -56,6 +56,7 @@ def checkpoint_row(read: CheckpointRead) -> Row:
         "content": "v2" if read.is_v2 else "v1",
         "misplaced_files": read.misplaced_files,
         "split_paths": read.split_paths,
+        "row_id_marks": read.kinds.get("rowIdHighWaterMark", 0),
         "rows_without_action": read.rows_without_action,
         "rows_with_several_actions": read.rows_with_several_actions,
         "removed_domains": sorted(each.domain for each in of_kind(DomainMetadata) if each.removed),

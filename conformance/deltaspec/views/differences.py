@@ -13,7 +13,7 @@ from typing import Any
 
 import polars as pl
 
-from deltaspec.model.actions import DomainMetadata, MetaData, Protocol, Txn
+from deltaspec.model.actions import DomainMetadata, MetaData, Protocol, RowIdHighWaterMark, Txn
 from deltaspec.model.data_types import DataType
 from deltaspec.model.partition_values import canonical
 from deltaspec.model.revisions import Revision
@@ -62,6 +62,8 @@ class TableActions:
     metadata: MetaData | None = None
     transactions: Mapping[str, Txn] | None = None
     domains: Mapping[str, DomainMetadata] | None = None
+    row_id_marks: Mapping[str, RowIdHighWaterMark] | None = None
+    """Of r1 and r2: at most one, under the wire name of its field."""
     transactions_may_expire: bool = field(default=False)
 
 
@@ -217,6 +219,10 @@ def table_differences(
         pairs = {name: _domain(each) for name, each in claimed.domains.items()}
         others = {name: _domain(each) for name, each in replayed.domains.items()}
         rows += _keyed_differences(claim, "domainMetadata", pairs, others, may_expire=False)
+    if claimed.row_id_marks is not None and replayed.row_id_marks is not None:
+        pairs = {name: {name: each.high_water_mark} for name, each in claimed.row_id_marks.items()}
+        others = {name: {name: each.high_water_mark} for name, each in replayed.row_id_marks.items()}
+        rows += _keyed_differences(claim, "rowIdHighWaterMark", pairs, others, may_expire=False)
     return rows
 
 
@@ -294,6 +300,7 @@ def last_of_each(actions: Iterable[Any]) -> TableActions:
     protocol, metadata = None, None
     transactions: dict[str, Txn] = {}
     domains: dict[str, DomainMetadata] = {}
+    marks: dict[str, RowIdHighWaterMark] = {}
     for action in actions:
         match action:
             case Protocol():
@@ -304,7 +311,14 @@ def last_of_each(actions: Iterable[Any]) -> TableActions:
                 transactions[action.app_id] = action
             case DomainMetadata():
                 domains[action.domain] = action
-    return TableActions(protocol, metadata, transactions, domains)
+            case RowIdHighWaterMark():
+                marks = row_id_marks(action)
+    return TableActions(protocol, metadata, transactions, domains, marks)
+
+
+def row_id_marks(mark: RowIdHighWaterMark | None) -> dict[str, RowIdHighWaterMark]:
+    """The mark of row ids of older texts under the name of its field; nothing where there is none."""
+    return {} if mark is None else {"highWaterMark": mark}
 
 
 def _shown(row: Row) -> str:

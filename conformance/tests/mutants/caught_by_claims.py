@@ -42,6 +42,8 @@ CAUGHT_BY: dict[str, str] = {
     "checksum_skipped": "CRC012",
     "checksum_of_another_attempt": "CRC013",
     "path_live_twice": "FIL040",
+    "row_id_mark_twice_in_checkpoint": "CKP090",
+    "row_id_mark_changed_in_checkpoint": "CKP091",
     "half_a_pair_escaped": "LIN006",
     "logical_file_live_twice": "FIL041",
     "tombstone_twice_in_checkpoint": "FIL031",
