@@ -97,7 +97,7 @@ def misspelt_property() -> pl.Expr:
 
 @rule("CFG050", requires="configuration.page-version-values", view=configuration)
 def unknown_page_version() -> pl.Expr:
-    """delta.parquet.format.version has a value that names no version of data pages.
+    """`delta.parquet.format.version` has a value that names no version of data pages.
 
     Writers are to fail on it: who heeds the property can add no file.
     Fix: set it to 1.0.0 or to 2.x.y, or unset it.

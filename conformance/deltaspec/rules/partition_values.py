@@ -49,9 +49,9 @@ def timestamp_without_zone_added() -> pl.Expr:
 def file_added_beside_void() -> pl.Expr:
     """A file was added to a table whose columns of type void let none be written.
 
-    Parquet has no group or container without columns: readers cannot tell how many values there are, and fail.
-    Fix: remove the file, or give the columns a type and then commit it again. (A file that is committed anew, with a
-    vector or without change of data, was added before.)
+    Parquet has no group or container without columns: readers cannot tell how many values there are, and fail. (A file
+    that is committed anew, with a vector or without change of data, was added before.)
+    Fix: remove the file, give the columns a type, and write its rows again.
 
     Conforms::
         kind: add, source: commit, data_change: true, has_deletion_vector: false, void_hindrance: null
