@@ -13,6 +13,7 @@ from deltaspec_generators.checkpoint_bases import change_adds, with_columns
 from deltaspec_generators.checkpoint_files import CheckpointFiles
 from deltaspec_generators.data_bases import parquet, with_data
 from deltaspec_generators.mutations import mutation, pick
+from deltaspec_generators.mutations_rows import required, struct_type, table_of
 from deltaspec_generators.variants import bound, column
 
 
@@ -35,6 +36,13 @@ def column_of_no_column(draw: st.DrawFn) -> TableFiles:
 def number_of_another_width(draw: st.DrawFn) -> TableFiles:
     choices = (("integer", pa.int64()), ("long", pa.uint64()), ("float", pa.float64()), ("double", pa.int64()))
     return _stored(*pick(draw, *choices))
+
+
+@mutation("data-files.required-columns", "rows")
+def required_member_absent(draw: st.DrawFn) -> TableFiles:
+    """A struct that is there in some rows lacks a member that may not be null."""
+    structs = pa.array([None, {"y": 1}, pick(draw, None, {"y": None})], pa.struct([("y", pa.int32())]))
+    return table_of(pa.table({"s": structs}), [("s", struct_type(required("x", "long"), ("y", "integer")))])
 
 
 # variants

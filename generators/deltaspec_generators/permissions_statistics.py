@@ -6,7 +6,7 @@ from typing import Any
 import pyarrow as pa
 
 from deltaspec_generators.bases import action
-from deltaspec_generators.builder import TableFiles, protocol_action
+from deltaspec_generators.builder import TableFiles, protocol_action, schema_string
 from deltaspec_generators.data_bases import rows, with_data
 from deltaspec_generators.permissions import permission
 from deltaspec_generators.variants import bound, column
@@ -15,6 +15,18 @@ from deltaspec_generators.variants import bound, column
 @permission("consistency.missing-columns", "rows")
 def file_without_a_column() -> TableFiles:
     return with_data(tables=(rows(0), rows(10), rows(20).drop_columns(["price"])))
+
+
+@permission("consistency.missing-columns", "rows")
+def file_without_a_member_of_null_structs() -> TableFiles:
+    """A member that may not be null is nowhere missed: the struct is null in every row."""
+    structs = pa.array([None, None], pa.struct([("y", pa.int32())]))
+    fields = json.loads(schema_string([("x", "long"), ("y", "integer")]))["fields"]
+    fields[0]["nullable"] = False
+    files = with_data(fields=[("s", {"type": "struct", "fields": fields})], tables=[pa.table({"s": structs})] * 3)
+    for version, which in ((1, 0), (1, 1), (2, 0)):
+        action(files, version, "add", which)["stats"] = '{"numRecords":2}'
+    return files
 
 
 @permission("statistics.all-null", "rows")

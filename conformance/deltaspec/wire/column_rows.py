@@ -72,8 +72,11 @@ class ColumnRows:
         self._partition = None if partition is None else PartitionSum(*partition)
         self._prepare(column)
 
-    def _prepare(self, column: FileColumn, unread: str | None = None) -> None:
-        """A leaf for every column that is no struct, a check for everything that the rows can break."""
+    def _prepare(self, column: FileColumn, unread: str | None = None, *, optional: bool = False) -> None:
+        """A leaf for every column that is no struct, a check for everything that the rows can break.
+
+        `optional`: a struct above may be null. Only then rows decide whether the file may lack a column that may not.
+        """
         is_struct = isinstance(column.kind, Struct)
         if is_struct and column.file_type is not None and not pa.types.is_struct(column.file_type):
             unread = f"the file holds {column.file_type}"
@@ -81,8 +84,11 @@ class ColumnRows:
             self._leaves[column.path] = LeafSum(column, unread)
         if unread is None and column.place is not None:
             self._prepare_checks(column)
+        if unread is None and column.place is not None and not column.inside:
+            for member in _absent_members(column) if optional or column.nullable else ():
+                self._check("not null", member)
         for member in column.members:
-            self._prepare(member, unread)
+            self._prepare(member, unread, optional=optional or column.nullable)
 
     def _prepare_checks(self, column: FileColumn) -> None:
         if not column.nullable and column.kind != Primitive("void") and not self._is_partition:
@@ -131,6 +137,9 @@ class ColumnRows:
             for member in column.members:
                 if member.place is not None:
                     self._visit(member, children[member.place], array, batch, to_rows)
+                elif ("not null", member.path) in self._checks:
+                    rows = batch.kept_rows(to_rows(pc.indices_nonzero(array.is_valid()).to_pylist()))
+                    self._checks["not null", member.path].breaks(rows, "null, for the file lacks the column")
         elif column.members:
             self._visit_container(column, array, batch, to_rows)
 
@@ -197,6 +206,17 @@ class ColumnRows:
     def checks(self) -> list[RowCheck]:
         """Everything that its rows could break, and how many do."""
         return list(self._checks.values())
+
+
+def _absent_members(column: FileColumn) -> list[FileColumn]:
+    """Members of a struct that may not be null and that the file has under no name: it has no member but known ones."""
+    kind = column.file_type
+    if kind is None or not pa.types.is_struct(kind):
+        return []
+    absent = [member for member in column.members if member.place is None]
+    if kind.num_fields > len(column.members) - len(absent):
+        return []
+    return [member for member in absent if not member.nullable and member.kind != Primitive("void")]
 
 
 class _Batch:

@@ -26,4 +26,5 @@ CAUGHT_BY: dict[str, str] = {
     "pages_not_of_the_default": "PQT053",
     "variant_bound_of_two_types": "STA030",
     "variant_bounds_as_text_in_a_checkpoint": "CKP062",
+    "required_member_absent": "ROW002",
 }
