@@ -1,0 +1,118 @@
+"""Tables in which a field that an action may have is of another type, or a feature is enabled before it is complete."""
+
+import json
+from typing import Any
+
+from hypothesis import strategies as st
+
+from deltaspec_generators import bases
+from deltaspec_generators.action_bases import old_mark
+from deltaspec_generators.bases import action
+from deltaspec_generators.builder import TableFiles, domain_action, protocol_action, txn_action
+from deltaspec_generators.mutations import mutation, pick
+
+
+def with_field(kind: str, name: str, value: Any, version: int = 2) -> TableFiles:
+    """`bases.plain` with another value of one field of an action."""
+    files = bases.plain()
+    action(files, version, kind)[name] = value
+    return files
+
+
+@mutation("add.optional-fields")
+def option_of_add_of_another_type(draw: st.DrawFn) -> TableFiles:
+    name, value = pick(draw, ("stats", 7), ("tags", ["a"]), ("deletionVector", "u"), ("stats", {"numRecords": 1}))
+    return with_field("add", name, value)
+
+
+@mutation("remove.optional-fields")
+def option_of_remove_of_another_type(draw: st.DrawFn) -> TableFiles:
+    name, value = pick(draw, ("deletionTimestamp", "today"), ("tags", "a"), ("partitionValues", []), ("size", 1.5))
+    return with_field("remove", name, value)
+
+
+@mutation("cdc.optional-fields")
+def tags_of_cdc_that_are_no_map(draw: st.DrawFn) -> TableFiles:
+    files = bases.plain(protocol=protocol_action(1, 4), configuration={"delta.enableChangeDataFeed": "true"})
+    body = {"path": "_change_data/c.parquet", "partitionValues": {}, "size": 1000, "dataChange": False}
+    files.commits[2].append({"cdc": {**body, "tags": pick(draw, "a", [], 7)}})
+    return files
+
+
+@mutation("metadata.optional-fields")
+def option_of_metadata_of_another_type(draw: st.DrawFn) -> TableFiles:
+    name, value = pick(draw, ("name", 7), ("description", ["a"]), ("createdTime", "today"))
+    return with_field("metaData", name, value, 0)
+
+
+@mutation("metadata.field-types")
+def field_of_metadata_of_another_type(draw: st.DrawFn) -> TableFiles:
+    formats = ({"provider": 7, "options": {}}, {"provider": "parquet", "options": []}, "parquet")
+    name, value = pick(draw, *(("format", each) for each in formats), ("configuration", []), ("configuration", "a=b"))
+    return with_field("metaData", name, value, 0)
+
+
+@mutation("transaction.last-updated")
+def time_of_transaction_of_another_type(draw: st.DrawFn) -> TableFiles:
+    files = bases.plain()
+    files.commits[2].append(txn_action("app", 1, lastUpdated=pick(draw, "today", 1.5, [])))
+    return files
+
+
+@mutation("protocol.feature-lists")
+def feature_list_of_another_type(draw: st.DrawFn) -> TableFiles:
+    files = bases.plain(protocol=protocol_action(1, 7, None, ["appendOnly"]))
+    action(files, 0, "protocol")["writerFeatures"] = pick(draw, "appendOnly", {"appendOnly": True}, [7])
+    return files
+
+
+@mutation("checkpoint-metadata.tags", revisions=("r3", "current"))
+def tags_of_checkpoint_metadata_that_are_no_map(draw: st.DrawFn) -> TableFiles:
+    files = bases.checkpointed_v2("uuid-json")
+    files.checkpoints[0].rows[0] = {"checkpointMetadata": {"version": 1, "tags": pick(draw, "a", [], 7)}}
+    return files
+
+
+@mutation("sidecar.tags", revisions=("r3", "current"))
+def tags_of_sidecar_that_are_no_map(draw: st.DrawFn) -> TableFiles:
+    files = bases.checkpointed_v2("uuid-json")
+    odd = {"path": "a.parquet", "sizeInBytes": 9, "modificationTime": 1, "tags": pick(draw, "a", [], 7)}
+    files.checkpoints[0].rows.append({"sidecar": odd})
+    return files
+
+
+@mutation("domain.clustering-format")
+def clustering_columns_that_are_no_list(draw: st.DrawFn) -> TableFiles:
+    files = bases.plain(protocol=protocol_action(1, 7, None, ["clustering", "domainMetadata"]))
+    odd = pick(draw, {}, {"clusteringColumns": "id"}, {"clusteringColumns": {"id": 1}}, ["id"])
+    files.commits[1].append(domain_action("delta.clustering", json.dumps(odd)))
+    return files
+
+
+TRACKED = {
+    "delta.enableRowTracking": "true",
+    "delta.rowTracking.materializedRowIdColumnName": "_row_id",
+    "delta.rowTracking.materializedRowCommitVersionColumnName": "_row_commit_version",
+}
+
+
+@mutation("row-tracking.enabled-with-feature")
+def row_tracking_enabled_without_feature(draw: st.DrawFn) -> TableFiles:
+    return bases.plain(protocol=pick(draw, None, protocol_action(1, 7, None, [])), configuration=TRACKED)
+
+
+@mutation("row-tracking.fields-set-when-enabled")
+def row_tracking_enabled_over_files_without_ids(draw: st.DrawFn) -> TableFiles:
+    """The feature comes with version 3, and one of the files from before is not committed again with its id."""
+    files = bases.plain(last_remove=False)
+    files.commits[3] = [bases.commit_info(3), protocol_action(1, 7, None, ["rowTracking", "domainMetadata"])]
+    left = pick(draw, 0, 1, 2)
+    for number, (version, which) in enumerate(((1, 0), (1, 1), (2, 0))):
+        ids = {} if number == left else {"baseRowId": 10 * number}
+        body = {**action(files, version, "add", which), **ids, "defaultRowCommitVersion": 3, "dataChange": False}
+        files.commits[3].append({"add": body})
+    mark = json.dumps({"rowIdHighWaterMark": 29})
+    files.commits[3] += [domain_action("delta.rowTracking", mark), old_mark(29)]
+    metadata = action(files, 0, "metaData")
+    files.commits[4] = [bases.commit_info(4), {"metaData": {**metadata, "configuration": TRACKED}}]
+    return files
