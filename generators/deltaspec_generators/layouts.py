@@ -81,7 +81,7 @@ def _file_rows(draft: LogDraft, state: TableState) -> list[Row]:
     kept = list(state.tombstones.values())
     if draft.draw(st.booleans()):
         retention = RETENTION_MS[state.configuration.get("delta.deletedFileRetentionDuration")]
-        kept = [body for body in kept if body.get("deletionTimestamp", 0) + retention > state.timestamp_ms]
+        kept = [body for body in kept if body.get("deletionTimestamp", 0) + retention >= state.timestamp_ms]
     rows = [("add", body) for body in state.live.values()] + [("remove", body) for body in kept]
     rewritten = draft.draw(st.booleans())
     found: list[Row] = []

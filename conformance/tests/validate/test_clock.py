@@ -1,14 +1,20 @@
 """A clock decides what a checkpoint still has to hold: tombstones by their retention, transactions by theirs."""
 
+import tempfile
 from pathlib import Path
 
 import pytest
+from examples import drawn
+from hypothesis import given
+from hypothesis import strategies as st
 
+from deltaspec.model.revisions import Revision
 from deltaspec.report.values import Report
 from deltaspec.validate import validate_table
 from deltaspec_generators import bases
 from deltaspec_generators.builder import TableFiles, txn_action, write_table
 from deltaspec_generators.checkpoint_files import CheckpointFiles
+from deltaspec_generators.logs import DrawnLog, logs_with_states
 
 REMOVED_MS = 1_700_000_000_000
 """When the removed file of `bases.plain` was removed."""
@@ -96,3 +102,24 @@ def test_transaction_is_missed_unless_it_may_have_expired(
 ) -> None:
     report = judged(without_transaction(retention, last_updated), tmp_path, clock)
     assert report.totals.get("CKP037", 0) == found
+
+
+@drawn(25)
+@given(
+    st.sampled_from(Revision).flatmap(
+        lambda revision: st.tuples(st.just(revision), logs_with_states(revision=revision))
+    )
+)
+def test_checkpoints_that_drop_what_has_expired_are_sound(case: tuple[Revision, DrawnLog]) -> None:
+    revision, log = case
+    with tempfile.TemporaryDirectory() as directory:
+        write_table(log.files, Path(directory) / "table")
+        report = validate_table(
+            str(Path(directory) / "table"),
+            level="log",
+            history="all",
+            revision=revision,
+            clock=log.states[-1].timestamp_ms,
+            select=["CKP037", "CKP050"],
+        )
+    assert (report.verdict, report.totals) == ("conforms", {})
