@@ -147,7 +147,7 @@ def _compactions(names: Sequence[object], first: int, version: int, history: str
         (
             n
             for n in names
-            if isinstance(n, CompactionName) and n.start < n.end and first <= n.start and n.end <= version
+            if isinstance(n, CompactionName) and n.start <= n.end and first <= n.start and n.end <= version
         ),
         key=lambda name: (name.end, name.start),
     )

@@ -96,7 +96,7 @@ def test_snapshot_files_are_the_live_files_of_the_judged_version(files: TableFil
     )
 
 
-_PATHS = ("a", "b%20c", "b c", "%61", "x/../a", "d")
+_PATHS = ("a", "b%20c", "b c", "%61", "x/../a", "./a", "%2E/d", "d", "s3://t/d", "S3://t/./d")
 _VECTORS = (None, "one", "two")
 
 
