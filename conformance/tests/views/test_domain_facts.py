@@ -5,7 +5,7 @@ import json
 import pytest
 
 from deltaspec.model.actions import DomainMetadata
-from deltaspec.views.domain_facts import configuration_fault
+from deltaspec.views.domain_facts import configuration_fault, feature_of, taken_for
 
 
 def _fault(domain: str, configuration: object) -> str | None:
@@ -37,3 +37,28 @@ def test_system_domain_that_is_no_object_is_a_fault(configuration: str) -> None:
 def test_configuration_of_a_user_domain_is_its_own_affair() -> None:
     assert _fault("mine", {"key1": "value1"}) is None
     assert _fault("mine", "anything") is None
+
+
+@pytest.mark.parametrize(
+    ("name", "other"),
+    [
+        ("com.example.settings", None),
+        ("app.settings", None),
+        ("App.settings", "app.settings"),
+        ("deltas", None),
+        ("delta", None),
+        ("Delta.mine", "delta."),
+        ("delta.mine", None),
+        ("", "nothing"),
+        (" ", "nothing"),
+    ],
+)
+def test_name_of_a_domain_is_taken_for_another_where_case_alone_differs(name: str, other: str | None) -> None:
+    assert taken_for(name, ["app.settings", "delta.clustering"]) == other
+
+
+def test_system_domains_belong_to_features() -> None:
+    assert feature_of("delta.clustering") == "clustering"
+    assert feature_of("delta.rowTracking") == "rowTracking"
+    assert feature_of("delta.unheard") is None
+    assert feature_of("app.settings") is None
