@@ -8,6 +8,8 @@ from deltaspec.model.actions import Format, MetaData, Protocol
 from deltaspec.model.configuration import (
     MISSPELT,
     active_features,
+    asked_codecs,
+    asked_page_version,
     file_retention_ms,
     in_commit_timestamps_enabled,
     interval_ms,
@@ -248,3 +250,28 @@ def test_timestamp_without_zone_under_its_old_name() -> None:
     assert active_features(listing("timestampNTZ"), metadata({}), _schema(Primitive("timestamp_ntz"))) == {
         "timestampNTZ"
     }
+
+
+@pytest.mark.parametrize(
+    ("value", "codecs"),
+    [
+        ("zstd", ("zstd",)),
+        ("SNAPPY", ("snappy",)),
+        ("None", ("uncompressed",)),
+        ("uncompressed", ("uncompressed",)),
+        ("Gzip", ("gzip",)),
+        ("lz4", ("lz4", "lz4_raw")),
+        ("LZ4_RAW", ("lz4_raw",)),
+        ("brotli", None),
+        ("", None),
+    ],
+)
+def test_codecs_that_the_property_asks_for(value: str, codecs: tuple[str, ...] | None) -> None:
+    assert asked_codecs(value) == codecs
+
+
+@pytest.mark.parametrize(
+    ("value", "version"), [("1.0.0", 1), ("2.0.0", 2), ("2.12.1", 2), ("1.0.1", None), ("2", None), ("3.0.0", None)]
+)
+def test_pages_that_the_property_asks_for(value: str, version: int | None) -> None:
+    assert asked_page_version(value) == version

@@ -21,6 +21,7 @@ from deltaspec.model.schema import (
     to_json,
     tree,
     type_changes,
+    void_hindrance,
 )
 
 INTEGER = Primitive("integer")
@@ -275,6 +276,44 @@ def test_invariant_of_the_text_is_an_expression_within_json() -> None:
         "metadata":{"delta.invariants":"{\"expression\": { \"expression\": \"x > 3\"} }"}}]}"""
     invariant = parse_schema(text).fields[0].metadata["delta.invariants"]
     assert json.loads(invariant) == {"expression": {"expression": "x > 3"}}
+
+
+VOID, LONG = Primitive("void"), Primitive("long")
+
+
+def columns(**types: DataType) -> Struct:
+    return Struct(tuple(Field(name, kind, True) for name, kind in types.items()))
+
+
+@pytest.mark.parametrize(
+    ("schema", "why"),
+    [
+        (columns(a=VOID, b=VOID), "all columns are void"),
+        (columns(a=LONG, s=columns(x=VOID)), "all fields of s are void"),
+        (columns(a=LONG, s=columns(x=LONG, t=columns(y=VOID, z=VOID))), "all fields of s.t are void"),
+        (columns(a=LONG, c=Array(VOID, True)), "c.element is void inside an array or a map"),
+        (columns(a=LONG, c=Map(LONG, VOID, True)), "c.value is void inside an array or a map"),
+        (columns(a=LONG, c=Map(VOID, LONG, True)), "c.key is void inside an array or a map"),
+        (columns(a=LONG, c=Array(columns(x=LONG, y=VOID), True)), "c.element.y is void inside an array or a map"),
+    ],
+)
+def test_void_that_lets_no_file_be_added(schema: Struct, why: str) -> None:
+    assert void_hindrance(schema) == why
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        columns(),
+        columns(a=LONG, b=VOID),
+        columns(a=LONG, s=columns(x=VOID, y=LONG)),
+        columns(a=LONG, s=columns()),
+        columns(a=VOID, s=columns(x=LONG)),
+        columns(a=LONG, c=Array(LONG, True)),
+    ],
+)
+def test_void_that_is_left_out_of_files(schema: Struct) -> None:
+    assert void_hindrance(schema) is None
 
 
 def test_repeated_names_ignore_case_within_a_struct_only() -> None:
