@@ -9,7 +9,7 @@ from typing import Literal
 
 from deltaspec.model.column_mapping import partition_types, physical_name
 from deltaspec.model.data_types import Array, DataType, Field, Map, Primitive, Struct, name_of
-from deltaspec.model.parquet_types import Node
+from deltaspec.model.parquet_types import Node, stored
 from deltaspec.model.stored_columns import StoredColumn, stored_columns
 
 What = Literal["another type", "missing", "logical name", "older name"]
@@ -106,7 +106,7 @@ def _child(node: Node, name: str) -> Node | None:
 def _of_another_type(
     expected: Struct, node: Node, path: tuple[str, ...], of: Literal["action", "partition values", "statistics"]
 ) -> list[ColumnFault]:
-    if node.physical is not None:
+    if not _is_struct(node):
         return [ColumnFault(path, of, "another type", "struct", str(node))]
     return [
         ColumnFault((*path, *column.path), of, "another type", name_of(column.type), str(column.node))
@@ -115,10 +115,19 @@ def _of_another_type(
     ]
 
 
+def _is_of_nulls(node: Node) -> bool:
+    """Whether a column has nothing but nulls, and is of no type."""
+    return node.annotation is not None and node.annotation.name == "UNKNOWN"
+
+
+def _is_struct(node: Node) -> bool:
+    return _is_of_nulls(node) or stored(_struct(), node).fault is None
+
+
 def _is_another(column: StoredColumn, *, widening: bool) -> bool:
     """Whether a column is of another type; a column of nulls may be of none."""
     node = column.node
-    if node is None or (node.annotation is not None and node.annotation.name == "UNKNOWN"):
+    if node is None or _is_of_nulls(node):
         return False
     return column.stored.fault is not None or (column.stored.narrower is not None and not widening)
 
@@ -127,6 +136,11 @@ def _partition_values(
     node: Node, schema: Struct, partition_columns: list[str], mapping: str | None, *, widening: bool
 ) -> Iterator[ColumnFault]:
     path = ("add", "partitionValues_parsed")
+    if not _is_struct(node):
+        yield ColumnFault(path, "partition values", "another type", "struct", str(node))
+        return
+    if _is_of_nulls(node):
+        return
     types = partition_types(schema, partition_columns, mapping)
     logical = {physical_name(field, mapping): field.name for field in schema.fields if field.name in partition_columns}
     present = {child.name for child in node.children}
@@ -148,6 +162,8 @@ def _statistics(
 ) -> Iterator[ColumnFault]:
     path = ("add", "stats_parsed")
     yield from _of_another_type(_struct(numRecords=_LONG, tightBounds=_BOOLEAN), node, path, "statistics")
+    if not _is_struct(node):
+        return
     data = Struct(tuple(field for field in schema.fields if field.name not in partition_columns))
     for name in (*_BOUNDS, _NULL_COUNT, _OLDER_NULL_COUNT):
         part = _child(node, name)
@@ -156,6 +172,9 @@ def _statistics(
         if name == _OLDER_NULL_COUNT:
             # [Changed in current] the sample of earlier texts calls it so (E09)
             yield ColumnFault((*path, name), "statistics", "older name", _NULL_COUNT, name)
+        if not _is_struct(part):
+            yield ColumnFault((*path, name), "statistics", "another type", "struct", str(part))
+            continue
         kind = None if name in _BOUNDS else _LONG
         for column in stored_columns(_leaves(data, mapping, kind), part, None):
             if _is_another(column, widening=widening):

@@ -98,6 +98,8 @@ def table_rows(parquet: pq.ParquetFile, revision: Revision = Revision.CURRENT) -
     found = TableRows()
     names = [name for name in parquet.schema_arrow.names if name in action_types(revision)]
     all_known = len(names) == len(parquet.schema_arrow.names)
+    if len(set(names)) < len(names):
+        raise UnreadableParquet("it has two columns of one action")
     if not names:  # nothing would bound how many rows are claimed
         return found
     last_row: dict[str, int] = {}

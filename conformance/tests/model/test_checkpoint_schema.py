@@ -221,3 +221,17 @@ def test_bounds_of_variants_are_variants() -> None:
         ("add", "stats_parsed", "maxValues", "v"),
         "variant",
     )
+
+
+@pytest.mark.parametrize("name", ["stats_parsed", "partitionValues_parsed"])
+def test_typed_columns_are_structs(name: str) -> None:
+    for node in (text(name), texts(name), strings(name)):
+        (fault,) = faults_of(node)
+        assert (fault.path, fault.what, fault.expected) == (("add", name), "another type", "struct")
+    assert faults_of(leaf(name, "INT32", Annotation("UNKNOWN"))) == []
+
+
+@pytest.mark.parametrize("name", ["minValues", "maxValues", "nullCount"])
+def test_bounds_and_null_counts_are_structs(name: str) -> None:
+    (fault,) = faults_of(group("stats_parsed", leaf("numRecords", "INT64"), texts(name)))
+    assert (fault.path[-1], fault.of, fault.expected) == (name, "statistics", "struct")

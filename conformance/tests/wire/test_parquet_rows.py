@@ -269,3 +269,11 @@ class Failing(io.RawIOBase):
 def test_a_fault_of_the_storage_is_none_of_the_file() -> None:
     with pytest.raises(StorageError):
         open_parquet(pa.PythonFile(Failing(), mode="r"))
+
+
+def test_two_columns_of_one_action_are_none_that_can_be_read() -> None:
+    table = pa.table([pa.array([{"appId": "a", "version": 1, "lastUpdated": None}], TXN)] * 2, names=["txn", "txn"])
+    sink = io.BytesIO()
+    pq.write_table(table, sink)
+    with pytest.raises(UnreadableParquet, match="two columns of one action"):
+        table_rows(opened(sink.getvalue()))
