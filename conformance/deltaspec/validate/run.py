@@ -7,7 +7,6 @@ from deltaspec import __version__
 from deltaspec.errors import InvalidUsage
 from deltaspec.model.revisions import Revision
 from deltaspec.report.values import REPORT_VERSION, SEVERITIES, Checked, NotChecked, Refusal, Report, Verdict
-from deltaspec.requirements import REVISIONS
 from deltaspec.validate.embedded import EmbeddedRun
 from deltaspec.validate.plan import make_plan
 from deltaspec.views.base import LEVELS
@@ -58,8 +57,8 @@ def validate_table(
 
     if level not in LEVELS:
         raise InvalidUsage(f"there is no level {level!r}; there is: {', '.join(LEVELS)}")
-    if revision not in REVISIONS:
-        raise InvalidUsage(f"there is no revision {revision!r}; there is: {', '.join(REVISIONS)}")
+    if revision not in list(Revision):
+        raise InvalidUsage(f"there is no revision {revision!r}; there is: {', '.join(Revision)}")
     if history not in ("latest", "all") and not (history.isascii() and history.isdigit() and int(history) > 0):
         raise InvalidUsage(f"history {history!r} is neither latest, all nor a number of versions")
     reached = LEVELS[: LEVELS.index(level) + 1]
