@@ -1,0 +1,83 @@
+"""Variants are read where statistics have bounds of them, and what cannot be told is told to be so."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from deltaspec.report.values import Report
+from deltaspec.validate import validate_table
+from deltaspec_generators.bases import action
+from deltaspec_generators.builder import TableFiles, protocol_action, write_table
+from deltaspec_generators.data_bases import with_data
+from deltaspec_generators.variants import bound, column
+
+FEATURES = ["variantType", "variantShredding"]
+
+
+def table(values: pa.Array, kind: Any = "variant", **statistics: Any) -> TableFiles:
+    """A table of one column, whose last file holds these values."""
+    rows = pa.table({"v": values})
+    empty = rows.slice(0, 0)
+    protocol = protocol_action(3, 7, FEATURES, FEATURES)
+    files = with_data(fields=[("v", kind)], tables=(empty, empty, rows), protocol=protocol)
+    for version, which in ((1, 0), (1, 1), (2, 0)):
+        action(files, version, "add", which)["stats"] = '{"numRecords":0}'
+    action(files, 2, "add")["stats"] = json.dumps({"numRecords": len(values), **statistics})
+    return files
+
+
+def judged(files: TableFiles, directory: Path) -> Report:
+    write_table(files, directory / "table")
+    return validate_table(str(directory / "table"), level="rows")
+
+
+def test_a_finding_names_path_and_types(tmp_path: Path) -> None:
+    values = column([{"a": 1, "b": "x"}, {"a": "text", "b": "y"}, {"a": True}])
+    report = judged(table(values, minValues={"v": bound({"$['a']": 1, "$['b']": "x"})}), tmp_path)
+    (found,) = report.findings
+    assert (found.rule, found.path, found.column) == ("STA030", "c.parquet", "v")
+    assert found.evidence["variant_path"] == "$['a']"
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [{"a": 1}, {"a": None}, {"b": "x"}, None, "text"],
+        [{"a": 1}, {"a": -128}],
+        [None, None],
+        [],
+    ],
+)
+def test_null_and_absence_are_no_types(values: list[Any], tmp_path: Path) -> None:
+    assert judged(table(column(values), maxValues={"v": bound({"$['a']": 1})}), tmp_path).totals == {}
+
+
+def test_variants_of_two_types_need_no_bound(tmp_path: Path) -> None:
+    values = column([{"a": 1}, {"a": "text"}])
+    assert judged(table(values, nullCount={"v": 0}), tmp_path).totals == {}
+
+
+def test_variant_in_a_struct_is_found(tmp_path: Path) -> None:
+    inner = column([{"a": 1}, {"a": "text"}])
+    structs = pa.StructArray.from_arrays([inner], fields=[pa.field("x", inner.type)])
+    fields = [{"name": "x", "type": "variant", "nullable": True, "metadata": {}}]
+    kind = {"type": "struct", "fields": fields}
+    files = table(structs, kind, minValues={"v": {"x": bound({"$['a']": 1})}})
+    assert judged(files, tmp_path).totals == {"STA030": 1}
+
+
+def test_what_is_shredded_is_not_decided(tmp_path: Path) -> None:
+    parts = [
+        pa.field("metadata", pa.binary(), False),
+        pa.field("value", pa.binary()),
+        pa.field("typed_value", pa.int64()),
+    ]
+    values = pa.array([{"metadata": b"\x11\x00\x00", "value": None, "typed_value": 5}], pa.struct(parts))
+    report = judged(table(values, minValues={"v": bound({"$": 5})}), tmp_path)
+    assert report.totals == {}
+    assert [each.reason for each in report.checked.not_checked if each.rule == "STA030"] == [
+        "v: the variant is shredded, or of another form"
+    ]
