@@ -20,9 +20,8 @@ def needed_commit_missing(draw: st.DrawFn) -> TableFiles:
 
 @mutation("compaction.range-ascends")
 def compaction_of_one_version(draw: st.DrawFn) -> TableFiles:
-    files = bases.compacted()
-    end = pick(draw, 1, 2)
-    files.compactions = {(2, end): files.compactions[(1, 2)]}
+    files = bases.plain()
+    files.compactions[2, pick(draw, 1, 2)] = files.commits[2][1:]
     return files
 
 
