@@ -265,11 +265,15 @@ def partitioned_beside_clustering(draw: st.DrawFn) -> TableFiles:
 
 @mutation("clustering.columns-by-physical-name")
 def clustered_by_displayed_name(draw: st.DrawFn) -> TableFiles:
-    """The file statistics are those of the displayed name too, so that nothing but the name is wrong."""
+    """The file statistics are those of the physical name, so that nothing but the domain is wrong."""
     metadata = {"delta.columnMapping.id": 1, "delta.columnMapping.physicalName": "col-1"}
     field = {"name": "id", "type": "long", "nullable": True, "metadata": metadata}
     configuration = {"delta.columnMapping.mode": pick(draw, "id", "name"), "delta.columnMapping.maxColumnId": "1"}
-    return _clustered(pick(draw, "id", ["id"]), fields=[field], configuration=configuration)
+    files = _clustered(pick(draw, "id", ["id"]), fields=[field], configuration=configuration)
+    for version, which in ((1, 0), (1, 1), (2, 0)):
+        body = action(files, version, "add", which)
+        body["stats"] = body["stats"].replace('"id"', '"col-1"')
+    return files
 
 
 @mutation("clustering.statistics")

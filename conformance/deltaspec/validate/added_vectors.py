@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from deltaspec.model.actions import CommitInfo, Wire
 from deltaspec.views import table_state
@@ -25,9 +25,15 @@ def look_at_added_vectors(run: EmbeddedRun, chain: pl.DataFrame) -> None:
     if run.files_in_doubt or not run.findings.wants(added_vectors):
         return
     protocols, settings = (run.state.rows[each.name] for each in (table_state.protocols, table_state.configuration))
-    enabled = in_force_since(protocols, settings, FEATURE, ENABLED)
+    enabled = in_force_since(protocols, [_known(row) for row in settings], FEATURE, ENABLED)
     rows = added_vector_rows(chain, enabled, run.operations, begins_with_checkpoint=run.plan.base is not None)
     run.findings.look(added_vectors, rows)
+
+
+def _known(setting: dict[str, Any]) -> dict[str, Any]:
+    """A property as it is judged here: under a value that it cannot have, which is a fault by itself, nothing is."""
+    value = (setting["value"] or "false").lower()
+    return {**setting, "value": "false" if value == "false" else "true"}
 
 
 def operation_of(actions: list[tuple[int, Wire]]) -> str | None:

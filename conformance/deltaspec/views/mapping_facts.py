@@ -133,11 +133,16 @@ class EntryNames:
                 yield from below.words()
 
 
-def entry_names(schema: Struct, mapping: str | None, history: MappingHistory) -> EntryNames | None:
+def entry_names(
+    schema: Struct, configuration: dict[str, str], mapping: str | None, history: MappingHistory
+) -> EntryNames | None:
     """The names that statistics may use under a schema; None where there are no others to mistake them for.
 
     Physical names where columns are mapped; else logical ones, and physical names in the schema are the other way.
+    Where a mode is set that the protocol does not support, that is the fault, and names are not judged.
     """
+    if mapping is None and configuration.get(column_mapping.MODE) in ("id", "name"):
+        return None
     ever = history.names if mapping else frozenset()
     found = _names_of(schema, mapping, ever, is_certain=mapping is not None and history.is_whole)
     return found if any(found.words()) else None

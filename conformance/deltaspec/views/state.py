@@ -158,7 +158,7 @@ class TableState:
             if set(partitioned) <= names:
                 columns = column_mapping.partition_types(self.schema, partitioned, self.mapping)
                 logical = logical_partition_names(self.schema, partitioned, self.mapping)
-            statistics = entry_names(self.schema, self.mapping, self.mapped)
+            statistics = entry_names(self.schema, self.metadata.configuration, self.mapping, self.mapped)
         clustered = clustering_columns(self.domains.get(CLUSTERING)) if self.supports("clustering") else ()
         clustered = known_columns(clustered, self.schema, self.mapping)
         vectors = self.supports("deletionVectors")

@@ -75,7 +75,7 @@ def no_partition_values_at_all(right: bool) -> TableFiles:
     return files
 
 
-@known_bug("part-012", FIL007=1, FIL008=1)
+@known_bug("part-012", CMP028=1)
 def compaction_writes_logical_names(right: bool) -> TableFiles:
     """Under name mapping a compaction keys the partition values of its file by the displayed name of the column."""
     files = bases.plain(

@@ -34,7 +34,7 @@ def column_mapping_missing_among_reader_features(right: bool) -> TableFiles:
     return _mapped(protocol_action(3, 7, ["columnMapping"] if right else [], ["columnMapping"]))
 
 
-@known_bug("proto-002", FEA001=1, CFG002=1)
+@known_bug("proto-002", FEA001=1, CMP022=1)
 def column_mapping_among_reader_features_alone(right: bool) -> TableFiles:
     """Versions 3 and 7 with columnMapping for readers alone: writers do not know that there is a mapping."""
     return _mapped(protocol_action(3, 7, ["columnMapping"], ["columnMapping"] if right else []))

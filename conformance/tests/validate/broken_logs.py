@@ -128,7 +128,7 @@ def protocol_of_features_lists_none(log: RawLog) -> None:
     log.append(0, '{"protocol":{"minReaderVersion":3,"minWriterVersion":7}}')
 
 
-@broken("rich", "FEA001", divergences=("CFG002",))  # proto-002
+@broken("rich", "FEA001", divergences=("CMP022",))  # proto-002
 def feature_stands_in_the_list_of_readers_alone(log: RawLog) -> None:
     log.edit(0, '"writerFeatures":["columnMapping",', '"writerFeatures":[')
 

@@ -120,7 +120,7 @@ def test_names_from_before_the_mapping_may_be_alike(names: Any, shared: bool) ->
 
 
 def told(text: str, history: MappingHistory, columns: Struct, mapping: str | None = "name") -> str | None:
-    found = misnamed(pa.array([None, text], pa.string()), entry_names(columns, mapping, history))
+    found = misnamed(pa.array([None, text], pa.string()), entry_names(columns, {}, mapping, history))
     assert found[0] is None
     answer: str | None = found[1]
     return answer
@@ -176,12 +176,19 @@ def test_physical_names_are_told_where_nothing_is_mapped() -> None:
     assert told('{"minValues":{"a":1,"s":{"x":1}}}', history, FIRST, None) is None
 
 
+def test_a_mode_that_is_not_supported_is_the_fault_and_not_the_names() -> None:
+    history = MappingHistory()
+    history.take(FIRST, {}, None)
+    assert entry_names(FIRST, {"delta.columnMapping.mode": "none"}, None, history) is not None
+    assert entry_names(FIRST, {"delta.columnMapping.mode": "name"}, None, history) is None
+
+
 def test_names_that_are_the_same_both_ways_are_not_looked_for() -> None:
     same = schema(mapped_field("a", 1, physical="a"), ("b", "long"))
     history = MappingHistory()
     history.take(same, SETTINGS, "name")
-    assert entry_names(same, "name", history) is None
-    assert entry_names(same, None, history) is None
+    assert entry_names(same, {}, "name", history) is None
+    assert entry_names(same, {}, None, history) is None
 
 
 def test_escaped_words_are_found() -> None:
