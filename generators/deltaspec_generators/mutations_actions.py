@@ -5,15 +5,12 @@ from typing import Any
 from hypothesis import strategies as st
 
 from deltaspec_generators import bases
+from deltaspec_generators.action_bases import DOMAINS, changes_of, moved, old_mark, partitioned_change, updated
 from deltaspec_generators.bases import action, commit_info
 from deltaspec_generators.builder import TableFiles, add_action, domain_action, protocol_action, remove_action
 from deltaspec_generators.data_bases import rows, stored
 from deltaspec_generators.mutations import mutation, pick
-from deltaspec_generators.mutations_changes import changes_of, updated
 from deltaspec_generators.mutations_checkpoint_contents import DAY_MS, REMOVED_MS, tombstoned
-from deltaspec_generators.mutations_row_ids import old_mark
-
-DOMAINS = protocol_action(1, 7, None, ["domainMetadata"])
 
 
 def with_domain(configuration: Any) -> TableFiles:
@@ -101,16 +98,6 @@ def logical_file_added_and_removed(draw: st.DrawFn) -> TableFiles:
     return files
 
 
-def partitioned_change(path: str) -> TableFiles:
-    """A partitioned table whose last commit names a change data file."""
-    files = bases.plain(
-        fields=(("id", "long"), ("p", "string")), partition_columns=["p"], partition={"p": "x"}, last_remove=False
-    )
-    body = {"path": path, "partitionValues": {"p": "x"}, "size": 1000, "dataChange": False}
-    files.commits[2].append({"cdc": body})
-    return files
-
-
 @mutation("cdc.partition-directories")
 def change_file_beside_its_partition(draw: st.DrawFn) -> TableFiles:
     return partitioned_change(pick(draw, "_change_data/cdc-0.parquet", "_change_data/p=x.parquet"))
@@ -141,26 +128,6 @@ def change_types_in_a_data_file(draw: st.DrawFn) -> TableFiles:
     files, _ = updated()
     kinds = draw(st.lists(st.sampled_from(["insert", None]), min_size=10, max_size=10).filter(any))
     files.commits[3] = [commit_info(3), stored(files, "c.parquet", changes_of(rows(20), kinds), stats=None)]
-    return files
-
-
-def moved(removed: list[int], added: list[int], *, kept: bool = True) -> TableFiles:
-    """A table whose last commit says that it only moves rows.
-
-    Args:
-        removed: rows of the files that it removes.
-        added: rows of the files that it adds.
-        kept: it says so of its removes; else of its adds.
-    """
-    files = bases.plain(last_remove=False)
-    old = [add_action(f"old-{number}.parquet", rows=count) for number, count in enumerate(removed)]
-    files.commits[1] += old
-    says = {"dataChange": False}
-    removes = [remove_action(each, **(says if kept else {})) for each in old]
-    adds = [
-        add_action(f"new-{number}.parquet", rows=count, **({} if kept else says)) for number, count in enumerate(added)
-    ]
-    files.commits[3] = [commit_info(3, operation="OPTIMIZE"), *removes, *adds]
     return files
 
 
