@@ -42,7 +42,7 @@ def listing_rows(
     unreachable = segment.unreachable_commits(entry.name for entry, _ in names)
     knew = None if cleaned_up_to is None else _cleanup_knew(names, cleaned_up_to, held)
     summed = {name.version for _, name in names if isinstance(name, file_names.ChecksumName)}
-    last_sum = max(summed, default=-1)
+    first_sum, last_sum = min(summed, default=-1), max(summed, default=-1)
     rows = []
     for entry, name in names:
         row: Row = {
@@ -56,7 +56,7 @@ def listing_rows(
         match name:
             case file_names.CommitName(version):
                 row |= {"kind": "commit", "version": version, "missing_before": before.get(version, 0)}
-                row["checksum_skipped"] = version not in summed and min(summed, default=version) < version < last_sum
+                row["checksum_skipped"] = version not in summed and first_sum < version < last_sum
                 if version == commits[0] and cleaned_up_to is not None:
                     row["unreachable_commits"] = len(unreachable)
             case file_names.ClassicCheckpoint(version):
