@@ -13,7 +13,7 @@ checkpoint_contents = View(
         "file": Column(pl.String, "name, relative to the table"),
         "is_parquet": Column(pl.Boolean, "it is Parquet, not JSON"),
         "wants_json": Column(
-            pl.Boolean, "delta.checkpoint.writeStatsAsJson is not false; null below writer version 3 (E43)"
+            pl.Boolean, "delta.checkpoint.writeStatsAsJson is true or not set; null below writer version 3 (E43)"
         ),
         "wants_columns": Column(
             pl.Boolean, "what delta.checkpoint.writeStatsAsStruct is set to; null where it is not, and below version 3"

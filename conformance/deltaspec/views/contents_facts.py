@@ -31,8 +31,8 @@ def contents_rows(read: CheckpointRead, known: Mapping[str, int] | None = None, 
     if metadata is not None:
         common["is_partitioned"] = bool(metadata.partition_columns)
         if protocol is not None and protocol.min_writer_version >= _FIRST_TO_ENFORCE:
-            common["wants_json"] = _wish(metadata, "writeStatsAsJson") is not False
-            common["wants_columns"] = _wish(metadata, "writeStatsAsStruct")
+            common["wants_json"] = _wish(metadata, "writeStatsAsJson", default="true")
+            common["wants_columns"] = _wish(metadata, "writeStatsAsStruct", default="")
     protocols = {} if is_base else _protocol_rows(read)
     return [
         {
@@ -91,9 +91,9 @@ def _schema(protocol: Protocol | None, metadata: MetaData | None) -> tuple[Struc
     return schema, mapping, widening
 
 
-def _wish(metadata: MetaData, name: str) -> bool | None:
-    """What a checkpoint property is set to; None where it is not set, or to nothing that it may be."""
-    value = metadata.configuration.get(f"delta.checkpoint.{name}", "").lower()
+def _wish(metadata: MetaData, name: str, *, default: str) -> bool | None:
+    """What a checkpoint property is set to; None where it is neither true nor false."""
+    value = metadata.configuration.get(f"delta.checkpoint.{name}", default).lower()
     return value == "true" if value in ("true", "false") else None
 
 

@@ -29,11 +29,11 @@ def checkpointed(protocol: Row, configuration: dict[str, str], **more: Any) -> T
         ({}, True, None),
         ({JSON: "false", STRUCT: "true"}, False, True),
         ({JSON: "TRUE", STRUCT: "False"}, True, False),
-        ({JSON: "maybe", STRUCT: "maybe"}, True, None),
+        ({JSON: "maybe", STRUCT: "maybe"}, None, None),
     ],
 )
 def test_properties_say_what_is_wanted(
-    configuration: dict[str, str], wants_json: bool, wants_columns: bool | None
+    configuration: dict[str, str], wants_json: bool | None, wants_columns: bool | None
 ) -> None:
     (row,) = contents(checkpointed(protocol_action(1, 3), configuration))
     assert (row["wants_json"], row["wants_columns"]) == (wants_json, wants_columns)
