@@ -231,7 +231,7 @@ def store_changes(draft: DataDraft, changes: Sequence[tuple[str, Row]], partitio
     spelling = replace(draft.spelling(), extra_column=False)
     kinds = [kind for kind, _ in changes]
     data, _ = encoded(draft, [row for _, row in changes], partition, spelling, {CHANGE_TYPE: (pa.string(), kinds)})
-    folder = draft.draw(st.sampled_from(("", "p/")))
+    folder = draft.draw(st.sampled_from(("p/", "p=x/") if partition else ("", "p/")))
     path = f"{CHANGE_DATA}{folder}cdc-{draft.next_number():05d}.parquet"
     draft.files.data[path] = data
     body: Body = {

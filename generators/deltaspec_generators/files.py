@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 from uuid import UUID
 
 from hypothesis import strategies as st
@@ -87,9 +88,10 @@ def tombstone(draft: LogDraft, add: Body, timestamp: int, *, data_change: bool) 
 
 def change_file(draft: LogDraft) -> Body:
     """The body of a `cdc` action."""
+    values = _partition_values(draft)
     body: Body = {
-        "path": f"_change_data/cdc-{draft.next_number():05d}.parquet",
-        "partitionValues": _partition_values(draft),
+        "path": f"_change_data/{_directories(values)}cdc-{draft.next_number():05d}.parquet",
+        "partitionValues": values,
         "size": draft.draw(st.integers(100, 999)),
         "dataChange": False,
     }
@@ -100,6 +102,14 @@ def change_file(draft: LogDraft) -> Body:
 
 def _partition_values(draft: LogDraft) -> dict[str, str | None]:
     return {each.physical: draft.draw(partition_texts(each.kind, draft.revision)) for each in draft.outline.partition}
+
+
+def _directories(values: dict[str, str | None]) -> str:
+    """Directories of a partition, escaped once as names of files and once as parts of a URI."""
+    return "".join(
+        quote(f"{quote(name, safe='')}={quote(value or '__HIVE_DEFAULT_PARTITION__', safe='')}", safe="=") + "/"
+        for name, value in values.items()
+    )
 
 
 def _statistics(draft: LogDraft, rows: int) -> str | None:
