@@ -52,7 +52,7 @@ def change_file_of_another_partition(draw: st.DrawFn) -> TableFiles:
         commit_info(2, operation="DELETE"),
         stored(files, "b.parquet", rows(0, 5), partition=partition),
         remove_action(add),
-        cdc(files, CHANGES, table, partitionValues=partition),
+        cdc(files, "_change_data/p=1/cdc-0.parquet", table, partitionValues=partition),
     ]
     return files
 

@@ -24,7 +24,12 @@ def null_partition_value_dropped_from_change_file(right: bool) -> TableFiles:
         partition={"p": None},
     )
     values: dict[str, Any] = {"p": None} if right else {}
-    change = {"path": "_change_data/cdc-0.parquet", "partitionValues": values, "size": 10, "dataChange": False}
+    change = {
+        "path": "_change_data/p=__HIVE_DEFAULT_PARTITION__/cdc-0.parquet",
+        "partitionValues": values,
+        "size": 10,
+        "dataChange": False,
+    }
     files.commits[2].append({"cdc": change})
     return files
 
