@@ -8,9 +8,9 @@ import pytest
 
 from deltaspec.validate import validate_table
 from deltaspec_generators import bases
+from deltaspec_generators.action_bases import moved
 from deltaspec_generators.bases import commit_info
 from deltaspec_generators.builder import TableFiles, add_action, remove_action, write_table
-from deltaspec_generators.mutations_actions import moved
 
 QUIET: dict[str, Any] = {"dataChange": False}
 
