@@ -14,12 +14,15 @@ from hypothesis import strategies as st
 from views.observed import ObservedRun
 
 import deltaspec.views
+from deltaspec.model.revisions import Revision
+from deltaspec.requirements import requirements
 from deltaspec.rules import RULES, Rule
 from deltaspec.views.base import LEVELS, LOCATION, Level, View
 from deltaspec_generators import bases
 from deltaspec_generators.builder import TableFiles
 from deltaspec_generators.every_mutation import MUTATIONS
 from deltaspec_generators.logs import logs
+from deltaspec_generators.mutations import Mutation
 
 
 def _all_views() -> dict[str, View]:
@@ -113,10 +116,10 @@ def captured() -> dict[str, list[pl.DataFrame]]:
     def draw_valid(files: TableFiles) -> None:
         take(files)
 
-    def take(files: TableFiles, level: Level = "log") -> None:
+    def take(files: TableFiles, level: Level = "log", revision: Revision = Revision.CURRENT) -> None:
         nonlocal number
         number += 1
-        for name, each in ObservedRun(files, level=level).seen.frames.items():
+        for name, each in ObservedRun(files, level=level, revision=revision).seen.frames.items():
             filled = [frame for frame in each if len(frame)]
             if filled:  # a run per table: keys of different tables are not to meet
                 frames[name].append(pl.concat(filled).with_columns(_table=pl.lit(number)))
@@ -135,10 +138,16 @@ def captured() -> dict[str, list[pl.DataFrame]]:
         )
         @given(files=mutation.tables())
         def draw_mutated(files: TableFiles) -> None:
-            take(files, mutation.level)  # noqa: B023 - called before the next mutation
+            take(files, mutation.level, _newest(mutation))  # noqa: B023 - called before the next mutation
 
         draw_mutated()
     return frames
+
+
+def _newest(mutation: Mutation) -> Revision:
+    """The newest revision in which a mutation's table shows its fault."""
+    held = requirements()[mutation.requirement].revisions
+    return Revision([each for each in held if each in (mutation.revisions or held)][-1])
 
 
 def _timestamped_with_checksum() -> TableFiles:
