@@ -1,5 +1,7 @@
 """Checkpoints that lose, revive or garble what the commits say."""
 
+from datetime import date
+
 from known_bugs.registry import known_bug, not_expressed, silent
 
 from deltaspec_generators import bases
@@ -29,12 +31,12 @@ def removed_domain_revived_by_checkpoint(right: bool) -> TableFiles:
     """A checkpoint drops the tombstone of a domain before it hides the older entry, which comes back to life."""
     files = bases.featured(writer=("domainMetadata",))
     files.commits[1].append(domain_action("foo", '{"a":1}'))
-    files.commits[2].append(domain_action("foo", removed=True))
+    files.commits[2].append(domain_action("foo", '{"a":1}', removed=True))
     _checkpoint(files, 2, extra=[] if right else [domain_action("foo", '{"a":1}')])
     return files
 
 
-@known_bug("ckpt-004", CKP035=2)
+@known_bug("ckpt-004", CKP065=1, CKP066=1)
 def feature_lists_missing_from_checkpoint(right: bool) -> TableFiles:
     """A writer whose checkpoints have no columns for the lists of features leaves version 3 and 7 without them."""
     files = bases.featured("deletionVectors", writer=("appendOnly",))
@@ -113,6 +115,11 @@ def partition_values_of_a_column_not_null() -> TableFiles:
         partition={"col-1": "2024-02-29"},
     )
     _checkpoint(files, 1)
+    typed = {"stats_parsed": {"numRecords": 10}, "partitionValues_parsed": {"col-1": date(2024, 2, 29)}}
+    files.checkpoints[0].rows = [
+        {"add": {**row["add"], **typed}} if isinstance(row, dict) and "add" in row else row
+        for row in files.checkpoints[0].rows
+    ]
     return files
 
 

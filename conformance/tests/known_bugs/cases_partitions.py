@@ -27,11 +27,12 @@ def null_of_a_string_written_as_a_folder_name() -> TableFiles:
     )
 
 
-@silent("part-005", "a timestamp without zone is legal and read in the zone of its writer, which the log does not name")
-def timestamps_in_the_zone_of_a_session() -> TableFiles:
+@known_bug("part-005", FIL061=3)
+def timestamps_in_the_zone_of_a_session(right: bool) -> TableFiles:
     """The same instant is written without zone by sessions of two zones, so that one partition has two texts."""
-    files = _by_timestamp("timestamp", "2024-02-28 16:00:00")
-    action(files, 2, "add")["partitionValues"]["p"] = "2024-02-29 00:00:00"
+    files = _by_timestamp("timestamp", "2024-02-28T16:00:00.000000Z" if right else "2024-02-28 16:00:00")
+    if not right:
+        action(files, 2, "add")["partitionValues"]["p"] = "2024-02-29 00:00:00"
     return files
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 from mutants.caught_by import CAUGHT_BY
-from mutants.kill_table import SILENT, outcome, outcomes, revisions_of
+from mutants.kill_table import SILENT, checked_pairs, outcome, outcomes, planted_pairs, revisions_of
 
 from deltaspec.requirements import requirements
 from deltaspec.rules import RULES
@@ -34,6 +34,10 @@ def test_what_is_permitted_is_met_with_silence(name: str, revision: str) -> None
 
 def test_every_rule_has_a_mutation() -> None:
     assert set(CAUGHT_BY.values()) == set(RULES)
+
+
+def test_every_checked_requirement_is_planted_in_every_revision() -> None:
+    assert checked_pairs() - planted_pairs() == set()
 
 
 def test_every_mutation_is_expected() -> None:

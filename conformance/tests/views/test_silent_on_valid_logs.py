@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from views.observed import ObservedRun
 
+from deltaspec.model.revisions import Revision
 from deltaspec.model.segment import readable_versions
 from deltaspec.report.values import Report
 from deltaspec.rules import RULES
@@ -23,10 +24,14 @@ DEPRECATED = {"CKP070"}
 """Warnings of what `logs()` draws although it is deprecated: checkpoints in several parts."""
 
 
-def judged(files: TableFiles, history: str = "latest", at: int | None = None) -> Report:
+def judged(
+    files: TableFiles, history: str = "latest", at: int | None = None, revision: str = Revision.CURRENT
+) -> Report:
     with tempfile.TemporaryDirectory() as directory:
         write_table(files, Path(directory) / "table")
-        return validate_table(str(Path(directory) / "table"), level="log", history=history, at=at)
+        return validate_table(
+            str(Path(directory) / "table"), level="log", history=history, at=at, revision=str(revision)
+        )
 
 
 def assert_clean(report: Report, *, but: set[str] = frozenset()) -> None:  # type: ignore[assignment]
@@ -40,6 +45,14 @@ def assert_clean(report: Report, *, but: set[str] = frozenset()) -> None:  # typ
 @given(files=logs(blank_lines=False))
 def test_no_rule_finds_anything_in_a_valid_log(history: str, files: TableFiles) -> None:
     assert_clean(judged(files, history))
+
+
+@pytest.mark.parametrize("revision", [Revision.R1, Revision.R2, Revision.R3])
+@drawn(15)
+@given(data=st.data())
+def test_an_older_text_finds_nothing_in_the_logs_that_keep_it(revision: Revision, data: st.DataObject) -> None:
+    files = data.draw(logs(blank_lines=False, revision=revision))
+    assert_clean(judged(files, data.draw(st.sampled_from(["latest", "all"])), revision=revision))
 
 
 @drawn(15)
