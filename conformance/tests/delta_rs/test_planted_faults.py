@@ -76,7 +76,7 @@ CASES: dict[str, tuple[str, Plant, set[str]]] = {
     "size": ("small_files", another_size, {"DAT002"}),
     "gone": ("small_files", file_is_gone, {"DAT001"}),
     "footer": ("small_files", footer_is_damaged, {"PQT001"}),
-    "count": ("small_files", statistics(another_count), {"PQT002"}),
+    "count": ("small_files", statistics(another_count), {"PQT002", "COM020"}),
     "type": ("small_files", column_is_another, {"PQT010", "STA009"}),
     "minimum": ("small_files", set_entry("minValues", "id", 10_000), {"STA001"}),
     "maximum": ("small_files", set_entry("maxValues", "id", 10_000), {"STA002"}),
