@@ -202,14 +202,17 @@ def _leaves(schema: Struct, mapping: str | None, kind: DataType | None) -> Struc
 
 
 def _logical_names(schema: Struct, node: Node, mapping: str | None, path: tuple[str, ...]) -> Iterator[ColumnFault]:
-    """Columns that go by the logical name although they have another physical one."""
+    """Columns that go by the logical name although they have another physical one.
+
+    Where others stand by their physical names, such a name is that of a column dropped since, carried along (S13).
+    """
     if mapping is None:
         return
     physical = {physical_name(field, mapping) for field in schema.fields}
     present = {child.name: child for child in node.children}
     for field in schema.fields:
         name = physical_name(field, mapping)
-        if field.name in present and field.name not in physical:
+        if field.name in present and not physical & present.keys():
             yield ColumnFault((*path, field.name), "statistics", "logical name", name, field.name)
         elif isinstance(field.type, Struct) and name in present:
             yield from _logical_names(field.type, present[name], mapping, (*path, name))

@@ -6,12 +6,18 @@ from deltaspec.rules.registry import rule
 from deltaspec.views.table_state import protocols
 
 
-@rule("EVO001", requires=("protocol.upgrade-assumes-use", "protocol.upgrade-lists-used"), view=protocols)
+@rule(
+    "EVO001",
+    requires=("protocol.upgrade-assumes-use", "protocol.upgrade-lists-used"),
+    view=protocols,
+    divergence="E41",
+)
 def used_feature_not_listed() -> pl.Expr:
     """A table was upgraded to feature lists, and a feature that an older version of it used is not listed.
 
     The old versions stood for it. Whoever travels back to them needs it and is not told, and what it protects, such
     as constraints or generated columns, is protected no more.
+    (Where the feature was to be dropped, the commit that upgrades may drop it as well: the log does not tell.)
     Fix: commit a protocol that lists it.
 
     Conforms::

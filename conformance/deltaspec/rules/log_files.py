@@ -200,7 +200,7 @@ def commits_before_every_checkpoint() -> pl.Expr:
     return (pl.col("unreachable_commits") > 0) & _knew("r3", "current")
 
 
-@rule("LOG021", requires="cleanup.deletes-compactions", view=listing)
+@rule("LOG021", requires="cleanup.deletes-compactions", view=listing, divergence="E51")
 def compaction_left_by_cleanup() -> pl.Expr:
     """A log compaction starts from a commit that was cleaned up.
 
@@ -218,7 +218,7 @@ def compaction_left_by_cleanup() -> pl.Expr:
     return left & _knew("r3", "current")
 
 
-@rule("LOG022", requires="cleanup.deletes-checksums", view=listing)
+@rule("LOG022", requires="cleanup.deletes-checksums", view=listing, divergence="E51")
 def checksum_left_by_cleanup() -> pl.Expr:
     """A version checksum outlived its commit, which was cleaned up.
 
@@ -235,7 +235,7 @@ def checksum_left_by_cleanup() -> pl.Expr:
     return left & _knew("current")
 
 
-@rule("LOG023", requires="cleanup.deletes-staged-commits", view=listing)
+@rule("LOG023", requires="cleanup.deletes-staged-commits", view=listing, divergence="E51")
 def staged_commit_left_by_cleanup() -> pl.Expr:
     """A staged commit is of a version whose published commit was cleaned up.
 

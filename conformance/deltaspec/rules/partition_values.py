@@ -27,17 +27,20 @@ def timestamp_in_a_newer_form() -> pl.Expr:
 def timestamp_without_zone_added() -> pl.Expr:
     """A file was added whose partition value of a timestamp column has no zone.
 
-    Which moment it stands for hangs on the zone of the system that wrote it, which no reader knows.
+    Which moment it stands for hangs on the zone of the system that wrote it, which no reader knows. (A file that is
+    committed anew, with a vector or without change of data, was added before.)
     Fix: have the writer adjust timestamps to UTC and spell them as `1970-01-01T00:00:00.000000Z`.
 
     Conforms::
-        kind: add, source: commit, zoneless_partition_value: null
-        kind: add, source: checkpoint, zoneless_partition_value: "at=2024-03-01 10:00:00"
-        kind: remove, source: commit, zoneless_partition_value: "at=2024-03-01 10:00:00"
+        kind: add, source: commit, data_change: true, has_deletion_vector: false, zoneless_partition_value: null
+        kind: add, source: checkpoint, data_change: true, has_deletion_vector: false, zoneless_partition_value: "at=2024"
+        kind: add, source: commit, data_change: false, has_deletion_vector: false, zoneless_partition_value: "at=2024"
+        kind: remove, source: commit, data_change: true, has_deletion_vector: false, zoneless_partition_value: "at=2024"
     Violates::
-        kind: add, source: commit, zoneless_partition_value: "at=2024-03-01 10:00:00"
+        kind: add, source: commit, data_change: true, has_deletion_vector: false, zoneless_partition_value: "at=2024"
     """
     added = (pl.col("kind") == "add") & (pl.col("source") == "commit")
+    added &= pl.col("data_change") & ~pl.col("has_deletion_vector")
     return added & pl.col("zoneless_partition_value").is_not_null()
 
 

@@ -42,6 +42,7 @@ class DataRun:
     """Files of the judged snapshot and change data of the judged commits, and how to read them."""
 
     def __init__(self, run: EmbeddedRun, spanned: pl.DataFrame, cdcs: pl.DataFrame) -> None:
+        self.operations = run.operations
         self.findings = run.findings
         self.progress = run.progress
         self.level = run.level

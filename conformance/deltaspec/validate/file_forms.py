@@ -27,7 +27,7 @@ def look_at_file_forms(run: DataRun) -> None:
     asked = AskedForms.along(run.state.rows["configuration"])
     if asked.first_version is None or run.state.metadata is None or run.state.metadata.format.provider != "parquet":
         return
-    files = newly_added(run.files.rows, run.spanned, asked.first_version)
+    files = newly_added(run.files.rows, run.spanned, asked.first_version, run.operations)
     with ThreadPoolExecutor(READS_AT_ONCE if run.access.store.remote else 4) as pool:
         for part in files.iter_slices(_AT_ONCE):
             rows = [row for row in part.iter_rows(named=True) if not leads_out(row["path_key"])]

@@ -1,5 +1,6 @@
 """Deletion vectors that commits add while the table does not ask for them. Source: Deletion Vectors (since r3)."""
 
+import re
 from collections.abc import Mapping
 
 import polars as pl
@@ -11,6 +12,8 @@ FEATURE = "deletionVectors"
 ENABLED = "delta.enableDeletionVectors"
 _OF_OLDER_VECTORS = "restore|clone|convert|copy|replicat|import|rollback"
 """Words of operations that take over files of another state or table, vectors among them."""
+_MAKE_VECTORS = ("DELETE", "UPDATE", "MERGE")
+"""Operations by which engines make vectors."""
 
 added_vectors = View(
     name="added_vectors",
@@ -26,11 +29,16 @@ added_vectors = View(
         "operation": Column(pl.String, "commitInfo.operation of the commit; null where it says none", shown=True),
         "may_be_older": Column(
             pl.Boolean,
-            "the vector may have been made before: the operation takes over files of another state or table; or it is "
-            "not told, and the commit begins the table or the judged history begins with a checkpoint",
+            "the vector may have been made before: the operation takes over files of another state or table; or the "
+            "commit begins the table; or the history begins with a checkpoint and the operation makes no vectors",
         ),
     },
 )
+
+
+def takes_over(operation: str | None) -> bool:
+    """Whether an operation, by its name, takes over files of another state or table."""
+    return operation is not None and re.search(_OF_OLDER_VECTORS, operation.lower()) is not None
 
 
 def added_vector_rows(
@@ -56,11 +64,12 @@ def added_vector_rows(
         {"version": list(operations), "operation": list(operations.values())},
         schema={"version": pl.Int64, "operation": pl.String},
     )
-    takes_over = pl.col("operation").str.to_lowercase().str.contains(_OF_OLDER_VECTORS)
-    unsaid = pl.col("operation").is_null() & (pl.lit(begins_with_checkpoint) | (pl.col("version") == 0))
+    of_others = pl.col("operation").str.to_lowercase().str.contains(_OF_OLDER_VECTORS)
+    makes = pl.col("operation").str.to_uppercase().is_in(_MAKE_VECTORS).fill_null(False)
+    unsaid = (pl.col("version") == 0) | (pl.lit(begins_with_checkpoint) & ~makes)
     return (
         new.join(told, on="version", how="left")
-        .with_columns(path=pl.coalesce("path", "path_key"), may_be_older=takes_over.fill_null(False) | unsaid)
+        .with_columns(path=pl.coalesce("path", "path_key"), may_be_older=of_others.fill_null(False) | unsaid)
         .select(list(added_vectors.columns))
     )
 

@@ -1,15 +1,45 @@
 """What the text says of system domains. Source: Domain Metadata, Row Tracking, Clustered Table."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
+from typing import Any
 
 from deltaspec.model import row_tracking
 from deltaspec.model.actions import DomainMetadata
 from deltaspec.model.json_values import JsonError, Number, parse_lossless
+from deltaspec.views.differences import same_json
 
 RESERVED = "delta."
 """How names of system domains begin."""
 CLUSTERING = "delta.clustering"
 _KNOWN = frozenset({row_tracking.DOMAIN, CLUSTERING, "delta.liquid", "delta.columnMappingUsageTracking"})
+
+
+def domain_row(
+    place: dict[str, Any], action: DomainMetadata, known: DomainMetadata | None, others: Set[str]
+) -> dict[str, Any]:
+    """The row of `domains` for an action, but for what the protocol decides; beside it `needed_feature`.
+
+    Args:
+        place: version, file and line.
+        action: the action.
+        known: what the table holds of the domain before it.
+        others: domains of the table that the same commit does not remove: its actions have no order.
+    """
+    before = known.configuration if known else None
+    if before is not None and same_json(before, action.configuration):
+        before = action.configuration
+    is_new = not action.removed and ".checkpoint." not in place["file"]
+    return {
+        **place,
+        "domain": action.domain,
+        "removed": action.removed,
+        "configuration": action.configuration,
+        "known_system_domain": is_known_system_domain(action.domain),
+        "configuration_fault": None if action.removed else configuration_fault(action),
+        "configuration_before": before,
+        "taken_for": None if action.removed else taken_for(action.domain, others),
+        "needed_feature": feature_of(action.domain) if is_new else None,
+    }
 
 
 def is_known_system_domain(domain: str) -> bool | None:

@@ -1,6 +1,7 @@
 """The view over how newly added data files are written, beside what table properties ask of new files."""
 
 from bisect import bisect_right
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,6 +15,7 @@ from deltaspec.model.configuration import (
     asked_codecs,
     asked_page_version,
 )
+from deltaspec.views.added_vectors import takes_over
 from deltaspec.views.base import Column, View
 from deltaspec.views.file_replay import shares_path
 
@@ -90,12 +92,17 @@ class AskedForms:
         return (default, True) if value is None else (value, False)
 
 
-def newly_added(live: pl.DataFrame, spanned: pl.DataFrame, since: int) -> pl.DataFrame:
+def newly_added(
+    live: pl.DataFrame, spanned: pl.DataFrame, since: int, operations: Mapping[int, str | None]
+) -> pl.DataFrame:
     """The live files that commits from a version on add, and that were not in the table before.
 
-    A file that is committed again, with a vector or another row id, is as old as its first commit.
+    A file that is committed again, with a vector or another row id, is as old as its first commit; one that an
+    operation takes over from another state or table (a clone, a conversion, a restore) is older than its commit.
     """
+    older = [version for version, operation in operations.items() if takes_over(operation)]
     again = spanned.filter(shares_path(spanned))["path_key"].unique()
     young = pl.col("default_row_commit_version").is_null() | (pl.col("default_row_commit_version") == pl.col("version"))
     added = (pl.col("source") == "commit") & (pl.col("version") >= since) & pl.col("deletion_vector_id").is_null()
+    added &= ~pl.col("version").is_in(older)
     return live.filter(added & young & ~pl.col("path_key").is_in(again.implode()))

@@ -42,7 +42,8 @@ def listing_rows(
     unreachable = segment.unreachable_commits(entry.name for entry, _ in names)
     knew = None if cleaned_up_to is None else _cleanup_knew(names, cleaned_up_to, held)
     summed = {name.version for _, name in names if isinstance(name, file_names.ChecksumName)}
-    first_sum, last_sum = min(summed, default=-1), max(summed, default=-1)
+    beside_commits = summed & set(commits)
+    first_sum, last_sum = min(beside_commits, default=-1), max(beside_commits, default=-1)
     rows = []
     for entry, name in names:
         row: Row = {

@@ -25,21 +25,30 @@ class MappingHistory:
 
     def __init__(self) -> None:
         self._columns: MappedColumns | None = None
-        self._was_off = False
+        self._names: set[str] = set()
+        self._older: set[int] = set()
         self.is_whole = False
-        """Whether the judged history has the version that turned the mapping on, and so every name there was."""
+        """Whether the judged history begins with the table, and so has every name there was."""
 
     def forget(self) -> None:
         """Note that versions are unknown."""
-        self._columns, self._was_off, self.is_whole = None, False, False
+        self.__init__()  # type: ignore[misc]
 
     @property
     def names(self) -> frozenset[str]:
-        """Physical names that any column has or had."""
-        return frozenset(self._columns.names.values()) if self._columns else frozenset()
+        """Names that any column has or had in files: physical ones, and logical ones while no mapping was in force."""
+        return frozenset(self._names)
 
-    def take(self, schema: Struct | None, configuration: dict[str, str], mapping: str | None) -> tuple[Row, list[Row]]:
+    def take(
+        self, schema: Struct | None, configuration: dict[str, str], mapping: str | None, *, is_first: bool = False
+    ) -> tuple[Row, list[Row]]:
         """Step to the next metadata; one whose schema cannot be read makes all before it forgotten.
+
+        Args:
+            schema: of the table.
+            configuration: of the table.
+            mapping: mode in force.
+            is_first: the table begins with this metadata.
 
         Returns:
             Columns of the row of `metadata`, and of the rows of `schema_fields`, in the order of `data_types.walk`.
@@ -49,9 +58,12 @@ class MappingHistory:
             return {}, []
         before, now = self._columns, mapped_columns(schema, configuration, mapping)
         self._columns = remember(before, now)
-        self.is_whole = now is not None and (self.is_whole or (before is None and self._was_off))
-        self._was_off = now is None
-        return _metadata_facts(schema, configuration, mapping, before), _field_facts(schema, mapping, before, now)
+        self.is_whole = self.is_whole or is_first
+        self._names |= {path[-1] for path, _ in column_mapping.physical_paths(schema, mapping)}
+        self._older |= _older_columns(schema)
+        older = self._older if self.is_whole else None
+        facts = _field_facts(schema, mapping, before, now, older)
+        return _metadata_facts(schema, configuration, mapping, before), facts
 
 
 def _metadata_facts(
@@ -66,9 +78,24 @@ def _metadata_facts(
     }
 
 
+def _older_columns(schema: Struct) -> set[int]:
+    """Ids of columns whose physical name is their logical one, as those from before the mapping have it."""
+    ids = {
+        column_mapping.column_id(field)
+        for _, field in walk(schema)
+        if field.metadata.get(column_mapping.PHYSICAL_NAME) == field.name
+    }
+    return {number for number in ids if number is not None}
+
+
 def _field_facts(
-    schema: Struct, mapping: str | None, before: MappedColumns | None, now: MappedColumns | None
+    schema: Struct,
+    mapping: str | None,
+    before: MappedColumns | None,
+    now: MappedColumns | None,
+    older: set[int] | None,
 ) -> list[Row]:
+    """`older`: ids of columns from before the mapping; None where a version that tells may be unknown."""
     fields = [field for _, field in walk(schema)]
     paths = [path for path, _ in column_mapping.physical_paths(schema, mapping)]
     ids = Counter(column_mapping.column_id(field) for field in fields)
@@ -79,7 +106,7 @@ def _field_facts(
     kept = [
         (field, path) for field, path in zip(fields, paths, strict=True) if column_mapping.column_id(field) not in taken
     ]
-    shared = _shared_names(kept)
+    shared = _shared_names(kept, older) if older is not None else set()
     rows = []
     for field, path in zip(fields, paths, strict=True):
         number = column_mapping.column_id(field)
@@ -100,18 +127,18 @@ def _field_facts(
     return rows
 
 
-def _shared_names(fields: list[tuple[Field, tuple[str, ...]]]) -> set[str]:
-    """Physical names that fields below different parents have, and that none of them has as its own name too.
+def _shared_names(fields: list[tuple[Field, tuple[str, ...]]], older: set[int]) -> set[str]:
+    """Physical names that fields below different parents have, none of them a field from before the mapping.
 
-    The latter is a field from before the mapping: its name is unique in its struct only.
+    The name of such a field is unique in its struct only, and stays when it is renamed.
     """
     parents: dict[str, set[tuple[str, ...]]] = {}
-    older = set()
+    spared = set()
     for field, path in fields:
         parents.setdefault(path[-1], set()).add(path[:-1])
-        if field.name == path[-1]:
-            older.add(field.name)
-    return {name for name, places in parents.items() if len(places) > 1} - older
+        if column_mapping.column_id(field) in older:
+            spared.add(path[-1])
+    return {name for name, places in parents.items() if len(places) > 1} - spared
 
 
 @dataclass(frozen=True)
@@ -139,12 +166,15 @@ def entry_names(
     """The names that statistics may use under a schema; None where there are no others to mistake them for.
 
     Physical names where columns are mapped; else logical ones, and physical names in the schema are the other way.
-    Where a mode is set that the protocol does not support, that is the fault, and names are not judged.
+    Where a mode is set that the protocol does not support, that is the fault, and names are not judged; nor are they
+    where columns are mapped and versions are unknown: a column that was dropped may have had any name (S13).
     """
     if mapping is None and configuration.get(column_mapping.MODE) in ("id", "name"):
         return None
+    if mapping is not None and not history.is_whole:
+        return None
     ever = history.names if mapping else frozenset()
-    found = _names_of(schema, mapping, ever, is_certain=mapping is not None and history.is_whole)
+    found = _names_of(schema, mapping, ever, is_certain=mapping is not None)
     return found if any(found.words()) else None
 
 

@@ -22,7 +22,7 @@ from deltaspec.model.protocol import (
 from deltaspec.model.revisions import Revision
 from deltaspec.model.schema import SchemaError, parse_schema, repeated_names, void_hindrance
 from deltaspec.views.clustering_facts import clustering_columns, known_columns, unknown_columns
-from deltaspec.views.domain_facts import CLUSTERING, configuration_fault, feature_of, is_known_system_domain, taken_for
+from deltaspec.views.domain_facts import CLUSTERING, domain_row
 from deltaspec.views.file_facts import FileContext
 from deltaspec.views.mapping_facts import MappingHistory, entry_names, logical_partition_names
 from deltaspec.views.protocol_facts import feature_rows, protocol_row
@@ -89,12 +89,16 @@ class TableState:
     mapped: MappingHistory = field(default_factory=MappingHistory)
     """What the versions so far say of mapped columns."""
     _context: FileContext | None = None
+    _leaving: frozenset[str] = frozenset()
+    """Domains that the commit at hand removes: its actions have no order."""
 
     def apply(self, version: int, file: str, actions: list[tuple[int, Wire]]) -> None:
         """Take the actions of one commit, or of a checkpoint that the history starts from.
 
         Protocol and metadata hold for the whole commit, so they are taken first, wherever they stand.
         """
+        domains = [action for _, action in actions if isinstance(action, DomainMetadata)]
+        self._leaving = frozenset(action.domain for action in domains if action.removed)
         for wanted in (Protocol, MetaData, DomainMetadata, RowIdHighWaterMark, Txn):
             for line, action in actions:
                 if isinstance(action, wanted):
@@ -238,7 +242,12 @@ class TableState:
         except SchemaError as error:
             self.schema, fault = None, error
         self._remap()
-        mapped, named = self.mapped.take(self.schema, action.configuration, self.mapping)
+        mapped, named = self.mapped.take(
+            self.schema,
+            action.configuration,
+            self.mapping,
+            is_first=place["version"] == 0 and ".checkpoint." not in place["file"],
+        )
         self.rows["metadata"].append(
             {
                 **place,
@@ -309,7 +318,7 @@ class TableState:
             if value == before.get(name):
                 continue
             needed = configuration.required_feature(name, value) if value is not None else None
-            lacks = needed is not None and self.supported is not None
+            lacks = needed in features.known_in(self.revision) and self.supported is not None
             lacks = lacks and not _supports_by_any_name(self.supported or set(), needed or "")
             self.rows["configuration"].append(
                 {
@@ -325,25 +334,13 @@ class TableState:
             )
 
     def _take_domain(self, place: Row, action: DomainMetadata) -> None:
-        before = self.domains.get(action.domain)
-        needed = None if action.removed or ".checkpoint." in place["file"] else feature_of(action.domain)
+        others = self.domains.keys() - self._leaving
+        row = domain_row(place, action, self.domains.get(action.domain), others)
+        needed = row.pop("needed_feature")
         lacks = needed is not None and self.supported is not None
-        self.rows["domains"].append(
-            {
-                **place,
-                "domain": action.domain,
-                "removed": action.removed,
-                "configuration": action.configuration,
-                "supported": self.supports("domainMetadata"),
-                "known_system_domain": is_known_system_domain(action.domain),
-                "configuration_fault": None if action.removed else configuration_fault(action),
-                "configuration_before": before.configuration if before else None,
-                "unsupported_feature": needed
-                if lacks and not _supports_by_any_name(self.supported or set(), needed or "")
-                else None,
-                "taken_for": None if action.removed else taken_for(action.domain, self.domains),
-            }
-        )
+        lacks = lacks and not _supports_by_any_name(self.supported or set(), needed)
+        row |= {"supported": self.supports("domainMetadata"), "unsupported_feature": needed if lacks else None}
+        self.rows["domains"].append(row)
         if action.removed:
             self.domains.pop(action.domain, None)
         else:

@@ -17,8 +17,8 @@ from deltaspec.wire.footers import MAX_FOOTER_BYTES
 from deltaspec.wire.log_lines import LogFile
 
 PARSED_STATISTICS, PARSED_PARTITION_VALUES = "stats_parsed", "partitionValues_parsed"
-SHORTEST_STATISTICS = 3
-"""Characters of the shortest statistics that say anything: `{}` says nothing."""
+SHORTEST_STATISTICS = len('{"numRecords":0}')
+"""Characters of the shortest statistics that say anything: `{}` and `null` say nothing."""
 _COST = ("BOOLEAN", "INT32", "INT64", "DOUBLE", "FLOAT", "INT96", "FIXED_LEN_BYTE_ARRAY", "BYTE_ARRAY")
 _WANTED = {"add": (PARSED_STATISTICS, PARSED_PARTITION_VALUES), "remove": ("tags",)}
 
