@@ -115,7 +115,7 @@ def parsed_columns_by_logical_names(draw: st.DrawFn) -> TableFiles:
         draw,
         {"minValues": {"id": 1}},
         {"maxValues": {"col-1": 1, "col-2": {"x": 1}}},
-        {"nullCount": {"id": 0, "col-2": {"col-3": 0}}},
+        {"nullCount": {"id": 0}},
     )
     change_adds(files, lambda body: body.update(stats_parsed={"numRecords": 10, **parsed}))
     return files

@@ -137,12 +137,8 @@ def statistics_by_display_name(draw: st.DrawFn) -> TableFiles:
 
 @mutation("column-mapping.statistics-physical")
 def statistics_of_both_names(draw: st.DrawFn) -> TableFiles:
-    """The judged history has the commit that turns the mapping on: a name that no column had is no dropped one's."""
+    """The judged history begins with the table: a name that no column had is no dropped one's."""
     files = bases.mapped(pick(draw, "id", "name"))
-    body = dict(action(files, 0, "metaData"))
-    plain = bases.plain().commits[0][2]
-    files.commits[0] = [commit_info(0), files.commits[0][1], plain]
-    files.commits[1].append({"metaData": body})
     return _told(files, {"nullCount": {"col-1": 1, "id": 1}})
 
 
