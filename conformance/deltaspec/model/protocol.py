@@ -93,8 +93,11 @@ def may_write(
 
 def missing_requirements(protocol: Protocol, feature: str, revision: Revision = Revision.CURRENT) -> list[str]:
     """Features that a feature requires and the table does not support, not even by the name of a preview."""
+    required = required_by(feature, revision)
+    if not required:
+        return []
     supported = {without_preview(name) for name in supported_features(protocol)}
-    return [name for name in required_by(feature, revision) if name not in supported]
+    return [name for name in required if name not in supported]
 
 
 FAULTS = (

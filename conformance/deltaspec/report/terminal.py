@@ -4,6 +4,7 @@ import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from itertools import groupby
 
 from rich.console import Console
@@ -85,9 +86,10 @@ def _refusal(report: Report, console: Console) -> None:
 
 def _header(report: Report, console: Console) -> None:
     version = "no version" if report.version is None else f"version {report.version}"
-    console.print(
-        f"deltaspec {report.deltaspec} · validate · level {report.level} · revision {report.revision}", style="dim"
-    )
+    asked = f"level {report.level} · revision {report.revision}"
+    if report.clock is not None:
+        asked += f" · clock {datetime.fromtimestamp(report.clock / 1000, UTC):%Y-%m-%dT%H:%M:%SZ}"
+    console.print(f"deltaspec {report.deltaspec} · validate · {asked}", style="dim")
     console.print(Text.assemble(("table  ", "dim"), safe(report.table, 70), (f" · {version}", "dim")))
     console.print()
 

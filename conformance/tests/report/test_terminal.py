@@ -2,12 +2,13 @@
 
 from io import StringIO
 
+import msgspec
 import pytest
 from report.reports import COMMIT, WORDS, divergence, finding, not_checked, not_compared, report
 from rich.console import Console
 
 from deltaspec.report.terminal import exit_code, write
-from deltaspec.report.values import Report
+from deltaspec.report.values import Refusal, Report
 
 
 def text_of(shown: Report, *, samples: int = 5, width: int = 100, color: bool = False) -> str:
@@ -148,3 +149,14 @@ def test_colour_changes_no_words() -> None:
 
     shown = report(finding(), divergence(), verdict="violations", not_checked=[not_checked()])
     assert re.sub(r"\x1b\[[0-9;]*m", "", text_of(shown, color=True)) == text_of(shown)
+
+
+def test_the_clock_of_a_run_and_why_a_text_refuses_stand_in_the_report() -> None:
+    refusal = Refusal(requirement="table-features.reader-supports-all", why="reader features v2Checkpoint")
+    shown = msgspec.structs.replace(
+        report(), revision="r2", verdict="refused", refusal=refusal, clock=1_704_067_200_000
+    )
+    text = text_of(shown)
+    assert "revision r2 · clock 2024-01-01T00:00:00Z\n" in text
+    assert "revision r2 does not know what the table asks for: reader features v2Checkpoint" in text
+    assert text.splitlines()[-1] == "REFUSED  nothing found · exit 3"
