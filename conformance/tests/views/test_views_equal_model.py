@@ -356,7 +356,11 @@ def differences_of_run(run: ObservedRun) -> list[tuple[Any, ...]]:
     return ordered(found)
 
 
-_UNEQUAL = sorted(name for name, each in MUTATIONS.items() if each.requirement == "checkpoint.equals-replay")
+_UNEQUAL = sorted(
+    name
+    for name, each in MUTATIONS.items()
+    if each.requirement == "checkpoint.equals-replay" and "current" in (each.revisions or ("current",))
+)
 
 
 @drawn(30)
