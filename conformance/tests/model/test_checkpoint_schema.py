@@ -159,13 +159,17 @@ def test_partition_column_in_another_type_or_left_out() -> None:
 
 
 def test_columns_of_a_mapped_table_by_logical_names() -> None:
-    faults = faults_of(partition_values("date", "col-r"), parsed("asset", "col-q"), mapping="name")
+    faults = faults_of(partition_values("date", "col-r"), parsed("asset", "quantity"), mapping="name")
+    parts = ("minValues", "maxValues", "nullCount")
     assert {(fault.path[1:], fault.what, fault.expected) for fault in faults} == {
         (("partitionValues_parsed", "date"), "logical name", "col-d"),
-        (("stats_parsed", "minValues", "asset"), "logical name", "col-a"),
-        (("stats_parsed", "maxValues", "asset"), "logical name", "col-a"),
-        (("stats_parsed", "nullCount", "asset"), "logical name", "col-a"),
+        *((("stats_parsed", part, "asset"), "logical name", "col-a") for part in parts),
+        *((("stats_parsed", part, "quantity"), "logical name", "col-q") for part in parts),
     }
+
+
+def test_logical_name_beside_physical_ones_is_that_of_a_dropped_column() -> None:
+    assert faults_of(parsed("asset", "col-q"), mapping="name") == []
 
 
 def test_logical_name_that_is_a_physical_one_too_is_no_fault() -> None:
