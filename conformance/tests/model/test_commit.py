@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
+from stories.lives import ONE_COLUMN, add, metadata, protocol, remove
 
 from deltaspec.model.actions import (
     Action,
@@ -11,10 +12,7 @@ from deltaspec.model.actions import (
     CommitInfo,
     DeletionVectorDescriptor,
     DomainMetadata,
-    Format,
     MetaData,
-    Protocol,
-    Remove,
     RowIdHighWaterMark,
     Txn,
 )
@@ -25,32 +23,6 @@ from deltaspec.model.revisions import Revision
 from deltaspec.model.table_changes import REQUIREMENT_OF_FAULT
 
 ID = '{"name":"id","type":"long","nullable":true,"metadata":%s}'
-SCHEMA = '{"type":"struct","fields":[' + ID % "{}" + "]}"
-
-
-def protocol(reader: int, writer: int, readers: list[str] | None = None, writers: list[str] | None = None) -> Protocol:
-    return Protocol(
-        min_reader_version=reader, min_writer_version=writer, reader_features=readers, writer_features=writers
-    )
-
-
-def metadata(configuration: dict[str, str] | None = None, schema: str = SCHEMA) -> MetaData:
-    return MetaData(
-        id="11111111-2222-4333-8444-555555555555",
-        format=Format(provider="parquet"),
-        schema_string=schema,
-        partition_columns=[],
-        configuration=configuration or {},
-    )
-
-
-def add(path: str = "a", **more: Any) -> Add:
-    fields = {"partition_values": {}, "size": 1, "modification_time": 1, "data_change": True, **more}
-    return Add(path=path, **fields)
-
-
-def remove(path: str = "a", **more: Any) -> Remove:
-    return Remove(path=path, **{"data_change": True, **more})
 
 
 def table(*actions: Action, revision: Revision = Revision.CURRENT) -> Snapshot:
@@ -164,9 +136,9 @@ WIDENING = protocol(3, 7, ["typeWidening"], ["typeWidening"])
 @pytest.mark.parametrize(
     ("after", "schema", "expected"),
     [
-        ({}, SCHEMA, []),
-        ({"delta.enableTypeWidening": "true"}, SCHEMA, ["protocol.features-stay"]),
-        ({}, SCHEMA.replace("{}", '{"delta.typeChanges":[]}'), ["protocol.features-stay"]),
+        ({}, ONE_COLUMN, []),
+        ({"delta.enableTypeWidening": "true"}, ONE_COLUMN, ["protocol.features-stay"]),
+        ({}, ONE_COLUMN.replace("{}", '{"delta.typeChanges":[]}'), ["protocol.features-stay"]),
     ],
 )
 def test_type_widening_is_removed_without_a_trace(after: dict[str, str], schema: str, expected: list[str]) -> None:
@@ -182,7 +154,7 @@ def test_used_feature_is_listed_on_upgrade() -> None:
 
 
 def test_feature_comes_before_or_with_what_needs_it() -> None:
-    ntz = SCHEMA.replace("long", "timestamp_ntz")
+    ntz = ONE_COLUMN.replace("long", "timestamp_ntz")
     both = ["timestampNtz"]
     assert cited(PLAIN, metadata(schema=ntz)) == ["schema.types-need-features"]
     assert cited(PLAIN, protocol(3, 7, both, [*both, "appendOnly", "invariants"]), metadata(schema=ntz)) == []
