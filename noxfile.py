@@ -62,6 +62,14 @@ def mutants(session: nox.Session) -> None:
 
 
 @nox.session
+def coverage(session: nox.Session) -> None:
+    """What model, rules and mutations know of each chapter in each revision: writes `conformance/COVERAGE.md`."""
+    _with_project(session)
+    session.chdir("conformance/tests")
+    session.run("python", "-m", "house.coverage_page")
+
+
+@nox.session
 def fuzz(session: nox.Session) -> None:
     """Mutated data, checkpoint and vector files; `nox -s fuzz -- --mutations 500 --seed 7`, or `-- --replay FILE`.
 
