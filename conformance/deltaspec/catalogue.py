@@ -73,9 +73,9 @@ def requirement_list(
         width: columns of the text.
 
     Raises:
-        InvalidUsage: no such chapter.
+        InvalidUsage: no such chapter, or one that the revision does not have.
     """
-    _check_chapters(chapters)
+    _check_chapters(chapters, revision)
     chosen = [
         each
         for each in coverage(revision).values()
@@ -87,13 +87,16 @@ def requirement_list(
     return "\n".join([*lines, *wrapped(_summary(chosen), width)])
 
 
-def _check_chapters(chapters: Sequence[str]) -> None:
+def _check_chapters(chapters: Sequence[str], revision: str | None) -> None:
     known = sorted({requirement.chapter for requirement in requirements().values()})
+    held = {each.requirement.chapter for each in coverage(revision).values()}
     for chapter in chapters:
         if chapter not in known:
             near = get_close_matches(chapter, known, 1)
             hint = f" (did you mean {near[0]}?)" if near else f"; there are {', '.join(known)}"
             raise InvalidUsage(f"no chapter {chapter!r}{hint}")
+        if chapter not in held:
+            raise InvalidUsage(f"{revision} says nothing of {chapter!r}")
 
 
 def _entry(covered: Coverage, gaps: bool, width: int) -> list[str]:

@@ -44,12 +44,16 @@ _REVISIONS = click.Choice(["r1", "r2", "r3", "current"])
 _COLOR = click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True)
 
 
-def _codes(_: click.Context, __: click.Parameter, value: tuple[str, ...]) -> list[str]:
-    return [code.strip().upper() for each in value for code in each.split(",") if code.strip()]
+def _codes(context: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> list[str]:
+    return [name.upper() for name in _names(context, parameter, value)]
 
 
 def _names(_: click.Context, __: click.Parameter, value: tuple[str, ...]) -> list[str]:
-    return [name.strip() for each in value for name in each.split(",") if name.strip()]
+    """Names with commas between them; an option that is given has to name something, for none given means all."""
+    names = [name.strip() for each in value for name in each.split(",") if name.strip()]
+    if value and not names:
+        raise click.BadParameter("names nothing")
+    return names
 
 
 def _moment(_: click.Context, __: click.Parameter, value: str | None) -> int | None:
@@ -218,12 +222,13 @@ def _print(text: str) -> None:
 
 
 @main.command()
-@click.argument("name", metavar="CODE|REQUIREMENT")
+@click.argument("name", metavar="CODE|REQUIREMENT|CHAPTER")
 @_COLOR
 def explain(name: str, color: str) -> None:
     """Explain a rule or a requirement.
 
-    A rule goes by its code (FIL001) or name, a requirement by its id (add.path-encoding).
+    A rule goes by its code (FIL001) or name, a requirement by its id (add.path-encoding). A chapter (add) lists its
+    requirements, the beginning of codes (FIL) its rules.
     """
     from deltaspec.explain import explanation
 
@@ -233,12 +238,17 @@ def explain(name: str, color: str) -> None:
 
 
 @main.command()
+@click.option("--select", multiple=True, callback=_codes, metavar="CODES", help="Only these rules, e.g. LOG,FIL001.")
+@click.option("--revision", type=_REVISIONS, help="Only what is asked in this revision, as severe as it is there.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
-def rules(form: str) -> None:
-    """List every rule."""
+def rules(select: list[str], revision: str | None, form: str) -> None:
+    """List rules: code, severity, name.
+
+    CODES are codes or their beginnings, with commas between them.
+    """
     from deltaspec.explain import rule_list
 
-    _print(rule_list(form))
+    _print(rule_list(form, select, revision))
 
 
 @main.command()

@@ -1,10 +1,11 @@
 """What the kit can say of a rule or a requirement, from the registry and the catalogue."""
 
 import json
+from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import Any
 
-from deltaspec.catalogue import WIDTH, labelled, requirement_page, statement
+from deltaspec.catalogue import WIDTH, labelled, requirement_list, requirement_page, statement
 from deltaspec.errors import InvalidUsage
 from deltaspec.report.terminal import RuleWords
 from deltaspec.report.text import wrapped
@@ -21,7 +22,7 @@ def words_of(code: str) -> RuleWords:
 
 
 def explanation(name: str, width: int = WIDTH) -> str:
-    """The page of a rule, by code or name, or of a requirement, by id.
+    """The page of a rule, by code or name, or of a requirement, by id; what there is of a chapter or a prefix of codes.
 
     Raises:
         InvalidUsage: there is none of that name; names the nearest.
@@ -32,6 +33,10 @@ def explanation(name: str, width: int = WIDTH) -> str:
         return _rule_page(rule, width)
     if name in requirements():
         return requirement_page(requirements()[name], width)
+    if any(requirement.chapter == name for requirement in requirements().values()):
+        return requirement_list(chapters=[name], width=width)
+    if name.isalpha() and any(code.startswith(name.upper()) for code in RULES):
+        return rule_list("text", [name.upper()])
     near = get_close_matches(name, [*RULES, *by_name, *requirements()], 1) or get_close_matches(name.upper(), RULES, 1)
     hint = f" (did you mean {near[0]}?)" if near else "; see `deltaspec rules` and `deltaspec requirements`"
     raise InvalidUsage(f"no rule or requirement {name!r}{hint}")
@@ -71,23 +76,44 @@ def _examples(title: str, rows: list[dict[str, Any]]) -> list[str]:
     return [title, *(f"  {row}" for row in shown)]
 
 
-def rule_list(form: str) -> str:
-    """Every rule, as lines or as JSON."""
+def rule_list(form: str, select: Sequence[str] = (), revision: str | None = None) -> str:
+    """The rules, as lines or as JSON.
+
+    Args:
+        form: `text` or `json`.
+        select: only those whose code begins with one of these; none: all.
+        revision: only those that are asked in this revision, with the severity that they have in it.
+
+    Raises:
+        InvalidUsage: no rule begins with one of the codes, or none is left.
+    """
+    for code in select:
+        if not any(each.startswith(code) for each in RULES):
+            raise InvalidUsage(f"no rule begins with {code!r}; see `deltaspec rules`")
+    chosen = [
+        rule
+        for rule in RULES.values()
+        if (not select or rule.code.startswith(tuple(select))) and (revision is None or revision in rule.revisions)
+    ]
+    if not chosen:
+        raise InvalidUsage(f"none of these rules is asked in {revision}")
+    severities = [rule.severity if revision is None else rule.severity_in(revision) for rule in chosen]
     if form == "json":
         return json.dumps(
             [
                 {
                     "code": rule.code,
                     "name": rule.name,
-                    "severity": rule.severity,
+                    "severity": severity,
                     "level": rule.level,
                     "view": rule.view.name,
                     "requires": list(rule.requires),
                     "revisions": list(rule.revisions),
                     "message": rule.message,
                 }
-                for rule in RULES.values()
+                for rule, severity in zip(chosen, severities, strict=True)
             ],
             indent=2,
         )
-    return "\n".join(f"{rule.code}  {rule.severity:<10}  {rule.name}" for rule in RULES.values())
+    lines = zip(chosen, severities, strict=True)
+    return "\n".join(f"{rule.code}  {severity:<10}  {rule.name}" for rule, severity in lines)

@@ -12,13 +12,13 @@ from xml.etree import ElementTree
 
 import pyarrow as pa
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
+from command import run, said
 from jsonschema import Draft202012Validator
 from report.reports import finding, not_checked, report
 
 import deltaspec.validate
 from deltaspec import __version__, cli
-from deltaspec.cli import main
 from deltaspec.errors import InvalidUsage, TableUnreadable
 from deltaspec.report.schema import report_schema
 from deltaspec.rules import RULES
@@ -28,17 +28,6 @@ from deltaspec_generators.data_bases import stored
 
 class PanicException(BaseException):
     """What native code raises past Exception."""
-
-
-def run(*args: object) -> Result:
-    return CliRunner().invoke(main, [str(arg) for arg in args])
-
-
-def said(result: Result) -> str:
-    """The one line of a refusal."""
-    (line,) = result.stderr.splitlines()
-    assert result.stdout == ""
-    return line
 
 
 @pytest.fixture
@@ -286,57 +275,6 @@ class TestFaults:
         answer(KeyboardInterrupt())
         result = run("validate", "t")
         assert (result.exit_code, said(result)) == (130, "deltaspec: interrupted")
-
-
-class TestExplain:
-    @pytest.mark.parametrize("code", RULES)
-    def test_a_rule_says_all_there_is_to_say(self, code: str) -> None:
-        rule = RULES[code]
-        result = run("explain", code)
-        text = " ".join(result.stdout.split())
-        assert result.exit_code == 0
-        for part in (
-            *(rule.code, rule.name, rule.severity, rule.message, rule.why, rule.fix),
-            *(", ".join(rule.revisions), rule.requirement.statement, rule.requirement.section),
-            *("Conforms", "Violates", *rule.requires),
-        ):
-            assert " ".join(part.split()) in text
-        assert rule.why
-        assert rule.fix
-
-    def test_a_rule_goes_by_its_name_and_in_any_case_too(self) -> None:
-        by_code = run("explain", "FIL001").stdout
-        assert by_code == run("explain", "fil001").stdout == run("explain", "malformed-path").stdout
-
-    @pytest.mark.parametrize(
-        ("name", "near"),
-        [("FXL001", "FIL001"), ("malformed-pth", "malformed-path"), ("add.path-encodin", "add.path-encoding")],
-    )
-    def test_an_unknown_name_is_told_of_the_nearest(self, name: str, near: str) -> None:
-        result = run("explain", name)
-        assert result.exit_code == 2
-        assert said(result) == f"deltaspec: no rule or requirement '{name}' (did you mean {near}?)"
-
-    def test_a_name_like_nothing_is_told_where_names_are(self) -> None:
-        assert said(run("explain", "1234567")).endswith("; see `deltaspec rules` and `deltaspec requirements`")
-
-    @pytest.mark.parametrize("code", RULES)
-    def test_prose_is_at_most_100_columns(self, code: str) -> None:
-        examples = {"Conforms", "Violates"}
-        for block in run("explain", code).stdout.split("\n\n"):
-            if not examples & set(block.split()[:1]):
-                assert max(map(len, block.splitlines())) <= 100
-
-
-class TestLists:
-    def test_rules_has_a_line_for_each(self) -> None:
-        lines = run("rules").stdout.splitlines()
-        assert [line.split()[0] for line in lines] == list(RULES)
-
-    def test_rules_as_json(self) -> None:
-        listed = json.loads(run("rules", "--format", "json").stdout)
-        assert [each["code"] for each in listed] == list(RULES)
-        assert all(each["message"] and each["requires"] for each in listed)
 
 
 class TestShow:

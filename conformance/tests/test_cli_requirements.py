@@ -6,16 +6,11 @@ import sys
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from command import run
 
-from deltaspec.cli import main
 from deltaspec.requirements import REVISIONS, requirements
 from deltaspec.rules import RULES
 from deltaspec_generators.every_permission import PERMISSIONS
-
-
-def run(*args: str, columns: int | None = None) -> Result:
-    return CliRunner().invoke(main, list(args), env={"COLUMNS": str(columns)} if columns else {})
 
 
 def listed(*args: str) -> list[dict[str, Any]]:
@@ -104,6 +99,16 @@ class TestList:
         assert (result.exit_code, result.stdout) == (2, "")
         assert result.stderr.startswith(f"deltaspec: no chapter '{name}'")
         assert hint in result.stderr
+
+    def test_a_chapter_that_the_revision_does_not_have_is_refused(self) -> None:
+        result = run("requirements", "--revision", "r1", "--chapter", "sidecar")
+        assert (result.exit_code, result.stdout, result.stderr) == (2, "", "deltaspec: r1 says nothing of 'sidecar'\n")
+
+    @pytest.mark.parametrize("name", ["", " , "])
+    def test_an_option_that_names_nothing_is_refused(self, name: str) -> None:
+        result = run("requirements", "--chapter", name)
+        assert result.exit_code == 2
+        assert "names nothing" in result.stderr
 
     def test_an_unknown_revision_is_refused(self) -> None:
         assert run("requirements", "--revision", "r4").exit_code == 2
