@@ -1,0 +1,123 @@
+"""Tables whose commits a catalog ratifies. Source: Catalog-managed Tables (current).
+
+What is ratified the catalog alone knows. A commit that lies in the log under its version is published, and so
+ratified; a staged commit may be ratified, rejected, or half written.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Literal
+
+from deltaspec.model.actions import Action, CommitInfo
+from deltaspec.model.file_names import CommitName, StagedCommit, commit_name, parse
+from deltaspec.model.in_commit_timestamps import enabled
+from deltaspec.model.proposal import Check, Proposal
+from deltaspec.model.protocol import Accepted, Answer, Refused
+from deltaspec.model.revisions import Revision
+
+FEATURE = "catalogManaged"
+
+
+def catalog_managed(proposal: Proposal) -> Iterator[Refused]:
+    """Writer Requirements: commits name their transaction and carry their own time."""
+    if proposal.revision is not Revision.CURRENT or not proposal.supports(FEATURE):  # [Changed in current]
+        return
+    if not any(info.txn_id is not None for info in proposal.of(CommitInfo)):
+        yield Refused("commit-info.transaction-id", "no txnId")
+    if not enabled(proposal.after):
+        yield Refused("catalog-managed.in-commit-timestamps", "in-commit timestamps are not enabled")
+
+
+CHECKS: tuple[Check, ...] = (catalog_managed,)
+
+
+def published(names: Iterable[str]) -> list[int]:
+    """Versions whose commits are published, ascending; names are relative to `_delta_log`."""
+    return sorted(name.version for name in map(parse, names) if isinstance(name, CommitName))
+
+
+def commits_to_read(names: Iterable[str], ratified: Mapping[int, str | None], latest: int) -> dict[int, str | None]:
+    """Where a reader takes each commit from, by version: a file below `_delta_log`, or None for the catalog's own copy.
+
+    Args:
+        names: what is listed, relative to `_delta_log`. Staged commits among them say nothing by themselves.
+        ratified: what the catalog returns: the name of a staged commit, or None where it holds the content.
+        latest: the latest version, as the catalog has it; whatever is listed beyond it is not there.
+
+    Source: Reading Catalog-managed Tables (current).
+    """
+    sources: dict[int, str | None] = {version: commit_name(version) for version in published(names)}
+    sources |= ratified  # the catalog's word goes before what is published
+    return {version: sources[version] for version in sorted(sources) if version <= latest}
+
+
+def may_ratify(version: int, latest: int) -> Answer:
+    """Whether the catalog may ratify a commit: once, and after the one before; `latest` is -1 before the first.
+
+    Source: Commit Protocol (current).
+    """
+    if version == latest + 1:
+        return Accepted()
+    return Refused("catalog-managed.ratified-in-order", f"version {version} after {latest}")
+
+
+def may_publish(version: int, names: Iterable[str]) -> Answer:
+    """Whether a ratified commit may be published now: after the one before. Source: Publishing Commits (current)."""
+    if version == 0 or version - 1 in published(names):
+        return Accepted()
+    return Refused("catalog-managed.published-copies-ratified", f"version {version - 1} is not published")
+
+
+def may_checkpoint(version: int, names: Iterable[str]) -> Answer:
+    """Whether a checkpoint of a version may be made. Source: Maintenance Operations (current)."""
+    return may_compact(version, version, names)
+
+
+def may_compact(start: int, end: int, names: Iterable[str]) -> Answer:
+    """Whether a range of commits, both ends in it, may be compacted: all are published. Source: as before."""
+    there = set(published(names))
+    absent = [version for version in range(start, end + 1) if version not in there]
+    if not absent:
+        return Accepted()
+    return Refused("catalog-managed.published-before-maintenance", f"version {absent[0]} is not published")
+
+
+Maintenance = Literal["checkpoint", "compaction", "checksum", "cleanup", "vacuum", "layout"]
+_ALWAYS = ("checkpoint", "compaction", "checksum")
+
+
+def may_maintain(operation: Maintenance, permitted: Iterable[str] = ()) -> Answer:
+    """Whether a client may run an operation; `permitted` are those that the catalog explicitly lets it run.
+
+    Source: Maintenance Operations on Catalog-managed Tables (current).
+    """
+    if operation in _ALWAYS or operation in permitted:
+        return Accepted()
+    return Refused("catalog-managed.maintenance-permitted", operation)
+
+
+def repeated_uuids(names: Iterable[str]) -> dict[str, list[int]]:
+    """UUIDs that staged commits of several versions have, with these versions: each is to have one of its own."""
+    found: dict[str, set[int]] = {}
+    for name in map(parse, names):
+        if isinstance(name, StagedCommit):
+            found.setdefault(name.uuid, set()).add(name.version)
+    return {uuid: sorted(versions) for uuid, versions in sorted(found.items()) if len(versions) > 1}
+
+
+def illegal_copy(published_actions: Sequence[Action], staged: Sequence[Action]) -> bool:
+    """Whether a published commit is of the transaction of a staged one of its version, and says something else.
+
+    A transaction that is tried again at the same version does the same, so only its commitInfo may differ. One that
+    has no txnId cannot be told from another. A staged commit may be cut short where it was never proposed: then what
+    it lacks is its end.
+    """
+    if transaction(published_actions) is None or transaction(published_actions) != transaction(staged):
+        return False
+    there = [action for action in published_actions if not isinstance(action, CommitInfo)]
+    here = [action for action in staged if not isinstance(action, CommitInfo)]
+    return here != there[: len(here)]
+
+
+def transaction(actions: Iterable[Action]) -> str | None:
+    """The txnId of a commit."""
+    return next((action.txn_id for action in actions if isinstance(action, CommitInfo)), None)
