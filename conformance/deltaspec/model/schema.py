@@ -198,10 +198,15 @@ def type_changes(field: Field) -> list[TypeChange]:
     changes = field.metadata.get(TYPE_CHANGES, [])
     if not isinstance(changes, list):
         raise SchemaError("malformed", f"/{TYPE_CHANGES}", "type changes are a list")
-    return [_type_change(change, f"/{TYPE_CHANGES}/{index}") for index, change in enumerate(changes)]
+    return [type_change(change, f"/{TYPE_CHANGES}/{index}") for index, change in enumerate(changes)]
 
 
-def _type_change(value: Any, at: str) -> TypeChange:
+def type_change(value: Any, at: str) -> TypeChange:
+    """One change as metadata records it; `at` is where it stands.
+
+    Raises:
+        SchemaError: it is not of the documented form.
+    """
     if not isinstance(value, dict):
         raise SchemaError("malformed", at, "a type change is an object")
     found: list[SchemaError] = []

@@ -10,7 +10,7 @@ from deltaspec.model.features import known_in, spelled_now, without_preview
 from deltaspec.model.proposal import Check, Proposal, mapping_of, schema_of
 from deltaspec.model.protocol import Refused, features_are_known, protocol_faults, supported_features
 from deltaspec.model.revisions import Revision
-from deltaspec.model.schema import TYPE_CHANGES, SchemaError, parse_schema, repeated_names
+from deltaspec.model.schema import SchemaError, parse_schema, repeated_names
 
 GUID = re.compile(r"[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
 
@@ -47,21 +47,16 @@ def changed_protocol(proposal: Proposal) -> Iterator[Refused]:
     before = proposal.before.protocol
     for action in proposal.of(Protocol):
         for feature in evolution.illegal_removal(before, action, proposal.revision):
-            if not _leaves_no_trace(proposal, feature):
+            if not _may_go(proposal, feature):
                 yield Refused("protocol.features-stay", feature)
         for feature in evolution.illegal_upgrade(before, action, _used(proposal)):
             yield Refused("protocol.upgrade-assumes-use", feature)
 
 
-def _leaves_no_trace(proposal: Proposal, feature: str) -> bool:
-    """Whether the text tells how to remove the feature, and that was done (E41)."""
+def _may_go(proposal: Proposal, feature: str) -> bool:
+    """Whether the text tells how to remove the feature (E41): then its chapter says what must be gone with it."""
     # [Changed in current] Type Widening has steps for its own removal.
-    if proposal.revision is not Revision.CURRENT or without_preview(feature) != "typeWidening":
-        return False
-    settings = proposal.after.metadata.configuration if proposal.after.metadata else {}
-    schema = proposal.schema
-    recorded = schema is None or any(TYPE_CHANGES in field.metadata for _, field in walk(schema))
-    return not recorded and not configuration.is_true(settings, "delta.enableTypeWidening")
+    return proposal.revision is Revision.CURRENT and without_preview(feature) == "typeWidening"
 
 
 def _used(proposal: Proposal) -> set[str]:

@@ -137,8 +137,7 @@ WIDENING = protocol(3, 7, ["typeWidening"], ["typeWidening"])
     ("after", "schema", "expected"),
     [
         ({}, ONE_COLUMN, []),
-        ({"delta.enableTypeWidening": "true"}, ONE_COLUMN, ["protocol.features-stay"]),
-        ({}, ONE_COLUMN.replace("{}", '{"delta.typeChanges":[]}'), ["protocol.features-stay"]),
+        ({"delta.enableTypeWidening": "true"}, ONE_COLUMN, ["type-widening.gone-with-feature"]),
     ],
 )
 def test_type_widening_is_removed_without_a_trace(after: dict[str, str], schema: str, expected: list[str]) -> None:
