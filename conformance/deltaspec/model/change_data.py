@@ -4,7 +4,8 @@ Rows are any hashable values here: what makes two of them equal is for whoever r
 """
 
 from collections import Counter
-from collections.abc import Hashable, Iterable
+from collections.abc import Collection, Hashable, Iterable
+from dataclasses import dataclass
 
 from deltaspec.model.actions import MetaData, Protocol
 from deltaspec.model.configuration import is_true
@@ -16,6 +17,8 @@ CHANGE_TYPE = "_change_type"
 """The column of a change data file that says what happened to a row."""
 INSERT, PREIMAGE, POSTIMAGE, DELETE = "insert", "update_preimage", "update_postimage", "delete"
 CHANGE_TYPES = (INSERT, PREIMAGE, POSTIMAGE, DELETE)
+DIRECTORY = "_change_data/"
+"""Where change data files are, below the table's root."""
 COMMIT_COLUMNS = ("_commit_version", "_commit_timestamp")
 """What readers of changes add to each row; no file has to hold it."""
 
@@ -26,6 +29,60 @@ Change = tuple[str, Hashable]
 def is_enabled(protocol: Protocol, metadata: MetaData) -> bool:
     """Whether writers have to record the changes of rows."""
     return supports(protocol, FEATURE) and is_true(metadata.configuration, ENABLED)
+
+
+@dataclass(frozen=True)
+class FilesChanged:
+    """What a commit does to files that change data: those with `dataChange=true`, counted by their paths."""
+
+    new: int
+    removed: int
+    """Not added in the same commit."""
+    revectored: int
+    """Removed and added, each time with another deletion vector."""
+
+
+def files_changed(added: Collection[str], removed: Collection[str]) -> FilesChanged:
+    """What a commit does to files.
+
+    Args:
+        added: path keys of its adds with `dataChange=true`.
+        removed: path keys of its removes with `dataChange=true`.
+    """
+    came, went = set(added), set(removed)
+    return FilesChanged(len(came - went), len(went - came), len(came & went))
+
+
+def needs_change_files(files: FilesChanged, *, updates: bool | None = None) -> bool | None:
+    """Whether a commit on a table with change data feed has to bring change data; None: only if it updates rows.
+
+    What only adds rows, or only takes rows away, may go without: by whole files or by deletion vectors, or by files
+    written anew without the rows that go. The last way leaves copied rows that readers take for deleted and inserted.
+
+    Args:
+        files: what it does to files.
+        updates: it changes rows that were there; None where that is not known, since no action says so.
+
+    Source: Change Data Files, Writer Requirements for AddCDCFile. One passage leaves all of it to the writer (E39).
+    """
+    if not files.new or not (files.removed or files.revectored):
+        return False
+    return updates
+
+
+def lies_in_place(path: str, *, is_absolute: bool, is_added: bool) -> bool:
+    """Whether a change data file is where the text has it: below `_change_data`, or a data file of the same commit.
+
+    Whether an absolute path lies below the table is not told by the path alone.
+
+    Args:
+        path: as the log spells it.
+        is_absolute: see `paths.is_absolute`.
+        is_added: the commit adds the file as well.
+
+    Source: Change Data Files; Add CDC File (current).
+    """
+    return is_absolute or is_added or path.startswith(DIRECTORY)
 
 
 def changes_of(recorded: list[Change] | None, added: Iterable[Hashable], removed: Iterable[Hashable]) -> list[Change]:

@@ -3,10 +3,10 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from deltaspec.model import column_mapping
+from deltaspec.model import change_data, column_mapping
 from deltaspec.model.actions import Add, Cdc, DeletionVectorDescriptor, MetaData, Remove
 from deltaspec.model.configuration import is_true
-from deltaspec.model.paths import path_key
+from deltaspec.model.paths import is_absolute, path_key
 from deltaspec.model.proposal import Check, Proposal
 from deltaspec.model.protocol import Refused
 from deltaspec.model.reconciliation import file_key, vector_id
@@ -116,10 +116,14 @@ def removes(proposal: Proposal) -> Iterator[Refused]:
 
 
 def change_files(proposal: Proposal) -> Iterator[Refused]:
-    """Add CDC File: change files change no data."""
+    """Add CDC File, Change Data Files: change files change no data, and lie below `_change_data`."""
+    added = {path_key(add.path) for add in proposal.of(Add)}
     for cdc in proposal.of(Cdc):
         if cdc.data_change:
             yield Refused("cdc.no-data-change", cdc.path)
+        is_added = path_key(cdc.path) in added
+        if not change_data.lies_in_place(cdc.path, is_absolute=is_absolute(cdc.path), is_added=is_added):
+            yield Refused("cdc.location", cdc.path)
 
 
 CHECKS: tuple[Check, ...] = (one_action_a_file, live_vectors, vectors, partition_values, removes, change_files)

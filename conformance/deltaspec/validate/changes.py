@@ -92,14 +92,15 @@ def _log_facts(run: DataRun, commit: _Commit) -> dict[str, Any] | None:
     adds = {file.path_key for file in commit.adds if (file.line, "add") in changing}
     removes = {file.path_key for file in commit.removes if (file.line, "remove") in changing}
     operation = infos[0].operation if infos else None
+    changed = change_data.files_changed(adds, removes)
     return {
         "version": commit.version,
         "file": commit.file,
         "change_files": len(commit.changes),
         "operation": operation if isinstance(operation, str) else None,
-        "new_files": len(adds - removes),
-        "removed_files": len(removes - adds),
-        "revectored_files": len(adds & removes),
+        "new_files": changed.new,
+        "removed_files": changed.removed,
+        "revectored_files": changed.revectored,
     }
 
 

@@ -5,6 +5,7 @@ REFUSED_BY: dict[str, str] = {
     "append_only_lifted_by_something_else": "append-only.no-removal",
     "base_row_id_absent": "row-tracking.base-row-id",
     "catalog_managed_without_timestamps": "catalog-managed.in-commit-timestamps",
+    "change_file_elsewhere": "cdc.location",
     "change_file_with_data_change": "cdc.no-data-change",
     "checkpoint_action_in_commit": "reconciliation.checkpoint-actions-not-in-commits",
     "column_id_twice": "column-mapping.ids-unique",
