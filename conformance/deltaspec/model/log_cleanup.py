@@ -1,0 +1,158 @@
+"""Which files of the log may go at a moment. Source: Metadata Cleanup (r3, current); Checkpoint Protection (proposal).
+
+The text offers its steps as one way to do it. It names no property for the threshold (S25): engines agree on
+`delta.logRetentionDuration`.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+
+from deltaspec.model.actions import MetaData, Protocol
+from deltaspec.model.configuration import integer
+from deltaspec.model.file_names import (
+    SIDECARS,
+    ChecksumName,
+    ClassicCheckpoint,
+    CommitName,
+    CompactionName,
+    MultipartCheckpoint,
+    SidecarName,
+    StagedCommit,
+    UuidCheckpoint,
+    parse,
+)
+from deltaspec.model.protocol import Accepted, may_write, supports
+from deltaspec.model.revisions import Revision
+from deltaspec.model.segment import complete_checkpoints
+
+DAY_MS = 86_400_000
+PROTECTED_BEFORE = "delta.requireCheckpointProtectionBeforeVersion"
+
+
+def midnight(moment_ms: int) -> int:
+    """The beginning of the day, in UTC, that a moment is of; both in milliseconds since the epoch."""
+    return moment_ms - moment_ms % DAY_MS
+
+
+def cutoff(clock_ms: int, retention_ms: int) -> int:
+    """The moment up to which history may go: midnight of the day that lies the retention back."""
+    return midnight(clock_ms - retention_ms)
+
+
+def cutoff_commit(times: Mapping[int, int], cutoff_ms: int) -> int | None:
+    """The newest commit that is not later than the cut-off; None where all are later.
+
+    Args:
+        times: version to the time of its commit, in milliseconds since the epoch.
+        cutoff_ms: a commit made exactly then counts.
+    """
+    return max((version for version, made in times.items() if made <= cutoff_ms), default=None)
+
+
+def cutoff_checkpoint(names: Iterable[str], commit: int | None) -> int | None:
+    """The version of the newest complete checkpoint that is not newer than the cut-off commit; None: nothing may go."""
+    if commit is None:
+        return None
+    return max((each.version for each in complete_checkpoints(names) if each.version <= commit), default=None)
+
+
+def removable(names: Iterable[str], checkpoint: int | None, revision: Revision = Revision.CURRENT) -> set[str]:
+    """Files of the log, but for sidecars, that go when history is cut off at a checkpoint.
+
+    The commit of the checkpoint stays: what it says of its origin is in no checkpoint. Texts before the newest know
+    neither checksums nor staged commits, and leave them alone.
+
+    Args:
+        names: relative to `_delta_log`.
+        checkpoint: version of the cut-off checkpoint; None where there is none.
+        revision: of the text.
+    """
+    if checkpoint is None:
+        return set()
+    return {name for name in names if _goes(name, checkpoint, revision)}
+
+
+def _goes(name: str, checkpoint: int, revision: Revision) -> bool:
+    match parse(name):
+        case (
+            CommitName(version)
+            | ClassicCheckpoint(version)
+            | MultipartCheckpoint(version=version)
+            | UuidCheckpoint(version=version)
+        ):
+            return version < checkpoint
+        case CompactionName(start=start):
+            return start <= checkpoint
+        case ChecksumName(version):  # [Changed in current]
+            return version < checkpoint and revision is Revision.CURRENT
+        case StagedCommit(version=version):  # [Changed in current]
+            return version <= checkpoint and revision is Revision.CURRENT
+        case _:
+            return False
+
+
+def removable_sidecars(written: Mapping[str, int], named: Collection[str], clock_ms: int) -> set[str]:
+    """Sidecars that go: no checkpoint that remains names them, and none that is being made may.
+
+    Args:
+        written: name relative to `_delta_log` to when the file was last written, in milliseconds since the epoch.
+        named: bare names of the sidecars that checkpoints name, those that remain after the cleanup.
+        clock_ms: the moment; a sidecar that was less than a day old at its midnight stays.
+    """
+    old = {name for name, made in written.items() if midnight(clock_ms) - made >= DAY_MS}
+    return {name for name in old if isinstance(parse(name), SidecarName) and name.removeprefix(SIDECARS) not in named}
+
+
+def cleaned_up_too_early(kept_since_ms: int | None, clock_ms: int, retention_ms: int) -> bool:
+    """Whether a log that was cleaned up lacks what the retention keeps, seen by the first state that remains.
+
+    The cut-off commit is not later than the cut-off, and the state it is read from is not later than that commit: so
+    neither is the first state of a log from which only what may go is gone. Cut-offs only grow later.
+
+    Args:
+        kept_since_ms: when the first version was committed that can be read; None where that is not known.
+        clock_ms: a moment not before the cleanup.
+        retention_ms: the threshold.
+    """
+    return kept_since_ms is not None and kept_since_ms > cutoff(clock_ms, retention_ms)
+
+
+# The proposal Checkpoint Protection.
+
+
+def protected_before(protocol: Protocol, metadata: MetaData) -> int:
+    """The version before which checkpoints are protected; 0 where none are."""
+    if not supports(protocol, "checkpointProtection"):
+        return 0
+    return integer(metadata.configuration, PROTECTED_BEFORE) or 0
+
+
+def may_clean_up(
+    protected: int,
+    checkpoint: int,
+    protocols: Iterable[Protocol],
+    features: Collection[str],
+    *,
+    leaves_checkpoints: bool,
+) -> bool:
+    """Whether history may be cut off at a checkpoint, where checkpoints before a version are protected.
+
+    Args:
+        protected: that version, as `protected_before` gives it.
+        checkpoint: version of the cut-off checkpoint.
+        protocols: those of the versions from the first up to `min(protected, checkpoint)`.
+        features: that whoever cleans up knows.
+        leaves_checkpoints: it makes no checkpoint, and deletes none from the cut-off on.
+    """
+    in_one_go = checkpoint >= protected
+    knows_all = all(may_write(each, features) == Accepted() for each in protocols)
+    return in_one_go or leaves_checkpoints or knows_all
+
+
+def may_make_checkpoint(protected: int, version: int, of_version: Protocol, features: Collection[str]) -> bool:
+    """Whether a checkpoint may be made of a version: of a protected one only by who knows its protocol."""
+    return version >= protected or may_write(of_version, features) == Accepted()
+
+
+def protection_may_go(protected: int, first_version: int) -> bool:
+    """Whether the feature may be dropped: once history before the version is gone."""
+    return first_version >= protected
