@@ -4,7 +4,11 @@ Source: Valid Feature Names in Table Features, and the chapters of features that
 """
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeAlias
+
+Proposal: TypeAlias = Literal["proposed", "accepted", "superseded"]
+"""Under discussion; accepted, and to be folded into the text; given up for another feature."""
+Status: TypeAlias = Literal["standard", "preview", "unknown"] | Proposal
 
 
 @dataclass(frozen=True)
@@ -22,12 +26,25 @@ class Feature:
     requires: tuple[str, ...] = ()
     requires_since: str = "r1"
     """First revision whose text says so."""
+    proposal: Proposal | None = None
+    """How far the proposal has come that defines it, where no revision does."""
+    alters_replay: bool = False
+    """A proposal by which the log gives another table than by this text."""
 
 
 _ALL = _ORDER = ("r1", "r2", "r3", "current")
 _R3 = ("r3", "current")
 _CURRENT = ("current",)
-_PROPOSED: tuple[str, ...] = ()
+
+
+def _proposals(
+    kind: Literal["writer", "reader-writer"],
+    *names: str,
+    proposal: Proposal = "proposed",
+    alters_replay: bool = False,
+) -> tuple[Feature, ...]:
+    return tuple(Feature(name, kind, (), proposal=proposal, alters_replay=alters_replay) for name in names)
+
 
 FEATURES: dict[str, Feature] = {
     feature.name: feature
@@ -58,21 +75,23 @@ FEATURES: dict[str, Feature] = {
         Feature("typeWidening", "reader-writer", _CURRENT),
         Feature("variantType", "reader-writer", _CURRENT),
         Feature("variantShredding", "reader-writer", _CURRENT, requires=("variantType",)),
-        Feature("checkpointProtection", "writer", _PROPOSED),
-        Feature("collations", "writer", _PROPOSED),
-        Feature("columnMappingUsageTracking", "writer", _PROPOSED),
-        Feature("icebergCompatV3", "writer", _PROPOSED),
-        Feature("icebergWriterCompatV1", "writer", _PROPOSED),
-        Feature("icebergWriterCompatV3", "writer", _PROPOSED),
-        Feature("materializePartitionColumns", "writer", _PROPOSED),
-        Feature("timestampNanos", "reader-writer", _PROPOSED),
-        Feature("adaptiveMetadata", "reader-writer", _PROPOSED),
-        Feature("materializedVoidType", "reader-writer", _PROPOSED),
-        Feature("catalogOwned", "reader-writer", _PROPOSED),
-        Feature("coordinatedCommits", "writer", _PROPOSED),
-        Feature("managedCommit", "writer", _PROPOSED),
-        Feature("redirectReaderWriter", "reader-writer", _PROPOSED),
-        Feature("redirectWriterOnly", "writer", _PROPOSED),
+        *_proposals(
+            "writer",
+            "checkpointProtection",
+            "columnMappingUsageTracking",
+            "concurrentIdentityColumns",
+            "icebergCompatV3",
+            "icebergNativeV4",
+            "icebergWriterCompatV1",
+            "icebergWriterCompatV3",
+            "invisibleColumns",
+            "redirectWriterOnly",
+        ),
+        *_proposals("reader-writer", "geospatial", "materializedVoidType", "redirectReaderWriter", "timestampNanos"),
+        *_proposals("reader-writer", "adaptiveMetadata", "columnUpdates", alters_replay=True),
+        *_proposals("writer", "collations", "materializePartitionColumns", proposal="accepted"),
+        *_proposals("writer", "coordinatedCommits", "managedCommit", proposal="superseded"),
+        *_proposals("reader-writer", "catalogOwned", proposal="superseded"),
     )
 }
 
@@ -142,13 +161,19 @@ def is_proposed(name: str) -> bool:
     return base in FEATURES and (base != name or not FEATURES[name].revisions)
 
 
-def status(name: str, revision: str = "current") -> Literal["standard", "preview", "proposed", "unknown"]:
+def status(name: str, revision: str = "current") -> Status:
     """Where a name stands: defined by the revision, an early form of a feature, a proposal's, or nobody's."""
     if lookup(name, revision):
         return "standard"
     if not is_proposed(name):
         return "unknown"
-    return "proposed" if name in FEATURES else "preview"
+    return FEATURES[name].proposal or "unknown" if name in FEATURES else "preview"
+
+
+def may_alter_replay(name: str, revision: str = "current") -> bool:
+    """Whether a feature that readers need may make another table of the log than the text: nobody's, or so proposed."""
+    base = FEATURES.get(without_preview(name))
+    return status(name, revision) == "unknown" or (base is not None and base.alters_replay)
 
 
 def implied_by(min_reader_version: int, min_writer_version: int) -> set[str]:

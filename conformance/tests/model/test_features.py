@@ -8,6 +8,7 @@ from deltaspec.model.features import (
     implied_by,
     is_proposed,
     lookup,
+    may_alter_replay,
     meant,
     required_by,
     status,
@@ -104,7 +105,13 @@ def test_legacy_versions_stand_for_features(reader: int, writer: int, expected: 
         ("inCommitTimestamp-dev", "preview"),
         ("variantShredding-preview", "preview"),
         ("checkpointProtection", "proposed"),
-        ("collations", "proposed"),
+        ("collations", "accepted"),
+        ("materializePartitionColumns", "accepted"),
+        ("icebergCompatV3", "proposed"),
+        ("columnUpdates", "proposed"),
+        ("invisibleColumns", "proposed"),
+        ("coordinatedCommits", "superseded"),
+        ("catalogOwned", "superseded"),
         ("timestampNanos", "proposed"),
         ("materializedVoidType", "proposed"),
         ("catalogOwned-preview", "preview"),
@@ -119,8 +126,21 @@ def test_legacy_versions_stand_for_features(reader: int, writer: int, expected: 
 )
 def test_status_of_a_name_in_the_current_text(name: str, expected: str) -> None:
     assert status(name) == expected
-    assert is_proposed(name) == (expected in ("preview", "proposed"))
+    assert is_proposed(name) == (expected in ("preview", "proposed", "accepted", "superseded"))
     assert (lookup(name) is not None) == (expected == "standard")
+
+
+def test_what_no_text_defines_is_of_a_proposal() -> None:
+    for feature in FEATURES.values():
+        assert (feature.proposal is None) == bool(feature.revisions)
+        assert feature.proposal is not None or not feature.alters_replay
+
+
+def test_features_that_give_another_table() -> None:
+    names = ["adaptiveMetadata", "columnUpdates", "columnUpdates-preview", "madeUp", "deletionvectors"]
+    assert [name for name in names if may_alter_replay(name)] == names
+    others = ["deletionVectors", "catalogManaged", "catalogOwned-preview", "geospatial", "collations"]
+    assert [name for name in others if may_alter_replay(name)] == []
 
 
 def test_old_spellings_belong_to_their_revisions() -> None:
