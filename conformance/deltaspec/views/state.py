@@ -186,14 +186,14 @@ class TableState:
 
     @property
     def unknown_reader_features(self) -> list[str]:
-        """What the protocol asks of readers that neither the text nor a proposal defines: it may change replay."""
+        """What the protocol asks of readers that may change replay: nobody defines it, or a proposal that does."""
         if self.protocol is None:
             return []
         if self.protocol.min_reader_version > features.MAX_READER_VERSION:
             return [f"reader version {self.protocol.min_reader_version}"]
         known = features.known_in(self.revision)
         names = [name for name in self.protocol.reader_features or () if name not in known]
-        return [name for name in names if features.status(name) == "unknown"]
+        return [name for name in names if features.may_alter_replay(name)]
 
     @property
     def refusal(self) -> Refused | None:
