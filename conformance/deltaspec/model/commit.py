@@ -7,11 +7,10 @@ here follows from the actions of the commit and from the state before it. A shou
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 
-from deltaspec.model import file_changes, row_id_changes, table_changes
+from deltaspec.model import catalog_managed, file_changes, in_commit_timestamps, row_id_changes, table_changes
 from deltaspec.model.actions import (
     Action,
     CheckpointMetadata,
-    CommitInfo,
     DomainMetadata,
     MetaData,
     Protocol,
@@ -19,13 +18,7 @@ from deltaspec.model.actions import (
     Sidecar,
     Txn,
 )
-from deltaspec.model.configuration import (
-    ENABLEMENT_TIMESTAMP,
-    ENABLEMENT_VERSION,
-    in_commit_timestamps_enabled,
-    integer,
-    is_append_only,
-)
+from deltaspec.model.configuration import is_append_only
 from deltaspec.model.proposal import Check, Proposal
 from deltaspec.model.protocol import Accepted, Answer, Refused
 from deltaspec.model.reconciliation import Snapshot
@@ -105,67 +98,6 @@ def domains(proposal: Proposal) -> Iterator[Refused]:
         yield Refused("domain.needs-feature", proposal.of(DomainMetadata)[0].domain)
 
 
-def in_commit_timestamps(proposal: Proposal) -> Iterator[Refused]:
-    """In-Commit Timestamps: every commit has one, first, and later than the one before; enabling is recorded."""
-    if proposal.revision is not Revision.CURRENT or not _enabled(proposal.after):  # [Changed in current]
-        return
-    info = next(iter(proposal.of(CommitInfo)), None)
-    now = info.in_commit_timestamp if info else None
-    if info is None or now is None:
-        yield Refused("in-commit-timestamp.present", "no inCommitTimestamp")
-        return
-    if proposal.actions[0] is not info:
-        yield Refused("in-commit-timestamp.commit-info-first", "commitInfo is not the first action")
-    if _enabled(proposal.before):
-        earlier = proposal.before.commit_info
-        if illegal_timestamp(earlier.in_commit_timestamp if earlier else None, now):
-            yield Refused("in-commit-timestamp.increases", f"{now} is not later")
-    expected = _enablement(proposal, now)
-    recorded = _recorded(proposal.after)
-    if expected is not None and recorded != expected:
-        yield Refused("in-commit-timestamp.enablement-recorded", f"recorded are {recorded}")
-
-
-def _enablement(proposal: Proposal, now: int) -> tuple[int | None, int | None] | None:
-    """Version and timestamp that the properties have to record: of this commit, or what they did; None: anything."""
-    if not _enabled(proposal.before):
-        older_commits = proposal.before.version >= 0 and not _had_preview(proposal.before)
-        return (proposal.version, now) if older_commits else None
-    recorded = _recorded(proposal.before)
-    return None if recorded == (None, None) else recorded
-
-
-def _recorded(snapshot: Snapshot) -> tuple[int | None, int | None]:
-    settings = snapshot.metadata.configuration if snapshot.metadata else {}
-    return integer(settings, ENABLEMENT_VERSION), integer(settings, ENABLEMENT_TIMESTAMP)
-
-
-def illegal_timestamp(before: int | None, now: int) -> bool:
-    """Whether an in-commit timestamp is not later than that of the version before; None: that is not known."""
-    return before is not None and now <= before
-
-
-def catalog_managed(proposal: Proposal) -> Iterator[Refused]:
-    """Catalog-managed Tables: commits name their transaction and carry their own time."""
-    if proposal.revision is not Revision.CURRENT or not proposal.supports("catalogManaged"):  # [Changed in current]
-        return
-    if not any(info.txn_id is not None for info in proposal.of(CommitInfo)):
-        yield Refused("commit-info.transaction-id", "no txnId")
-    if not _enabled(proposal.after):
-        yield Refused("catalog-managed.in-commit-timestamps", "in-commit timestamps are not enabled")
-
-
-def _enabled(snapshot: Snapshot) -> bool:
-    if snapshot.protocol is None or snapshot.metadata is None:
-        return False
-    return in_commit_timestamps_enabled(snapshot.protocol, snapshot.metadata)
-
-
-def _had_preview(snapshot: Snapshot) -> bool:
-    """By which in-commit timestamps may have been in use."""
-    return "inCommitTimestamp-preview" in ((snapshot.protocol and snapshot.protocol.writer_features) or ())
-
-
 CHECKS: tuple[Check, ...] = (
     next_version,
     one_of_a_kind,
@@ -173,8 +105,8 @@ CHECKS: tuple[Check, ...] = (
     *table_changes.CHECKS,
     append_only,
     domains,
-    in_commit_timestamps,
-    catalog_managed,
+    *in_commit_timestamps.CHECKS,
+    *catalog_managed.CHECKS,
     *file_changes.CHECKS,
     *row_id_changes.CHECKS,
 )
