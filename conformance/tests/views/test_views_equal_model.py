@@ -13,48 +13,29 @@ import pytest
 from examples import drawn
 from hypothesis import given
 from hypothesis import strategies as st
-from views.observed import Decoded, ObservedRun, body_key, known
+from views.model_answers import (
+    LOG,
+    Row,
+    cardinality,
+    num_records,
+    ordered,
+    rows_of,
+    table_actions,
+    versions_of,
+    wild_commits,
+)
+from views.observed import Decoded, ObservedRun, known
 
-from deltaspec.model.actions import Add, Remove
 from deltaspec.model.checkpoints import checkpoint_difference, reconcile_checkpoint
 from deltaspec.model.configuration import in_commit_timestamps_enabled, is_append_only
 from deltaspec.model.paths import path_key
-from deltaspec.model.reconciliation import Snapshot, vector_id
+from deltaspec.model.reconciliation import vector_id
 from deltaspec.model.revisions import Revision
 from deltaspec.views.file_replay import live_at
 from deltaspec_generators.bases import action, inline_vector, with_vector
-from deltaspec_generators.builder import TableFiles, metadata_action, protocol_action
+from deltaspec_generators.builder import TableFiles
 from deltaspec_generators.every_mutation import MUTATIONS
 from deltaspec_generators.logs import logs
-
-Row = dict[str, Any]
-LOG = "_delta_log"
-
-
-def rows_of(run: ObservedRun, view: str, *columns: str) -> list[tuple[Any, ...]]:
-    """Rows of a view, projected, in an order of their own."""
-    return ordered(tuple(_hashable(row[name]) for name in columns) for row in run.seen.rows(view))
-
-
-def ordered(rows: Any) -> list[tuple[Any, ...]]:
-    return sorted(rows, key=repr)
-
-
-def _hashable(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
-
-
-def num_records(add: Add) -> int | None:
-    return None if add.stats is None else json.loads(add.stats).get("numRecords")
-
-
-def cardinality(action: Add | Remove) -> int | None:
-    return action.deletion_vector.cardinality if action.deletion_vector else None
-
-
-def versions_of(run: ObservedRun, decoded: Decoded) -> dict[int, Snapshot]:
-    return decoded.snapshots(run.plan.base, run.plan.version, run.revision)
-
 
 # files
 
@@ -94,42 +75,6 @@ def test_snapshot_files_are_the_live_files_of_the_judged_version(files: TableFil
         (snapshot.version, add.path, path_key(add.path), vector_id(add), add.size, add.base_row_id)
         for add in snapshot.files.values()
     )
-
-
-_PATHS = ("a", "b%20c", "b c", "%61", "x/../a", "./a", "%2E/d", "d", "s3://t/d", "S3://t/./d")
-_VECTORS = (None, "one", "two")
-
-
-@st.composite
-def wild_commits(draw: st.DrawFn) -> TableFiles:
-    """Commits of any file actions whatever: added twice, removed twice, both at once, in odd spellings."""
-    files = TableFiles()
-    files.commits[0] = [
-        protocol_action(3, 7, ["deletionVectors"], ["deletionVectors"]),
-        metadata_action([("x", "long")]),
-    ]
-    for version in range(draw(st.integers(1, 6))):
-        lines = files.commits.setdefault(version, [])
-        for number in range(draw(st.integers(0, 4))):
-            kind = draw(st.sampled_from(("add", "remove", "cdc")))
-            body: Row = {"path": draw(st.sampled_from(_PATHS)), "dataChange": True, "size": 10 * version + number}
-            if kind != "cdc" and (name := draw(st.sampled_from(_VECTORS))):
-                body["deletionVector"] = {
-                    "storageType": "p",
-                    "pathOrInlineDv": f"file:///{name}.bin",
-                    "offset": 1,
-                    "sizeInBytes": 40,
-                    "cardinality": number + 1,
-                }
-            if kind != "remove":
-                body["partitionValues"] = {}
-            if kind == "add":
-                body["modificationTime"] = 1
-                body["stats"] = json.dumps({"numRecords": 100 * version + number})
-            lines.append({kind: body})
-        if not lines:
-            lines.append({"commitInfo": {}})
-    return files
 
 
 @pytest.mark.parametrize("revision", Revision)
@@ -172,17 +117,6 @@ def test_state_of_every_version_is_that_of_the_model(files: TableFiles) -> None:
         assert state.metadata == snapshot.metadata
         assert state.transactions == snapshot.transactions
         assert state.domains == snapshot.domains
-
-
-def table_actions(run: ObservedRun, decoded: Decoded) -> list[tuple[int, str, int, str, Any]]:
-    """Version, file, line, kind and body of the actions of the base and of the commits after it, in order."""
-    base = run.plan.base
-    found = []
-    if base is not None:
-        found = [(base.version, f"{LOG}/{base.files[0]}", line, *row) for _, line, *row in decoded.checkpoint(base)]
-    for version in run.plan.commits:
-        found += [(version, f"{LOG}/{version:020}.json", *row) for row in decoded.commits[version]]
-    return found
 
 
 @drawn(15)
@@ -401,79 +335,3 @@ def logs_with_a_changed_checkpoint(draw: st.DrawFn) -> TableFiles:
 def test_differences_of_changed_checkpoints_are_those_of_the_model(files: TableFiles) -> None:
     run = ObservedRun(files)
     assert differences_of_run(run) == differences_of_model(run, Decoded.of(files))
-
-
-# file_history
-
-
-def history_of_model(run: ObservedRun, decoded: Decoded) -> list[tuple[Any, ...]]:
-    """Rows of `file_history` for the base and the commits, from the definitions of its columns."""
-    snapshots = versions_of(run, decoded)
-    written = [
-        (version, "checkpoint" if run.plan.base and version == run.plan.base.version else "commit", line, kind, body)
-        for version, _, line, kind, body in table_actions(run, decoded)
-        if kind in ("add", "remove", "cdc")
-    ]
-    spellings: dict[str, list[str]] = {}
-    for *_, body in written:
-        spellings.setdefault(body_key(body), []).append(body["path"])
-    found = []
-    for version, source, line, kind, body in written:
-        key, vector = body_key(body), _vector(kind, body)
-        if len(spellings[key]) == 1:
-            continue
-        together = [
-            (other, _vector(other, each))
-            for at, of, _, other, each in written
-            if (at, of) == (version, source) and body_key(each) == key
-        ]
-        opposite = {"add": "remove", "remove": "add"}.get(kind)
-        low, high = min(spellings[key]), max(spellings[key])
-        before = snapshots[version - 1].files if source == "commit" and version - 1 in snapshots else {}
-        live = [vector_id(add) for (path, _), add in before.items() if path == key]
-        kept = [each for each in live if each != vector and ("remove", each) not in together]
-        found.append(
-            (
-                version,
-                line,
-                kind,
-                body["path"],
-                key,
-                vector,
-                sum(other == kind for other, _ in together),
-                sum((other, each) == (kind, vector) for other, each in together),
-                sum((other, each) == (opposite, vector) for other, each in together),
-                (kept[0] or "none") if kind == "add" and kept else None,
-                low if body["path"] != low else high if body["path"] != high else None,
-            )
-        )
-    return ordered(found)
-
-
-def _vector(kind: str, body: Row) -> str | None:
-    return None if kind == "cdc" else vector_id(known(kind, body))
-
-
-_HISTORY = (
-    *("version", "line", "kind", "path", "path_key", "deletion_vector_id", "same_path_same_kind"),
-    *("same_file_same_kind", "same_file_other_kind", "live_vector_unremoved", "other_spelling"),
-)
-
-
-def history_of_run(run: ObservedRun) -> list[tuple[Any, ...]]:
-    replayed = run.seen.frames["file_history"][0]  # those of claims follow
-    return ordered(replayed.select(_HISTORY).iter_rows())
-
-
-@drawn(25)
-@given(files=logs())
-def test_file_history_of_valid_logs_follows_its_definition(files: TableFiles) -> None:
-    run = ObservedRun(files)
-    assert history_of_run(run) == history_of_model(run, Decoded.of(files))
-
-
-@drawn(60)
-@given(files=wild_commits())
-def test_file_history_of_wild_commits_follows_its_definition(files: TableFiles) -> None:
-    run = ObservedRun(files)
-    assert history_of_run(run) == history_of_model(run, Decoded.of(files))

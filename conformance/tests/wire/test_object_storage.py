@@ -1,31 +1,26 @@
-"""Object stores: what is listed and read of S3, what is tried again, how often it is asked, and what is told."""
+"""Object stores: what is listed and read of S3 and of others, and what is told of them."""
 
 import io
 import time
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
-from wire.faulty_s3 import BUCKET, KEY_ID, SECRET, TOKEN, Fault, FaultyS3, running, set_environment
+from wire.bucket_tables import COMMIT, names, table_of
+from wire.faulty_s3 import KEY_ID, SECRET, TOKEN, Fault, FaultyS3
 
 from deltaspec.errors import InvalidUsage, TableUnreadable
 from deltaspec.wire.arrow_storage import ArrowStore
 from deltaspec.wire.object_storage import BLOCK_BYTES, ObjectStore
 from deltaspec.wire.storage import (
-    READS_AT_ONCE,
     Entry,
     FileGone,
     FileTooLarge,
     NoPermission,
     StorageError,
     open_store,
-    read_in_order,
 )
-from deltaspec.wire.store_client import GIVE_UP_AFTER, Patience, without_secrets
+from deltaspec.wire.store_client import without_secrets
 
 ODD_NAMES = (
     "a b",
@@ -41,44 +36,6 @@ ODD_NAMES = (
     "😀",
     "&amp;",
 )
-COMMIT = "_delta_log/00000000000000000000.json"
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[FaultyS3]:
-    with running() as s3:
-        yield s3
-
-
-@pytest.fixture
-def s3(server: FaultyS3, monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultyS3]:
-    """The bucket, emptied, without faults."""
-    set_environment(monkeypatch, server)
-    server.clear()
-    yield server
-    server.clear()
-
-
-@pytest.fixture
-def impatient(s3: FaultyS3, monkeypatch: pytest.MonkeyPatch) -> FaultyS3:
-    """The bucket, for clients that wait no more than a second."""
-    set_environment(monkeypatch, s3, impatient=True)
-    return s3
-
-
-def table_of(s3: FaultyS3, **files: bytes) -> ObjectStore:
-    s3.put(f"t/{COMMIT}", b"zero\n")
-    for name, data in files.items():
-        s3.put(f"t/{name}", data)
-    return ObjectStore(f"s3://{BUCKET}/t")
-
-
-def names(found: Iterator[Entry | StorageError]) -> list[str]:
-    listed = []
-    for entry in found:
-        assert isinstance(entry, Entry), str(entry)
-        listed.append(entry.name)
-    return sorted(listed)
 
 
 class TestListing:
@@ -216,142 +173,6 @@ class TestReading:
             source.read(10)
 
 
-def parquet(rows: int, columns: int = 1) -> bytes:
-    sink = io.BytesIO()
-    table = pa.table({f"a_long_name_of_column_{number}": range(rows) for number in range(columns)})
-    pq.write_table(table, sink, row_group_size=max(rows // 4, 1))
-    return sink.getvalue()
-
-
-class TestRequests:
-    def test_footer_costs_one_request(self, s3: FaultyS3) -> None:
-        store = table_of(s3, part=parquet(100_000))
-        with pq.ParquetFile(store.open_random("part"), pre_buffer=False) as file:
-            assert file.metadata.num_rows == 100_000
-        assert [(each.kind, each.range) for each in s3.requests] == [("range", "bytes=-65536")]
-
-    def test_footer_of_more_than_64_kib_costs_two(self, s3: FaultyS3) -> None:
-        store = table_of(s3, part=parquet(10, columns=400))
-        with pq.ParquetFile(store.open_random("part"), pre_buffer=False) as file:
-            assert file.metadata.num_columns == 400
-        assert len(s3.requests) == 2
-
-    def test_small_file_is_read_by_one_request(self, s3: FaultyS3) -> None:
-        store = table_of(s3, part=parquet(100, columns=10))
-        with pq.ParquetFile(store.open_random("part"), pre_buffer=False) as file:
-            assert file.read().num_rows == 100
-        assert len(s3.requests) == 1
-
-    def test_whole_file_is_read_by_one_request_and_a_length_costs_one(self, s3: FaultyS3) -> None:
-        store = table_of(s3, a=b"1")
-        store.read("a", 10)
-        store.size("a")
-        store.read_range("a", 0, 1)
-        assert [each.kind for each in s3.requests] == ["get", "head", "range"]
-
-    def test_files_are_read_at_once(self, s3: FaultyS3) -> None:
-        store = table_of(s3, **{f"p{number}": b"x" for number in range(64)})
-        s3.delay_seconds = 0.1
-        began = time.monotonic()
-        assert list(read_in_order(store, (f"p{number}" for number in range(64)), 10)) == [b"x"] * 64
-        assert time.monotonic() - began < 3.2  # one after the other they take 6.4 seconds
-        assert 4 <= s3.at_once["get"] <= READS_AT_ONCE
-
-
-READS: dict[str, Callable[[ObjectStore], Any]] = {
-    "read": lambda store: store.read("part", 1 << 20),
-    "chunks": lambda store: b"".join(store.chunks("part")),
-    "range": lambda store: store.read_range("part", 5, 80_000),
-    "random": lambda store: store.open_random("part").read(),
-    "size": lambda store: store.size("part"),
-}
-BODIES = bytes(range(250)) * 400
-ANSWERS = {"range": BODIES[5:80_005], "size": 100_000}
-
-
-class TestFaults:
-    @pytest.mark.parametrize("what", ["500", "503", "reset", "cut", "hang", "stall"])
-    @pytest.mark.parametrize("way", READS)
-    def test_that_pass_are_tried_again(self, way: str, what: str, impatient: FaultyS3) -> None:
-        store = table_of(impatient, part=BODIES)
-        impatient.faults = [Fault(what, turns=lambda turn: turn in (1, 3))]
-        assert READS[way](store) == ANSWERS.get(way, BODIES)
-        assert READS[way](store) == ANSWERS.get(way, BODIES)
-
-    @pytest.mark.parametrize("what", ["500", "503", "reset", "cut", "hang", "stall"])
-    @pytest.mark.parametrize("way", ["chunks", "random"])
-    def test_that_stay_end_within_a_bound(self, way: str, what: str, impatient: FaultyS3) -> None:
-        store = table_of(impatient, part=BODIES)
-        impatient.faults = [Fault(what)]
-        began = time.monotonic()
-        with pytest.raises(StorageError, match=r"^part: ") as caught:
-            READS[way](store)
-        assert not isinstance(caught.value, FileGone)
-        assert time.monotonic() - began < 10
-        assert len(impatient.requests) == 3
-
-    def test_are_told_alike_in_every_run(self, impatient: FaultyS3) -> None:
-        store = table_of(impatient, part=BODIES)
-        said = []
-        for what in ("503", "reset", "cut", "hang"):
-            impatient.faults = [Fault(what)]
-            for _ in range(2):
-                with pytest.raises(StorageError) as caught:
-                    store.read("part", 1 << 20)
-                said.append(str(caught.value))
-        assert (
-            said[::2]
-            == said[1::2]
-            == [
-                "part: the store answers 503 Service Unavailable (SlowDown), after 2 retries",
-                "part: the connection to the store broke off, after 2 retries",
-                "part: the connection to the store broke off within an answer",
-                "part: no answer from the store in time, after 2 retries",
-            ]
-        )
-
-    @pytest.mark.parametrize("what", ["500", "503", "reset", "cut", "hang", "stall"])
-    def test_of_a_page_of_a_listing_that_pass_are_tried_again(self, what: str, impatient: FaultyS3) -> None:
-        store = table_of(impatient, **{f"p{number}": b"" for number in range(9)})
-        impatient.page = 3
-        impatient.faults = [Fault(what, kinds=("list",), turns=lambda turn: turn in (1, 3))]
-        assert names(store.list_files()) == [f"p{number}" for number in range(9)]
-        for version in range(1, 9):
-            impatient.put(f"t/_delta_log/{version:020d}.json", b"")
-        impatient.faults = [Fault(what, kinds=("list",), turns=lambda turn: turn in (1, 3))]
-        assert len(store.list_log()) == 9
-
-    @pytest.mark.parametrize("what", ["403", "500", "503", "reset", "cut", "hang", "stall"])
-    def test_of_a_later_page_make_a_listing_that_is_told_to_be_no_whole_one(
-        self, what: str, impatient: FaultyS3
-    ) -> None:
-        store = table_of(impatient, **{f"p{number}": b"" for number in range(9)})
-        impatient.page = 4
-        impatient.faults = [Fault(what, kinds=("list",), turns=lambda turn: turn > 1)]
-        *listed, fault = store.list_files()
-        assert {entry.name for entry in listed if isinstance(entry, Entry)} <= {"p0", "p1", "p2"}
-        assert isinstance(fault, StorageError)
-        impatient.faults = [Fault(what, kinds=("list",))]
-        with pytest.raises(TableUnreadable, match="_delta_log cannot be listed"):
-            store.list_log()
-
-    def test_store_that_answers_nothing_is_not_asked_for_every_file(self, impatient: FaultyS3) -> None:
-        store = table_of(impatient)
-        impatient.faults = [Fault("reset", kinds=("get",))]
-        found = list(read_in_order(store, (f"p{number}" for number in range(500)), 10))
-        assert all(isinstance(each, StorageError) for each in found)
-        assert "has stopped answering" in str(found[-1])
-        assert len(impatient.requests) <= 3 * (GIVE_UP_AFTER + READS_AT_ONCE)
-
-    def test_files_that_are_refused_do_not_end_the_asking(self, impatient: FaultyS3) -> None:
-        store = table_of(impatient, good=b"1")
-        impatient.faults = [Fault("403", key=lambda key: "bad" in key)]
-        with ThreadPoolExecutor(4) as pool:
-            asked = [pool.submit(store.read, f"bad{number}", 9) for number in range(40)]
-        assert all(isinstance(each.exception(), NoPermission) for each in asked)
-        assert store.read("good", 9) == b"1"
-
-
 class TestEndpoint:
     @pytest.mark.parametrize(
         ("endpoint", "says"),
@@ -436,22 +257,6 @@ class TestOtherStores:
         assert "whispered" not in str(caught.value)
 
 
-class TestPatience:
-    def test_is_that_of_the_environment(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        for name in ("RETRIES", "RETRY_SECONDS", "TIMEOUT_SECONDS"):
-            monkeypatch.delenv(f"DELTASPEC_STORE_{name}", raising=False)
-        assert Patience.of_environment() == Patience(8, 60.0, 15.0)
-        monkeypatch.setenv("DELTASPEC_STORE_RETRIES", "2")
-        monkeypatch.setenv("DELTASPEC_STORE_RETRY_SECONDS", "7.5")
-        assert Patience.of_environment() == Patience(2, 7.5, 15.0)
-
-    @pytest.mark.parametrize("text", ["-1", "1e9", "nan", "soon", "9999999", "１"])
-    def test_that_is_no_number_is_wrong_usage(self, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setenv("DELTASPEC_STORE_RETRY_SECONDS", text)
-        with pytest.raises(InvalidUsage, match="DELTASPEC_STORE_RETRY_SECONDS is no number"):
-            ObjectStore("s3://lake/t")
-
-
 class TestSecrets:
     def test_of_the_environment_are_taken_out_of_what_a_client_says(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("AZURE_STORAGE_SAS_TOKEN", "sig=a/b+c==")
@@ -465,7 +270,7 @@ class TestSecrets:
     ) -> None:
         import traceback
 
-        store = table_of(s3, part=BODIES)
+        store = table_of(s3, part=bytes(100_000))
         s3.faults = [Fault(what)]
         told = ""
         for ask in (store.list_log, lambda: store.read("part", 1 << 20), lambda: store.open_random("part")):
