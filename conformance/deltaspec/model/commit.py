@@ -7,7 +7,14 @@ here follows from the actions of the commit and from the state before it. A shou
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 
-from deltaspec.model import catalog_managed, file_changes, in_commit_timestamps, row_id_changes, table_changes
+from deltaspec.model import (
+    catalog_managed,
+    constraint_changes,
+    file_changes,
+    in_commit_timestamps,
+    row_id_changes,
+    table_changes,
+)
 from deltaspec.model.actions import (
     Action,
     CheckpointMetadata,
@@ -103,6 +110,7 @@ CHECKS: tuple[Check, ...] = (
     one_of_a_kind,
     first_version,
     *table_changes.CHECKS,
+    *constraint_changes.CHECKS,
     append_only,
     domains,
     *in_commit_timestamps.CHECKS,

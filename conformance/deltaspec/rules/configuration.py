@@ -54,6 +54,8 @@ def property_without_its_feature() -> pl.Expr:
         "configuration.properties-need-features",
         "row-tracking.enabled-with-feature",
         "protocol.breaking-changes",
+        "check-constraints.needs-support",
+        "check-constraints.in-force",
     ),
     view=configuration,
 )

@@ -189,6 +189,7 @@ def commit_row(version: int, file: str, log: LogFile, before: "CommitContext", s
         "repeated_domains": _repeated(each.domain for each in _of(DomainMetadata, log.actions)),
         "repeated_apps": _repeated(each.app_id for each in _of(Txn, log.actions)),
         "domain_metadata_supported": state.supports("domainMetadata"),
+        **state.columns.changes,
     }
 
 

@@ -97,6 +97,19 @@ commits = View(
         "repeated_apps": Column(pl.List(pl.String), "appIds that have several txn actions in this commit"),
         "domains": Column(pl.Int64, "domainMetadata actions"),
         "domain_metadata_supported": Column(pl.Boolean, "domainMetadata is supported after this commit"),
+        "new_columns_with_default": Column(
+            pl.List(pl.String),
+            "in a commit that changes the columns of the table: those that no version of the judged history had, and "
+            "that have a default",
+        ),
+        "changed_identity_columns": Column(
+            pl.List(pl.String),
+            "identity columns whose start, step or allowExplicitInsert is another than before, as `id: key`",
+        ),
+        "identity_marks_moved_back": Column(
+            pl.List(pl.String),
+            "identity columns whose mark is gone, or behind the one before, as `id: 9, then 5`",
+        ),
     },
 )
 

@@ -8,7 +8,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from deltaspec.model import column_mapping, configuration, features, identity_columns, row_tracking
+from deltaspec.model import column_mapping, configuration, features, row_tracking
 from deltaspec.model.actions import DomainMetadata, MetaData, Protocol, RowIdHighWaterMark, Txn, Wire
 from deltaspec.model.data_types import PRIMITIVES as PRIMITIVE_TYPES
 from deltaspec.model.data_types import Array, Map, Primitive, Proposed, Struct, leaves, name_of, walk
@@ -22,6 +22,7 @@ from deltaspec.model.protocol import (
 from deltaspec.model.revisions import Revision
 from deltaspec.model.schema import SchemaError, parse_schema, repeated_names, void_hindrance
 from deltaspec.views.clustering_facts import clustering_columns, known_columns, unknown_columns
+from deltaspec.views.constraint_facts import ColumnHistory, constraint_fault, field_facts
 from deltaspec.views.domain_facts import CLUSTERING, domain_row
 from deltaspec.views.file_facts import FileContext
 from deltaspec.views.mapping_facts import MappingHistory, entry_names, logical_partition_names
@@ -88,6 +89,8 @@ class TableState:
     """Features that a version so far has used: they were active."""
     mapped: MappingHistory = field(default_factory=MappingHistory)
     """What the versions so far say of mapped columns."""
+    columns: ColumnHistory = field(default_factory=ColumnHistory)
+    """What they say of columns with defaults and of identity columns."""
     _context: FileContext | None = None
     _leaving: frozenset[str] = frozenset()
     """Domains that the commit at hand removes: its actions have no order."""
@@ -115,6 +118,8 @@ class TableState:
                         case Txn():
                             self._take_transaction(place, action)
         self._take_clustering(version, file, actions)
+        is_first = version == 0 and ".checkpoint." not in file
+        self.columns.take(self.metadata, self.schema, self.mapping, self.supported, actions, is_first=is_first)
         changed = any(isinstance(action, Protocol | MetaData) for _, action in actions)
         if changed and self.protocol is not None and self.metadata is not None and self.schema is not None:
             self.used |= configuration.active_features(self.protocol, self.metadata, self.schema)
@@ -128,6 +133,7 @@ class TableState:
         if kinds & {"protocol", "metaData", None}:
             self._context = None
             self.mapped.forget()
+            self.columns.forget()
         if kinds & {"domainMetadata", None}:
             self.domains_known = False
         if kinds & {"rowIdHighWaterMark", None}:
@@ -297,7 +303,7 @@ class TableState:
                 "nullable": member.nullable,
                 **names,
                 "unsupported_feature": self._unsupported_feature_of_type(member.type),
-                **(_identity_facts(member.metadata) if self.supports("identityColumns") else {}),
+                **field_facts(member, self.supported, self.revision),
             }
             for (path, member), names in zip(walk(schema), mapped, strict=True)
         ]
@@ -330,6 +336,7 @@ class TableState:
                     "value_oddity": configuration.property_warning(name, value) if value is not None else None,
                     "unsupported_feature": needed if lacks else None,
                     "meant": configuration.MISSPELT.get(name) if value is not None else None,
+                    "constraint_fault": constraint_fault(name, value) if value is not None else None,
                 }
             )
 
@@ -376,13 +383,6 @@ class TableState:
             }
         )
         self.transactions[action.app_id] = action
-
-
-def _identity_facts(metadata: dict[str, Any]) -> Row:
-    return {
-        "identity_fault": identity_columns.fault(metadata),
-        "identity_mark_is_in_sequence": identity_columns.mark_is_in_sequence(metadata),
-    }
 
 
 def _is_clustering(action: Wire) -> bool:

@@ -110,6 +110,12 @@ schema_fields = View(
         "unsupported_feature": Column(
             pl.String, "feature that the type needs and the protocol of that version does not support"
         ),
+        "unsupported_keys": Column(
+            pl.List(pl.String), "keys of its metadata that belong to a feature that the table does not support"
+        ),
+        "invariant_fault": Column(
+            pl.String, "what is wrong with delta.invariants; null where the feature is not supported"
+        ),
         "identity_fault": Column(
             pl.String,
             "what is wrong with the properties of an identity column; null where the feature is not supported",
@@ -135,6 +141,7 @@ configuration = View(
             pl.String, "feature that this value relies on and that the protocol of that version does not support"
         ),
         "meant": Column(pl.String, "the property that this name is a known misspelling of"),
+        "constraint_fault": Column(pl.String, "for a CHECK constraint: `no name` or `no condition`, where it is so"),
     },
 )
 

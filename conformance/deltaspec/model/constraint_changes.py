@@ -1,0 +1,55 @@
+"""What a commit may make of constraints and defaults. Source: CHECK Constraints; Default Columns."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from deltaspec.model import constraints, default_columns
+from deltaspec.model.actions import CommitInfo, MetaData, Remove
+from deltaspec.model.proposal import Check, Proposal, mapping_of
+from deltaspec.model.protocol import Refused
+from deltaspec.model.revisions import Revision
+
+_MAKES_OR_RESTORES = re.compile("create|replace|restore|clone|convert", re.IGNORECASE)
+
+
+def is_another_table(before: MetaData, after: MetaData, operation: Any) -> bool:
+    """Whether a commit makes the table anew, or goes back to an older state: its columns are not those of before.
+
+    Args:
+        before: metadata that the version before has.
+        after: metadata that the commit has.
+        operation: what the commit says it does. The text gives no names; engines agree on the words.
+    """
+    return before.id != after.id or (isinstance(operation, str) and _MAKES_OR_RESTORES.search(operation) is not None)
+
+
+def new_constraints(proposal: Proposal) -> Iterator[Refused]:
+    """CHECK Constraints: a name, and an expression. That the feature comes first is asked with other properties."""
+    for action in proposal.of(MetaData):
+        for name, expression in constraints.check_constraints(action.configuration).items():
+            broken = constraints.constraint_fault(name, expression)
+            if broken is not None:
+                yield Refused(broken, f"constraint {name!r}: {expression!r}")
+
+
+def defaults_of_new_columns(proposal: Proposal) -> Iterator[Refused]:
+    """Default Columns: a command that adds a column gives it no default.
+
+    One that removes files may replace what the table holds, columns and all.
+    """
+    before, after, schema = proposal.schema_before, proposal.after.metadata, proposal.schema
+    if not proposal.revision.since(Revision.R3) or not proposal.of(MetaData) or proposal.of(Remove):
+        return
+    if before is None or schema is None or after is None or not proposal.supports("allowColumnDefaults"):
+        return
+    operation = next((info.operation for info in proposal.of(CommitInfo)), None)
+    if proposal.before.metadata is None or is_another_table(proposal.before.metadata, after, operation):
+        return
+    known = default_columns.columns_of(before, mapping_of(proposal.before))
+    for path in default_columns.illegal_defaults(known, schema, proposal.mapping):
+        yield Refused("default-columns.not-with-column", ".".join(path))
+
+
+CHECKS: tuple[Check, ...] = (new_constraints, defaults_of_new_columns)
+"""In the order in which `commit.judge` asks."""

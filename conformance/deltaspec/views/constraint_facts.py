@@ -1,0 +1,144 @@
+"""What the log says of constraints, defaults and identity columns, as columns of the views over the table's state."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from deltaspec.model import constraints, default_columns, identity_columns
+from deltaspec.model.actions import CommitInfo, MetaData, Wire
+from deltaspec.model.column_mapping import column_id
+from deltaspec.model.constraint_changes import is_another_table
+from deltaspec.model.data_types import Field, Struct, walk
+from deltaspec.model.default_columns import Columns
+from deltaspec.model.identity_columns import Identity
+from deltaspec.model.revisions import Revision
+
+Row = dict[str, Any]
+
+
+def field_facts(member: Field, supported: set[str] | None, revision: Revision) -> Row:
+    """Columns of `schema_fields` over the metadata of a field; none where it is not known what the table supports."""
+    if supported is None:
+        return {}
+    facts: Row = {"unsupported_keys": constraints.unsupported_keys(member.metadata, supported, revision)}
+    if constraints.INVARIANT not in facts["unsupported_keys"]:
+        facts["invariant_fault"] = _invariant_fault(member.metadata)
+    if identity_columns.FEATURE in supported:
+        facts["identity_fault"] = identity_columns.fault(member.metadata)
+        facts["identity_mark_is_in_sequence"] = identity_columns.mark_is_in_sequence(member.metadata)
+    return facts
+
+
+def _invariant_fault(metadata: dict[str, Any]) -> str | None:
+    try:
+        constraints.invariant_of(metadata)
+    except constraints.InvariantTooDeep:
+        return None
+    except constraints.InvariantError as fault:
+        return str(fault)
+    return None
+
+
+def constraint_fault(name: str, value: str) -> str | None:
+    """What is wrong with a table property that is a CHECK constraint: `no name` or `no condition`; None for others."""
+    for constraint, expression in constraints.check_constraints({name: value}).items():
+        return _FAULTS.get(constraints.constraint_fault(constraint, expression) or "")
+    return None
+
+
+_FAULTS = {"check-constraints.key": "no name", "check-constraints.value": "no condition"}
+
+
+@dataclass(frozen=True)
+class _IdentityColumn:
+    path: tuple[str, ...]
+    number: int | None
+    """Column id, where columns are mapped."""
+    identity: Identity
+
+    def is_same(self, other: "_IdentityColumn") -> bool:
+        """By id where both have one; else by name."""
+        if self.number is not None and other.number is not None:
+            return self.number == other.number
+        return self.path == other.path
+
+
+@dataclass
+class ColumnHistory:
+    """What the judged history says of columns with defaults and of identity columns, version by version."""
+
+    changes: Row = field(default_factory=dict)
+    """Columns of `commits` for the last version taken."""
+    _metadata: MetaData | None = None
+    _known: Columns | None = None
+    _identities: list[_IdentityColumn] = field(default_factory=list)
+    _is_whole: bool = False
+    """The judged history begins with the first version of the table, and nothing of it was lost."""
+
+    def forget(self) -> None:
+        """Note that a version could not be read: the next is compared with nothing."""
+        self.changes, self._metadata, self._known, self._identities, self._is_whole = {}, None, None, [], False
+
+    def take(
+        self,
+        metadata: MetaData | None,
+        schema: Struct | None,
+        mapping: str | None,
+        supported: set[str] | None,
+        actions: list[tuple[int, Wire]],
+        *,
+        is_first: bool,
+    ) -> None:
+        """Step to a version.
+
+        Args:
+            metadata: of the table at it; None where it is not known.
+            schema: what its schema string describes; None where that cannot be read.
+            mapping: mode of column mapping in force.
+            supported: features that the table supports; None where that is not known.
+            actions: of the commit.
+            is_first: it is the first version of the table.
+        """
+        self.changes = {}
+        if metadata is self._metadata:
+            return
+        operation = next((action.operation for _, action in actions if isinstance(action, CommitInfo)), None)
+        if metadata is None or schema is None or supported is None:
+            self.forget()
+            return
+        before, self._metadata = self._metadata, metadata
+        self._is_whole = self._is_whole or is_first
+        identities = _identities(schema, mapping) if identity_columns.FEATURE in supported else []
+        if before is not None and not is_another_table(before, metadata, operation):
+            self.changes = self._compared(identities)
+            if self._known and DEFAULTS in supported and (self._is_whole or isinstance(operation, str)):
+                new = default_columns.illegal_defaults(self._known, schema, mapping)
+                self.changes["new_columns_with_default"] = [".".join(path) for path in new]
+        self._known = default_columns.remember(self._known, default_columns.columns_of(schema, mapping))
+        self._identities = identities
+
+    def _compared(self, identities: list[_IdentityColumn]) -> Row:
+        pairs = [(old, new) for new in identities for old in self._identities if new.is_same(old)]
+        return {
+            "changed_identity_columns": [
+                f"{'.'.join(new.path)}: {key}"
+                for old, new in pairs
+                for key in identity_columns.changed_properties(old.identity, new.identity)
+            ],
+            "identity_marks_moved_back": [
+                f"{'.'.join(new.path)}: {old.identity.mark}, then {new.identity.mark}"
+                for old, new in pairs
+                if identity_columns.illegal_mark(old.identity, new.identity)
+            ],
+        }
+
+
+DEFAULTS = "allowColumnDefaults"
+
+
+def _identities(schema: Struct, mapping: str | None) -> list[_IdentityColumn]:
+    found = []
+    for path, member in walk(schema):
+        identity = identity_columns.identity_of(member.metadata)
+        if identity is not None:
+            found.append(_IdentityColumn(path, column_id(member) if mapping else None, identity))
+    return found
