@@ -1,0 +1,215 @@
+"""The expressions that tables keep, as trees: of a column's name no character is ever read as SQL again.
+
+Few kinds of node stand for what the expressions of real tables are made of; whatever else SQL has is not read here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Literal as OneOf
+
+Value = bool | int | float | str | bytes | Decimal | None
+Logical = OneOf["and", "or"]
+Comparison = OneOf["=", "<>", "<", "<=", ">", ">=", "<=>"]
+Arithmetic = OneOf["+", "-", "*", "/", "%", "div", "&", "|", "^"]
+
+
+@dataclass(frozen=True)
+class Literal:
+    """A constant, with the type that Spark gives it.
+
+    `value` is a decimal where the type is `decimal`, the text as written where it is `date`, `timestamp` or
+    `timestamp_ntz`.
+    """
+
+    value: Value
+    type: str
+    """Name as a schema spells it, `decimal` without digits; `void` for NULL."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column by its name, or a member of one: which part is which the schema tells."""
+
+    parts: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Item:
+    """An element of an array, or the value of a key in a map: `base[key]`."""
+
+    base: Expression
+    key: Expression
+
+
+@dataclass(frozen=True)
+class Member:
+    """A member of a struct that is no plain column: `base.name`."""
+
+    base: Expression
+    name: str
+
+
+@dataclass(frozen=True)
+class Not:
+    operand: Expression
+
+
+@dataclass(frozen=True)
+class Sign:
+    """`-`, `+` or `~` before an operand."""
+
+    operator: OneOf["-", "+", "~"]
+    operand: Expression
+
+
+@dataclass(frozen=True)
+class Binary:
+    operator: Logical | Comparison | Arithmetic | OneOf["||"]
+    left: Expression
+    right: Expression
+
+
+@dataclass(frozen=True)
+class Is:
+    """`operand IS value`; of two values, or three."""
+
+    operand: Expression
+    value: bool | None
+
+
+@dataclass(frozen=True)
+class In:
+    operand: Expression
+    choices: tuple[Expression, ...]
+
+
+@dataclass(frozen=True)
+class Like:
+    operand: Expression
+    pattern: Expression
+    regular: bool = False
+    """RLIKE: the pattern is a regular expression."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """`CASE operand WHEN when THEN then ... ELSE otherwise END`; without operand, each `when` is a condition."""
+
+    operand: Expression | None
+    branches: tuple[tuple[Expression, Expression], ...]
+    otherwise: Expression | None
+
+
+@dataclass(frozen=True)
+class Cast:
+    operand: Expression
+    type: str
+    """As a schema spells it."""
+    tried: bool = False
+    """TRY_CAST: null where the value has no counterpart."""
+
+
+@dataclass(frozen=True)
+class Call:
+    name: str
+    """In lower case."""
+    arguments: tuple[Expression, ...]
+
+
+Expression = Literal | Column | Item | Member | Not | Sign | Binary | Is | In | Like | Case | Cast | Call
+
+
+def children(tree: Expression) -> tuple[Expression, ...]:
+    """What stands directly below a node, from left to right."""
+    match tree:
+        case Literal() | Column():
+            return ()
+        case Item(base, key):
+            return (base, key)
+        case Member(operand) | Not(operand) | Sign(_, operand) | Is(operand) | Cast(operand):
+            return (operand,)
+        case Binary(_, left, right) | Like(left, right):
+            return (left, right)
+        case In(operand, choices):
+            return (operand, *choices)
+        case Call(_, arguments):
+            return arguments
+        case Case(operand, branches, otherwise):
+            parts = (operand, *(part for branch in branches for part in branch), otherwise)
+            return tuple(each for each in parts if each is not None)
+
+
+def walk(tree: Expression) -> Iterator[Expression]:
+    """A node and all below it, each before what is below it."""
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting += reversed(children(node))
+
+
+def render(tree: Expression) -> str:
+    """The tree as SQL of Spark, every operation in parentheses and every name in backticks."""
+    match tree:
+        case Literal():
+            return _literal(tree)
+        case Column(parts):
+            return ".".join(map(_quoted, parts))
+        case Item(base, key):
+            return f"{render(base)}[{render(key)}]"
+        case Member(base, name):
+            return f"{render(base)}.{_quoted(name)}"
+        case Not(operand):
+            return f"(NOT {render(operand)})"
+        case Sign(operator, operand):
+            return f"({operator} {render(operand)})"
+        case Binary(operator, left, right):
+            return f"({render(left)} {operator.upper()} {render(right)})"
+        case Is(operand, value):
+            return f"({render(operand)} IS {'NULL' if value is None else str(value).upper()})"
+        case In(operand, choices):
+            return f"({render(operand)} IN ({', '.join(map(render, choices))}))"
+        case Like(operand, pattern, regular):
+            return f"({render(operand)} {'RLIKE' if regular else 'LIKE'} {render(pattern)})"
+        case Case(operand, branches, otherwise):
+            head = "CASE" if operand is None else f"CASE {render(operand)}"
+            body = "".join(f" WHEN {render(when)} THEN {render(then)}" for when, then in branches)
+            return f"{head}{body}{'' if otherwise is None else f' ELSE {render(otherwise)}'} END"
+        case Cast(operand, kind, tried):
+            return f"{'TRY_CAST' if tried else 'CAST'}({render(operand)} AS {kind})"
+        case Call(name, arguments):
+            return f"{name}({', '.join(map(render, arguments))})"
+
+
+_SUFFIX = {"byte": "Y", "short": "S", "long": "L", "float": "F", "double": "D"}
+
+
+def _literal(literal: Literal) -> str:
+    match literal.value:
+        case None:
+            return "NULL"
+        case bool(value):
+            return str(value).upper()
+        case bytes(value):
+            return f"X'{value.hex()}'"
+        case str(value):
+            prefix = {"date": "DATE", "timestamp": "TIMESTAMP", "timestamp_ntz": "TIMESTAMP_NTZ"}.get(literal.type, "")
+            return f"{prefix}{_text(value)}"
+        case Decimal() as value:
+            return f"{value:f}BD"
+        case value:
+            return f"{value!r}{_SUFFIX.get(literal.type, '')}"
+
+
+def _text(value: str) -> str:
+    """A string as every setting of Spark reads it: quotes go by their number, for how they are escaped depends."""
+    if "'" not in value:
+        return f"'{value}'"
+    return "concat(" + ", chr(39), ".join(f"'{part}'" for part in value.split("'")) + ")"
+
+
+def _quoted(name: str) -> str:
+    return f"`{name.replace('`', '``')}`"
