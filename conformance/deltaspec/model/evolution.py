@@ -3,9 +3,12 @@
 from collections.abc import Collection
 
 from deltaspec.model.actions import Protocol
-from deltaspec.model.features import MAX_WRITER_VERSION, spelled_now
+from deltaspec.model.features import MAX_WRITER_VERSION, spelled_now, without_preview
 from deltaspec.model.protocol import features_are_known, supported_features
 from deltaspec.model.revisions import Revision
+
+REMOVABLE = ("typeWidening",)
+"""Features whose chapter tells how to remove them, against the rule that a feature stays (E41)."""
 
 
 def listed(protocol: Protocol) -> set[str]:
@@ -16,12 +19,16 @@ def listed(protocol: Protocol) -> set[str]:
 def illegal_removal(before: Protocol | None, after: Protocol, revision: Revision = Revision.CURRENT) -> list[str]:
     """Features that the protocol before lists and the one after does not support, sorted (E41).
 
-    Features that a legacy version implies may go unlisted when it is upgraded: see `illegal_upgrade`.
+    Left out is the one whose chapter tells how to remove it, see `REMOVABLE`. Features that a legacy version implies
+    may go unlisted when it is upgraded: see `illegal_upgrade`.
     """
     if before is None or not features_are_known(after):
         return []
     now = {spelled_now(name, revision) for name in supported_features(after)}
-    return sorted({spelled_now(name, revision) for name in listed(before)} - now)
+    gone = {spelled_now(name, revision) for name in listed(before)} - now
+    # [Changed in current] Type Widening has steps for its own removal.
+    removable = REMOVABLE if revision is Revision.CURRENT else ()
+    return sorted(name for name in gone if without_preview(name) not in removable)
 
 
 def illegal_versions(before: Protocol | None, after: Protocol) -> bool:

@@ -47,16 +47,9 @@ def changed_protocol(proposal: Proposal) -> Iterator[Refused]:
     before = proposal.before.protocol
     for action in proposal.of(Protocol):
         for feature in evolution.illegal_removal(before, action, proposal.revision):
-            if not _may_go(proposal, feature):
-                yield Refused("protocol.features-stay", feature)
+            yield Refused("protocol.features-stay", feature)
         for feature in evolution.illegal_upgrade(before, action, _used(proposal)):
             yield Refused("protocol.upgrade-assumes-use", feature)
-
-
-def _may_go(proposal: Proposal, feature: str) -> bool:
-    """Whether the text tells how to remove the feature (E41): then its chapter says what must be gone with it."""
-    # [Changed in current] Type Widening has steps for its own removal.
-    return proposal.revision is Revision.CURRENT and without_preview(feature) == "typeWidening"
 
 
 def _used(proposal: Proposal) -> set[str]:

@@ -25,6 +25,7 @@ from deltaspec.model.data_types import (
     walk,
 )
 from deltaspec.model.features import without_preview
+from deltaspec.model.json_values import Number
 from deltaspec.model.proposal import Check, Proposal
 from deltaspec.model.protocol import Refused, features_are_known, supported_features
 from deltaspec.model.reconciliation import Snapshot
@@ -79,10 +80,10 @@ def read_record(field: Field) -> tuple[tuple[TypeChange, ...], tuple[RecordFault
     Further keys of an entry are passed over: previews noted the version of the table there.
     """
     recorded = field.metadata.get(TYPE_CHANGES, [])
-    if isinstance(recorded, str):
+    if isinstance(recorded, str) and not isinstance(recorded, Number):
         return (), (RecordFault("text", "a text"),)
     if not isinstance(recorded, list):
-        return (), (RecordFault("no list", f"a {type(recorded).__name__}"),)
+        return (), (RecordFault("no list", "an object" if isinstance(recorded, dict) else "a single value"),)
     changes: list[TypeChange] = []
     faults: list[RecordFault] = []
     for index, entry in enumerate(recorded):
@@ -267,7 +268,7 @@ def recorded_changes(proposal: Proposal) -> Iterator[Refused]:
         for fault in faults:
             yield Refused(_OF_FAULT[fault.kind], f"{'.'.join(path)}: {fault.what}")
         for change in changes:
-            if not _may_stand(change):
+            if not may_stand(change):
                 yield Refused("type-widening.supported-changes", f"{'.'.join(path)}: {change.before}, {change.after}")
     for place in places(schema):
         missing = gap(place)
@@ -275,7 +276,8 @@ def recorded_changes(proposal: Proposal) -> Iterator[Refused]:
             yield Refused("type-widening.recorded", f"{'.'.join(place.column)}: {missing}")
 
 
-def _may_stand(change: TypeChange) -> bool:
+def may_stand(change: TypeChange) -> bool:
+    """Whether a record may have a change: it is listed, or the chapter is silent of one of the types."""
     old, new = change.before, change.after
     return old == new or not is_judged(old) or not is_judged(new) or is_widening(old, new)
 

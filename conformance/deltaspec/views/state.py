@@ -27,6 +27,7 @@ from deltaspec.views.domain_facts import CLUSTERING, domain_row
 from deltaspec.views.file_facts import FileContext
 from deltaspec.views.mapping_facts import MappingHistory, entry_names, logical_partition_names
 from deltaspec.views.protocol_facts import feature_rows, protocol_row
+from deltaspec.views.type_widening import WideningHistory, traces_left
 
 _GUID = re.compile(r"[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
 
@@ -91,6 +92,8 @@ class TableState:
     """What the versions so far say of mapped columns."""
     columns: ColumnHistory = field(default_factory=ColumnHistory)
     """What they say of columns with defaults and of identity columns."""
+    widening: WideningHistory = field(default_factory=WideningHistory)
+    """What they say of types that changed."""
     _context: FileContext | None = None
     _leaving: frozenset[str] = frozenset()
     """Domains that the commit at hand removes: its actions have no order."""
@@ -102,6 +105,7 @@ class TableState:
         """
         domains = [action for _, action in actions if isinstance(action, DomainMetadata)]
         self._leaving = frozenset(action.domain for action in domains if action.removed)
+        protocol_before, written = self.protocol, len(self.rows["protocols"])
         for wanted in (Protocol, MetaData, DomainMetadata, RowIdHighWaterMark, Txn):
             for line, action in actions:
                 if isinstance(action, wanted):
@@ -118,6 +122,8 @@ class TableState:
                         case Txn():
                             self._take_transaction(place, action)
         self._take_clustering(version, file, actions)
+        for row in self.rows["protocols"][written:]:
+            row["type_widening_traces"] = traces_left(protocol_before, self.protocol, self.metadata, self.schema)
         is_first = version == 0 and ".checkpoint." not in file
         self.columns.take(self.metadata, self.schema, self.mapping, self.supported, actions, is_first=is_first)
         changed = any(isinstance(action, Protocol | MetaData) for _, action in actions)
@@ -133,6 +139,7 @@ class TableState:
         if kinds & {"protocol", "metaData", None}:
             self._context = None
             self.mapped.forget()
+            self.widening.forget()
             self.columns.forget()
         if kinds & {"domainMetadata", None}:
             self.domains_known = False
@@ -248,6 +255,7 @@ class TableState:
         except SchemaError as error:
             self.schema, fault = None, error
         self._remap()
+        self.widening.take(place, self.schema, action.configuration, self.supported, mapped=self.mapping is not None)
         mapped, named = self.mapped.take(
             self.schema,
             action.configuration,

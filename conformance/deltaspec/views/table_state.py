@@ -30,6 +30,11 @@ protocols = View(
             "of a protocol that begins to list features: those that the versions before stood for, that a version of "
             "the judged history used, and that are not listed",
         ),
+        "type_widening_traces": Column(
+            pl.List(pl.String),
+            "of a protocol that drops typeWidening: columns that record changes of their type, and the property of the "
+            "feature, where this version has them",
+        ),
     },
 )
 

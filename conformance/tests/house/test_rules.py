@@ -52,6 +52,7 @@ CHAPTERS = {
     "schema": "SCH",
     "sidecars": "CKP",
     "statistics": "STA",
+    "type_widening": "WID",
     "variant_paths": "STA",
 }
 MODULES = {path.stem: path for path in Path(str(deltaspec.rules.__file__)).parent.glob("*.py")}

@@ -1,0 +1,252 @@
+"""Types of columns along the judged history: what schemas record of their changes, and what changed between them."""
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from deltaspec.model import type_widening
+from deltaspec.model.actions import MetaData, Protocol
+from deltaspec.model.configuration import is_true
+from deltaspec.model.data_types import DataType, Struct, name_of, walk
+from deltaspec.model.features import without_preview
+from deltaspec.model.protocol import features_are_known, supported_features
+from deltaspec.model.schema import TYPE_CHANGES
+from deltaspec.model.type_widening import ChangedPlace, Place, gap, places, read_record, suits_iceberg
+from deltaspec.views.base import Column, View
+
+Row = dict[str, Any]
+
+_PLACE = {
+    "version": Column(pl.Int64, "version the action belongs to"),
+    "file": Column(pl.String, "name of the log file, relative to the table"),
+    "line": Column(pl.Int64, "line or Parquet row, counted from 1"),
+}
+
+recorded_type_changes = View(
+    name="recorded_type_changes",
+    grain="field of a schema of the judged history whose metadata has delta.typeChanges",
+    key=(),
+    columns={
+        **_PLACE,
+        "column": Column(pl.String, "logical field path, segments joined by dots"),
+        "type_widening_supported": Column(
+            pl.Boolean,
+            "the table supports typeWidening, or a preview of it, or did so in the version before; null where that is "
+            "not known",
+        ),
+        "is_text": Column(pl.Boolean, "the value is a text"),
+        "list_fault": Column(pl.String, "why the value is no list of objects; null for a text"),
+        "types_fault": Column(pl.String, "why an entry does not name the types before and after"),
+        "place_fault": Column(pl.String, "why a fieldPath does not lead to a type that may be widened"),
+        "unlisted_change": Column(pl.String, "a change of types that the text does not list"),
+        "gap": Column(pl.String, "where changes do not lead from one to the next, and at last to the type"),
+    },
+)
+
+type_changes = View(
+    name="type_changes",
+    grain="column, element, key or value that has another type, or lacks records of its changes, in a schema of the "
+    "judged history beside the one before, in a table that supports typeWidening",
+    key=(),
+    columns={
+        **_PLACE,
+        "column": Column(pl.String, "logical field path, with element, key and value of arrays and maps"),
+        "type_before": Column(pl.String, "type name in the schema before"),
+        "type_after": Column(pl.String, "type name in this schema"),
+        "older_files": Column(
+            pl.Int64,
+            "live files of this version from when the column had the type before; where the type is the same, those "
+            "from before it was that",
+        ),
+        "is_legal": Column(pl.Boolean, "the text lists the change, or is silent of one of the types"),
+        "is_widening": Column(pl.Boolean, "the text lists the change"),
+        "enabled": Column(pl.Boolean, "delta.enableTypeWidening is true before or after"),
+        "iceberg_supported": Column(pl.Boolean, "icebergCompatV1 or icebergCompatV2 is supported"),
+        "suits_iceberg": Column(pl.Boolean, "Iceberg knows the change as well; null for one that is not listed"),
+        "is_recorded": Column(
+            pl.Boolean, "the schema records it; null where what it records does not lead to the type"
+        ),
+        "lost": Column(pl.List(pl.String), "changes that the schema before records and this one does not"),
+    },
+)
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """A place of the newest schema."""
+
+    place: Place
+    since: int | None
+    """First version in which it has its type; None: from before the judged history."""
+    known_since: int
+    """First version of the judged history that has the column."""
+
+
+class WideningHistory:
+    """What the versions so far say of types, and what one more schema does to them."""
+
+    def __init__(self) -> None:
+        self.records: list[Row] = []
+        """Rows of `recorded_type_changes`."""
+        self.changes: list[tuple[Row, int, int]] = []
+        """Rows of `type_changes` without `older_files`, and the versions, the last one excluded, that add such."""
+        self._seen: list[_Seen] | None = None
+        self._settings: dict[str, str] = {}
+        self._mapped = False
+        self._supported = False
+
+    def forget(self) -> None:
+        """Note that versions are unknown."""
+        self._seen = None
+
+    def take(
+        self,
+        place: Row,
+        schema: Struct | None,
+        settings: dict[str, str],
+        supported: set[str] | None,
+        *,
+        mapped: bool,
+    ) -> None:
+        """Step to the next metadata; one whose schema cannot be read makes all before it forgotten.
+
+        Args:
+            place: version, file and line.
+            schema: of the table.
+            settings: its configuration.
+            supported: features that it supports; None where that is not known.
+            mapped: column mapping is in force.
+        """
+        if schema is None:
+            self.forget()
+            return
+        widening = None if supported is None else has_feature(supported)
+        self.records += _records(place, schema, supported=self._supported or widening)
+        found = self._follow(places(schema), place, by_id=mapped and self._mapped)
+        if widening and supported is not None:
+            facts = {
+                "enabled": is_true(settings, type_widening.ENABLED) or is_true(self._settings, type_widening.ENABLED),
+                "iceberg_supported": not supported.isdisjoint(type_widening.ICEBERG),
+            }
+            for seen, change in found:
+                row = _change(seen, change, place["version"])
+                self.changes += [({**place, **row[0], **facts}, *row[1:])] if row is not None else []
+        self._settings, self._mapped, self._supported = settings, mapped, bool(widening)
+
+    def _follow(self, now: list[Place], place: Row, *, by_id: bool) -> list[tuple[_Seen, ChangedPlace]]:
+        """Take the places of a schema; gives those that are in the one before, with what changed, if something did."""
+        version: int = place["version"]
+        begins = version == 0 and ".checkpoint." not in place["file"]
+        is_first = self._seen is None
+        known: dict[Hashable, _Seen] = {each.place.key(by_id=by_id): each for each in self._seen or ()}
+        found, seen = [], []
+        for each in now:
+            old = known.get(each.key(by_id=by_id))
+            if old is None:
+                seen.append(_Seen(each, None if is_first and not begins else version, version))
+                continue
+            change = ChangedPlace(old.place, each)
+            seen.append(_Seen(each, version if change.has_another_type else old.since, old.known_since))
+            found += [(old, change)] if change.has_another_type or change.lost else []
+        self._seen = seen
+        return found
+
+
+def has_feature(supported: set[str]) -> bool:
+    """Whether type widening, or a preview of it, is among features."""
+    return any(without_preview(name) == type_widening.FEATURE for name in supported)
+
+
+def _records(place: Row, schema: Struct, *, supported: bool | None) -> list[Row]:
+    gaps: dict[tuple[str, ...], str] = {}
+    for each in places(schema):
+        missing = gap(each)
+        if missing is not None:
+            gaps.setdefault(each.column, missing)
+    rows = []
+    for path, field in walk(schema):
+        if TYPE_CHANGES not in field.metadata:
+            continue
+        recorded, faults = read_record(field)
+        what = {fault.kind: fault.what for fault in reversed(faults)}
+        unlisted = [change for change in recorded if not type_widening.may_stand(change)]
+        rows.append(
+            {
+                **place,
+                "column": ".".join(path),
+                "type_widening_supported": supported,
+                "is_text": "text" in what,
+                "list_fault": what.get("no list", what.get("no object")),
+                "types_fault": what.get("types"),
+                "place_fault": what.get("place"),
+                "unlisted_change": _words(unlisted[0].before, unlisted[0].after) if unlisted else None,
+                "gap": gaps.get(path) if not faults else None,
+            }
+        )
+    return rows
+
+
+def _words(before: DataType, after: DataType) -> str:
+    return f"{name_of(before)} to {name_of(after)}"
+
+
+def _change(seen: _Seen, change: ChangedPlace, version: int) -> tuple[Row, int, int] | None:
+    """The row of a change, and which files tell of it; None where the judged history does not tell.
+
+    A column that a restored version brings back had its type before: a file from then is none of those that stay from
+    when it had the other one. Files of a checkpoint that the history begins with may be of any age, but no legal
+    history makes a type wider that was wider once.
+    """
+    first, last = seen.known_since if seen.since is None else seen.since, version
+    if seen.since is None and not change.is_widening:
+        first += 1
+    lost = [] if change.is_undone else [_words(each.before, each.after) for each in change.lost]
+    if not change.has_another_type:
+        if seen.since is None:
+            return None
+        first, last = seen.known_since, seen.since
+    elif not change.is_widening:
+        lost = []
+    before, after = change.before, change.after
+    row = {
+        "column": ".".join((*after.column, *after.field_path)),
+        "type_before": name_of(before.type),
+        "type_after": name_of(after.type),
+        "is_legal": change.is_legal,
+        "is_widening": change.is_widening,
+        "suits_iceberg": suits_iceberg(before.type, after.type) if change.is_widening else None,
+        "is_recorded": None if gap(after) else change.is_recorded,
+        "lost": lost,
+    }
+    return row, first, last
+
+
+def type_change_rows(history: WideningHistory, spanned: pl.DataFrame) -> list[Row]:
+    """Rows of `type_changes`.
+
+    Args:
+        history: after the last version.
+        spanned: adds and removes, as `file_replay.spans` gives them.
+    """
+    rows = []
+    for row, first, last in history.changes:
+        written = (pl.col("kind") == "add") & (pl.col("version") >= first) & (pl.col("version") < last)
+        stays = pl.col("until").is_null() | (pl.col("until") > row["version"])
+        older = spanned.select((written & stays).sum()).item() if first < last else 0
+        rows.append({**row, "older_files": older})
+    return rows
+
+
+def traces_left(
+    before: Protocol | None, after: Protocol | None, metadata: MetaData | None, schema: Struct | None
+) -> list[str] | None:
+    """What is left of type widening in the version that drops the feature; None where none does, or it is not known."""
+    if before is None or after is None or metadata is None or schema is None:
+        return None
+    if not (features_are_known(before) and features_are_known(after)):
+        return None
+    if not type_widening.is_dropped(supported_features(before), supported_features(after)):
+        return None
+    return type_widening.traces(schema, metadata.configuration)

@@ -1,0 +1,232 @@
+"""Tables whose types change as the text does not let them, or whose schemas do not tell of it."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+from hypothesis import strategies as st
+
+from deltaspec_generators import bases, data_bases
+from deltaspec_generators.bases import action, commit_info
+from deltaspec_generators.builder import TableFiles, metadata_action, protocol_action, remove_action
+from deltaspec_generators.mutations import mutation, pick
+
+ENABLED = {"delta.enableTypeWidening": "true"}
+RECORD = "delta.typeChanges"
+_FEATURES = ("typeWidening", "timestampNtz")
+
+
+def column(kind: Any, record: Any = None, name: str = "c") -> dict[str, Any]:
+    """A column, and what it records as changes of its type."""
+    metadata = {} if record is None else {RECORD: record}
+    return {"name": name, "type": kind, "nullable": True, "metadata": metadata}
+
+
+def change(before: str, after: str, place: str | None = None) -> dict[str, str]:
+    """A recorded change."""
+    return {"fromType": before, "toType": after} | ({} if place is None else {"fieldPath": place})
+
+
+def array(element: Any) -> dict[str, Any]:
+    return {"type": "array", "elementType": element, "containsNull": True}
+
+
+def pairs(key: Any, value: Any) -> dict[str, Any]:
+    return {"type": "map", "keyType": key, "valueType": value, "valueContainsNull": True}
+
+
+def struct(*fields: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "struct", "fields": list(fields)}
+
+
+def table(*steps: dict[str, Any], writer: Sequence[str] = (), settings: Mapping[str, str] = ENABLED) -> TableFiles:
+    """A table of the column `c` beside an id; its further forms come one a commit, while files stay."""
+    files = bases.featured(*_FEATURES, writer=writer, configuration=settings, fields=[("id", "long"), steps[0]])
+    for version, step in enumerate(steps[1:], start=3):
+        files.commits[version] = [commit_info(version), metadata_action([("id", "long"), step], configuration=settings)]
+    return files
+
+
+# what schemas record
+
+
+@mutation("type-widening.feature")
+def type_changes_without_the_feature(draw: st.DrawFn) -> TableFiles:
+    protocol = pick(draw, protocol_action(1, 2), protocol_action(3, 7, ["timestampNtz"], ["timestampNtz"]))
+    return bases.plain(protocol=protocol, fields=[("id", "long"), column("long", [change("integer", "long")])])
+
+
+@mutation("type-widening.changes-are-list")
+def type_changes_of_another_form(draw: st.DrawFn) -> TableFiles:
+    record = pick(draw, change("integer", "long"), 1, True, [change("integer", "long"), "long"], [[]])
+    return table(column("long", record))
+
+
+@mutation("type-widening.changes-are-list")
+def type_changes_in_a_text(draw: st.DrawFn) -> TableFiles:
+    return table(column("long", pick(draw, json.dumps([change("integer", "long")]), "[]", "long")))
+
+
+@mutation("type-widening.changes-name-types")
+def type_change_of_unnamed_types(draw: st.DrawFn) -> TableFiles:
+    wrong = pick(draw, {"fromType": "integer"}, {"toType": "long"}, change("int", "long"), {"from": "x", "to": "y"})
+    return table(column("long", [wrong]))
+
+
+@mutation("type-widening.changes-name-place")
+def type_change_of_an_unnamed_place(draw: st.DrawFn) -> TableFiles:
+    kind, place = pick(
+        draw,
+        (array("long"), None),
+        (array("long"), "items"),
+        (pairs("string", "long"), "element"),
+        (pairs("string", array("long")), "value"),
+        ("long", "element"),
+    )
+    return table(column(kind, [change("integer", "long", place)]))
+
+
+@mutation("type-widening.changes-in-metadata")
+def type_change_noted_further_out(draw: st.DrawFn) -> TableFiles:
+    """With the column, not with the field of the struct in it."""
+    inner = struct(column("long", name="x"))
+    kind, place = pick(draw, (inner, None), (inner, "x"), (array(inner), "element"), (pairs("string", inner), "value"))
+    return table(column(kind, [change("integer", "long", place)]))
+
+
+@mutation("type-widening.supported-changes")
+def unlisted_type_change_recorded(draw: st.DrawFn) -> TableFiles:
+    before, after = pick(draw, *_UNLISTED)
+    return table(column(after, [change(before, after)]))
+
+
+@mutation("type-widening.recorded")
+def type_changes_that_lack_one(draw: st.DrawFn) -> TableFiles:
+    record = pick(
+        draw,
+        [change("byte", "short"), change("integer", "long")],
+        [change("byte", "short")],
+        [change("short", "integer")],
+    )
+    return table(column("long", record))
+
+
+# what commits do
+
+_UNLISTED = (
+    ("long", "integer"),
+    ("long", "double"),
+    ("double", "float"),
+    ("integer", "string"),
+    ("timestamp_ntz", "date"),
+    ("decimal(10,2)", "decimal(10,4)"),
+    ("decimal(10,2)", "decimal(12,1)"),
+    ("long", "decimal(19,0)"),
+    ("integer", "decimal(10,1)"),
+    ("float", "decimal(38,10)"),
+    ("string", "binary"),
+)
+
+
+@mutation("type-widening.supported-changes")
+def type_changed_in_an_unlisted_way(draw: st.DrawFn) -> TableFiles:
+    before, after = pick(draw, *_UNLISTED)
+    form = pick(draw, lambda kind: kind, array, lambda kind: pairs("string", kind))
+    return table(column(form(before)), column(form(after)))
+
+
+@mutation("type-widening.supported-changes")
+def nested_type_changed(draw: st.DrawFn) -> TableFiles:
+    kinds = ("integer", array("integer"), struct(column("integer", name="x")), pairs("string", "integer"))
+    before, after = pick(draw, *((old, new) for old in kinds for new in kinds if old != new))
+    return table(column(before), column(after))
+
+
+@mutation("type-widening.only-when-enabled")
+def widened_while_not_enabled(draw: st.DrawFn) -> TableFiles:
+    settings = pick(draw, {}, {"delta.enableTypeWidening": "false"})
+    return table(column("integer"), column("long", [change("integer", "long")]), settings=settings)
+
+
+@mutation("type-widening.changes-for-iceberg")
+def widened_in_a_way_iceberg_does_not_know(draw: st.DrawFn) -> TableFiles:
+    before, after = pick(
+        draw,
+        ("byte", "double"),
+        ("integer", "double"),
+        ("date", "timestamp_ntz"),
+        ("decimal(10,2)", "decimal(12,3)"),
+        ("short", "decimal(10,0)"),
+        ("long", "decimal(20,0)"),
+    )
+    # the feature counts, whether its property is set or not
+    files = table(column(before), column(after, [change(before, after)]))
+    version = pick(draw, "V1", "V2")
+    readers = [*_FEATURES, "columnMapping"]
+    files.commits[0][1] = protocol_action(3, 7, readers, [*readers, f"icebergCompat{version}"])
+    return files
+
+
+@mutation("type-widening.recorded")
+def widened_without_a_record(draw: st.DrawFn) -> TableFiles:
+    first, then = pick(
+        draw,
+        (column("integer"), column("long")),
+        (column(array("byte")), column(array("short"))),
+        (column(struct(column("float", name="x"))), column(struct(column("double", name="x")))),
+        (
+            column(pairs("short", "short")),
+            column(pairs("integer", "integer"), [change("short", "integer", "key")]),
+        ),
+    )
+    return table(first, then)
+
+
+@mutation("type-widening.kept")
+def type_changes_forgotten(draw: st.DrawFn) -> TableFiles:
+    first, second = change("byte", "short"), change("short", "integer")
+    left = pick(draw, None, [], [second], [change("byte", "integer")])
+    return table(column("byte"), column("short", [first]), column("integer", [first, second]), column("integer", left))
+
+
+@mutation("type-widening.gone-with-feature")
+def traces_left_by_a_dropped_feature(draw: st.DrawFn) -> TableFiles:
+    """The record, the property, or both; files of the older type are gone or not."""
+    record = [change("integer", "long")]
+    files = table(column("integer"), column("long", record))
+    left, settings = pick(draw, (record, ENABLED), (record, {}), (None, ENABLED))
+    later = metadata_action([("id", "long"), column("long", left)], configuration=settings)
+    removes = [remove_action(row) for row in (files.commits[1][2], files.commits[2][1]) if isinstance(row, dict)]
+    files.commits[4] = [commit_info(4), later, protocol_action(3, 7, ["timestampNtz"], ["timestampNtz"]), *removes]
+    return files
+
+
+# what files show
+
+
+@mutation("type-widening.recorded", "footers")
+def file_of_a_type_that_is_not_recorded(draw: st.DrawFn) -> TableFiles:
+    return files_of_narrower_types(*pick(draw, ("long", pa.int32()), ("double", pa.float32()), ("double", pa.int32())))
+
+
+@mutation("type-widening.kept", "footers")
+def files_older_than_what_is_recorded(draw: st.DrawFn) -> TableFiles:
+    """The record tells of another column."""
+    files = files_of_narrower_types(*pick(draw, ("long", pa.int32()), ("double", pa.float32())))
+    fields = action(files, 0, "metaData")
+    schema = json.loads(fields["schemaString"])
+    schema["fields"][0]["metadata"][RECORD] = [change("integer", "long")]
+    fields["schemaString"] = json.dumps(schema)
+    return files
+
+
+def files_of_narrower_types(kind: str, stored: pa.DataType) -> TableFiles:
+    """A table whose last file has another type for a column than the schema always had."""
+    fields = [*data_bases.FIELDS, column(kind)]
+    protocol = protocol_action(3, 7, ["typeWidening"], ["typeWidening"])
+    files = data_bases.with_data(fields=fields, protocol=protocol, configuration=ENABLED)
+    data = data_bases.parquet(data_bases.rows(20).append_column("c", pa.nulls(10, stored)))
+    files.data["c.parquet"] = data
+    action(files, 2, "add").update(size=len(data), stats='{"numRecords":10}')
+    return files
