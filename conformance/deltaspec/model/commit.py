@@ -14,6 +14,7 @@ from deltaspec.model import (
     in_commit_timestamps,
     row_id_changes,
     table_changes,
+    type_widening,
 )
 from deltaspec.model.actions import (
     Action,
@@ -110,6 +111,7 @@ CHECKS: tuple[Check, ...] = (
     one_of_a_kind,
     first_version,
     *table_changes.CHECKS,
+    *type_widening.CHECKS,
     *constraint_changes.CHECKS,
     append_only,
     domains,
