@@ -175,6 +175,12 @@ def is_in_utc(text: str) -> bool:
     return _ISO_8601_UTC.fullmatch(text) is not None
 
 
+def has_zone(text: str) -> bool:
+    """Whether a timestamp names its time zone, so that nobody has to know who wrote it."""
+    match = _TIMESTAMP.fullmatch(text)
+    return match is not None and match[6] is not None
+
+
 def canonical(text: str | None, kind: DataType) -> str | None:
     """A text that is equal for equal values of the type; None for SQL NULL; an unreadable text stands for itself."""
     try:
