@@ -11,6 +11,7 @@ from deltaspec.model.protocol import Refused
 from deltaspec.model.revisions import Revision
 
 _MAKES_OR_RESTORES = re.compile("create|replace|restore|clone|convert", re.IGNORECASE)
+"""The text gives operations no names; engines agree on these words."""
 
 
 def is_another_table(before: MetaData, after: MetaData, operation: Any) -> bool:
@@ -19,9 +20,14 @@ def is_another_table(before: MetaData, after: MetaData, operation: Any) -> bool:
     Args:
         before: metadata that the version before has.
         after: metadata that the commit has.
-        operation: what the commit says it does. The text gives no names; engines agree on the words.
+        operation: what the commit says it does.
     """
-    return before.id != after.id or (isinstance(operation, str) and _MAKES_OR_RESTORES.search(operation) is not None)
+    return before.id != after.id or makes_or_restores(operation)
+
+
+def makes_or_restores(operation: Any) -> bool:
+    """Whether a commit says that it makes a table, makes it anew, or brings back what it was."""
+    return isinstance(operation, str) and _MAKES_OR_RESTORES.search(operation) is not None
 
 
 def new_constraints(proposal: Proposal) -> Iterator[Refused]:

@@ -3,6 +3,7 @@
 import polars as pl
 
 from deltaspec.rules.registry import rule
+from deltaspec.views.identity_values import identity_values
 from deltaspec.views.log_files import commits
 
 
@@ -38,3 +39,65 @@ def identity_mark_moved_back() -> pl.Expr:
         adds: 1, identity_marks_moved_back: ["id: 9, then 5"]
     """
     return (pl.col("adds") > 0) & (pl.col("identity_marks_moved_back").list.len() > 0)
+
+
+@rule("IDN003", requires="identity-columns.mark-is-extreme", view=identity_values)
+def identity_value_beyond_mark() -> pl.Expr:
+    """An identity column holds a value beyond its high-water mark, though users may give it none.
+
+    The next writer generates the values after the mark, and gives that one to another row as well.
+    Fix: commit a metaData whose mark is the last value that the column holds.
+
+    Conforms::
+        last_is_beyond_mark: false
+        last_is_beyond_mark: null
+    Violates::
+        last_is_beyond_mark: true
+    """
+    return pl.col("last_is_beyond_mark")
+
+
+@rule("IDN004", requires="identity-columns.sequence", view=identity_values)
+def identity_value_off_sequence() -> pl.Expr:
+    """An identity column holds a value that its start and step cannot give, though users may give it none.
+
+    Whoever relies on the sequence, to count rows or to split work by ids, goes astray.
+    Fix: find the writer that does not know identity columns; write its rows again.
+
+    Conforms::
+        off_sequence: 0
+    Violates::
+        off_sequence: 2
+    """
+    return pl.col("off_sequence") > 0
+
+
+@rule("IDN005", requires="identity-columns.unique", view=identity_values)
+def identity_value_of_two_rows() -> pl.Expr:
+    """Two rows have the same value in an identity column, though users may give it none.
+
+    The column is there to tell rows apart: whoever joins on it, or merges by it, takes one row for the other.
+    Fix: write one of the rows again with a value beyond the high-water mark.
+
+    Conforms::
+        repeated: 0
+    Violates::
+        repeated: 1
+    """
+    return pl.col("repeated") > 0
+
+
+@rule("IDN006", requires="identity-columns.beyond-mark", view=identity_values)
+def identity_value_not_beyond_mark() -> pl.Expr:
+    """A commit generated a value of an identity column that does not lie beyond the mark it found.
+
+    A row may have had that value before, and been deleted since: its history is taken for that of the new row.
+    Fix: the writer must begin behind the mark of the version that it writes after.
+
+    Conforms::
+        nearest_is_beyond_mark_before: true
+        nearest_is_beyond_mark_before: null
+    Violates::
+        nearest_is_beyond_mark_before: false
+    """
+    return ~pl.col("nearest_is_beyond_mark_before")

@@ -6,6 +6,7 @@ from deltaspec.validate.changes import look_at_changes
 from deltaspec.validate.data import DataRun
 from deltaspec.validate.file_forms import look_at_file_forms
 from deltaspec.validate.footers import look_at_footers
+from deltaspec.validate.identity_values import look_at_identity_values
 from deltaspec.validate.row_ids import look_at_row_ids
 from deltaspec.validate.rows import look_at_rows
 from deltaspec.validate.variant_paths import look_at_variant_paths
@@ -16,6 +17,7 @@ STEPS: tuple[tuple[Level, Callable[[DataRun], None]], ...] = (
     ("footers", look_at_file_forms),
     ("rows", look_at_rows),
     ("rows", look_at_variant_paths),
+    ("rows", look_at_identity_values),
     ("rows", look_at_changes),
     ("rows", look_at_row_ids),
 )

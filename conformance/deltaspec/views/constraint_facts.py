@@ -68,6 +68,8 @@ class ColumnHistory:
 
     changes: Row = field(default_factory=dict)
     """Columns of `commits` for the last version taken."""
+    _identities_since: list[tuple[int, list[_IdentityColumn] | None]] = field(default_factory=list)
+    """Every version at which they may have changed; None where it is not known what they are."""
     _metadata: MetaData | None = None
     _known: Columns | None = None
     _identities: list[_IdentityColumn] = field(default_factory=list)
@@ -80,33 +82,34 @@ class ColumnHistory:
 
     def take(
         self,
+        place: tuple[int, str],
+        actions: list[tuple[int, Wire]],
         metadata: MetaData | None,
         schema: Struct | None,
         mapping: str | None,
         supported: set[str] | None,
-        actions: list[tuple[int, Wire]],
-        *,
-        is_first: bool,
     ) -> None:
         """Step to a version.
 
         Args:
-            metadata: of the table at it; None where it is not known.
+            place: the version, and the log file.
+            actions: of the file.
+            metadata: of the table after it; None where it is not known.
             schema: what its schema string describes; None where that cannot be read.
             mapping: mode of column mapping in force.
             supported: features that the table supports; None where that is not known.
-            actions: of the commit.
-            is_first: it is the first version of the table.
         """
+        version, file = place
         self.changes = {}
-        if metadata is self._metadata:
+        if metadata is self._metadata and metadata is not None:
             return
-        operation = next((action.operation for _, action in actions if isinstance(action, CommitInfo)), None)
         if metadata is None or schema is None or supported is None:
             self.forget()
+            self._identities_since.append((version, None))
             return
+        operation = next((action.operation for _, action in actions if isinstance(action, CommitInfo)), None)
+        self._is_whole = self._is_whole or (version == 0 and ".checkpoint." not in file)
         before, self._metadata = self._metadata, metadata
-        self._is_whole = self._is_whole or is_first
         identities = _identities(schema, mapping) if identity_columns.FEATURE in supported else []
         if before is not None and not is_another_table(before, metadata, operation):
             self.changes = self._compared(identities)
@@ -115,6 +118,13 @@ class ColumnHistory:
                 self.changes["new_columns_with_default"] = [".".join(path) for path in new]
         self._known = default_columns.remember(self._known, default_columns.columns_of(schema, mapping))
         self._identities = identities
+        self._identities_since.append((version, identities))
+
+    def identity_before(self, version: int, member: Field, mapping: str | None) -> Identity | None:
+        """What the metadata before a version says of a top-level identity column; None where that is not known."""
+        wanted = _IdentityColumn((member.name,), column_id(member) if mapping else None, Identity())
+        told = next((columns for since, columns in reversed(self._identities_since) if since < version), None)
+        return next((each.identity for each in told or () if wanted.is_same(each)), None)
 
     def _compared(self, identities: list[_IdentityColumn]) -> Row:
         pairs = [(old, new) for new in identities for old in self._identities if new.is_same(old)]

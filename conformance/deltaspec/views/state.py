@@ -124,8 +124,7 @@ class TableState:
         self._take_clustering(version, file, actions)
         for row in self.rows["protocols"][written:]:
             row["type_widening_traces"] = traces_left(protocol_before, self.protocol, self.metadata, self.schema)
-        is_first = version == 0 and ".checkpoint." not in file
-        self.columns.take(self.metadata, self.schema, self.mapping, self.supported, actions, is_first=is_first)
+        self.columns.take((version, file), actions, self.metadata, self.schema, self.mapping, self.supported)
         changed = any(isinstance(action, Protocol | MetaData) for _, action in actions)
         if changed and self.protocol is not None and self.metadata is not None and self.schema is not None:
             self.used |= configuration.active_features(self.protocol, self.metadata, self.schema)

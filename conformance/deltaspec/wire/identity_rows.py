@@ -1,0 +1,101 @@
+"""What a data file holds in an identity column: its ends, values out of the sequence, values that came before."""
+
+from dataclasses import dataclass, field
+
+import polars as pl
+import pyarrow as pa
+from pyroaring import BitMap64
+
+from deltaspec.model.identity_columns import Identity, is_in_sequence
+from deltaspec.wire.column_rows import plain
+from deltaspec.wire.row_batches import RowBatches
+from deltaspec.wire.row_files import UnreadableRows
+
+_SAFE = 2**62
+"""Below it, differences of two numbers fit 64 bits."""
+
+
+@dataclass
+class GeneratedValues:
+    """Values of the valid rows of a file in one identity column; nulls left out."""
+
+    identity: Identity
+    lowest: int | None = None
+    highest: int | None = None
+    off_sequence: int = 0
+    first_off_sequence: int | None = None
+    repeated: int = 0
+    first_repeated: int | None = None
+    values: BitMap64 = field(default_factory=BitMap64)
+    """All of them; those below 0 count as so many below 2^64."""
+
+    def take(self, array: pa.Array) -> None:
+        """Add a batch of rows. Raises `UnreadableRows` where they are no longs."""
+        numbers = _integers(array).drop_nulls()
+        if numbers.is_empty():
+            return
+        low, high = numbers.min(), numbers.max()
+        assert isinstance(low, int)
+        assert isinstance(high, int)
+        self.lowest = low if self.lowest is None else min(self.lowest, low)
+        self.highest = high if self.highest is None else max(self.highest, high)
+        self._look_at_sequence(numbers, low, high)
+        held = numbers.cast(pl.UInt64, wrap_numerical=True)
+        new = BitMap64(held.to_list())
+        twice = new & self.values
+        if len(new) < len(held):
+            twice |= BitMap64(held.filter(held.is_duplicated()).to_list())
+        self._repeat(twice)
+        self.values |= new
+
+    def meet(self, seen: BitMap64) -> None:
+        """Note which values files before this one hold."""
+        self._repeat(self.values & seen)
+
+    def _repeat(self, values: BitMap64) -> None:
+        if values:
+            first = values.min()
+            first = first - 2**64 if first >= 2**63 else first
+            self.repeated += len(values)
+            self.first_repeated = first if self.first_repeated is None else min(first, self.first_repeated)
+
+    def _look_at_sequence(self, numbers: pl.Series, low: int, high: int) -> None:
+        start, step = self.identity.start, self.identity.step
+        assert start is not None
+        assert step
+        if max(abs(each) for each in (low, high, start, step)) < _SAFE:
+            away = numbers - start
+            off = numbers.filter((away % abs(step) != 0) | (away < 0 if step > 0 else away > 0))
+        else:
+            off = pl.Series([each for each in numbers if is_in_sequence(self.identity, each) is False], dtype=pl.Int64)
+        if len(off):
+            self.off_sequence += len(off)
+            self.first_off_sequence = off[0] if self.first_off_sequence is None else self.first_off_sequence
+
+
+def read_generated(source: RowBatches, name: str, left: BitMap64 | None, identity: Identity) -> GeneratedValues:
+    """The values of a column.
+
+    Args:
+        source: the data file.
+        name: of the column in the file, which has it once.
+        left: indexes of the rows that a deletion vector leaves; None for all.
+        identity: of the column, with start and step.
+
+    Raises:
+        UnreadableRows: the pages cannot be decoded, or hold no longs.
+        StorageError: the storage did not give them.
+    """
+    found = GeneratedValues(identity)
+    for batch in source.read([name], left):
+        found.take(batch.columns[name])
+    return found
+
+
+def _integers(array: pa.Array) -> pl.Series:
+    array = plain(array)
+    if not (pa.types.is_signed_integer(array.type) or pa.types.is_null(array.type)):
+        raise UnreadableRows(f"an identity column is {array.type}")
+    found = pl.from_arrow(array.cast(pa.int64()))
+    assert isinstance(found, pl.Series)
+    return found
