@@ -233,6 +233,33 @@ def _variant(node: Node) -> str | None:
         part = parts.get(name)
         if part and (part.physical != "BYTE_ARRAY" or part.annotation or part.repetition == "repeated"):
             return f"{name} of a variant is {part}, not binary"
+    typed = parts.get("typed_value")
+    return None if typed is None else _typed_value(typed)
+
+
+def _typed_value(node: Node) -> str | None:
+    """Why a `typed_value` is of no form that shredding knows. Source: Shredded Variant data in Parquet (current).
+
+    What is within objects and arrays is shredded in turn: pairs of `value` and `typed_value`. Whether nodes are
+    required is not looked at, for readers find them by name.
+    """
+    waiting = [node]
+    while waiting:
+        each = waiting.pop()
+        name = each.annotation.name if each.annotation else None
+        if each.physical is not None:
+            if type_of(each) is None and name not in ("UUID", "TIME"):
+                return f"{each} is no type of a shredded value"
+            continue
+        if name not in (None, "LIST"):
+            return f"{each} is no type of a shredded value"
+        if name == "LIST" and (len(each.children) != 1 or each.children[0].repetition != "repeated"):
+            return "a list is a group of one repeated node"
+        for part in element_nodes(each)[:1] if name == "LIST" else each.children:
+            names = {child.name for child in part.children}
+            if not names or not names <= {"value", "typed_value"}:
+                return f"{part.name} of a shredded value is no group of value and typed_value"
+            waiting += [child for child in part.children if child.name == "typed_value"]
     return None
 
 
