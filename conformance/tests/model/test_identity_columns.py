@@ -1,9 +1,26 @@
-"""What a field says of its identity column."""
+"""What a field says of its identity column, which values come next, and what of it may change."""
+
+from itertools import count, islice, takewhile
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from deltaspec.model.identity_columns import fault, mark_is_in_sequence
+from deltaspec.model.identity_columns import (
+    Identity,
+    changed_properties,
+    fault,
+    generate,
+    identity_of,
+    illegal_mark,
+    is_beyond_mark,
+    is_in_sequence,
+    mark_is_in_sequence,
+    may_give_value,
+    value_faults,
+)
 from deltaspec.model.json_values import parse_lossless
+from deltaspec.model.protocol import Accepted, Refused
 
 
 def _metadata(text: str) -> dict[str, object]:
@@ -59,3 +76,138 @@ def test_mark_is_the_start_and_some_steps(start: int, step: int, mark: int, answ
 @pytest.mark.parametrize("text", ["{}", '{"start":1,"step":1}', '{"start":1,"step":0,"highWaterMark":1}'])
 def test_without_all_three_there_is_no_answer(text: str) -> None:
     assert mark_is_in_sequence(_metadata(text)) is None
+
+
+def test_what_a_field_says_of_its_identity() -> None:
+    text = '{"start":1,"step":-2,"highWaterMark":-5,"allowExplicitInsert":false}'
+    assert identity_of(_metadata(text)) == Identity(start=1, step=-2, mark=-5, explicit=False)
+    assert identity_of(_metadata('{"start":"1","allowExplicitInsert":true}')) == Identity(explicit=True)
+    assert identity_of(_metadata('{"start":null}')) is None
+    assert identity_of({"comment": "no identity"}) is None
+
+
+@pytest.mark.parametrize(
+    ("identity", "answer"),
+    [
+        (Identity(1, 1, None, False), True),
+        (Identity(1, 1, None, True), False),
+        (Identity(1, 1), False),
+        (Identity(1, 0, None, False), False),
+        (Identity(None, 1, None, False), False),
+    ],
+)
+def test_every_value_is_generated_where_users_may_give_none(identity: Identity, answer: bool) -> None:
+    assert identity.generates_all is answer
+
+
+def test_users_give_values_unless_they_are_told_not_to() -> None:
+    assert may_give_value(Identity(explicit=True)) == Accepted()
+    assert may_give_value(Identity()) == Accepted()
+    answer = may_give_value(Identity(explicit=False))
+    assert isinstance(answer, Refused)
+    assert answer.requirement == "identity-columns.explicit-values"
+
+
+@pytest.mark.parametrize(
+    ("identity", "values"),
+    [
+        (Identity(1, 1), [1, 2, 3]),
+        (Identity(100, -7, 86), [79, 72, 65]),
+        (Identity(100, 2, 103), [104, 106, 108]),
+        (Identity(100, 2, 7), [100, 102, 104]),
+        (Identity(100, -2, 107), [100, 98, 96]),
+    ],
+)
+def test_values_go_on_beyond_the_mark(identity: Identity, values: list[int]) -> None:
+    assert generate(identity, 3) == values
+    assert generate(identity, 0) == []
+
+
+@pytest.mark.parametrize(
+    ("identity", "fits"), [(Identity(2**63 - 3, 2), 2), (Identity(-(2**63) + 1, -1), 2), (Identity(0, 1, 2**63 - 1), 0)]
+)
+def test_a_value_beyond_a_long_is_refused(identity: Identity, fits: int) -> None:
+    assert len(list(generate(identity, fits))) == fits
+    answer = generate(identity, fits + 1)
+    assert isinstance(answer, Refused)
+    assert answer.requirement == "identity-columns.overflow"
+
+
+@pytest.mark.parametrize(
+    ("value", "requirement"),
+    [
+        (100, "identity-columns.unique"),
+        (103, "identity-columns.sequence"),
+        (98, "identity-columns.sequence"),
+        (102, "identity-columns.beyond-mark"),
+    ],
+)
+def test_what_a_generated_value_breaks(value: int, requirement: str) -> None:
+    identity = Identity(start=100, step=2, mark=104)
+    assert value_faults(identity, {100, 104}, [value]) == [(value, requirement)]
+    assert value_faults(identity, {100, 104}, [106, 110]) == []
+    assert value_faults(identity, {100, 104}, [106, 106]) == [(106, "identity-columns.unique")]
+
+
+_small = st.integers(-9, 9)
+_steps = st.sampled_from([-7, -2, -1, 1, 2, 5])
+
+
+@given(_small, _steps, st.none() | st.integers(-60, 60), st.integers(0, 5))
+def test_generated_values_are_the_next_of_the_sequence(start: int, step: int, mark: int | None, number: int) -> None:
+    identity = Identity(start, step, mark)
+    sequence = (start + k * step for k in count())
+    ahead = (value for value in sequence if mark is None or (value > mark if step > 0 else value < mark))
+    values = generate(identity, number)
+    assert values == list(islice(ahead, number))
+    assert value_faults(identity, (), list(values)) == []
+
+
+@given(_small, _steps, st.integers(-60, 60))
+def test_a_value_is_in_the_sequence_if_some_steps_lead_to_it(start: int, step: int, value: int) -> None:
+    before = takewhile(lambda each: abs(each - start) <= abs(value - start), (start + k * step for k in count()))
+    assert is_in_sequence(Identity(start, step), value) is (value in list(before))
+
+
+@given(_small, _steps, st.integers(1, 4), st.integers(1, 4))
+def test_what_is_generated_moves_the_mark_on(start: int, step: int, first: int, second: int) -> None:
+    before = Identity(start, step)
+    marks = []
+    for number in (first, second):
+        values = generate(before, number)
+        assert not isinstance(values, Refused)
+        after = Identity(start, step, values[-1])
+        assert not illegal_mark(before, after)
+        assert before.mark is None or illegal_mark(after, before)
+        marks.append(values[-1])
+        before = after
+    assert is_beyond_mark(Identity(start, step, marks[0]), marks[1])
+
+
+@pytest.mark.parametrize(
+    ("step", "before", "after", "illegal"),
+    [
+        (2, 104, 102, True),
+        (2, 104, 104, False),
+        (2, 104, 106, False),
+        (-2, 96, 98, True),
+        (-2, 96, 94, False),
+        (2, None, 100, False),
+        (2, 104, None, True),
+        (None, 104, 102, False),
+    ],
+)
+def test_a_mark_never_goes_back(step: int | None, before: int | None, after: int | None, illegal: bool) -> None:
+    assert illegal_mark(Identity(100, step, before), Identity(100, step, after)) is illegal
+
+
+def test_what_stays_as_it_was_created() -> None:
+    created = Identity(100, 2, None, False)
+    assert changed_properties(created, Identity(100, 2, 104, False)) == []
+    assert changed_properties(Identity(mark=1), created) == []
+    assert changed_properties(created, Identity(99, 3, None, True)) == [
+        "delta.identity.start",
+        "delta.identity.step",
+        "delta.identity.allowExplicitInsert",
+    ]
+    assert changed_properties(created, Identity(100, 2)) == ["delta.identity.allowExplicitInsert"]

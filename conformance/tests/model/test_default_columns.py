@@ -1,0 +1,77 @@
+"""Which rows get a default, and which columns have one too early."""
+
+import json
+from typing import Any
+
+import pytest
+
+from deltaspec.model.data_types import Struct
+from deltaspec.model.default_columns import OMITTED, assigned, columns_of, defaults_of, illegal_defaults, remember
+from deltaspec.model.schema import parse_schema
+
+
+def column(name: str, default: Any = None, number: int | None = None, kind: Any = "long") -> dict[str, Any]:
+    told = {"CURRENT_DEFAULT": default, "delta.columnMapping.id": number}
+    metadata = {key: value for key, value in told.items() if value is not None}
+    return {"name": name, "type": kind, "nullable": True, "metadata": metadata}
+
+
+def struct(*columns: dict[str, Any]) -> Struct:
+    return parse_schema(json.dumps({"type": "struct", "fields": list(columns)}))
+
+
+def test_a_row_gets_the_default_for_what_it_lacks() -> None:
+    schema = struct(column("a", "7"), column("b"), column("c", "length('xy')"))
+    assert defaults_of(schema) == {"a": "7", "c": "length('xy')"}
+    results = {"a": 7, "c": 2}
+    assert assigned({}, schema, results) == {"a": 7, "b": None, "c": 2}
+    assert assigned({"a": 1, "c": OMITTED}, schema, results) == {"a": 1, "b": None, "c": 2}
+
+
+def test_an_explicit_null_is_a_value() -> None:
+    schema = struct(column("a", "7"))
+    assert assigned({"a": None}, schema, {"a": 7}) == {"a": None}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "found"),
+    [
+        ([column("a")], [column("a", "7")], []),
+        ([column("a", "7")], [column("a", "8")], []),
+        ([column("a")], [column("a"), column("b")], []),
+        ([column("a")], [column("a"), column("b", "7")], [("b",)]),
+        ([column("a", "7")], [column("b", "7")], [("b",)]),
+    ],
+)
+def test_a_new_column_has_no_default(before: list[Any], after: list[Any], found: list[tuple[str, ...]]) -> None:
+    assert illegal_defaults(columns_of(struct(*before), None), struct(*after), None) == found
+
+
+def test_a_new_member_of_a_struct_has_no_default() -> None:
+    def nested(*columns: dict[str, Any]) -> Struct:
+        element = {"type": "struct", "fields": list(columns)}
+        return struct(column("l", kind={"type": "array", "elementType": element, "containsNull": True}))
+
+    known = columns_of(nested(column("x")), None)
+    assert illegal_defaults(known, nested(column("x", "1"), column("y", "2")), None) == [("l", "element", "y")]
+
+
+def test_a_mapped_column_is_known_by_its_id() -> None:
+    known = columns_of(struct(column("a", number=1), column("b", number=2)), "name")
+    renamed = struct(column("a", number=1), column("c", "7", number=2))
+    replaced = struct(column("a", number=1), column("b", "7", number=3))
+    assert illegal_defaults(known, renamed, "name") == []
+    assert illegal_defaults(known, replaced, "name") == [("b",)]
+
+
+def test_columns_keep_their_names_when_mapping_begins_or_ends() -> None:
+    plain, mapped = struct(column("a")), struct(column("a", "7", number=1))
+    assert illegal_defaults(columns_of(plain, None), mapped, "name") == []
+    assert illegal_defaults(columns_of(mapped, "name"), mapped, None) == []
+
+
+def test_a_column_that_comes_back_is_not_new() -> None:
+    first, second = struct(column("a"), column("b")), struct(column("a"))
+    known = remember(remember(None, columns_of(first, None)), columns_of(second, None))
+    assert illegal_defaults(known, struct(column("a"), column("b", "7")), None) == []
+    assert illegal_defaults(columns_of(second, None), struct(column("a"), column("b", "7")), None) == [("b",)]
