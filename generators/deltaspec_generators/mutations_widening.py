@@ -4,11 +4,10 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import pyarrow as pa
 from hypothesis import strategies as st
 
-from deltaspec_generators import bases, data_bases
-from deltaspec_generators.bases import action, commit_info
+from deltaspec_generators import bases
+from deltaspec_generators.bases import commit_info
 from deltaspec_generators.builder import TableFiles, metadata_action, protocol_action, remove_action
 from deltaspec_generators.mutations import mutation, pick
 
@@ -199,34 +198,4 @@ def traces_left_by_a_dropped_feature(draw: st.DrawFn) -> TableFiles:
     later = metadata_action([("id", "long"), column("long", left)], configuration=settings)
     removes = [remove_action(row) for row in (files.commits[1][2], files.commits[2][1]) if isinstance(row, dict)]
     files.commits[4] = [commit_info(4), later, protocol_action(3, 7, ["timestampNtz"], ["timestampNtz"]), *removes]
-    return files
-
-
-# what files show
-
-
-@mutation("type-widening.recorded", "footers")
-def file_of_a_type_that_is_not_recorded(draw: st.DrawFn) -> TableFiles:
-    return files_of_narrower_types(*pick(draw, ("long", pa.int32()), ("double", pa.float32()), ("double", pa.int32())))
-
-
-@mutation("type-widening.kept", "footers")
-def files_older_than_what_is_recorded(draw: st.DrawFn) -> TableFiles:
-    """The record tells of another column."""
-    files = files_of_narrower_types(*pick(draw, ("long", pa.int32()), ("double", pa.float32())))
-    fields = action(files, 0, "metaData")
-    schema = json.loads(fields["schemaString"])
-    schema["fields"][0]["metadata"][RECORD] = [change("integer", "long")]
-    fields["schemaString"] = json.dumps(schema)
-    return files
-
-
-def files_of_narrower_types(kind: str, stored: pa.DataType) -> TableFiles:
-    """A table whose last file has another type for a column than the schema always had."""
-    fields = [*data_bases.FIELDS, column(kind)]
-    protocol = protocol_action(3, 7, ["typeWidening"], ["typeWidening"])
-    files = data_bases.with_data(fields=fields, protocol=protocol, configuration=ENABLED)
-    data = data_bases.parquet(data_bases.rows(20).append_column("c", pa.nulls(10, stored)))
-    files.data["c.parquet"] = data
-    action(files, 2, "add").update(size=len(data), stats='{"numRecords":10}')
     return files

@@ -3,7 +3,6 @@
 import polars as pl
 
 from deltaspec.rules.registry import rule
-from deltaspec.views.file_columns import file_columns
 from deltaspec.views.table_state import protocols
 from deltaspec.views.type_widening import recorded_type_changes, type_changes
 
@@ -222,24 +221,3 @@ def traces_of_dropped_widening() -> pl.Expr:
         type_widening_traces: ["price", "delta.enableTypeWidening"]
     """
     return pl.col("type_widening_traces").list.len() > 0
-
-
-# what files show
-
-
-@rule("WID016", requires=("type-widening.recorded", "type-widening.kept"), view=file_columns)
-def narrower_than_recorded() -> pl.Expr:
-    """A data file stores a column in a narrower type, and the schema records no change of the column's type.
-
-    Readers take it that all files have the type of today: they fail on this one, or misread it.
-    Fix: record the change, or rewrite the file with the column in its type.
-
-    Conforms::
-        role: null, type_change_recorded: true, type_widening_supported: true
-        role: null, type_change_recorded: null, type_widening_supported: true
-        role: null, type_change_recorded: false, type_widening_supported: false
-        role: "row id", type_change_recorded: false, type_widening_supported: true
-    Violates::
-        role: null, type_change_recorded: false, type_widening_supported: true
-    """
-    return pl.col("role").is_null() & ~pl.col("type_change_recorded") & pl.col("type_widening_supported")

@@ -32,9 +32,6 @@ file_columns = View(
         "type_oddity": Column(pl.String, "what is unusual about the form, which readers may still take"),
         "narrower_type": Column(pl.String, "type of the values, where they need type widening to be read"),
         "type_widening_supported": Column(pl.Boolean, "the table supports typeWidening, or a preview of it"),
-        "type_change_recorded": Column(
-            pl.Boolean, "for a column of a narrower type: the schema records changes of its type"
-        ),
         "is_shredded": Column(pl.Boolean, "for a variant: it has values in columns of their own; null for other types"),
         "shredding_supported": Column(pl.Boolean, "the table supports variantShredding, or a preview of it"),
         "void_may_be_stored": Column(pl.Boolean, "the table supports materializedVoidType, a proposal"),

@@ -13,7 +13,6 @@ from deltaspec.model.column_mapping import physical_name
 from deltaspec.model.data_types import Field, Primitive, Struct, name_of
 from deltaspec.model.parquet_types import Node, is_shredded
 from deltaspec.model.stored_columns import StoredColumn, stored_columns
-from deltaspec.model.type_widening import places
 from deltaspec.views.data_files import data_files
 from deltaspec.views.file_columns import file_columns
 from deltaspec.views.state import TableSchema
@@ -54,8 +53,7 @@ def schema_facts(root: Node, table: TableSchema) -> SchemaFacts:
         "void_may_be_stored": table.supports("materializedVoidType"),
     }
     found = stored_columns(own, root, table.mapping)
-    recorded = {(*place.column, *place.field_path) for place in places(own) if place.changes}
-    rows = [{**common, **_row(column), **_record(column, recorded)} for column in found]
+    rows = [{**common, **_row(column)} for column in found]
     for role, column in _hidden(root, table):
         rows.append({**common, **_row(column), "role": role, "column_mapping_mode": None})
     return SchemaFacts(rows, {"column_mapping_mode": table.mapping, "has_field_ids": has_ids, **names})
@@ -82,11 +80,6 @@ def _row(column: StoredColumn) -> dict[str, Any]:
         "stored_id": other.field_id if other is not None else None,
         "named_otherwise": column.named_otherwise.name if column.named_otherwise is not None else None,
     }
-
-
-def _record(column: StoredColumn, recorded: set[tuple[str, ...]]) -> dict[str, Any]:
-    """Whether the schema tells of the narrower type that a column has in a file."""
-    return {"type_change_recorded": None if column.stored.narrower is None else column.path in recorded}
 
 
 def _hidden(root: Node, table: TableSchema) -> list[tuple[str, StoredColumn]]:

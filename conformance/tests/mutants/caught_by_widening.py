@@ -16,6 +16,4 @@ CAUGHT_BY: dict[str, str] = {
     "widened_without_a_record": "WID013",
     "type_changes_forgotten": "WID014",
     "traces_left_by_a_dropped_feature": "WID015",
-    "file_of_a_type_that_is_not_recorded": "WID016",
-    "files_older_than_what_is_recorded": "WID016",
 }
