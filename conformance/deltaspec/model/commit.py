@@ -9,8 +9,10 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 
 from deltaspec.model import (
     catalog_managed,
+    clustering_commits,
     constraint_changes,
     file_changes,
+    iceberg_commits,
     in_commit_timestamps,
     row_id_changes,
     table_changes,
@@ -117,6 +119,8 @@ CHECKS: tuple[Check, ...] = (
     domains,
     *in_commit_timestamps.CHECKS,
     *catalog_managed.CHECKS,
+    *iceberg_commits.CHECKS,
+    *clustering_commits.CHECKS,
     *file_changes.CHECKS,
     *row_id_changes.CHECKS,
 )

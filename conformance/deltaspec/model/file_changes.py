@@ -68,7 +68,7 @@ def vectors(proposal: Proposal) -> Iterator[Refused]:
         enabled = is_true(settings, "delta.enableDeletionVectors") or not proposal.revision.since(Revision.R3)
         if not enabled and _is_new(proposal, add, add.deletion_vector):
             yield Refused("deletion-vectors.made-while-enabled", add.path)
-        if not _counts_rows(add):
+        if not counts_rows(add):
             yield Refused("deletion-vectors.needs-num-records", add.path)
 
 
@@ -81,7 +81,8 @@ def _is_new(proposal: Proposal, add: Add, vector: DeletionVectorDescriptor) -> b
     return vector.unique_id not in known
 
 
-def _counts_rows(add: Add) -> bool:
+def counts_rows(add: Add) -> bool:
+    """Whether the statistics of a file say how many records it has."""
     try:
         return add.stats is not None and parse_statistics(add.stats).num_records is not None
     except ValueError:

@@ -27,7 +27,13 @@ def bad_property_value() -> pl.Expr:
 
 @rule(
     "CFG002",
-    requires=("table-features.active", "table-features.disabled", "append-only.needs-support"),
+    requires=(
+        "table-features.active",
+        "table-features.disabled",
+        "append-only.needs-support",
+        "iceberg-v1.feature",
+        "iceberg-v2.feature",
+    ),
     view=configuration,
     divergence="E43",
 )

@@ -70,7 +70,7 @@ def domain_removed_without_pre_image() -> pl.Expr:
     return pl.col("removed") & (pl.col("configuration") != pl.col("configuration_before"))
 
 
-@rule("DOM011", requires="domain.demands-on-writers", view=domains)
+@rule("DOM011", requires=("domain.demands-on-writers", "clustering.feature"), view=domains)
 def system_domain_without_its_feature() -> pl.Expr:
     """A domain that asks something of writers was written although the table does not support the feature it is part of.
 
@@ -119,7 +119,7 @@ def clustered_and_partitioned() -> pl.Expr:
 
 @rule(
     "DOM005",
-    requires=("clustering.columns-by-physical-name", "column-mapping.clustering-physical"),
+    requires=("clustering.columns-by-physical-name", "column-mapping.clustering-physical", "clustering.physical-names"),
     view=clustering,
 )
 def unknown_clustering_column() -> pl.Expr:

@@ -52,6 +52,8 @@ def writer_feature_for_readers() -> pl.Expr:
         "vacuum-protocol-check.on-both-sides",
         "column-mapping.reader-versions",
         "column-mapping.enabled-by-feature",
+        "iceberg-v1.readers",
+        "iceberg-v2.readers",
     ),
     view=features,
 )
@@ -74,7 +76,7 @@ def reader_feature_for_writers_alone() -> pl.Expr:
     return (pl.col("kind") == "reader-writer") & ~pl.col("in_reader_features") & ~by_version
 
 
-@rule("FEA004", requires="table-features.required-features", view=features)
+@rule("FEA004", requires=("table-features.required-features", "clustering.needs-domains"), view=features)
 def required_feature_missing() -> pl.Expr:
     """A feature is supported, and one that it requires is not.
 

@@ -141,9 +141,12 @@ def nested_id_differs() -> pl.Expr:
     Fix: rewrite the file with the ids that the schema assigns.
 
     Conforms::
-        numbered_otherwise: false, physical_name: null
-        numbered_otherwise: true, physical_name: col-1
+        numbered_otherwise: false, physical_name: null, written_under_v2: null
+        numbered_otherwise: true, physical_name: col-1, written_under_v2: null
+        numbered_otherwise: true, physical_name: null, written_under_v2: true
     Violates::
-        numbered_otherwise: true, physical_name: null
+        numbered_otherwise: true, physical_name: null, written_under_v2: null
+        numbered_otherwise: true, physical_name: null, written_under_v2: false
     """
-    return pl.col("numbered_otherwise") & pl.col("physical_name").is_null()
+    may_be_older = ~pl.col("written_under_v2").fill_null(False)
+    return pl.col("numbered_otherwise") & pl.col("physical_name").is_null() & may_be_older

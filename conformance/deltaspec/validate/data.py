@@ -43,6 +43,8 @@ class DataRun:
 
     def __init__(self, run: EmbeddedRun, spanned: pl.DataFrame, cdcs: pl.DataFrame) -> None:
         self.operations = run.operations
+        self.begins_later = run.plan.base is not None
+        """There are versions before the judged history."""
         self.findings = run.findings
         self.progress = run.progress
         self.level = run.level

@@ -13,6 +13,7 @@ from deltaspec.model.parquet_types import Node
 from deltaspec.views.data_files import DataFiles, data_files
 from deltaspec.views.file_columns import file_columns
 from deltaspec.views.footer_facts import OF_SCHEMA, SchemaFacts, column_rows, data_file_rows, schema_facts
+from deltaspec.views.iceberg_facts import with_compatibility, written_under
 from deltaspec.wire.footers import Footer, FooterReader, NoParquet
 from deltaspec.wire.storage import READS_AT_ONCE, FileGone, StorageError
 
@@ -25,7 +26,7 @@ _OF_A_THREAD = 32
 _LEVEL = ("footers",)
 COLUMNS_AT_ONCE = 200_000
 """Columns of files that are laid out as rows, or remembered, at once: a file may have any number."""
-_TAKEN = ("version", "file", "line", "kind", "path", "path_key", "num_records", "cardinality")
+_TAKEN = ("version", "file", "line", "kind", "path", "path_key", "num_records", "cardinality", "written_under_v2")
 _READ = {
     "_read": pl.Boolean,
     "footer_fault": pl.String,
@@ -94,7 +95,7 @@ class _Looker:
     def look(self, files: DataFiles) -> None:
         """Read and judge some files."""
         done = 0
-        for part in files.rows.iter_slices(FILES_AT_ONCE):
+        for part in self._with_compatibility(files.rows).iter_slices(FILES_AT_ONCE):
             batch = _Batch()
             for path, version, kind, read in zip(
                 _paths(part), part["version"], part["kind"], self._read(part), strict=True
@@ -104,6 +105,15 @@ class _Looker:
                     done = self._flush(part, batch, done)
             done = self._flush(part, batch, done)
         self.run.progress("footers", len(files), len(files))
+
+    def _with_compatibility(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """The files with the column `written_under_v2`."""
+        run, table = self.run, self.run.table
+        if table is None or "V2" not in table.iceberg:
+            return rows.with_columns(written_under_v2=pl.lit(None, pl.Boolean))
+        return with_compatibility(
+            rows, written_under(run.spanned, run.state.iceberg, run.operations, begins_with_checkpoint=run.begins_later)
+        )
 
     def _flush(self, part: pl.DataFrame, batch: _Batch, done: int) -> int:
         """Look at the files gathered since; gives how many are done."""

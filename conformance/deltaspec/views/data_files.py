@@ -47,6 +47,29 @@ data_files = View(
         "generated_names": Column(
             pl.Int64, "physical names in the file that only column mapping gives, `col-` and a UUID", "footers"
         ),
+        "iceberg_compatibility": Column(
+            pl.String,
+            "V1 or V2, which is enabled at the judged version, V2 where both are; null where neither is, and of change "
+            "files",
+            "footers",
+        ),
+        "written_under_v2": Column(
+            pl.Boolean,
+            "beyond doubt the file was written while Iceberg compatibility V2 was enabled, as it is at the judged "
+            "version",
+            "footers",
+        ),
+        "absent_partition_columns": Column(
+            pl.List(pl.String),
+            "with compatibility: partition columns, not void, that the file does not hold",
+            "footers",
+        ),
+        "misplaced_partition_columns": Column(
+            pl.List(pl.String), "with compatibility: partition columns that it holds before a column of data", "footers"
+        ),
+        "int96_timestamps": Column(
+            pl.List(pl.String), "with compatibility: columns of timestamps that it stores as INT96", "footers"
+        ),
     },
 )
 

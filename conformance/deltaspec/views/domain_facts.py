@@ -3,15 +3,14 @@
 from collections.abc import Iterable, Set
 from typing import Any
 
-from deltaspec.model import row_tracking
+from deltaspec.model import clustering, row_tracking
 from deltaspec.model.actions import DomainMetadata
-from deltaspec.model.json_values import JsonError, Number, parse_lossless
+from deltaspec.model.json_values import JsonError, parse_lossless
 from deltaspec.views.differences import same_json
 
 RESERVED = "delta."
 """How names of system domains begin."""
-CLUSTERING = "delta.clustering"
-_KNOWN = frozenset({row_tracking.DOMAIN, CLUSTERING, "delta.liquid", "delta.columnMappingUsageTracking"})
+_KNOWN = frozenset({row_tracking.DOMAIN, clustering.DOMAIN, "delta.liquid", "delta.columnMappingUsageTracking"})
 
 
 def domain_row(
@@ -49,7 +48,7 @@ def is_known_system_domain(domain: str) -> bool | None:
 
 def feature_of(domain: str) -> str | None:
     """The table feature that a system domain belongs to; None where the text names none."""
-    return {row_tracking.DOMAIN: row_tracking.FEATURE, CLUSTERING: "clustering"}.get(domain)
+    return {row_tracking.DOMAIN: row_tracking.FEATURE, clustering.DOMAIN: clustering.FEATURE}.get(domain)
 
 
 def taken_for(domain: str, live: Iterable[str]) -> str | None:
@@ -74,7 +73,9 @@ def taken_for(domain: str, live: Iterable[str]) -> str | None:
 
 def configuration_fault(action: DomainMetadata) -> str | None:
     """What is wrong with the configuration of a live domain that the text defines; None for others."""
-    if action.domain not in (row_tracking.DOMAIN, CLUSTERING):
+    if action.domain == clustering.DOMAIN:
+        return clustering.configuration_fault(action.configuration)
+    if action.domain != row_tracking.DOMAIN:
         return None
     try:
         value = parse_lossless(action.configuration).value
@@ -82,16 +83,4 @@ def configuration_fault(action: DomainMetadata) -> str | None:
         return f"is no JSON: {fault}"
     if not isinstance(value, dict):
         return "is no JSON object"
-    if action.domain == row_tracking.DOMAIN:
-        return "holds no integer rowIdHighWaterMark" if row_tracking.mark_of(action.configuration) is None else None
-    columns = value.get("clusteringColumns")
-    if not isinstance(columns, list) or not all(_is_column(column) for column in columns):
-        return "holds no list clusteringColumns"
-    return None
-
-
-def _is_column(column: object) -> bool:
-    """A column as a name, as the text shows it, or as the list of its parts, as engines write it (E15)."""
-    if isinstance(column, list):
-        return bool(column) and all(isinstance(part, str) and not isinstance(part, Number) for part in column)
-    return isinstance(column, str) and not isinstance(column, Number)
+    return "holds no integer rowIdHighWaterMark" if row_tracking.mark_of(action.configuration) is None else None

@@ -60,6 +60,12 @@ file_actions = View(
         "void_hindrance": Column(
             pl.String, "why the columns of type void in the schema of that version let no data file be added"
         ),
+        "iceberg_compatibility": Column(
+            pl.String, "V1 or V2, which is enabled at that version; null where neither is, V2 where both are"
+        ),
+        "provider_unnamed": Column(
+            pl.Boolean, "clusteringProvider is there and names nothing; null where it is absent, and in checkpoints"
+        ),
         "stats_fault": Column(pl.String, "why `stats` is not a JSON object of statistics"),
         "num_records": Column(pl.Int64, "stats.numRecords"),
         "null_counts_key": Column(pl.Boolean, "statistics hold `nullCounts`, which the text does not define"),

@@ -49,6 +49,8 @@ class FileContext:
     """What entries of statistics may be called, where there is another way of naming."""
     void_hindrance: str | None = None
     """Why no data file may be added: columns of type void."""
+    iceberg: str | None = None
+    """Compatibility with Iceberg that is enabled, the newer one where both are."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +91,7 @@ def file_facts(table: pa.Table, place: Provenance, context: FileContext, *, comp
         deletion_vectors_supported=pl.lit(context.deletion_vectors_supported, pl.Boolean),
         column_mapping_mode=pl.lit(context.mapping, pl.String),
         void_hindrance=pl.lit(context.void_hindrance, pl.String),
+        iceberg_compatibility=pl.lit(context.iceberg, pl.String),
         table_is_partitioned=pl.lit(
             None if context.partition_columns is None else bool(context.partition_columns), pl.Boolean
         ),

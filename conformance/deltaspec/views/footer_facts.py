@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 
+from deltaspec.model import iceberg_files
 from deltaspec.model.column_mapping import physical_name
 from deltaspec.model.data_types import Field, Primitive, Struct, name_of
 from deltaspec.model.parquet_types import Node, is_shredded
@@ -17,9 +18,11 @@ from deltaspec.views.data_files import data_files
 from deltaspec.views.file_columns import file_columns
 from deltaspec.views.state import TableSchema
 
-OF_FILE = ("version", "file", "line", "path", "kind", "rows_left")
+OF_FILE = ("version", "file", "line", "path", "kind", "rows_left", "written_under_v2")
 """Columns of `file_columns` that each file has of its own."""
-OF_SCHEMA = ("column_mapping_mode", "has_field_ids", "physical_names", "logical_names", "generated_names")
+_OF_ICEBERG = ("iceberg_compatibility", "absent_partition_columns", "misplaced_partition_columns", "int96_timestamps")
+_OF_NAMES = ("has_field_ids", "physical_names", "logical_names", "generated_names")
+OF_SCHEMA = ("column_mapping_mode", *_OF_NAMES, *_OF_ICEBERG)
 """Columns of `data_files` that the schema decides."""
 CHANGE_TYPE = "_change_type"
 _ROW_TRACKING = {
@@ -56,7 +59,23 @@ def schema_facts(root: Node, table: TableSchema) -> SchemaFacts:
     rows = [{**common, **_row(column)} for column in found]
     for role, column in _hidden(root, table):
         rows.append({**common, **_row(column), "role": role, "column_mapping_mode": None})
-    return SchemaFacts(rows, {"column_mapping_mode": table.mapping, "has_field_ids": has_ids, **names})
+    of_file = {"column_mapping_mode": table.mapping, "has_field_ids": has_ids, **names, **_iceberg(root, table)}
+    return SchemaFacts(rows, of_file)
+
+
+def _iceberg(root: Node, table: TableSchema) -> dict[str, Any]:
+    """What compatibility with Iceberg looks at; nulls where none is enabled."""
+    enabled = table.iceberg
+    if not enabled:
+        return dict.fromkeys(_OF_ICEBERG)
+    partitioning = (table.schema, table.partition_columns, root, table.mapping)
+    timestamps = iceberg_files.int96_timestamps(table.schema, root, table.mapping)
+    return {
+        "iceberg_compatibility": enabled[-1],
+        "absent_partition_columns": iceberg_files.absent_partition_columns(*partitioning),
+        "misplaced_partition_columns": iceberg_files.misplaced_partition_columns(*partitioning),
+        "int96_timestamps": [".".join(path) for path in timestamps],
+    }
 
 
 def _row(column: StoredColumn) -> dict[str, Any]:
@@ -68,6 +87,7 @@ def _row(column: StoredColumn) -> dict[str, Any]:
         "is_required": column.is_required,
         "stored_as": str(node) if node is not None else None,
         "stored_name": node.name if node is not None else None,
+        "node_id": node.field_id if node is not None else None,
         "nodes_found": column.nodes_found,
         "type_fault": column.stored.fault,
         "type_oddity": column.stored.oddity,
@@ -129,8 +149,8 @@ def data_file_rows(files: pl.DataFrame, facts: list[SchemaFacts]) -> pl.DataFram
 
     Args:
         files: place, `path_key`, `num_records`, `cardinality`, `footer_fault`, `row_count`, `rows_in_groups`,
-            `foreign_path`, and in `_schema` the position of the file's schema in `facts`; null where its footer or the
-            table's schema is not known.
+            `foreign_path`, `written_under_v2`, and in `_schema` the position of the file's schema in `facts`; null
+            where its footer or the table's schema is not known.
         facts: of the schemas that the files have.
     """
     schemas = pl.DataFrame(
@@ -154,5 +174,7 @@ def column_rows(files: pl.DataFrame, facts: list[SchemaFacts]) -> pl.DataFrame:
         schema={"_schema": pl.Int64, **own},
     )
     left = pl.col("row_count") - pl.col("cardinality").fill_null(0)
+    if "written_under_v2" not in files.columns:
+        files = files.with_columns(written_under_v2=pl.lit(None, pl.Boolean))
     placed = files.with_columns(rows_left=left).select("_schema", *OF_FILE)
     return placed.join(schemas, on="_schema").select(list(file_columns.columns))

@@ -8,7 +8,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from deltaspec.model import column_mapping, configuration, features, row_tracking
+from deltaspec.model import clustering, column_mapping, configuration, features, iceberg_compat, row_tracking
 from deltaspec.model.actions import DomainMetadata, MetaData, Protocol, RowIdHighWaterMark, Txn, Wire
 from deltaspec.model.data_types import PRIMITIVES as PRIMITIVE_TYPES
 from deltaspec.model.data_types import Array, Map, Primitive, Proposed, Struct, leaves, name_of, walk
@@ -21,10 +21,10 @@ from deltaspec.model.protocol import (
 )
 from deltaspec.model.revisions import Revision
 from deltaspec.model.schema import SchemaError, parse_schema, repeated_names, void_hindrance
-from deltaspec.views.clustering_facts import clustering_columns, known_columns, unknown_columns
 from deltaspec.views.constraint_facts import ColumnHistory, constraint_fault, field_facts
-from deltaspec.views.domain_facts import CLUSTERING, domain_row
+from deltaspec.views.domain_facts import domain_row
 from deltaspec.views.file_facts import FileContext
+from deltaspec.views.iceberg_facts import IcebergHistory
 from deltaspec.views.mapping_facts import MappingHistory, entry_names, logical_partition_names
 from deltaspec.views.protocol_facts import feature_rows, protocol_row
 from deltaspec.views.type_widening import WideningHistory, traces_left
@@ -40,6 +40,8 @@ VIEW_NAMES = (
     "configuration",
     "domains",
     "clustering",
+    "iceberg",
+    "nested_ids",
     "transactions",
 )
 
@@ -60,6 +62,11 @@ class TableSchema:
     def supports(self, feature: str) -> bool:
         """Whether the table supports a feature, or a preview of it."""
         return _supports_by_any_name(set(self.features), feature)
+
+    @property
+    def iceberg(self) -> tuple[str, ...]:
+        """Which compatibility with Iceberg is enabled."""
+        return iceberg_compat.enabled(self.features, self.configuration)
 
 
 @dataclass
@@ -94,6 +101,8 @@ class TableState:
     """What they say of columns with defaults and of identity columns."""
     widening: WideningHistory = field(default_factory=WideningHistory)
     """What they say of types that changed."""
+    iceberg: IcebergHistory = field(default_factory=IcebergHistory)
+    """Which compatibility with Iceberg they enable."""
     _context: FileContext | None = None
     _leaving: frozenset[str] = frozenset()
     """Domains that the commit at hand removes: its actions have no order."""
@@ -122,6 +131,7 @@ class TableState:
                         case Txn():
                             self._take_transaction(place, action)
         self._take_clustering(version, file, actions)
+        self._take_iceberg(version, file, actions)
         for row in self.rows["protocols"][written:]:
             row["type_widening_traces"] = traces_left(protocol_before, self.protocol, self.metadata, self.schema)
         self.columns.take((version, file), actions, self.metadata, self.schema, self.mapping, self.supported)
@@ -138,6 +148,7 @@ class TableState:
         if kinds & {"protocol", "metaData", None}:
             self._context = None
             self.mapped.forget()
+            self.iceberg.forget()
             self.widening.forget()
             self.columns.forget()
         if kinds & {"domainMetadata", None}:
@@ -175,12 +186,22 @@ class TableState:
                 columns = column_mapping.partition_types(self.schema, partitioned, self.mapping)
                 logical = logical_partition_names(self.schema, partitioned, self.mapping)
             statistics = entry_names(self.schema, self.metadata.configuration, self.mapping, self.mapped)
-        clustered = clustering_columns(self.domains.get(CLUSTERING)) if self.supports("clustering") else ()
-        clustered = known_columns(clustered, self.schema, self.mapping)
+        domain = self.domains.get(clustering.DOMAIN) if self.supports(clustering.FEATURE) else None
+        clustered = clustering.known_columns(clustering.clustering_columns(domain), self.schema, self.mapping)
         vectors = self.supports("deletionVectors")
         void = None if self.schema is None else void_hindrance(self.schema)
+        enabled = self.iceberg.enabled_now
         return FileContext(
-            columns, vectors, table_root, clustered, self.revision, self.mapping, logical, statistics, void
+            columns,
+            vectors,
+            table_root,
+            clustered,
+            self.revision,
+            self.mapping,
+            logical,
+            statistics,
+            void,
+            iceberg=enabled[-1] if enabled else None,
         )
 
     @property
@@ -363,7 +384,7 @@ class TableState:
     def _take_clustering(self, version: int, file: str, actions: list[tuple[int, Wire]]) -> None:
         """Look at the clustering anew where the domain or the metadata of the table changed."""
         lines = [line for line, each in actions if isinstance(each, MetaData) or _is_clustering(each)]
-        columns = clustering_columns(self.domains.get(CLUSTERING))
+        columns = clustering.clustering_columns(self.domains.get(clustering.DOMAIN))
         self._context = None if lines else self._context
         if lines and columns and self.supports("clustering") and self.schema and self.metadata:
             self.rows["clustering"].append(
@@ -372,11 +393,23 @@ class TableState:
                     "file": file,
                     "line": lines[-1],
                     "clustering_columns": [".".join(each) for each in columns],
-                    "unknown_clustering_columns": unknown_columns(columns, self.schema, self.mapping),
+                    "unknown_clustering_columns": clustering.unknown_columns(
+                        columns, self.schema, self.mapping, self.revision
+                    ),
+                    "displayed_clustering_columns": clustering.displayed_columns(columns, self.schema, self.mapping),
                     "partition_columns": self.metadata.partition_columns,
                     "column_mapping_mode": self.mapping,
                 }
             )
+
+    def _take_iceberg(self, version: int, file: str, actions: list[tuple[int, Wire]]) -> None:
+        """Look at the compatibility with Iceberg anew where protocol or metadata of the table changed."""
+        lines = [line for line, each in actions if isinstance(each, Protocol | MetaData)]
+        if lines:
+            place = {"version": version, "file": file, "line": lines[-1]}
+            facts = self.iceberg.take(place, self.protocol, self.metadata, self.schema, self.mapping, self.revision)
+            self.rows["iceberg"] += facts[0]
+            self.rows["nested_ids"] += facts[1]
 
     def _take_transaction(self, place: Row, action: Txn) -> None:
         before = self.transactions.get(action.app_id)
@@ -393,7 +426,7 @@ class TableState:
 
 
 def _is_clustering(action: Wire) -> bool:
-    return isinstance(action, DomainMetadata) and action.domain == CLUSTERING
+    return isinstance(action, DomainMetadata) and action.domain == clustering.DOMAIN
 
 
 def _supports_by_any_name(supported: set[str], feature: str) -> bool:

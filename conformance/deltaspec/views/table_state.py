@@ -3,6 +3,8 @@
 import polars as pl
 
 from deltaspec.views.base import Column, View
+from deltaspec.views.iceberg import iceberg as iceberg
+from deltaspec.views.iceberg import nested_ids as nested_ids
 
 _PLACE = {
     "version": Column(pl.Int64, "version the action belongs to"),
@@ -191,7 +193,11 @@ clustering = View(
             pl.List(pl.String), "columns that delta.clustering names, path segments joined by dots"
         ),
         "unknown_clustering_columns": Column(
-            pl.List(pl.String), "those that are no field of the schema, under column mapping by their physical path"
+            pl.List(pl.String),
+            "those that are no field of the schema, under column mapping by their physical path; in r3 by neither path",
+        ),
+        "displayed_clustering_columns": Column(
+            pl.List(pl.String), "those that are the logical path of a field, where physical ones are in force"
         ),
         "partition_columns": Column(pl.List(pl.String), "partitionColumns"),
         "column_mapping_mode": Column(pl.String, "id or name; null where column mapping is off"),

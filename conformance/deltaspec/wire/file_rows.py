@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from deltaspec.model.actions import Add, Cdc, Remove
+from deltaspec.model.clustering import names_no_provider
 
 PARTITION_VALUES = pa.map_(pa.string(), pa.string())
 
@@ -32,10 +33,11 @@ FILE_ROWS = pa.schema(
         ("base_row_id", pa.int64()),
         ("default_row_commit_version", pa.int64()),
         ("has_tags", pa.bool_()),
+        ("provider_unnamed", pa.bool_()),
     ]
 )
 """Columns of a file action as written; all nullable. `line` counts lines or Parquet rows from 1; whether an action has
-tags is told of JSON lines only."""
+tags, and whether its clusteringProvider is there and names none, is told of JSON lines only."""
 
 
 @dataclass
@@ -64,6 +66,7 @@ class FileRows:
                 action.base_row_id,
                 action.default_row_commit_version,
                 bool(action.tags),
+                None if action.clustering_provider is None else names_no_provider(action.clustering_provider),
             )
         )
 
@@ -87,6 +90,7 @@ class FileRows:
                 action.base_row_id,
                 action.default_row_commit_version,
                 bool(action.tags),
+                None,
             )
         )
 
@@ -104,7 +108,7 @@ class FileRows:
         )
 
 
-_NOTHING_MORE = (None,) * 11
+_NOTHING_MORE = (None,) * 12
 _NO_VECTOR = (None,) * 5
 
 

@@ -101,6 +101,10 @@ def test_names_of_a_file_under_mapping() -> None:
         "physical_names": 2,
         "logical_names": 1,
         "generated_names": 1,
+        "iceberg_compatibility": None,
+        "absent_partition_columns": None,
+        "misplaced_partition_columns": None,
+        "int96_timestamps": None,
     }
 
 

@@ -1,0 +1,132 @@
+"""Clustered tables: the columns that a domain names, and what files say of them. Source: Clustered Table.
+
+No text bounds the number of clustering columns, though engines do.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from deltaspec.model import column_mapping
+from deltaspec.model.actions import DomainMetadata
+from deltaspec.model.data_types import Struct
+from deltaspec.model.json_values import JsonError, Number, parse_lossless
+from deltaspec.model.revisions import Revision
+
+FEATURE = "clustering"
+DOMAIN = "delta.clustering"
+COLUMNS = "clusteringColumns"
+Path = tuple[str, ...]
+
+
+def configuration_fault(configuration: str) -> str | None:
+    """What is wrong with the configuration of the domain; None where it is sound.
+
+    A column is a name, as the text shows it, or the list of its parts, as engines write it (E15).
+    """
+    try:
+        value = parse_lossless(configuration).value
+    except JsonError as fault:
+        return f"is no JSON: {fault}"
+    if not isinstance(value, dict):
+        return "is no JSON object"
+    columns = value.get(COLUMNS)
+    if not isinstance(columns, list) or not all(_is_column(column) for column in columns):
+        return f"holds no list {COLUMNS}"
+    return None
+
+
+def _is_column(column: object) -> bool:
+    if isinstance(column, list):
+        return bool(column) and all(isinstance(part, str) and not isinstance(part, Number) for part in column)
+    return isinstance(column, str) and not isinstance(column, Number)
+
+
+def clustering_columns(domain: DomainMetadata | None) -> tuple[Path, ...]:
+    """Physical paths of the clustering columns that the domain names; none where there is no sound domain.
+
+    A column that is one text is a name of the top level, as the text shows it, or a path joined by dots (E15).
+    """
+    if domain is None or domain.removed or domain.domain != DOMAIN or configuration_fault(domain.configuration):
+        return ()
+    document: Any = parse_lossless(domain.configuration).value
+    return tuple(tuple(each) if isinstance(each, list) else (each,) for each in document[COLUMNS])
+
+
+def unknown_columns(
+    columns: Iterable[Path], schema: Struct, mapping: str | None, revision: Revision = Revision.CURRENT
+) -> list[str]:
+    """Clustering columns that are no field of the schema; without column mapping the case of names is passed over.
+
+    Args:
+        columns: paths as the domain names them.
+        schema: of the table.
+        mapping: column mapping in force: then a field is known by its physical path.
+        revision: of the text. [Changed in current] a physical path is a must, before it a should.
+    """
+    unknown = _not_among(columns, schema, mapping)
+    if revision is not Revision.CURRENT:
+        logical = _not_among(columns, schema, None)
+        unknown = [each for each in unknown if each in logical]
+    return unknown
+
+
+def _not_among(columns: Iterable[Path], schema: Struct, mapping: str | None) -> list[str]:
+    """Columns that are no path of the schema, under column mapping no physical one."""
+    paths = {_comparable(path, mapping) for path, _ in column_mapping.physical_paths(schema, mapping)}
+    known = paths | {(".".join(path),) for path in paths}
+    return [".".join(each) for each in columns if _comparable(each, mapping) not in known]
+
+
+def displayed_columns(columns: Iterable[Path], schema: Struct, mapping: str | None) -> list[str]:
+    """Clustering columns that go by logical names where physical ones are in force; arguments as `unknown_columns`."""
+    logical = _not_among(columns, schema, None)
+    return [each for each in _not_among(columns, schema, mapping) if each not in logical]
+
+
+def _comparable(path: Path, mapping: str | None) -> Path:
+    return path if mapping else tuple(name.lower() for name in path)
+
+
+def known_columns(columns: tuple[Path, ...], schema: Struct | None, mapping: str | None) -> tuple[Path, ...]:
+    """Clustering columns that statistics can be asked for: of one that the schema lacks nothing can be told."""
+    unknown = unknown_columns(columns, schema, mapping) if schema is not None else []
+    return tuple(each for each in columns if ".".join(each) not in unknown)
+
+
+def columns_without_statistics(stats: str | None, columns: tuple[Path, ...]) -> list[str] | None:
+    """Clustering columns of which the statistics of a file say nothing; None where they are no JSON object.
+
+    A file of no records needs to say nothing, and a count of nulls is enough where a column may have no bounds.
+
+    Args:
+        stats: text of the statistics; None where the file has none.
+        columns: physical paths of the clustering columns.
+    """
+    try:
+        found = msgspec.json.decode(stats) if stats is not None else {}
+    except (msgspec.DecodeError, RecursionError):
+        return None
+    if not isinstance(found, dict):
+        return None
+    if found.get("numRecords") == 0:
+        return []
+    said = [found.get(name) for name in ("nullCount", "minValues", "maxValues")]
+    return [".".join(path) for path in columns if not any(_says(entries, path) for entries in said)]
+
+
+def _says(entries: Any, path: Path) -> bool:
+    """Whether statistics have an entry; a single text is a name, or a path joined by dots (E15)."""
+    return _has(entries, path) or (len(path) == 1 and _has(entries, tuple(path[0].split("."))))
+
+
+def _has(entries: Any, path: Path) -> bool:
+    for name in path:
+        entries = entries.get(name) if isinstance(entries, Mapping) else None
+    return entries is not None
+
+
+def names_no_provider(provider: str | None) -> bool:
+    """Whether `clusteringProvider` is there and names no implementation; without it nothing clustered the file."""
+    return provider is not None and not provider.strip()

@@ -1,0 +1,68 @@
+"""What a commit may do to a clustered table. Source: Writer Requirements for Clustered Table."""
+
+from collections.abc import Iterator
+
+from deltaspec.model import clustering
+from deltaspec.model.actions import Add, DomainMetadata, MetaData
+from deltaspec.model.features import without_preview
+from deltaspec.model.proposal import Check, Proposal
+from deltaspec.model.protocol import Refused, supported_features
+from deltaspec.model.revisions import Revision
+
+
+def _columns(proposal: Proposal) -> tuple[clustering.Path, ...]:
+    """Clustering columns after the commit; none where clustering is not supported."""
+    if not proposal.revision.since(Revision.R3) or not proposal.supports(clustering.FEATURE):  # [Changed in r3]
+        return ()
+    return clustering.clustering_columns(proposal.after.domains.get(clustering.DOMAIN))
+
+
+def feature(proposal: Proposal) -> Iterator[Refused]:
+    """A table that the domain gives clustering columns is one whose writers know clustering."""
+    protocol = proposal.after.protocol
+    if protocol is None or not proposal.revision.since(Revision.R3):  # [Changed in r3] clustering is new
+        return
+    if clustering.FEATURE in {without_preview(name) for name in supported_features(protocol)}:
+        return
+    for action in proposal.of(DomainMetadata):
+        if clustering.clustering_columns(action):
+            yield Refused("clustering.feature", action.configuration)
+
+
+def columns(proposal: Proposal) -> Iterator[Refused]:
+    """Clustering columns are columns of the table, by their physical names, and the table is not partitioned."""
+    schema, metadata, named = proposal.schema, proposal.after.metadata, _columns(proposal)
+    domains = [action for action in proposal.of(DomainMetadata) if action.domain == clustering.DOMAIN]
+    if not named or schema is None or metadata is None or not (domains or proposal.of(MetaData)):
+        return
+    if metadata.partition_columns:
+        yield Refused("clustering.not-partitioned", ", ".join(metadata.partition_columns))
+    for name in clustering.unknown_columns(named, schema, proposal.mapping, proposal.revision):
+        yield Refused("clustering.columns-by-physical-name", name)
+
+
+def statistics(proposal: Proposal) -> Iterator[Refused]:
+    """Files have statistics of the clustering columns: those that are added, and all where there is a new column."""
+    named = clustering.known_columns(_columns(proposal), proposal.schema, proposal.mapping)
+    before = clustering.clustering_columns(proposal.before.domains.get(clustering.DOMAIN))
+    new = tuple(each for each in named if each not in before)
+    added = proposal.of(Add)
+    for add in added:
+        for name in clustering.columns_without_statistics(add.stats, named) or ():
+            yield Refused("clustering.statistics", f"{add.path}: {name}")
+    for add in proposal.after.files.values() if new else ():
+        for name in (clustering.columns_without_statistics(add.stats, new) or ()) if add not in added else ():
+            yield Refused("clustering.statistics", f"{add.path} stays live: {name}")
+
+
+def provider(proposal: Proposal) -> Iterator[Refused]:
+    """Whoever clustered a file is named."""
+    if not proposal.revision.since(Revision.R3):  # [Changed in r3] the field is new
+        return
+    for add in proposal.of(Add):
+        if clustering.names_no_provider(add.clustering_provider):
+            yield Refused("clustering.provider", add.path)
+
+
+CHECKS: tuple[Check, ...] = (feature, columns, statistics, provider)
+"""In the order in which `commit.judge` asks."""

@@ -1,0 +1,162 @@
+"""Clustered tables: the columns of the domain, what files say of them, and which commits are legal."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from stories.lives import Life, add, domain, field, metadata, protocol, remove, schema
+
+from deltaspec.model.actions import DomainMetadata, MetaData
+from deltaspec.model.clustering import (
+    clustering_columns,
+    columns_without_statistics,
+    configuration_fault,
+    displayed_columns,
+    known_columns,
+    names_no_provider,
+    unknown_columns,
+)
+from deltaspec.model.revisions import Revision
+from deltaspec.model.schema import parse_schema
+
+
+def _domain(configuration: object, name: str = "delta.clustering") -> DomainMetadata:
+    return DomainMetadata(domain=name, configuration=json.dumps(configuration), removed=False)
+
+
+@pytest.mark.parametrize(
+    ("columns", "paths"),
+    [(["a", "b"], (("a",), ("b",))), ([["a"], ["s", "x"]], (("a",), ("s", "x"))), ([], ()), ({}, ())],
+)
+def test_columns_are_names_or_lists_of_their_parts(columns: object, paths: object) -> None:
+    assert clustering_columns(_domain({"clusteringColumns": columns})) == paths
+
+
+def test_without_the_domain_there_are_no_columns() -> None:
+    assert clustering_columns(None) == ()
+    assert clustering_columns(_domain({"clusteringColumns": ["a"]}, "mine")) == ()
+    assert clustering_columns(domain("delta.clustering", {"clusteringColumns": ["a"]}, removed=True)) == ()
+
+
+@pytest.mark.parametrize("columns", [{}, [1], [[]], [[1]], None, "col1"])
+def test_columns_of_another_form_are_a_fault(columns: object) -> None:
+    assert configuration_fault(json.dumps({"clusteringColumns": columns})) == "holds no list clusteringColumns"
+
+
+FIELD = {"nullable": True, "metadata": {"delta.columnMapping.id": 1, "delta.columnMapping.physicalName": "col-1"}}
+SCHEMA = parse_schema(json.dumps({"type": "struct", "fields": [{"name": "Region", "type": "string", **FIELD}]}))
+
+
+@pytest.mark.parametrize(
+    ("mapping", "column", "unknown", "displayed"),
+    [
+        (None, "Region", [], []),
+        (None, "region", [], []),
+        (None, "col-1", ["col-1"], []),
+        ("name", "col-1", [], []),
+        ("id", "Region", ["Region"], ["Region"]),
+        ("name", "COL-1", ["COL-1"], []),
+    ],
+)
+def test_column_is_known_by_its_physical_name_where_names_are_mapped(
+    mapping: str | None, column: str, unknown: list[str], displayed: list[str]
+) -> None:
+    assert unknown_columns([(column,)], SCHEMA, mapping) == unknown
+    assert displayed_columns([(column,)], SCHEMA, mapping) == displayed
+    assert known_columns(((column,),), SCHEMA, mapping) == (() if unknown else ((column,),))
+
+
+def test_before_the_newest_text_a_logical_name_is_none_that_the_table_lacks() -> None:
+    columns = [("Region",), ("col-1",), ("day",)]
+    assert unknown_columns(columns, SCHEMA, "name", Revision.R3) == ["day"]
+    assert unknown_columns(columns, SCHEMA, "name", Revision.CURRENT) == ["Region", "day"]
+
+
+@pytest.mark.parametrize(
+    ("text", "left_out"),
+    [
+        (None, ["a", "s.x"]),
+        ("{}", ["a", "s.x"]),
+        ('{"nullCount":{"a":3}}', ["s.x"]),
+        ('{"minValues":{"a":1},"maxValues":{"s":{"x":2}}}', []),
+        ('{"minValues":{"a":null},"nullCount":{"s":{"x":0}}}', ["a"]),
+        ('{"minValues":{"s":7},"nullCount":{"a":0}}', ["s.x"]),
+        ('{"numRecords":0}', []),
+        ("[]", None),
+        ("{", None),
+    ],
+)
+def test_any_entry_is_statistics_of_a_column(text: str | None, left_out: list[str] | None) -> None:
+    assert columns_without_statistics(text, (("a",), ("s", "x"))) == left_out
+
+
+_NAMES = st.sampled_from(["a", "b", "c"])
+
+
+@given(st.lists(_NAMES, unique=True), st.dictionaries(_NAMES, st.integers(0, 3)), st.integers(1, 5))
+def test_what_is_left_out_is_what_has_no_entry(columns: list[str], counts: dict[str, int], rows: int) -> None:
+    text = json.dumps({"numRecords": rows, "nullCount": counts})
+    assert columns_without_statistics(text, tuple((each,) for each in columns)) == [
+        each for each in columns if each not in counts
+    ]
+
+
+@pytest.mark.parametrize(("provider", "unnamed"), [(None, False), ("liquid", False), ("", True), (" ", True)])
+def test_an_empty_name_is_none(provider: str | None, unnamed: bool) -> None:
+    assert names_no_provider(provider) is unnamed
+
+
+# commits
+
+CLUSTERING = protocol(1, 7, None, ["clustering", "domainMetadata"])
+
+
+def by(*columns: Any) -> DomainMetadata:
+    return domain("delta.clustering", {"clusteringColumns": list(columns)})
+
+
+def of_two_columns(*partitioned_by: str) -> MetaData:
+    return metadata(schema=schema(field("id"), field("day", "date")), partitioned_by=partitioned_by)
+
+
+def counted(*columns: str) -> str:
+    return json.dumps({"numRecords": 3, "nullCount": dict.fromkeys(columns, 0)})
+
+
+def test_file_without_statistics_of_a_clustering_column_is_refused() -> None:
+    life = Life(CLUSTERING, of_two_columns(), by("id"))
+    assert life.refused(add("a", rows=3)) == "clustering.statistics"
+    life.commit(add("a", stats=counted("id")))
+    assert life.refused(by("id", "day")) == "clustering.statistics"
+    life.commit(remove("a"), add("b", stats=counted("id", "day")))
+    life.commit(by("id", "day"))
+
+
+def test_unknown_column_and_partitioning_are_refused() -> None:
+    life = Life(CLUSTERING, of_two_columns())
+    assert life.refused(by("hour")) == "clustering.columns-by-physical-name"
+    assert Life(CLUSTERING, of_two_columns("day")).refused(by("id")) == "clustering.not-partitioned"
+
+
+@pytest.mark.parametrize("features", [["domainMetadata"], ["domainMetadata", "appendOnly"]])
+def test_domain_of_clustering_without_the_feature_is_refused(features: list[str]) -> None:
+    life = Life(protocol(1, 7, None, features), of_two_columns())
+    assert life.refused(by("id")) == "clustering.feature"
+    life.commit(by())
+
+
+def test_preview_of_the_feature_lets_the_domain_in() -> None:
+    Life(protocol(1, 7, None, ["domainMetadata", "clustering-preview"]), of_two_columns(), by("id"))
+
+
+def test_nobody_is_no_clustering_provider() -> None:
+    life = Life(CLUSTERING, of_two_columns())
+    assert life.refused(add(clustering_provider="")) == "clustering.provider"
+    life.commit(add(clustering_provider="liquid"))
+
+
+def test_texts_before_r3_know_no_clustering() -> None:
+    life = Life(protocol(1, 7, None, ["domainMetadata"]), of_two_columns("day"), revision=Revision.R2)
+    life.commit(by("hour"))
