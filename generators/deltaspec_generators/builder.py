@@ -10,6 +10,7 @@ repairs, so that a table can be wrong in exactly one place.
 """
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -63,6 +64,8 @@ class TableFiles:
     """Any other file by path relative to the table; wins over what is written for the same path."""
     clock_ms: int | None = None
     """The moment to judge retention by, in milliseconds since the epoch, where what the table shows needs one."""
+    written_ms: dict[str, int] = field(default_factory=dict)
+    """When files were last written, as their file system has it, in milliseconds since the epoch; others are new."""
     missing: set[str] = field(default_factory=set)
     """Paths relative to the table that are not written after all."""
 
@@ -104,6 +107,8 @@ def write_table(files: TableFiles, directory: Path) -> None:
         target = directory / path
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(data)
+        if path in files.written_ms:
+            os.utime(target, ns=(files.written_ms[path] * 1_000_000,) * 2)
 
 
 def schema_string(fields: Sequence[tuple[str, Any] | dict[str, Any]]) -> str:

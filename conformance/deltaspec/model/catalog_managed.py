@@ -4,10 +4,12 @@ What is ratified the catalog alone knows. A commit that lies in the log under it
 ratified; a staged commit may be ratified, rejected, or half written.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
-from deltaspec.model.actions import Action, CommitInfo
+from deltaspec.model.actions import CommitInfo
 from deltaspec.model.file_names import CommitName, StagedCommit, commit_name, parse
 from deltaspec.model.in_commit_timestamps import enabled
 from deltaspec.model.proposal import Check, Proposal
@@ -95,29 +97,32 @@ def may_maintain(operation: Maintenance, permitted: Iterable[str] = ()) -> Answe
     return Refused("catalog-managed.maintenance-permitted", operation)
 
 
-def repeated_uuids(names: Iterable[str]) -> dict[str, list[int]]:
-    """UUIDs that staged commits of several versions have, with these versions: each is to have one of its own."""
+def versions_of_uuids(names: Iterable[str]) -> dict[str, list[int]]:
+    """Versions of the staged commits that have a UUID in their name, by UUID: each commit is to have one of its own."""
     found: dict[str, set[int]] = {}
     for name in map(parse, names):
         if isinstance(name, StagedCommit):
             found.setdefault(name.uuid, set()).add(name.version)
-    return {uuid: sorted(versions) for uuid, versions in sorted(found.items()) if len(versions) > 1}
+    return {uuid: sorted(versions) for uuid, versions in sorted(found.items())}
 
 
-def illegal_copy(published_actions: Sequence[Action], staged: Sequence[Action]) -> bool:
-    """Whether a published commit is of the transaction of a staged one of its version, and says something else.
+@dataclass(frozen=True)
+class Content:
+    """What a commit holds, as far as one copy is compared with another."""
 
-    A transaction that is tried again at the same version does the same, so only its commitInfo may differ. One that
-    has no txnId cannot be told from another. A staged commit may be cut short where it was never proposed: then what
-    it lacks is its end.
+    transaction: str | None
+    """Its txnId."""
+    actions: Sequence[Hashable]
+    """Its actions but commitInfo, in any form in which equal ones are equal."""
+
+
+def illegal_copy(published: Content, staged: Content) -> bool:
+    """Whether a published commit is of the transaction of a staged one of its version, and holds other actions.
+
+    A transaction that is tried again at the same version does the same, so that only its commitInfo may differ. One
+    that has no txnId cannot be told from another. A staged commit may break off, where it was never proposed: what it
+    lacks says nothing.
     """
-    if transaction(published_actions) is None or transaction(published_actions) != transaction(staged):
+    if published.transaction is None or published.transaction != staged.transaction:
         return False
-    there = [action for action in published_actions if not isinstance(action, CommitInfo)]
-    here = [action for action in staged if not isinstance(action, CommitInfo)]
-    return here != there[: len(here)]
-
-
-def transaction(actions: Iterable[Action]) -> str | None:
-    """The txnId of a commit."""
-    return next((action.txn_id for action in actions if isinstance(action, CommitInfo)), None)
+    return bool(Counter(staged.actions) - Counter(published.actions))

@@ -12,8 +12,8 @@ from deltaspec.model.protocol import supported_features, supports
 
 DEFAULT_FILE_RETENTION_MS = 7 * 86_400_000
 DEFAULT_LOG_RETENTION_MS = 30 * 86_400_000
-_FILE_RETENTION = "delta.deletedFileRetentionDuration"
-_LOG_RETENTION = "delta.logRetentionDuration"
+FILE_RETENTION = "delta.deletedFileRetentionDuration"
+LOG_RETENTION = "delta.logRetentionDuration"
 TRANSACTION_RETENTION = "delta.setTransactionRetentionDuration"
 
 BOOLEANS = {
@@ -78,7 +78,7 @@ def property_fault(name: str, value: str) -> str | None:
         return "is no integer"
     if name == MODE and value not in ("none", "id", "name"):
         return "is none of none, id and name"
-    if name == _FILE_RETENTION and interval_ms(value) is None:
+    if name == FILE_RETENTION and interval_ms(value) is None:
         return "is no interval"
     return None
 
@@ -90,7 +90,7 @@ def property_warning(name: str, value: str) -> str | None:
     """
     if name == PARQUET_FORMAT_VERSION and not _FORMAT_VERSION.fullmatch(value):
         return "is neither 1.0.0 nor 2.x.x"
-    if name == _LOG_RETENTION and interval_ms(value) is None:
+    if name == LOG_RETENTION and interval_ms(value) is None:
         return "is no interval"
     return None
 
@@ -140,7 +140,7 @@ def interval_ms(text: str) -> int | None:
 
 def file_retention_ms(configuration: dict[str, str]) -> int:
     """How long a tombstone is kept, in milliseconds; seven days where nothing sound is set."""
-    found = interval_ms(configuration.get(_FILE_RETENTION, ""))
+    found = interval_ms(configuration.get(FILE_RETENTION, ""))
     return DEFAULT_FILE_RETENTION_MS if found is None or found < 0 else found
 
 
@@ -153,7 +153,7 @@ def tombstones_kept_since(configuration: dict[str, str], clock_ms: int) -> int |
         configuration: of the table's metadata.
         clock_ms: the moment, in milliseconds since the epoch.
     """
-    text = configuration.get(_FILE_RETENTION)
+    text = configuration.get(FILE_RETENTION)
     retention = DEFAULT_FILE_RETENTION_MS if text is None else interval_ms(text)
     return None if retention is None or retention < 0 else clock_ms - retention
 
@@ -167,7 +167,7 @@ def transactions_kept_since(configuration: dict[str, str], clock_ms: int) -> int
 
 def log_retention_ms(configuration: dict[str, str]) -> int:
     """How long commits and checkpoints are kept, in milliseconds; thirty days where nothing sound is set."""
-    found = interval_ms(configuration.get(_LOG_RETENTION, ""))
+    found = interval_ms(configuration.get(LOG_RETENTION, ""))
     return DEFAULT_LOG_RETENTION_MS if found is None or found < 0 else found
 
 

@@ -7,7 +7,7 @@ The text offers its steps as one way to do it. It names no property for the thre
 from collections.abc import Collection, Iterable, Mapping
 
 from deltaspec.model.actions import MetaData, Protocol
-from deltaspec.model.configuration import integer
+from deltaspec.model.configuration import integer, interval_ms
 from deltaspec.model.file_names import (
     SIDECARS,
     ChecksumName,
@@ -114,6 +114,17 @@ def cleaned_up_too_early(kept_since_ms: int | None, clock_ms: int, retention_ms:
         retention_ms: the threshold.
     """
     return kept_since_ms is not None and kept_since_ms > cutoff(clock_ms, retention_ms)
+
+
+def shortest_log_retention_ms(values: Iterable[str | None]) -> int | None:
+    """The shortest threshold that was in force; None where nobody can tell, for the text knows no default.
+
+    Args:
+        values: of `delta.logRetentionDuration`, None where it was not set.
+    """
+    found = [None if value is None else interval_ms(value) for value in values]
+    known = [each for each in found if each is not None and each >= 0]
+    return min(known) if known and len(known) == len(found) else None
 
 
 # The proposal Checkpoint Protection.

@@ -9,8 +9,8 @@ import re
 from collections.abc import Collection, Iterable
 from typing import Literal
 
-from deltaspec.model.actions import Add, MetaData, Protocol, Remove
-from deltaspec.model.configuration import file_retention_ms
+from deltaspec.model.actions import Add, Protocol, Remove
+from deltaspec.model.configuration import DEFAULT_FILE_RETENTION_MS, file_retention_ms, interval_ms
 from deltaspec.model.deletion_vectors import relative_path
 from deltaspec.model.features import MAX_READER_VERSION, MAX_WRITER_VERSION
 from deltaspec.model.paths import path_key
@@ -121,6 +121,13 @@ def may_vacuum(
     return Accepted()
 
 
-def shortest_retention_ms(history: Iterable[MetaData]) -> int:
-    """The shortest file retention that was ever in force: whoever cleaned up may have gone by it."""
-    return min((file_retention_ms(each.configuration) for each in history), default=file_retention_ms({}))
+def shortest_file_retention_ms(values: Iterable[str | None]) -> int | None:
+    """The shortest retention that was in force, by which whoever cleaned up may have gone; None: nobody can tell.
+
+    Args:
+        values: of `delta.deletedFileRetentionDuration`, None where it was not set: then it is the week that the text
+            tells of.
+    """
+    found = [DEFAULT_FILE_RETENTION_MS if value is None else interval_ms(value) for value in values]
+    known = [each for each in found if each is not None and each >= 0]
+    return min(known) if known and len(known) == len(found) else None

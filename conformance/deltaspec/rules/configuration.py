@@ -8,7 +8,12 @@ from deltaspec.views.table_state import configuration
 
 @rule(
     "CFG001",
-    requires=("configuration.values", "column-mapping.modes", "configuration.shredding-values"),
+    requires=(
+        "configuration.values",
+        "column-mapping.modes",
+        "configuration.shredding-values",
+        "in-commit-timestamp.enabled",
+    ),
     view=configuration,
 )
 def bad_property_value() -> pl.Expr:

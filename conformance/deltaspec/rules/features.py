@@ -50,6 +50,7 @@ def writer_feature_for_readers() -> pl.Expr:
         "table-features.added-on-both-sides",
         "table-features.v2-checkpoint-on-both-sides",
         "vacuum-protocol-check.on-both-sides",
+        "catalog-managed.supported",
         "column-mapping.reader-versions",
         "column-mapping.enabled-by-feature",
         "iceberg-v1.readers",

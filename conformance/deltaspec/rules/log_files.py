@@ -13,6 +13,7 @@ from deltaspec.views.log_files import listing
         "checkpoint.in-log-folder",
         "checkpoint.cleanup-keeps-a-base",
         "cleanup.keeps-later-commits",
+        "catalog-managed.published-copies-ratified",
     ),
     view=listing,
 )
@@ -63,7 +64,11 @@ def multipart_checkpoint_of_one_part() -> pl.Expr:
     return (pl.col("kind") == "multipart checkpoint") & (pl.col("parts") < 2)
 
 
-@rule("LOG004", requires="checkpoint.after-commit", view=listing)
+@rule(
+    "LOG004",
+    requires=("checkpoint.after-commit", "catalog-managed.published-before-maintenance"),
+    view=listing,
+)
 def checkpoint_beyond_the_log() -> pl.Expr:
     """A checkpoint is of a later version than the latest commit.
 
@@ -134,6 +139,7 @@ def uuid_checkpoint_without_feature() -> pl.Expr:
     "LOG008",
     requires=(
         "log.commit-name",
+        "catalog-managed.published-names",
         "checkpoint.version-in-name",
         "checkpoint.padding",
         "checkpoint.classic-name",

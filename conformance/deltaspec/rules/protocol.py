@@ -22,7 +22,7 @@ def reader_features_without_version_3() -> pl.Expr:
     return (pl.col("min_reader_version") != 3) & pl.col("reader_features").is_not_null()
 
 
-@rule("PRO002", requires="protocol.writer-features-only-at-7", view=protocols)
+@rule("PRO002", requires=("protocol.writer-features-only-at-7", "in-commit-timestamp.feature"), view=protocols)
 def writer_features_without_version_7() -> pl.Expr:
     """A protocol lists writerFeatures although minWriterVersion is not 7.
 

@@ -49,6 +49,7 @@ class DataRun:
         self.progress = run.progress
         self.level = run.level
         self.version = run.plan.version
+        self.clock_ms = run.clock_ms
         self.table: TableSchema | None = run.state.table_schema
         """What data files of the snapshot are judged against; None where it is not known."""
         self.state = run.state
@@ -93,6 +94,13 @@ class DataRun:
     def removed_since(self, path_key: str) -> bool | None:
         """Whether a commit after the judged version removes a path; None where those commits cannot all be read."""
         return None if self._removed_later is None else path_key in self._removed_later
+
+    @property
+    def is_latest(self) -> bool:
+        """Whether no commit and no checkpoint of a later version is listed."""
+        names = map(parse, self._run.plan.entries)
+        later = any(isinstance(name, CommitName) and name.version > self.version for name in names)
+        return not later and all(each.version <= self.version for each in self._run.plan.all_complete)
 
     def commit(self, version: int) -> LogFile:
         """A commit file, decoded; the last ones are remembered. Raises `StorageError`."""

@@ -24,7 +24,9 @@ from deltaspec.validate.added_vectors import look_at_added_vectors, operation_of
 from deltaspec.validate.checkpoints import look_at_checkpoint
 from deltaspec.validate.claims import Claims
 from deltaspec.validate.data import DataRun
+from deltaspec.validate.file_times import file_time_before
 from deltaspec.validate.findings import Findings
+from deltaspec.validate.listing import look_at_listing
 from deltaspec.validate.plan import Plan
 from deltaspec.validate.row_ids import look_at_row_id_ranges
 from deltaspec.validate.type_changes import look_at_type_changes
@@ -40,7 +42,7 @@ from deltaspec.views.file_facts import FileContext, Provenance, deletion_vectors
 from deltaspec.views.file_pairs import history_of_commits
 from deltaspec.views.file_replay import CHAIN, DATA_CHAIN, chain_frame, chain_rows, live_at, spans
 from deltaspec.views.in_force import in_force_since
-from deltaspec.views.log_facts import CommitContext, commit_row, fault_row, line_rows, listing_rows
+from deltaspec.views.log_facts import CommitContext, commit_row, fault_row, line_rows
 from deltaspec.views.rearrangements import rearrangements, rearranging_commits
 from deltaspec.views.snapshot import snapshot_files
 from deltaspec.views.state import VIEW_NAMES, Row, TableSchema, TableState
@@ -111,7 +113,7 @@ class EmbeddedRun:
                 self.findings.withdraw(reason, but=(table_state.protocols, table_state.features))
                 return self.findings
             self._doubt_unread_schemas()
-            self._look_at_listing()
+            look_at_listing(self)
             Claims(self, spanned).look()
             self._look_at_snapshot(spanned)
         self._look_at_data(spanned)
@@ -188,6 +190,7 @@ class EmbeddedRun:
             self.operations[version] = operation_of(log.actions)
             self._queue_files(file, version, log)
             row = commit_row(version, file, log, before, self.state)
+            row["file_time_before"] = file_time_before(self.plan, row)
             before.follow(row)
             rows.append(row)
             self.commit_facts[version] = CommitFacts.of(row)
@@ -319,7 +322,8 @@ class EmbeddedRun:
                 self._vectors.append(vectors)
         schema = self._chain_schema
         self.cdcs.append(chain_rows(facts, compared=False, cdc=True, schema=schema, values=values))
-        return chain_rows(facts, compared=self.compared, schema=schema, values=values)
+        timed = self.clock_ms is not None and self.level != "log"
+        return chain_rows(facts, compared=self.compared, schema=schema, values=values, timed=timed)
 
     @property
     def _chain_schema(self) -> Mapping[str, Any]:
@@ -333,12 +337,6 @@ class EmbeddedRun:
             if row["schema_fault"] == "too deep":
                 views = (table_state.metadata, table_state.schema_fields)
                 self.findings.doubt(views, row["schema_fault_pointer"], row["file"])
-
-    def _look_at_listing(self) -> None:
-        held = {version: (actions.protocol, actions.metadata) for version, (actions, _) in self.states.items()}
-        managed = self.state.supports("catalogManaged")
-        rows = listing_rows(self.plan.entries.values(), self.plan.missing, held, managed)
-        self.findings.look_at_rows(log_files.listing, rows)
 
     def _look_at_snapshot(self, spanned: pl.DataFrame) -> None:
         if self.findings.wants(snapshot_files):

@@ -7,12 +7,14 @@ from deltaspec.validate.data import DataRun
 from deltaspec.validate.file_forms import look_at_file_forms
 from deltaspec.validate.footers import look_at_footers
 from deltaspec.validate.identity_values import look_at_identity_values
+from deltaspec.validate.retention import look_at_removed_files
 from deltaspec.validate.row_ids import look_at_row_ids
 from deltaspec.validate.rows import look_at_rows
 from deltaspec.validate.variant_paths import look_at_variant_paths
 from deltaspec.views.base import Level
 
 STEPS: tuple[tuple[Level, Callable[[DataRun], None]], ...] = (
+    ("files", look_at_removed_files),
     ("footers", look_at_footers),
     ("footers", look_at_file_forms),
     ("rows", look_at_rows),

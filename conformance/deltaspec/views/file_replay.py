@@ -58,7 +58,13 @@ def chain_frame(schema: Mapping[str, Any] = CHAIN) -> pl.DataFrame:
 
 
 def chain_rows(
-    facts: pl.DataFrame, *, compared: bool, cdc: bool = False, schema: Mapping[str, Any] = CHAIN, values: bool = False
+    facts: pl.DataFrame,
+    *,
+    compared: bool,
+    cdc: bool = False,
+    schema: Mapping[str, Any] = CHAIN,
+    values: bool = False,
+    timed: bool = False,
 ) -> pl.DataFrame:
     """What replay keeps of the rows of `file_facts`.
 
@@ -68,8 +74,9 @@ def chain_rows(
         cdc: the cdc actions instead of adds and removes.
         schema: `CHAIN` or `DATA_CHAIN`.
         values: keep statistics and partition values, which only level `rows` needs; else they are null.
+        timed: keep `deletion_timestamp` where nothing is compared, too.
     """
-    dropped = set() if compared else {*CLAIM_ONLY}
+    dropped = set() if compared else {*CLAIM_ONLY} - ({"deletion_timestamp"} if timed else set())
     dropped = dropped - {"stats"} if values else dropped | {"partition_values"}
     columns = [
         pl.when(pl.col("path") == pl.col("path_key")).then(None).otherwise(pl.col("path")).alias("path")

@@ -89,6 +89,12 @@ commits = View(
         "recorded_enablement_timestamp": Column(
             pl.Int64, "delta.inCommitTimestampEnablementTimestamp after this commit, milliseconds since the epoch"
         ),
+        "file_time_before": Column(
+            pl.Int64,
+            "in the commit that enables in-commit timestamps on a table with older commits: file time of the commit "
+            "before, milliseconds since the epoch; null where no file of the log is older than the timestamp, as in a "
+            "copy",
+        ),
         "catalog_managed": Column(pl.Boolean, "catalogManaged is supported after this commit"),
         "txn_id": Column(pl.String, "commitInfo.txnId"),
         "append_only": Column(pl.Boolean, "the table is append-only after this commit"),

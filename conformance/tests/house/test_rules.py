@@ -17,6 +17,7 @@ from deltaspec.rules import RULES, Rule
 from deltaspec.views.base import View
 
 CHAPTERS = {
+    "catalog_managed": "CAT",
     "change_data": "CDF",
     "checkpoint_contents": "CKP",
     "checkpoint_files": "CKP",
@@ -40,6 +41,7 @@ CHAPTERS = {
     "file_paths": "FIL",
     "footers": "PQT",
     "identity": "IDN",
+    "in_commit_timestamps": "ICT",
     "last_checkpoint": "LCP",
     "lines": "LIN",
     "log_files": "LOG",
@@ -50,6 +52,7 @@ CHAPTERS = {
     "partition_values": "FIL",
     "protocol": "PRO",
     "rearrangements": "COM",
+    "retention": "VAC",
     "row_ids": "RID",
     "rows": "ROW",
     "schema": "SCH",
