@@ -33,6 +33,7 @@ from deltaspec.model.predicates import (
     Predicate,
     StartsWith,
     matching,
+    value_at,
 )
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -252,24 +253,24 @@ JOINTS = st.sampled_from(["", "", "and", "or"])
 
 
 @st.composite
-def predicates(draw: st.DrawFn, kind: Kind, column: tuple[str, ...]) -> Predicate:
-    """A predicate of a column, or two of them put together."""
-    first = draw(leaves(kind, column))
+def predicates(draw: st.DrawFn, kind: Kind, column: tuple[str, ...], held: list[Any]) -> Predicate:
+    """A predicate of a column, or two of them put together; its literals often are values that rows hold."""
+    first = draw(leaves(kind, column, held))
     joint = draw(JOINTS)
     if joint:
-        second = draw(leaves(kind, column))
+        second = draw(leaves(kind, column, held))
         first = And(first, second) if joint == "and" else Or(first, second)
     return Not(first) if draw(st.booleans()) else first
 
 
 @st.composite
-def leaves(draw: st.DrawFn, kind: Kind, column: tuple[str, ...]) -> Predicate:
+def leaves(draw: st.DrawFn, kind: Kind, column: tuple[str, ...], held: list[Any]) -> Predicate:
     shape = draw(SHAPES)
     if shape == "is null":
         return IsNull(column)
     if shape == "is not null":
         return IsNotNull(column)
-    literal = draw(kind.values) if draw(st.integers(0, 4)) else None
+    literal = draw(st.sampled_from(held) if held and draw(st.booleans()) else kind.values)
     if shape == "in":
         return In(column, (literal, draw(kind.values)))
     if shape == "null safe":
@@ -280,8 +281,9 @@ def leaves(draw: st.DrawFn, kind: Kind, column: tuple[str, ...]) -> Predicate:
 
 
 def assert_no_row_is_lost(data: st.DataObject, kind: Kind, drawn: Drawn) -> None:
+    held = [value_at(row, drawn.column) for row in drawn.rows]
     for _ in range(3):
-        predicate = data.draw(predicates(kind, drawn.column))
+        predicate = data.draw(predicates(kind, drawn.column, held))
         where = (drawn.add, drawn.schema, drawn.partitioned_by, drawn.mapping)
         for order in NanOrder:
             if can_skip(predicate, *where, nan_orders=[order]):

@@ -1,0 +1,387 @@
+"""What happened to rows: cases one by one, and over drawn tables the sum of all changes."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from small_logs import some
+from stories import lives
+from stories.lives import cdc, metadata, protocol, remove
+
+from deltaspec.model import changes
+from deltaspec.model.actions import Action, Add, MetaData
+from deltaspec.model.deletion_vectors import inline_descriptor
+from deltaspec.model.reconciliation import Snapshot, replay_log
+from deltaspec.model.revisions import Revision
+from deltaspec.model.row_changes import (
+    ChangeDataError,
+    ChangesUnavailable,
+    RowChange,
+    TableFiles,
+    effect,
+    row_key,
+    rows_of,
+)
+
+FED = {"delta.enableChangeDataFeed": "true", "delta.enableDeletionVectors": "true"}
+MAPPED = {**FED, "delta.columnMapping.mode": "name", "delta.columnMapping.maxColumnId": "9"}
+PROTOCOL = protocol(3, 7, ["deletionVectors", "columnMapping"], ["deletionVectors", "columnMapping", "changeDataFeed"])
+NO_CHANGE: dict[str, Any] = {"data_change": False}
+
+
+def column(name: str, kind: Any = "long", physical: str | None = None) -> dict[str, Any]:
+    mapped = {"delta.columnMapping.physicalName": physical} if physical else {}
+    return {"name": name, "type": kind, "nullable": True, "metadata": mapped}
+
+
+def table(*columns: dict[str, Any], by: tuple[str, ...] = (), mapped: bool = False) -> MetaData:
+    return metadata(MAPPED if mapped else FED, lives.schema(*columns), by)
+
+
+def add(path: str, **more: Any) -> Add:
+    return lives.add(path, **more)
+
+
+def told(
+    commits: list[list[Action]], files: dict[str, list[dict[str, Any]]], start: int = 1, **more: Any
+) -> list[RowChange]:
+    """Changes of a log of these commits from `start` on; the first has the protocol as well."""
+    log = {0: [PROTOCOL, *commits[0]], **dict(enumerate(commits[1:], 1))}
+    return changes(log, start, len(commits) - 1, files=TableFiles(files), **more)
+
+
+def plain(found: list[RowChange]) -> list[tuple[int, str, dict[str, Any]]]:
+    return [(each.commit_version, each.change_type, dict(each.row)) for each in found]
+
+
+def ids(*numbers: int) -> list[dict[str, Any]]:
+    return [{"id": number} for number in numbers]
+
+
+ONE = table(column("id"))
+
+
+def test_rows_that_only_move_do_not_change() -> None:
+    commits: list[list[Action]] = [
+        [ONE, add("a"), add("b")],
+        [remove("a", **NO_CHANGE), remove("b", **NO_CHANGE), add("c", **NO_CHANGE)],
+    ]
+    assert told(commits, {"a": ids(1), "b": ids(2), "c": ids(2, 1)}) == []
+
+
+@pytest.mark.parametrize("removal_moves", [True, False])
+def test_commit_that_deletes_and_moves(removal_moves: bool) -> None:
+    """Row 3 goes; 1 and 2 come from a file whose remove says that it changes the table, or from one that moves."""
+    first = remove("a", data_change=not removal_moves)
+    commits: list[list[Action]] = [[ONE, add("a"), add("b")], [first, remove("b"), add("c", **NO_CHANGE)]]
+    found = told(commits, {"a": ids(1, 2), "b": ids(3), "c": ids(2, 1)})
+    assert plain(found) == [(1, "delete", {"id": 3})]
+
+
+def test_commit_that_inserts_and_moves() -> None:
+    commits: list[list[Action]] = [[ONE, add("a")], [remove("a", **NO_CHANGE), add("b")]]
+    assert plain(told(commits, {"a": ids(1, 1), "b": ids(1, 2, 1, 1)})) == [
+        (1, "insert", {"id": 2}),
+        (1, "insert", {"id": 1}),
+    ]
+
+
+def test_file_described_anew_changes_no_row() -> None:
+    commits: list[list[Action]] = [[ONE, add("a")], [add("a", size=7)], [add("a", **NO_CHANGE)]]
+    assert told(commits, {"a": ids(1)}) == []
+
+
+def test_removal_of_what_is_not_there_changes_no_row() -> None:
+    assert told([[ONE], [remove("a")]], {"a": ids(1)}) == []
+
+
+def test_path_in_another_spelling_is_the_same_file() -> None:
+    commits: list[list[Action]] = [[ONE, add("x%20y")], [remove("x y")]]
+    assert plain(told(commits, {"x y": ids(1)})) == [(1, "delete", {"id": 1})]
+
+
+def test_vectors_in_files_are_handed_over() -> None:
+    vector = inline_descriptor([5])
+    log: dict[int, list[Action]] = {
+        0: [PROTOCOL, ONE, add("a")],
+        1: [remove("a"), add("a", deletion_vector=vector)],
+    }
+    files = TableFiles({"a": ids(1, 2, 3)}, {vector.unique_id: [0, 2]})
+    assert [each.row["id"] for each in changes(log, 1, 1, files=files)] == [1, 3]
+    with pytest.raises(KeyError):
+        changes(log, 1, 1, files=TableFiles({}))
+
+
+@pytest.mark.parametrize("revision", list(Revision))
+def test_logical_files_of_one_path(revision: Revision) -> None:
+    """Before `current` a path under two vectors is two files; now the newer takes the place of the older."""
+    log: dict[int, list[Action]] = {
+        0: [PROTOCOL, ONE, add("a", deletion_vector=inline_descriptor([0]))],
+        1: [add("a", deletion_vector=inline_descriptor([1]))],
+    }
+    found = changes(log, 1, 1, files=TableFiles({"a": ids(1, 2, 3)}), revision=revision)
+    came = [(each.change_type, each.row["id"]) for each in found]
+    if revision is Revision.CURRENT:
+        assert came == [("delete", 2), ("insert", 1)]
+    else:
+        assert came == [("insert", 1), ("insert", 3)]
+
+
+def test_change_data_files_decide_alone() -> None:
+    commits: list[list[Action]] = [
+        [ONE, add("a")],
+        [remove("a"), add("b"), cdc("_change_data/c"), cdc("_change_data/d")],
+    ]
+    files = {
+        "a": ids(1),
+        "b": ids(8, 9),
+        "_change_data/c": [{"id": 1, "_change_type": "update_preimage"}],
+        "_change_data/d": [{"id": 2, "_change_type": "update_postimage"}],
+    }
+    assert plain(told(commits, files)) == [(1, "update_preimage", {"id": 1}), (1, "update_postimage", {"id": 2})]
+
+
+def test_file_that_is_data_and_change_data() -> None:
+    commits: list[list[Action]] = [[ONE], [add("a"), cdc("a")]]
+    rows = [{"id": 1, "_change_type": "insert"}]
+    assert plain(told(commits, {"a": rows})) == [(1, "insert", {"id": 1})]
+    assert plain(told([[ONE], [add("a")]], {"a": rows})) == [(1, "insert", {"id": 1})]
+
+
+@pytest.mark.parametrize("kind", [{}, {"_change_type": None}, {"_change_type": "upsert"}])
+def test_change_without_a_type_is_none(kind: dict[str, Any]) -> None:
+    with pytest.raises(ChangeDataError, match="no change type"):
+        told([[ONE], [cdc("_change_data/c")]], {"_change_data/c": [{"id": 1, **kind}]})
+
+
+def test_partition_values_come_from_the_log() -> None:
+    two = table(column("id"), column("day", "date"), by=("day",))
+    commits: list[list[Action]] = [
+        [two],
+        [add("a", partition_values={"day": "1970-01-02"}), add("b", partition_values={"day": ""})],
+        [cdc("_change_data/c", partition_values={"day": "1970-01-02"}), remove("a")],
+        [remove("b")],
+    ]
+    stored = {"id": 1, "day": 99}
+    files = {"a": [stored], "b": ids(2), "_change_data/c": [{**stored, "_change_type": "delete"}]}
+    assert plain(told(commits, files)) == [
+        (1, "insert", {"id": 1, "day": 1}),
+        (1, "insert", {"id": 2, "day": None}),
+        (2, "delete", {"id": 1, "day": 1}),
+        (3, "delete", {"id": 2, "day": None}),
+    ]
+
+
+def test_rows_are_read_in_the_schema_at_the_end() -> None:
+    """One column is added, one renamed, one dropped, one widened."""
+    before = table(
+        column("id", "integer", "c1"), column("old", "string", "c2"), column("gone", "long", "c3"), mapped=True
+    )
+    after = table(column("id", "long", "c1"), column("new", "string", "c2"), column("more", "long", "c4"), mapped=True)
+    commits: list[list[Action]] = [[before], [add("a")], [after], [add("b")]]
+    files = {"a": [{"c1": 1, "c2": "x", "c3": 9}], "b": [{"c1": 2, "c2": "y", "c4": 7, "c3": None}]}
+    assert plain(told(commits, files)) == [
+        (1, "insert", {"id": 1, "new": "x", "more": None}),
+        (3, "insert", {"id": 2, "new": "y", "more": 7}),
+    ]
+    assert plain(told(commits[:3], files)[:1]) == [(1, "insert", {"id": 1, "new": "x", "more": None})]
+
+
+def test_partition_columns_go_by_their_physical_names() -> None:
+    mapped = table(column("id", "long", "c1"), column("p", "long", "c2"), by=("p",), mapped=True)
+    renamed = table(column("id", "long", "c1"), column("q", "long", "c2"), by=("q",), mapped=True)
+    commits: list[list[Action]] = [[mapped], [add("a", partition_values={"c2": "5"})], [renamed], [remove("a")]]
+    assert plain(told(commits, {"a": [{"c1": 1}]})) == [
+        (1, "insert", {"id": 1, "q": 5}),
+        (3, "delete", {"id": 1, "q": 5}),
+    ]
+
+
+def test_nested_columns_are_read_by_their_names() -> None:
+    inner = {"type": "struct", "fields": [column("x", "long", "c2")]}
+    many = {"type": "array", "elementType": inner, "containsNull": True}
+    named = {"type": "map", "keyType": "string", "valueType": inner, "valueContainsNull": True}
+    mapped = table(column("s", inner, "c1"), column("many", many, "c3"), column("named", named, "c4"), mapped=True)
+    rows = [
+        {"c1": {"c2": 1, "c9": 2}, "c3": [{"c2": 3}, None], "c4": {"k": {"c2": 4}}},
+        {"c1": None, "c3": None, "c4": [("k", None)]},
+    ]
+    found = told([[mapped], [add("a")]], {"a": rows})
+    assert [each.row for each in found] == [
+        {"s": {"x": 1}, "many": [{"x": 3}, None], "named": [("k", {"x": 4})]},
+        {"s": None, "many": None, "named": [("k", None)]},
+    ]
+
+
+def test_table_partitioned_anew_by_an_overwrite() -> None:
+    flat, parted = table(column("id"), column("p")), table(column("id"), column("p"), by=("p",))
+    commits: list[list[Action]] = [
+        [flat, add("a")],
+        [parted, remove("a"), add("b", partition_values={"p": "7"})],
+    ]
+    assert plain(told(commits, {"a": [{"id": 1, "p": 5}], "b": [{"id": 1}]})) == [
+        (1, "delete", {"id": 1, "p": 5}),
+        (1, "insert", {"id": 1, "p": 7}),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("long", "string"),
+        ("long", "integer"),
+        ({"type": "struct", "fields": [column("x", "string")]}, {"type": "struct", "fields": [column("x", "long")]}),
+        (
+            {"type": "array", "elementType": "string", "containsNull": True},
+            {"type": "array", "elementType": "long", "containsNull": True},
+        ),
+        (
+            {"type": "map", "keyType": "string", "valueType": "long", "valueContainsNull": True},
+            {"type": "map", "keyType": "string", "valueType": "date", "valueContainsNull": True},
+        ),
+    ],
+)
+def test_column_of_another_type_makes_changes_unavailable(before: Any, after: Any) -> None:
+    commits: list[list[Action]] = [
+        [table(column("id", before)), add("a")],
+        [add("b")],
+        [table(column("id", after)), remove("a"), remove("b")],
+    ]
+    with pytest.raises(ChangesUnavailable) as refused:
+        told(commits, {"a": [], "b": []})
+    assert (refused.value.reason, refused.value.versions) == ("schema", (1,))
+
+
+def test_asking_for_nothing_is_a_mistake() -> None:
+    with pytest.raises(ValueError, match="after version"):
+        told([[ONE]], {}, start=1)
+
+
+def test_table_whose_feed_cannot_be_known_has_none() -> None:
+    with pytest.raises(ChangesUnavailable, match="feed not enabled: version 0"):
+        changes({0: [add("a")]}, 0, 0, files=TableFiles())
+
+
+def test_rows_are_equal_by_their_values() -> None:
+    nan = float("nan")
+    assert row_key({"a": nan, "b": [1, None]}) == row_key({"b": [1, None], "a": float("nan")})
+    assert len({row_key({"a": value}) for value in (0.0, -0.0, 0, False, None, "0", [0])}) == 7
+
+
+def test_effect_leaves_out_what_comes_and_goes() -> None:
+    def change(kind: str, number: int) -> RowChange:
+        return RowChange(kind, {"id": number}, 1, None)
+
+    found = [change("delete", 1), change("insert", 1), change("update_preimage", 2), change("update_postimage", 3)]
+    assert effect([*found, change("insert", 3)]) == Counter({row_key({"id": 2}): -1, row_key({"id": 3}): 2})
+
+
+@dataclass
+class Table:
+    """A drawn table: what was written, and what lives at each version as the test itself keeps count."""
+
+    log: dict[int, list[Action]] = field(default_factory=dict)
+    files: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    live: dict[str, set[int]] = field(default_factory=dict)
+    """Path to the rows that a vector hides."""
+    states: list[Counter[int]] = field(default_factory=list)
+
+    def rows(self) -> Counter[int]:
+        shown = (
+            (path, at) for path, hidden in self.live.items() for at in range(len(self.files[path])) if at not in hidden
+        )
+        return Counter(self.files[path][at]["id"] for path, at in shown)
+
+    def new_file(self, numbers: list[int]) -> str:
+        path = f"f{len(self.files)}"
+        self.files[path] = ids(*numbers)
+        return path
+
+    def with_vector(self, path: str) -> dict[str, Any]:
+        return {"deletion_vector": inline_descriptor(self.live[path])} if self.live[path] else {}
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> Table:
+    table = Table(log={0: [PROTOCOL, ONE]}, states=[Counter()])
+    for version in range(1, draw(st.integers(2, 6))):
+        before = table.rows()
+        actions = [
+            action
+            for path in [*table.live]
+            for action in _something(
+                draw, table, path, draw(st.sampled_from(["", "", "remove", "vector", "describe", "move"]))
+            )
+        ]
+        for _ in range(draw(st.integers(0, 2))):
+            path = table.new_file(draw(st.lists(st.integers(0, 3), max_size=3)))
+            table.live[path] = set()
+            actions.append(add(path))
+        after = table.rows()
+        if draw(st.booleans()):
+            actions += _recorded(draw, table, before, after)
+        table.log[version] = draw(st.permutations(actions))
+        table.states.append(after)
+    return table
+
+
+def _something(draw: st.DrawFn, table: Table, path: str, what: str) -> list[Action]:
+    """What happens to a live file in one commit."""
+    old = table.with_vector(path)
+    if what == "remove":
+        del table.live[path]
+        return [remove(path, **old)]
+    if what == "vector" and table.files[path]:
+        table.live[path] = draw(st.sets(st.integers(0, len(table.files[path]) - 1)))
+        new = table.with_vector(path)
+        return [add(path, **new)] if new == old else [remove(path, **old), add(path, **new)]
+    if what == "describe":
+        return [add(path, size=draw(st.integers(1, 9)), data_change=draw(st.booleans()), **old)]
+    if what == "move":
+        hidden = table.live.pop(path)
+        kept = [row["id"] for at, row in enumerate(table.files[path]) if at not in hidden]
+        target = table.new_file(draw(st.permutations(kept)))
+        table.live[target] = set()
+        return [remove(path, **old, **NO_CHANGE), add(target, **NO_CHANGE)]
+    return []
+
+
+def _recorded(draw: st.DrawFn, table: Table, before: Counter[int], after: Counter[int]) -> list[Action]:
+    """The net change as change data, where anything changed: in pairs as updates, the rest as deletes and inserts."""
+    gone, came = [*(before - after).elements()], [*(after - before).elements()]
+    pairs = min(len(gone), len(came)) if draw(st.booleans()) else 0
+    kinds = ["update_preimage"] * pairs + ["delete"] * (len(gone) - pairs)
+    kinds += ["update_postimage"] * pairs + ["insert"] * (len(came) - pairs)
+    if not kinds:
+        return []
+    path = f"_change_data/{len(table.files)}"
+    table.files[path] = [{"id": number, "_change_type": kind} for number, kind in zip(gone + came, kinds, strict=True)]
+    return [cdc(path)]
+
+
+@some
+@given(tables(), st.data())
+def test_changes_lead_from_the_rows_at_the_start_to_those_at_the_end(table: Table, data: st.DataObject) -> None:
+    last = len(table.states) - 1
+    start = data.draw(st.integers(1, last))
+    end = data.draw(st.integers(start, last))
+    files = TableFiles(table.files)
+    base_at = data.draw(st.integers(-1, start - 1))
+    base = replay_log(table.log, to=base_at) if base_at >= 0 else Snapshot()
+    rest = {version: actions for version, actions in table.log.items() if version > base_at}
+    balance = Counter(table.states[start - 1])
+    for change in changes(rest, start, end, files=files, base=base):
+        balance[change.row["id"]] += 1 if change.change_type in ("insert", "update_postimage") else -1
+    assert +balance == table.states[end]
+    assert min(balance.values(), default=0) >= 0
+
+
+@some
+@given(tables())
+def test_rows_of_a_version_are_those_that_live(table: Table) -> None:
+    for version, state in enumerate(table.states):
+        rows = rows_of(replay_log(table.log, to=version), TableFiles(table.files))
+        assert Counter(row["id"] for row in rows) == state
