@@ -53,6 +53,8 @@ def invariant_of_another_form(draw: st.DrawFn) -> TableFiles:
         '{"expression": "id > 3"}',
         '{"expression": {"expression": 3}}',
         '{"expression": {"expression": " "}}',
+        '{"expression": {"expression": "id +"}}',
+        '{"expression": {"expression": "id + 3"}}',
         '[{"expression": {"expression": "id > 3"}}]',
         {"expression": {"expression": "id > 3"}},
         True,
@@ -137,5 +139,11 @@ def constraint_of_no_name(draw: st.DrawFn) -> TableFiles:
 
 
 @mutation("check-constraints.value")
-def constraint_of_no_text(draw: st.DrawFn) -> TableFiles:
-    return _constrained({"delta.constraints.positive": pick(draw, "", " ", "\n")}, pick(draw, 3, 6))
+def constraint_of_no_condition(draw: st.DrawFn) -> TableFiles:
+    """No text, no expression, more than one, or one that gives no boolean."""
+    nothing = ("", " ", "\n")
+    broken = ("id > 0)", "(id > 0", "name = 'a", "id >", "> 0")
+    others = ("1", "'yes'", "id + 1", "-id", "name || 'x'", "CAST(id AS STRING)", "CASE WHEN id > 0 THEN 1 ELSE 0 END")
+    columns = ("id", "name", "`NAME`")
+    value = draw(st.one_of(*(st.sampled_from(each) for each in (nothing, broken, others, columns))))
+    return _constrained({"delta.constraints.positive": value}, pick(draw, 3, 6))

@@ -11,41 +11,43 @@ from deltaspec.model.data_types import Field, Struct, walk
 from deltaspec.model.default_columns import Columns
 from deltaspec.model.identity_columns import Identity
 from deltaspec.model.revisions import Revision
+from deltaspec.wire.sql_conditions import condition_fault
 
 Row = dict[str, Any]
 
 
-def field_facts(member: Field, supported: set[str] | None, revision: Revision) -> Row:
+def field_facts(member: Field, schema: Struct, supported: set[str] | None, revision: Revision) -> Row:
     """Columns of `schema_fields` over the metadata of a field; none where it is not known what the table supports."""
     if supported is None:
         return {}
     facts: Row = {"unsupported_keys": constraints.unsupported_keys(member.metadata, supported, revision)}
     if constraints.INVARIANT not in facts["unsupported_keys"]:
-        facts["invariant_fault"] = _invariant_fault(member.metadata)
+        facts["invariant_fault"] = _invariant_fault(member.metadata, schema)
     if identity_columns.FEATURE in supported:
         facts["identity_fault"] = identity_columns.fault(member.metadata)
         facts["identity_mark_is_in_sequence"] = identity_columns.mark_is_in_sequence(member.metadata)
     return facts
 
 
-def _invariant_fault(metadata: dict[str, Any]) -> str | None:
+def _invariant_fault(metadata: dict[str, Any], schema: Struct) -> str | None:
     try:
-        constraints.invariant_of(metadata)
+        expression = constraints.invariant_of(metadata)
     except constraints.InvariantTooDeep:
         return None
     except constraints.InvariantError as fault:
         return str(fault)
-    return None
+    why = None if expression is None else condition_fault(expression, schema)
+    return None if why is None else f"has no condition at expression.expression: {why}"
 
 
-def constraint_fault(name: str, value: str) -> str | None:
-    """What is wrong with a table property that is a CHECK constraint: `no name` or `no condition`; None for others."""
+def constraint_fault(name: str, value: str, schema: Struct | None) -> str | None:
+    """What is wrong with a table property that is a CHECK constraint: `no name`, or `no condition` and why."""
     for constraint, expression in constraints.check_constraints({name: value}).items():
-        return _FAULTS.get(constraints.constraint_fault(constraint, expression) or "")
+        if constraints.constraint_fault(constraint, expression) == "check-constraints.key":
+            return "no name"
+        why = condition_fault(expression, schema)
+        return None if why is None else f"no condition: {why}"
     return None
-
-
-_FAULTS = {"check-constraints.key": "no name", "check-constraints.value": "no condition"}
 
 
 @dataclass(frozen=True)

@@ -331,7 +331,7 @@ class TableState:
                 "nullable": member.nullable,
                 **names,
                 "unsupported_feature": self._unsupported_feature_of_type(member.type),
-                **field_facts(member, self.supported, self.revision),
+                **field_facts(member, schema, self.supported, self.revision),
             }
             for (path, member), names in zip(walk(schema), mapped, strict=True)
         ]
@@ -364,7 +364,7 @@ class TableState:
                     "value_oddity": configuration.property_warning(name, value) if value is not None else None,
                     "unsupported_feature": needed if lacks else None,
                     "meant": configuration.MISSPELT.get(name) if value is not None else None,
-                    "constraint_fault": constraint_fault(name, value) if value is not None else None,
+                    "constraint_fault": constraint_fault(name, value, self.schema) if value is not None else None,
                 }
             )
 

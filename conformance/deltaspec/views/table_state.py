@@ -148,7 +148,9 @@ configuration = View(
             pl.String, "feature that this value relies on and that the protocol of that version does not support"
         ),
         "meant": Column(pl.String, "the property that this name is a known misspelling of"),
-        "constraint_fault": Column(pl.String, "for a CHECK constraint: `no name` or `no condition`, where it is so"),
+        "constraint_fault": Column(
+            pl.String, "for a CHECK constraint that is none: `no name`, or `no condition: ` and why"
+        ),
     },
 )
 
