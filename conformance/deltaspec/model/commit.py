@@ -17,6 +17,7 @@ from deltaspec.model import (
     row_id_changes,
     table_changes,
     type_widening,
+    variant_uses,
 )
 from deltaspec.model.actions import (
     Action,
@@ -114,6 +115,7 @@ CHECKS: tuple[Check, ...] = (
     first_version,
     *table_changes.CHECKS,
     *type_widening.CHECKS,
+    *variant_uses.CHECKS,
     *constraint_changes.CHECKS,
     append_only,
     domains,

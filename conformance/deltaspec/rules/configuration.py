@@ -67,6 +67,7 @@ def property_without_its_feature() -> pl.Expr:
         "protocol.breaking-changes",
         "check-constraints.needs-support",
         "check-constraints.in-force",
+        "variant-shredding.property-needs-feature",
     ),
     view=configuration,
 )

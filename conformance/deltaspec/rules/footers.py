@@ -141,7 +141,16 @@ def variant_of_another_shape() -> pl.Expr:
     return pl.col("type_fault").is_not_null() & (pl.col("type") == "variant")
 
 
-@rule("PQT014", requires="variant.shredding-needs-feature", view=file_columns)
+@rule(
+    "PQT014",
+    requires=(
+        "variant.shredding-needs-feature",
+        "variant.unshredded-without-feature",
+        "variant-shredding.feature",
+        "variant-shredding.older-files",
+    ),
+    view=file_columns,
+)
 def shredded_without_feature() -> pl.Expr:
     """A variant is shredded, and the table does not support variantShredding.
 

@@ -6,7 +6,7 @@ from deltaspec.rules.registry import rule
 from deltaspec.views.table_state import schema_fields
 
 
-@rule("SCH001", requires="schema.types-need-features", view=schema_fields)
+@rule("SCH001", requires=("schema.types-need-features", "variant.feature"), view=schema_fields)
 def type_without_its_feature() -> pl.Expr:
     """A column has a type whose table feature the protocol does not support.
 

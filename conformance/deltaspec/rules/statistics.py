@@ -255,7 +255,11 @@ def timestamp_bound_finer_than_milliseconds() -> pl.Expr:
     return pl.col("fine_bound").is_not_null()
 
 
-@rule("STA014", requires="statistics.variant-bounds-need-shredding", view=column_facts)
+@rule(
+    "STA014",
+    requires=("statistics.variant-bounds-need-shredding", "variant.bounds-need-shredding"),
+    view=column_facts,
+)
 def variant_bounds_without_feature() -> pl.Expr:
     """A variant column has bounds, and the table does not support `variantShredding`.
 

@@ -30,6 +30,7 @@ from deltaspec.validate.listing import look_at_listing
 from deltaspec.validate.plan import Plan
 from deltaspec.validate.row_ids import look_at_row_id_ranges
 from deltaspec.validate.type_changes import look_at_type_changes
+from deltaspec.validate.variants import look_at_variant_uses
 from deltaspec.views import log_files, table_state
 from deltaspec.views.added_vectors import added_vectors
 from deltaspec.views.base import Level
@@ -344,6 +345,7 @@ class EmbeddedRun:
             self.findings.look(snapshot_files, snapshot_rows(live, self.plan.version))
         look_at_row_id_ranges(self, spanned)
         look_at_type_changes(self, spanned)
+        look_at_variant_uses(self)
         if self.files_in_doubt is not None:
             self.findings.doubt((rearrangements,), self.files_in_doubt)
         elif self.findings.wants(rearrangements):

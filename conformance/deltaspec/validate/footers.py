@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from deltaspec.model.data_types import Primitive, leaves
 from deltaspec.model.parquet_types import Node
+from deltaspec.model.variant_shredding import FEATURE
 from deltaspec.views.data_files import DataFiles, data_files
 from deltaspec.views.file_columns import file_columns
 from deltaspec.views.footer_facts import OF_SCHEMA, SchemaFacts, column_rows, data_file_rows, schema_facts
 from deltaspec.views.iceberg_facts import with_compatibility, written_under
+from deltaspec.views.variants import written_without_shredding
 from deltaspec.wire.footers import Footer, FooterReader, NoParquet
 from deltaspec.wire.storage import READS_AT_ONCE, FileGone, StorageError
 
@@ -26,7 +29,8 @@ _OF_A_THREAD = 32
 _LEVEL = ("footers",)
 COLUMNS_AT_ONCE = 200_000
 """Columns of files that are laid out as rows, or remembered, at once: a file may have any number."""
-_TAKEN = ("version", "file", "line", "kind", "path", "path_key", "num_records", "cardinality", "written_under_v2")
+_TAKEN = ("version", "file", "line", "kind", "path", "path_key", "num_records", "cardinality")
+_WRITTEN = ("written_under_v2", "written_without_shredding")
 _READ = {
     "_read": pl.Boolean,
     "footer_fault": pl.String,
@@ -95,7 +99,8 @@ class _Looker:
     def look(self, files: DataFiles) -> None:
         """Read and judge some files."""
         done = 0
-        for part in self._with_compatibility(files.rows).iter_slices(FILES_AT_ONCE):
+        rows = self._with_shredding(self._with_compatibility(files.rows))
+        for part in rows.iter_slices(FILES_AT_ONCE):
             batch = _Batch()
             for path, version, kind, read in zip(
                 _paths(part), part["version"], part["kind"], self._read(part), strict=True
@@ -115,12 +120,22 @@ class _Looker:
             rows, written_under(run.spanned, run.state.iceberg, run.operations, begins_with_checkpoint=run.begins_later)
         )
 
+    def _with_shredding(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """The files with the column `written_without_shredding`."""
+        run, table = self.run, self.run.table
+        if table is None or not table.supports(FEATURE) or Primitive("variant") not in leaves(table.schema):
+            return rows.with_columns(written_without_shredding=pl.lit(None, pl.Boolean))
+        written = written_without_shredding(
+            run.spanned, run.state.rows["configuration"], run.operations, begins_with_checkpoint=run.begins_later
+        )
+        return rows.with_columns(written_without_shredding=pl.col("path_key").is_in(written.implode()))
+
     def _flush(self, part: pl.DataFrame, batch: _Batch, done: int) -> int:
         """Look at the files gathered since; gives how many are done."""
         files = part.slice(batch.first, len(batch.rows))
         filled = pl.concat(
             [
-                files.select(_TAKEN).with_columns(path=pl.coalesce("path", "path_key")),
+                files.select(*_TAKEN, *_WRITTEN).with_columns(path=pl.coalesce("path", "path_key")),
                 pl.DataFrame(batch.rows, _READ, orient="row"),
             ],
             how="horizontal",

@@ -11,6 +11,7 @@ from deltaspec.validate.retention import look_at_removed_files
 from deltaspec.validate.row_ids import look_at_row_ids
 from deltaspec.validate.rows import look_at_rows
 from deltaspec.validate.variant_paths import look_at_variant_paths
+from deltaspec.validate.variants import look_at_variants
 from deltaspec.views.base import Level
 
 STEPS: tuple[tuple[Level, Callable[[DataRun], None]], ...] = (
@@ -18,6 +19,7 @@ STEPS: tuple[tuple[Level, Callable[[DataRun], None]], ...] = (
     ("footers", look_at_footers),
     ("footers", look_at_file_forms),
     ("rows", look_at_rows),
+    ("rows", look_at_variants),
     ("rows", look_at_variant_paths),
     ("rows", look_at_identity_values),
     ("rows", look_at_changes),

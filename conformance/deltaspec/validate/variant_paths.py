@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 from deltaspec.model.data_types import Primitive
 from deltaspec.model.statistics import LeafColumn, StatisticsError, entry, leaf_columns, parse_statistics
 from deltaspec.model.variant_bounds import VariantBoundError, read_variant_bound
-from deltaspec.model.variant_values import steps, type_at
+from deltaspec.model.variant_shredding import shredded_type_at
+from deltaspec.model.variant_values import steps
 from deltaspec.views.variant_paths import variant_paths
 from deltaspec.wire.row_files import UnreadableRows
 from deltaspec.wire.storage import StorageError
-from deltaspec.wire.variant_rows import variant_values
+from deltaspec.wire.variant_rows import variant_rows
 
 if TYPE_CHECKING:
     from deltaspec.validate.data import DataRun
@@ -63,14 +64,15 @@ def _rows(
         if size is None:
             raise run.fault_of(data_file.path_key)
         with run.access.open_random(data_file.path_key) as source:
-            seen: set[tuple[bytes, bytes]] = set()
-            for pair in variant_values(source, size, table.schema, table.mapping, column.path):
-                if pair in seen:
+            seen: set[tuple[bytes, bytes | None]] = set()
+            for row in variant_rows(source, size, table.schema, table.mapping, column.path):
+                same = (row.metadata or b"", row.pair.value)
+                if row.metadata is None or (row.pair.typed is None and same in seen):
                     continue
-                if len(seen) < 10_000:
-                    seen.add(pair)
+                if len(seen) < 10_000 and row.pair.typed is None:
+                    seen.add(same)
                 for path, each in wanted.items():
-                    kind = type_at(*pair, each)
+                    kind = shredded_type_at(row.metadata, row.pair, each)
                     types[path] |= {kind} if kind is not None else set()
     except (StorageError, UnreadableRows, VariantBoundError) as fault:
         run.findings.doubt((variant_paths,), f"{'.'.join(column.name)}: {fault}", data_file.path)

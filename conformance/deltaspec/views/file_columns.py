@@ -34,6 +34,9 @@ file_columns = View(
         "type_widening_supported": Column(pl.Boolean, "the table supports typeWidening, or a preview of it"),
         "is_shredded": Column(pl.Boolean, "for a variant: it has values in columns of their own; null for other types"),
         "shredding_supported": Column(pl.Boolean, "the table supports variantShredding, or a preview of it"),
+        "written_without_shredding": Column(
+            pl.Boolean, "beyond doubt the file was written while shredding was not enabled; null without variants"
+        ),
         "void_may_be_stored": Column(pl.Boolean, "the table supports materializedVoidType, a proposal"),
         "column_mapping_mode": Column(pl.String, "id, name, or null where column mapping is off"),
         "physical_name": Column(pl.String, "name that the file has to have for it; null for elements, keys and values"),

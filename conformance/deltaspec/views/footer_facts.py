@@ -18,7 +18,7 @@ from deltaspec.views.data_files import data_files
 from deltaspec.views.file_columns import file_columns
 from deltaspec.views.state import TableSchema
 
-OF_FILE = ("version", "file", "line", "path", "kind", "rows_left", "written_under_v2")
+OF_FILE = ("version", "file", "line", "path", "kind", "rows_left", "written_under_v2", "written_without_shredding")
 """Columns of `file_columns` that each file has of its own."""
 _OF_ICEBERG = ("iceberg_compatibility", "absent_partition_columns", "misplaced_partition_columns", "int96_timestamps")
 _OF_NAMES = ("has_field_ids", "physical_names", "logical_names", "generated_names")
@@ -174,7 +174,6 @@ def column_rows(files: pl.DataFrame, facts: list[SchemaFacts]) -> pl.DataFrame:
         schema={"_schema": pl.Int64, **own},
     )
     left = pl.col("row_count") - pl.col("cardinality").fill_null(0)
-    if "written_under_v2" not in files.columns:
-        files = files.with_columns(written_under_v2=pl.lit(None, pl.Boolean))
-    placed = files.with_columns(rows_left=left).select("_schema", *OF_FILE)
+    unknown = [pl.lit(None, pl.Boolean).alias(name) for name in OF_FILE[6:] if name not in files.columns]
+    placed = files.with_columns(*unknown, rows_left=left).select("_schema", *OF_FILE)
     return placed.join(schemas, on="_schema").select(list(file_columns.columns))

@@ -28,6 +28,7 @@ from deltaspec.views.iceberg_facts import IcebergHistory
 from deltaspec.views.mapping_facts import MappingHistory, entry_names, logical_partition_names
 from deltaspec.views.protocol_facts import feature_rows, protocol_row
 from deltaspec.views.type_widening import WideningHistory, traces_left
+from deltaspec.views.variants import variant_use_rows
 
 _GUID = re.compile(r"[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
 
@@ -101,6 +102,8 @@ class TableState:
     """What they say of columns with defaults and of identity columns."""
     widening: WideningHistory = field(default_factory=WideningHistory)
     """What they say of types that changed."""
+    variant_uses: list[Row] = field(default_factory=list)
+    """Rows of the view of that name."""
     iceberg: IcebergHistory = field(default_factory=IcebergHistory)
     """Which compatibility with Iceberg they enable."""
     _context: FileContext | None = None
@@ -132,6 +135,7 @@ class TableState:
                             self._take_transaction(place, action)
         self._take_clustering(version, file, actions)
         self._take_iceberg(version, file, actions)
+        self._take_variants(version, file, actions)
         for row in self.rows["protocols"][written:]:
             row["type_widening_traces"] = traces_left(protocol_before, self.protocol, self.metadata, self.schema)
         self.columns.take((version, file), actions, self.metadata, self.schema, self.mapping, self.supported)
@@ -410,6 +414,14 @@ class TableState:
             facts = self.iceberg.take(place, self.protocol, self.metadata, self.schema, self.mapping, self.revision)
             self.rows["iceberg"] += facts[0]
             self.rows["nested_ids"] += facts[1]
+
+    def _take_variants(self, version: int, file: str, actions: list[tuple[int, Wire]]) -> None:
+        """Look at variant columns anew where the schema, the partitioning or the clustering may have changed."""
+        lines = [line for line, each in actions if isinstance(each, MetaData) or _is_clustering(each)]
+        if lines:
+            place = {"version": version, "file": file, "line": lines[-1]}
+            domain = self.domains.get(clustering.DOMAIN) if self.supports(clustering.FEATURE) else None
+            self.variant_uses += variant_use_rows(place, self.schema, self.metadata, domain, self.mapping)
 
     def _take_transaction(self, place: Row, action: Txn) -> None:
         before = self.transactions.get(action.app_id)

@@ -1,34 +1,49 @@
-"""Reads the values of one variant column of a data file, as they are encoded."""
+"""Reads the values of variant columns of a data file: the encoded ones as they are, of shredded ones their types."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 
-from deltaspec.model.data_types import Struct
-from deltaspec.wire.data_columns import FileColumn, UnresolvableColumns, file_columns, plain_type
+from deltaspec.model.data_types import Primitive, Struct
+from deltaspec.model.variant_shredding import Pair, Typed
+from deltaspec.wire.data_columns import FileColumn, UnresolvableColumns, file_columns, is_list, plain_type
 from deltaspec.wire.row_files import UnreadableRows, open_rows
 from deltaspec.wire.storage import StorageError, one_line
 
 _BATCH_ROWS = 1 << 13
 _BATCH_BYTES = 32 << 20
-_PARTS = {"metadata", "value"}
+_VARIANT = Primitive("variant")
+_NOTHING = Pair(None, None)
 
 
-def variant_values(
-    source: Any, size: int, schema: Struct, mapping: str | None, path: tuple[str, ...]
-) -> Iterator[tuple[bytes, bytes]]:
-    """Metadata and value of each row of a variant column that is not null, deleted rows included.
+@dataclass(frozen=True)
+class VariantRow:
+    """A variant that is not null, of a row that may be deleted."""
+
+    path: tuple[str, ...]
+    """Physical names; array elements are `element`, map entries `key` and `value`."""
+    metadata: bytes | None
+    pair: Pair
+    is_shredded: bool
+    """The column may have values in columns of their own."""
+
+
+def variant_rows(
+    source: Any, size: int, schema: Struct, mapping: str | None, path: tuple[str, ...] | None = None
+) -> Iterator[VariantRow]:
+    """Every variant of a file, column by column.
 
     Args:
         source: what `pyarrow.parquet.ParquetFile` opens.
         size: length of the file in bytes.
         schema: of the table.
         mapping: `id`, `name` or None.
-        path: physical names, from the top level down struct members.
+        path: of the only column to be read, by physical names; None for all.
 
     Raises:
-        UnreadableRows: the file cannot be read, or the column is shredded.
+        UnreadableRows: the file cannot be read, or a column is of no form of variants.
         StorageError: the storage did not give it.
     """
     parquet, value_bytes = open_rows(source, size)
@@ -36,40 +51,117 @@ def variant_values(
         columns = file_columns(parquet.schema_arrow, schema, mapping)
     except UnresolvableColumns as fault:
         raise UnreadableRows(str(fault)) from fault
-    places = _places(columns, path)
-    if places is None:
-        return
-    name = parquet.schema_arrow.names[places[0]]
     rows = max(1, min(_BATCH_ROWS, _BATCH_BYTES // max(value_bytes, 1)))
-    try:
-        for batch in parquet.iter_batches(batch_size=rows, columns=[name], use_threads=False):
-            array = batch.column(batch.schema.get_field_index(name))
-            for place in places[1:]:
-                array = array.flatten()[place]
-            yield from _pairs(array)
-    except (StorageError, UnreadableRows):
-        raise
-    except Exception as fault:  # whatever Arrow says of bytes that are not ours
-        raise UnreadableRows(f"its pages cannot be decoded: {one_line(fault)}") from fault
+    for column in columns:
+        if column.place is None or not _has_variant(column, path):
+            continue
+        name = parquet.schema_arrow.names[column.place]
+        try:
+            for batch in parquet.iter_batches(batch_size=rows, columns=[name], use_threads=False):
+                yield from _below(batch.column(batch.schema.get_field_index(name)), column, path)
+        except (StorageError, UnreadableRows):
+            raise
+        except Exception as fault:  # whatever Arrow says of bytes that are not ours
+            raise UnreadableRows(f"its pages cannot be decoded: {one_line(fault)}") from fault
 
 
-def _places(columns: tuple[FileColumn, ...], path: tuple[str, ...]) -> list[int] | None:
-    """Positions from the top level down to a column; None where the file lacks it, or has no variant there."""
-    places = []
-    for depth in range(1, len(path) + 1):
-        column = next((each for each in columns if each.path == path[:depth]), None)
-        if column is None or column.place is None or not pa.types.is_struct(column.file_type):
-            return None
-        places.append(column.place)
-        columns = column.members
-    return places
+def _has_variant(column: FileColumn, path: tuple[str, ...] | None) -> bool:
+    if column.kind == _VARIANT:
+        return path in (None, column.path)
+    return any(member.place is not None and _has_variant(member, path) for member in column.members)
 
 
-def _pairs(array: pa.Array) -> Iterator[tuple[bytes, bytes]]:
+def _below(array: pa.Array, column: FileColumn, path: tuple[str, ...] | None) -> Iterator[VariantRow]:
+    """The variants in the values of a column."""
+    if column.kind == _VARIANT:
+        yield from _variants(array, column.path)
+        return
+    kind = plain_type(array.type)
+    if pa.types.is_map(kind):
+        parts = [array.keys, array.items]
+    elif is_list(kind):
+        parts = [array.flatten()]
+    elif pa.types.is_struct(kind):
+        parts = array.flatten()
+    else:
+        raise UnreadableRows(f"{column.name} is stored as {kind}")
+    for member in column.members:
+        if member.place is not None and _has_variant(member, path):
+            yield from _below(parts[member.place], member, path)
+
+
+def _variants(array: pa.Array, path: tuple[str, ...]) -> Iterator[VariantRow]:
+    parts = _parts(array, ".".join(path))
+    if "metadata" not in parts:
+        raise UnreadableRows(f"{'.'.join(path)} has no metadata")
+    is_shredded = "typed_value" in parts or "value" not in parts
+    pairs = _pairs(parts, len(array))
+    rows = zip(array.is_valid().to_pylist(), parts["metadata"].to_pylist(), pairs, strict=True)
+    for valid, metadata, pair in rows:
+        if valid:
+            yield VariantRow(path, metadata, pair, is_shredded)
+
+
+def _parts(array: pa.Array, name: str) -> dict[str, pa.Array]:
+    """Members of a group; where it is null they are null too."""
+    if not pa.types.is_struct(array.type):
+        raise UnreadableRows(f"{name} is stored as {array.type}, which is no variant")
     names = [each.name for each in array.type]
-    if set(names) != _PARTS or not all(pa.types.is_binary(plain_type(each.type)) for each in array.type):
-        raise UnreadableRows("the variant is shredded, or of another form")
     parts = dict(zip(names, array.flatten(), strict=True))
-    for metadata, value in zip(parts["metadata"].to_pylist(), parts["value"].to_pylist(), strict=True):
-        if metadata is not None and value is not None:
-            yield metadata, value
+    for part in ("metadata", "value"):
+        if part in parts and not pa.types.is_binary(parts[part].type):
+            raise UnreadableRows(f"{part} of {name} is stored as {parts[part].type}")
+    if len(parts) < len(names):
+        raise UnreadableRows(f"{name} has a part twice")
+    return parts
+
+
+def _pairs(parts: dict[str, pa.Array], rows: int) -> list[Pair]:
+    values: list[bytes | None] = parts["value"].to_pylist() if "value" in parts else [None] * rows
+    typed: list[Typed] = _typed(parts["typed_value"]) if "typed_value" in parts else [None] * rows
+    return [Pair(value, other) for value, other in zip(values, typed, strict=True)]
+
+
+def _typed(array: pa.Array) -> list[Typed]:
+    """What each row of a `typed_value` holds."""
+    valid = array.is_valid().to_pylist()
+    if pa.types.is_struct(array.type):
+        names = [each.name for each in array.type]
+        fields = [_pairs(_parts(part, name), len(part)) for name, part in zip(names, array.flatten(), strict=True)]
+        return [
+            {name: each[row] for name, each in zip(names, fields, strict=True) if each[row] != _NOTHING} if ok else None
+            for row, ok in enumerate(valid)
+        ]
+    if is_list(array.type):
+        items = array.flatten()
+        elements = iter(_pairs(_parts(items, "element"), len(items)))
+        lengths = [length or 0 for length in array.value_lengths().to_pylist()]
+        taken = [[next(elements) for _ in range(length)] for length in lengths]
+        return [each if ok else None for each, ok in zip(taken, valid, strict=True)]
+    kind = _name(array.type)
+    return [kind if ok else None for ok in valid]
+
+
+def _name(kind: pa.DataType) -> str:
+    """The type of a shredded scalar, as `variant_bounds` names types."""
+    if pa.types.is_integer(kind) or pa.types.is_decimal(kind):
+        return "exact number"
+    if pa.types.is_timestamp(kind):
+        name = "timestamp" if kind.tz else "timestamp_ntz"
+        return f"{name} in nanoseconds" if kind.unit == "ns" else name
+    for test, name in _NAMES:
+        if test(kind):
+            return name
+    raise UnreadableRows(f"{kind} is no type of a shredded value")
+
+
+_NAMES = (
+    (pa.types.is_boolean, "boolean"),
+    (pa.types.is_float32, "float"),
+    (pa.types.is_float64, "double"),
+    (pa.types.is_date, "date"),
+    (pa.types.is_time, "time"),
+    (pa.types.is_string, "string"),
+    (pa.types.is_binary, "binary"),
+    (pa.types.is_fixed_size_binary, "uuid"),
+)

@@ -60,6 +60,7 @@ CHAPTERS = {
     "statistics": "STA",
     "type_widening": "WID",
     "variant_paths": "STA",
+    "variants": "VAR",
 }
 MODULES = {path.stem: path for path in Path(str(deltaspec.rules.__file__)).parent.glob("*.py")}
 NOT_OF_ONE_ROW = {

@@ -22,7 +22,12 @@ def table(values: pa.Array, kind: Any = "variant", **statistics: Any) -> TableFi
     rows = pa.table({"v": values})
     empty = rows.slice(0, 0)
     protocol = protocol_action(3, 7, FEATURES, FEATURES)
-    files = with_data(fields=[("v", kind)], tables=(empty, empty, rows), protocol=protocol)
+    files = with_data(
+        fields=[("v", kind)],
+        tables=(empty, empty, rows),
+        protocol=protocol,
+        configuration={"delta.enableVariantShredding": "true"},
+    )
     for version, which in ((1, 0), (1, 1), (2, 0)):
         action(files, version, "add", which)["stats"] = '{"numRecords":0}'
     action(files, 2, "add")["stats"] = json.dumps({"numRecords": len(values), **statistics})
@@ -69,15 +74,26 @@ def test_variant_in_a_struct_is_found(tmp_path: Path) -> None:
     assert judged(files, tmp_path).totals == {"STA030": 1}
 
 
-def test_what_is_shredded_is_not_decided(tmp_path: Path) -> None:
-    parts = [
-        pa.field("metadata", pa.binary(), False),
-        pa.field("value", pa.binary()),
-        pa.field("typed_value", pa.int64()),
-    ]
-    values = pa.array([{"metadata": b"\x11\x00\x00", "value": None, "typed_value": 5}], pa.struct(parts))
+TYPED = [pa.field("value", pa.binary()), ("typed_value", pa.int64())]
+SHREDDED = pa.struct([pa.field("metadata", pa.binary(), False), *TYPED])
+
+
+def test_types_of_shredded_variants_are_those_of_their_columns(tmp_path: Path) -> None:
+    number, text = {"typed_value": 5, "value": None}, {"typed_value": None, "value": b"\x0dabc"}
+    told = {"minValues": {"v": bound({"$": 5})}}
+    for values, totals in (([number, number], {}), ([number, text], {"STA030": 1})):
+        rows = [{"metadata": b"\x11\x00\x00", **each} for each in values]
+        directory = tmp_path / str(len(totals))
+        directory.mkdir()
+        assert judged(table(pa.array(rows, SHREDDED), **told), directory).totals == totals
+
+
+def test_columns_of_no_form_of_variants_are_not_decided(tmp_path: Path) -> None:
+    values = pa.array(
+        [{"metadata": "x", "value": b"\x00"}], pa.struct([("metadata", pa.string()), ("value", pa.binary())])
+    )
     report = judged(table(values, minValues={"v": bound({"$": 5})}), tmp_path)
-    assert report.totals == {}
+    assert set(report.totals) == {"PQT013"}
     assert [each.reason for each in report.checked.not_checked if each.rule == "STA030"] == [
-        "v: the variant is shredded, or of another form"
+        "v: metadata of v is stored as string"
     ]

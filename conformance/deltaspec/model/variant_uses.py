@@ -1,0 +1,123 @@
+"""Where a variant column may not stand. Source: Compatibility with other Delta Features (current)."""
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from deltaspec.model import clustering
+from deltaspec.model.column_mapping import physical_paths
+from deltaspec.model.data_types import Field, Primitive, Struct, walk
+from deltaspec.model.proposal import Check, Proposal
+from deltaspec.model.protocol import Refused
+from deltaspec.model.revisions import Revision
+
+VARIANT = Primitive("variant")
+DEFAULT = "CURRENT_DEFAULT"
+GENERATION = "delta.generationExpression"
+_NULL = re.compile(r"null|cast \(?null\)? as variant|null ?:: ?variant")
+_CAST_CALL = re.compile(r"cast ?\((.*) as variant\)", re.DOTALL)
+_LITERAL = re.compile(
+    r"[+-]?[\d.]+(e[+-]?\d+)?|true|false|(date|timestamp|timestamp_ntz|x)? ?'([^'\\]|'')*'", re.DOTALL
+)
+_PARSED = re.compile(r"parse_json ?\( ?'((?:[^'\\]|'')*)' ?\)", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class VariantColumn:
+    """A column of type variant, at any depth of structs, arrays and maps, and what else it is."""
+
+    path: tuple[str, ...]
+    is_partition_column: bool
+    is_clustering_column: bool
+    is_generated: bool
+    default: str | None
+    """The expression, as written; None without a default that is a text."""
+
+
+def variant_columns(
+    schema: Struct, partition_columns: Iterable[str], clustered: Iterable[tuple[str, ...]], mapping: str | None
+) -> Iterator[VariantColumn]:
+    """The variant columns of a table.
+
+    Args:
+        schema: of the table.
+        partition_columns: logical names.
+        clustered: physical paths of clustering columns.
+        mapping: column mapping in force: `id`, `name` or None.
+    """
+    partitions, clusters = set(partition_columns), set(clustered)
+    for (path, field), (physical, _) in zip(walk(schema), physical_paths(schema, mapping), strict=True):
+        if field.type != VARIANT:
+            continue
+        yield VariantColumn(
+            path,
+            is_partition_column=len(path) == 1 and path[0] in partitions,
+            is_clustering_column=physical in clusters,
+            is_generated=GENERATION in field.metadata,
+            default=_default(field),
+        )
+
+
+def _default(field: Field) -> str | None:
+    found = field.metadata.get(DEFAULT)
+    return str(found) if isinstance(found, str) else None
+
+
+def default_is_null(expression: str) -> bool | None:
+    """Whether an expression of SQL is null; None where that takes an engine to tell.
+
+    Told of are null itself, literals, and texts of JSON that are parsed; each of them cast to a variant, or not.
+    """
+    text = _bare(expression)
+    cast = _CAST_CALL.fullmatch(text.lower())
+    if cast is not None:
+        text = _bare(text[text.index("(") + 1 : len(text) - len(" as variant)")])
+    if _NULL.fullmatch(text.lower()):
+        return True
+    if _LITERAL.fullmatch(text.lower()):
+        return False
+    parsed = _PARSED.fullmatch(text) or _PARSED.fullmatch(text.lower())
+    if parsed is not None:
+        # a null of JSON is a variant that holds null, of which nobody says whether it is meant
+        return False if _is_json_value(parsed[1]) else None
+    return None
+
+
+def _bare(expression: str) -> str:
+    """An expression without superfluous space, and without brackets around the whole of it."""
+    text = expression.strip()
+    while text.startswith("(") and text.endswith(")") and "(" not in text[1:-1] and ")" not in text[1:-1]:
+        text = text[1:-1].strip()
+    return text if "'" in text else " ".join(text.split())
+
+
+def _is_json_value(text: str) -> bool:
+    try:
+        return json.loads(text.replace("''", "'")) is not None
+    except (ValueError, RecursionError):
+        return False
+
+
+def uses_of_variants(proposal: Proposal) -> Iterator[Refused]:
+    """Compatibility with other Delta Features: variants have no order, and are given by nobody but who writes rows."""
+    schema, metadata = proposal.schema, proposal.after.metadata
+    if schema is None or metadata is None or proposal.revision is not Revision.CURRENT:  # [Changed in current]
+        return
+    clustered = clustering.clustering_columns(proposal.after.domains.get(clustering.DOMAIN))
+    if not proposal.supports(clustering.FEATURE):
+        clustered = ()
+    for column in variant_columns(schema, metadata.partition_columns, clustered, proposal.mapping):
+        name = ".".join(column.path)
+        if column.is_partition_column:
+            yield Refused("variant.not-partitioning", name)
+        if column.is_clustering_column:
+            yield Refused("variant.not-clustering", name)
+        if column.is_generated:
+            yield Refused("variant.not-generated", name)
+        if column.default is not None and default_is_null(column.default) is False:
+            yield Refused("variant.default-null", f"{name}: {column.default}")
+
+
+CHECKS: tuple[Check, ...] = (uses_of_variants,)
+"""In the order in which `commit.judge` asks."""

@@ -1,0 +1,136 @@
+"""Which files tell that a type changed as it may not, and when nothing can be told."""
+
+from pathlib import Path
+
+import pytest
+
+from deltaspec.report.values import Report
+from deltaspec.validate import validate_table
+from deltaspec_generators.bases import action, commit_info, state_rows
+from deltaspec_generators.builder import (
+    TableFiles,
+    add_action,
+    metadata_action,
+    protocol_action,
+    remove_action,
+    write_table,
+)
+from deltaspec_generators.checkpoint_files import CheckpointFiles
+from deltaspec_generators.mutations_widening import ENABLED, change, column, table
+
+INTEGER, LONG = column("integer"), column("long", [change("integer", "long")])
+
+
+def judged(files: TableFiles, directory: Path, **options: str) -> Report:
+    write_table(files, directory / "table")
+    return validate_table(str(directory / "table"), **{"history": "all", "level": "log", **options})
+
+
+def schema_of(field: dict[str, object]) -> dict[str, object]:
+    return metadata_action([("id", "long"), field], configuration=ENABLED)
+
+
+def without_history(files: TableFiles, version: int) -> TableFiles:
+    """The table from a checkpoint on: commits up to its version are gone."""
+    rows = state_rows(files) if version == 1 else []
+    files.checkpoints.append(CheckpointFiles(version, rows=rows))
+    for each in range(version):
+        del files.commits[each]
+    return files
+
+
+def test_a_finding_names_the_column(tmp_path: Path) -> None:
+    (found,) = judged(table(INTEGER, column("long")), tmp_path).findings
+    assert (found.rule, found.version, found.column) == ("WID013", 3, "c")
+
+
+def test_no_file_no_finding(tmp_path: Path) -> None:
+    files = table(INTEGER, column("string"))
+    for version in (1, 2):
+        files.commits[version] = [commit_info(version)]
+    assert judged(files, tmp_path).totals == {}
+
+
+def test_files_that_go_with_the_change_are_none_that_stay(tmp_path: Path) -> None:
+    files = table(INTEGER, column("string"))
+    adds = [each for each in (files.commits[1][2], files.commits[2][1]) if isinstance(each, dict)]
+    files.commits[3] += [remove_action(each) for each in adds]
+    assert judged(files, tmp_path).totals == {}
+
+
+def test_file_from_before_the_type_is_no_file_of_it(tmp_path: Path) -> None:
+    """Restored while a file of each time is live: that of the wider type goes, and the type with it."""
+    files = table(INTEGER, LONG)
+    newer = add_action("d.parquet", rows=10)
+    files.commits[4] = [commit_info(4), newer]
+    files.commits[5] = [commit_info(5), schema_of(INTEGER)]
+    assert judged(files, tmp_path).totals == {"WID010": 1}
+    files.commits[5].append(remove_action(newer))
+    (tmp_path / "again").mkdir()
+    assert judged(files, tmp_path / "again").totals == {}
+
+
+def test_files_of_a_checkpoint_may_be_of_any_age(tmp_path: Path) -> None:
+    """What became wider before the judged history may be undone in it."""
+    files = without_history(table(LONG, INTEGER), 1)
+    files.commits[2] = [commit_info(2)]
+    assert judged(files, tmp_path).totals == {}
+
+
+def test_files_of_a_checkpoint_are_of_the_type_that_becomes_wider(tmp_path: Path) -> None:
+    files = without_history(table(INTEGER, column("long")), 1)
+    assert judged(files, tmp_path).totals == {"WID013": 1}
+
+
+def test_record_may_go_where_nothing_is_known_of_when_types_changed(tmp_path: Path) -> None:
+    files = without_history(table(LONG, column("long")), 1)
+    assert judged(files, tmp_path).totals == {}
+
+
+def test_record_may_go_with_the_files_from_before(tmp_path: Path) -> None:
+    files = table(INTEGER, LONG, column("long"))
+    assert judged(files, tmp_path).totals == {"WID014": 1}
+    adds = [each for each in (files.commits[1][1], files.commits[1][2], files.commits[2][1]) if isinstance(each, dict)]
+    files.commits[3] += [remove_action(each) for each in adds[1:]]
+    (tmp_path / "again").mkdir()
+    assert judged(files, tmp_path / "again").totals == {}
+
+
+def test_change_of_the_commit_that_enables_it(tmp_path: Path) -> None:
+    files = table(INTEGER, LONG, settings={})
+    files.commits[3][1] = schema_of(LONG)
+    assert judged(files, tmp_path).totals == {}
+
+
+def test_table_without_the_feature_is_another_chapters(tmp_path: Path) -> None:
+    files = table(INTEGER, column("string"), settings={})
+    files.commits[0][1] = protocol_action(3, 7, ["timestampNtz"], ["timestampNtz"])
+    assert judged(files, tmp_path).totals == {}
+
+
+@pytest.mark.parametrize("feature", ["typeWidening-preview", "typeWidening-dev"])
+def test_previews_count(tmp_path: Path, feature: str) -> None:
+    files = table(INTEGER, column("long"))
+    files.commits[0][1] = protocol_action(3, 7, [feature], [feature])
+    assert judged(files, tmp_path).totals == {"WID013": 1}
+
+
+def test_replay_that_is_not_known_tells_nothing(tmp_path: Path) -> None:
+    files = table(INTEGER, column("long"))
+    files.commits[2][1] = {"add": {"path": 1}}
+    report = judged(files, tmp_path)
+    assert "WID013" not in report.totals
+    assert {"WID013", "WID007"} <= {each.rule for each in report.checked.not_checked}
+
+
+def test_schema_that_cannot_be_read_makes_what_was_before_unknown(tmp_path: Path) -> None:
+    files = table(INTEGER, INTEGER, column("long"))
+    action(files, 3, "metaData")["schemaString"] = "{}"
+    assert "WID013" not in judged(files, tmp_path).totals
+
+
+@pytest.mark.parametrize("revision", ["r1", "r2", "r3"])
+def test_texts_before_are_silent(tmp_path: Path, revision: str) -> None:
+    files = table(INTEGER, column("string", [change("long", "double")]))
+    files.commits[0][1] = protocol_action(1, 2)
+    assert judged(files, tmp_path, revision=revision).totals == {}

@@ -1,0 +1,225 @@
+"""Tables whose variant columns stand where none may, or whose files hold no variants, or some of them twice."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+from hypothesis import strategies as st
+
+from deltaspec_generators import bases, data_bases
+from deltaspec_generators.bases import action, commit_info
+from deltaspec_generators.builder import TableFiles, domain_action, metadata_action, protocol_action
+from deltaspec_generators.mutations import mutation, pick
+from deltaspec_generators.mutations_statistics import variant_bounds_too_early as _bounds_too_early
+from deltaspec_generators.variants import column
+
+SHREDDING = ("variantType", "variantShredding")
+ENABLED = {"delta.enableVariantShredding": "true"}
+NO_NAMES = b"\x01\x00\x00"
+NAMES = b"\x11\x02\x00\x01\x02ab"
+"""Metadata with the names a and b."""
+NUMBER, TEXT = b"\x0c\x05", b"\x0dabc"
+OBJECT = bytes([2, 2, 0, 1, 0, 2, 6]) + NUMBER + TEXT
+"""{"a": 5, "b": "abc"}"""
+_METADATA, _VALUE = pa.field("metadata", pa.binary(), False), pa.field("value", pa.binary())
+_PAIR = pa.struct([_VALUE, ("typed_value", pa.int64())])
+SHREDDED = pa.struct([_METADATA, _VALUE, ("typed_value", pa.struct([pa.field("a", _PAIR, False)]))])
+"""A variant whose field `a` has a column of its own."""
+
+
+def variant(**metadata: Any) -> dict[str, Any]:
+    """A field of type variant."""
+    return {"name": "v", "type": "variant", "nullable": True, "metadata": metadata}
+
+
+def table(fields: Sequence[Any], writer: Sequence[str] = (), **more: Any) -> TableFiles:
+    return bases.featured("variantType", writer=writer, fields=fields, **more)
+
+
+# what else a variant column is
+
+
+@mutation("variant.feature")
+def variant_without_its_feature(draw: st.DrawFn) -> TableFiles:
+    """The type by its name, and in the form of an example."""
+    kind = pick(draw, "variant", {"type": "variant"})
+    inner = {"type": "struct", "fields": [{**variant(), "type": kind}]}
+    nested = {"type": "array", "elementType": kind, "containsNull": True}
+    pairs = {"type": "map", "keyType": "string", "valueType": kind, "valueContainsNull": True}
+    protocol = pick(draw, None, protocol_action(3, 7, [], []), protocol_action(2, 5))
+    return bases.plain(protocol=protocol, fields=[("id", "long"), ("v", pick(draw, kind, inner, nested, pairs))])
+
+
+@mutation("variant.not-partitioning")
+def partitions_by_a_variant(draw: st.DrawFn) -> TableFiles:
+    value = pick(draw, None, "1")
+    return table([("id", "long"), variant()], partition_columns=["v"], partition={"v": value})
+
+
+@mutation("variant.not-clustering")
+def clusters_by_a_variant(draw: st.DrawFn) -> TableFiles:
+    inner = {"type": "struct", "fields": [variant()]}
+    fields, path = pick(draw, ([("id", "long"), variant()], ["v"]), ([("s", inner)], ["s", "v"]))
+    files = table(fields, writer=["clustering", "domainMetadata"])
+    counts: dict[str, Any] = {"v": 0} if len(path) == 1 else {"s": {"v": 0}}
+    for version, which in ((1, 0), (1, 1), (2, 0)):
+        action(files, version, "add", which)["stats"] = json.dumps({"numRecords": 10, "nullCount": counts})
+    files.commits[0].append(domain_action("delta.clustering", json.dumps({"clusteringColumns": [path]})))
+    return files
+
+
+@mutation("variant.not-generated")
+def generates_a_variant(draw: st.DrawFn) -> TableFiles:
+    expression = pick(draw, "parse_json(name)", "to_variant_object(struct(id))", "v2")
+    fields = [("name", "string"), variant(**{"delta.generationExpression": expression})]
+    return table(fields, writer=["generatedColumns"])
+
+
+@mutation("variant.default-null")
+def variant_defaults_to_a_value(draw: st.DrawFn) -> TableFiles:
+    default = pick(
+        draw, "parse_json('{\"a\": 1}')", "CAST(1 AS VARIANT)", "PARSE_JSON('3')", "cast('x' as variant)", "7"
+    )
+    return table([("id", "long"), variant(CURRENT_DEFAULT=default)], writer=["allowColumnDefaults"])
+
+
+@mutation("variant.bounds-need-shredding", "rows")
+def variant_bounded_without_shredding(draw: st.DrawFn) -> TableFiles:
+    return _bounds_too_early(draw)
+
+
+# what files hold
+
+
+def with_variants(
+    values: pa.Array,
+    *,
+    features: Sequence[str] = SHREDDING,
+    configuration: Mapping[str, str] | None = None,
+) -> TableFiles:
+    """A table of one variant column, whose last file holds these values."""
+    rows = pa.table({"v": values})
+    empty = pa.table({"v": column([])})
+    protocol = protocol_action(3, 7, list(features), list(features))
+    files = data_bases.with_data(
+        fields=[variant()], tables=(empty, empty, rows), protocol=protocol, configuration=configuration
+    )
+    for version, which in ((1, 0), (1, 1), (2, 0)):
+        action(files, version, "add", which)["stats"] = '{"numRecords":0}'
+    action(files, 2, "add")["stats"] = json.dumps({"numRecords": len(values)})
+    return files
+
+
+def encoded(*pairs: tuple[bytes | None, bytes | None]) -> pa.Array:
+    """A column that is not shredded of metadata and values as they are."""
+    kind = pa.struct([("metadata", pa.binary()), ("value", pa.binary())])
+    return pa.array([{"metadata": metadata, "value": value} for metadata, value in pairs], kind)
+
+
+def shredded(*rows: tuple[bytes | None, dict[str, Any] | None]) -> pa.Array:
+    """A column of `SHREDDED`: values, and what `a` holds of `value` and `typed_value`."""
+    return pa.array(
+        [
+            {"metadata": NAMES, "value": value, "typed_value": None if fields is None else {"a": {**_EMPTY, **fields}}}
+            for value, fields in rows
+        ],
+        SHREDDED,
+    )
+
+
+_EMPTY = {"value": None, "typed_value": None}
+
+
+@mutation("variant.encoding", "rows")
+def variant_of_other_bytes(draw: st.DrawFn) -> TableFiles:
+    sound = (NAMES, OBJECT)
+    metadata = (b"", b"\x01\x02\x00\x01", NAMES + b"c", b"\x01\x01\x00\x01\xff", b"\x11\x02\x00\x01\x02ba", None)
+    value = (
+        *(b"", b"{}", TEXT[:2], NUMBER + b"\x00", b"\x40\x05\x00\x00\x00abc", b"\x05\xff", b"\x20\x27\x00\x00\x00\x00"),
+        *(OBJECT[:5], bytes([2, 1, 2, 0, 2]) + NUMBER, bytes([2, 2, 1, 0, 0, 2, 6]) + NUMBER + TEXT, None),
+        *(bytes([3, 1, 4, 2]) + NUMBER, bytes([3, 1, 0, 9]) + NUMBER),
+    )
+    broken = pick(draw, *((each, OBJECT) for each in metadata), *((NAMES, each) for each in value))
+    return with_variants(encoded(sound, broken))
+
+
+@mutation("variant.encoding", "rows")
+def shredded_variant_of_other_bytes(draw: st.DrawFn) -> TableFiles:
+    broken = pick(draw, (TEXT[:2], None), (None, {"value": b"\x05\xff"}), (bytes([2, 1, 2, 0, 2]) + NUMBER, {}))
+    return with_variants(shredded((None, {"typed_value": 3}), broken), configuration=ENABLED)
+
+
+@mutation("variant-shredding.stored-once", "rows")
+def variant_part_in_both_places(draw: st.DrawFn) -> TableFiles:
+    twice = pick(
+        draw,
+        (OBJECT, {"typed_value": 5}),
+        (None, {"typed_value": 5, "value": NUMBER}),
+        (OBJECT, {"value": NUMBER}),
+        (NUMBER, {"typed_value": 5}),
+    )
+    return with_variants(shredded((None, {"typed_value": 3}), twice), configuration=ENABLED)
+
+
+@mutation("variant.unshredded-form", "footers")
+def typed_value_of_no_form(draw: st.DrawFn) -> TableFiles:
+    """A type that no variant has, or fields and elements that are no pairs of value and typed_value."""
+    more = pa.struct([("value", pa.binary()), ("more", pa.int64())])
+    typed = pick(
+        draw,
+        *(pa.uint32(), pa.map_(pa.string(), pa.int64()), pa.list_(pa.int64()), pa.struct([("a", pa.int64())])),
+        *(pa.struct([("a", more)]), pa.struct([("a", pa.struct([("typed_value", pa.uint8())]))]), pa.list_(more)),
+    )
+    kind = pa.struct([_METADATA, _VALUE, ("typed_value", typed)])
+    return with_variants(pa.array([{"metadata": NAMES, "value": TEXT, "typed_value": None}], kind))
+
+
+# shredding and its feature
+
+
+@mutation("variant.unshredded-without-feature", "footers")
+def shredded_where_only_variants_are_supported(draw: st.DrawFn) -> TableFiles:
+    values = pick(draw, shredded((None, {"typed_value": 3})), shredded((TEXT, None), (None, None)))
+    return with_variants(values, features=["variantType"])
+
+
+@mutation("variant-shredding.feature", "footers")
+def shredded_with_another_feature(draw: st.DrawFn) -> TableFiles:
+    others = pick(draw, ["deletionVectors"], ["typeWidening", "timestampNtz"])
+    return with_variants(shredded((None, {"typed_value": 3})), features=["variantType", *others])
+
+
+@mutation("variant-shredding.older-files", "footers")
+def shredded_before_the_upgrade(draw: st.DrawFn) -> TableFiles:
+    """A file that is older than the variant column, in a table that supports variants and not their shredding."""
+    files = with_variants(shredded((None, {"typed_value": 3}), (TEXT, None)), features=["variantType"])
+    upgrade, later = files.commits[0][1:3]
+    files.commits[0][1:3] = [protocol_action(1, 2), metadata_action([("id", "long")])]
+    files.commits[3] = [commit_info(3, operation=pick(draw, "UPGRADE PROTOCOL", "ADD COLUMNS")), upgrade, later]
+    return files
+
+
+@mutation("variant-shredding.property-needs-feature")
+def shredding_enabled_without_its_feature(draw: st.DrawFn) -> TableFiles:
+    protocol = pick(draw, protocol_action(3, 7, ["variantType"], ["variantType"]), protocol_action(1, 2))
+    return bases.plain(protocol=protocol, configuration=ENABLED)
+
+
+@mutation("variant-shredding.only-when-enabled", "footers")
+def shredded_while_not_enabled(draw: st.DrawFn) -> TableFiles:
+    files = with_variants(shredded((None, {"typed_value": 3})))
+    return files if draw(st.booleans()) else _enabled_too_late(files)
+
+
+@mutation("variant-shredding.enabled", "footers")
+def shredded_while_the_property_is_false(draw: st.DrawFn) -> TableFiles:
+    return with_variants(
+        shredded((None, {"typed_value": 3}), (TEXT, None)), configuration={"delta.enableVariantShredding": "false"}
+    )
+
+
+def _enabled_too_late(files: TableFiles) -> TableFiles:
+    """The property comes with the version after the file."""
+    files.commits[3] = [commit_info(3), metadata_action([variant()], configuration=ENABLED)]
+    return files
