@@ -5,17 +5,13 @@ Files are read in threads and looked at in batches, in their order, so that memo
 
 from __future__ import annotations
 
-import os
-from collections import deque
-from collections.abc import Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from deltaspec.model.configuration import CONSTRAINT_PREFIX
-from deltaspec.model.data_types import walk
 from deltaspec.model.deletion_vectors import DeletionVectorError
 from deltaspec.validate.data import why_unread
 from deltaspec.validate.parsed_statistics import ParsedStatistics
+from deltaspec.validate.read_ahead import read_ahead
 from deltaspec.views.column_facts import column_fact_rows, column_facts
 from deltaspec.views.row_checks import row_check_rows, row_checks
 from deltaspec.wire.data_rows import FileRows, read_rows
@@ -27,18 +23,9 @@ if TYPE_CHECKING:
     from deltaspec.views.data_files import DataFile
     from deltaspec.views.state import TableSchema
 
-_LOCAL_READERS = 4
-_REMOTE_READERS = 8
 _ROWS_AT_ONCE = 20_000
 """Rows of a view that are looked at together."""
 _VIEWS = (column_facts, row_checks)
-_EXPRESSIONS = {
-    "checkConstraints": "CHECK constraints",
-    "invariants": "column invariants",
-    "generatedColumns": "generated columns",
-}
-_REQUIRED = "ROW002"
-"""The rule that speaks of what a schema asks of rows; there the ledger says what SQL was not evaluated."""
 
 
 def look_at_rows(run: DataRun) -> None:
@@ -49,11 +36,9 @@ def look_at_rows(run: DataRun) -> None:
     if table is None:
         run.findings.doubt(_VIEWS, "the schema that the rows are judged against is not known")
         return
-    for feature in expressions_in_force(table):
-        run.findings.doubt_rule(_REQUIRED, f"{_EXPRESSIONS[feature]} are SQL, which needs Spark")
     pending = _Pending(run)
     statistics = ParsedStatistics(run, table)
-    for number, (data_file, held) in enumerate(_read_in_order(run, table, run.files)):
+    for number, (data_file, held) in enumerate(read_ahead(run, run.files, partial(_read, run, table))):
         if number % 100 == 0:
             run.progress("rows", number, len(run.files))
         if isinstance(held, FileRows):
@@ -62,36 +47,6 @@ def look_at_rows(run: DataRun) -> None:
             run.findings.doubt(_VIEWS, held, data_file.path)
     pending.flush()
     run.progress("rows", len(run.files), len(run.files))
-
-
-def expressions_in_force(table: TableSchema) -> list[str]:
-    """Table features whose SQL the rows have to keep, of those that the table supports and uses."""
-    keys = {key for _, field in walk(table.schema) for key in field.metadata}
-    used = {
-        "checkConstraints": any(key.startswith(CONSTRAINT_PREFIX) for key in table.configuration),
-        "invariants": "delta.invariants" in keys,
-        "generatedColumns": "delta.generationExpression" in keys,
-    }
-    return [feature for feature, is_used in used.items() if is_used and table.supports(feature)]
-
-
-def _read_in_order(
-    run: DataRun, table: TableSchema, files: Iterable[DataFile]
-) -> Iterator[tuple[DataFile, FileRows | str]]:
-    """Every file with what it holds, or why it could not be read; some are read ahead."""
-    readers = _REMOTE_READERS if run.access.store.remote else min(_LOCAL_READERS, os.cpu_count() or 1)
-    pool = ThreadPoolExecutor(readers)
-    coming: deque[tuple[DataFile, Future[FileRows | str]]] = deque()
-    try:
-        for data_file in files:
-            coming.append((data_file, pool.submit(_read, run, table, data_file)))
-            if len(coming) > 2 * readers:
-                first, future = coming.popleft()
-                yield first, future.result()
-        for first, future in coming:
-            yield first, future.result()
-    finally:
-        pool.shutdown(cancel_futures=True)  # who breaks off does not wait for what is not begun
 
 
 def _read(run: DataRun, table: TableSchema, data_file: DataFile) -> FileRows | str:

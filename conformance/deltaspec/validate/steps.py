@@ -6,6 +6,7 @@ from deltaspec.validate.changes import look_at_changes
 from deltaspec.validate.data import DataRun
 from deltaspec.validate.file_forms import look_at_file_forms
 from deltaspec.validate.footers import look_at_footers
+from deltaspec.validate.held_rows import look_at_held_rows
 from deltaspec.validate.identity_values import look_at_identity_values
 from deltaspec.validate.retention import look_at_removed_files
 from deltaspec.validate.row_ids import look_at_row_ids
@@ -19,6 +20,7 @@ STEPS: tuple[tuple[Level, Callable[[DataRun], None]], ...] = (
     ("footers", look_at_footers),
     ("footers", look_at_file_forms),
     ("rows", look_at_rows),
+    ("rows", look_at_held_rows),
     ("rows", look_at_variants),
     ("rows", look_at_variant_paths),
     ("rows", look_at_identity_values),

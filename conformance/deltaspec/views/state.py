@@ -23,6 +23,7 @@ from deltaspec.model.revisions import Revision
 from deltaspec.model.schema import SchemaError, parse_schema, repeated_names, void_hindrance
 from deltaspec.views.constraint_facts import ColumnHistory, constraint_fault, field_facts
 from deltaspec.views.domain_facts import domain_row
+from deltaspec.views.expression_facts import ConditionHistory
 from deltaspec.views.file_facts import FileContext
 from deltaspec.views.iceberg_facts import IcebergHistory
 from deltaspec.views.mapping_facts import MappingHistory, entry_names, logical_partition_names
@@ -44,6 +45,7 @@ VIEW_NAMES = (
     "iceberg",
     "nested_ids",
     "transactions",
+    "constraint_columns",
 )
 
 
@@ -106,9 +108,14 @@ class TableState:
     """Rows of the view of that name."""
     iceberg: IcebergHistory = field(default_factory=IcebergHistory)
     """Which compatibility with Iceberg they enable."""
+    conditions: ConditionHistory = field(init=False)
+    """What they hold the table's rows to."""
     _context: FileContext | None = None
     _leaving: frozenset[str] = frozenset()
     """Domains that the commit at hand removes: its actions have no order."""
+
+    def __post_init__(self) -> None:
+        self.conditions = ConditionHistory(self.revision)
 
     def apply(self, version: int, file: str, actions: list[tuple[int, Wire]]) -> None:
         """Take the actions of one commit, or of a checkpoint that the history starts from.
@@ -139,6 +146,9 @@ class TableState:
         for row in self.rows["protocols"][written:]:
             row["type_widening_traces"] = traces_left(protocol_before, self.protocol, self.metadata, self.schema)
         self.columns.take((version, file), actions, self.metadata, self.schema, self.mapping, self.supported)
+        self.rows["constraint_columns"] += self.conditions.take(
+            (version, file), actions, self.metadata, self.schema, self.supported
+        )
         changed = any(isinstance(action, Protocol | MetaData) for _, action in actions)
         if changed and self.protocol is not None and self.metadata is not None and self.schema is not None:
             self.used |= configuration.active_features(self.protocol, self.metadata, self.schema)
@@ -155,6 +165,7 @@ class TableState:
             self.iceberg.forget()
             self.widening.forget()
             self.columns.forget()
+            self.conditions.forget()
         if kinds & {"domainMetadata", None}:
             self.domains_known = False
         if kinds & {"rowIdHighWaterMark", None}:

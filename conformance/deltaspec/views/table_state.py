@@ -218,3 +218,18 @@ transactions = View(
         "last_updated": Column(pl.Int64, "lastUpdated, milliseconds since the epoch"),
     },
 )
+
+constraint_columns = View(
+    name="constraint_columns",
+    grain="CHECK constraint in force at each version that states the metadata or the protocol",
+    key=(),
+    columns={
+        **_PLACE,
+        "constraint": Column(pl.String, "name of the constraint", shown=True),
+        "expression": Column(pl.String, "the SQL as written", shown=True),
+        "missing_columns": Column(
+            pl.List(pl.String),
+            "columns that it speaks of and the schema lacks, with dots; null where it is no SQL that the kit reads",
+        ),
+    },
+)

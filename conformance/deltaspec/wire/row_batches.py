@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Self
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 from pyroaring import BitMap64
 
 from deltaspec.wire.data_access import DataAccess
@@ -49,6 +50,11 @@ class RowBatches:
             raise
         self.schema: pa.Schema = self._parquet.schema_arrow
         self.row_count: int = self._parquet.metadata.num_rows
+
+    @property
+    def parquet(self) -> pq.ParquetFile:
+        """The file itself, for its footer."""
+        return self._parquet
 
     def __enter__(self) -> Self:
         return self

@@ -22,7 +22,6 @@ from deltaspec_generators.data_tables import data_tables
 from deltaspec_generators.mutations_rows import FILE, required, struct_type, table_of, text_of
 
 MINE = ("ROW", "STA")
-INVARIANT = '{"expression":{"expression":"id > 0"}}'
 
 
 def judged(files: TableFiles, path: Path, **options: Any) -> Report:
@@ -73,31 +72,6 @@ def _with_null(place: int) -> pa.Table:
 
 
 # what cannot be decided
-
-
-@pytest.mark.parametrize(
-    ("protocol", "configuration", "field", "reason"),
-    [
-        ((1, 3), {"delta.constraints.c": "id > 0"}, {}, "CHECK constraints are SQL, which needs Spark"),
-        (
-            (1, 2),
-            {},
-            {"delta.invariants": '{"expression":{"expression":"id > 0"}}'},
-            "column invariants are SQL, which needs Spark",
-        ),
-        ((1, 4), {}, {"delta.generationExpression": "1"}, "generated columns are SQL, which needs Spark"),
-    ],
-)
-def test_sql_is_one_entry_of_the_ledger(
-    tmp_path: Path, protocol: tuple[int, int], configuration: dict[str, str], field: dict[str, str], reason: str
-) -> None:
-    fields = [{"name": "id", "type": "long", "nullable": True, "metadata": field}]
-    table = pa.table({"id": [1, 2]})
-    files = table_of(table, fields, protocol=protocol_action(*protocol), configuration=configuration)
-    report = judged(files, tmp_path)
-    assert [(each.rule, each.reason) for each in report.checked.not_checked] == [("ROW002", reason)]
-    assert report.verdict == "incomplete"
-    assert judged(files, tmp_path, accept_unchecked=["ROW002"]).verdict == "conforms"
 
 
 def test_constraints_of_a_table_that_does_not_support_them_are_not_in_force(tmp_path: Path) -> None:

@@ -1,0 +1,156 @@
+"""Holds the rows of a data file to expressions: which of them break one.
+
+The columns that all of a table's expressions speak of are read together, batch by batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+import pyarrow as pa
+from pyroaring import BitMap64
+
+from deltaspec.model.data_types import Struct
+from deltaspec.wire.legacy_calendar import first_certain_values
+from deltaspec.wire.row_batches import Batch, RowBatches, bare_batches, rows_left
+from deltaspec.wire.sql_columns import RowColumns
+from deltaspec.wire.sql_evaluation import compile_expression
+from deltaspec.wire.sql_terms import BOOLEAN, VOID, Guard, Undecided
+from deltaspec.wire.sql_tree import Expression
+
+
+@dataclass
+class Held:
+    """How the rows of a file stand to one expression."""
+
+    rows: int = 0
+    """Rows that the deletion vector leaves."""
+    broken_rows: int = 0
+    """Rows of which it is false or null."""
+    first_row: int | None = None
+    """Counted from 0 in the file, deleted rows included."""
+    found: str | None = None
+    """The values of that row which it speaks of."""
+    undecided: str | None = None
+    """Why this cannot be told without Spark; what stands above says nothing then."""
+    of_rows: bool = False
+    """It is the rows of this file that leave it undecided."""
+
+
+def hold_rows(
+    source: RowBatches,
+    conditions: Sequence[Expression],
+    schema: Struct,
+    mapping: str | None,
+    partition_columns: Sequence[str],
+    partition_values: Mapping[str, str | None],
+    deleted: BitMap64 | None,
+) -> list[Held]:
+    """How the rows of a file stand to expressions that are to be true of each.
+
+    Args:
+        source: the file.
+        conditions: of type boolean.
+        schema: of the table.
+        mapping: `id`, `name` or None.
+        partition_columns: logical names.
+        partition_values: by physical name, as the log has them.
+        deleted: rows that a deletion vector takes away.
+
+    Raises:
+        UnreadableRows, StorageError: the rows cannot be read.
+    """
+    held = [Held() for _ in conditions]
+    try:
+        columns = RowColumns(
+            schema,
+            mapping,
+            partition_columns,
+            partition_values,
+            source.schema,
+            first_certain_values(source.parquet),
+        )
+    except Undecided as fault:
+        return [Held(undecided=str(fault)) for _ in conditions]
+    tests = [_Test(condition, columns, result) for condition, result in zip(conditions, held, strict=True)]
+    if not any(test.goes_on for test in tests):
+        return held
+    chosen = None if deleted is None else rows_left(source.row_count, deleted)
+    for batch in _batches(source, columns.names, chosen):
+        if batch.rows and any(test.goes_on for test in tests):
+            _test(tests, columns, batch)
+    return held
+
+
+def _batches(source: RowBatches, names: list[str], chosen: BitMap64 | None) -> Iterator[Batch]:
+    return source.read(names, chosen) if names else bare_batches(source.row_count, chosen)
+
+
+class _Test:
+    """One expression, compiled for the columns of one file."""
+
+    def __init__(self, tree: Expression, columns: RowColumns, held: Held) -> None:
+        self.held = held
+        self.fails: pl.Expr | None = None
+        self.guards: Iterable[Guard] = ()
+        before = len(columns.guards)
+        try:
+            compiled = compile_expression(tree, columns)
+            if compiled.term.type not in (BOOLEAN, VOID):
+                raise Undecided("it is no condition")
+        except Undecided as fault:
+            held.undecided = str(fault)
+            return
+        values = compiled.term.values.cast(pl.Boolean)
+        self.fails = ~values.fill_null(False)
+        self.guards = (*compiled.guards, *columns.guards[before:])
+
+    @property
+    def goes_on(self) -> bool:
+        return self.held.undecided is None
+
+    def give_up(self, why: str) -> None:
+        """Note that the rows at hand leave it undecided."""
+        if self.held.undecided is None:
+            self.held.undecided, self.held.of_rows = why, True
+
+    def take(self, frame: pl.DataFrame, columns: RowColumns, batch: Batch) -> None:
+        """Add the rows of a batch."""
+        assert self.fails is not None
+        for guard in self.guards:
+            if not frame.select(guard.holds.fill_null(True).all().alias("holds")).item():
+                self.give_up(f"in some rows, {guard.why}")
+                return
+        self.held.rows += batch.rows
+        broken = frame.filter(self.fails)["row"]
+        if broken.is_empty():
+            return
+        if self.held.first_row is None:
+            first = int(broken[0])
+            self.held.first_row = _row_of_file(batch, first)
+            self.held.found = columns.shown(batch.columns, first) or None
+        self.held.broken_rows += len(broken)
+
+
+def _test(tests: list[_Test], columns: RowColumns, batch: Batch) -> None:
+    try:
+        frame = columns.frame(batch.columns, batch.rows)
+    except Undecided as fault:
+        for test in tests:
+            test.give_up(str(fault))
+        return
+    for test in tests:
+        if test.goes_on:
+            try:
+                test.take(frame, columns, batch)
+            except (pl.exceptions.PolarsError, OverflowError) as fault:
+                test.give_up(f"it cannot be evaluated: {str(fault)[:200]}")
+
+
+def _row_of_file(batch: Batch, place: int) -> int:
+    """The row that a place among those left stands for."""
+    if batch.kept is None:
+        return batch.start + place
+    return batch.start + int(pa.compute.indices_nonzero(batch.kept)[place].as_py())

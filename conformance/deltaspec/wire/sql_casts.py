@@ -1,0 +1,102 @@
+"""Casts that neither fail nor lose anything, on the rows at hand."""
+
+import polars as pl
+
+from deltaspec.model.data_types import DataType, Primitive, name_of
+from deltaspec.wire.sql_terms import (
+    DOUBLE,
+    MICROSECONDS_OF_DAY,
+    STRING,
+    TIMES,
+    VOID,
+    Guard,
+    Guards,
+    Term,
+    Undecided,
+    as_double,
+    constant_term,
+    digits_of,
+    fits,
+    is_exact,
+    is_integer,
+    midnight,
+    null_of,
+    scaled,
+    type_of,
+)
+from deltaspec.wire.sql_tree import Literal
+
+FIRST_DAY, LAST_DAY = -719_162, 2_932_896
+"""Days since the epoch of 0001-01-01 and 9999-12-31: beyond, engines print and cut years in their own ways."""
+
+
+def cast(term: Term, spelled: str, guards: Guards) -> Term:
+    """A value as one of another type, named as a schema names it. Raises `Undecided`."""
+    kind = type_of(spelled)
+    if term.type == kind:
+        return term
+    if term.type == VOID:
+        return null_of(kind)
+    if is_exact(term.type) and is_exact(kind):
+        return _exact(term, kind, guards)
+    return _other(term, kind, guards)
+
+
+def _other(term: Term, kind: DataType, guards: Guards) -> Term:
+    match name_of(term.type), name_of(kind):
+        case _, "double":
+            return Term(as_double(term), DOUBLE)
+        case (("byte" | "short"), "float"):
+            return Term(term.values.cast(pl.Float32), kind)
+        case "boolean", ("byte" | "short" | "integer" | "long"):
+            return Term(term.values.cast(pl.Int64), kind)
+        case "string", ("date" | "timestamp" | "timestamp_ntz" as name) if isinstance(term.constant, str):
+            return constant_term(Literal(term.constant, name))
+        case "date", "timestamp_ntz":
+            return midnight(term)
+        case "timestamp_ntz", "date":
+            return day_of(term)
+        case "boolean", "string":
+            texts = pl.when(term.values).then(pl.lit("true")).otherwise(pl.lit("false"))
+            return Term(pl.when(term.values.is_not_null()).then(texts), STRING)
+        case (("byte" | "short" | "integer" | "long"), "string"):
+            return Term(term.values.cast(pl.String), STRING)
+        case "date", "string":
+            return Term(as_date(term, guards).dt.strftime("%Y-%m-%d"), STRING)
+    raise Undecided(f"{name_of(term.type)} is cast to {name_of(kind)}")
+
+
+def _exact(term: Term, kind: DataType, guards: Guards) -> Term:
+    own_scale, (precision, scale) = digits_of(term.type)[1], digits_of(kind)
+    if scale >= own_scale:
+        values = scaled(term, scale)
+    else:
+        factor = 10 ** (own_scale - scale)
+        wide = scaled(term, own_scale)
+        values = wide // factor
+        guards.append(Guard(values * factor == wide, f"a value is cut off as {name_of(kind)}"))
+    if is_integer(kind):
+        guards.append(Guard(fits(values, kind), f"a value is beyond {name_of(kind)}"))
+        return Term(values.cast(pl.Int64, strict=False), kind)
+    limit = pl.lit(10**precision, dtype=pl.Int128)
+    guards.append(Guard((values < limit) & (values > -limit), f"a value is beyond {name_of(kind)}"))
+    return Term(values, kind)
+
+
+def day_of(term: Term) -> Term:
+    """The day of a time without zone."""
+    return Term(term.values // MICROSECONDS_OF_DAY, Primitive("date"))
+
+
+def as_date(term: Term, guards: Guards) -> pl.Expr:
+    """The day of a date, or of a time without zone, as Polars' own. Raises `Undecided`."""
+    match name_of(term.type):
+        case "date":
+            days = term.values
+        case "timestamp_ntz":
+            days = day_of(term).values
+        case name:
+            raise Undecided(f"the day of a {name}" if name in TIMES else f"a {name} becomes a date")
+    within = (days >= FIRST_DAY) & (days <= LAST_DAY)
+    guards.append(Guard(within, "a date is beyond the years 1 to 9999"))
+    return pl.when(within).then(days).cast(pl.Int32).cast(pl.Date)

@@ -1,0 +1,222 @@
+"""The columns that expressions speak of, in one data file of a table: found by the schema, loaded batch by batch.
+
+Partition columns have the value that the log gives the file, columns that it lacks are null.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from deltaspec.model.column_mapping import partition_types, physical_name
+from deltaspec.model.data_types import DataType, Decimal, Field, Primitive, Struct, name_of
+from deltaspec.model.partition_values import PartitionValueError, has_zone
+from deltaspec.model.partition_values import parse as parse_value
+from deltaspec.wire.column_rows import plain
+from deltaspec.wire.data_columns import FileColumn, UnresolvableColumns, file_columns, is_bytes, is_text
+from deltaspec.wire.sql_terms import (
+    INTEGER_BITS,
+    MICROSECONDS_OF_DAY,
+    WIDE,
+    Guard,
+    Term,
+    Undecided,
+    dtype_of,
+    null_of,
+)
+
+_COLLATIONS, _CHAR_VARCHAR = "__COLLATIONS", "__CHAR_VARCHAR_TYPE_STRING"
+_VALUE_SHOWN = 40
+
+
+def resolve(parts: tuple[str, ...], schema: Struct) -> tuple[int, ...]:
+    """Where a schema has a column: its place among the fields, of each level. Raises `Undecided`."""
+    places: list[int] = []
+    kind: DataType = schema
+    for name in parts:
+        if not isinstance(kind, Struct):
+            raise Undecided(f"{'.'.join(parts)} is within a {name_of(kind)}")
+        found = [place for place, each in enumerate(kind.fields) if each.name.casefold() == name.casefold()]
+        if len(found) != 1:
+            raise Undecided(f"the schema has {len(found)} columns {'.'.join(parts)}")
+        places += found
+        kind = kind.fields[found[0]].type
+    return tuple(places)
+
+
+@dataclass
+class RowColumns:
+    """Columns of one data file, as an expression asks for them."""
+
+    schema: Struct
+    mapping: str | None
+    partition_columns: Sequence[str]
+    partition_values: Mapping[str, str | None]
+    """By physical name, as the log has them."""
+    file_schema: pa.Schema
+    first_certain: Mapping[str, int]
+    """As `legacy_calendar.first_certain_values` gives it."""
+    guards: list[Guard] = field(default_factory=list)
+    _loaded: dict[tuple[int, ...], tuple[FileColumn, str, str]] = field(default_factory=dict)
+    """By place in the schema: where the file has it, its column in frames, and its name."""
+
+    def __post_init__(self) -> None:
+        self._partitions = partition_types(self.schema, list(self.partition_columns), self.mapping)
+        try:
+            self._columns = file_columns(self.file_schema, self.schema, self.mapping)
+        except UnresolvableColumns as fault:
+            raise Undecided(str(fault)) from fault
+
+    def __call__(self, parts: tuple[str, ...]) -> Term:
+        """The column of a name. Raises `Undecided`."""
+        places = resolve(parts, self.schema)
+        fields, column = self._follow(places)
+        kind = fields[-1].type
+        for each in fields:
+            if _COLLATIONS in each.metadata or str(each.metadata.get(_CHAR_VARCHAR, "")).startswith("char"):
+                raise Undecided(f"how {'.'.join(parts)} is compared is left to Spark")
+        top = physical_name(fields[0], self.mapping)
+        if top in self._partitions:
+            return self._partition(top, kind)
+        if column is None:
+            return Term(null_of(kind).values, kind)
+        _, name, _ = self._loaded.setdefault(places, (column, f"c{len(self._loaded)}", ".".join(parts)))
+        first = self.first_certain.get(name_of(kind))
+        if first is not None:
+            old = f"{'.'.join(parts)} holds days or times in the calendar of Spark 2"
+            self.guards.append(Guard(pl.col(name) >= first, old))
+        return Term(pl.col(name), kind)
+
+    def _follow(self, places: tuple[int, ...]) -> tuple[list[Field], FileColumn | None]:
+        """The fields from the top to a column, and where the file has it; None where it lacks it, or a struct above."""
+        fields: list[Field] = []
+        kind: DataType = self.schema
+        column: FileColumn | None = None
+        members = self._columns
+        absent = False
+        for place in places:
+            assert isinstance(kind, Struct)
+            fields.append(kind.fields[place])
+            kind = kind.fields[place].type
+            column = members[place]
+            absent = absent or column.place is None
+            members = column.members
+        return fields, None if absent else column
+
+    def _partition(self, name: str, kind: DataType) -> Term:
+        """The value of a partition column: the same in every row, but no constant of the expression."""
+        if name not in self.partition_values:
+            raise Undecided(f"the log gives no value for the partition column {name}")
+        text = self.partition_values[name]
+        if text and (name_of(kind) == "binary" or (name_of(kind) == "timestamp" and not has_zone(text))):
+            raise Undecided(f"the value of the partition column {name} depends on its writer")
+        try:
+            value = parse_value(text, kind)
+        except PartitionValueError as fault:
+            raise Undecided(f"the partition column {name}: {fault}") from fault
+        if value is not None and isinstance(kind, Decimal):
+            value = int(value.scaleb(kind.scale, WIDE))
+        return Term(pl.lit(value, dtype=dtype_of(kind)), kind)
+
+    @property
+    def names(self) -> list[str]:
+        """Top-level columns of the file that are read."""
+        found = {self._top(places).place for places in self._loaded}
+        return sorted({self.file_schema.names[place] for place in found if place is not None})
+
+    def _top(self, places: tuple[int, ...]) -> FileColumn:
+        return self._columns[places[0]]
+
+    def frame(self, columns: Mapping[str, pa.Array], rows: int) -> pl.DataFrame:
+        """What expressions are evaluated on, of a batch with so many rows. Raises `Undecided`."""
+        found = {"row": pl.Series(range(rows), dtype=pl.Int64)}
+        for places, (column, name, _) in self._loaded.items():
+            found[name] = _load(self._leaf(columns, places), column.kind)
+        return pl.DataFrame(found)
+
+    def _leaf(self, columns: Mapping[str, pa.Array], places: tuple[int, ...]) -> pa.Array:
+        top = self._top(places)
+        assert top.place is not None
+        array, members = plain(columns[self.file_schema.names[top.place]]), top.members
+        for place in places[1:]:
+            column = members[place]
+            if not pa.types.is_struct(array.type) or column.place is None:
+                raise Undecided(f"the file holds {array.type} for a struct")
+            array, members = plain(array.flatten()[column.place]), column.members
+        return array
+
+    def shown(self, columns: Mapping[str, pa.Array], row: int) -> str:
+        """The values of one row, as a finding shows them."""
+        found = []
+        for places, (_, _, name) in self._loaded.items():
+            value = self._leaf(columns, places)[row]
+            text = "null" if not value.is_valid else str(value)
+            found.append(f"{name}: {text[:_VALUE_SHOWN]}")
+        return ", ".join(found)
+
+
+def _load(array: pa.Array, kind: DataType) -> pl.Series:
+    try:
+        return _loaded(array, kind)
+    except (pa.ArrowException, pl.exceptions.PolarsError) as fault:
+        raise Undecided(f"values of {array.type} are no {name_of(kind)}: {fault}"[:200]) from fault
+
+
+def _loaded(array: pa.Array, kind: DataType) -> pl.Series:
+    """An array as the column that `sql_terms` describes."""
+    stored, name = array.type, name_of(kind)
+    if isinstance(kind, Decimal):
+        return _decimals(array, kind)
+    if not isinstance(kind, Primitive) or name in ("variant", "void"):
+        flags = pl.Series(array.is_valid().to_pylist(), dtype=pl.Boolean)
+        return pl.select(pl.when(flags).then(True)).to_series()
+    match name:
+        case _ if name in INTEGER_BITS and pa.types.is_signed_integer(stored):
+            return _series(array.cast(pa.int64()))
+        case "float" if pa.types.is_float32(stored):
+            return _series(array)
+        case "double" if pa.types.is_float32(stored) or pa.types.is_float64(stored) or _is_small(stored):
+            return _series(array.cast(pa.float64()))
+        case "string" if is_text(stored):
+            array.validate(full=True)
+            return _series(array.cast(pa.large_string()))
+        case "binary" if is_bytes(stored):
+            return _series(array.cast(pa.large_binary()))
+        case "boolean" if pa.types.is_boolean(stored):
+            return _series(array)
+        case "date" if pa.types.is_date32(stored):
+            return _series(array.cast(pa.int32()).cast(pa.int64()))
+        case "timestamp_ntz" if pa.types.is_date32(stored):
+            return _series(pc.multiply_checked(array.cast(pa.int32()).cast(pa.int64()), MICROSECONDS_OF_DAY))
+        case "timestamp" | "timestamp_ntz" if pa.types.is_timestamp(stored):
+            if name == "timestamp_ntz" and stored.tz is not None:
+                raise Undecided("the file says that times without zone are in UTC")
+            return _series(array.cast(pa.timestamp("us", stored.tz)).cast(pa.int64()))
+    raise Undecided(f"the file holds {stored} for {name}")
+
+
+def _is_small(stored: pa.DataType) -> bool:
+    """Whether every value is exact as a double."""
+    return bool(pa.types.is_signed_integer(stored) and stored.bit_width <= 32)
+
+
+def _decimals(array: pa.Array, kind: Decimal) -> pl.Series:
+    stored = array.type
+    if pa.types.is_signed_integer(stored):
+        own, values = 0, _series(array.cast(pa.int64())).cast(pl.Int128)
+    elif pa.types.is_decimal(stored) and stored.bit_width <= 128 and 0 <= stored.scale <= kind.scale:
+        own, values = stored.scale, _series(array.cast(pa.decimal128(38, stored.scale))).to_physical().cast(pl.Int128)
+    else:
+        raise Undecided(f"the file holds {stored} for {name_of(kind)}")
+    return values if own == kind.scale else values * pl.Series([10 ** (kind.scale - own)], dtype=pl.Int128)
+
+
+def _series(array: pa.Array) -> pl.Series:
+    found: Any = pl.from_arrow(array)
+    assert isinstance(found, pl.Series)
+    return found

@@ -1,0 +1,260 @@
+"""Evaluates admitted expressions on columns of rows, as Spark would: only what no setting and no version changes.
+
+Everything else raises `Undecided` when the expression is compiled, or fails a guard on the rows at hand: a result
+beyond its type, a division by zero. A guard is looked at in every row, also where Spark would not come to evaluate it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import reduce
+
+import polars as pl
+
+from deltaspec.model.data_types import DataType, Decimal, Primitive, name_of
+from deltaspec.wire.sql_calls import CALLS
+from deltaspec.wire.sql_casts import cast
+from deltaspec.wire.sql_terms import (
+    BOOLEAN,
+    DOUBLE,
+    INTEGER_BITS,
+    MAX_DIGITS,
+    STRING,
+    VOID,
+    ZERO,
+    Guard,
+    Guards,
+    Term,
+    Undecided,
+    as_double,
+    common,
+    constant_term,
+    digits_of,
+    fits,
+    is_exact,
+    is_floating,
+    is_integer,
+    negated,
+    null_of,
+    pair,
+    scaled,
+)
+from deltaspec.wire.sql_tree import (
+    Binary,
+    Call,
+    Case,
+    Cast,
+    Column,
+    Expression,
+    In,
+    Is,
+    Like,
+    Literal,
+    Not,
+    Sign,
+)
+
+Columns = Callable[[tuple[str, ...]], Term]
+"""The column of a name; raises `Undecided` where there is none, or none that is evaluated."""
+_ESCAPE = re.compile(r"([\\.+*?()|\[\]{}^$#&\-~])")
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """An expression over columns of a frame."""
+
+    term: Term
+    guards: tuple[Guard, ...]
+    """What has to hold in all rows."""
+
+
+def compile_expression(tree: Expression, columns: Columns) -> Compiled:
+    """Raises `Undecided`, in words for the ledger."""
+    compiler = _Compiler(columns)
+    term = compiler.of(tree)
+    return Compiled(term, tuple(compiler.guards))
+
+
+@dataclass
+class _Compiler:
+    columns: Columns
+    guards: Guards = field(default_factory=list)
+
+    def of(self, tree: Expression) -> Term:
+        match tree:
+            case Literal():
+                return constant_term(tree)
+            case Column(parts):
+                return self.columns(parts)
+            case Not(operand):
+                return Term(~self.truth(operand), BOOLEAN)
+            case Sign(operator, operand):
+                return self.signed(operator, self.of(operand))
+            case Binary("and", left, right):
+                return Term(self.truth(left) & self.truth(right), BOOLEAN)
+            case Binary("or", left, right):
+                return Term(self.truth(left) | self.truth(right), BOOLEAN)
+            case Binary(operator, left, right) if operator in _COMPARISONS:
+                return _compared(operator, self.of(left), self.of(right))
+            case Binary("||", left, right):
+                return CALLS["concat"]([self.of(left), self.of(right)], self.guards)
+            case Binary(operator, left, right):
+                return self.arithmetic(operator, self.of(left), self.of(right))
+            case Is(operand, None):
+                return Term(self.of(operand).values.is_null(), BOOLEAN)
+            case Is(operand, value):
+                return Term(self.truth(operand).eq_missing(pl.lit(value, dtype=pl.Boolean)), BOOLEAN)
+            case In(operand, choices):
+                return self.one_of(self.of(operand), [self.of(each) for each in choices])
+            case Like(operand, pattern, False):
+                return self.like(self.of(operand), self.of(pattern))
+            case Case():
+                return self.case(tree)
+            case Cast(operand, kind):
+                return cast(self.of(operand), kind, self.guards)
+            case Call(name, arguments) if name in CALLS:
+                return CALLS[name]([self.of(each) for each in arguments], self.guards)
+            case Call(name):
+                raise Undecided(f"what {name} gives is left to Spark")
+        raise Undecided(f"{type(tree).__name__} is left to Spark")
+
+    def truth(self, tree: Expression) -> pl.Expr:
+        term = self.of(tree)
+        if term.type == VOID:
+            return null_of(BOOLEAN).values
+        if term.type != BOOLEAN:
+            raise Undecided(f"a condition is of type {name_of(term.type)}")
+        return term.values
+
+    def one_of(self, operand: Term, choices: list[Term]) -> Term:
+        if is_exact(operand.type) and not all(is_exact(each.type) or each.type == VOID for each in choices):
+            raise Undecided("IN compares several types")
+        equal = (_compared("=", operand, each).values for each in choices)
+        return Term(reduce(lambda one, other: one | other, equal), BOOLEAN)
+
+    def like(self, operand: Term, pattern: Term) -> Term:
+        text = pattern.constant
+        if operand.type != STRING or not isinstance(text, str) or "\\" in text:
+            raise Undecided("LIKE is given something else than a string and a constant without a backslash")
+        spelled = "".join({"%": ".*", "_": "."}.get(each) or _ESCAPE.sub(r"\\\1", each) for each in text)
+        return Term(operand.values.str.contains(f"(?s)^{spelled}$"), BOOLEAN)
+
+    def case(self, tree: Case) -> Term:
+        operand = None if tree.operand is None else self.of(tree.operand)
+        conditions = [
+            self.truth(when) if operand is None else _compared("=", operand, self.of(when)).values
+            for when, _ in tree.branches
+        ]
+        terms = [self.of(then) for _, then in tree.branches]
+        terms.append(null_of(VOID) if tree.otherwise is None else self.of(tree.otherwise))
+        kind, values = common(terms)
+        chosen = values[-1]
+        for condition, value in zip(reversed(conditions), reversed(values[:-1]), strict=True):
+            chosen = pl.when(condition.fill_null(False)).then(value).otherwise(chosen)
+        return Term(chosen, kind)
+
+    # numbers
+
+    def signed(self, operator: str, term: Term) -> Term:
+        if operator == "~" or not (is_exact(term.type) or is_floating(term.type)):
+            raise Undecided(f"{operator} before {name_of(term.type)}")
+        if operator == "+":
+            return term
+        if term.is_constant and term.constant is not None:
+            # `-128Y` is a constant of its own in Spark
+            return Term(negated(term), term.type, -term.constant)
+        if is_integer(term.type):
+            return self.integer(negated(term), term.type)
+        return Term(negated(term), term.type)
+
+    def integer(self, values: pl.Expr, kind: DataType) -> Term:
+        """A result as wide as need be, as an integer of its type: what overflows depends on settings."""
+        self.guards.append(Guard(fits(values, kind), f"a result is beyond {name_of(kind)}"))
+        return Term(values.cast(pl.Int64, strict=False), kind)
+
+    def arithmetic(self, operator: str, left: Term, right: Term) -> Term:
+        if VOID in (left.type, right.type):
+            raise Undecided("arithmetic with NULL")
+        if is_exact(left.type) and is_exact(right.type):
+            return self.exact(operator, left, right)
+        if operator in ("+", "-", "*", "/") and DOUBLE in (left.type, right.type):
+            return self.floating(operator, as_double(left), as_double(right))
+        raise Undecided(f"{name_of(left.type)} {operator} {name_of(right.type)}")
+
+    def floating(self, operator: str, left: pl.Expr, right: pl.Expr) -> Term:
+        match operator:
+            case "+":
+                return Term(left + right, DOUBLE)
+            case "-":
+                return Term(left - right, DOUBLE)
+            case "*":
+                return Term(left * right, DOUBLE)
+        self.guards.append(Guard(right != 0.0, "a divisor is zero"))
+        return Term(left / right, DOUBLE)
+
+    def exact(self, operator: str, left: Term, right: Term) -> Term:
+        integers = is_integer(left.type) and is_integer(right.type)
+        if integers and operator == "/":
+            return self.floating("/", as_double(left), as_double(right))
+        if integers and operator in ("%", "div"):
+            return self.divided(operator, left, right)
+        if operator not in ("+", "-", "*"):
+            raise Undecided(f"{name_of(left.type)} {operator} {name_of(right.type)}")
+        if integers:
+            kind = max((left.type, right.type), key=lambda each: INTEGER_BITS[name_of(each)])
+            return self.integer(_result(operator, scaled(left, 0), scaled(right, 0)), kind)
+        (left_precision, left_scale), (right_precision, right_scale) = digits_of(left.type), digits_of(right.type)
+        if operator == "*":
+            precision, scale = left_precision + right_precision + 1, left_scale + right_scale
+            values = scaled(left, left_scale) * scaled(right, right_scale)
+        else:
+            scale = max(left_scale, right_scale)
+            precision = max(left_precision - left_scale, right_precision - right_scale) + scale + 1
+            values = _result(operator, scaled(left, scale), scaled(right, scale))
+        if precision > MAX_DIGITS:
+            raise Undecided("a decimal result of more than 38 digits")
+        return Term(values, Decimal(precision, scale))
+
+    def divided(self, operator: str, left: Term, right: Term) -> Term:
+        """What remains has the sign of what is divided, as in Java."""
+        self.guards.append(Guard(right.values != 0, "a divisor is zero"))
+        one, other = scaled(left, 0), scaled(right, 0)
+        other = pl.when(other == 0).then(None).otherwise(other)
+        whole = one.abs() // other.abs()
+        if operator == "div":
+            signed = pl.when((one < 0) != (other < 0)).then(ZERO - whole).otherwise(whole)
+            return self.integer(signed, Primitive("long"))
+        rest = one.abs() - whole * other.abs()
+        kind = max((left.type, right.type), key=lambda each: INTEGER_BITS[name_of(each)])
+        return self.integer(pl.when(one < 0).then(ZERO - rest).otherwise(rest), kind)
+
+
+def _result(operator: str, left: pl.Expr, right: pl.Expr) -> pl.Expr:
+    match operator:
+        case "+":
+            return left + right
+        case "-":
+            return left - right
+    return left * right
+
+
+_COMPARISONS: Mapping[str, Callable[[pl.Expr, pl.Expr], pl.Expr]] = {
+    "=": lambda one, other: one == other,
+    "<>": lambda one, other: one != other,
+    "<": lambda one, other: one < other,
+    "<=": lambda one, other: one <= other,
+    ">": lambda one, other: one > other,
+    ">=": lambda one, other: one >= other,
+    "<=>": lambda one, other: one.eq_missing(other),
+}
+
+
+def _compared(operator: str, left: Term, right: Term) -> Term:
+    """Polars and Spark agree on numbers: NaN equals itself and is above all others, the two zeros are one."""
+    one, other = pair(left, right)
+    binary = Primitive("binary") in (left.type, right.type)
+    if binary and operator not in ("=", "<>", "<=>"):
+        raise Undecided("binary values are put in order")
+    return Term(_COMPARISONS[operator](one, other), BOOLEAN)

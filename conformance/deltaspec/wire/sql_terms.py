@@ -1,0 +1,287 @@
+"""Values of expressions as Polars columns, with the type that Spark gives them, and how two of them become comparable.
+
+Integers, dates (days) and timestamps (microseconds) are 64-bit integers, decimals 128-bit integers without their point:
+what Polars knows of decimals and of time is not asked. Of arrays, maps and structs there is only whether they are null.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Context
+from decimal import Decimal as Exact
+from typing import Any
+
+import polars as pl
+
+from deltaspec.model.data_types import DataType, Decimal, Primitive, name_of
+from deltaspec.model.partition_values import PartitionValueError
+from deltaspec.model.partition_values import parse as parse_value
+from deltaspec.wire.sql_tree import Literal
+
+MAX_DIGITS = 38
+WIDE = Context(prec=2 * MAX_DIGITS)
+"""In which a decimal of a table is moved without being rounded."""
+INTEGER_BITS = {"byte": 8, "short": 16, "integer": 32, "long": 64}
+_INTEGER_DIGITS = {"byte": 3, "short": 5, "integer": 10, "long": 20}
+_EXACT_IN_FLOAT = 1 << 24
+"""Up to here, numbers of 32 bits hold every integer."""
+TIMES = ("date", "timestamp", "timestamp_ntz")
+_DTYPES = {
+    **dict.fromkeys((*INTEGER_BITS, *TIMES), pl.Int64),
+    "float": pl.Float32,
+    "double": pl.Float64,
+    "string": pl.String,
+    "boolean": pl.Boolean,
+    "binary": pl.Binary,
+}
+_CLOCK = r"[ T][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?"
+_DAY = r"(?!0000)[0-9]{4}-[0-9]{2}-[0-9]{2}"
+_TIME_TEXTS = {
+    "date": re.compile(_DAY),
+    "timestamp": re.compile(f"{_DAY}{_CLOCK}(Z|[+-][0-9]{{2}}:[0-9]{{2}})"),
+    "timestamp_ntz": re.compile(f"{_DAY}({_CLOCK})?"),
+}
+"""Spellings that mean the same under every setting."""
+BOOLEAN, STRING, DOUBLE, VOID = Primitive("boolean"), Primitive("string"), Primitive("double"), Primitive("void")
+MICROSECONDS_OF_DAY = 86_400_000_000
+ZERO = pl.lit(0, dtype=pl.Int128)
+
+
+class Undecided(ValueError):
+    """An expression whose value is not beyond doubt without Spark; the message says why."""
+
+
+@dataclass(frozen=True)
+class Guard:
+    """What has to hold in every row, or an expression is not evaluated on them; where it is null it holds."""
+
+    holds: pl.Expr
+    why: str
+    """What is so where it does not hold."""
+
+
+Guards = list[Guard]
+
+
+@dataclass(frozen=True)
+class Term:
+    """What an expression is, row by row."""
+
+    values: pl.Expr
+    type: DataType
+    constant: Any = ...
+    """Its value where it is a constant, as the columns hold it; an ellipsis where it is none."""
+
+    @property
+    def is_constant(self) -> bool:
+        return self.constant is not ...
+
+
+def dtype_of(kind: DataType) -> pl.DataType | type[pl.DataType]:
+    """The type of the Polars column that holds values of a Delta type."""
+    if isinstance(kind, Decimal):
+        return pl.Int128
+    return _DTYPES.get(name_of(kind), pl.Boolean)
+
+
+def type_of(spelled: str) -> DataType:
+    """A type as an expression names it. Raises `Undecided`."""
+    if not spelled.startswith("decimal("):
+        return Primitive(spelled)
+    precision, scale = map(int, spelled[len("decimal(") : -1].split(","))
+    if not scale <= precision <= MAX_DIGITS:
+        raise Undecided(f"the type {spelled}")
+    return Decimal(precision, scale)
+
+
+def null_of(kind: DataType) -> Term:
+    return Term(pl.lit(None, dtype=dtype_of(kind)), kind, None)
+
+
+def is_integer(kind: DataType) -> bool:
+    return isinstance(kind, Primitive) and kind.name in INTEGER_BITS
+
+
+def is_exact(kind: DataType) -> bool:
+    return is_integer(kind) or isinstance(kind, Decimal)
+
+
+def is_floating(kind: DataType) -> bool:
+    return isinstance(kind, Primitive) and kind.name in ("float", "double")
+
+
+def digits_of(kind: DataType) -> tuple[int, int]:
+    """Precision and scale of an exact number."""
+    if isinstance(kind, Decimal):
+        return kind.precision, kind.scale
+    return _INTEGER_DIGITS[name_of(kind)], 0
+
+
+def constant_term(literal: Literal) -> Term:
+    """A constant of an expression. Raises `Undecided` where its value depends on settings."""
+    value: Any = literal.value
+    kind: DataType = Primitive(literal.type)
+    match literal.type:
+        case "void":
+            return null_of(VOID)
+        case "decimal":
+            sign, digits, exponent = Exact(value).as_tuple()
+            scale = -int(exponent)
+            kind = Decimal(max(len(digits), scale), scale)
+            value = int("".join(map(str, digits))) * (-1 if sign else 1)
+            if kind.precision > MAX_DIGITS or scale < 0:
+                raise Undecided("a number has too many digits")
+        case "float":
+            if value != 0 and struct.unpack("<f", struct.pack("<f", _within_floats(value)))[0] != value:
+                raise Undecided("a constant of type float is not exact")
+        case "date" | "timestamp" | "timestamp_ntz":
+            value = time_of(value, literal.type)
+        case name if name in INTEGER_BITS and not fits_integer(value, name):
+            raise Undecided(f"{value} is no {name}")
+    return Term(pl.lit(value, dtype=dtype_of(kind)), kind, value)
+
+
+def _within_floats(value: float) -> float:
+    if abs(value) > 3.4e38:
+        raise Undecided("a constant of type float is not exact")
+    return value
+
+
+def fits_integer(value: int, name: str) -> bool:
+    bits = INTEGER_BITS[name] - 1
+    return -(1 << bits) <= value < 1 << bits
+
+
+def time_of(text: str, kind: str) -> int:
+    """Days or microseconds since the epoch, of a text that every engine takes for the same. Raises `Undecided`."""
+    if not _TIME_TEXTS[kind].fullmatch(text):
+        raise Undecided(f"what {text[:40]!r} is as {kind} depends on settings")
+    try:
+        return int(parse_value(text, Primitive(kind)))
+    except PartitionValueError as fault:
+        raise Undecided(str(fault)) from fault
+
+
+def fits(values: pl.Expr, kind: DataType) -> pl.Expr:
+    """Whether integers are within one of the types of integers."""
+    bits = INTEGER_BITS[name_of(kind)] - 1
+    low, high = (pl.lit(each, dtype=pl.Int128) for each in (-(1 << bits), (1 << bits) - 1))
+    return (values >= low) & (values <= high)
+
+
+def negated(term: Term) -> pl.Expr:
+    """A number of the other sign; of an integer, as wide as need be."""
+    return -term.values if is_floating(term.type) else ZERO - term.values.cast(pl.Int128)
+
+
+# comparing and choosing
+
+
+def pair(left: Term, right: Term) -> tuple[pl.Expr, pl.Expr]:
+    """Two terms as columns that can be compared as Spark compares them. Raises `Undecided`."""
+    if left.type == VOID or right.type == VOID:
+        kind = right.type if left.type == VOID else left.type
+        return tuple(null_of(kind).values if each.type == VOID else each.values for each in (left, right))  # type: ignore[return-value]
+    if is_exact(left.type) and is_exact(right.type):
+        return exact_pair(left, right)
+    if _is_number(left.type) and _is_number(right.type):
+        return _floating_pair(left, right)
+    left, right = _time_pair(left, right)
+    if left.type != right.type or name_of(left.type) not in _DTYPES:
+        raise Undecided(f"{name_of(left.type)} is compared with {name_of(right.type)}")
+    return left.values, right.values
+
+
+def exact_pair(left: Term, right: Term) -> tuple[pl.Expr, pl.Expr]:
+    """Two exact numbers with as many digits behind the point."""
+    if is_integer(left.type) and is_integer(right.type):
+        return left.values, right.values
+    scale = max(digits_of(left.type)[1], digits_of(right.type)[1])
+    return scaled(left, scale), scaled(right, scale)
+
+
+def scaled(term: Term, scale: int) -> pl.Expr:
+    """An exact number with so many digits behind the point, no fewer than it has. Raises `Undecided`."""
+    precision, own = digits_of(term.type)
+    if precision - own + scale > MAX_DIGITS:
+        raise Undecided("decimals with more than 38 digits are compared")
+    if term.is_constant:
+        return pl.lit(None if term.constant is None else term.constant * 10 ** (scale - own), dtype=pl.Int128)
+    return term.values.cast(pl.Int128) * pl.lit(10 ** (scale - own), dtype=pl.Int128)
+
+
+def _is_number(kind: DataType) -> bool:
+    return is_exact(kind) or is_floating(kind)
+
+
+def _floating_pair(left: Term, right: Term) -> tuple[pl.Expr, pl.Expr]:
+    for one, other in ((left, right), (right, left)):
+        if one.type == Primitive("float") and is_integer(other.type):
+            small = name_of(other.type) in ("byte", "short")
+            exact = other.is_constant and abs(other.constant or 0) <= _EXACT_IN_FLOAT
+            if not (small or exact):
+                raise Undecided("a float is compared with an integer")
+    return as_double(left), as_double(right)
+
+
+def as_double(term: Term) -> pl.Expr:
+    """A number as one of 64 bits, rounded as Spark rounds it. Raises `Undecided`."""
+    if isinstance(term.type, Decimal):
+        if not term.is_constant or term.constant is None:
+            raise Undecided("a decimal becomes a double")
+        return pl.lit(float(Exact(term.constant).scaleb(-term.type.scale, WIDE)), dtype=pl.Float64)
+    if not _is_number(term.type):
+        raise Undecided(f"{name_of(term.type)} becomes a double")
+    return term.values.cast(pl.Float64)
+
+
+def _time_pair(left: Term, right: Term) -> tuple[Term, Term]:
+    """Texts beside a time become times, dates beside a time without zone midnights."""
+    names = name_of(left.type), name_of(right.type)
+    if names[0] in TIMES and names[1] == "string":
+        return left, _time_of_text(right, names[0])
+    if names[0] == "string" and names[1] in TIMES:
+        return _time_of_text(left, names[1]), right
+    if names == ("date", "timestamp_ntz"):
+        return midnight(left), right
+    if names == ("timestamp_ntz", "date"):
+        return left, midnight(right)
+    return left, right
+
+
+def _time_of_text(term: Term, kind: str) -> Term:
+    if not term.is_constant or term.constant is None:
+        raise Undecided(f"strings of a column are compared with a {kind}")
+    return constant_term(Literal(term.constant, kind))
+
+
+def midnight(term: Term) -> Term:
+    """A date as a time without zone."""
+    value = term.constant * MICROSECONDS_OF_DAY if term.is_constant and term.constant is not None else term.constant
+    return Term(term.values * MICROSECONDS_OF_DAY, Primitive("timestamp_ntz"), value)
+
+
+def common(terms: Sequence[Term]) -> tuple[DataType, list[pl.Expr]]:
+    """The type of a choice between terms, and each as a column of it. Raises `Undecided`."""
+    kinds = {each.type for each in terms if each.type != VOID}
+    if not kinds:
+        return VOID, [each.values for each in terms]
+    if len(kinds) == 1:
+        kind = kinds.pop()
+    elif all(map(is_integer, kinds)):
+        kind = max(kinds, key=lambda each: INTEGER_BITS[name_of(each)])
+    elif all(map(is_exact, kinds)):
+        scale = max(digits_of(each)[1] for each in kinds)
+        whole = max(digits_of(each)[0] - digits_of(each)[1] for each in kinds)
+        kind = Decimal(min(whole + scale, MAX_DIGITS), scale)
+        return kind, [null_of(kind).values if each.type == VOID else scaled(each, scale) for each in terms]
+    elif DOUBLE in kinds and all(map(_is_number, kinds)):
+        return DOUBLE, [null_of(DOUBLE).values if each.type == VOID else as_double(each) for each in terms]
+    else:
+        raise Undecided(f"a choice between {' and '.join(sorted(map(name_of, kinds)))}")
+    if name_of(kind) not in _DTYPES and not isinstance(kind, Decimal):
+        raise Undecided(f"a value of type {name_of(kind)}")
+    return kind, [null_of(kind).values if each.type == VOID else each.values for each in terms]

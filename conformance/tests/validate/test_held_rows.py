@@ -1,0 +1,254 @@
+"""Rows that SQL of the metadata is evaluated on: whose rows, by whose names, and what is left to Spark."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from deltaspec.report.values import Report
+from deltaspec.validate import validate_table
+from deltaspec_generators.bases import checkpointed, commit_info
+from deltaspec_generators.builder import TableFiles, metadata_action, protocol_action, write_table
+from deltaspec_generators.data_bases import FIELDS, stored, with_stored_vectors
+from deltaspec_generators.data_bases import rows as plain_rows
+from deltaspec_generators.expression_bases import (
+    CONSTRAINTS,
+    GENERATED,
+    INVARIANTS,
+    ROWS,
+    YEAR,
+    fields,
+    held_to,
+    invariant,
+    moved,
+    with_values,
+)
+from deltaspec_generators.mutations_rows import table_of
+
+MINE = ("ROW04", "CON03")
+
+
+def judged(files: TableFiles, path: Path, **options: Any) -> Report:
+    write_table(files, path / "table")
+    return validate_table(str(path / "table"), level="rows", **options)
+
+
+def ledger(report: Report) -> set[tuple[str, str, str | None]]:
+    return {(each.rule, each.reason, each.file) for each in report.checked.not_checked}
+
+
+def check(expression: str) -> dict[str, str]:
+    return {"delta.constraints.c": expression}
+
+
+SOUND = [
+    held_to(CONSTRAINTS, fields(), check("id BETWEEN 1 AND 3 AND length(name) < 7")),
+    held_to(CONSTRAINTS, fields(), check("price IS NULL OR price <= 0.5 OR price > 1e308")),
+    held_to(CONSTRAINTS, fields(), check("id > 0"), with_values(id=7), later=True),
+    held_to(GENERATED, fields(year={YEAR: "YEAR(day)"})),
+    held_to(GENERATED, fields(year={YEAR: "year(DAY)"}), table=with_values(day=None, year=None)),
+    held_to(GENERATED, fields(price={YEAR: "CASE id WHEN 1 THEN 0.5D WHEN 2 THEN 1e0 * price ELSE 0e0 END"})),
+    held_to(INVARIANTS, fields(id=invariant("id > 0"), name=invariant("name IS NOT NULL"))),
+]
+
+
+@pytest.mark.parametrize("number", range(len(SOUND)))
+def test_sound_rows_are_silent_and_leave_nothing_open(tmp_path: Path, number: int) -> None:
+    report = judged(SOUND[number], tmp_path)
+    assert report.totals == {}
+    assert ledger(report) == set()
+    assert report.verdict == "conforms"
+
+
+def test_finding_tells_the_row(tmp_path: Path) -> None:
+    report = judged(held_to(CONSTRAINTS, fields(), check("`ID` <> 9 OR day IS NULL"), with_values(id=9)), tmp_path)
+    (finding,) = report.findings
+    assert (finding.rule, finding.path, finding.version) == ("ROW040", "a.parquet", 1)
+    assert finding.evidence["constraint"] == "c"
+    assert finding.evidence["expression"] == "`ID` <> 9 OR day IS NULL"
+    assert (finding.evidence["broken_rows"], finding.evidence["first_row"]) == (1, 2)
+    assert finding.evidence["found"] == "ID: 9, day: 1969-12-31"
+
+
+@pytest.mark.parametrize("expression", ["id > 0", "id IS NOT NULL AND id > 0", "NULL"])
+def test_null_is_not_true(tmp_path: Path, expression: str) -> None:
+    files = held_to(CONSTRAINTS, fields(), check(expression), with_values(id=None))
+    assert judged(files, tmp_path, select=MINE).totals == {"ROW040": 1}
+
+
+def test_deleted_rows_are_held_to_nothing(tmp_path: Path) -> None:
+    files = with_stored_vectors(((1, 3), (2,)))  # of ids 10 to 19, and 20 to 29
+    kinds = ["deletionVectors", "checkConstraints"]
+    files.commits[0][1] = protocol_action(3, 7, ["deletionVectors"], kinds)
+    enabled = {"delta.enableDeletionVectors": "true"}
+    files.commits[0][2] = metadata_action(FIELDS, (), {**enabled, **check("id NOT IN (11, 13, 22)")})
+    assert judged(files, tmp_path / "sound", select=MINE).totals == {}
+    files.commits[0][2] = metadata_action(FIELDS, (), {**enabled, **check("id NOT IN (12, 13, 22)")})
+    report = judged(files, tmp_path / "broken", select=MINE)
+    assert [(each.path, each.evidence["first_row"]) for each in report.findings] == [("b.parquet", 2)]
+
+
+@pytest.mark.parametrize(
+    ("expression", "broken"),
+    [("p = '5'", {"ROW040": 1}), ("p IN ('x', 'y') AND n >= 7", {}), ("n = 8", {"ROW040": 1}), ("id < n", {})],
+)
+def test_partition_columns_have_the_value_of_the_log(tmp_path: Path, expression: str, broken: dict[str, int]) -> None:
+    files = table_of(
+        pa.table({"id": pa.array([1, 2], pa.int64())}),
+        [("id", "long"), ("p", "string"), ("n", "integer")],
+        partition={"p": "x", "n": "7"},
+        protocol=CONSTRAINTS,
+        configuration=check(expression),
+    )
+    assert judged(files, tmp_path, select=MINE).totals == broken
+
+
+def test_times_of_partitions_without_zone_are_left_to_spark(tmp_path: Path) -> None:
+    files = table_of(
+        pa.table({"id": pa.array([1], pa.int64())}),
+        [("id", "long"), ("p", "timestamp")],
+        partition={"p": "2024-01-01 00:00:00"},
+        protocol=CONSTRAINTS,
+        configuration=check("p > '2020-01-01 00:00:00Z'"),
+    )
+    reason = "CHECK constraint c needs Spark: the value of the partition column p depends on its writer"
+    assert ledger(judged(files, tmp_path, select=MINE)) == {("ROW040", reason, None)}
+
+
+@pytest.mark.parametrize(("expression", "broken"), [("new IS NULL", {}), ("new > 0", {"ROW040": 1})])
+def test_columns_that_a_file_lacks_are_null(tmp_path: Path, expression: str, broken: dict[str, int]) -> None:
+    files = table_of(
+        pa.table({"id": pa.array([1], pa.int64())}),
+        [("id", "long"), ("new", "integer")],
+        protocol=CONSTRAINTS,
+        configuration=check(expression),
+    )
+    assert judged(files, tmp_path, select=MINE).totals == broken
+
+
+@pytest.mark.parametrize("mode", ["name", "id"])
+@pytest.mark.parametrize(("expression", "broken"), [("ID > 0", {}), ("`a.b`.c <> 'x'", {"ROW040": 1})])
+def test_columns_are_mapped(tmp_path: Path, mode: str, expression: str, broken: dict[str, int]) -> None:
+    def mapped(name: str, kind: Any, number: int) -> dict[str, Any]:
+        metadata = {"delta.columnMapping.id": number, "delta.columnMapping.physicalName": f"col-{number}"}
+        return {"name": name, "type": kind, "nullable": True, "metadata": metadata}
+
+    def field(kind: pa.DataType, number: int) -> pa.Field:
+        return pa.field(f"col-{number}", kind, metadata={"PARQUET:field_id": str(number)})
+
+    inner = pa.struct([field(pa.string(), 3)])
+    schema = pa.schema([field(pa.int64(), 1), field(inner, 2)])
+    table = pa.table([pa.array([1]), pa.array([{"col-3": "x"}], inner)], schema=schema)
+    columns = [mapped("id", "long", 1), mapped("a.b", {"type": "struct", "fields": [mapped("C", "string", 3)]}, 2)]
+    files = table_of(
+        table,
+        columns,
+        protocol=protocol_action(2, 5),
+        configuration={"delta.columnMapping.mode": mode, "delta.columnMapping.maxColumnId": "3", **check(expression)},
+    )
+    assert judged(files, tmp_path, select=MINE).totals == broken
+
+
+def test_file_of_a_narrower_type_is_widened(tmp_path: Path) -> None:
+    features = ["typeWidening"]
+    files = table_of(
+        pa.table({"id": pa.array([1, 2], pa.int16()), "d": pa.array([1, 2], pa.int32())}),
+        [("id", "long"), ("d", "decimal(12,2)")],
+        protocol=protocol_action(3, 7, features, [*features, "checkConstraints"]),
+        configuration=check("id < 3000000000 AND d <= 2.00"),
+    )
+    report = judged(files, tmp_path, select=MINE)
+    assert (report.totals, ledger(report)) == ({}, set())
+
+
+@pytest.mark.parametrize(
+    ("protocol", "configuration", "field", "rule", "reason"),
+    [
+        (CONSTRAINTS, check("round(id) > 0"), {}, "ROW040", "CHECK constraint c needs Spark: what round gives is left"),
+        (CONSTRAINTS, check("id > (SELECT 1)"), {}, "ROW040", "CHECK constraint c needs Spark: SELECT is not read"),
+        (CONSTRAINTS, check(f"id + {2**63 - 1} > 0"), {}, "ROW040", "CHECK constraint c needs Spark: in some rows, a"),
+        (INVARIANTS, {}, invariant("my_udf(id)"), "ROW043", "the invariant of id needs Spark: the function my_udf "),
+        (GENERATED, {}, {YEAR: "rand()"}, "ROW041", "the expression of id needs Spark: the function rand is not one"),
+        (GENERATED, {}, {YEAR: "name"}, "ROW041", "the expression of id needs Spark: long is compared with string"),
+    ],
+)
+def test_what_is_left_to_spark_stands_in_the_ledger(
+    tmp_path: Path, protocol: Any, configuration: dict[str, str], field: dict[str, str], rule: str, reason: str
+) -> None:
+    report = judged(held_to(protocol, fields(id=field), configuration), tmp_path, select=MINE[:1])
+    ((code, why, file),) = ledger(report)
+    assert (code, file) == (rule, "a.parquet" if "in some rows" in why else None)
+    assert why.startswith(reason)
+    assert (report.totals, report.verdict) == ({}, "incomplete")
+
+
+def test_files_that_cannot_be_read_are_told(tmp_path: Path) -> None:
+    files = held_to(CONSTRAINTS, fields(), check("id > 0"))
+    files.missing.add("a.parquet")
+    report = judged(files, tmp_path, select=["ROW040"])
+    assert ledger(report) == {("ROW040", "a.parquet: is not there", "a.parquet")}
+
+
+def test_without_the_feature_nothing_is_asked(tmp_path: Path) -> None:
+    without = protocol_action(1, 7, None, ["appendOnly"])
+    described = fields(id=invariant("id > 5"), year={YEAR: "1"})
+    report = judged(held_to(without, described, check("id > 5 AND gone = 1")), tmp_path, select=MINE)
+    assert (report.totals, ledger(report)) == ({}, set())
+
+
+def test_rows_may_be_older_where_the_first_version_is_not_read(tmp_path: Path) -> None:
+    """A checkpoint tells what holds now, not since when."""
+    described, broken = fields(year={YEAR: "year(day)"}), with_values(year=5)
+    files = held_to(GENERATED, described, table=broken)
+    assert judged(files, tmp_path / "whole", select=MINE).totals == {"ROW041": 1}
+    started = held_to(GENERATED, described, table=broken)
+    started.commits[0][1] = INVARIANTS  # the feature comes with the next version
+    started.commits[2] = [commit_info(2), GENERATED]
+    assert judged(started, tmp_path / "later", select=MINE).totals == {"ROW042": 1}
+
+
+def test_changed_expression_is_a_new_one(tmp_path: Path) -> None:
+    files = held_to(GENERATED, fields(year={YEAR: "year(day)"}))
+    files.commits[2] = [commit_info(2), metadata_action(fields(year={YEAR: "month(day)"}))]
+    assert judged(moved(files, ROWS), tmp_path, select=MINE).totals == {"ROW042": 1}
+
+
+def test_checkpoint_as_the_beginning(tmp_path: Path) -> None:
+    """Nothing before the checkpoint is left: a difference is a divergence, for the rows may have come first."""
+    files = checkpointed(protocol=GENERATED, fields=fields(year={YEAR: "year(day)"}), last_remove=False)
+    add = stored(files, "d.parquet", with_values(year=5), stats=json.dumps({"numRecords": 3}))
+    files.commits[2] = [commit_info(2), add]
+    for path in ("a.parquet", "b.parquet"):
+        stored(files, path, ROWS)
+    for version in (0, 1):
+        del files.commits[version]
+    assert judged(files, tmp_path, select=MINE).totals == {"ROW042": 1}
+
+
+def test_columns_are_asked_for_again_when_the_schema_changes(tmp_path: Path) -> None:
+    files = held_to(CONSTRAINTS, fields(), check("day > '1900-01-01'"))
+    left = [each for each in fields() if each["name"] != "day"]
+    files.commits[2] = [commit_info(2), metadata_action(left, (), check("day > '1900-01-01'"))]
+    report = judged(files, tmp_path, select=["CON03"])
+    (finding,) = report.findings
+    assert (finding.rule, finding.version, finding.evidence["missing_columns"]) == ("CON030", 2, ["day"])
+
+
+def test_what_is_no_sql_that_is_read_leaves_its_columns_open(tmp_path: Path) -> None:
+    report = judged(held_to(CONSTRAINTS, fields(), check("id > (SELECT 1)")), tmp_path, select=["CON03"])
+    assert report.totals == {}
+    assert {each.rule for each in report.checked.not_checked} == {"CON030"}
+
+
+def test_rows_of_many_batches(tmp_path: Path) -> None:
+    many = pa.concat_tables([plain_rows(first, 1000) for first in range(0, 40_000, 1000)])
+    files = table_of(
+        many,
+        FIELDS,
+        protocol=CONSTRAINTS,
+        configuration=check("id < 39998 AND id <> 17000"),
+    )
+    (finding,) = judged(files, tmp_path, select=MINE).findings
+    assert (finding.evidence["broken_rows"], finding.evidence["first_row"]) == (3, 17_000)

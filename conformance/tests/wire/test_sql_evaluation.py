@@ -1,0 +1,117 @@
+"""Values of expressions, by hand; that Spark gives the same is tested where there is a Spark."""
+
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from wire.expression_values import EDGES, PLAIN, evaluate
+
+T, F, N = True, False, None
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("i32 > 2", [T, F, T, F, N]),
+        ("i32 <=> null", [F, F, F, F, T]),
+        ("b and c", [F, F, N, N, N]),
+        ("b or c", [T, T, N, T, N]),
+        ("not b", [F, T, N, F, N]),
+        ("i32 in (3, null)", [T, N, N, N, N]),
+        ("i32 not in (3, null)", [F, N, N, N, N]),
+        ("i32 not between -1 and 3", [F, T, T, F, N]),
+        ("d = 5", [T, F, F, F, N]),
+        ("d * 2", [Decimal("10.00"), Decimal("-0.02"), Decimal("14.20"), Decimal("5.00"), N]),
+        ("i64 % 3", [1, -1, 1, 0, N]),
+        ("pmod(i64, 3)", [1, 2, 1, 0, N]),
+        ("i64 div -2", [-2, 2**39, -3, -1, N]),
+        ("day > '2000-01-01'", [T, F, F, T, N]),
+        ("day = nz", [F, T, F, F, N]),
+        ("at > timestamp '2000-01-01 00:00:00+05:00'", [T, F, T, T, N]),
+        ("year(day)", [2020, 1999, 1970, 2024, N]),
+        ("hour(nz)", [23, 0, 0, 12, N]),
+        ("trim(s)", ["ab", "a b", "", "trim", N]),
+        ("upper(t)", ["AB", "BA", "X_%Y", "TRIM", N]),
+        ("s like 'a_'", [T, F, F, F, N]),
+        ("t like 'x_%y'", [F, F, T, F, N]),
+        ("concat(s, t)", ["abab", "a b ba", "x_%y", "  trim  tRIM", N]),
+        ("substring(s, 2, 1)", ["b", " ", "", " ", N]),
+        ("coalesce(c, b, true)", [F, T, T, T, T]),
+        ("case when i32 > 2 then 'big' when b then 'yes' end", ["big", N, "big", "yes", N]),
+        ("if(b, i8, i64)", [1, -(2**40), 7, 2, N]),
+        ("nullif(i32, 7)", [3, -70_000, N, 2, N]),
+        ("st.in", [3, N, N, 2, N]),
+        ("st is null", [F, F, T, F, T]),
+        ("li is null", [F, F, T, F, T]),
+        ("cast(i64 as string)", ["4", "-1099511627776", "7", "3", N]),
+    ],
+)
+def test_plain_rows(text: str, values: list[Any]) -> None:
+    assert evaluate(text, PLAIN) == values
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("f = h", [T, F, T, F, N]),  # NaN is itself, the zeros are one
+        ("f > g", [F, T, F, F, N]),
+        ("f > 1e300", [T, T, F, F, N]),  # NaN is above all
+        ("g = h", [T, F, T, F, N]),
+        ("i64 = 9007199254740993", [F, F, F, T, N]),
+        ("i64 > 9223372036854775806.5", [T, F, F, F, N]),
+        ("e > 1234567890123456789012345678.0123456788", [T, F, F, F, N]),
+        ("length(s)", [1, 1, 1, 1, N]),
+        ("s < '\ufffd'", [T, F, T, T, N]),  # by bytes, not by UTF-16
+        ("st.`te.xt` like 'a_b'", [T, T, F, N, N]),
+        ("cast(nz as date) < '1970-01-01'", [F, T, T, T, N]),
+        ("dayofyear(day)", [365, 1, 288, 365, N]),
+    ],
+)
+def test_edges(text: str, values: list[Any]) -> None:
+    assert evaluate(text, EDGES) == values
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("i8 + i8 > 0", "in some rows, a result is beyond byte"),
+        ("- i64 < 0", "in some rows, a result is beyond long"),
+        ("abs(i32) >= 0", "in some rows, a result is beyond integer"),
+        ("1 / i32 > 0", "in some rows, a divisor is zero"),
+        ("i32 % i64 = 0", "in some rows, a divisor is zero"),
+        ("upper(s) = s", "in some rows, letters beyond ASCII change case"),
+        ("cast(d as int) = 0", "in some rows, a value is cut off as integer"),
+        ("cast(i64 as int) = 0", "in some rows, a value is beyond integer"),
+        ("cast(e as decimal(20,10)) = 0", "in some rows, a value is beyond decimal(20,10)"),
+        ("s > 1", "string is compared with integer"),
+        ("day > '2020-1-1'", "what '2020-1-1' is as date depends on settings"),
+        ("at > '2020-01-01 00:00:00'", "what '2020-01-01 00:00:00' is as timestamp depends on settings"),
+        ("year(at) = 1", "the day of a timestamp"),
+        ("cast(at as date) = day", "timestamp is cast to date"),
+        ("at = day", "timestamp is compared with date"),
+        ("f = i32", "a float is compared with an integer"),
+        ("g = d", "a decimal becomes a double"),
+        ("gone = 1", "the schema has 0 columns gone"),
+        ("li.x = 1", "li.x is within a array"),
+        ("li[0] = 1", "Item is left to Spark"),
+        ("i32 and b", "a condition is of type integer"),
+        ("round(g) = 1", "what round gives is left to Spark"),
+        ("x < x'00'", "binary values are put in order"),
+        ("s like t", "LIKE is given something else than a string and a constant without a backslash"),
+    ],
+)
+def test_left_to_spark(text: str, why: str) -> None:
+    assert evaluate(text, EDGES) == why
+
+
+def test_null_rows_overflow_nothing_and_divide_by_nothing() -> None:
+    nothing = pa.table([pa.array([None, None], each.type) for each in PLAIN.schema], names=PLAIN.column_names)
+    assert evaluate("i8 + i8 > 0 or 1 / i32 > 0 or upper(s) = s", nothing) == [None, None]
+
+
+def test_strings_that_are_no_utf_8_are_left_to_spark() -> None:
+    bad = pa.array([b"\xff"] * 5, pa.binary())
+    texts = pa.StringArray.from_buffers(5, bad.buffers()[1], bad.buffers()[2])
+    table = PLAIN.set_column(PLAIN.column_names.index("s"), "s", texts)
+    assert str(evaluate("s = 'a'", table)).startswith("values of string are no string: ")
