@@ -49,13 +49,13 @@ file_columns = View(
         "column_id": Column(pl.Int64, "field id that its node has to have; null if there is none to have"),
         "numbered_otherwise": Column(pl.Boolean, "a node has the physical name, and another field id or none"),
         "stored_id": Column(pl.Int64, "field id of that node"),
-        "named_otherwise": Column(pl.String, "name of a node that has the id, where none has the physical name"),
-        "file_has_ids": Column(pl.Boolean, "a node of the file has a field id"),
-    },
         "node_id": Column(pl.Int64, "field id of the node that readers find"),
         "written_under_v2": Column(
             pl.Boolean,
             "beyond doubt the file was written while Iceberg compatibility V2 was enabled, as it is at the judged "
             "version",
         ),
+        "named_otherwise": Column(pl.String, "name of a node that has the id, where none has the physical name"),
+        "file_has_ids": Column(pl.Boolean, "a node of the file has a field id"),
+    },
 )
