@@ -25,6 +25,14 @@ def change_type_absent(draw: st.DrawFn) -> TableFiles:
     return with_changes(pick(draw, kept, kept.append_column("change_type", table["_change_type"])))
 
 
+@mutation("cdc.change-type-column", level="rows")
+def change_type_as_a_number(draw: st.DrawFn) -> TableFiles:
+    _, table = updated()
+    numbers = pick(draw, pa.array([1, 2, 3], pa.int32()), pa.array([0.5, 1.5, None], pa.float64()))
+    place = table.schema.get_field_index("_change_type")
+    return with_changes(table.set_column(place, "_change_type", numbers))
+
+
 @mutation("cdc.change-types", level="rows")
 def change_type_of_no_kind(draw: st.DrawFn) -> TableFiles:
     _, table = updated()

@@ -88,6 +88,17 @@ def file_added_and_named_by_change_data() -> TableFiles:
     return files
 
 
+@permission("add.named-by-change-data")
+def file_removed_and_named_by_change_data() -> TableFiles:
+    files = bases.plain(last_remove=False)
+    path = "_change_data/shared.parquet"
+    body = {"path": path, "partitionValues": {}, "size": 1000, "dataChange": False}
+    add = add_action(path, rows=10)
+    files.commits[3] = [commit_info(3), add]
+    files.commits[4] = [commit_info(4), remove_action(add), {"cdc": body}]
+    return files
+
+
 @permission("add.committed-again")
 def file_committed_again_with_other_statistics() -> TableFiles:
     files = bases.plain()

@@ -72,7 +72,14 @@ def row_groups_have_other_rows() -> pl.Expr:
 
 
 @rule(
-    "PQT010", requires=("parquet.column-types", "consistency.file-columns", "schema.number-widths"), view=file_columns
+    "PQT010",
+    requires=(
+        "parquet.column-types",
+        "consistency.file-columns",
+        "schema.number-widths",
+        "cdc.change-type-column",
+    ),
+    view=file_columns,
 )
 def stored_in_another_type() -> pl.Expr:
     """A column is stored in a form that holds no values of its type.
