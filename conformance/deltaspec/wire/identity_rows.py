@@ -54,8 +54,8 @@ class GeneratedValues:
 
     def _repeat(self, values: BitMap64) -> None:
         if values:
-            first = values.min()
-            first = first - 2**64 if first >= 2**63 else first
+            below_0 = values.max() >= 2**63
+            first = values[values.rank(2**63 - 1)] - 2**64 if below_0 else values.min()
             self.repeated += len(values)
             self.first_repeated = first if self.first_repeated is None else min(first, self.first_repeated)
 
