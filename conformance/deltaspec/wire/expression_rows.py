@@ -20,6 +20,9 @@ from deltaspec.wire.sql_evaluation import compile_expression
 from deltaspec.wire.sql_terms import BOOLEAN, VOID, Guard, Undecided
 from deltaspec.wire.sql_tree import Expression
 
+_MOST_BYTES = 256 << 20
+"""Of the values of one expression, with what they are made of, on the rows of one batch."""
+
 
 @dataclass
 class Held:
@@ -94,6 +97,7 @@ class _Test:
     def __init__(self, tree: Expression, columns: RowColumns, held: Held) -> None:
         self.held = held
         self.fails: pl.Expr | None = None
+        self.steps: Iterable[tuple[str, pl.Expr]] = ()
         self.guards: Iterable[Guard] = ()
         before = len(columns.guards)
         try:
@@ -103,8 +107,8 @@ class _Test:
         except Undecided as fault:
             held.undecided = str(fault)
             return
-        values = compiled.term.values.cast(pl.Boolean)
-        self.fails = ~values.fill_null(False)
+        self.steps = compiled.steps
+        self.fails = ~compiled.term.values.cast(pl.Boolean).fill_null(False)
         self.guards = (*compiled.guards, *columns.guards[before:])
 
     @property
@@ -119,6 +123,11 @@ class _Test:
     def take(self, frame: pl.DataFrame, columns: RowColumns, batch: Batch) -> None:
         """Add the rows of a batch."""
         assert self.fails is not None
+        for name, values in self.steps:
+            frame = frame.with_columns(values.alias(name))
+            if frame.estimated_size() > _MOST_BYTES:
+                self.give_up("its values take too much memory")
+                return
         for guard in self.guards:
             if not frame.select(guard.holds.fill_null(True).all().alias("holds")).item():
                 self.give_up(f"in some rows, {guard.why}")
@@ -145,7 +154,7 @@ def _test(tests: list[_Test], columns: RowColumns, batch: Batch) -> None:
         if test.goes_on:
             try:
                 test.take(frame, columns, batch)
-            except (pl.exceptions.PolarsError, OverflowError) as fault:
+            except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OverflowError) as fault:
                 test.give_up(f"it cannot be evaluated: {str(fault)[:200]}")
 
 

@@ -29,6 +29,7 @@ from deltaspec.wire.sql_terms import (
 )
 
 Function = Callable[[list[Term], Guards], Term]
+_MOST_CONCATENATED = 10
 _INTEGER, _DATE = Primitive("integer"), Primitive("date")
 
 
@@ -137,6 +138,8 @@ def _trimmed(terms: list[Term], _: Guards, *, side: str) -> Term:
 
 
 def _concat(terms: list[Term], _: Guards) -> Term:
+    if len(terms) > _MOST_CONCATENATED:
+        raise Undecided(f"concat of more than {_MOST_CONCATENATED} strings")
     return Term(pl.concat_str([_text(each) for each in terms], ignore_nulls=False), STRING)
 
 

@@ -134,7 +134,7 @@ class RowColumns:
 
     def frame(self, columns: Mapping[str, pa.Array], rows: int) -> pl.DataFrame:
         """What expressions are evaluated on, of a batch with so many rows. Raises `Undecided`."""
-        found = {"row": pl.Series(range(rows), dtype=pl.Int64)}
+        found = {"row": pl.int_range(rows, dtype=pl.Int64, eager=True)}
         for places, (column, name, _) in self._loaded.items():
             found[name] = _load(self._leaf(columns, places), column.kind)
         return pl.DataFrame(found)
@@ -173,7 +173,7 @@ def _loaded(array: pa.Array, kind: DataType) -> pl.Series:
     if isinstance(kind, Decimal):
         return _decimals(array, kind)
     if not isinstance(kind, Primitive) or name in ("variant", "void"):
-        flags = pl.Series(array.is_valid().to_pylist(), dtype=pl.Boolean)
+        flags = _series(array.is_valid())
         return pl.select(pl.when(flags).then(True)).to_series()
     match name:
         case _ if name in INTEGER_BITS and pa.types.is_signed_integer(stored):

@@ -58,14 +58,19 @@ from deltaspec.wire.sql_tree import (
 
 Columns = Callable[[tuple[str, ...]], Term]
 """The column of a name; raises `Undecided` where there is none, or none that is evaluated."""
+MAX_STEPS = 200
+MAX_BRANCHES = 50
+MAX_WILDCARDS = 10
 _ESCAPE = re.compile(r"([\\.+*?()|\[\]{}^$#&\-~])")
 
 
 @dataclass(frozen=True)
 class Compiled:
-    """An expression over columns of a frame."""
+    """An expression over columns of a frame, one step a column: no value is computed twice, however deep it stands."""
 
     term: Term
+    steps: tuple[tuple[str, pl.Expr], ...]
+    """Columns to be added in this order, each of those before it."""
     guards: tuple[Guard, ...]
     """What has to hold in all rows."""
 
@@ -74,15 +79,27 @@ def compile_expression(tree: Expression, columns: Columns) -> Compiled:
     """Raises `Undecided`, in words for the ledger."""
     compiler = _Compiler(columns)
     term = compiler.of(tree)
-    return Compiled(term, tuple(compiler.guards))
+    return Compiled(term, tuple(compiler.steps), tuple(compiler.guards))
 
 
 @dataclass
 class _Compiler:
     columns: Columns
     guards: Guards = field(default_factory=list)
+    steps: list[tuple[str, pl.Expr]] = field(default_factory=list)
 
     def of(self, tree: Expression) -> Term:
+        """The value of an expression: a constant, or a column."""
+        term = self.value_of(tree)
+        if isinstance(tree, Literal | Column):
+            return term
+        if len(self.steps) == MAX_STEPS:
+            raise Undecided(f"it has more than {MAX_STEPS} operations")
+        name = f"step {len(self.steps)}"
+        self.steps.append((name, term.values))
+        return Term(pl.col(name), term.type, term.constant)
+
+    def value_of(self, tree: Expression) -> Term:
         match tree:
             case Literal():
                 return constant_term(tree)
@@ -131,17 +148,23 @@ class _Compiler:
     def one_of(self, operand: Term, choices: list[Term]) -> Term:
         if is_exact(operand.type) and not all(is_exact(each.type) or each.type == VOID for each in choices):
             raise Undecided("IN compares several types")
-        equal = (_compared("=", operand, each).values for each in choices)
-        return Term(reduce(lambda one, other: one | other, equal), BOOLEAN)
+        equal = [_compared("=", operand, each).values for each in choices]
+        while len(equal) > 1:  # pair by pair: many choices are no deep expression
+            equal = [reduce(lambda one, other: one | other, equal[at : at + 2]) for at in range(0, len(equal), 2)]
+        return Term(equal[0], BOOLEAN)
 
     def like(self, operand: Term, pattern: Term) -> Term:
         text = pattern.constant
         if operand.type != STRING or not isinstance(text, str) or "\\" in text:
             raise Undecided("LIKE is given something else than a string and a constant without a backslash")
+        if sum(text.count(each) for each in "%_") > MAX_WILDCARDS:
+            raise Undecided(f"LIKE with more than {MAX_WILDCARDS} wildcards")
         spelled = "".join({"%": ".*", "_": "."}.get(each) or _ESCAPE.sub(r"\\\1", each) for each in text)
         return Term(operand.values.str.contains(f"(?s)^{spelled}$"), BOOLEAN)
 
     def case(self, tree: Case) -> Term:
+        if len(tree.branches) > MAX_BRANCHES:
+            raise Undecided(f"CASE with more than {MAX_BRANCHES} branches")
         operand = None if tree.operand is None else self.of(tree.operand)
         conditions = [
             self.truth(when) if operand is None else _compared("=", operand, self.of(when)).values

@@ -138,11 +138,13 @@ def evaluate(text: str, table: pa.Table, schema: Struct = SCHEMA) -> list[Any] |
         frame = columns.frame({name: batch.column(name) for name in columns.names}, batch.num_rows)
     except Undecided as fault:
         return str(fault)
+    for name, values in compiled.steps:
+        frame = frame.with_columns(values.alias(name))
     for guard in (*compiled.guards, *columns.guards):
         if not frame.select(guard.holds.fill_null(True).all()).item():
             return f"in some rows, {guard.why}"
-    values = frame.with_columns(result=compiled.term.values)["result"].to_list()
-    return [plain(each, compiled.term.type) for each in values]
+    results = frame.with_columns(result=compiled.term.values)["result"].to_list()
+    return [plain(each, compiled.term.type) for each in results]
 
 
 def plain(value: Any, kind: Any) -> Any:

@@ -1,5 +1,6 @@
 """Values of expressions, by hand; that Spark gives the same is tested where there is a Spark."""
 
+import time
 from decimal import Decimal
 from typing import Any
 
@@ -115,3 +116,27 @@ def test_strings_that_are_no_utf_8_are_left_to_spark() -> None:
     texts = pa.StringArray.from_buffers(5, bad.buffers()[1], bad.buffers()[2])
     table = PLAIN.set_column(PLAIN.column_names.index("s"), "s", texts)
     assert str(evaluate("s = 'a'", table)).startswith("values of string are no string: ")
+
+
+HEAVY = [
+    "i64" + " % 7" * 100 + " = 0",
+    "(" * 10 + "i64 div 2" + ") div 2" * 10 + " = 0",
+    "abs(" * 11 + "i32" + ")" * 11 + " >= 0",
+    "pmod(" * 11 + "i32" + ", 5)" * 11 + " >= 0",
+    "(" * 10 + "b" + " between false and true)" * 10,
+    "i32 in (" + ", ".join(map(str, range(480))) + ")",
+    "case " + " ".join(f"when i32 = {each} then {each}" for each in range(120)) + " end = 1",
+    " or ".join(["b"] * 140),
+    "s like '" + "%a" * 4000 + "'",
+    "concat(" + ", ".join(["s"] * 400) + ") = s",
+    " || ".join(["s"] * 140) + " = s",
+    "coalesce(" + ", ".join(["i32"] * 98) + ") = 1",
+    "cast(" * 11 + "i32" + " as bigint)" * 11 + " = 1",
+]
+
+
+@pytest.mark.parametrize("text", HEAVY, ids=range(len(HEAVY)))
+def test_what_is_made_to_be_slow_is_answered_at_once(text: str) -> None:
+    before = time.process_time()
+    assert isinstance(evaluate(text, EDGES), list | str)
+    assert time.process_time() - before < 2
