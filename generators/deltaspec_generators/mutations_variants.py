@@ -1,41 +1,30 @@
 """Tables whose variant columns stand where none may, or whose files hold no variants, or some of them twice."""
 
 import json
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from deltaspec_generators import bases, data_bases
+from deltaspec_generators import bases
 from deltaspec_generators.bases import action, commit_info
 from deltaspec_generators.builder import TableFiles, domain_action, metadata_action, protocol_action
 from deltaspec_generators.mutations import mutation, pick
 from deltaspec_generators.mutations_statistics import variant_bounds_too_early as _bounds_too_early
-from deltaspec_generators.variants import column
-
-SHREDDING = ("variantType", "variantShredding")
-ENABLED = {"delta.enableVariantShredding": "true"}
-NO_NAMES = b"\x01\x00\x00"
-NAMES = b"\x11\x02\x00\x01\x02ab"
-"""Metadata with the names a and b."""
-NUMBER, TEXT = b"\x0c\x05", b"\x0dabc"
-OBJECT = bytes([2, 2, 0, 1, 0, 2, 6]) + NUMBER + TEXT
-"""{"a": 5, "b": "abc"}"""
-_METADATA, _VALUE = pa.field("metadata", pa.binary(), False), pa.field("value", pa.binary())
-_PAIR = pa.struct([_VALUE, ("typed_value", pa.int64())])
-SHREDDED = pa.struct([_METADATA, _VALUE, ("typed_value", pa.struct([pa.field("a", _PAIR, False)]))])
-"""A variant whose field `a` has a column of its own."""
-
-
-def variant(**metadata: Any) -> dict[str, Any]:
-    """A field of type variant."""
-    return {"name": "v", "type": "variant", "nullable": True, "metadata": metadata}
-
-
-def table(fields: Sequence[Any], writer: Sequence[str] = (), **more: Any) -> TableFiles:
-    return bases.featured("variantType", writer=writer, fields=fields, **more)
-
+from deltaspec_generators.variant_bases import (
+    ENABLED,
+    METADATA,
+    NAMES,
+    NUMBER,
+    OBJECT,
+    TEXT,
+    VALUE,
+    encoded,
+    shredded,
+    table,
+    variant,
+    with_variants,
+)
 
 # what else a variant column is
 
@@ -92,45 +81,6 @@ def variant_bounded_without_shredding(draw: st.DrawFn) -> TableFiles:
 # what files hold
 
 
-def with_variants(
-    values: pa.Array,
-    *,
-    features: Sequence[str] = SHREDDING,
-    configuration: Mapping[str, str] | None = None,
-) -> TableFiles:
-    """A table of one variant column, whose last file holds these values."""
-    rows = pa.table({"v": values})
-    empty = pa.table({"v": column([])})
-    protocol = protocol_action(3, 7, list(features), list(features))
-    files = data_bases.with_data(
-        fields=[variant()], tables=(empty, empty, rows), protocol=protocol, configuration=configuration
-    )
-    for version, which in ((1, 0), (1, 1), (2, 0)):
-        action(files, version, "add", which)["stats"] = '{"numRecords":0}'
-    action(files, 2, "add")["stats"] = json.dumps({"numRecords": len(values)})
-    return files
-
-
-def encoded(*pairs: tuple[bytes | None, bytes | None]) -> pa.Array:
-    """A column that is not shredded of metadata and values as they are."""
-    kind = pa.struct([("metadata", pa.binary()), ("value", pa.binary())])
-    return pa.array([{"metadata": metadata, "value": value} for metadata, value in pairs], kind)
-
-
-def shredded(*rows: tuple[bytes | None, dict[str, Any] | None]) -> pa.Array:
-    """A column of `SHREDDED`: values, and what `a` holds of `value` and `typed_value`."""
-    return pa.array(
-        [
-            {"metadata": NAMES, "value": value, "typed_value": None if fields is None else {"a": {**_EMPTY, **fields}}}
-            for value, fields in rows
-        ],
-        SHREDDED,
-    )
-
-
-_EMPTY = {"value": None, "typed_value": None}
-
-
 @mutation("variant.encoding", "rows")
 def variant_of_other_bytes(draw: st.DrawFn) -> TableFiles:
     sound = (NAMES, OBJECT)
@@ -171,7 +121,7 @@ def typed_value_of_no_form(draw: st.DrawFn) -> TableFiles:
         *(pa.uint32(), pa.map_(pa.string(), pa.int64()), pa.list_(pa.int64()), pa.struct([("a", pa.int64())])),
         *(pa.struct([("a", more)]), pa.struct([("a", pa.struct([("typed_value", pa.uint8())]))]), pa.list_(more)),
     )
-    kind = pa.struct([_METADATA, _VALUE, ("typed_value", typed)])
+    kind = pa.struct([METADATA, VALUE, ("typed_value", typed)])
     return with_variants(pa.array([{"metadata": NAMES, "value": TEXT, "typed_value": None}], kind))
 
 

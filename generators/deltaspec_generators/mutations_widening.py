@@ -1,8 +1,6 @@
 """Tables whose types change as the text does not let them, or whose schemas do not tell of it."""
 
 import json
-from collections.abc import Mapping, Sequence
-from typing import Any
 
 from hypothesis import strategies as st
 
@@ -10,42 +8,7 @@ from deltaspec_generators import bases
 from deltaspec_generators.bases import commit_info
 from deltaspec_generators.builder import TableFiles, metadata_action, protocol_action, remove_action
 from deltaspec_generators.mutations import mutation, pick
-
-ENABLED = {"delta.enableTypeWidening": "true"}
-RECORD = "delta.typeChanges"
-_FEATURES = ("typeWidening", "timestampNtz")
-
-
-def column(kind: Any, record: Any = None, name: str = "c") -> dict[str, Any]:
-    """A column, and what it records as changes of its type."""
-    metadata = {} if record is None else {RECORD: record}
-    return {"name": name, "type": kind, "nullable": True, "metadata": metadata}
-
-
-def change(before: str, after: str, place: str | None = None) -> dict[str, str]:
-    """A recorded change."""
-    return {"fromType": before, "toType": after} | ({} if place is None else {"fieldPath": place})
-
-
-def array(element: Any) -> dict[str, Any]:
-    return {"type": "array", "elementType": element, "containsNull": True}
-
-
-def pairs(key: Any, value: Any) -> dict[str, Any]:
-    return {"type": "map", "keyType": key, "valueType": value, "valueContainsNull": True}
-
-
-def struct(*fields: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "struct", "fields": list(fields)}
-
-
-def table(*steps: dict[str, Any], writer: Sequence[str] = (), settings: Mapping[str, str] = ENABLED) -> TableFiles:
-    """A table of the column `c` beside an id; its further forms come one a commit, while files stay."""
-    files = bases.featured(*_FEATURES, writer=writer, configuration=settings, fields=[("id", "long"), steps[0]])
-    for version, step in enumerate(steps[1:], start=3):
-        files.commits[version] = [commit_info(version), metadata_action([("id", "long"), step], configuration=settings)]
-    return files
-
+from deltaspec_generators.widening_bases import ENABLED, FEATURES, array, change, column, pairs, struct, table
 
 # what schemas record
 
@@ -162,7 +125,7 @@ def widened_in_a_way_iceberg_does_not_know(draw: st.DrawFn) -> TableFiles:
     # the feature counts, whether its property is set or not
     files = table(column(before), column(after, [change(before, after)]))
     version = pick(draw, "V1", "V2")
-    readers = [*_FEATURES, "columnMapping"]
+    readers = [*FEATURES, "columnMapping"]
     files.commits[0][1] = protocol_action(3, 7, readers, [*readers, f"icebergCompat{version}"])
     return files
 

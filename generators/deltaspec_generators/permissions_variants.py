@@ -5,24 +5,25 @@ import pyarrow as pa
 from deltaspec_generators import data_bases
 from deltaspec_generators.bases import action, commit_info
 from deltaspec_generators.builder import TableFiles, metadata_action, protocol_action
-from deltaspec_generators.mutations_variants import (
+from deltaspec_generators.permissions import permission
+from deltaspec_generators.variant_bases import (
     ENABLED,
+    METADATA,
     NAMES,
     NUMBER,
     SHREDDING,
     TEXT,
+    VALUE,
     encoded,
     shredded,
     table,
     variant,
     with_variants,
 )
-from deltaspec_generators.permissions import permission
 from deltaspec_generators.variants import column
 
 _B = bytes([2, 1, 1, 0, 4]) + TEXT
 """{"b": "abc"}, by the names of `NAMES`."""
-_METADATA, _VALUE = pa.field("metadata", pa.binary(), False), pa.field("value", pa.binary())
 
 
 @permission("variant-shredding.stored-once", "rows")
@@ -34,7 +35,7 @@ def parts_of_variants_in_one_place_each() -> TableFiles:
 
 @permission("variant-shredding.value", "rows")
 def shredded_variants_without_a_value() -> TableFiles:
-    kind = pa.struct([_METADATA, ("typed_value", pa.int64())])
+    kind = pa.struct([METADATA, ("typed_value", pa.int64())])
     values = pa.array([{"metadata": NAMES, "typed_value": each} for each in (1, 2, 3)], kind)
     return with_variants(values, configuration=ENABLED)
 
@@ -42,8 +43,8 @@ def shredded_variants_without_a_value() -> TableFiles:
 @permission("variant-shredding.typed-value", "rows")
 def variants_shredded_as_arrays() -> TableFiles:
     """Of texts, of a null of the encoding, and of what is no text."""
-    element = pa.struct([_VALUE, ("typed_value", pa.string())])
-    kind = pa.struct([_METADATA, _VALUE, ("typed_value", pa.list_(pa.field("element", element, False)))])
+    element = pa.struct([VALUE, ("typed_value", pa.string())])
+    kind = pa.struct([METADATA, VALUE, ("typed_value", pa.list_(pa.field("element", element, False)))])
     none = {"value": None, "typed_value": None}
     items = [{**none, "typed_value": "x"}, {**none, "value": b"\x00"}, {**none, "value": NUMBER}]
     rows = [
@@ -61,8 +62,8 @@ def variants_shredded_as_any_scalar() -> TableFiles:
         *(pa.decimal128(9, 2), pa.decimal128(38, 0), pa.time64("us"), pa.timestamp("us"), pa.timestamp("us", "UTC")),
         *(pa.timestamp("ns"), pa.binary(), pa.string()),
     )
-    fields = [(f"f{number}", pa.struct([_VALUE, ("typed_value", each)])) for number, each in enumerate(kinds)]
-    kind = pa.struct([_METADATA, _VALUE, ("typed_value", pa.struct(fields))])
+    fields = [(f"f{number}", pa.struct([VALUE, ("typed_value", each)])) for number, each in enumerate(kinds)]
+    kind = pa.struct([METADATA, VALUE, ("typed_value", pa.struct(fields))])
     values = pa.array([{"metadata": NAMES, "value": TEXT, "typed_value": None}], kind)
     return with_variants(values, configuration=ENABLED)
 

@@ -5,8 +5,8 @@ import pyarrow as pa
 from deltaspec_generators import bases, data_bases
 from deltaspec_generators.bases import action, commit_info
 from deltaspec_generators.builder import TableFiles, metadata_action, protocol_action, remove_action
-from deltaspec_generators.mutations_widening import ENABLED, array, change, column, pairs, struct, table
 from deltaspec_generators.permissions import permission
+from deltaspec_generators.widening_bases import ENABLED, array, change, column, pairs, struct, table
 
 _RECORD = [change("integer", "long")]
 

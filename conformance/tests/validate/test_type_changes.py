@@ -16,7 +16,7 @@ from deltaspec_generators.builder import (
     write_table,
 )
 from deltaspec_generators.checkpoint_files import CheckpointFiles
-from deltaspec_generators.mutations_widening import ENABLED, change, column, table
+from deltaspec_generators.widening_bases import ENABLED, change, column, table
 
 INTEGER, LONG = column("integer"), column("long", [change("integer", "long")])
 

@@ -9,7 +9,8 @@ from deltaspec.report.values import Report
 from deltaspec.validate import validate_table
 from deltaspec_generators.bases import action, commit_info
 from deltaspec_generators.builder import TableFiles, metadata_action, remove_action, write_table
-from deltaspec_generators.mutations_variants import (
+from deltaspec_generators.permissions_variants import variants_within_other_types
+from deltaspec_generators.variant_bases import (
     ENABLED,
     NAMES,
     NUMBER,
@@ -20,7 +21,6 @@ from deltaspec_generators.mutations_variants import (
     variant,
     with_variants,
 )
-from deltaspec_generators.permissions_variants import variants_within_other_types
 
 BROKEN = b"\x05\xff"
 
