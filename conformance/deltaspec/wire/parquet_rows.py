@@ -42,6 +42,8 @@ _FIELDS = {
     "default_row_commit_version": "defaultRowCommitVersion",
 }
 """Column of `FILE_ROWS` to the field of the action that it holds; what is told of JSON lines only is left out."""
+_OF_JSON_LINES = ("has_tags", "provider_unnamed")
+"""The last columns of `FILE_ROWS`, which are null here."""
 
 
 class UnreadableParquet(ValueError):
@@ -190,7 +192,7 @@ def _rows_of_kind(batch: pa.RecordBatch, kind: str, offset: int, contents: FileC
     for name, wire_name in _FIELDS.items():
         target = FILE_ROWS.field(name).type
         arrays.append(_field(taken, kind, wire_name, target))
-    arrays.append(pa.nulls(len(rows), pa.bool_()))
+    arrays += [pa.nulls(len(rows), pa.bool_()) for _ in _OF_JSON_LINES]
     if contents is not None:
         contents.take(kind, taken)
     return pa.table(arrays, schema=FILE_ROWS)
