@@ -1,6 +1,5 @@
 """Mutations of constraints, invariants, generated columns and defaults, as the log shows them."""
 
-import json
 from typing import Any
 
 from hypothesis import strategies as st
@@ -8,21 +7,8 @@ from hypothesis import strategies as st
 from deltaspec_generators import bases
 from deltaspec_generators.bases import commit_info
 from deltaspec_generators.builder import TableFiles, metadata_action, protocol_action
+from deltaspec_generators.column_bases import DEFAULTS, INVARIANT, column, described
 from deltaspec_generators.mutations import mutation, pick
-
-DEFAULTS = protocol_action(1, 7, None, ["allowColumnDefaults"])
-INVARIANT = json.dumps({"expression": {"expression": "id > 3"}})
-
-
-def column(name: str = "id", kind: Any = "long", **metadata: Any) -> dict[str, Any]:
-    """A column; in the keys of its metadata `__` stands for a dot."""
-    told = {key.replace("__", "."): value for key, value in metadata.items()}
-    return {"name": name, "type": kind, "nullable": True, "metadata": told}
-
-
-def described(protocol: Any, **metadata: Any) -> TableFiles:
-    """A table whose column `id` has that metadata."""
-    return bases.plain(protocol=protocol, fields=[column(**metadata), ("name", "string")])
 
 
 def _at_version_7(*features: str) -> Any:

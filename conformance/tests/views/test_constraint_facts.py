@@ -9,8 +9,7 @@ from deltaspec_generators import bases
 from deltaspec_generators.bases import commit_info
 from deltaspec_generators.builder import TableFiles, metadata_action, protocol_action
 from deltaspec_generators.checkpoint_files import CheckpointFiles
-from deltaspec_generators.mutations_constraints import DEFAULTS, column
-from deltaspec_generators.mutations_identity import identity, life
+from deltaspec_generators.column_bases import DEFAULTS, column, identity, life
 
 PLAIN = [column(), column("name", "string")]
 WITH_DEFAULT = [*PLAIN, column("c", CURRENT_DEFAULT="7")]

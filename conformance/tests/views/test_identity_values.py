@@ -10,8 +10,8 @@ from deltaspec.model import deletion_vectors
 from deltaspec_generators.bases import commit_info
 from deltaspec_generators.builder import TableFiles, metadata_action, protocol_action, remove_action
 from deltaspec_generators.checkpoint_files import CheckpointFiles
+from deltaspec_generators.column_bases import added, filled, identity
 from deltaspec_generators.data_bases import stored
-from deltaspec_generators.mutations_identity import filled, identity
 
 SOUND = (104, [100, 102, 104]), (108, [106, None, 108])
 
@@ -22,10 +22,6 @@ def rows(files: TableFiles) -> list[dict[str, Any]]:
 
 def told(files: TableFiles, *names: str) -> list[tuple[Any, ...]]:
     return [tuple(row[name] for name in ("path", *names)) for row in rows(files)]
-
-
-def added(files: TableFiles, version: int) -> dict[str, Any]:
-    return next(line for line in files.commits[version] if isinstance(line, dict) and "add" in line)
 
 
 def test_a_row_says_where_a_file_and_the_marks_stand() -> None:
