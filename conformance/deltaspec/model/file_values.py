@@ -21,6 +21,7 @@ import math
 import struct
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, tzinfo
+from functools import cached_property
 from typing import Any, TypeAlias
 
 from deltaspec.model import partition_values
@@ -111,7 +112,7 @@ class FileValues:
         gone = 0 if self.add.deletion_vector is None else self.add.deletion_vector.cardinality
         return records is not None and 0 <= records <= gone
 
-    @property
+    @cached_property
     def statistics(self) -> Statistics:
         """Empty where there are none, or none that can be read."""
         try:
