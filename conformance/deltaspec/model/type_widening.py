@@ -144,10 +144,11 @@ def places(schema: Struct) -> list[Place]:
     """Every place of a schema, columns before what is in them."""
     found = []
     for path, field in walk(schema):
-        changes, _ = read_record(field)
+        recorded: dict[tuple[str, ...], list[TypeChange]] = {}
+        for change in read_record(field)[0]:
+            recorded.setdefault(change.field_path, []).append(change)
         for below, kind in _types(field.type, ()):
-            own = tuple(change for change in changes if change.field_path == below)
-            found.append(Place(path, column_id(field), below, kind, own))
+            found.append(Place(path, column_id(field), below, kind, tuple(recorded.get(below, ()))))
     return found
 
 

@@ -15,12 +15,13 @@ from deltaspec.model.revisions import Revision
 VARIANT = Primitive("variant")
 DEFAULT = "CURRENT_DEFAULT"
 GENERATION = "delta.generationExpression"
-_NULL = re.compile(r"null|cast \(?null\)? as variant|null ?:: ?variant")
-_CAST_CALL = re.compile(r"cast ?\((.*) as variant\)", re.DOTALL)
-_LITERAL = re.compile(
-    r"[+-]?[\d.]+(e[+-]?\d+)?|true|false|(date|timestamp|timestamp_ntz|x)? ?'([^'\\]|'')*'", re.DOTALL
-)
-_PARSED = re.compile(r"parse_json ?\( ?'((?:[^'\\]|'')*)' ?\)", re.DOTALL)
+_SPACES = re.compile(r"\s*([()])\s*|\s+")
+_ANY_CASE = re.DOTALL | re.IGNORECASE
+_CAST = re.compile(r"cast ?\((.*)\bas variant\)", _ANY_CASE)
+_NULL = re.compile(r"null|null ?:: ?variant", _ANY_CASE)
+_NUMBER, _TEXT = r"[+-]?[\d.]+(e[+-]?\d+)?", r"((date|timestamp|timestamp_ntz|x) ?)?'([^'\\]|'')*'"
+_LITERAL = re.compile(rf"{_NUMBER}|true|false|{_TEXT}", _ANY_CASE)
+_PARSED = re.compile(r"parse_json ?\( ?'((?:[^'\\]|'')*)' ?\)", _ANY_CASE)
 
 
 @dataclass(frozen=True)
@@ -70,18 +71,15 @@ def default_is_null(expression: str) -> bool | None:
     Told of are null itself, literals, and texts of JSON that are parsed; each of them cast to a variant, or not.
     """
     text = _bare(expression)
-    cast = _CAST_CALL.fullmatch(text.lower())
-    if cast is not None:
-        text = _bare(text[text.index("(") + 1 : len(text) - len(" as variant)")])
-    if _NULL.fullmatch(text.lower()):
+    cast = _CAST.fullmatch(text)
+    text = _bare(cast[1]) if cast is not None else text
+    if _NULL.fullmatch(text):
         return True
-    if _LITERAL.fullmatch(text.lower()):
+    if _LITERAL.fullmatch(text):
         return False
-    parsed = _PARSED.fullmatch(text) or _PARSED.fullmatch(text.lower())
-    if parsed is not None:
-        # a null of JSON is a variant that holds null, of which nobody says whether it is meant
-        return False if _is_json_value(parsed[1]) else None
-    return None
+    parsed = _PARSED.fullmatch(text)
+    # a null of JSON is a variant that holds null, of which nobody says whether it is meant
+    return False if parsed is not None and _is_json_value(parsed[1]) else None
 
 
 def _bare(expression: str) -> str:
@@ -89,7 +87,7 @@ def _bare(expression: str) -> str:
     text = expression.strip()
     while text.startswith("(") and text.endswith(")") and "(" not in text[1:-1] and ")" not in text[1:-1]:
         text = text[1:-1].strip()
-    return text if "'" in text else " ".join(text.split())
+    return text if "'" in text else _SPACES.sub(lambda match: match[1] or " ", text)
 
 
 def _is_json_value(text: str) -> bool:
