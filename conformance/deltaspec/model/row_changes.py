@@ -199,7 +199,7 @@ def rows_of(snapshot: Snapshot, files: TableFiles, *, read_as: Snapshot | None =
     """
     reader = _Reader(files, read_as or snapshot)
     live = snapshot.files.values()
-    return [reader.row(add, snapshot, reader.stored(add.path)[at]) for add in live for at in reader.visible(add)]
+    return [reader.row_at((add, at), snapshot) for add in live for at in reader.visible(add)]
 
 
 def row_key(row: Any) -> Hashable:
@@ -241,8 +241,8 @@ def _changes_of_commit(
     coming: dict[bool, list[Row]] = {True: [], False: []}
     for path in dict.fromkeys(path_key(action.path) for action in files):
         old, new = _places(reader, before, path), _places(reader, after, path)
-        going[path in changing] += [reader.row(add, before, reader.stored(path)[at]) for add, at in _less(old, new)]
-        coming[path in changing] += [reader.row(add, after, reader.stored(path)[at]) for add, at in _less(new, old)]
+        going[path in changing] += [reader.row_at(place, before) for place in _less(old, new)]
+        coming[path in changing] += [reader.row_at(place, after) for place in _less(new, old)]
     for row in _not_moved(going[True], moved_here=coming[False], moved_away=going[False]):
         yield DELETE, row
     for row in _not_moved(coming[True], moved_here=going[False], moved_away=coming[False]):
@@ -292,7 +292,7 @@ class _Reader:
         self.mapping = mapping_of(read_as)
 
     def stored(self, path: str) -> Sequence[Row]:
-        """The rows in a file, by physical names."""
+        """The rows in a file, by physical names; its path as the log spells it."""
         return self.files.rows[path_key(path)]
 
     def visible(self, add: Add) -> list[int]:
@@ -312,6 +312,11 @@ class _Reader:
             if kind not in CHANGE_TYPES:
                 raise ChangeDataError(f"{cdc.path}: {kind!r} is no change type")
             yield kind, self.row(cdc, snapshot, stored)
+
+    def row_at(self, place: Place, snapshot: Snapshot) -> Row:
+        """The row at a place of a file that a snapshot has."""
+        add, at = place
+        return self.row(add, snapshot, self.stored(add.path)[at])
 
     def row(self, action: Add | Cdc, snapshot: Snapshot, stored: Row) -> Row:
         """A row by logical names: partition values from the log, the rest from the file, null for what it lacks."""

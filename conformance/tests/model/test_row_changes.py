@@ -103,6 +103,17 @@ def test_path_in_another_spelling_is_the_same_file() -> None:
     assert plain(told(commits, {"x y": ids(1)})) == [(1, "delete", {"id": 1})]
 
 
+def test_escapes_of_a_path_are_undone_once() -> None:
+    change = {"id": 1, "_change_type": "insert"}
+    files = {"p=x%20y/a": ids(1), "_change_data/p=x%20y/c": [change]}
+    commits: list[list[Action]] = [
+        [ONE, add("p=x%2520y/a")],
+        [remove("p=x%2520y/a")],
+        [cdc("_change_data/p=x%2520y/c")],
+    ]
+    assert [each.change_type for each in told(commits, files)] == ["delete", "insert"]
+
+
 def test_vectors_in_files_are_handed_over() -> None:
     vector = inline_descriptor([5])
     log: dict[int, list[Action]] = {
