@@ -11,7 +11,7 @@ import pyarrow as pa
 from fuzz.mutate import Files
 from validate.raw_logs import RICH_TABLE_AT_3, RawLog, sidecar_checkpoint
 
-from deltaspec_generators.builder import lay_down
+from deltaspec_generators.builder import lay_down, protocol_action
 from deltaspec_generators.data_bases import changed, with_data, with_stored_vectors
 
 _STRUCT = {
@@ -96,10 +96,27 @@ def _rows(first: int, count: int) -> pa.Table:
     return pa.table({name: pa.array(columns[name], kind) for name, _, kind in _FIELDS})
 
 
-def _every_type(options: dict[str, Any]) -> Files:
+_CONSTRAINTS = (
+    "integer IS NULL OR integer * 2 >= 0 AND integer % 1001 = 0",
+    "string IS NULL OR length(string) < 20 AND string LIKE 'text %'",
+    "date IS NULL OR date > '2020-01-01' AND year(date) < 2100",
+    "struct.a IS NULL OR struct.a <> -1",
+    "small_decimal IS NULL OR small_decimal < 100 AND decimal >= small_decimal - 1000",
+    "double IS NULL OR double <= 1e9 OR float > double",
+    "array IS NULL OR map IS NOT NULL OR map IS NULL OR length(binary) > 0",
+    "timestamp IS NULL OR timestamp > timestamp '2020-01-01 00:00:00Z'",
+)
+
+
+def _constrained() -> Files:
+    properties = {f"delta.constraints.c{number}": text for number, text in enumerate(_CONSTRAINTS)}
+    return _every_type({"compression": "none"}, protocol=protocol_action(1, 3), configuration=properties)
+
+
+def _every_type(options: dict[str, Any], **described: Any) -> Files:
     fields = [(name, kind) for name, kind, _ in _FIELDS]
     tables = [_rows(first, 150) for first in (0, 150, 300)]
-    files = with_data(fields=fields, tables=tables, parquet_options=options)
+    files = with_data(fields=fields, tables=tables, parquet_options=options, **described)
     for line in (line for lines in files.commits.values() for line in lines):
         if isinstance(line, dict) and "add" in line:
             stats = json.loads(line["add"]["stats"])
@@ -135,6 +152,7 @@ class Subject:
 
 SUBJECTS: dict[str, Subject] = {
     **{name: Subject(lambda options=options: _every_type(options)) for name, options in _SPELLINGS.items()},
+    "constraints": Subject(_constrained),
     "many vectors": Subject(_vectors),
     "vectors": Subject(lambda: lay_down(with_stored_vectors())),
     "change data": Subject(lambda: lay_down(changed())),
