@@ -5,7 +5,9 @@ Only the columns that expressions speak of are read. What is left to Spark stand
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from deltaspec.model.deletion_vectors import DeletionVectorError
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from deltaspec.views.state import TableSchema
 
 _ROWS_AT_ONCE = 10_000
+_TAKES_OVER = re.compile("CLONE|CONVERT")
 _RULES: dict[tuple[Kind, bool], str] = {
     ("CHECK", False): "ROW040",
     ("CHECK", True): "ROW040",
@@ -108,7 +111,13 @@ class _Asked:
         return rows
 
     def may_be_older(self, condition: Condition) -> bool:
-        return condition not in self.run.state.conditions.always
+        """Whether rows of the table may have been written before the expression was there."""
+        return self._takes_over or condition not in self.run.state.conditions.always
+
+    @cached_property
+    def _takes_over(self) -> bool:
+        """A commit takes over files of another table, or of none, as it says."""
+        return any(_TAKES_OVER.search(operation or "") for operation in self.run.operations.values())
 
     def rule_of(self, condition: Condition) -> str:
         return _RULES[condition.kind, self.may_be_older(condition)]

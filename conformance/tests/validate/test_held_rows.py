@@ -209,6 +209,13 @@ def test_rows_may_be_older_where_the_first_version_is_not_read(tmp_path: Path) -
     assert judged(started, tmp_path / "later", select=MINE).totals == {"ROW042": 1}
 
 
+@pytest.mark.parametrize("operation", ["CLONE", "CONVERT"])
+def test_files_of_another_table_may_be_older_than_this_one(tmp_path: Path, operation: str) -> None:
+    files = held_to(INVARIANTS, fields(id=invariant("id > 0")), table=with_values(id=0))
+    files.commits[0][0] = commit_info(0, operation=operation)
+    assert judged(files, tmp_path, select=MINE).totals == {"ROW044": 1}
+
+
 def test_changed_expression_is_a_new_one(tmp_path: Path) -> None:
     files = held_to(GENERATED, fields(year={YEAR: "year(day)"}))
     files.commits[2] = [commit_info(2), metadata_action(fields(year={YEAR: "month(day)"}))]
