@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Iterator
-from inspect import getsource
+from inspect import getmodule, getsource
 from typing import Any
 
 import msgspec
@@ -15,7 +15,7 @@ from mutants.caught_by import CAUGHT_BY
 from mutants.kill_table import revisions_of
 from mutants.refused_by_commit import REFUSED_BY
 
-from deltaspec.model import catalog_managed, commit, file_changes, in_commit_timestamps, row_id_changes, table_changes
+from deltaspec.model import commit
 from deltaspec.model.actions import ACTION_TYPES, Action, DomainMetadata, RowIdHighWaterMark
 from deltaspec.model.protocol import Refused
 from deltaspec.model.reconciliation import EMPTY, replay_commit
@@ -26,7 +26,7 @@ from deltaspec_generators.builder import TableFiles
 from deltaspec_generators.every_mutation import MUTATIONS
 from deltaspec_generators.logs import logs
 
-SOURCES = (catalog_managed, commit, file_changes, in_commit_timestamps, row_id_changes, table_changes)
+SOURCES = {module for check in commit.CHECKS if (module := getmodule(check)) is not None}
 KINDS: dict[str, Any] = {**ACTION_TYPES, "rowIdHighWaterMark": RowIdHighWaterMark}
 
 
