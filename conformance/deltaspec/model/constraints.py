@@ -85,14 +85,14 @@ def unsupported_keys(
     Source: Column Invariants; Generated Columns; Default Columns; Identity Columns (E43: what the key may do there
     is silent).
     """
+    asked = {key: feature_of_key(key) for key, value in metadata.items() if value is not None}
+    if not any(asked.values()):
+        return []
     names = {spelled_now(without_preview(name), revision) for name in supported}
     if not revision.since(Revision.R3) and "columnInvariants" in supported:
         names.add("invariants")  # [Changed in r3] the chapter had another name for it than the appendix (E21)
-    return [
-        key
-        for key in sorted(metadata)
-        if metadata[key] is not None and (needed := feature_of_key(key)) in known_in(revision) and needed not in names
-    ]
+    known = known_in(revision)
+    return sorted(key for key, needed in asked.items() if needed in known and needed not in names)
 
 
 def feature_of_key(key: str) -> str | None:

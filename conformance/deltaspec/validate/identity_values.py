@@ -10,7 +10,7 @@ import polars as pl
 from pyroaring import BitMap64
 
 from deltaspec.model.constraint_changes import makes_or_restores
-from deltaspec.model.data_types import Field, Struct
+from deltaspec.model.data_types import Field, Struct, walk
 from deltaspec.model.deletion_vectors import DeletionVectorError
 from deltaspec.model.identity_columns import FEATURE, Identity, identity_of
 from deltaspec.validate.data import why_unread
@@ -34,14 +34,16 @@ def look_at_identity_values(run: DataRun) -> None:
     table = run.table
     if table is None or not run.findings.wants(identity_values) or FEATURE not in table.features:
         return  # rows without a schema are told where rows are looked at
-    for field in table.schema.fields:
+    for path, field in walk(table.schema):
         identity = identity_of(field.metadata)
         if identity is None or not identity.generates_all:
             continue
-        if field.name in table.partition_columns:
+        if len(path) > 1:
+            run.findings.doubt((identity_values,), f"{'.'.join(path)}: an identity column below another column")
+        elif field.name in table.partition_columns:
             run.findings.doubt((identity_values,), f"{field.name}: an identity column that partitions the table")
-            continue
-        _Column(run, table, field, identity).look()
+        else:
+            _Column(run, table, field, identity).look()
 
 
 @dataclass

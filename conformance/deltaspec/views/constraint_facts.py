@@ -1,5 +1,6 @@
 """What the log says of constraints, defaults and identity columns, as columns of the views over the table's state."""
 
+from bisect import bisect_left
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -125,7 +126,8 @@ class ColumnHistory:
     def identity_before(self, version: int, member: Field, mapping: str | None) -> Identity | None:
         """What the metadata before a version says of a top-level identity column; None where that is not known."""
         wanted = _IdentityColumn((member.name,), column_id(member) if mapping else None, Identity())
-        told = next((columns for since, columns in reversed(self._identities_since) if since < version), None)
+        place = bisect_left(self._identities_since, version, key=lambda each: each[0])
+        told = self._identities_since[place - 1][1] if place else None
         return next((each.identity for each in told or () if wanted.is_same(each)), None)
 
     def _compared(self, identities: list[_IdentityColumn]) -> Row:

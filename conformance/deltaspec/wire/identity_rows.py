@@ -41,10 +41,10 @@ class GeneratedValues:
         self.highest = high if self.highest is None else max(self.highest, high)
         self._look_at_sequence(numbers, low, high)
         held = numbers.cast(pl.UInt64, wrap_numerical=True)
-        new = BitMap64(held.to_list())
+        new = BitMap64(held.unique().to_list())  # a few bytes may hold millions of equal values
         twice = new & self.values
         if len(new) < len(held):
-            twice |= BitMap64(held.filter(held.is_duplicated()).to_list())
+            twice |= BitMap64(held.filter(held.is_duplicated()).unique().to_list())
         self._repeat(twice)
         self.values |= new
 

@@ -12,6 +12,7 @@ from fuzz.mutate import Files
 from validate.raw_logs import RICH_TABLE_AT_3, RawLog, sidecar_checkpoint
 
 from deltaspec_generators.builder import lay_down, protocol_action
+from deltaspec_generators.column_bases import filled
 from deltaspec_generators.data_bases import changed, with_data, with_stored_vectors
 
 _STRUCT = {
@@ -156,6 +157,7 @@ SUBJECTS: dict[str, Subject] = {
     "many vectors": Subject(_vectors),
     "vectors": Subject(lambda: lay_down(with_stored_vectors())),
     "change data": Subject(lambda: lay_down(changed())),
+    "identities": Subject(lambda: lay_down(filled((298, [*range(100, 300, 2)]), (320, [300, None, 320])))),
     "log": Subject(_log, level="log"),  # its data files are not there
 }
 """By name."""

@@ -123,6 +123,13 @@ def test_a_column_that_partitions_the_table_is_in_doubt() -> None:
     assert (reason, None) in ObservedRun(files, level="rows").seen.doubts
 
 
+def test_a_column_below_another_is_in_doubt() -> None:
+    files = filled(*SOUND)
+    fields = [{"name": "s", "type": {"type": "struct", "fields": [identity(104)]}, "nullable": True, "metadata": {}}]
+    files.commits[3] = [commit_info(3), metadata_action(fields)]
+    assert ("s.id: an identity column below another column", None) in ObservedRun(files, level="rows").seen.doubts
+
+
 # whether a commit generated what its files hold
 
 
