@@ -348,7 +348,7 @@ def _commit_info(draft: LogDraft, timestamp: int) -> Body:
     info: dict[str, Any] = {"timestamp": timestamp, "operation": "WRITE", "operationParameters": {"mode": "Append"}}
     if "catalogManaged" in draft.features or draft.draw(st.booleans()):
         info |= {"engineInfo": "drawn/1.0", "isBlindAppend": False, "txnId": files.identifier(draft.next_number())}
-    if "rowTracking" in draft.features and draft.draw(st.booleans()):
+    if "rowTracking" in draft.features:
         info["tags"] = {"delta.rowTracking.preserved": "true"}
     return info
 

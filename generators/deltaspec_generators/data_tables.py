@@ -222,7 +222,8 @@ def _finish(draft: DataDraft) -> None:
     if draft.draw(st.booleans()):
         draft.actions.reverse()
     version = draft.version
-    draft.files.commits[version] = [commit_info(version), *draft.actions]
+    said = {"tags": {"delta.rowTracking.preserved": "true"}} if "rowTracking" in draft.features else {}
+    draft.files.commits[version] = [commit_info(version, **said), *draft.actions]
     draft.state = after(draft.state, draft.actions, draft.timestamp_ms)
     draft.states.append(draft.state)
     draft.versions.append(_version(draft))

@@ -236,7 +236,7 @@ def row_ids_of_another_type(draw: st.DrawFn) -> TableFiles:
         ("delta.rowTracking.materializedRowCommitVersionColumnName", "_row-commit-version-col-1"),
     )
     files = with_data(configuration={key: name})
-    stored = pick(draw, pa.string(), pa.int32(), pa.float64())
+    stored = pick(draw, pa.int16(), pa.int32(), pa.uint64())
     return _replace(files, parquet(data_bases.rows(20).append_column(name, pa.nulls(10, stored))))
 
 

@@ -38,7 +38,7 @@ def row_id_mark(revision: Revision, mark: int, key: str = "rowIdHighWaterMark") 
     """
     match revision:
         case Revision.R1:
-            return {"rowIdHighWaterMark": {"highWaterMark": mark, "preservedRowIds": False}}
+            return {"rowIdHighWaterMark": {"highWaterMark": mark, "preservedRowIds": True}}
         case Revision.R2:
             return {"rowIdHighWaterMark": {"highWaterMark": mark}}
     return {"domainMetadata": domain(revision, "delta.rowTracking", {key: mark})}

@@ -9,6 +9,7 @@ from deltaspec.model.actions import MetaData, Protocol
 from deltaspec.model.column_mapping import MAX_COLUMN_ID, MODE
 from deltaspec.model.data_types import PRIMITIVES, Primitive, Struct, leaves, walk
 from deltaspec.model.protocol import supported_features, supports
+from deltaspec.model.revisions import Revision
 
 DEFAULT_FILE_RETENTION_MS = 7 * 86_400_000
 DEFAULT_LOG_RETENTION_MS = 30 * 86_400_000
@@ -31,6 +32,8 @@ BOOLEANS = {
     "delta.checkpoint.writeStatsAsStruct": None,
 }
 """Boolean properties to the feature that `true` relies on."""
+_BOOLEANS_OF_R1 = {"delta.enableRowIds": "rowIds"}
+"""The same of the oldest text alone."""
 
 CONSTRAINT_PREFIX = "delta.constraints."
 PARQUET_CODEC = "delta.parquet.compression.codec"
@@ -70,9 +73,11 @@ _INTERVAL_PART = re.compile(
 )
 
 
-def property_fault(name: str, value: str) -> str | None:
+def property_fault(name: str, value: str, revision: Revision = Revision.CURRENT) -> str | None:
     """What is wrong with the value of a property that the text defines; None for others and for sound values."""
-    if name in BOOLEANS and value.lower() not in ("true", "false"):
+    # [Changed in r2] row ids are enabled by another property
+    boolean = name in BOOLEANS or (revision is Revision.R1 and name in _BOOLEANS_OF_R1)
+    if boolean and value.lower() not in ("true", "false"):
         return "is neither true nor false"
     if name in INTEGERS and not re.fullmatch(r"\d{1,19}", value, re.ASCII):
         return "is no integer"
@@ -117,7 +122,7 @@ def required_feature(name: str, value: str) -> str | None:
         return "columnMapping"
     if name.startswith(CONSTRAINT_PREFIX):
         return "checkConstraints"
-    return BOOLEANS.get(name) if value.lower() == "true" else None
+    return {**BOOLEANS, **_BOOLEANS_OF_R1}.get(name) if value.lower() == "true" else None
 
 
 def interval_ms(text: str) -> int | None:
@@ -200,7 +205,7 @@ _FIELD_KEYS = {
 _ACTIVE_WHEN_SUPPORTED = ("domainMetadata", "v2Checkpoint", "clustering", "vacuumProtocolCheck", "catalogManaged")
 _BY_PROPERTY = {
     name: feature
-    for name, feature in {**BOOLEANS, "delta.enableRowIds": "rowIds"}.items()
+    for name, feature in {**BOOLEANS, **_BOOLEANS_OF_R1}.items()
     if feature and name != "delta.rowTrackingSuspended"
 }
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from deltaspec.model import row_tracking
 from deltaspec.model.actions import Add, DomainMetadata, Remove, RowIdHighWaterMark
+from deltaspec.model.configuration import is_true
 from deltaspec.model.paths import path_key
 from deltaspec.model.proposal import Check, Proposal
 from deltaspec.model.protocol import Refused, supports
@@ -17,9 +18,7 @@ def assigns(proposal: Proposal) -> bool:
     protocol, metadata = proposal.after.protocol, proposal.after.metadata
     if protocol is None or metadata is None:
         return False
-    if proposal.revision is Revision.R1:  # [Changed in r2] the feature has another name
-        return supports(protocol, "rowIds")
-    return row_tracking.assigns_row_ids(protocol, metadata)
+    return row_tracking.assigns_row_ids(protocol, metadata, proposal.revision)
 
 
 def id_of(proposal: Proposal, first: str, later: str) -> str:
@@ -34,16 +33,25 @@ def adds_have_ids(proposal: Proposal) -> Iterator[Refused]:
     earlier = _earlier(proposal.before)
     for add in proposal.of(Add):
         known = earlier.get(path_key(add.path))
-        if add.base_row_id is None:
+        if add.base_row_id is None and not may_lack_ids(known, proposal.revision):
             yield Refused(id_of(proposal, "row-ids.base-row-id", "row-tracking.base-row-id"), add.path)
         elif illegal_base(known, add) and proposal.revision is not Revision.R1:
             yield Refused("row-tracking.base-row-id-kept", add.path)
         if proposal.revision is Revision.R1:  # [Changed in r2] commit versions are new
             continue
+        if add.default_row_commit_version is None and may_lack_ids(known, proposal.revision):
+            continue
         if illegal_commit_version(known, add, proposal.version):
             kept = known is not None and known.default_row_commit_version is not None
             name = "row-tracking.commit-version-kept" if kept else "row-tracking.commit-version"
             yield Refused(name, add.path)
+
+
+def may_lack_ids(before: Add | Remove | None, revision: Revision = Revision.CURRENT) -> bool:
+    """Whether a file may be committed without row ids: again, as it had none (r1 makes no exception)."""
+    if before is None or revision is Revision.R1:  # [Changed in r2] what is committed again keeps what it had
+        return False
+    return before.base_row_id is None and before.default_row_commit_version is None
 
 
 def illegal_base(before: Add | Remove | None, after: Add | Remove) -> bool:
@@ -122,9 +130,9 @@ def illegal_ids(add: Add, mark: int | None) -> bool:
     return mark is None or add.base_row_id + (rows or 1) - 1 > mark
 
 
-def _rows(add: Add) -> int | None:
+def _rows(file: Add | Remove) -> int | None:
     try:
-        return None if add.stats is None else parse_statistics(add.stats).num_records
+        return None if file.stats is None else parse_statistics(file.stats).num_records
     except ValueError:
         return None
 
@@ -145,23 +153,71 @@ def ids_are_unique(proposal: Proposal) -> Iterator[Refused]:
         end = max(end, stop)
 
 
+def no_id_given_again(proposal: Proposal) -> Iterator[Refused]:
+    """A new base id is above the mark; one that an earlier commit reserved may be below: no file had it before."""
+    if not assigns(proposal) or proposal.revision is Revision.R1:  # [Changed in r2]
+        return
+    earlier = _earlier(proposal.before)
+    taken = {
+        path: (file.base_row_id, file.base_row_id + max(_rows(file) or 1, 1) - 1)
+        for path, file in earlier.items()
+        if file.base_row_id is not None and path not in {key[0] for key in proposal.after.files}
+    }
+    for add in proposal.of(Add):
+        known = earlier.get(path_key(add.path))
+        if add.base_row_id is None or (known is not None and known.base_row_id is not None):
+            continue
+        last = add.base_row_id + max(_rows(add) or 1, 1) - 1
+        if any(first <= last and add.base_row_id <= end for first, end in taken.values()):
+            yield Refused("row-tracking.above-mark", add.path)
+
+
 def enabled_table(proposal: Proposal) -> Iterator[Refused]:
-    """Where row tracking is enabled every live file has its fields, and the hidden columns have names."""
-    protocol, metadata = proposal.after.protocol, proposal.after.metadata
-    if protocol is None or metadata is None or proposal.revision is Revision.R1:
+    """Where row ids are enabled every live file has them, and the hidden columns have names of their own."""
+    protocol, metadata, revision = proposal.after.protocol, proposal.after.metadata, proposal.revision
+    if protocol is None or metadata is None:
         return
-    if not row_tracking.is_enabled(protocol, metadata):
+    if not supports(protocol, row_tracking.feature_in(revision)):
+        if is_true(metadata.configuration, row_tracking.FIRST_ENABLED) and revision is Revision.R1:
+            yield Refused("row-ids.feature", row_tracking.FIRST_ENABLED)
         return
-    for name in row_tracking.COLUMN_PROPERTIES:
+    enabled = row_tracking.is_enabled(protocol, metadata, revision)
+    for name in row_tracking.column_properties(revision):
         column = metadata.configuration.get(name)
         schema = proposal.schema
-        if column is None:
-            yield Refused("row-tracking.column-names", name)
-        elif schema is not None and row_tracking.column_name_taken(column, schema, proposal.mapping):
-            yield Refused("row-tracking.column-names-unique", column)
-    for add in proposal.after.files.values():
-        if add.base_row_id is None or add.default_row_commit_version is None:
-            yield Refused("row-tracking.fields-set-when-enabled", add.path)
+        if column is None and enabled:
+            yield Refused(id_of(proposal, "row-ids.column-name", "row-tracking.column-names"), name)
+        elif column is not None and schema and row_tracking.column_name_taken(column, schema, proposal.mapping):
+            yield Refused(id_of(proposal, "row-ids.column-name", "row-tracking.column-names-unique"), column)
+    for add in proposal.after.files.values() if enabled else ():
+        lacks_version = add.default_row_commit_version is None and revision is not Revision.R1
+        if add.base_row_id is None or lacks_version:
+            name = id_of(proposal, "row-ids.all-files-when-enabled", "row-tracking.fields-set-when-enabled")
+            yield Refused(name, add.path)
+
+
+def preserved_flag(proposal: Proposal) -> Iterator[Refused]:
+    """By r1 a mark says that ids were kept where no row is updated or copied (since r2 a commit only should)."""
+    protocol, metadata = proposal.after.protocol, proposal.after.metadata
+    if proposal.revision is not Revision.R1 or protocol is None or metadata is None:  # [Changed in r2]
+        return
+    if not row_tracking.is_enabled(protocol, metadata, proposal.revision) or may_copy_rows(proposal):
+        return
+    if row_tracking.preserved_claim(proposal.actions, proposal.revision) is False:
+        yield Refused("row-ids.preserved-flag", "no row is updated or copied")
+
+
+def may_copy_rows(proposal: Proposal) -> bool:
+    """Whether rows of the commit's new files may come from others: some are new, and some others lose rows."""
+    known = {key[0] for key in (*proposal.before.files, *proposal.before.tombstones)}
+    adds = [path_key(add.path) in known for add in proposal.of(Add)]
+    return not all(adds) and (any(adds) or bool(proposal.of(Remove)))
+
+
+def one_mark(proposal: Proposal) -> Iterator[Refused]:
+    """A snapshot has one mark at most, and the actions of a commit have no order (E37)."""
+    if not proposal.revision.since(Revision.R3) and len(proposal.of(RowIdHighWaterMark)) > 1:  # [Changed in r3]
+        yield Refused("reconciliation.one-high-water-mark", "two rowIdHighWaterMark")
 
 
 def mark_is_kept(proposal: Proposal) -> Iterator[Refused]:
@@ -181,7 +237,10 @@ CHECKS: tuple[Check, ...] = (
     removes_keep_ids,
     mark_covers_ids,
     ids_are_unique,
+    no_id_given_again,
     enabled_table,
+    preserved_flag,
     mark_is_kept,
+    one_mark,
 )
 """In the order in which `commit.judge` asks."""

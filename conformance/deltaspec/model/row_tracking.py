@@ -1,13 +1,13 @@
-"""Row ids and row commit versions of the files of a snapshot. Source: Row Tracking (r3, current).
+"""Row ids and row commit versions of the files of a snapshot. Source: Row IDs (r1), Row Tracking (r2, r3, current).
 
 A row has a fresh id, which its place gives it, and a stable one, which it keeps when it is copied to another file: then
-the file holds it in a hidden column. The same goes for the version that last wrote the row.
+the file holds it in a hidden column. The same goes, since r2, for the version that last wrote the row.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from deltaspec.model import column_mapping
-from deltaspec.model.actions import Add, MetaData, Protocol
+from deltaspec.model.actions import Action, Add, CommitInfo, MetaData, Protocol, RowIdHighWaterMark
 from deltaspec.model.configuration import is_true
 from deltaspec.model.data_types import Struct
 from deltaspec.model.json_values import JsonError, Number, parse_lossless
@@ -23,22 +23,66 @@ ROW_ID_COLUMN = "delta.rowTracking.materializedRowIdColumnName"
 ROW_COMMIT_VERSION_COLUMN = "delta.rowTracking.materializedRowCommitVersionColumnName"
 COLUMN_PROPERTIES = (ROW_ID_COLUMN, ROW_COMMIT_VERSION_COLUMN)
 """Properties that name the hidden columns of materialized values."""
+FIRST_FEATURE = "rowIds"
+FIRST_ENABLED = "delta.enableRowIds"
+FIRST_ROW_ID_COLUMN = "delta.rowIds.physicalColumnName"
+"""Feature and properties of the oldest text."""
+PRESERVED_TAG = "delta.rowTracking.preserved"
 
 
 def feature_in(revision: Revision) -> str:
     """Name of the feature by which files have row ids."""
-    return "rowIds" if revision is Revision.R1 else FEATURE  # [Changed in r2] another name, and commit versions too
+    return (
+        FIRST_FEATURE if revision is Revision.R1 else FEATURE
+    )  # [Changed in r2] another name, and commit versions too
 
 
-def is_enabled(protocol: Protocol, metadata: MetaData) -> bool:
+def enabled_by(revision: Revision) -> str:
+    """Name of the property that enables row ids."""
+    return FIRST_ENABLED if revision is Revision.R1 else ENABLED  # [Changed in r2]
+
+
+def suspended_by(revision: Revision) -> str | None:
+    """Name of the property that suspends row tracking; None where the text has none."""
+    return SUSPENDED if revision is Revision.CURRENT else None  # [Changed in current] nothing could be suspended before
+
+
+def column_properties(revision: Revision) -> tuple[str, ...]:
+    """Properties that name the hidden columns of materialized values: that of row ids first."""
+    return (FIRST_ROW_ID_COLUMN,) if revision is Revision.R1 else COLUMN_PROPERTIES  # [Changed in r2]
+
+
+def is_enabled(protocol: Protocol, metadata: MetaData, revision: Revision = Revision.CURRENT) -> bool:
     """Whether every row of the table has row ids to rely on."""
-    return supports(protocol, FEATURE) and is_true(metadata.configuration, ENABLED)
+    return supports(protocol, feature_in(revision)) and is_true(metadata.configuration, enabled_by(revision))
+
+
+def is_suspended(metadata: MetaData, revision: Revision = Revision.CURRENT) -> bool:
+    """Whether writers are not to assign row ids for the time being."""
+    name = suspended_by(revision)
+    return name is not None and is_true(metadata.configuration, name)
 
 
 def assigns_row_ids(protocol: Protocol, metadata: MetaData, revision: Revision = Revision.CURRENT) -> bool:
     """Whether every add has to be committed with row ids: row tracking is supported, and not suspended."""
-    # [Changed in current] nothing could be suspended before.
-    return supports(protocol, feature_in(revision)) and not is_true(metadata.configuration, SUSPENDED)
+    return supports(protocol, feature_in(revision)) and not is_suspended(metadata, revision)
+
+
+def preserved_claim(actions: Iterable[Action], revision: Revision = Revision.CURRENT) -> bool | None:
+    """What a commit says of the rows that it updates or copies: they keep their ids, or not; None: nothing it says.
+
+    Args:
+        actions: of one commit.
+        revision: the text, which says where that stands.
+    """
+    for action in actions:
+        match action:
+            case RowIdHighWaterMark(preserved_row_ids=claim) if revision is Revision.R1:
+                return claim
+            case CommitInfo(tags=dict() as tags) if revision is not Revision.R1:
+                # [Changed in r2] from the action of the mark to the provenance of the commit
+                return {"true": True, "false": False}.get(str(tags.get(PRESERVED_TAG)).lower())
+    return None
 
 
 def default_row_ids(add: Add, num_records: int) -> range:

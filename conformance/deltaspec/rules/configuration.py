@@ -13,6 +13,7 @@ from deltaspec.views.table_state import configuration
         "column-mapping.modes",
         "configuration.shredding-values",
         "in-commit-timestamp.enabled",
+        "row-ids.enabled",
     ),
     view=configuration,
 )
@@ -64,6 +65,8 @@ def property_without_its_feature() -> pl.Expr:
     requires=(
         "configuration.properties-need-features",
         "row-tracking.enabled-with-feature",
+        "row-tracking.writer-version",
+        "row-ids.feature",
         "protocol.breaking-changes",
         "check-constraints.needs-support",
         "check-constraints.in-force",
@@ -90,7 +93,9 @@ def property_that_requires_its_feature() -> pl.Expr:
 
 def _text_demands_feature() -> pl.Expr:
     """Properties whose chapter says in so many words that the feature must be there first."""
-    by_name = pl.col("property").is_in(["delta.enableRowTracking", "delta.enableVariantShredding"])
+    by_name = pl.col("property").is_in(
+        ["delta.enableRowIds", "delta.enableRowTracking", "delta.enableVariantShredding"]
+    )
     return by_name | pl.col("property").str.starts_with("delta.constraints.")
 
 

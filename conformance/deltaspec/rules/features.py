@@ -77,7 +77,11 @@ def reader_feature_for_writers_alone() -> pl.Expr:
     return (pl.col("kind") == "reader-writer") & ~pl.col("in_reader_features") & ~by_version
 
 
-@rule("FEA004", requires=("table-features.required-features", "clustering.needs-domains"), view=features)
+@rule(
+    "FEA004",
+    requires=("table-features.required-features", "clustering.needs-domains", "row-tracking.needs-domains"),
+    view=features,
+)
 def required_feature_missing() -> pl.Expr:
     """A feature is supported, and one that it requires is not.
 

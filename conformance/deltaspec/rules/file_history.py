@@ -161,7 +161,7 @@ def tags_left_out_of_extended_metadata() -> pl.Expr:
     return pl.col("extended_file_metadata") & pl.col("had_tags") & ~pl.col("has_tags")
 
 
-@rule("FIL036", requires="remove.row-ids", view=file_history)
+@rule("FIL036", requires=("remove.row-ids", "row-ids.removed-base-row-id"), view=file_history)
 def remove_without_row_ids_of_the_file() -> pl.Expr:
     """A file is removed without the row ids, or the row commit version, that it was added with.
 
@@ -169,14 +169,15 @@ def remove_without_row_ids_of_the_file() -> pl.Expr:
     Fix: none for the commit; its writer does not support rowTracking and must not write to the table.
 
     Conforms::
-        base_row_id: 10, base_row_id_before: 10, default_row_commit_version: 3, default_row_commit_version_before: 3
-        base_row_id: null, base_row_id_before: null, default_row_commit_version: null, default_row_commit_version_before: null
+        kind: remove, base_row_id: 10, base_row_id_before: 10, default_row_commit_version: 3, default_row_commit_version_before: 3
+        kind: remove, base_row_id: null, base_row_id_before: null, default_row_commit_version: null, default_row_commit_version_before: null
+        kind: add, base_row_id: null, base_row_id_before: 10, default_row_commit_version: 3, default_row_commit_version_before: 3
     Violates::
-        base_row_id: null, base_row_id_before: 10, default_row_commit_version: 3, default_row_commit_version_before: 3
-        base_row_id: 10, base_row_id_before: 10, default_row_commit_version: 4, default_row_commit_version_before: 3
+        kind: remove, base_row_id: null, base_row_id_before: 10, default_row_commit_version: 3, default_row_commit_version_before: 3
+        kind: remove, base_row_id: 10, base_row_id_before: 10, default_row_commit_version: 4, default_row_commit_version_before: 3
     """
     names = ("base_row_id", "default_row_commit_version")
     differ = [
         pl.col(f"{name}_before").is_not_null() & pl.col(name).ne_missing(pl.col(f"{name}_before")) for name in names
     ]
-    return differ[0] | differ[1]
+    return (pl.col("kind") == "remove") & (differ[0] | differ[1])

@@ -281,18 +281,19 @@ def name_in_another_case() -> pl.Expr:
 
 @rule("PQT021", requires="parquet.row-tracking-columns", view=file_columns, divergence="S31")
 def row_tracking_column_of_another_type() -> pl.Expr:
-    """A column of materialized row ids or row commit versions is not stored as a long.
+    """A column of materialized row ids or row commit versions is stored as integers, and not as longs.
 
-    The text does not say its type; engines write and read longs.
+    The text does not say of which width the integers are; engines write and read longs.
     Fix: rewrite the file with the column as a 64-bit integer.
 
     Conforms::
-        role: "row id", type_fault: null, narrower_type: null
-        role: "change type", type_fault: "INT32 holds no string", narrower_type: null
-        role: null, type_fault: "BYTE_ARRAY holds no long", narrower_type: null
+        role: "row id", type_fault: null, narrower_type: null, stored_as: INT64
+        role: "change type", type_fault: "INT32 holds no string", narrower_type: null, stored_as: INT32
+        role: "row id", type_fault: "BYTE_ARRAY holds no long", narrower_type: null, stored_as: BYTE_ARRAY
     Violates::
-        role: "row id", type_fault: "BYTE_ARRAY holds no long", narrower_type: null
-        role: "row commit version", type_fault: null, narrower_type: integer
+        role: "row id", type_fault: "unsigned", narrower_type: null, stored_as: "INT64 INT(64, unsigned)"
+        role: "row commit version", type_fault: null, narrower_type: integer, stored_as: INT32
     """
     other = pl.col("type_fault").is_not_null() | pl.col("narrower_type").is_not_null()
-    return pl.col("role").is_in(["row id", "row commit version"]) & other
+    integers = pl.col("stored_as").str.contains(r"^INT(?:32|64)(?: INT\(.*\))?$")
+    return pl.col("role").is_in(["row id", "row commit version"]) & other & integers

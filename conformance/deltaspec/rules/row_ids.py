@@ -6,7 +6,7 @@ from deltaspec.rules.registry import rule
 from deltaspec.views.row_ids import row_id_columns, row_id_files, row_id_ranges, row_id_rewrites
 
 
-@rule("RID001", requires="row-tracking.unique-default-ids", view=row_id_ranges)
+@rule("RID001", requires=("row-tracking.unique-default-ids", "row-ids.base-row-id"), view=row_id_ranges)
 def default_row_ids_overlap() -> pl.Expr:
     """Rows of two live files have the same default row ids.
 
@@ -66,7 +66,16 @@ def row_ids_without_high_water_mark() -> pl.Expr:
     return pl.col("last_row_id").is_not_null() & ~pl.col("has_mark")
 
 
-@rule("RID004", requires=("row-tracking.base-row-id", "row-tracking.fields-set-when-enabled"), view=row_id_ranges)
+@rule(
+    "RID004",
+    requires=(
+        "row-tracking.base-row-id",
+        "row-tracking.fields-set-when-enabled",
+        "row-ids.base-row-id",
+        "row-ids.all-files-when-enabled",
+    ),
+    view=row_id_ranges,
+)
 def base_row_id_missing() -> pl.Expr:
     """A live file that has to have row ids has no baseRowId.
 
@@ -98,22 +107,36 @@ def default_row_commit_version_missing() -> pl.Expr:
     return pl.col("default_row_commit_version").is_null() & pl.col("ids_required")
 
 
-@rule("RID006", requires="row-tracking.column-names", view=row_id_columns)
+@rule(
+    "RID006",
+    requires=(
+        "row-tracking.column-names",
+        "row-tracking.stored-ids-named",
+        "row-tracking.stored-versions-named",
+        "row-ids.column-name",
+    ),
+    view=row_id_columns,
+)
 def materialized_column_not_named() -> pl.Expr:
-    """Row tracking is enabled, and a column for materialized row ids or row commit versions is not named.
+    """Row ids are enabled, and a column for materialized row ids or row commit versions is not named.
 
     Writers cannot keep the ids of rows that they copy, and readers do not find those that were kept.
     Fix: set the property to a name that no column has.
 
     Conforms::
-        property: delta.rowTracking.materializedRowIdColumnName, column: _row-id
+        enabled: true, column: _row-id
+        enabled: false, column: null
     Violates::
-        property: delta.rowTracking.materializedRowIdColumnName, column: null
+        enabled: true, column: null
     """
-    return pl.col("property").is_not_null() & pl.col("column").is_null()
+    return pl.col("enabled") & pl.col("column").is_null()
 
 
-@rule("RID007", requires="row-tracking.column-names-unique", view=row_id_columns)
+@rule(
+    "RID007",
+    requires=("row-tracking.column-names-unique", "row-tracking.hidden-column", "row-ids.column-name"),
+    view=row_id_columns,
+)
 def materialized_column_name_taken() -> pl.Expr:
     """The column of materialized row ids or row commit versions has the name of another column.
 
@@ -129,7 +152,7 @@ def materialized_column_name_taken() -> pl.Expr:
     return pl.col("column").is_not_null() & pl.col("taken_by").is_not_null()
 
 
-@rule("RID008", requires="row-tracking.unique-stable-ids", view=row_id_files)
+@rule("RID008", requires=("row-tracking.unique-stable-ids", "row-tracking.unique-stable-row-ids"), view=row_id_files)
 def row_id_of_two_rows() -> pl.Expr:
     """A row has a materialized id that another row of the table has too, kept or by default.
 
@@ -145,7 +168,7 @@ def row_id_of_two_rows() -> pl.Expr:
     return (pl.col("repeated_ids") > 0) & pl.col("repeated_id").is_not_null()
 
 
-@rule("RID009", requires="row-tracking.ids-kept", view=row_id_files)
+@rule("RID009", requires=("row-tracking.ids-kept", "row-tracking.row-ids-kept"), view=row_id_files)
 def materialized_row_id_never_given() -> pl.Expr:
     """A row has a materialized id above the high-water mark: no row can have had it before.
 
@@ -178,11 +201,15 @@ def row_commit_version_ahead_of_table() -> pl.Expr:
     return pl.col("highest_row_commit_version") > pl.col("table_version")
 
 
-@rule("RID011", requires="row-tracking.ids-kept", view=row_id_rewrites)
+@rule(
+    "RID011",
+    requires=("row-tracking.ids-kept", "row-tracking.row-ids-kept", "row-ids.preserved"),
+    view=row_id_rewrites,
+)
 def row_ids_lost_by_rewrite() -> pl.Expr:
-    """A commit that only moves rows to other files gives some of them other row ids.
+    """A commit that moves rows to other files, or updates them, gives some of them other row ids.
 
-    Whoever follows rows by their ids sees them deleted and inserted, though nothing changed.
+    Whoever follows rows by their ids sees them deleted and inserted, though they were not.
     Fix: the writer must store the ids of rows that it copies in the column that the table names for it.
 
     Conforms::

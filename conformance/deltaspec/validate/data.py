@@ -18,6 +18,7 @@ from deltaspec.model.file_names import CommitName, parse
 from deltaspec.report.values import Inventory
 from deltaspec.validate.commits import KIND, PATH, Commits
 from deltaspec.validate.inventory import take_inventory
+from deltaspec.validate.row_id_history import history_is_whole
 from deltaspec.validate.vectors import look_at_vectors
 from deltaspec.views.base import LEVELS
 from deltaspec.views.data_files import DataFile, DataFiles, data_files
@@ -45,6 +46,8 @@ class DataRun:
         self.operations = run.operations
         self.begins_later = run.plan.base is not None
         """There are versions before the judged history."""
+        self.row_id_claims = run.row_id_claims
+        self.history_is_whole = history_is_whole(run)
         self.findings = run.findings
         self.progress = run.progress
         self.level = run.level

@@ -13,7 +13,6 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 
-from deltaspec.model import row_tracking
 from deltaspec.model.actions import CommitInfo, Wire
 from deltaspec.model.file_names import commit_name
 from deltaspec.model.revisions import Revision
@@ -28,6 +27,7 @@ from deltaspec.validate.file_times import file_time_before
 from deltaspec.validate.findings import Findings
 from deltaspec.validate.listing import look_at_listing
 from deltaspec.validate.plan import Plan
+from deltaspec.validate.row_id_history import suspended_since
 from deltaspec.validate.row_ids import look_at_row_id_ranges
 from deltaspec.validate.type_changes import look_at_type_changes
 from deltaspec.validate.variants import look_at_variant_uses
@@ -42,9 +42,9 @@ from deltaspec.views.file_actions import deletion_vectors, file_actions, file_hi
 from deltaspec.views.file_facts import FileContext, Provenance, deletion_vectors_of, file_actions_of, file_facts
 from deltaspec.views.file_pairs import history_of_commits
 from deltaspec.views.file_replay import CHAIN, DATA_CHAIN, chain_frame, chain_rows, live_at, spans
-from deltaspec.views.in_force import in_force_since
 from deltaspec.views.log_facts import CommitContext, commit_row, fault_row, line_rows
 from deltaspec.views.rearrangements import rearrangements, rearranging_commits
+from deltaspec.views.row_id_history import CommitClaims
 from deltaspec.views.snapshot import snapshot_files
 from deltaspec.views.state import VIEW_NAMES, Row, TableSchema, TableState
 from deltaspec.wire.checkpoint_files import CheckpointRead, read_checkpoint, runs
@@ -92,6 +92,8 @@ class EmbeddedRun:
         self.cdcs: list[pl.DataFrame] = []
         self.operations: dict[int, str | None] = {}
         """What each commit says it does."""
+        self.row_id_claims: dict[int, CommitClaims] = {}
+        """What each commit says of row ids."""
         self.reads: dict[Checkpoint, CheckpointRead] = {}
         self.table_actions: list[tuple[int, Wire]] = []
         self.states: dict[int, tuple[TableActions, FileContext]] = {}
@@ -147,10 +149,7 @@ class EmbeddedRun:
         elif self.findings.wants(file_history):
             self.progress("replay", 0, None)
             cdcs = pl.concat(self.cdcs) if self.cdcs else chain_frame(self._chain_schema)
-            states = self.state.rows
-            protocols, settings = states[table_state.protocols.name], states[table_state.configuration.name]
-            tracking = in_force_since(protocols, settings, row_tracking.FEATURE, row_tracking.SUSPENDED)
-            self.findings.look(file_history, history_of_commits(chain, cdcs, tracking))
+            self.findings.look(file_history, history_of_commits(chain, cdcs, suspended_since(self)))
         look_at_added_vectors(self, chain)
         return spans(chain, self.revision)
 
@@ -189,6 +188,7 @@ class EmbeddedRun:
             self.state.apply(version, file, log.actions)
             self.table_actions += [(version, a) for _, a in log.actions if not isinstance(a, CommitInfo)]
             self.operations[version] = operation_of(log.actions)
+            self.row_id_claims[version] = CommitClaims.of(log.actions, log.undecoded_kinds, self.revision)
             self._queue_files(file, version, log)
             row = commit_row(version, file, log, before, self.state)
             row["file_time_before"] = file_time_before(self.plan, row)

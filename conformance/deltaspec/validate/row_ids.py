@@ -9,15 +9,18 @@ from typing import TYPE_CHECKING, Any
 from deltaspec.model import row_tracking
 from deltaspec.model.deletion_vectors import DeletionVectorError
 from deltaspec.model.file_names import commit_name
+from deltaspec.model.protocol import supports
+from deltaspec.model.revisions import Revision
 from deltaspec.validate.commits import DATA_CHANGE
 from deltaspec.validate.data import why_unread
-from deltaspec.validate.stored_row_ids import HiddenColumns, RowIds, read_row_ids
+from deltaspec.validate.row_id_history import inserted_paths, look_at_row_id_history, suspended_since
+from deltaspec.validate.stored_row_ids import HiddenColumns, NoIntegers, RowIds, read_row_ids
 from deltaspec.views import table_state
 from deltaspec.views.file_replay import live_at
 from deltaspec.views.in_force import at_version, in_force_since
+from deltaspec.views.row_id_history import new_row_ids, row_id_commits, row_id_rivals, row_id_states
 from deltaspec.views.row_ids import (
     MAX_ID,
-    column_rows,
     never_had_ids,
     ranges_of,
     row_id_columns,
@@ -34,51 +37,47 @@ if TYPE_CHECKING:
     from deltaspec.validate.data import DataRun
     from deltaspec.validate.embedded import EmbeddedRun
 
+VIEWS_OF_THE_LOG = (row_id_ranges, row_id_columns, row_id_commits, row_id_states, new_row_ids, row_id_rivals)
+_UPDATE = "UPDATE"
+"""What engines call a commit that changes rows, and neither inserts nor deletes any."""
 _OF_THE_MARK = ("RID002", "RID003", "RID009")
 """Rules that need the high-water mark."""
 
 
 def look_at_row_id_ranges(run: EmbeddedRun, spanned: pl.DataFrame) -> None:
-    """Look at what the log says of row ids, where the table supports row tracking and has not suspended it.
+    """Look at what the log says of row ids, where the table supports row tracking or did in the judged history.
 
     Args:
         run: after its replay.
         spanned: its adds and removes, as `file_replay.spans` gives them.
     """
     state = run.state
-    views = (row_id_ranges, row_id_columns)
-    feature = row_tracking.feature_in(run.revision)
-    if state.supports(feature) is False:
-        return
     if not state.protocol_known or not state.metadata_known:
-        run.findings.doubt(views, "an action that row tracking depends on cannot be decoded")
+        if state.supports(row_tracking.feature_in(run.revision)) is not False:
+            run.findings.doubt(VIEWS_OF_THE_LOG, "an action that row tracking depends on cannot be decoded")
         return
-    if state.protocol is None or state.metadata is None or not state.supports(feature):
+    look_at_row_id_history(run, spanned)
+    if state.protocol is None or state.metadata is None:
         return
     if not row_tracking.assigns_row_ids(state.protocol, state.metadata, run.revision):
         return
-    enabled = row_tracking.is_enabled(state.protocol, state.metadata)
-    if enabled and state.schema is not None:
-        last = state.rows[table_state.metadata.name][-1]
-        place = {name: last[name] for name in ("version", "file", "line")}
-        run.findings.look_at_rows(row_id_columns, column_rows(place, state.metadata, state.schema, state.mapping))
     if run.files_in_doubt is not None:
         run.findings.doubt((row_id_ranges,), run.files_in_doubt)
         return
-    rows = (state.rows[table_state.protocols.name], state.rows[table_state.configuration.name])
-    since = in_force_since(*rows, feature, row_tracking.SUSPENDED)
     mark, has_mark = state.high_water_mark
     if has_mark is None:
         for code in _OF_THE_MARK:
             run.findings.doubt_rule(code, "an action that may hold the high-water mark cannot be decoded")
     live = live_at(spanned, run.plan.version)
+    # [Changed in r2] what is committed again keeps what it had, be it no ids
+    exempt = () if run.revision is Revision.R1 else never_had_ids(live, spanned)
     ranges = ranges_of(
         live,
         mark,
         has_mark=has_mark,
-        enabled=enabled,
-        since=since,
-        never_had_ids=never_had_ids(live, spanned),
+        enabled=row_tracking.is_enabled(state.protocol, state.metadata, run.revision),
+        since=suspended_since(run),
+        never_had_ids=exempt,
     )
     run.findings.look(row_id_ranges, ranges)
 
@@ -86,17 +85,23 @@ def look_at_row_id_ranges(run: EmbeddedRun, spanned: pl.DataFrame) -> None:
 def look_at_row_ids(run: DataRun) -> None:
     """Look at the row ids that live files hold, and at those that rewritten rows had before."""
     state = run.state
-    if state.protocol is None or state.metadata is None or not state.supports(row_tracking.FEATURE):
+    if state.protocol is None or state.metadata is None:
         return
-    if run.findings.wants(row_id_files) and row_tracking.is_enabled(state.protocol, state.metadata):
-        _look_at_live_files(run)
+    if not supports(state.protocol, row_tracking.feature_in(state.revision)):
+        return
+    enabled = row_tracking.is_enabled(state.protocol, state.metadata, state.revision)
+    assigned = row_tracking.assigns_row_ids(state.protocol, state.metadata, state.revision)
+    if run.findings.wants(row_id_files) and (enabled or assigned):
+        _look_at_live_files(run, enabled=enabled)
     if run.findings.wants(row_id_rewrites):
         _look_at_rewrites(run)
 
 
-def _look_at_live_files(run: DataRun) -> None:
-    hidden = HiddenColumns.at(run.state.rows[table_state.configuration.name], run.version)
+def _look_at_live_files(run: DataRun, *, enabled: bool) -> None:
+    configuration = run.state.rows[table_state.configuration.name]
+    hidden = HiddenColumns.at(configuration, run.version, run.state.revision) if enabled else HiddenColumns(None, None)
     mark, _ = run.state.high_water_mark
+    inserted = inserted_paths(run) if enabled else frozenset()
     seen = RowIds()
     rows: list[dict[str, Any]] = []
     for number, file in enumerate(run.files):
@@ -108,17 +113,28 @@ def _look_at_live_files(run: DataRun) -> None:
             continue  # a finding of the log
         try:
             ids = read_row_ids(run, file, hidden)
+        except NoIntegers as fault:
+            rows.append({**file.place, "stored_fault": str(fault)})
+            run.findings.doubt((row_id_files,), why_unread(fault), file.path)
+            continue
         except (StorageError, UnreadableRows, DeletionVectorError) as fault:
             run.findings.doubt((row_id_files,), why_unread(fault), file.path)
             continue
+        shared = seen.fresh & ids.fresh
         repeated = seen.take(ids)
         row = {
             **file.place,
             "high_water_mark": mark,
             "table_version": run.version,
+            "default_row_commit_version": file.default_row_commit_version,
+            "inserted": file.path_key in inserted,
+            "shared_fresh_ids": len(shared),
+            "shared_fresh_id": shared.min() if len(shared) else None,
             "materialized_ids": ids.kept_rows,
+            "materialized_own_ids": ids.own_rows,
             "highest_row_id": ids.highest_kept,
             "highest_row_commit_version": ids.highest_commit_version,
+            "earlier_row_commit_versions": ids.earlier_versions,
             "repeated_ids": len(repeated),
             "repeated_id": min(repeated.min(), MAX_ID) if len(repeated) else None,
         }
@@ -127,25 +143,28 @@ def _look_at_live_files(run: DataRun) -> None:
 
 
 def _look_at_rewrites(run: DataRun) -> None:
+    revision = run.state.revision
     rows = run.state.rows
     configuration = rows[table_state.configuration.name]
-    since = in_force_since(rows[table_state.protocols.name], configuration, row_tracking.FEATURE, row_tracking.ENABLED)
+    feature, enabled_by = row_tracking.feature_in(revision), row_tracking.enabled_by(revision)
+    since = in_force_since(rows[table_state.protocols.name], configuration, feature, enabled_by)
     for version in run.commits.rewriting:
-        hidden = HiddenColumns.at(configuration, version)
+        hidden = HiddenColumns.at(configuration, version, revision)
         steady = all((*at_version(since, version - 1), *at_version(since, version)))
-        if not steady or hidden != HiddenColumns.at(configuration, version - 1):
+        if not steady or hidden != HiddenColumns.at(configuration, version - 1, revision):
             continue
         row = _rewrite(run, version, hidden)
         run.findings.look_at_rows(row_id_rewrites, [] if row is None else [row])
 
 
 def _rewrite(run: DataRun, version: int, hidden: HiddenColumns) -> dict[str, Any] | None:
-    """A commit's row of the view `row_id_rewrites`; None where it changes data, or its files are not all there."""
+    """A commit's row of `row_id_rewrites`; None where rows come or go, or its files are not all there."""
     name = f"{LOG}/{commit_name(version)}"
     ids = {"add": RowIds(), "remove": RowIds()}
     place = name
     try:
-        if any(row[DATA_CHANGE] is not False for row in run.commit(version).files.rows):
+        moves = all(row[DATA_CHANGE] is False for row in run.commit(version).files.rows)
+        if not moves and run.operations.get(version) != _UPDATE:
             return None
         again = (replace(file, kind="remove") for file in run.commits.added_again(version))
         for file in chain(run.commits.files(version), again):
@@ -159,6 +178,16 @@ def _rewrite(run: DataRun, version: int, hidden: HiddenColumns) -> dict[str, Any
         run.findings.doubt((row_id_rewrites,), why_unread(fault), place)
         return None
     before, after = ids["remove"], ids["add"]
+    if not moves and len(before.stable) != len(after.stable):
+        return None  # whatever it calls itself, rows come or go
     lost, new = len(before.stable - after.stable), len(after.stable - before.stable)
-    same = before.versions == after.versions if lost == new == 0 else None
-    return {"version": version, "file": name, "lost_ids": lost, "new_ids": new, "commit_versions_kept": same}
+    same = before.versions == after.versions if moves and lost == new == 0 else None
+    claims = run.row_id_claims.get(version)
+    return {
+        "version": version,
+        "file": name,
+        "lost_ids": lost,
+        "new_ids": new,
+        "commit_versions_kept": same,
+        "rows_preserved": claims.rows_preserved if claims else None,
+    }

@@ -11,6 +11,7 @@ import pyarrow as pa
 from pyroaring import BitMap64
 
 from deltaspec.model import row_tracking
+from deltaspec.model.revisions import Revision
 from deltaspec.views.data_files import DataFile
 from deltaspec.views.in_force import value_at
 from deltaspec.wire.column_rows import plain
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
 _MAX_ID = 2**63 - 1
 
 
+class NoIntegers(UnreadableRows):
+    """A hidden column has values that are no integers."""
+
+
 @dataclass(frozen=True)
 class HiddenColumns:
     """Names of the columns of materialized values; None where the table names none."""
@@ -32,10 +37,10 @@ class HiddenColumns:
     row_commit_version: str | None
 
     @classmethod
-    def at(cls, configuration: list[dict[str, object]], version: int) -> HiddenColumns:
-        """The names at a version, by the rows of the view `configuration`."""
-        names = (value_at(configuration, name, version) for name in row_tracking.COLUMN_PROPERTIES)
-        return cls(*names)
+    def at(cls, configuration: list[dict[str, object]], version: int, revision: Revision) -> HiddenColumns:
+        """The names at a version, by the rows of the view `configuration` and the properties of a text."""
+        names = [value_at(configuration, name, version) for name in row_tracking.column_properties(revision)]
+        return cls(names[0], names[1] if len(names) > 1 else None)
 
 
 @dataclass
@@ -51,6 +56,10 @@ class RowIds:
     repeated: BitMap64 = field(default_factory=BitMap64)
     """Materialized ids that another row has, by whichever of its two ids."""
     kept_rows: int = 0
+    own_rows: int = 0
+    """Rows whose materialized id is their fresh one."""
+    earlier_versions: int = 0
+    """Rows whose materialized row commit version is before that of their file."""
     highest_kept: int | None = None
     highest_commit_version: int | None = None
     versions: int = 0
@@ -58,7 +67,7 @@ class RowIds:
 
     def take(self, other: RowIds) -> BitMap64:
         """Add the ids of another file; gives the materialized ids that rows of both, or of the other, have."""
-        ours, theirs = self.by_default | self.replaced, other.by_default | other.replaced
+        ours, theirs = self.fresh, other.fresh
         met = other.repeated | (other.kept & (self.kept | ours)) | (theirs & self.kept)
         self.by_default |= other.by_default
         self.kept |= other.kept
@@ -66,6 +75,11 @@ class RowIds:
         self.kept_rows += other.kept_rows
         self.versions = (self.versions + other.versions) % MODULUS
         return met
+
+    @property
+    def fresh(self) -> BitMap64:
+        """Every fresh id."""
+        return self.by_default | self.replaced
 
     @property
     def stable(self) -> BitMap64:
@@ -125,6 +139,8 @@ def _take(found: RowIds, batch: Batch, file: DataFile, hidden: HiddenColumns, *,
     ids = _integers(batch, hidden.row_id)
     stable = fresh if ids is None else ids.zip_with(ids.is_not_null(), fresh)
     moved = stable != fresh
+    if ids is not None:
+        found.own_rows += int((ids.is_not_null() & ~moved).sum())
     kept = stable.filter(moved)
     _add(found, kept)
     found.by_default |= BitMap64(fresh.filter(~moved).to_list())
@@ -132,6 +148,8 @@ def _take(found: RowIds, batch: Batch, file: DataFile, hidden: HiddenColumns, *,
     written = _integers(batch, hidden.row_commit_version)
     if written is not None and written.null_count() < len(written):
         found.highest_commit_version = _highest(found.highest_commit_version, written)
+        if file.default_row_commit_version is not None:
+            found.earlier_versions += int((written < file.default_row_commit_version).sum())
     if versions:
         default = pl.Series([file.default_row_commit_version], dtype=pl.Int64).new_from_index(0, len(stable))
         last = default if written is None else written.zip_with(written.is_not_null(), default)
@@ -159,12 +177,14 @@ def _highest(before: int | None, values: pl.Series) -> int:
 
 
 def _integers(batch: Batch, name: str | None) -> pl.Series | None:
-    """A hidden column; None where the file has it not."""
+    """A hidden column; None where the file has it not, or nothing in it."""
     if name is None or name not in batch.columns:
         return None
     array = plain(batch.columns[name])
-    if not (pa.types.is_integer(array.type) or pa.types.is_null(array.type)):
-        raise UnreadableRows(f"{name} is {array.type}")  # a finding of the footer
+    if array.null_count == len(array):
+        return None
+    if not pa.types.is_integer(array.type):
+        raise NoIntegers(f"{name} holds values of type {array.type}")
     try:
         found = pl.from_arrow(array.cast(pa.int64()))
     except pa.ArrowInvalid as fault:

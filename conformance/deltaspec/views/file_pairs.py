@@ -70,11 +70,11 @@ def _counted(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _with_row_ids_before(rows: pl.DataFrame, row_tracking: Since) -> pl.DataFrame:
-    """For a remove of a commit that has to keep row ids: those of the last add of its path in an earlier version."""
+    """For an action of a commit that has to keep row ids: those of the last add of its path in an earlier version."""
     assigns: pl.Expr = pl.lit(False)
     for version, supported, suspended in row_tracking:
         assigns = pl.when(pl.col("version") >= version).then(pl.lit(supported and not suspended)).otherwise(assigns)
-    asked = assigns & (pl.col("kind") == "remove") & (pl.col("source") == "commit")
+    asked = assigns & (pl.col("kind") != "cdc") & (pl.col("source") == "commit")
     adds = rows.filter(pl.col("kind") == "add").select(
         "path_key", _added=pl.col("version"), **{f"{name}_before": pl.col(name) for name in _ROW_IDS}
     )

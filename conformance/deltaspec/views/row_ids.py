@@ -8,12 +8,14 @@ import polars as pl
 from deltaspec.model import row_tracking
 from deltaspec.model.actions import MetaData
 from deltaspec.model.data_types import Struct
+from deltaspec.model.revisions import Revision
 from deltaspec.views.base import Column, View
+from deltaspec.views.file_replay import live_at
 from deltaspec.views.in_force import Since
 
 MAX_ID = 2**63 - 1
 
-_ADD = {
+ADD_PLACE = {
     "version": Column(pl.Int64, "version of the commit or checkpoint whose add is in force"),
     "file": Column(pl.String, "log file the add stands in"),
     "line": Column(pl.Int64, "line or Parquet row, counted from 1"),
@@ -22,10 +24,11 @@ _ADD = {
 
 row_id_ranges = View(
     name="row_id_ranges",
-    grain="live file of the judged snapshot of a table that supports row tracking and has not suspended it",
+    grain="live file of the judged snapshot of a table that supports row ids and has not suspended them; and file that "
+    "had none when a version before enabled them",
     key=(),
     columns={
-        **_ADD,
+        **ADD_PLACE,
         "base_row_id": Column(pl.Int64, "baseRowId"),
         "default_row_commit_version": Column(pl.Int64, "defaultRowCommitVersion"),
         "last_row_id": Column(
@@ -40,15 +43,16 @@ row_id_ranges = View(
         "has_mark": Column(pl.Boolean, "the domain is live; before r3: there is the action"),
         "ids_required": Column(
             pl.Boolean,
-            "row tracking is enabled, or was supported and not suspended at the commit that wrote the add; that does "
-            "not count for an add committed again that had no ids before: it keeps what the last add of its path has",
+            "row ids are enabled, or were supported and not suspended at the commit that wrote the add; that does not "
+            "count since r2 for an add committed again that had no ids before: it keeps what the last of its path has",
         ),
     },
 )
 
 row_id_columns = View(
     name="row_id_columns",
-    grain="property that names a hidden column of materialized values, of a table with row tracking enabled",
+    grain="property that names a hidden column, at each version of a table that supports row ids where the metadata or "
+    "the protocol changed",
     key=(),
     columns={
         "version": Column(pl.Int64, "version of the metaData action in force"),
@@ -56,23 +60,38 @@ row_id_columns = View(
         "line": Column(pl.Int64, "line or Parquet row, counted from 1"),
         "column": Column(pl.String, "name of the hidden column; null where the property is not set"),
         "property": Column(pl.String, "name of the property"),
+        "enabled": Column(pl.Boolean, "row ids are enabled at that version"),
         "taken_by": Column(pl.String, "column of the table, or other property, that has the same name"),
     },
 )
 
 row_id_files = View(
     name="row_id_files",
-    grain="live data file of a table with row tracking enabled, with the row ids that it holds",
+    grain="live data file of a table that supports row ids, with the row ids that its rows have; what is materialized "
+    "counts where they are enabled",
     key=(),
     level="rows",
     columns={
-        **_ADD,
+        **ADD_PLACE,
         "high_water_mark": Column(pl.Int64, "the mark that the domain delta.rowTracking holds"),
         "table_version": Column(pl.Int64, "the judged version"),
+        "default_row_commit_version": Column(pl.Int64, "defaultRowCommitVersion"),
+        "stored_fault": Column(
+            pl.String, "which hidden column has values that are no integers; nothing else is known then"
+        ),
+        "inserted": Column(
+            pl.Boolean, "its rows were inserted: the commit that added the path took no row from another file"
+        ),
+        "shared_fresh_ids": Column(pl.Int64, "valid rows whose fresh id a row of a file before has as well"),
+        "shared_fresh_id": Column(pl.Int64, "the first such id"),
         "materialized_ids": Column(pl.Int64, "valid rows with a materialized id other than their default one"),
+        "materialized_own_ids": Column(pl.Int64, "valid rows with a materialized id that is their default one"),
         "highest_row_id": Column(pl.Int64, "the highest of those; null without any"),
         "highest_row_commit_version": Column(
             pl.Int64, "highest materialized row commit version of a valid row; null without any"
+        ),
+        "earlier_row_commit_versions": Column(
+            pl.Int64, "valid rows with a materialized row commit version before defaultRowCommitVersion"
         ),
         "repeated_ids": Column(
             pl.Int64, "materialized ids that are an id of another valid row as well, of this file or of one before"
@@ -83,7 +102,8 @@ row_id_files = View(
 
 row_id_rewrites = View(
     name="row_id_rewrites",
-    grain="judged commit that moves rows to other files, changing none, on a table with row tracking enabled",
+    grain="judged commit that moves rows to other files, or calls itself an update and leaves their number, on a table "
+    "with row ids enabled",
     key=(),
     level="rows",
     columns={
@@ -92,7 +112,11 @@ row_id_rewrites = View(
         "lost_ids": Column(pl.Int64, "stable row ids of rows in the files removed that no row of those added has"),
         "new_ids": Column(pl.Int64, "stable row ids of rows in the files added that no row of those removed has"),
         "commit_versions_kept": Column(
-            pl.Boolean, "every row keeps the version that last wrote it; null where ids are not the same"
+            pl.Boolean,
+            "every row keeps the version that last wrote it; null where ids are not the same, or rows are updated",
+        ),
+        "rows_preserved": Column(
+            pl.Boolean, "what the commit says of that, as in `row_id_commits`; null where it says nothing"
         ),
     },
 )
@@ -158,19 +182,51 @@ def ranges_of(
     )
 
 
-def column_rows(place: dict[str, Any], metadata: MetaData, schema: Struct, mapping: str | None) -> list[dict[str, Any]]:
-    """Both hidden columns as rows of the view `row_id_columns`.
+def without_ids(spanned: pl.DataFrame, version: int, judged: int) -> pl.DataFrame:
+    """Files as rows of `row_id_ranges` that lack ids at the version which enables them, and are gone when judged.
+
+    Args:
+        spanned: as `file_replay.spans` gives them.
+        version: the one that enables row ids.
+        judged: the judged one; of its files `ranges_of` speaks.
+    """
+    lacks = pl.any_horizontal(pl.col("base_row_id", "default_row_commit_version").is_null())
+    gone = pl.col("until").is_not_null() & (pl.col("until") <= judged)
+    rows = live_at(spanned.filter(lacks & gone), version)
+    unknown = {
+        name: pl.lit(None, row_id_ranges.columns[name].dtype)
+        for name in ("last_row_id", "previous_end", "high_water_mark", "has_mark")
+    }
+    return rows.with_columns(path=pl.coalesce("path", "path_key"), ids_required=pl.lit(True), **unknown).select(
+        list(row_id_ranges.columns)
+    )
+
+
+def column_rows(
+    place: dict[str, Any],
+    metadata: MetaData,
+    schema: Struct | None,
+    mapping: str | None,
+    *,
+    enabled: bool,
+    revision: Revision = Revision.CURRENT,
+) -> list[dict[str, Any]]:
+    """The hidden columns as rows of the view `row_id_columns`.
 
     Args:
         place: version, file and line of the metadata.
-        metadata: of a table with row tracking enabled.
-        schema: of the table.
+        metadata: of a table that supports row ids.
+        schema: of the table; None where it is not known.
         mapping: mode of column mapping; None where it is off.
+        enabled: row ids are enabled.
+        revision: the text that names the properties.
     """
-    names = {name: metadata.configuration.get(name) for name in row_tracking.COLUMN_PROPERTIES}
+    names = {name: metadata.configuration.get(name) for name in row_tracking.column_properties(revision)}
     rows = []
     for name, column in names.items():
-        taken = None if column is None else row_tracking.column_name_taken(column, schema, mapping)
         others = [other for other in names if other != name and column is not None and names[other] == column]
-        rows.append({**place, "property": name, "column": column, "taken_by": taken or next(iter(others), None)})
+        unknown = column is None or schema is None
+        taken = None if unknown else row_tracking.column_name_taken(column or "", schema or Struct(()), mapping)
+        taken = taken or next(iter(others), None)
+        rows.append({**place, "property": name, "column": column, "enabled": enabled, "taken_by": taken})
     return rows

@@ -375,7 +375,9 @@ class TableState:
                     "property": name,
                     "value": value,
                     "value_before": before.get(name),
-                    "value_fault": configuration.property_fault(name, value) if value is not None else None,
+                    "value_fault": configuration.property_fault(name, value, self.revision)
+                    if value is not None
+                    else None,
                     "value_oddity": configuration.property_warning(name, value) if value is not None else None,
                     "unsupported_feature": needed if lacks else None,
                     "meant": configuration.MISSPELT.get(name) if value is not None else None,

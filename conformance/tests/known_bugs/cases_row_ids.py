@@ -38,7 +38,8 @@ def optimize_gives_new_row_ids(right: bool) -> TableFiles:
         table = table.append_column("_row-commit-version", pa.array([1, 2, 2, 2, 2, 2], pa.int64()))
     whole = stored(files, "c.parquet", table, dataChange=False, baseRowId=6, defaultRowCommitVersion=3)
     removes = [remove_action(add, dataChange=False) for add in adds]
-    files.commits[3] = [commit_info(3, operation="OPTIMIZE"), whole, *removes, _mark(11)]
+    said = _said(3, "true" if right else "false", operation="OPTIMIZE")
+    files.commits[3] = [said, whole, *removes, _mark(11)]
     return files
 
 
@@ -49,7 +50,7 @@ def remove_forgets_the_row_ids(right: bool) -> TableFiles:
     removed = remove_action(adds[1])
     if not right:
         del removed["remove"]["baseRowId"], removed["remove"]["defaultRowCommitVersion"]
-    files.commits[3] = [commit_info(3, operation="DELETE"), removed]
+    files.commits[3] = [_said(3, operation="DELETE"), removed]
     return files
 
 
@@ -66,10 +67,14 @@ def _two_files(base: int = 1, mark: int = 5) -> tuple[TableFiles, list[dict[str,
     files.commits[0] = [commit_info(0), protocol, metadata]
     first = stored(files, "a.parquet", rows(0, 1), baseRowId=0, defaultRowCommitVersion=1)
     second = stored(files, "b.parquet", rows(1, 5), baseRowId=base, defaultRowCommitVersion=2)
-    files.commits[1] = [commit_info(1), first, _mark(0)]
-    files.commits[2] = [commit_info(2), second, _mark(mark)]
+    files.commits[1] = [_said(1), first, _mark(0)]
+    files.commits[2] = [_said(2), second, _mark(mark)]
     return files, [first, second]
 
 
 def _mark(highest: int) -> dict[str, Any]:
     return domain_action("delta.rowTracking", f'{{"rowIdHighWaterMark":{highest}}}')
+
+
+def _said(version: int, preserved: str = "true", **more: Any) -> dict[str, Any]:
+    return commit_info(version, tags={"delta.rowTracking.preserved": preserved}, **more)

@@ -14,7 +14,7 @@ from deltaspec_generators import bases
 from deltaspec_generators.bases import action, commit_info
 from deltaspec_generators.builder import TableFiles, protocol_action, remove_action, write_table
 from deltaspec_generators.data_bases import rows, stored
-from deltaspec_generators.mutations_row_ids import ENABLED, ROW_ID, mark, rewritten, tracked
+from deltaspec_generators.mutations_row_ids import ENABLED, ROW_ID, mark, preserving, rewritten, tracked
 
 Judge = Callable[..., Report]
 
@@ -102,10 +102,10 @@ def test_mark_of_the_older_key_is_a_mark(judge: Judge) -> None:
     assert clean(judge(files, "log"))
 
 
-def test_ids_of_files_that_are_removed_may_be_given_again(judge: Judge) -> None:
+def test_ids_of_files_that_are_removed_are_not_shared_but_given_again(judge: Judge) -> None:
     files = tracked()
     action(files, 2, "add")["baseRowId"] = 0  # those of a, which the commit removes; b has 10 to 19
-    assert clean(judge(files, "log"))
+    assert judge(files, "log").totals == {"RID021": 1}
 
 
 def test_highest_long_is_no_id_beyond_itself(judge: Judge) -> None:
@@ -150,8 +150,8 @@ def test_rows_inserted_by_the_rewriting_commit_have_null(judge: Judge) -> None:
     assert clean(judge(rewritten([*range(9), None], [*[1] * 9, None], data_change=True)))
 
 
-def test_id_equal_to_the_default_one_is_its_own(judge: Judge) -> None:
-    assert clean(judge(rewritten([10, *range(1, 10)], data_change=True)))
+def test_id_equal_to_the_default_one_is_nobody_elses(judge: Judge) -> None:
+    assert judge(rewritten([10, *range(1, 10)], data_change=True)).totals == {"RID035": 1}
 
 
 def test_rewriting_commit_may_add_a_live_file_again(judge: Judge) -> None:
@@ -190,10 +190,10 @@ def test_rows_that_a_vector_deletes_have_no_ids(judge: Judge) -> None:
     assert isinstance(d, dict)
     table = rows(10, 1).append_column(ROW_ID, pa.array([22]))
     moved = stored(files, "e.parquet", table, stats='{"numRecords":1}', baseRowId=25, defaultRowCommitVersion=4)
-    files.commits[4] = [commit_info(4), moved, mark(25)]
-    assert judge(files).totals == {"RID008": 1}
+    files.commits[4] = [preserving(4), moved, mark(25)]
+    assert judge(files).totals == {"RID008": 1, "RID033": 1}
     vectored = {"add": {**d["add"], "deletionVector": bases.inline_vector([2])}}
-    files.commits[4] = [commit_info(4), moved, vectored, remove_action(d), mark(25)]
+    files.commits[4] = [preserving(4), moved, vectored, remove_action(d), mark(25)]
     assert clean(judge(files))
 
 
@@ -202,14 +202,16 @@ def test_ids_below_zero_are_compared(judge: Judge) -> None:
     assert judge(rewritten([-1, -1, *range(2, 10)], data_change=True)).totals == {"RID008": 1}
 
 
-@pytest.mark.parametrize("values", [["x"] * 10, [1.5] * 10, [2**63] * 10])
-def test_column_of_no_longs_is_not_checked(judge: Judge, values: list[Any]) -> None:
+@pytest.mark.parametrize(
+    ("values", "totals"), [(["x"] * 10, {"RID037": 1}), ([1.5] * 10, {"RID037": 1}), ([2**63] * 10, {})]
+)
+def test_column_of_no_longs_is_not_checked(judge: Judge, values: list[Any], totals: dict[str, int]) -> None:
     files = rewritten(data_change=True)
     add = action(files, 2, "add")
     table = rows().append_column(ROW_ID, pa.array(values, pa.uint64() if values[0] == 2**63 else None))
     add["size"] = stored(files, "c.parquet", table)["add"]["size"]
     report = judge(files)
-    assert report.totals == {}
+    assert report.totals == totals
     assert {"RID008", "RID009"} <= {each.rule for each in report.checked.not_checked}
 
 
