@@ -168,6 +168,6 @@ def nested_data(element: int | None, key: int | None, value: int | None) -> Tabl
         pa.field("key", pa.string(), nullable=False, metadata=field_id(key)),
         pa.field("value", pa.int64(), metadata=field_id(value)),
     )
-    columns = {"col-1": pa.array([[1]] * 10, items), "col-2": pa.array([[("a", 1)]] * 10, entries)}
+    columns = {"col-1": pa.nulls(10, items), "col-2": pa.nulls(10, entries)}
     table = _rows(columns, {"col-1": 1, "col-2": 2})
     return _written("V2", fields, [table, table])

@@ -1,0 +1,158 @@
+"""Sound tables that are compatible with Iceberg, or close to what is not: renamed, older, replaced, of a proposal."""
+
+from typing import Any
+
+from deltaspec_generators import bases
+from deltaspec_generators.bases import action, commit_info
+from deltaspec_generators.builder import TableFiles, metadata_action, protocol_action, remove_action
+from deltaspec_generators.iceberg_bases import (
+    compatible,
+    nested,
+    nested_data,
+    partitioned_data,
+    partitioned_rows,
+    protocol,
+    settings,
+    timestamped_data,
+)
+from deltaspec_generators.mapped_bases import mapped_field
+from deltaspec_generators.permissions import permission
+
+
+@permission("iceberg-v2.enabled")
+def nested_columns_with_ids_for_both_texts() -> TableFiles:
+    return nested()
+
+
+@permission("iceberg-v2.enabled")
+def names_of_parts_that_nothing_has_any_more() -> TableFiles:
+    """A field that was an array once, and a map whose array is a number now."""
+
+    def change(fields: list[Any]) -> None:
+        fields[1]["type"] = "string"
+        fields[2]["type"]["valueType"] = "long"
+
+    return nested(change)
+
+
+@permission("iceberg-v2.enabled")
+def vectors_supported_and_not_enabled() -> TableFiles:
+    return compatible("V2", "deletionVectors", enableDeletionVectors="false")
+
+
+@permission("iceberg-v1.enabled")
+def nothing_is_asked_while_disabled() -> TableFiles:
+    """The feature is supported beside what it forbids, and the property says no."""
+    array = {"type": "array", "elementType": "long", "containsNull": True}
+    files = compatible("V1", "deletionVectors", fields=[mapped_field("id", 1), mapped_field("l", 2, array)])
+    action(files, 0, "metaData")["configuration"]["delta.enableIcebergCompatV1"] = "false"
+    del action(files, 2, "add")["stats"]
+    return files
+
+
+@permission("iceberg-v1.enabled")
+def older_files_are_not_counted() -> TableFiles:
+    """The compatibility comes when files without statistics are there."""
+    files = compatible("V1")
+    mapping = {"delta.columnMapping.mode": "name", "delta.columnMapping.maxColumnId": "30"}
+    fields = [mapped_field("id", 1), mapped_field("name", 2, "string")]
+    files.commits[0][2] = metadata_action(fields, configuration=mapping)
+    del action(files, 1, "add")["stats"]
+    files.commits[3] = [commit_info(3), metadata_action(fields, configuration=settings("V1"))]
+    return files
+
+
+def _partitioned(*names: str) -> list[dict[str, Any]]:
+    return [mapped_field("id", 1), *(mapped_field(name, 2 + place, "integer") for place, name in enumerate(names))]
+
+
+@permission("iceberg-v1.enabled")
+def partition_column_renamed() -> TableFiles:
+    files = compatible("V1", fields=_partitioned("a"), partition_columns=["a"], partition={"col-2": "1"})
+    files.commits[3] = [commit_info(3), metadata_action(_partitioned("b"), ["b"], settings("V1"))]
+    return files
+
+
+@permission("iceberg-v2.enabled")
+def partition_column_of_another_type() -> TableFiles:
+    """As the text has it: the table is replaced, the name stays."""
+    files = compatible("V2", fields=_partitioned("part_a"), partition_columns=["part_a"], partition={"col-2": "1"})
+    anew = [mapped_field("id", 10), mapped_field("part_a", 11)]
+    live = [{"add": action(files, 1, "add", 1)}, {"add": action(files, 2, "add")}]
+    replaced = metadata_action(anew, ["part_a"], settings("V2"))
+    files.commits[3] = [commit_info(3), replaced, *(remove_action(each) for each in live)]
+    return files
+
+
+@permission("iceberg-v2.enabled")
+def enabled_by_a_table_that_is_replaced() -> TableFiles:
+    """What it replaces was partitioned by another column, and was not compatible."""
+    files = bases.plain(
+        fields=[("id", "long"), ("day", "date")], partition_columns=["day"], partition={"day": "2024-01-01"}
+    )
+    live = [{"add": action(files, 1, "add", 1)}, {"add": action(files, 2, "add")}]
+    replaced = metadata_action(_partitioned("month"), ["month"], settings("V2"))
+    listed = ["appendOnly", "invariants", "columnMapping", "icebergCompatV2"]
+    files.commits[3] = [
+        commit_info(3),
+        protocol_action(2, 7, None, listed),
+        replaced,
+        *(remove_action(each) for each in live),
+    ]
+    return files
+
+
+# data files
+
+
+WHOLE = ("col-1", "col-2", "col-3")
+
+
+@permission("iceberg-v1.enabled", "footers")
+def partition_columns_behind_the_others() -> TableFiles:
+    return partitioned_data("V1", partitioned_rows(*WHOLE), partitioned_rows("col-2", "col-1", "col-3"))
+
+
+@permission("iceberg-v2.enabled", "footers")
+def partition_columns_anywhere() -> TableFiles:
+    return partitioned_data("V2", partitioned_rows("col-3", "col-1", "col-2"), partitioned_rows(*WHOLE))
+
+
+@permission("iceberg-v2.enabled", "footers")
+def files_from_before_the_compatibility() -> TableFiles:
+    """They lack the partition column; one of them is restored, and added again, while the compatibility is enabled."""
+    files = partitioned_data("V2", partitioned_rows("col-1", "col-2"), partitioned_rows("col-1", "col-2"))
+    body = action(files, 0, "metaData")
+    files.commits[3] = [commit_info(3), {"metaData": dict(body)}]
+    body["configuration"] = {key: value for key, value in body["configuration"].items() if "Iceberg" not in key}
+    first, second = ({"add": action(files, version, "add")} for version in (1, 2))
+    files.commits[4] = [commit_info(4), remove_action(first), remove_action(second)]
+    files.commits[5] = [commit_info(5, operation="RESTORE"), first]
+    files.commits[6] = [commit_info(6), second]
+    return files
+
+
+@permission("iceberg-v2.enabled", "footers")
+def files_of_a_clone() -> TableFiles:
+    files = partitioned_data("V2", partitioned_rows(*WHOLE), partitioned_rows("col-1", "col-2"))
+    files.commits[2][0] = commit_info(2, operation="CLONE")
+    return files
+
+
+@permission("iceberg-v2.enabled", "footers")
+def timestamps_of_64_bits() -> TableFiles:
+    return timestamped_data("timestamp", int96=False)
+
+
+@permission("iceberg-v1.enabled", "footers")
+def timestamps_of_96_bits_under_the_first() -> TableFiles:
+    """V1 says nothing of how timestamps are stored."""
+    files = timestamped_data("timestamp", int96=True)
+    files.commits[0][1] = protocol("V1")
+    action(files, 0, "metaData")["configuration"] = settings("V1")
+    return files
+
+
+@permission("iceberg-v2.enabled", "footers")
+def parts_stored_with_their_ids() -> TableFiles:
+    return nested_data(10, 11, 12)
