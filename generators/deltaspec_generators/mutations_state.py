@@ -263,7 +263,7 @@ def partitioned_beside_clustering(draw: st.DrawFn) -> TableFiles:
     return _clustered(pick(draw, "id", ["id"]), fields=fields, partition_columns=["p"], partition={"p": "x"})
 
 
-@mutation("clustering.columns-by-physical-name")
+@mutation("clustering.columns-by-physical-name", revisions=("current",))
 def clustered_by_displayed_name(draw: st.DrawFn) -> TableFiles:
     """The file statistics are those of the physical name, so that nothing but the domain is wrong."""
     metadata = {"delta.columnMapping.id": 1, "delta.columnMapping.physicalName": "col-1"}
