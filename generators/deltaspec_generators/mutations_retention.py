@@ -32,6 +32,5 @@ def vector_of_a_removed_file_vacuumed_at_once(draw: st.DrawFn) -> TableFiles:
 def history_cut_off_at_once(draw: st.DrawFn) -> TableFiles:
     text, days = pick(draw, ("interval 30 days", 30), ("interval 1 day", 1), ("24 hours", 1))
     files = cleaned_up_at_2(bases.plain(configuration={"delta.logRetentionDuration": text}, last_remove=False))
-    midnight = REMOVED_AT - REMOVED_AT % DAY
-    files.clock_ms = midnight + days * DAY + pick(draw, 0, DAY - 1)
+    files.clock_ms = REMOVED_AT + days * DAY - pick(draw, 0, HOUR)
     return files

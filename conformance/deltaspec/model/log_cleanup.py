@@ -105,15 +105,16 @@ def removable_sidecars(written: Mapping[str, int], named: Collection[str], clock
 def cleaned_up_too_early(kept_since_ms: int | None, clock_ms: int, retention_ms: int) -> bool:
     """Whether a log that was cleaned up lacks what the retention keeps, seen by the first state that remains.
 
-    The cut-off commit is not later than the cut-off, and the state it is read from is not later than that commit: so
-    neither is the first state of a log from which only what may go is gone. Cut-offs only grow later.
+    The cut-off commit is as old as the retention, and the state that it is read from is no younger: so neither is the
+    first state of a log from which only what may go is gone. That the cut-off is a midnight keeps more; whoever takes
+    the moment itself keeps to the retention as well. Cut-offs only grow later.
 
     Args:
         kept_since_ms: when the first version was committed that can be read; None where that is not known.
         clock_ms: a moment not before the cleanup.
         retention_ms: the threshold.
     """
-    return kept_since_ms is not None and kept_since_ms > cutoff(clock_ms, retention_ms)
+    return kept_since_ms is not None and kept_since_ms > clock_ms - retention_ms
 
 
 def shortest_log_retention_ms(values: Iterable[str | None]) -> int | None:

@@ -45,13 +45,13 @@ def log_cleaned_up_too_early() -> pl.Expr:
     """History was cut off later than delta.logRetentionDuration allows.
 
     Versions are lost that the table's owner wanted to travel to: the first that remains was committed after the
-    cut-off, so that what the cut-off commit needs is gone. The text names no property for the threshold.
+    moment up to which history may go, and is read from nothing older. The text names no property for the threshold.
     Fix: none for this table; let cleanups keep to the retention.
 
     Conforms::
-        committed_at: 1699920000000, cutoff: 1699920000000
-        committed_at: null, cutoff: 1699920000000
+        committed_at: 1699920000000, kept_since: 1699920000000
+        committed_at: null, kept_since: 1699920000000
     Violates::
-        committed_at: 1699920000001, cutoff: 1699920000000
+        committed_at: 1699920000001, kept_since: 1699920000000
     """
-    return pl.col("committed_at") > pl.col("cutoff")
+    return pl.col("committed_at") > pl.col("kept_since")

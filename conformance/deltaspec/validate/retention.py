@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -10,12 +11,12 @@ from deltaspec.model.actions import CommitInfo, DeletionVectorDescriptor
 from deltaspec.model.configuration import FILE_RETENTION, LOG_RETENTION
 from deltaspec.model.deletion_vectors import DeletionVectorError
 from deltaspec.model.file_names import commit_name
-from deltaspec.model.log_cleanup import cutoff, shortest_log_retention_ms
+from deltaspec.model.log_cleanup import shortest_log_retention_ms
 from deltaspec.model.retention import shortest_file_retention_ms
 from deltaspec.model.segment import SegmentError, cleaned_up_to, complete_checkpoints, readable_versions
 from deltaspec.views.file_replay import live_at
 from deltaspec.views.retention import log_beginnings, removed_files
-from deltaspec.wire.data_access import leads_out, normal
+from deltaspec.wire.data_access import ODD_KEY, leads_out, normal
 from deltaspec.wire.log_lines import read_lines
 from deltaspec.wire.storage import LOG, StorageError
 from deltaspec.wire.vector_files import vector_key
@@ -43,9 +44,6 @@ def look_at_removed_files(run: DataRun) -> None:
     """Look whether the files of tombstones that have not expired are there."""
     if not run.findings.wants(removed_files):
         return
-    if not run.is_latest:
-        run.findings.doubt((removed_files,), "later versions may let files go")
-        return
     if not run.state.metadata_known:
         run.findings.doubt((removed_files,), "a metaData action could not be decoded")
         return
@@ -57,18 +55,40 @@ def look_at_removed_files(run: DataRun) -> None:
     if run.listing_fault is not None and len(young):
         run.findings.doubt((removed_files,), f"the table cannot be listed wholly: {run.listing_fault}")
         return
-    there = set(run.listed["path_key"]) if len(young) else set()
-    for part in young.iter_slices(_AT_ONCE):
-        rows = [_removed(run, row, kept_since, there) for row in part.iter_rows(named=True)]
-        run.findings.look_at_rows(removed_files, rows)
+    for part in _looked_for(
+        run, young.with_columns(path=pl.coalesce("path", "path_key"), kept_since=pl.lit(kept_since, pl.Int64))
+    ):
+        gone = part.filter(~pl.col("exists") | ~pl.col("vector_exists"))
+        if len(gone) and not run.is_latest:
+            run.findings.doubt((removed_files,), "is gone, which a later version may allow", gone["path"][0])
+            part = part.filter(pl.col("exists").fill_null(True) & pl.col("vector_exists").fill_null(True))
+        run.findings.look(removed_files, part)
 
 
-def _removed(run: DataRun, row: dict[str, Any], kept_since: int, there: set[str]) -> dict[str, Any]:
+def _looked_for(run: DataRun, young: pl.DataFrame) -> Iterator[pl.DataFrame]:
+    """Rows of `removed_files`; one by one only where a path is not as a listing has it, or a vector is stored."""
+    odd = pl.col("path_key").str.contains(ODD_KEY) | pl.col("dv_storage_type").is_in(["u", "p"]).fill_null(False)
+    found = run.listed.select("path_key").unique().with_columns(exists=True)
+    plain = (
+        young.filter(~odd)
+        .join(found, on="path_key", how="left")
+        .with_columns(
+            exists=pl.col("exists").fill_null(False),
+            vector_file=pl.lit(None, pl.String),
+            vector_exists=pl.lit(None, pl.Boolean),
+        )
+    )
+    yield plain.select(list(removed_files.columns))
+    others = young.filter(odd)
+    there = set(run.listed["path_key"]) if len(others) else set()
+    for part in others.iter_slices(_AT_ONCE):
+        yield removed_files.frame([_removed(run, row, there) for row in part.iter_rows(named=True)])
+
+
+def _removed(run: DataRun, row: dict[str, Any], there: set[str]) -> dict[str, Any]:
     vector = _vector_file(run, row)
     return {
-        **{name: row[name] for name in ("version", "file", "line", "deletion_timestamp")},
-        "path": row["path"] if row["path"] is not None else row["path_key"],
-        "kept_since": kept_since,
+        **{name: row[name] for name in ("version", "file", "line", "path", "deletion_timestamp", "kept_since")},
         "exists": _is_there(row["path_key"], there),
         "vector_file": vector,
         "vector_exists": None if vector is None else _is_there(vector, there),
@@ -102,7 +122,6 @@ def look_at_log_beginning(run: EmbeddedRun) -> None:
         return
     base = run.plan.base
     if base is None or base.version != min(each.version for each in complete_checkpoints(names)):
-        run.findings.doubt((log_beginnings,), "the judged history begins later than the log; --history all goes back")
         return
     retention_ms = _log_retention(run)
     run.findings.look_at_rows(
@@ -113,7 +132,7 @@ def look_at_log_beginning(run: EmbeddedRun) -> None:
                 "file": f"{LOG}/{commit_name(first)}",
                 "committed_at": _committed_at(run, first),
                 "shortest_retention_ms": retention_ms,
-                "cutoff": None if retention_ms is None else cutoff(run.clock_ms, retention_ms),
+                "kept_since": None if retention_ms is None else run.clock_ms - retention_ms,
             }
         ],
     )

@@ -44,8 +44,10 @@ log_beginnings = View(
             "shortest delta.logRetentionDuration that was in force since; null where it was not set all the time, or "
             "where a feature was dropped, which may cut history off sooner",
         ),
-        "cutoff": Column(
-            pl.Int64, "cut-off by the clock and that retention, milliseconds since the epoch", needs_clock=True
+        "kept_since": Column(
+            pl.Int64,
+            "moment from which on history had to stay, by the clock and that retention, milliseconds since the epoch",
+            needs_clock=True,
         ),
     },
 )
