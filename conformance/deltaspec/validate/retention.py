@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from deltaspec.validate.data import DataRun
     from deltaspec.validate.embedded import EmbeddedRun
 
+REPAIR = "FSCK"
+"""Operation of commits that remove files which are gone already."""
 _MOST_BYTES = 64 << 20
 """Longest commit that is read for its time."""
 _AT_ONCE = 10_000
@@ -51,7 +53,10 @@ def look_at_removed_files(run: DataRun) -> None:
     if retention_ms is None or run.clock_ms is None:
         return
     kept_since = run.clock_ms - retention_ms
-    young = live_at(run.spanned, run.version, "remove").filter(pl.col("deletion_timestamp") >= kept_since)
+    lost = [version for version, operation in run.operations.items() if operation == REPAIR]
+    young = live_at(run.spanned, run.version, "remove").filter(
+        (pl.col("deletion_timestamp") >= kept_since) & ~pl.col("version").is_in(lost)
+    )
     if run.listing_fault is not None and len(young):
         run.findings.doubt((removed_files,), f"the table cannot be listed wholly: {run.listing_fault}")
         return
@@ -157,5 +162,10 @@ def _committed_at(run: EmbeddedRun, version: int) -> int | None:
         run.findings.doubt((log_beginnings,), str(fault), file)
         return None
     info = next((each for _, each in log.actions if isinstance(each, CommitInfo)), None)
-    found = None if info is None else info.in_commit_timestamp or info.timestamp
-    return found if isinstance(found, int) and not isinstance(found, bool) and abs(found) < 2**63 else None
+    if info is None or info.in_commit_timestamp is not None:
+        return None if info is None else info.in_commit_timestamp
+    said = info.timestamp
+    if not isinstance(said, int) or isinstance(said, bool):
+        return None
+    # the file tells when it was written, unless it was copied since
+    return min(run.plan.entries[commit_name(version)].modified_ms, max(said, 0))

@@ -6,7 +6,10 @@ from deltaspec.views.base import Column, View
 
 removed_files = View(
     name="removed_files",
-    grain="logical file whose tombstone is in force at the judged version and has not expired by the clock",
+    grain=(
+        "logical file whose tombstone is in force at the judged version and has not expired by the clock; those that a "
+        "repair removed were gone before, and are left out"
+    ),
     key=(),
     level="files",
     columns={
@@ -36,8 +39,8 @@ log_beginnings = View(
         "file": Column(pl.String, "its commit"),
         "committed_at": Column(
             pl.Int64,
-            "when that was committed: its in-commit timestamp, or the time in its commitInfo, milliseconds since the "
-            "epoch; null where it has neither",
+            "when that was committed, milliseconds since the epoch: its in-commit timestamp, else the earlier of the "
+            "time in its commitInfo and that of its file; null without a commitInfo that says so",
         ),
         "shortest_retention_ms": Column(
             pl.Int64,

@@ -5,11 +5,12 @@ from typing import Any
 
 import pytest
 
+from deltaspec.model.file_names import commit_name
 from deltaspec.report.values import Report
 from deltaspec.validate import validate_table
 from deltaspec_generators import bases
 from deltaspec_generators.bases import action
-from deltaspec_generators.builder import TableFiles, add_action, protocol_action, remove_action, write_table
+from deltaspec_generators.builder import LOG, TableFiles, add_action, protocol_action, remove_action, write_table
 from deltaspec_generators.checkpoint_files import CheckpointFiles
 from deltaspec_generators.mutations_cleanup import cleaned_up_at_2
 from deltaspec_generators.retention_bases import DAY, HOUR, REMOVED_AT, marked_again, with_live_files
@@ -63,6 +64,12 @@ def test_retention_that_was_shorter_for_a_while_may_have_been_gone_by(tmp_path: 
 def test_file_whose_removal_has_no_time_may_be_gone(tmp_path: Path) -> None:
     files = vacuumed(HOUR)
     del action(files, 2, "remove")["deletionTimestamp"]
+    assert judged(files, tmp_path).totals == {}
+
+
+def test_file_that_a_repair_removed_was_gone_before(tmp_path: Path) -> None:
+    files = vacuumed(HOUR)
+    files.commits[2][0] = bases.commit_info(2, operation="FSCK")
     assert judged(files, tmp_path).totals == {}
 
 
@@ -125,6 +132,15 @@ def test_dropping_a_feature_may_cut_history_off(tmp_path: Path) -> None:
     files = cut_off(0, protocol=protocol_action(1, 7, None, ["domainMetadata", "appendOnly"]), configuration=KEPT)
     files.commits[3] = [bases.commit_info(3), protocol_action(1, 7, None, ["appendOnly"])]
     assert judged(files, tmp_path, level="log").totals == {}
+
+
+def test_commit_is_as_old_as_its_file_or_its_word(tmp_path: Path) -> None:
+    """Cleanups go by the times of files; a copy has later ones."""
+    files = cut_off(30 * DAY - 1, configuration=KEPT)
+    files.written_ms[LOG + commit_name(2)] = REMOVED_AT + 1
+    assert judged(files, tmp_path / "older", level="log").totals == {}
+    files.written_ms[LOG + commit_name(2)] = REMOVED_AT + DAY
+    assert judged(files, tmp_path / "copied", level="log").totals == {"VAC003": 1}
 
 
 def test_commit_that_tells_no_time_is_not_judged(tmp_path: Path) -> None:
