@@ -8,9 +8,13 @@ from deltaspec.model.change_data import (
     INSERT,
     POSTIMAGE,
     PREIMAGE,
+    FilesChanged,
     changes_agree,
     changes_of,
+    files_changed,
     is_enabled,
+    lies_in_place,
+    needs_change_files,
     updates_are_paired,
 )
 
@@ -67,3 +71,40 @@ def test_equal_rows_count_one_by_one() -> None:
 def test_every_preimage_has_a_postimage() -> None:
     assert updates_are_paired([(PREIMAGE, "a"), (INSERT, "b"), (POSTIMAGE, "c")])
     assert not updates_are_paired([(PREIMAGE, "a"), (DELETE, "b")])
+
+
+def test_paths_added_and_removed_are_counted_by_what_becomes_of_them() -> None:
+    assert files_changed(["a", "b", "c"], ["c", "d"]) == FilesChanged(new=2, removed=1, revectored=1)
+    assert files_changed([], []) == FilesChanged(0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("files", "updates", "needed"),
+    [
+        (FilesChanged(0, 0, 0), None, False),
+        (FilesChanged(new=2, removed=0, revectored=0), None, False),
+        (FilesChanged(new=0, removed=2, revectored=0), None, False),
+        (FilesChanged(new=0, removed=1, revectored=3), None, False),
+        (FilesChanged(new=1, removed=1, revectored=0), None, None),
+        (FilesChanged(new=1, removed=0, revectored=1), None, None),
+        (FilesChanged(new=1, removed=1, revectored=0), True, True),
+        (FilesChanged(new=1, removed=1, revectored=0), False, False),
+    ],
+)
+def test_updates_alone_need_change_files(files: FilesChanged, updates: bool | None, needed: bool | None) -> None:
+    assert needs_change_files(files, updates=updates) is needed
+
+
+@pytest.mark.parametrize(
+    ("path", "is_absolute", "is_added", "in_place"),
+    [
+        ("_change_data/c", False, False, True),
+        ("_change_data/p=1/c", False, False, True),
+        ("c", False, False, False),
+        ("x/_change_data/c", False, False, False),
+        ("c", False, True, True),
+        ("s3://bucket/table/_change_data/c", True, False, True),
+    ],
+)
+def test_place_of_change_files(path: str, is_absolute: bool, is_added: bool, in_place: bool) -> None:
+    assert lies_in_place(path, is_absolute=is_absolute, is_added=is_added) is in_place
