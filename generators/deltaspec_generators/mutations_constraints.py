@@ -125,11 +125,15 @@ def constraint_of_no_name(draw: st.DrawFn) -> TableFiles:
 
 
 @mutation("check-constraints.value")
+def constraint_of_no_text(draw: st.DrawFn) -> TableFiles:
+    return _constrained({"delta.constraints.positive": pick(draw, "", " ", "\n")}, pick(draw, 3, 6))
+
+
+@mutation("check-constraints.value")
 def constraint_of_no_condition(draw: st.DrawFn) -> TableFiles:
-    """No text, no expression, more than one, or one that gives no boolean."""
-    nothing = ("", " ", "\n")
+    """No expression, more than one, or one that gives no boolean."""
     broken = ("id > 0)", "(id > 0", "name = 'a", "id >", "> 0")
     others = ("1", "'yes'", "id + 1", "-id", "name || 'x'", "CAST(id AS STRING)", "CASE WHEN id > 0 THEN 1 ELSE 0 END")
     columns = ("id", "name", "`NAME`")
-    value = draw(st.one_of(*(st.sampled_from(each) for each in (nothing, broken, others, columns))))
+    value = draw(st.one_of(*(st.sampled_from(each) for each in (broken, others, columns))))
     return _constrained({"delta.constraints.positive": value}, pick(draw, 3, 6))

@@ -4,6 +4,7 @@ CAUGHT_BY: dict[str, str] = {
     "constraint_added_without_support": "CFG004",
     "constraint_of_a_table_without_constraints": "CFG004",
     "constraint_of_no_name": "CON003",
+    "constraint_of_no_text": "CON004",
     "constraint_of_no_condition": "CON004",
     "default_of_an_added_column": "CON005",
     "default_of_an_added_column_by_id": "CON005",
