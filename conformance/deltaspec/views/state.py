@@ -3,15 +3,12 @@
 A mutable rival of the model's replay for everything but files: protocol, metadata, domains, transactions.
 """
 
-import re
-from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
 from deltaspec.model import clustering, column_mapping, configuration, features, iceberg_compat, row_tracking
 from deltaspec.model.actions import DomainMetadata, MetaData, Protocol, RowIdHighWaterMark, Txn, Wire
-from deltaspec.model.data_types import PRIMITIVES as PRIMITIVE_TYPES
-from deltaspec.model.data_types import Array, Map, Primitive, Proposed, Struct, leaves, name_of, walk
+from deltaspec.model.data_types import Struct
 from deltaspec.model.protocol import (
     Refused,
     features_are_known,
@@ -20,18 +17,17 @@ from deltaspec.model.protocol import (
     supported_features,
 )
 from deltaspec.model.revisions import Revision
-from deltaspec.model.schema import SchemaError, parse_schema, repeated_names, void_hindrance
-from deltaspec.views.constraint_facts import ColumnHistory, constraint_fault, field_facts
+from deltaspec.model.schema import SchemaError, parse_schema, void_hindrance
+from deltaspec.views.constraint_facts import ColumnHistory
 from deltaspec.views.domain_facts import domain_row
 from deltaspec.views.expression_facts import ConditionHistory
 from deltaspec.views.file_facts import FileContext
 from deltaspec.views.iceberg_facts import IcebergHistory
 from deltaspec.views.mapping_facts import MappingHistory, entry_names, logical_partition_names
+from deltaspec.views.metadata_facts import configuration_rows, field_rows, metadata_row, supports_by_any_name
 from deltaspec.views.protocol_facts import feature_rows, protocol_row
 from deltaspec.views.type_widening import WideningHistory, traces_left
 from deltaspec.views.variants import variant_use_rows
-
-_GUID = re.compile(r"[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
 
 Row = dict[str, Any]
 VIEW_NAMES = (
@@ -64,7 +60,7 @@ class TableSchema:
 
     def supports(self, feature: str) -> bool:
         """Whether the table supports a feature, or a preview of it."""
-        return _supports_by_any_name(set(self.features), feature)
+        return supports_by_any_name(set(self.features), feature)
 
     @property
     def iceberg(self) -> tuple[str, ...]:
@@ -297,22 +293,14 @@ class TableState:
             self.mapping,
             is_first=place["version"] == 0 and ".checkpoint." not in place["file"],
         )
-        self.rows["metadata"].append(
-            {
-                **place,
-                "id": action.id,
-                "id_is_guid": _GUID.fullmatch(action.id) is not None,
-                "provider": action.format.provider,
-                "schema_fault": fault.kind if fault else None,
-                "schema_fault_pointer": str(fault) if fault else None,
-                "partition_columns": action.partition_columns,
-                **self._metadata_facts(action),
-                **mapped,
-            }
-        )
+        row = metadata_row(place, action, self.schema, fault, self.mapping)
+        self.rows["metadata"].append(row | mapped)
         if self.schema is not None:
-            self.rows["schema_fields"] += self._field_rows(place, self.schema, named)
-        self._take_configuration(place, before.configuration if before else {}, action.configuration)
+            self.rows["schema_fields"] += field_rows(place, self.schema, named, self.supported, self.revision)
+        settings = before.configuration if before else {}
+        self.rows["configuration"] += configuration_rows(
+            place, settings, action.configuration, self.schema, self.supported, self.revision
+        )
 
     def _remap(self) -> None:
         """Draw the consequences of another protocol or metadata."""
@@ -321,76 +309,12 @@ class TableState:
         settings = self.metadata.configuration if self.metadata else {}
         self.mapping = column_mapping.mode(settings, supported=supported)
 
-    def _metadata_facts(self, action: MetaData) -> Row:
-        names = action.partition_columns
-        facts: Row = {
-            "repeated_partition_columns": sorted(name for name, times in Counter(names).items() if times > 1),
-            "column_mapping_mode": self.mapping,
-        }
-        if self.schema is None:
-            return facts
-        types = {member.name: member.type for member in self.schema.fields}
-        facts |= {
-            "unknown_partition_columns": [name for name in names if name not in types],
-            "nested_partition_columns": [name for name in names if isinstance(types.get(name), Struct | Array | Map)],
-            "repeated_columns": repeated_names(self.schema),
-        }
-        return facts
-
-    def _field_rows(self, place: Row, schema: Struct, mapped: list[Row]) -> list[Row]:
-        return [
-            {
-                **place,
-                "column": ".".join(path),
-                "type": name_of(member.type),
-                "nullable": member.nullable,
-                **names,
-                "unsupported_feature": self._unsupported_feature_of_type(member.type),
-                **field_facts(member, schema, self.supported, self.revision),
-            }
-            for (path, member), names in zip(walk(schema), mapped, strict=True)
-        ]
-
-    def _unsupported_feature_of_type(self, kind: Any) -> str | None:
-        supported = self.supported
-        if supported is None or isinstance(kind, Struct):
-            return None
-        for leaf in leaves(kind):
-            needed = None if isinstance(leaf, Proposed) else PRIMITIVE_TYPES.get(name_of(leaf))
-            if isinstance(leaf, Primitive) and needed and not _supports_by_any_name(supported, needed):
-                return needed
-        return None
-
-    def _take_configuration(self, place: Row, before: dict[str, str], now: dict[str, str]) -> None:
-        for name in sorted({*before, *now}):
-            value = now.get(name)
-            if value == before.get(name):
-                continue
-            needed = configuration.required_feature(name, value) if value is not None else None
-            lacks = needed in features.known_in(self.revision) and self.supported is not None
-            lacks = lacks and not _supports_by_any_name(self.supported or set(), needed or "")
-            self.rows["configuration"].append(
-                {
-                    **place,
-                    "property": name,
-                    "value": value,
-                    "value_before": before.get(name),
-                    "value_fault": configuration.property_fault(name, value, self.revision)
-                    if value is not None
-                    else None,
-                    "value_oddity": configuration.property_warning(name, value) if value is not None else None,
-                    "unsupported_feature": needed if lacks else None,
-                    "meant": configuration.MISSPELT.get(name) if value is not None else None,
-                    "constraint_fault": constraint_fault(name, value, self.schema) if value is not None else None,
-                }
-            )
-
     def _take_domain(self, place: Row, action: DomainMetadata) -> None:
         others = self.domains.keys() - self._leaving
         row = domain_row(place, action, self.domains.get(action.domain), others)
         needed = row.pop("needed_feature")
         lacks = needed is not None and self.supported is not None
-        lacks = lacks and not _supports_by_any_name(self.supported or set(), needed)
+        lacks = lacks and not supports_by_any_name(self.supported or set(), needed)
         row |= {"supported": self.supports("domainMetadata"), "unsupported_feature": needed if lacks else None}
         self.rows["domains"].append(row)
         if action.removed:
@@ -452,8 +376,3 @@ class TableState:
 
 def _is_clustering(action: Wire) -> bool:
     return isinstance(action, DomainMetadata) and action.domain == clustering.DOMAIN
-
-
-def _supports_by_any_name(supported: set[str], feature: str) -> bool:
-    """Whether a feature or a preview of it is supported: a preview lets types and properties in as well."""
-    return any(features.without_preview(name) == feature for name in supported)
