@@ -137,10 +137,17 @@ def _trimmed(terms: list[Term], _: Guards, *, side: str) -> Term:
     return Term(ways[side](" "), STRING)
 
 
-def _concat(terms: list[Term], _: Guards) -> Term:
+def joined(terms: list[Term]) -> Term:
+    """Strings one after the other; null where one is."""
+    return Term(pl.concat_str([_text(each) for each in terms], ignore_nulls=False), STRING)
+
+
+def _concat(terms: list[Term], guards: Guards) -> Term:
     if len(terms) > _MOST_CONCATENATED:
         raise Undecided(f"concat of more than {_MOST_CONCATENATED} strings")
-    return Term(pl.concat_str([_text(each) for each in terms], ignore_nulls=False), STRING)
+    there = (_text(each).is_not_null() for each in terms)
+    guards.append(Guard(pl.all_horizontal(there), "concat has a null, which engines take differently"))
+    return joined(terms)
 
 
 def _substring(terms: list[Term], _: Guards) -> Term:

@@ -61,8 +61,6 @@ mod(i32, 4)
 pmod(i32, 4)
 i64 div 2
 i32 div -2
-i32 / 2
-i64 / i32 > 0.1
 abs(i32)
 abs(d)
 abs(g)
@@ -111,9 +109,9 @@ t like '%m'
 `st`.`te.xt` like 'a_b'
 st.`te.xt` like '%.%'
 s not like '%b%'
-concat(s, t)
 s || '-' || t
-concat(s, null)
+s || null
+concat(coalesce(s, ''), '-', coalesce(t, ''))
 substring(s, 1, 1)
 substring(s, 2)
 substr(t, 3, 5)
@@ -231,6 +229,8 @@ cast(d as int)
 cast(i64 as int)
 cast(s as int)
 d / 3
+i32 / 2
+concat(s, null)
 f + f
 g = d
 f = i32

@@ -36,7 +36,8 @@ T, F, N = True, False, None
         ("upper(t)", ["AB", "BA", "X_%Y", "TRIM", N]),
         ("s like 'a_'", [T, F, F, F, N]),
         ("t like 'x_%y'", [F, F, T, F, N]),
-        ("concat(s, t)", ["abab", "a b ba", "x_%y", "  trim  tRIM", N]),
+        ("s || t", ["abab", "a b ba", "x_%y", "  trim  tRIM", N]),
+        ("concat(coalesce(s, 'x'), 'y')", ["aby", "a b y", "y", "  trim  y", "xy"]),
         ("substring(s, 2, 1)", ["b", " ", "", " ", N]),
         ("coalesce(c, b, true)", [F, T, T, T, T]),
         ("case when i32 > 2 then 'big' when b then 'yes' end", ["big", N, "big", "yes", N]),
@@ -79,7 +80,9 @@ def test_edges(text: str, values: list[Any]) -> None:
         ("i8 + i8 > 0", "in some rows, a result is beyond byte"),
         ("- i64 < 0", "in some rows, a result is beyond long"),
         ("abs(i32) >= 0", "in some rows, a result is beyond integer"),
-        ("1 / i32 > 0", "in some rows, a divisor is zero"),
+        ("1 / i32 > 0", "what / gives of integers differs between engines"),
+        ("1e0 / i32 > 0", "in some rows, a divisor is zero"),
+        ("concat(s, t) = s", "in some rows, concat has a null, which engines take differently"),
         ("i32 % i64 = 0", "in some rows, a divisor is zero"),
         ("upper(s) = s", "in some rows, letters beyond ASCII change case"),
         ("cast(d as int) = 0", "in some rows, a value is cut off as integer"),
@@ -108,7 +111,7 @@ def test_left_to_spark(text: str, why: str) -> None:
 
 def test_null_rows_overflow_nothing_and_divide_by_nothing() -> None:
     nothing = pa.table([pa.array([None, None], each.type) for each in PLAIN.schema], names=PLAIN.column_names)
-    assert evaluate("i8 + i8 > 0 or 1 / i32 > 0 or upper(s) = s", nothing) == [None, None]
+    assert evaluate("i8 + i8 > 0 or 1 % i32 > 0 or upper(s) = s", nothing) == [None, None]
 
 
 def test_strings_that_are_no_utf_8_are_left_to_spark() -> None:
