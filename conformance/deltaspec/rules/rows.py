@@ -1,4 +1,4 @@
-"""Rules over the rows of data files, one column at a time. What SQL says of rows is for engines that have it."""
+"""Rules over the rows of data files, one column at a time. What SQL says of rows is looked at in `held_rows`."""
 
 import polars as pl
 
