@@ -1,5 +1,7 @@
 """Tables that use what the text permits of variants, shredded and not."""
 
+from typing import Any
+
 import pyarrow as pa
 
 from deltaspec_generators import data_bases
@@ -29,8 +31,9 @@ _B = bytes([2, 1, 1, 0, 4]) + TEXT
 @permission("variant-shredding.stored-once", "rows")
 def parts_of_variants_in_one_place_each() -> TableFiles:
     """A field in its column, with others in the value; a field that its column cannot hold; another type; nothing."""
-    rows = ((_B, {"typed_value": 5}), (None, {"value": TEXT}), (NUMBER, None), (None, {}), (None, {"value": b"\x00"}))
-    return with_variants(shredded(*rows), configuration=ENABLED)
+    in_columns: list[dict[str, Any]] = [{"value": TEXT}, {}, {"value": b"\x00"}]
+    rows = [(None, each) for each in in_columns]
+    return with_variants(shredded((_B, {"typed_value": 5}), (NUMBER, None), *rows), configuration=ENABLED)
 
 
 @permission("variant-shredding.value", "rows")

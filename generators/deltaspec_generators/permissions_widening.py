@@ -1,5 +1,7 @@
 """Tables whose types became wider as the text lets them, and tables that forgot it as it lets them."""
 
+from typing import Any
+
 import pyarrow as pa
 
 from deltaspec_generators import bases, data_bases
@@ -37,7 +39,7 @@ def widened_files(*, rewritten: bool) -> TableFiles:
         protocol=protocol_action(3, 7, ["typeWidening"], ["typeWidening"]),
         configuration=ENABLED,
     )
-    wider = [*data_bases.FIELDS, column("long", _RECORD)]
+    wider: list[Any] = [*data_bases.FIELDS, column("long", _RECORD)]
     files.commits[3] = [commit_info(3), metadata_action(wider, configuration=ENABLED)]
     if rewritten:
         old = [row for row in (files.commits[1][2], files.commits[2][1]) if isinstance(row, dict)]
@@ -46,7 +48,7 @@ def widened_files(*, rewritten: bool) -> TableFiles:
         for row in removes:
             row["remove"]["dataChange"] = False
         files.commits[4] = [commit_info(4), *removes, *again]
-        forgotten = [*data_bases.FIELDS, column("long")]
+        forgotten: list[Any] = [*data_bases.FIELDS, column("long")]
         files.commits[5] = [commit_info(5), metadata_action(forgotten, configuration=ENABLED)]
     return files
 
