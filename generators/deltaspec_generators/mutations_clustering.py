@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from deltaspec_generators import bases
 from deltaspec_generators.bases import action, commit_info
 from deltaspec_generators.builder import TableFiles, domain_action, protocol_action
+from deltaspec_generators.data_bases import with_data
 from deltaspec_generators.mutations import mutation, pick
 from deltaspec_generators.permissions_single_features import CLUSTERING, clustered
 
@@ -31,6 +32,24 @@ def clustering_without_domains(draw: st.DrawFn) -> TableFiles:
         files.commits[0][1] = alone
     else:
         files.commits[3] = [commit_info(3), alone]
+    return files
+
+
+@mutation("clustering.statistics-of-new-columns", "rows")
+def clustered_by_a_column_that_older_files_pass_over(draw: st.DrawFn) -> TableFiles:
+    """The column is new; or one of two, of which the other was there before."""
+    files = with_data(protocol=CLUSTERING)
+    before = pick(draw, [], ["id"])
+    files.commits[0].append(_clustered_by(*before))
+    for version, which in ((1, 1), (2, 0)):
+        body = action(files, version, "add", which)
+        stats = json.loads(body["stats"])
+        for name in ("minValues", "maxValues", "nullCount"):
+            stats[name].pop("price")
+        body["stats"] = json.dumps(stats)
+        if pick(draw, True, False):
+            break
+    files.commits[3] = [commit_info(3), _clustered_by(*before, pick(draw, "price", ["price"]))]
     return files
 
 

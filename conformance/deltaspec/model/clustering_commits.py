@@ -32,8 +32,10 @@ def feature(proposal: Proposal) -> Iterator[Refused]:
 def columns(proposal: Proposal) -> Iterator[Refused]:
     """Clustering columns are columns of the table, by their physical names, and the table is not partitioned."""
     schema, metadata, named = proposal.schema, proposal.after.metadata, _columns(proposal)
-    domains = [action for action in proposal.of(DomainMetadata) if action.domain == clustering.DOMAIN]
-    if not named or schema is None or metadata is None or not (domains or proposal.of(MetaData)):
+    is_new = proposal.of(MetaData) != [] or any(
+        each.domain == clustering.DOMAIN for each in proposal.of(DomainMetadata)
+    )
+    if not named or schema is None or metadata is None or not is_new:
         return
     if metadata.partition_columns:
         yield Refused("clustering.not-partitioned", ", ".join(metadata.partition_columns))
@@ -52,7 +54,7 @@ def statistics(proposal: Proposal) -> Iterator[Refused]:
             yield Refused("clustering.statistics", f"{add.path}: {name}")
     for add in proposal.after.files.values() if new else ():
         for name in (clustering.columns_without_statistics(add.stats, new) or ()) if add not in added else ():
-            yield Refused("clustering.statistics", f"{add.path} stays live: {name}")
+            yield Refused("clustering.statistics-of-new-columns", f"{add.path} stays live: {name}")
 
 
 def provider(proposal: Proposal) -> Iterator[Refused]:

@@ -24,6 +24,10 @@ def _requirement(compatibility: str, name: str) -> str:
     return f"iceberg-{compatibility.lower()}.{name}"
 
 
+def _changes_table(proposal: Proposal) -> bool:
+    return any(isinstance(each, Protocol | MetaData) for each in proposal.actions)
+
+
 def readers(proposal: Proposal) -> Iterator[Refused]:
     """The feature comes with a protocol that makes readers know column mapping."""
     for action in proposal.of(Protocol):
@@ -36,7 +40,7 @@ def readers(proposal: Proposal) -> Iterator[Refused]:
 def state(proposal: Proposal) -> Iterator[Refused]:
     """Column mapping is on, deletion vectors and the other compatibility are not, and types are those of Iceberg."""
     protocol, metadata, schema = proposal.after.protocol, proposal.after.metadata, proposal.schema
-    if protocol is None or metadata is None or not (proposal.of(Protocol) or proposal.of(MetaData)):
+    if protocol is None or metadata is None or not _changes_table(proposal):
         return
     enabled = _enabled(proposal.after, proposal.revision)
     for each in enabled:
@@ -76,7 +80,7 @@ def nested_ids(proposal: Proposal) -> Iterator[Refused]:
     schema, mapping = proposal.schema, proposal.mapping
     if schema is None or mapping is None or "V2" not in _enabled(proposal.after, proposal.revision):
         return
-    if not (proposal.of(Protocol) or proposal.of(MetaData)):
+    if not _changes_table(proposal):
         return
     is_current = proposal.revision is Revision.CURRENT
     # [Changed in current] key and names

@@ -3,6 +3,7 @@
 import polars as pl
 
 from deltaspec.rules.registry import rule
+from deltaspec.views.clustered_files import clustered_files
 from deltaspec.views.file_actions import file_actions
 from deltaspec.views.table_state import clustering
 
@@ -36,3 +37,19 @@ def clustered_by_displayed_names() -> pl.Expr:
         displayed_clustering_columns: ["region"]
     """
     return pl.col("displayed_clustering_columns").list.len() > 0
+
+
+@rule("CLU003", requires="clustering.statistics-of-new-columns", view=clustered_files)
+def older_file_without_statistics_of_clustering_column() -> pl.Expr:
+    """A column was added to those of clustering, and a file that was there before has no statistics of it.
+
+    Whoever clusters by the column cannot tell where the file belongs, and no query can skip it.
+    Fix: commit the file again with statistics of the column, or rewrite it.
+
+    Conforms::
+        columns_without_statistics: []
+        columns_without_statistics: null
+    Violates::
+        columns_without_statistics: ["day"]
+    """
+    return pl.col("columns_without_statistics").list.len() > 0

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from deltaspec.validate.changes import look_at_changes
+from deltaspec.validate.clustered_files import look_at_clustered_files
 from deltaspec.validate.data import DataRun
 from deltaspec.validate.file_forms import look_at_file_forms
 from deltaspec.validate.footers import look_at_footers
@@ -20,6 +21,7 @@ STEPS: tuple[tuple[Level, Callable[[DataRun], None]], ...] = (
     ("footers", look_at_footers),
     ("footers", look_at_file_forms),
     ("rows", look_at_rows),
+    ("rows", look_at_clustered_files),
     ("rows", look_at_held_rows),
     ("rows", look_at_variants),
     ("rows", look_at_variant_paths),

@@ -129,7 +129,7 @@ def test_file_without_statistics_of_a_clustering_column_is_refused() -> None:
     life = Life(CLUSTERING, of_two_columns(), by("id"))
     assert life.refused(add("a", rows=3)) == "clustering.statistics"
     life.commit(add("a", stats=counted("id")))
-    assert life.refused(by("id", "day")) == "clustering.statistics"
+    assert life.refused(by("id", "day")) == "clustering.statistics-of-new-columns"
     life.commit(remove("a"), add("b", stats=counted("id", "day")))
     life.commit(by("id", "day"))
 

@@ -79,12 +79,12 @@ BY_DAY = metadata(schema=schema(field("id"), field("day", "date")), partitioned_
     [
         (0, [clustered_by("day")], "domain.needs-feature"),
         (0, [protocol(1, 7, None, ["appendOnly", "invariants", "clustering"])], "table-features.required-features"),
-        (2, [clustered_by("day", "user")], "clustering.statistics"),
+        (2, [clustered_by("day", "user")], "clustering.statistics-of-new-columns"),
         (3, [file("x")], "clustering.statistics"),
         (3, [clustered_by("hour")], "clustering.columns-by-physical-name"),
         (3, [BY_DAY], "clustering.not-partitioned"),
         (5, [file("x", "day", by="")], "clustering.provider"),
-        (9, [clustered_by("id")], "clustering.statistics"),
+        (9, [clustered_by("id")], "clustering.statistics-of-new-columns"),
     ],
 )
 def test_what_the_table_does_not_take(events: Life, turn: int, actions: list[Action], requirement: str) -> None:
