@@ -10,7 +10,7 @@ from deltaspec.model.proposal import Check, Proposal, mapping_of
 from deltaspec.model.protocol import Refused
 from deltaspec.model.revisions import Revision
 
-_MAKES_OR_RESTORES = re.compile("create|replace|restore|clone|convert", re.IGNORECASE)
+_MAKES_OR_RESTORES = re.compile("create|replace|restore|rollback|clone|convert|import|replicat", re.IGNORECASE)
 """The text gives operations no names; engines agree on these words."""
 
 

@@ -6,6 +6,7 @@ from known_bugs.tables import one_file
 
 from deltaspec_generators import bases
 from deltaspec_generators.builder import TableFiles, protocol_action
+from deltaspec_generators.column_bases import filled
 
 
 @known_bug("wr-005", SCH003=1)
@@ -18,6 +19,12 @@ def identity_mark_moved_below_its_start(right: bool) -> TableFiles:
 def identity_mark_moved_to_a_value_of_the_user(right: bool) -> TableFiles:
     """The mark follows a value that a user inserted and that the sequence does not have."""
     return _identity(104 if right else 10_001)
+
+
+@known_bug("wr-005", level="rows", IDN005=1, IDN006=1)
+def identity_value_by_an_engine_that_knows_none(right: bool) -> TableFiles:
+    """An engine without identity columns takes values from the rows it is given; one is there already."""
+    return filled((102, [100, 102]), (104, [104]) if right else (102, [102]))
 
 
 @silent("wr-002", "the expression is SQL, which is not evaluated here", level="rows", unchecked=("ROW002",))
