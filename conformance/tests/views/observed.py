@@ -32,12 +32,14 @@ class MemoryStore:
     uri: str = "memory"
     root: str | None = None
     remote: bool = False
+    written_ms: dict[str, int] = field(default_factory=dict)
+    """When files were last written; others at the beginning of time."""
 
     def list_log(self) -> list[Entry]:
         folders = ("", "_sidecars", "_staged_commits")
         names = [path.removeprefix(LOG) for path in self.files if path.startswith(LOG)]
         seen = [name for name in names if name.rpartition("/")[0] in folders]
-        return [Entry(name, len(self.files[LOG + name]), 0) for name in sorted(seen)]
+        return [Entry(name, len(self.files[LOG + name]), self.written_ms.get(LOG + name, 0)) for name in sorted(seen)]
 
     def read(self, path: str, limit: int) -> bytes:
         data = self._bytes(path)
@@ -115,7 +117,7 @@ class ObservedRun(EmbeddedRun):
         level: Level = "log",
         revision: Revision = Revision.CURRENT,
     ) -> None:
-        store = MemoryStore(lay_down(files))
+        store = MemoryStore(lay_down(files), written_ms=files.written_ms)
         plan = make_plan(store.uri, store.list_log(), at=at, history=history)
         super().__init__(store, plan, [], 0, lambda *_: None, level=level, revision=revision, clock_ms=files.clock_ms)
         self.seen = self.findings = Frames()
