@@ -9,7 +9,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from deltaspec.model.actions import CommitInfo
+from deltaspec.model.actions import CommitInfo, Protocol
 from deltaspec.model.file_names import CommitName, StagedCommit, commit_name, parse
 from deltaspec.model.in_commit_timestamps import enabled
 from deltaspec.model.proposal import Check, Proposal
@@ -20,7 +20,10 @@ FEATURE = "catalogManaged"
 
 
 def catalog_managed(proposal: Proposal) -> Iterator[Refused]:
-    """Writer Requirements: commits name their transaction and carry their own time."""
+    """Commits name their transaction and carry their own time.
+
+    Source: Writer Requirements for Catalog-managed tables (current).
+    """
     if proposal.revision is not Revision.CURRENT or not proposal.supports(FEATURE):  # [Changed in current]
         return
     if not any(info.txn_id is not None for info in proposal.of(CommitInfo)):
@@ -32,8 +35,21 @@ def catalog_managed(proposal: Proposal) -> Iterator[Refused]:
 CHECKS: tuple[Check, ...] = (catalog_managed,)
 
 
+def is_managed(protocol: Protocol) -> bool:
+    """Whether a catalog manages the table: both lists name the feature, and no property is asked.
+
+    Source: Catalog-managed Table Enablement (current).
+    """
+    versions = (protocol.min_reader_version, protocol.min_writer_version)
+    listed = FEATURE in (protocol.reader_features or ()) and FEATURE in (protocol.writer_features or ())
+    return versions == (3, 7) and listed
+
+
 def published(names: Iterable[str]) -> list[int]:
-    """Versions whose commits are published, ascending; names are relative to `_delta_log`."""
+    """Versions whose commits are published, ascending; names are relative to `_delta_log`.
+
+    Source: Terminology: Commits (current).
+    """
     return sorted(name.version for name in map(parse, names) if isinstance(name, CommitName))
 
 
@@ -45,7 +61,7 @@ def commits_to_read(names: Iterable[str], ratified: Mapping[int, str | None], la
         ratified: what the catalog returns: the name of a staged commit, or None where it holds the content.
         latest: the latest version, as the catalog has it; whatever is listed beyond it is not there.
 
-    Source: Reading Catalog-managed Tables (current).
+    Source: Reading Catalog-managed Tables; Reader Requirements for Catalog-managed tables (current).
     """
     sources: dict[int, str | None] = {version: commit_name(version) for version in published(names)}
     sources |= ratified  # the catalog's word goes before what is published
@@ -70,12 +86,12 @@ def may_publish(version: int, names: Iterable[str]) -> Answer:
 
 
 def may_checkpoint(version: int, names: Iterable[str]) -> Answer:
-    """Whether a checkpoint of a version may be made. Source: Maintenance Operations (current)."""
+    """Whether a checkpoint of a version may be made. Source: Maintenance Operations on Catalog-managed Tables."""
     return may_compact(version, version, names)
 
 
 def may_compact(start: int, end: int, names: Iterable[str]) -> Answer:
-    """Whether a range of commits, both ends in it, may be compacted: all are published. Source: as before."""
+    """Whether a range of commits, both ends in it, may be compacted: all are published. Source: as `may_checkpoint`."""
     there = set(published(names))
     absent = [version for version in range(start, end + 1) if version not in there]
     if not absent:
@@ -98,7 +114,10 @@ def may_maintain(operation: Maintenance, permitted: Iterable[str] = ()) -> Answe
 
 
 def versions_of_uuids(names: Iterable[str]) -> dict[str, list[int]]:
-    """Versions of the staged commits that have a UUID in their name, by UUID: each commit is to have one of its own."""
+    """Versions of the staged commits that have a UUID in their name, by UUID: each commit is to have one of its own.
+
+    Source: Terminology: Commits (current).
+    """
     found: dict[str, set[int]] = {}
     for name in map(parse, names):
         if isinstance(name, StagedCommit):
@@ -122,6 +141,8 @@ def illegal_copy(published: Content, staged: Content) -> bool:
     A transaction that is tried again at the same version does the same, so that only its commitInfo may differ. One
     that has no txnId cannot be told from another. A staged commit may break off, where it was never proposed: what it
     lacks says nothing.
+
+    Source: Publishing Commits (current).
     """
     if published.transaction is None or published.transaction != staged.transaction:
         return False

@@ -30,7 +30,10 @@ def enabled(snapshot: Snapshot) -> bool:
 
 
 def in_commit_timestamps(proposal: Proposal) -> Iterator[Refused]:
-    """Writer Requirements: every commit has one, first, and later than the one before; enabling is recorded."""
+    """Every commit has one, first, and later than the one before; enabling is recorded.
+
+    Source: Writer Requirements for In-Commit Timestamps (current).
+    """
     if proposal.revision is not Revision.CURRENT or not enabled(proposal.after):  # [Changed in current]
         return
     info = next(iter(proposal.of(CommitInfo)), None)
@@ -56,7 +59,10 @@ def illegal_timestamp(before: int | None, now: int) -> bool:
 
 
 def illegal_beginning(file_time_before_ms: int | None, now: int) -> bool:
-    """Whether the timestamp of the commit that enables them is not later than the file time of the commit before."""
+    """Whether the timestamp of the commit that enables them is not later than the file time of the commit before.
+
+    Source: Writer Requirements for In-Commit Timestamps (current).
+    """
     return file_time_before_ms is not None and now <= file_time_before_ms
 
 

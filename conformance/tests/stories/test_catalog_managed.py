@@ -13,6 +13,7 @@ from deltaspec.model.catalog_managed import (
     Maintenance,
     commits_to_read,
     illegal_copy,
+    is_managed,
     may_checkpoint,
     may_compact,
     may_maintain,
@@ -86,6 +87,12 @@ RATIFIED: dict[int, str | None] = {7: STAGED["published too"], 8: STAGED["ratifi
 def test_life_has_ten_versions(table: Life) -> None:
     assert table.version == 9
     assert sorted(path for path, _ in table[9].files) == ["3", "4", "5", "6", "7", "8", "9"]
+
+
+def test_table_is_managed_once_both_lists_say_so(table: Life) -> None:
+    protocols = [table[version].protocol for version in range(10)]
+    assert [each is not None and is_managed(each) for each in protocols] == [False] * 2 + [True] * 8
+    assert not is_managed(protocol(3, 7, [], FEATURES))
 
 
 def test_commits_are_read_from_the_catalog_first() -> None:
