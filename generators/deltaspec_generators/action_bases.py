@@ -49,6 +49,29 @@ def updated() -> tuple[TableFiles, pa.Table]:
     return files, table
 
 
+def updated_by_vector(operation: str | None) -> TableFiles:
+    """A table with change data feed whose last commit hides row 3 and adds another, and records no change.
+
+    Args:
+        operation: what the commit says it is; None: nothing.
+    """
+    files = TableFiles()
+    features = ["deletionVectors"]
+    protocol = protocol_action(3, 7, features, [*features, "changeDataFeed"])
+    configuration = {**FED, "delta.enableDeletionVectors": "true"}
+    files.commits[0] = [commit_info(0), protocol, metadata_action(FIELDS, configuration=configuration)]
+    add = stored(files, "a.parquet", rows())
+    files.commits[1] = [commit_info(1), add]
+    changed = rows(3, 1).set_column(1, "name", pa.array(["changed"], pa.string()))
+    files.commits[2] = [
+        commit_info(2, operation=operation),
+        {"add": {**add["add"], "deletionVector": bases.inline_vector([3])}},
+        remove_action(add),
+        stored(files, "b.parquet", changed),
+    ]
+    return files
+
+
 def with_changes(table: pa.Table) -> TableFiles:
     """`updated`, with other rows in its change data file."""
     files, _ = updated()

@@ -5,8 +5,7 @@ from typing import Any
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from deltaspec_generators import bases
-from deltaspec_generators.action_bases import CHANGES, FED, cdc, changes_of, updated, with_changes
+from deltaspec_generators.action_bases import CHANGES, FED, cdc, changes_of, updated, updated_by_vector, with_changes
 from deltaspec_generators.bases import commit_info
 from deltaspec_generators.builder import TableFiles, metadata_action, protocol_action, remove_action
 from deltaspec_generators.data_bases import FIELDS, rows, stored
@@ -97,22 +96,4 @@ def update_without_changes(draw: st.DrawFn) -> TableFiles:
     del files.data[CHANGES]
     if draw(st.booleans()):
         return files
-    return _update_by_vector()
-
-
-def _update_by_vector() -> TableFiles:
-    files = TableFiles()
-    features = ["deletionVectors"]
-    protocol = protocol_action(3, 7, features, [*features, "changeDataFeed"])
-    configuration = {**FED, "delta.enableDeletionVectors": "true"}
-    files.commits[0] = [commit_info(0), protocol, metadata_action(FIELDS, configuration=configuration)]
-    add = stored(files, "a.parquet", rows())
-    files.commits[1] = [commit_info(1), add]
-    changed = rows(3, 1).set_column(1, "name", pa.array(["changed"], pa.string()))
-    files.commits[2] = [
-        commit_info(2),
-        {"add": {**add["add"], "deletionVector": bases.inline_vector([3])}},
-        remove_action(add),
-        stored(files, "b.parquet", changed),
-    ]
-    return files
+    return updated_by_vector(pick(draw, "UPDATE", "MERGE", None))

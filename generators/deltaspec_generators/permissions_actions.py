@@ -5,7 +5,16 @@ from typing import Any
 import pyarrow as pa
 
 from deltaspec_generators import bases
-from deltaspec_generators.action_bases import DOMAINS, cdc, changes_of, moved, old_mark, partitioned_change, updated
+from deltaspec_generators.action_bases import (
+    DOMAINS,
+    cdc,
+    changes_of,
+    moved,
+    old_mark,
+    partitioned_change,
+    updated,
+    updated_by_vector,
+)
 from deltaspec_generators.bases import action, commit_info
 from deltaspec_generators.builder import (
     TableFiles,
@@ -203,6 +212,11 @@ def update_without_change_data_where_nobody_asked() -> TableFiles:
     action(files, 0, "metaData")["configuration"] = {}
     files.commits[2].pop()
     return files
+
+
+@permission("cdc.optional", level="rows")
+def rows_replaced_by_others_without_change_data() -> TableFiles:
+    return updated_by_vector("WRITE")
 
 
 @permission("cdc.none-for-whole-files", level="rows")

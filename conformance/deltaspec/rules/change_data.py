@@ -132,9 +132,13 @@ def update_without_change_data() -> pl.Expr:
         change_files: 1, operation: UPDATE, new_files: 1, removed_files: 1, revectored_files: 0
         change_files: 0, operation: WRITE, new_files: 1, removed_files: 1, revectored_files: 0
         change_files: 0, operation: DELETE, new_files: 0, removed_files: 0, revectored_files: 1
+        change_files: 0, operation: WRITE, new_files: 1, removed_files: 0, revectored_files: 1
     Violates::
         change_files: 0, operation: UPDATE, new_files: 1, removed_files: 1, revectored_files: 0
+        change_files: 0, operation: MERGE, new_files: 1, removed_files: 0, revectored_files: 1
         change_files: 0, operation: null, new_files: 1, removed_files: 0, revectored_files: 1
     """
-    rewritten = pl.col("operation").is_in(["UPDATE", "MERGE"]).fill_null(False) & (pl.col("removed_files") > 0)
-    return (pl.col("change_files") == 0) & (pl.col("new_files") > 0) & (rewritten | (pl.col("revectored_files") > 0))
+    updates = pl.col("operation").is_in(["UPDATE", "MERGE"])
+    rewritten = updates.fill_null(False) & (pl.col("removed_files") > 0)
+    revectored = updates.fill_null(True) & (pl.col("revectored_files") > 0)
+    return (pl.col("change_files") == 0) & (pl.col("new_files") > 0) & (rewritten | revectored)
