@@ -49,4 +49,6 @@ def _differs(run: EmbeddedRun, version: int, content: bytes) -> bool | None:
         return differs(run.store.read(file, _MOST_BYTES), content)
     except StorageError as fault:
         run.findings.doubt((staged_commits,), str(fault), file)
-        return None
+    except RecursionError:
+        run.findings.doubt((staged_commits,), "is nested too deeply to be compared", file)
+    return None

@@ -86,6 +86,16 @@ def test_unreadable_staged_commit_is_not_checked(tmp_path: Path) -> None:
     assert report.verdict == "incomplete"
 
 
+@pytest.mark.parametrize("depth", [400, 900, 5000, 200_000])
+def test_deeply_nested_staged_commits_are_survived(depth: int, tmp_path: Path) -> None:
+    files = managed()
+    deep = b'{"madeUp":' + b'{"a":' * depth + b"1" + b"}" * depth + b"}\n"
+    stage(files, 2, FIRST, json_lines([of_transaction(2)]) + deep)
+    write_table(files, tmp_path)
+    report = validate_table(str(tmp_path), level="log", select=["CAT"])
+    assert report.totals in ({}, {"CAT003": 1})
+
+
 # In-commit timestamps beside the times of files.
 
 
