@@ -3,6 +3,9 @@
 from typing import Any
 
 import pytest
+from examples import drawn
+from hypothesis import given
+from hypothesis import strategies as st
 from views.observed import ObservedRun
 
 from deltaspec_generators import bases
@@ -77,6 +80,29 @@ def test_after_a_version_that_cannot_be_read_nothing_is_compared() -> None:
     files = table(PLAIN, PLAIN, WITH_DEFAULT)
     files.commits[1][1] = '{"metaData": {"id": 7}}'
     assert new_defaults(files) == {}
+
+
+_names = st.sampled_from(["a", "b", "c"])
+_schemas = st.dictionaries(_names, st.booleans(), min_size=1)
+"""Columns by name, and whether they have a default."""
+
+
+@drawn(25)
+@given(_schemas, st.lists(st.tuples(_schemas, st.sampled_from(["WRITE", "ADD COLUMNS", "RESTORE"])), max_size=5))
+def test_new_columns_with_a_default_are_those_that_no_version_had(
+    first: dict[str, bool], later: list[tuple[dict[str, bool], str]]
+) -> None:
+    files = TableFiles()
+    had: set[str] = set()
+    expected = {}
+    for version, (names, operation) in enumerate([(first, "CREATE TABLE"), *later]):
+        fields = [column(name, **({"CURRENT_DEFAULT": "7"} if names[name] else {})) for name in sorted(names)]
+        files.commits[version] = [commit_info(version, operation=operation), metadata_action(fields)]
+        if version and operation != "RESTORE":
+            expected[version] = [name for name in sorted(names) if names[name] and name not in had]
+        had |= set(names)
+    files.commits[0].append(DEFAULTS)
+    assert new_defaults(files) == expected
 
 
 def test_identity_properties_that_change_are_named() -> None:
