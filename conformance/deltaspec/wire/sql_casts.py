@@ -78,8 +78,8 @@ def _exact(term: Term, kind: DataType, guards: Guards) -> Term:
     if is_integer(kind):
         guards.append(Guard(fits(values, kind), f"a value is beyond {name_of(kind)}"))
         return Term(values.cast(pl.Int64, strict=False), kind)
-    limit = pl.lit(10**precision, dtype=pl.Int128)
-    guards.append(Guard((values < limit) & (values > -limit), f"a value is beyond {name_of(kind)}"))
+    low, high = (pl.lit(each, dtype=pl.Int128) for each in (-(10**precision), 10**precision))
+    guards.append(Guard((low < values) & (values < high), f"a value is beyond {name_of(kind)}"))
     return Term(values, kind)
 
 
