@@ -41,7 +41,8 @@ def validate_table(
         revision: the text judged by: `r1`, `r2`, `r3` or `current`. Rules whose requirements do not hold in it are not
             asked. A table with features that an older text does not know is refused, which is the verdict.
         clock: a moment in milliseconds since the epoch, not before the table was last written; it decides which
-            tombstones and transactions a checkpoint still has to hold. No rule on expiry is asked where None.
+            tombstones and transactions a checkpoint still has to hold, which removed files and how much history had to
+            stay. No rule on expiry is asked where None.
         select: codes, or beginnings of codes, of the rules to run; all where None.
         ignore: codes, or beginnings of codes, to leave out.
         samples: findings kept of each rule.
