@@ -1,5 +1,6 @@
 """Tables broken in row ids along their history, which the log shows: when they are enabled, and who is given which."""
 
+import json
 from typing import Any
 
 from hypothesis import strategies as st
@@ -8,6 +9,7 @@ from deltaspec_generators import bases
 from deltaspec_generators.action_bases import old_mark
 from deltaspec_generators.bases import action, commit_info
 from deltaspec_generators.builder import (
+    CheckpointFiles,
     TableFiles,
     add_action,
     metadata_action,
@@ -273,6 +275,26 @@ def add_again_with_another_base_row_id(draw: st.DrawFn) -> TableFiles:
 @mutation("row-tracking.commit-version-kept")
 def add_again_with_another_commit_version(draw: st.DrawFn) -> TableFiles:
     return _again(draw, defaultRowCommitVersion=pick(draw, 0, 1, 3))
+
+
+def _checkpointed(draw: st.DrawFn, **other: Any) -> TableFiles:
+    """`tracked` with a checkpoint of version 2, one of whose files has something else than in its commit."""
+    files = tracked(enabled=draw(st.booleans()))
+    rows = [files.commits[0][1], files.commits[0][2], files.commits[1][2], *files.commits[2][1:3], mark(29)]
+    found = [json.loads(json.dumps(each)) for each in rows]
+    found[draw(st.sampled_from([2, 3]))]["add"].update(other)
+    files.checkpoints.append(CheckpointFiles(2, "classic", rows=found))
+    return files
+
+
+@mutation("row-tracking.base-row-id-kept", revisions=("r3", "current"))
+def another_base_row_id_in_the_checkpoint(draw: st.DrawFn) -> TableFiles:
+    return _checkpointed(draw, baseRowId=draw(st.integers(0, 9)))
+
+
+@mutation("row-tracking.commit-version-kept", revisions=("r3", "current"))
+def another_commit_version_in_the_checkpoint(draw: st.DrawFn) -> TableFiles:
+    return _checkpointed(draw, defaultRowCommitVersion=pick(draw, 0, None))
 
 
 # the mark, and what commits say

@@ -45,7 +45,11 @@ def dead_file_in_checkpoint() -> pl.Expr:
     return _differs("add", "extra")
 
 
-@rule("CKP032", requires="checkpoint.equals-replay", view=checkpoint_rows)
+@rule(
+    "CKP032",
+    requires=("checkpoint.equals-replay", "row-tracking.base-row-id-kept", "row-tracking.commit-version-kept"),
+    view=checkpoint_rows,
+)
 def file_differs_in_checkpoint() -> pl.Expr:
     """A checkpoint says something else of a live file than the commits.
 

@@ -27,6 +27,8 @@ CAUGHT_BY: dict[str, str] = {
     "commit_version_of_the_attempt_before": "RID020",
     "add_again_with_another_base_row_id": "RID024",
     "add_again_with_another_commit_version": "RID025",
+    "another_base_row_id_in_the_checkpoint": "CKP032",
+    "another_commit_version_in_the_checkpoint": "CKP032",
     "reserved_ids_used_without_a_mark": "RID027",
     "two_marks_in_a_commit": "RID028",
     "two_flagged_marks_in_a_commit": "RID028",
