@@ -2,8 +2,6 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from threading import Event, Timer
-from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -12,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
 from deltaspec.report.values import Report
-from deltaspec.validate import rows, validate_table
+from deltaspec.validate import read_ahead, rows, validate_table
 from deltaspec.wire import row_files
 from deltaspec_generators.bases import action
 from deltaspec_generators.builder import TableFiles, protocol_action, write_table
@@ -133,7 +131,7 @@ def test_a_file_that_shrinks_while_it_is_read_is_not_checked(tmp_path: Path, mon
         return read(self, *args, **more)
 
     monkeypatch.setattr(pq.ParquetFile, "iter_batches", cut_and_read)
-    monkeypatch.setattr(rows, "_LOCAL_READERS", 1)
+    monkeypatch.setattr(read_ahead, "_LOCAL_READERS", 1)
     monkeypatch.setattr(row_files, "_LARGE_FILE_BYTES", 0)  # others are read whole
     report = validate_table(str(tmp_path / "table"), level="rows", select=["ROW"])
     assert report.totals == {}
@@ -159,26 +157,6 @@ def test_many_files_are_looked_at_in_batches_in_their_order(tmp_path: Path, monk
     metadata["schemaString"] = metadata["schemaString"].replace('"nullable":true', '"nullable":false', 1)
     report = judged(files, tmp_path, select=["ROW"])
     assert [(each.rule, each.path) for each in report.findings] == [("ROW002", "b.parquet"), ("ROW002", "c.parquet")]
-
-
-def test_who_breaks_off_does_not_wait_for_files_not_begun(monkeypatch: pytest.MonkeyPatch) -> None:
-    released = Event()
-    begun: list[int] = []
-
-    def read(_run: Any, _table: Any, number: int) -> str:
-        begun.append(number)
-        if number > 0:
-            released.wait(60)
-        return ""
-
-    monkeypatch.setattr(rows, "_read", read)
-    run: Any = SimpleNamespace(access=SimpleNamespace(store=SimpleNamespace(remote=True)))
-    files: Any = range(100)
-    reading: Any = rows._read_in_order(run, None, files)  # type: ignore[arg-type]
-    assert next(reading) == (0, "")
-    Timer(0.5, released.set).start()
-    reading.close()
-    assert len(begun) <= 1 + rows._REMOTE_READERS
 
 
 def test_progress_is_told_of_files(tmp_path: Path) -> None:
