@@ -1,7 +1,7 @@
 """What writers have to enforce or generate: constraints, generated and identity columns, columns that are not null."""
 
 import pyarrow as pa
-from known_bugs.registry import known_bug, silent
+from known_bugs.registry import known_bug
 from known_bugs.tables import one_file
 
 from deltaspec_generators import bases
@@ -27,12 +27,12 @@ def identity_value_by_an_engine_that_knows_none(right: bool) -> TableFiles:
     return filled((102, [100, 102]), (104, [104]) if right else (102, [102]))
 
 
-@silent("wr-002", "the expression is SQL, which is not evaluated here", level="rows", unchecked=("ROW002",))
-def invariant_broken() -> TableFiles:
+@known_bug("wr-002", level="rows", ROW043=1)
+def invariant_broken(right: bool) -> TableFiles:
     """A column has the invariant x > 3, and a writer that ignores it commits 1 and a null."""
     metadata = {"delta.invariants": '{"expression":{"expression":"x > 3"}}'}
     field = {"name": "x", "type": "long", "nullable": True, "metadata": metadata}
-    return one_file(pa.table({"x": pa.array([1, None], pa.int64())}), [field])
+    return one_file(pa.table({"x": pa.array([4, 5] if right else [1, None], pa.int64())}), [field])
 
 
 @known_bug("wr-002", level="rows", ROW002=1)
@@ -59,20 +59,20 @@ def null_in_an_array_that_holds_none(right: bool) -> TableFiles:
     return one_file(table, [("l", kind)])
 
 
-@silent("wr-003", "the constraint is SQL, which is not evaluated here", level="rows", unchecked=("ROW002",))
-def constraint_of_null() -> TableFiles:
+@known_bug("wr-003", level="rows", ROW040=1)
+def constraint_of_null(right: bool) -> TableFiles:
     """A constraint c >= 0 is neither true nor false for a null, and a writer takes it as SQL does."""
     configuration = {"delta.constraints.positive": "c >= 0"}
-    table = pa.table({"c": pa.array([None], pa.int64())})
+    table = pa.table({"c": pa.array([0 if right else None], pa.int64())})
     return one_file(table, [("c", "long")], protocol=protocol_action(1, 3), configuration=configuration)
 
 
-@silent("wr-004", "the expression is SQL, which is not evaluated here", level="rows", unchecked=("ROW002",))
-def generated_column_of_another_value() -> TableFiles:
+@known_bug("wr-004", level="rows", ROW041=1)
+def generated_column_of_another_value(right: bool) -> TableFiles:
     """A writer that does not know generated columns stores a null and a value of its own."""
     metadata = {"delta.generationExpression": "x * 2"}
     generated = {"name": "y", "type": "long", "nullable": True, "metadata": metadata}
-    table = pa.table({"x": pa.array([1, 2], pa.int64()), "y": pa.array([None, 7], pa.int64())})
+    table = pa.table({"x": pa.array([1, 2], pa.int64()), "y": pa.array([2, 4] if right else [None, 7], pa.int64())})
     return one_file(table, [("x", "long"), generated], protocol=protocol_action(1, 4))
 
 
