@@ -4,7 +4,7 @@ The rival of `deltaspec.model.reconciliation` for millions of files; tests prove
 action only and need no thought: the work is done on the few that have more.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -158,3 +158,19 @@ def live_at(spanned: pl.DataFrame, version: int, kind: str = "add") -> pl.DataFr
     """The rows of `spans` of one kind that are in force at a version: live files, or tombstones for `remove`."""
     in_force = (pl.col("version") <= version) & (pl.col("until").is_null() | (pl.col("until") > version))
     return spanned.filter((pl.col("kind") == kind) & in_force)
+
+
+def first_added(spanned: pl.DataFrame, versions: Sequence[int]) -> pl.Series:
+    """Keys of the paths that a commit of one of these versions adds and no earlier action speaks of.
+
+    Args:
+        spanned: adds and removes, as `spans` gives them.
+        versions: of commits.
+    """
+    written = pl.col("version").is_in(versions) & (pl.col("source") == "commit") & (pl.col("kind") == "add")
+    added = spanned.filter(written).select("path_key", "version")
+    if added.is_empty():
+        return added["path_key"]
+    seen = spanned.select("path_key", "version").join(added.select("path_key").unique(), on="path_key", how="semi")
+    first = seen.group_by("path_key").agg(first=pl.col("version").min())
+    return added.join(first, on="path_key").filter(pl.col("version") == pl.col("first"))["path_key"]

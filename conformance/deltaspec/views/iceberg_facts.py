@@ -12,6 +12,7 @@ from deltaspec.model.features import without_preview
 from deltaspec.model.protocol import features_are_known, supported_features
 from deltaspec.model.revisions import Revision
 from deltaspec.views.added_vectors import takes_over
+from deltaspec.views.file_replay import first_added
 
 Row = dict[str, Any]
 
@@ -143,13 +144,7 @@ def written_under(
         and not takes_over(operation)
         and not (begins_with_checkpoint and operation is None)
     ]
-    written = pl.col("version").is_in(versions) & (pl.col("source") == "commit") & (pl.col("kind") == "add")
-    added = spanned.filter(written).select("path_key", "version")
-    if added.is_empty():
-        return added["path_key"]
-    seen = spanned.select("path_key", "version").join(added.select("path_key").unique(), on="path_key", how="semi")
-    first = seen.group_by("path_key").agg(first=pl.col("version").min())
-    return added.join(first, on="path_key").filter(pl.col("version") == pl.col("first"))["path_key"]
+    return first_added(spanned, versions)
 
 
 def with_compatibility(files: pl.DataFrame, written: Iterable[str]) -> pl.DataFrame:

@@ -15,6 +15,7 @@ from deltaspec.model.variant_uses import default_is_null
 from deltaspec.model.variant_uses import variant_columns as columns_of
 from deltaspec.views.added_vectors import takes_over
 from deltaspec.views.base import Column, View
+from deltaspec.views.file_replay import first_added
 from deltaspec.wire.variant_rows import VariantRow
 
 variant_uses = View(
@@ -170,8 +171,4 @@ def written_without_shredding(
         if not (enabled(version) or enabled(version - 1) or takes_over(operation))
         and not (begins_with_checkpoint and operation is None)
     ]
-    written = pl.col("version").is_in(versions) & (pl.col("source") == "commit") & (pl.col("kind") == "add")
-    added = spanned.filter(written).select("path_key", "version")
-    seen = spanned.select("path_key", "version").join(added.select("path_key").unique(), on="path_key", how="semi")
-    first = seen.group_by("path_key").agg(first=pl.col("version").min())
-    return added.join(first, on="path_key").filter(pl.col("version") == pl.col("first"))["path_key"]
+    return first_added(spanned, versions)
