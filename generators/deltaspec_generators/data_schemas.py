@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from deltaspec.model import column_mapping, schema
 from deltaspec.model.data_types import Array, DataType, Decimal, Field, Map, Primitive, Struct
 from deltaspec_generators.data_values import DAY_US, PRIMITIVES, data_types
-from deltaspec_generators.draws import physical_name
+from deltaspec_generators.table_columns import physical_name
 
 PARTITION_TYPES = tuple(name for name in PRIMITIVES if name not in ("variant", "binary"))
 VOID = Primitive("void")

@@ -14,11 +14,12 @@ from hypothesis import strategies as st
 from deltaspec.model.revisions import Revision
 from deltaspec_generators.json_lines import compact
 from deltaspec_generators.log_state import Body
+from deltaspec_generators.special_columns import CONSTANT, COPY, GENERATED, START, STEP
 from deltaspec_generators.values import WITHOUT_BOUNDS, bound_json, bounds, data_file_path, partition_texts
 
 if TYPE_CHECKING:
-    from deltaspec_generators.commits import LogDraft
-    from deltaspec_generators.draws import Column
+    from deltaspec_generators.log_draft import LogDraft
+    from deltaspec_generators.table_columns import Column
 
 ROW_FIELDS = ("baseRowId", "defaultRowCommitVersion")
 
@@ -40,12 +41,18 @@ def new_file(
     data_change: bool,
     rows: int | None = None,
     partition: dict[str, str | None] | None = None,
+    old: Sequence[Body] = (),
 ) -> Body:
-    """The body of an `add` for a file that was never in the table; rows and partition are drawn where not given."""
+    """The body of an `add` for a file that was never in the table; rows and partition are drawn where not given.
+
+    `old`: files whose rows the new one holds; without them identity columns count on.
+    """
     draw = draft.draw
     if rows is None:
-        rows = draw(st.integers(1 if draft.outline.clustering else 0, 9) | st.sampled_from((1000, 70_000)))
+        fewest = int("clustering" in draft.features)
+        rows = draw(st.integers(fewest, 9) | st.sampled_from((1000, 70_000)))
     path = data_file_path(draw, "part", draft.next_number())
+    draft.spans[path] = _merged_spans(draft, old) if old else _next_spans(draft, rows)
     add: Body = {
         "path": path,
         "partitionValues": _partition_values(draft) if partition is None else partition,
@@ -53,20 +60,45 @@ def new_file(
         "modificationTime": timestamp,
         "dataChange": data_change,
     }
-    statistics = _statistics(draft, rows)
-    if statistics is not None:
-        add["stats"] = statistics
+    stats = _statistics(draft, rows, draft.spans[path])
+    if stats is not None:
+        add["stats"] = stats
     if draw(st.booleans()):
         add["tags"] = draw(st.sampled_from(({}, {"INSERTION_TIME": "1"}, {"note": None})))
     if draft.tracks_rows:
-        add["baseRowId"] = draft.high_water_mark + 1
-        draft.high_water_mark += rows
-    if "rowTracking" in draft.features:
-        add["defaultRowCommitVersion"] = draft.version
-    if bool(draft.outline.clustering) and draw(st.booleans()):
+        give_row_ids(draft, add, rows)
+    if bool(draft.clustering) and draw(st.booleans()):
         add["clusteringProvider"] = "liquid"
     draft.touched.add(path)
     return add
+
+
+def give_row_ids(draft: LogDraft, add: Body, rows: int) -> None:
+    """Fresh row ids, and the commit at hand as the version of the rows, for an add that has none."""
+    add["baseRowId"] = draft.high_water_mark + 1
+    draft.high_water_mark += rows
+    if "rowTracking" in draft.features:
+        add["defaultRowCommitVersion"] = draft.version
+
+
+def _next_spans(draft: LogDraft, rows: int) -> dict[str, tuple[int, int]]:
+    """The values that identity columns give so many rows; their marks move on."""
+    spans: dict[str, tuple[int, int]] = {}
+    for column in draft.columns:
+        if START in column.metadata and rows:
+            step = column.metadata[STEP]
+            before = draft.marks.get(column.name)
+            first = column.metadata[START] if before is None else before + step
+            last = draft.marks[column.name] = first + step * (rows - 1)
+            spans[column.physical] = (min(first, last), max(first, last))
+    return spans
+
+
+def _merged_spans(draft: LogDraft, old: Sequence[Body]) -> dict[str, tuple[int, int]]:
+    every = [draft.spans[add["path"]] for add in old]
+    names = {name for spans in every for name in spans}
+    held = {name: [spans[name] for spans in every if name in spans] for name in names}
+    return {name: (min(low for low, _ in pairs), max(high for _, high in pairs)) for name, pairs in held.items()}
 
 
 def tombstone(draft: LogDraft, add: Body, timestamp: int, *, data_change: bool) -> Body:
@@ -101,7 +133,7 @@ def change_file(draft: LogDraft) -> Body:
 
 
 def _partition_values(draft: LogDraft) -> dict[str, str | None]:
-    return {each.physical: draft.draw(partition_texts(each.kind, draft.revision)) for each in draft.outline.partition}
+    return {each.physical: draft.draw(partition_texts(each.kind, draft.revision)) for each in draft.partition}
 
 
 def _directories(values: dict[str, str | None]) -> str:
@@ -112,51 +144,70 @@ def _directories(values: dict[str, str | None]) -> str:
     )
 
 
-def _statistics(draft: LogDraft, rows: int) -> str | None:
+def statistics(draft: LogDraft, rows: int) -> str:
+    """Statistics that tell of the number of rows alone."""
+    text = json_text({"numRecords": rows})
+    draft.typed_stats[text] = {"numRecords": rows}
+    return text
+
+
+def _statistics(draft: LogDraft, rows: int, spans: dict[str, tuple[int, int]]) -> str | None:
     draw = draft.draw
-    needs_bounds = bool(draft.outline.clustering)
-    needs_rows = draft.tracks_rows or "deletionVectors" in draft.features
-    kinds = ("full",) if needs_bounds else ("rows", "full") if needs_rows else ("rows", "full", "none")
-    kind = draw(st.sampled_from(kinds))
+    needs_rows = draft.tracks_rows or draft.iceberg or "deletionVectors" in draft.features
+    kinds = ("rows", "full") if needs_rows else ("rows", "full", "none")
+    kind = draw(st.sampled_from(("full",) if "clustering" in draft.features else kinds))
     if kind == "none":
         return None
+    if kind == "rows":
+        return statistics(draft, rows)
     found: dict[str, Any] = {"numRecords": rows}
     typed: dict[str, Any] = {"numRecords": rows}
-    if kind == "full":
-        low, high, nulls, low_json, high_json = _columns_statistics(draft, _data_columns(draft), rows)
-        found |= {"minValues": low_json, "maxValues": high_json, "nullCount": nulls}
-        typed |= {"minValues": low, "maxValues": high, "nullCount": nulls}
-        if draw(st.booleans()):
-            found["tightBounds"] = typed["tightBounds"] = draw(st.booleans())
+    low, high, nulls, low_json, high_json = _columns_statistics(draft, draft.data_columns, rows, spans)
+    found |= {"minValues": low_json, "maxValues": high_json, "nullCount": nulls}
+    typed |= {"minValues": low, "maxValues": high, "nullCount": nulls}
+    if draw(st.booleans()):
+        found["tightBounds"] = typed["tightBounds"] = draw(st.booleans())
     text = json_text(found)
     draft.typed_stats[text] = typed
     return text
 
 
-def _data_columns(draft: LogDraft) -> list[Column]:
-    return [each for each in draft.columns if each not in draft.outline.partition]
-
-
-def _columns_statistics(draft: LogDraft, columns: Iterable[Column], rows: int) -> list[Body]:
+def _columns_statistics(
+    draft: LogDraft, columns: Iterable[Column], rows: int, spans: dict[str, tuple[int, int]]
+) -> list[Body]:
     """Minima, maxima, null counts, and both bounds as JSON, each an object by physical name."""
     found: list[Body] = [{}, {}, {}, {}, {}]
+    told: dict[str, Sequence[Any]] = {}
     for column in columns:
         if column.kind == "void":
             continue  # files do not hold it
-        for target, part in zip(found, _column_statistics(draft, column, rows), strict=True):
+        if column.metadata.get(GENERATED) == COPY and "id" in told:
+            parts = told["id"]
+        else:
+            parts = _column_statistics(draft, column, rows, spans)
+        told[column.name] = parts
+        for target, part in zip(found, parts, strict=True):
             if part is not None:
                 target[column.physical] = part
     return found
 
 
-def _column_statistics(draft: LogDraft, column: Column, rows: int) -> Sequence[Any]:
+def _column_statistics(draft: LogDraft, column: Column, rows: int, spans: dict[str, tuple[int, int]]) -> Sequence[Any]:
     """Minimum, maximum and null count of a column, and both bounds as JSON; None where there is none."""
     if column.kind == "struct":
-        return _columns_statistics(draft, column.fields, rows)
-    nulls_here = 0 if column in draft.outline.clustering else draft.draw(st.integers(0, rows))
-    if nulls_here == rows or column.kind in WITHOUT_BOUNDS:
+        return _columns_statistics(draft, column.fields, rows, spans)
+    known: tuple[Any, Any] | None = spans.get(column.physical) if START in column.metadata else None
+    if column.metadata.get(GENERATED) == CONSTANT:
+        known = ("X", "X")
+    first = column.name == "id" and draft.outline.positive
+    never_null = known is not None or START in column.metadata or first
+    most = max(0, rows - 1) if "clustering" in draft.features and column.kind not in WITHOUT_BOUNDS else rows
+    nulls_here = 0 if never_null else draft.draw(st.integers(0, most))
+    if nulls_here == rows or column.kind in WITHOUT_BOUNDS or (START in column.metadata and known is None):
         return None, None, nulls_here, None, None
-    low_value, high_value = draft.draw(bounds(column.kind))
+    low_value, high_value = draft.draw(bounds(column.kind)) if known is None else known
+    if first:
+        low_value, high_value = max(1, low_value), max(1, high_value)
     both = bound_json(low_value, column.kind), bound_json(high_value, column.kind)
     return low_value, high_value, nulls_here, *both
 

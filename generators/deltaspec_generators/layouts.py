@@ -13,9 +13,9 @@ from deltaspec.model.revisions import Revision
 from deltaspec_generators import parsed_columns
 from deltaspec_generators.builder import LOG, CheckpointFiles, Line, Row, SidecarFile, TableFiles
 from deltaspec_generators.checkpoint_files import DOMAIN_OF_MAPS, Naming, checkpoint_bytes, parts_of
-from deltaspec_generators.commits import DAY_MS, LogDraft
 from deltaspec_generators.files import identifier
-from deltaspec_generators.json_lines import compact
+from deltaspec_generators.json_lines import compact, json_lines
+from deltaspec_generators.log_draft import DAY_MS, LogDraft
 from deltaspec_generators.log_state import Body, TableState, after
 
 RETENTION_MS = {None: 7 * DAY_MS, "interval 1 week": 7 * DAY_MS, "interval 2 hours": DAY_MS // 12}
@@ -195,7 +195,24 @@ def draw_hint(draft: LogDraft, checkpoint: CheckpointFiles, *, overwritten: bool
     return hint
 
 
-def draw_foreign_files(draw: st.DrawFn) -> dict[str, bytes]:
+def draw_staged_commits(draft: LogDraft, files: TableFiles) -> dict[str, bytes]:
+    """Commits as they were handed to the catalog: some of the published ones, and one that is not published yet."""
+    found: dict[str, bytes] = {}
+    published = draft.draw(st.lists(st.sampled_from(sorted(files.commits)), unique=True, max_size=2))
+    for version in published:
+        found[_staged_name(draft, version)] = json_lines(files.commits[version])
+    if draft.draw(st.booleans()):
+        timestamp = draft.next_in_commit_timestamp(draft.state.timestamp_ms)
+        info = {"inCommitTimestamp": timestamp, "operation": "WRITE", "txnId": identifier(draft.next_number())}
+        found[_staged_name(draft, draft.version)] = json_lines([{"commitInfo": info}])
+    return found
+
+
+def _staged_name(draft: LogDraft, version: int) -> str:
+    return f"{LOG}_staged_commits/{version:020d}.{identifier(draft.next_number())}.json"
+
+
+def draw_foreign_files(draft: LogDraft) -> dict[str, bytes]:
     """Files in and under the log directory that are not the log's."""
     every: dict[str, Any] = {
         f"{LOG}_staged_commits/00000000000000000001.{identifier(1)}.json": b'{"commitInfo":{}}\n',
@@ -205,7 +222,9 @@ def draw_foreign_files(draw: st.DrawFn) -> dict[str, bytes]:
         f"{LOG}.tmp": b"",
         "_symlink_format_manifest/manifest": b"",
     }
-    return {path: every[path] for path in draw(st.lists(st.sampled_from(sorted(every)), unique=True, max_size=3))}
+    if "catalogManaged" in draft.features:
+        every = {path: data for path, data in every.items() if "_staged_commits" not in path}
+    return {path: every[path] for path in draft.draw(st.lists(st.sampled_from(sorted(every)), unique=True, max_size=3))}
 
 
 def clean_up(files: TableFiles, cutoff: int) -> None:

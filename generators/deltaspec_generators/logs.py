@@ -11,12 +11,13 @@ from typing import Any
 from hypothesis import strategies as st
 
 from deltaspec.model.revisions import Revision
-from deltaspec_generators import layouts
+from deltaspec_generators import layouts, revisions
 from deltaspec_generators.builder import Line, TableFiles
-from deltaspec_generators.commits import LogDraft, draw_commits
-from deltaspec_generators.draws import FEATURES, outlines
+from deltaspec_generators.commits import draw_commits
+from deltaspec_generators.feature_commits import PROTECTED
+from deltaspec_generators.log_draft import LogDraft
 from deltaspec_generators.log_state import Body, TableState
-from deltaspec_generators.revisions import known
+from deltaspec_generators.outlines import FEATURES, outlines
 
 OPTIONAL_FIELDS = {
     "add": ("stats", "tags", "deletionVector", "baseRowId", "clusteringProvider"),
@@ -51,7 +52,7 @@ def logs(
     Args:
         max_commits: commits before clean-up.
         features: table features that may be used; legacy versions only where all they imply is among them. All that
-            the revision defines where None.
+            the revision defines where None, and with the newest some of proposals, and first names of others.
         decorated: whether unknown fields and actions, explicit nulls, blank lines and files of others may occur.
         blank_lines: whether blank lines may be among the decorations; the text is silent about them (S21).
         revision: the text that the tables keep.
@@ -73,7 +74,7 @@ def logs_with_states(
     revision: Revision = Revision.CURRENT,
 ) -> DrawnLog:
     """Valid tables, each with its state version by version. Arguments as `logs`."""
-    allowed = known(revision, FEATURES) if features is None else features
+    allowed = revisions.drawn(revision, FEATURES) if features is None else features
     outline = draw(outlines(features=allowed, revision=revision))
     draft = draw_commits(draw, outline, max_commits, allowed)
     files = TableFiles(commits={version: list(actions) for version, actions in enumerate(draft.commits)})
@@ -82,7 +83,9 @@ def logs_with_states(
     if decorated and draw(st.booleans()):
         for lines in files.commits.values():
             _decorate(draw, lines, blank_lines)
-        files.extra.update(layouts.draw_foreign_files(draw))
+        files.extra.update(layouts.draw_foreign_files(draft))
+    if "catalogManaged" in draft.features and draw(st.booleans()):
+        files.extra.update(layouts.draw_staged_commits(draft, files))
     return DrawnLog(files, draft.states)
 
 
@@ -106,7 +109,9 @@ def _add_log_files(draft: LogDraft, files: TableFiles) -> None:
         for version in range(first, final + 1):
             files.checksums[version] = layouts.draw_checksum(draft, draft.states[version])
     if bool(files.checkpoints) and draw(st.booleans()):
-        layouts.clean_up(files, draw(st.sampled_from(files.checkpoints)).version)
+        cutoff = draw(st.sampled_from(files.checkpoints)).version
+        if cutoff >= int(draft.configuration.get(PROTECTED, "0")):
+            layouts.clean_up(files, cutoff)
     if bool(files.checkpoints) and draw(st.booleans()):
         pointed = draw(st.sampled_from(files.checkpoints))
         overwritten = any(each.version < pointed.version for each in files.checkpoints)

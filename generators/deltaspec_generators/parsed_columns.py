@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime, timedelta
+from collections.abc import Iterable
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -10,46 +12,73 @@ import pyarrow as pa
 from deltaspec.model import partition_values
 from deltaspec.model.schema import parse_schema
 from deltaspec_generators.log_state import Body, TableState
-from deltaspec_generators.values import ARROW, WITHOUT_BOUNDS
+from deltaspec_generators.values import WITHOUT_BOUNDS, arrow_type
 
 if TYPE_CHECKING:
-    from deltaspec_generators.commits import LogDraft
-    from deltaspec_generators.draws import Column
+    from deltaspec_generators.log_draft import LogDraft
+    from deltaspec_generators.table_columns import Column
 
 
 def types(draft: LogDraft, state: TableState) -> dict[str, pa.DataType]:
     """Arrow types of both columns for the schema of a version, with physical names."""
-    columns = [each for each in _columns(draft, state) if each not in draft.outline.partition]
+    partition, columns = _columns(draft, state)
     low = _struct(columns, bounds=True)
     statistics = [("numRecords", pa.int64()), ("tightBounds", pa.bool_())]
     if low.num_fields:
         statistics += [("minValues", low), ("maxValues", low)]
     statistics.append(("nullCount", _struct(columns, bounds=False)))
     found = {"stats_parsed": pa.struct(statistics)}
-    if draft.outline.partition:
-        found["partitionValues_parsed"] = pa.struct(
-            [(each.physical, ARROW[each.kind]) for each in draft.outline.partition]
-        )
+    if partition:
+        found["partitionValues_parsed"] = pa.struct([(each.physical, arrow_type(each.kind)) for each in partition])
     return found
 
 
 def values(draft: LogDraft, state: TableState, add: Body) -> Body:
-    """The typed columns of one add; statistics are null where it has none."""
-    found: Body = {"stats_parsed": draft.typed_stats[add["stats"]] if "stats" in add else None}
-    if draft.outline.partition:
+    """The typed columns of one add, of the types that columns have by now; statistics are null where it has none."""
+    partition, columns = _columns(draft, state)
+    found: Body = {"stats_parsed": None}
+    if "stats" in add:
+        typed = dict(draft.typed_stats[add["stats"]])
+        for name in {"minValues", "maxValues"} & {*typed}:
+            typed[name] = _widened(typed[name], columns)
+        found["stats_parsed"] = typed
+    if partition:
         kinds = {field.name: field.type for field in parse_schema(state.metadata["schemaString"]).fields}
         found["partitionValues_parsed"] = {
             each.physical: _moment(
                 partition_values.parse(add["partitionValues"][each.physical], kinds[each.name]), each.kind
             )
-            for each in draft.outline.partition
+            for each in partition
         }
     return found
 
 
-def _columns(draft: LogDraft, state: TableState) -> list[Column]:
-    names = {field.name for field in parse_schema(state.metadata["schemaString"]).fields}
-    return [each for each in draft.columns if each.name in names]
+def _columns(draft: LogDraft, state: TableState) -> tuple[list[Column], list[Column]]:
+    """Columns of a version: those of its partitions in their order, and the others."""
+    every = {each.name: each for each in draft.schemas[state.version]}
+    names = state.metadata["partitionColumns"]
+    return [every[name] for name in names], [each for name, each in every.items() if name not in names]
+
+
+def _widened(bounds: Body, columns: Iterable[Column]) -> Body:
+    """Bounds as values of wider types; those of columns that the version does not have are left out."""
+    found: Body = {}
+    for column in columns:
+        value = bounds.get(column.physical)
+        match value, column.kind:
+            case None, _:
+                continue
+            case dict(), _:
+                found[column.physical] = _widened(value, column.fields)
+            case int(), "double":
+                found[column.physical] = float(value)
+            case int(), kind if kind.startswith("decimal"):
+                found[column.physical] = Decimal(value)
+            case date(), "timestamp_ntz" if not isinstance(value, datetime):
+                found[column.physical] = datetime.combine(value, time())
+            case _:
+                found[column.physical] = value
+    return found
 
 
 def _struct(columns: Any, *, bounds: bool) -> pa.StructType:
@@ -64,7 +93,7 @@ def _struct(columns: Any, *, bounds: bool) -> pa.StructType:
         elif not bounds:
             fields.append((each.physical, pa.int64()))
         elif each.kind not in WITHOUT_BOUNDS:
-            fields.append((each.physical, ARROW[each.kind]))
+            fields.append((each.physical, arrow_type(each.kind)))
     return pa.struct(fields)
 
 

@@ -36,14 +36,21 @@ TYPES = (
 NESTED: dict[str, Any] = {
     "array": {"type": "array", "elementType": "string", "containsNull": True},
     "map": {"type": "map", "keyType": "string", "valueType": "long", "valueContainsNull": True},
+    "array of short": {"type": "array", "elementType": "short", "containsNull": True},
+    "array of long": {"type": "array", "elementType": "long", "containsNull": True},
+    "map of short": {"type": "map", "keyType": "short", "valueType": "string", "valueContainsNull": True},
+    "map of long": {"type": "map", "keyType": "long", "valueType": "string", "valueContainsNull": True},
 }
 """Types beyond the primitive ones and `struct` that are drawn, as schemas have them."""
+
+NARROW = ("short", "byte", "integer", "float", "decimal(10,2)", "date", "array of short", "map of short")
+"""Types that can become wider in more than one way, or nested."""
 
 NEVER_PARTITIONED = ("struct", *NESTED, "variant", "void")
 WITHOUT_BOUNDS = ("boolean", "binary", *NESTED, "variant")
 """Types that engines keep no minimum and maximum of."""
 
-ARROW = {
+_ARROW = {
     "long": pa.int64(),
     "string": pa.string(),
     "integer": pa.int32(),
@@ -51,34 +58,45 @@ ARROW = {
     "byte": pa.int8(),
     "double": pa.float64(),
     "float": pa.float32(),
-    "decimal(10,2)": pa.decimal128(10, 2),
-    "decimal(38,18)": pa.decimal128(38, 18),
     "boolean": pa.bool_(),
     "binary": pa.binary(),
     "date": pa.date32(),
     "timestamp": pa.timestamp("us", tz="UTC"),
     "timestamp_ntz": pa.timestamp("us"),
 }
-"""Type in Parquet of a value of each type."""
+
+
+def arrow_type(kind: str) -> pa.DataType:
+    """Type in Parquet of a value of a primitive type."""
+    return pa.decimal128(*digits(kind)) if kind.startswith("decimal") else _ARROW[kind]
+
+
+def digits(kind: str) -> tuple[int, int]:
+    """Precision and scale of a decimal type."""
+    precision, scale = kind.removeprefix("decimal(").removesuffix(")").split(",")
+    return int(precision), int(scale)
+
 
 _BITS = {"long": 64, "integer": 32, "short": 16, "byte": 8}
 _ODD = " %+#é漢=&'{}\\\"^:?😀"
+_EXACT = Context(prec=38)
+"""Arithmetic that does not round at 28 digits, as that of decimals does."""
 _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - values of timestamp_ntz have no zone
 
 
 @cache
 def scalars(kind: str) -> st.SearchStrategy[Any]:
     """Python values of a type: int, str, float (finite), Decimal, bool, bytes, date, datetime without zone."""
+    if kind.startswith("decimal"):
+        precision, scale = digits(kind)
+        unscaled = st.integers(-(10**precision) + 1, 10**precision - 1)
+        return unscaled.map(lambda value: Decimal(value).scaleb(-scale, _EXACT))
     match kind:
         case "long" | "integer" | "short" | "byte":
             bits = _BITS[kind]
             return st.integers(0, 9) | st.integers(-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
         case "double" | "float":
             return st.floats(allow_nan=False, allow_infinity=False, width=64 if kind == "double" else 32)
-        case "decimal(10,2)":
-            return st.integers(-(10**10) + 1, 10**10 - 1).map(lambda unscaled: Decimal(unscaled).scaleb(-2))
-        case "decimal(38,18)":
-            return st.integers(-(10**38) + 1, 10**38 - 1).map(_of_18_places)
         case "boolean":
             return st.booleans()
         case "binary":
@@ -94,11 +112,6 @@ def scalars(kind: str) -> st.SearchStrategy[Any]:
                 st.sampled_from((0, 1000, 123456)),
             )
     return st.text(st.sampled_from(string.ascii_lowercase + _ODD), max_size=6)
-
-
-def _of_18_places(unscaled: int) -> Decimal:
-    """Exact: the arithmetic of decimals rounds at 28 digits."""
-    return Decimal(unscaled).scaleb(-18, Context(prec=38))
 
 
 @cache

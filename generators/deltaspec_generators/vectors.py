@@ -12,7 +12,7 @@ from deltaspec_generators import files
 from deltaspec_generators.log_state import Body, vector_id
 
 if TYPE_CHECKING:
-    from deltaspec_generators.commits import LogDraft
+    from deltaspec_generators.log_draft import LogDraft
 
 
 def applicable(draft: LogDraft) -> bool:

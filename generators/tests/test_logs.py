@@ -19,7 +19,7 @@ from deltaspec_generators.builder import LOG, lay_down
 from deltaspec_generators.logs import DrawnLog, logs_with_states
 
 some = settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
 )
 
 
@@ -181,9 +181,11 @@ def test_row_ids_are_disjoint_and_below_the_mark(drawn: DrawnLog) -> None:
     for state in drawn.states:
         if "rowTracking" not in state.features:
             continue
+        numbered = [body for body in state.live.values() if "baseRowId" in body]
+        if state.on("delta.enableRowTracking"):
+            assert len(numbered) == len(state.live)
         spans = sorted(
-            (body["baseRowId"], body["baseRowId"] + json.loads(body["stats"])["numRecords"])
-            for body in state.live.values()
+            (body["baseRowId"], body["baseRowId"] + json.loads(body["stats"])["numRecords"]) for body in numbered
         )
         mark = -1
         if "delta.rowTracking" in state.domains:
@@ -191,7 +193,65 @@ def test_row_ids_are_disjoint_and_below_the_mark(drawn: DrawnLog) -> None:
         assert all(end - 1 <= mark for _, end in spans)
         full = [span for span in spans if span[0] < span[1]]
         assert all(left[1] <= right[0] for left, right in itertools.pairwise(full))
-        assert all(body["defaultRowCommitVersion"] <= state.version for body in state.live.values())
+        assert all(body["defaultRowCommitVersion"] <= state.version for body in numbered)
+
+
+def identity_marks(state: log_state.TableState) -> dict[str, tuple[int, int, int | None]]:
+    """Start, step and mark of each identity column."""
+    fields = {each["name"]: each["metadata"] for each in json.loads(state.metadata["schemaString"])["fields"]}
+    prefix = "delta.identity."
+    return {
+        name: (found[f"{prefix}start"], found[f"{prefix}step"], found.get(f"{prefix}highWaterMark"))
+        for name, found in fields.items()
+        if f"{prefix}start" in found
+    }
+
+
+@some
+@given(drawn=logs_with_states(features=("identityColumns", "columnMapping")))
+def test_values_of_identity_columns_lie_between_their_start_and_their_mark(drawn: DrawnLog) -> None:
+    before: dict[str, tuple[int, int, int | None]] = {}
+    for state in drawn.states:
+        now = identity_marks(state)
+        for name, (start, step, mark) in now.items():
+            steps = 0 if mark is None else (mark - start) // step
+            assert steps >= 0
+            assert mark is None or (mark - start) % step == 0
+            last = before.get(name, (start, step, None))[2]
+            assert last is None or (mark is not None and (mark - last) // step >= 0)
+            if "delta.columnMapping.mode" not in state.configuration:
+                found = [json.loads(body.get("stats", "{}")) for body in state.live.values()]
+                lows = [each["minValues"][name] for each in found if name in each.get("minValues", {})]
+                highs = [each["maxValues"][name] for each in found if name in each.get("maxValues", {})]
+                assert all(min(start, mark or start) <= each <= max(start, mark or start) for each in lows + highs)
+        before = now
+
+
+@some
+@given(drawn=logs_with_states(features=("typeWidening", "timestampNtz")))
+def test_every_wider_type_is_recorded_where_it_changed(drawn: DrawnLog) -> None:
+    before: dict[str, Any] = {}
+    for state in drawn.states:
+        now = {each["name"]: each for each in json.loads(state.metadata["schemaString"])["fields"]}
+        for name, found in now.items():
+            changes = found["metadata"].get("delta.typeChanges", [])
+            if name in before and isinstance(found["type"], str) and before[name]["type"] != found["type"]:
+                assert changes[-1] == {"toType": found["type"], "fromType": before[name]["type"]}
+            older = before[name]["metadata"].get("delta.typeChanges", []) if name in before else []
+            assert changes[: len(older)] == older
+        before = now
+
+
+@some
+@given(drawn=logs_with_states(features=("catalogManaged", "inCommitTimestamp")))
+def test_staged_commits_of_published_versions_are_copies(drawn: DrawnLog) -> None:
+    published = lay_down(drawn.files)
+    for path, data in drawn.files.extra.items():
+        name = path.removeprefix(f"{LOG}_staged_commits/")
+        if name != path and "catalogManaged" in drawn.states[-1].features:
+            version = int(name.partition(".")[0])
+            assert version <= len(drawn.states)
+            assert published.get(LOG + file_names.commit_name(version), data) == data
 
 
 @some
