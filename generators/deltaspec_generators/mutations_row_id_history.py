@@ -300,6 +300,28 @@ def another_commit_version_in_the_checkpoint(draw: st.DrawFn) -> TableFiles:
 # the mark, and what commits say
 
 
+def _fallen(files: TableFiles, *fallen: Any) -> TableFiles:
+    """File c, which has the highest ids, is removed, and the mark falls to that of the others."""
+    body = action(files, 2, "add")
+    files.commits[3] = [preserving(3), remove_action({"add": body}), *fallen]
+    return files
+
+
+@mutation("row-tracking.high-water-mark")
+def mark_falls_with_its_file(draw: st.DrawFn) -> TableFiles:
+    return _fallen(tracked(enabled=draw(st.booleans())), mark(draw(st.integers(19, 28))))
+
+
+@mutation("row-tracking.mark-of-action")
+def older_mark_falls_with_its_file(draw: st.DrawFn) -> TableFiles:
+    return _fallen(tracked(enabled=draw(st.booleans())), old_mark(draw(st.integers(19, 28))))
+
+
+@mutation("row-ids.mark-covers-ids")
+def first_mark_falls_with_its_file(draw: st.DrawFn) -> TableFiles:
+    return _fallen(first_tracked(), old_mark(draw(st.integers(19, 28)), preservedRowIds=True))
+
+
 @mutation("row-ids.mark-while-reserved")
 def reserved_ids_used_without_a_mark(draw: st.DrawFn) -> TableFiles:
     files = first_tracked(enabled=draw(st.booleans()))

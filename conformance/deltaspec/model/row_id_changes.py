@@ -114,10 +114,12 @@ def mark_covers_ids(proposal: Proposal) -> Iterator[Refused]:
         return
     mark = high_water_mark(proposal.after, proposal.revision)
     known = {key[0] for key in (*proposal.before.files, *proposal.before.tombstones)}
-    for add in proposal.of(Add):
+    moved = mark is not None and mark != high_water_mark(proposal.before, proposal.revision)
+    for add in proposal.after.files.values() if moved else proposal.of(Add):
         if illegal_ids(add, mark):
             name = {Revision.R1: "row-ids.mark-covers-ids", Revision.R2: "row-tracking.mark-of-action"}
             yield Refused(name.get(proposal.revision, "row-tracking.high-water-mark"), f"{add.path} above {mark}")
+    for add in proposal.of(Add):
         if proposal.revision is Revision.R1 and path_key(add.path) not in known and not proposal.of(RowIdHighWaterMark):
             yield Refused("row-ids.mark-with-new-files", add.path)
 

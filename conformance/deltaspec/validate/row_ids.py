@@ -21,6 +21,7 @@ from deltaspec.views.in_force import at_version, in_force_since
 from deltaspec.views.row_id_history import new_row_ids, row_id_commits, row_id_rivals, row_id_states
 from deltaspec.views.row_ids import (
     MAX_ID,
+    gone_above_mark,
     never_had_ids,
     ranges_of,
     row_id_columns,
@@ -80,6 +81,8 @@ def look_at_row_id_ranges(run: EmbeddedRun, spanned: pl.DataFrame) -> None:
         never_had_ids=exempt,
     )
     run.findings.look(row_id_ranges, ranges)
+    if mark is not None:
+        run.findings.look(row_id_ranges, gone_above_mark(spanned, live, mark, suspended_since(run)))
 
 
 def look_at_row_ids(run: DataRun) -> None:

@@ -37,6 +37,14 @@ def at_version(since: Since, version: int) -> tuple[bool, bool]:
     return next(((supported, true) for start, supported, true in reversed(since) if start <= version), (False, False))
 
 
+def supported_since(since: Since) -> int:
+    """The version from which on the feature has been supported without a break; 0 where it is not."""
+    start = None
+    for version, supported, _ in since:
+        start = (version if start is None else start) if supported else None
+    return start or 0
+
+
 def value_at(configuration: list[dict[str, Any]], property_name: str, version: int) -> str | None:
     """A table property at a version, as the rows of the view `configuration` tell; None where it is not set."""
     values = [row["value"] for row in configuration if row["property"] == property_name and row["version"] <= version]

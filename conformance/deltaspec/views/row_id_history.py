@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 import polars as pl
@@ -11,7 +12,7 @@ from deltaspec.model.actions import CommitInfo, RowIdHighWaterMark, Wire
 from deltaspec.model.revisions import Revision
 from deltaspec.views.base import Column, View
 from deltaspec.views.file_replay import shares_path
-from deltaspec.views.in_force import Since
+from deltaspec.views.in_force import Since, supported_since
 from deltaspec.views.row_ids import ADD_PLACE, MAX_ID
 
 RIVALS_LOOKED_AT = 200
@@ -77,7 +78,7 @@ row_id_rivals = View(
         "base_row_id": Column(pl.Int64, "baseRowId"),
         "last_row_id": Column(pl.Int64, "default id of the last row"),
         "other_path": Column(pl.String, "the path that was given them before, or by the same commit", shown=True),
-        "other_is_live": Column(pl.Boolean, "that file is live beside this one when it is added"),
+        "other_is_live": Column(pl.Boolean, "there is a version in which that file and this one are live"),
         "both_are_live": Column(pl.Boolean, "both are live in the judged version"),
     },
 )
@@ -192,7 +193,7 @@ def rival_rows(spanned: pl.DataFrame, suspended: Since, version: int) -> list[di
     """Files that are given ids of other files, as rows of the view `row_id_rivals`.
 
     A path that is added again with its ids is one file. What a text reserves may be given later, below the mark; what
-    a file once had may not.
+    a file once had may not, unless the feature was dropped since: then ids begin anew.
 
     Args:
         spanned: as `file_replay.spans` gives them.
@@ -201,46 +202,60 @@ def rival_rows(spanned: pl.DataFrame, suspended: Since, version: int) -> list[di
     """
     base, rows = pl.col("base_row_id"), pl.col("num_records")
     last = pl.when(base > MAX_ID - rows).then(pl.lit(MAX_ID)).otherwise(base + rows - 1)
-    given = spanned.filter((pl.col("kind") == "add") & (base >= 0) & (rows > 0)).with_columns(last_row_id=last)
+    asked = (pl.col("kind") == "add") & (base >= 0) & (rows > 0) & (pl.col("version") >= supported_since(suspended))
+    given = spanned.filter(asked).with_columns(last_row_id=last)
     if given.is_empty():
         return []
     several = shares_path(given)
-    ends = {
-        "until": pl.when(pl.col("until").is_null().any()).then(None).otherwise(pl.col("until").max()),
-        "last_row_id": pl.col("last_row_id").max(),
-    }
     once = [pl.col(name).first() for name in ("version", "source", "file", "line", "path")]
     many = given.filter(several).sort("version").group_by("path_key", "base_row_id", maintain_order=True)
-    names = ["path_key", "base_row_id", "version", "source", "file", "line", "path", "until", "last_row_id"]
-    files = pl.concat([given.filter(~several).select(names), many.agg(*once, **ends).select(names)])
+    names = ["path_key", "base_row_id", "version", "source", "file", "line", "path", "last_row_id"]
+    first = many.agg(*once, last_row_id=pl.col("last_row_id").max())
+    files = pl.concat([given.filter(~several).select(names), first.select(names)])
     files = files.sort("base_row_id", "version", "path_key").with_columns(
         previous_end=pl.col("last_row_id").cum_max().shift(1)
     )
-    found: dict[tuple[str, int], dict[str, Any]] = {}
+    pairs = []
     for candidate in files.filter(base <= pl.col("previous_end")).head(RIVALS_LOOKED_AT).iter_rows(named=True):
         overlaps = (base <= candidate["last_row_id"]) & (pl.col("last_row_id") >= candidate["base_row_id"])
-        others = files.filter(overlaps & (pl.col("path_key") != candidate["path_key"]))
-        for other in others.head(RIVALS_LOOKED_AT).iter_rows(named=True):
-            row = _rivals(candidate, other, version)
-            if row is not None:
-                key = (row["path"], row["version"])
-                found.setdefault(key, row)
-                found[key]["other_is_live"] |= row["other_is_live"]
-                found[key]["both_are_live"] |= row["both_are_live"]
+        others = files.filter(overlaps & (pl.col("path_key") != candidate["path_key"])).head(RIVALS_LOOKED_AT)
+        pairs += [(candidate, other) for other in others.iter_rows(named=True)]
+    if not pairs:
+        return []
+    lives = _lives(given, {each["path_key"] for pair in pairs for each in pair})
+    found: dict[tuple[str, int], dict[str, Any]] = {}
+    for one, two in pairs:
+        row = _rivals(one, two, lives, version)
+        if row is not None:
+            seen = found.setdefault((row["path"], row["version"]), row)
+            seen["other_is_live"] |= row["other_is_live"]
+            seen["both_are_live"] |= row["both_are_live"]
     frame = row_id_rivals.frame(list(found.values()))
     return frame.filter(in_force(suspended, supported=True, true=False)).to_dicts()
 
 
-def _rivals(one: dict[str, Any], two: dict[str, Any], version: int) -> dict[str, Any] | None:
+_Lives = dict[tuple[str, int], list[tuple[int, float]]]
+
+
+def _lives(given: pl.DataFrame, paths: set[str]) -> _Lives:
+    """From which version to which the paths, each with a base row id, are live; the last is not one of them."""
+    found: _Lives = {}
+    rows = given.filter(pl.col("path_key").is_in(list(paths))).select("path_key", "base_row_id", "version", "until")
+    for path, base, version, until in rows.iter_rows():
+        found.setdefault((path, base), []).append((version, inf if until is None else until))
+    return found
+
+
+def _rivals(one: dict[str, Any], two: dict[str, Any], lives: _Lives, version: int) -> dict[str, Any] | None:
     """The newer of two files with the same ids beside the older; None where a checkpoint has both."""
     older, newer = sorted((one, two), key=lambda each: (each["version"], each["source"] == "commit", each["path_key"]))
     if newer["source"] != "commit":
         return None
-    is_live = older["until"] is None or older["until"] > newer["version"]
+    ours, theirs = (lives[each["path_key"], each["base_row_id"]] for each in (newer, older))
     return {
         **{name: newer[name] for name in ("version", "file", "line", "base_row_id", "last_row_id")},
         "path": newer["path"] or newer["path_key"],
         "other_path": older["path"] or older["path_key"],
-        "other_is_live": is_live,
-        "both_are_live": all(each["until"] is None or each["until"] > version for each in (one, two)),
+        "other_is_live": any(a < d and c < b for a, b in ours for c, d in theirs),
+        "both_are_live": all(any(a <= version < b for a, b in each) for each in (ours, theirs)),
     }

@@ -11,7 +11,7 @@ from deltaspec.model.data_types import Struct
 from deltaspec.model.revisions import Revision
 from deltaspec.views.base import Column, View
 from deltaspec.views.file_replay import live_at
-from deltaspec.views.in_force import Since
+from deltaspec.views.in_force import Since, supported_since
 
 MAX_ID = 2**63 - 1
 
@@ -24,8 +24,8 @@ ADD_PLACE = {
 
 row_id_ranges = View(
     name="row_id_ranges",
-    grain="live file of the judged snapshot of a table that supports row ids and has not suspended them; and file that "
-    "had none when a version before enabled them",
+    grain="live file of the judged snapshot of a table that supports row ids and has not suspended them; file that had "
+    "none when a version before enabled them; and file, gone since, that had ids above the mark",
     key=(),
     columns={
         **ADD_PLACE,
@@ -199,6 +199,34 @@ def without_ids(spanned: pl.DataFrame, version: int, judged: int) -> pl.DataFram
     }
     return rows.with_columns(path=pl.coalesce("path", "path_key"), ids_required=pl.lit(True), **unknown).select(
         list(row_id_ranges.columns)
+    )
+
+
+def gone_above_mark(spanned: pl.DataFrame, live: pl.DataFrame, mark: int, since: Since) -> pl.DataFrame:
+    """Files as rows of `row_id_ranges` that are gone when judged, and had ids above the mark: it fell.
+
+    Args:
+        spanned: as `file_replay.spans` gives them.
+        live: the live files, as `file_replay.live_at` gives them.
+        mark: the high-water mark.
+        since: from which version on row tracking was supported: if it was dropped before, ids began anew.
+    """
+    base, rows = pl.col("base_row_id"), pl.col("num_records")
+    gone = spanned.filter((pl.col("kind") == "add") & (base >= 0) & (rows > 0) & (base > mark - rows + 1))
+    gone = gone.filter(pl.col("version") >= supported_since(since))
+    gone = gone.join(live.select("path_key"), on="path_key", how="anti")
+    unknown = {name: pl.lit(None, row_id_ranges.columns[name].dtype) for name in ("previous_end", "ids_required")}
+    return (
+        gone.sort("version")
+        .unique("path_key", keep="last", maintain_order=True)
+        .with_columns(
+            path=pl.coalesce("path", "path_key"),
+            last_row_id=pl.when(base > MAX_ID - rows).then(pl.lit(MAX_ID)).otherwise(base + rows - 1),
+            high_water_mark=pl.lit(mark, pl.Int64),
+            has_mark=pl.lit(True),
+            **unknown,
+        )
+        .select(list(row_id_ranges.columns))
     )
 
 

@@ -120,6 +120,17 @@ def test_files_of_a_lost_commit_are_not_checked(judge: Judge) -> None:
     assert {"RID020", "RID021", "RID022", "RID023", "RID029"} <= {each.rule for each in report.checked.not_checked}
 
 
+def test_ids_begin_anew_where_the_feature_was_dropped(judge: Judge) -> None:
+    files = tracked(enabled=False)
+    protocol = files.commits[0][1]
+    lives = [{"add": action(files, 2, "add")}, {"add": action(files, 1, "add", 1)}]
+    files.commits[3] = [commit_info(3), *map(remove_action, lives), bases.plain().commits[0][1]]
+    files.commits[4] = [commit_info(4), protocol]
+    next_file(files, "d.parquet", 0, version=5)
+    files.commits[5][-2:] = [old_mark(9), mark(9)]
+    assert clean(judge(files))
+
+
 # enabling
 
 
