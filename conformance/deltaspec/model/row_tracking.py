@@ -159,7 +159,7 @@ def high_water_mark(snapshot: Snapshot) -> int | None:
 
 
 def mark_of(configuration: str) -> int | None:
-    """The mark that a configuration of the domain holds; None where it holds none.
+    """The mark that a configuration of the domain holds; None where it holds none, or none that is a long.
 
     The key is `rowIdHighWaterMark`; r3 prints `highWaterMark` (E27).
     """
@@ -168,4 +168,6 @@ def mark_of(configuration: str) -> int | None:
     except JsonError:
         return None
     mark = value.get("rowIdHighWaterMark", value.get("highWaterMark")) if isinstance(value, dict) else None
-    return int(mark) if isinstance(mark, Number) and mark.is_integer and len(mark) < 20 else None
+    if not (isinstance(mark, Number) and mark.is_integer and len(mark) <= 20):
+        return None
+    return int(mark) if -(2**63) <= int(mark) < 2**63 else None

@@ -212,7 +212,8 @@ def gone_above_mark(spanned: pl.DataFrame, live: pl.DataFrame, mark: int, since:
         since: from which version on row tracking was supported: if it was dropped before, ids began anew.
     """
     base, rows = pl.col("base_row_id"), pl.col("num_records")
-    gone = spanned.filter((pl.col("kind") == "add") & (base >= 0) & (rows > 0) & (base > mark - rows + 1))
+    last = pl.when(base > MAX_ID - rows).then(pl.lit(MAX_ID)).otherwise(base + rows - 1)
+    gone = spanned.filter((pl.col("kind") == "add") & (base >= 0) & (rows > 0) & (last > mark))
     gone = gone.filter(pl.col("version") >= supported_since(since))
     gone = gone.join(live.select("path_key"), on="path_key", how="anti")
     unknown = {name: pl.lit(None, row_id_ranges.columns[name].dtype) for name in ("previous_end", "ids_required")}
@@ -221,7 +222,7 @@ def gone_above_mark(spanned: pl.DataFrame, live: pl.DataFrame, mark: int, since:
         .unique("path_key", keep="last", maintain_order=True)
         .with_columns(
             path=pl.coalesce("path", "path_key"),
-            last_row_id=pl.when(base > MAX_ID - rows).then(pl.lit(MAX_ID)).otherwise(base + rows - 1),
+            last_row_id=last,
             high_water_mark=pl.lit(mark, pl.Int64),
             has_mark=pl.lit(True),
             **unknown,

@@ -37,7 +37,15 @@ def test_mark_of_the_printed_example_is_below_its_file() -> None:
 
 @pytest.mark.parametrize(
     ("configuration", "mark"),
-    [('{"highWaterMark":7}', 7), ('{"rowIdHighWaterMark":"7"}', None), ("x", None), ("[]", None), ("{}", None)],
+    [
+        ('{"rowIdHighWaterMark":9223372036854775807}', 2**63 - 1),
+        ('{"rowIdHighWaterMark":9223372036854775808}', None),
+        ('{"highWaterMark":7}', 7),
+        ('{"rowIdHighWaterMark":"7"}', None),
+        ("x", None),
+        ("[]", None),
+        ("{}", None),
+    ],
 )
 def test_mark_stands_under_either_key(configuration: str, mark: int | None) -> None:
     snapshot = replay(EMPTY, DomainMetadata(domain=DOMAIN, configuration=configuration, removed=False))

@@ -131,6 +131,13 @@ def test_ids_begin_anew_where_the_feature_was_dropped(judge: Judge) -> None:
     assert clean(judge(files))
 
 
+@pytest.mark.parametrize("highest", [2**63 - 1, 2**63, 10**19 - 1, -(2**63)])
+def test_mark_of_any_size_is_read_or_not(judge: Judge, highest: int) -> None:
+    files = tracked()
+    files.commits[2][-1] = mark(highest)
+    assert judge(files).totals == ({"RID002": 3} if highest < 0 else {})
+
+
 # enabling
 
 
