@@ -30,10 +30,12 @@ def _may_default(draft: LogDraft) -> bool:
     return "allowColumnDefaults" in draft.features and any(plain(each) for each in draft.columns)
 
 
-@change(_may_default, weight=2)
+@change(_may_default, weight=5)
 def change_default(draft: LogDraft, metadata: Body, timestamp: int) -> None:
     """A column that was there gets a default, or another one, or loses its own."""
-    place = draft.draw(st.sampled_from([index for index, each in enumerate(draft.columns) if plain(each)]))
+    places = [index for index, each in enumerate(draft.columns) if plain(each)]
+    having = [index for index in places if DEFAULT in draft.columns[index].metadata]
+    place = draft.draw(st.sampled_from(having + places))
     column = draft.columns[place]
     chosen = draft.draw(st.sampled_from((*defaults(column.kind), None)))
     if chosen is None:

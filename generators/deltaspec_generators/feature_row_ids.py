@@ -65,7 +65,7 @@ def _may_suspend(draft: LogDraft) -> bool:
     return draft.revision is Revision.CURRENT and "rowTracking" in draft.features and not _enabled(draft)
 
 
-@change(_may_suspend, weight=2)
+@change(_may_suspend, weight=4)
 def suspend(draft: LogDraft, metadata: Body, timestamp: int) -> None:
     """Files get no row ids for a while, or get some again."""
     metadata["configuration"][SUSPENDED] = "false" if draft.suspended else "true"

@@ -68,7 +68,7 @@ def _may_widen(draft: LogDraft) -> bool:
     return draft.has("typeWidening") and draft.on(ENABLED) and bool(_widenable(draft))
 
 
-@change(_may_widen, weight=6)
+@change(_may_widen, weight=10)
 def widen(draft: LogDraft, metadata: Body, timestamp: int) -> None:
     """Places of the schema get a wider type, and the changes are recorded there."""
     places = draft.draw(st.lists(st.sampled_from(_widenable(draft)), min_size=1, max_size=3, unique=True))

@@ -44,7 +44,7 @@ def _settled(draft: LogDraft) -> bool:
     return draft.version > 0 and not draft.kinds & {"metaData", "protocol", "add", "remove"}
 
 
-@operation(_settled, weight=3)
+@operation(_settled, weight=5)
 def change_metadata(draft: LogDraft, timestamp: int) -> None:
     """One change of the metadata."""
     metadata: Body = {**draft.metadata, "configuration": dict(draft.metadata["configuration"])}

@@ -43,8 +43,19 @@ NESTED: dict[str, Any] = {
 }
 """Types beyond the primitive ones and `struct` that are drawn, as schemas have them."""
 
-NARROW = ("short", "byte", "integer", "float", "decimal(10,2)", "date", "array of short", "map of short")
-"""Types that can become wider in more than one way, or nested."""
+NARROW = (
+    "float",
+    "date",
+    "short",
+    "float",
+    "date",
+    "byte",
+    "integer",
+    "decimal(10,2)",
+    "array of short",
+    "map of short",
+)
+"""Types that can become wider; twice, those that can in one way only."""
 
 NEVER_PARTITIONED = ("struct", *NESTED, "variant", "void")
 WITHOUT_BOUNDS = ("boolean", "binary", *NESTED, "variant")

@@ -132,11 +132,12 @@ def _of_commit(before: TableState, state: TableState, lines: list[dict[str, Any]
     tracked = {"rowTracking", "rowIds"} & state.features
     for add in adds:
         old = before.live.get(add["path"])
-        if old is not None and "baseRowId" in add and "baseRowId" not in old:
+        numbered = add.get("baseRowId") is not None
+        if old is not None and numbered and "baseRowId" not in old:
             yield "row ids given later"
-        if tracked and old is None and "baseRowId" not in add:
+        if tracked and old is None and not numbered:
             yield "file without row ids"
-        if "clusteringProvider" in add:
+        if add.get("clusteringProvider") is not None:
             yield "file of a clustering provider"
     for line in lines:
         mark = line.get("rowIdHighWaterMark")
