@@ -24,13 +24,6 @@ with (HERE / "inventory.tsv").open(encoding="utf-8") as _file:
 HEADINGS: dict[str, list[str]] = tomllib.loads((HERE / "headings.toml").read_text("utf-8"))
 DROPPED: dict[str, str] = tomllib.loads((HERE / "dropped.toml").read_text("utf-8"))
 OF_THE_TEXT_ALONE: dict[str, str] = tomllib.loads((HERE / "of_the_text_alone.toml").read_text("utf-8"))
-NOT_YET: dict[str, list[str]] = tomllib.loads((HERE / "not_covered_yet.toml").read_text("utf-8"))
-SINGLE_FEATURES = {
-    *("catalog-managed", "check-constraints", "clustering", "column-invariants", "default-columns"),
-    *("generated-columns", "iceberg-v1", "iceberg-v2", "identity-columns", "in-commit-timestamp"),
-    *("row-ids", "row-tracking", "type-widening", "variant", "variant-shredding"),
-}
-"""Chapters that may have requirements in `not_covered_yet.toml`."""
 MOST_DROPPED = 25
 ERRATA = [f"E{number:02}" for number in range(1, 56)]
 SILENT_POINTS = [f"S{number:02}" for number in range(1, 42)]
@@ -148,14 +141,7 @@ def uncovered_in(chapter: str) -> dict[str, tuple[str, ...]]:
 @pytest.mark.parametrize("chapter", sorted({requirement.chapter for requirement in requirements().values()}))
 def test_only_behaviour_is_uncovered(chapter: str) -> None:
     """By requirement and revision: a rule that was seen to catch its fault, or a sound table that uses it."""
-    gaps = uncovered_in(chapter)
-    assert {name: gaps[name] for name in gaps.keys() - set(NOT_YET.get(chapter, ()))} == {}
-
-
-def test_what_is_listed_as_uncovered_is_so_in_chapters_of_single_features() -> None:
-    covered = [(chapter, name) for chapter in NOT_YET for name in NOT_YET[chapter] if name not in uncovered_in(chapter)]
-    assert covered == []
-    assert NOT_YET.keys() <= SINGLE_FEATURES
+    assert uncovered_in(chapter) == {}
 
 
 def settled() -> set[str]:
