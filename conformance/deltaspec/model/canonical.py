@@ -1,4 +1,5 @@
-"""Canonical form and checksum of a JSON object. Source: Last Checkpoint File, JSON checksum (all revisions).
+"""Canonical form and checksum of a JSON object. Source: Last Checkpoint File, JSON checksum, How to URL
+encode keys and string values (all revisions).
 
 Literals and numbers stay as written, strings are percent-encoded within their quotes, and every leaf becomes
 `path=value`; the pairs are sorted and joined. The text sorts by path; Delta Spark sorts whole pairs, which differs

@@ -1,4 +1,5 @@
-"""What a checkpoint holds. Source: chapters Checkpoints, Checkpoint Specs, Checkpoint Naming Scheme."""
+"""What a checkpoint holds. Source: chapters Checkpoints, Checkpoint Format, Checkpoint Specs: V2 Spec,
+Checkpoint Naming Scheme."""
 
 from collections.abc import Iterable
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Data types of a table schema as values. Source: Schema Serialization Format."""
+"""Data types of a table schema as values. Source: Schema Serialization Format, Primitive Types."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field

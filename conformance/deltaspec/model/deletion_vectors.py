@@ -1,4 +1,5 @@
-"""Deletion vectors: descriptor, bitmap and file layout. Source: chapters Deletion Vectors and Deletion Vector Format.
+"""Deletion vectors: descriptor, bitmap and file layout. Source: Deletion Vectors, Deletion Vector
+Format, Deletion Vector Files, Deletion Vector File Storage Format.
 
 Numbers of the file layout are big endian (silent before r3, S01); magic and bitmap are little endian. The examples of
 the text cannot be decoded as printed (E06-E08).

@@ -2,7 +2,8 @@
 
 Compared are the facts that the protocol gives a meaning: feature sets without order, schemas and statistics as values,
 partition values by type (null equals the empty string). Never compared: `dataChange`, tags, null against absence,
-unknown fields, the spelling of JSON. Source: Action Reconciliation, Checkpoints, Version Checksum File.
+unknown fields, the spelling of JSON. Source: Action Reconciliation, Checkpoints, Version Checksum File,
+State Validation.
 """
 
 from collections.abc import Hashable, Mapping

@@ -1,4 +1,5 @@
-"""Names of the files in the log directory. Source: chapters File Types and Checkpoint Naming Scheme.
+"""Names of the files in the log directory. Source: chapters File Types and Checkpoint Naming Scheme: Classic
+checkpoint, Multi-part checkpoint, UUID-named checkpoint.
 
 A name that is not exactly of one of the forms belongs to nobody: it is `Other`, and clients pass it over.
 """

@@ -1,4 +1,5 @@
-"""What Iceberg compatibility asks of a table. Source: Iceberg Compatibility V1, Iceberg Compatibility V2.
+"""What Iceberg compatibility asks of a table. Source: Iceberg Compatibility V1, Iceberg Compatibility V2: Writer
+Requirements for IcebergCompatV1, Writer Requirements for IcebergCompatV2.
 
 V3 is a proposal, known to `features` by its name: a table that has it enabled is asked for nothing here.
 """

@@ -1,4 +1,5 @@
-"""Who may read and who may write a table. Source: chapters Protocol Evolution and Table Features."""
+"""Who may read and who may write a table. Source: chapters Protocol Evolution, Table Features, Table Features for
+New and Existing Tables, Requirements for Readers."""
 
 from collections.abc import Collection
 from dataclasses import dataclass

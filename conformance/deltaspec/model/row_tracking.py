@@ -1,4 +1,5 @@
-"""Row ids and row commit versions of the files of a snapshot. Source: Row IDs (r1), Row Tracking (r2, r3, current).
+"""Row ids and row commit versions of the files of a snapshot. Source: Row IDs (r1), Row Tracking, Row
+Commit Versions (r2, r3, current).
 
 A row has a fresh id, which its place gives it, and a stable one, which it keeps when it is copied to another file: then
 the file holds it in a hidden column. The same goes, since r2, for the version that last wrote the row.

@@ -1,4 +1,5 @@
-"""The schema string of a table, read and written. Source: Schema Serialization Format.
+"""The schema string of a table, read and written. Source: Schema Serialization Format:
+Struct Type, Struct Field, Array Type, Map Type, Variant Type, Column Metadata.
 
 Readings: `decimal` alone is (10,0) (E24); a type object `{"type": "variant"}` stands for its name (E17); a field
 without `metadata` is tolerated (S38). Types that Spark writes and the text does not define are `Proposed`.

@@ -1,7 +1,7 @@
 """Columns of a table beside the nodes of a data file: which node readers find for each, and how it holds the type.
 
 In `id` mode readers find columns by their field ids, else by their (physical) names. What a file lacks is null in every
-row; what it has beside is passed over. Sources: Reader Requirements for Column Mapping, Consistency Between Table
+row; what it has beside is passed over. Source: Reader Requirements for Column Mapping, Consistency Between Table
 Metadata and Data Files.
 """
 

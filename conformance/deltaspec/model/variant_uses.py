@@ -1,4 +1,5 @@
-"""Where a variant column may not stand. Source: Compatibility with other Delta Features (current)."""
+"""Where a variant column may not stand. Source: Variant Data Type, Compatibility with other Delta
+Features (current)."""
 
 import json
 import re

@@ -23,7 +23,10 @@ class FileSizeHistogram(Wire, frozen=True):
 
 
 class DeletedRecordCountsHistogram(Wire, frozen=True):
-    """Live files by number of deleted rows, in ten bins of decades. Source: Version Checksum File."""
+    """Live files by number of deleted rows, in ten bins of decades.
+
+    Source: Deleted Record Counts Histogram Schema.
+    """
 
     deleted_record_counts: list[Int64]
 

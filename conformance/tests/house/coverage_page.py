@@ -63,9 +63,13 @@ def _sources_in(tree: ast.Module) -> Iterator[str]:
             yield from (each.lower() for each in re.findall(r"Source: (.*?)(?:\.(?= [A-Z])|\.?$)", text))
 
 
+_OF_A_CHAPTER = re.compile(r"(?:reader|writer) requirements? for |(?: \(requirements for writers\))")
+"""What headings add to the name of the chapter that they belong to."""
+
+
 def modules_of(section: str, named: dict[str, set[str]]) -> list[str]:
     """Modules of the model whose sources name a section; a statement of two chapters stands under both headings."""
-    headings = [each.strip().lower() for each in section.split(";")]
+    headings = [_OF_A_CHAPTER.sub("", each.strip().lower()) for each in section.split(";")]
     found = [module for module, texts in named.items() if any(each in text for text in texts for each in headings)]
     return sorted(found)
 
