@@ -17,7 +17,7 @@ from deltaspec_generators.builder import (
     remove_action,
 )
 from deltaspec_generators.mutations import mutation, pick
-from deltaspec_generators.mutations_row_ids import (
+from deltaspec_generators.row_id_bases import (
     COLUMNS,
     ENABLED,
     FIRST_ENABLED,

@@ -9,7 +9,7 @@ from deltaspec_generators.bases import action
 from deltaspec_generators.builder import TableFiles
 from deltaspec_generators.data_bases import rows
 from deltaspec_generators.mutations import mutation, pick
-from deltaspec_generators.mutations_row_ids import (
+from deltaspec_generators.row_id_bases import (
     ROW_COMMIT_VERSION,
     ROW_ID,
     file_of,

@@ -5,7 +5,8 @@ import pyarrow as pa
 from deltaspec_generators.bases import action
 from deltaspec_generators.builder import TableFiles, metadata_action, remove_action
 from deltaspec_generators.data_bases import FIELDS, rows
-from deltaspec_generators.mutations_row_ids import (
+from deltaspec_generators.permissions import permission
+from deltaspec_generators.row_id_bases import (
     ENABLED,
     ROW_COMMIT_VERSION,
     ROW_ID,
@@ -14,7 +15,6 @@ from deltaspec_generators.mutations_row_ids import (
     preserving,
     rewritten,
 )
-from deltaspec_generators.permissions import permission
 
 
 @permission("row-tracking.stored-ids-optional", level="rows")

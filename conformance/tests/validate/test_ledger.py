@@ -7,7 +7,7 @@ from deltaspec.validate import validate_table
 from deltaspec_generators.bases import action
 from deltaspec_generators.builder import TableFiles, write_table
 from deltaspec_generators.data_bases import VECTOR_FILE, with_data, with_stored_vectors
-from deltaspec_generators.mutations_row_ids import rewritten
+from deltaspec_generators.row_id_bases import rewritten
 
 BY_FOOTER_ALONE = {"PQT050", "PQT051", "PQT052", "PQT053", "PQT001", "PQT002", "PQT003", "PQT004"}
 

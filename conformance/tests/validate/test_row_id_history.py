@@ -16,7 +16,8 @@ from deltaspec_generators.bases import action, commit_info
 from deltaspec_generators.builder import CheckpointFiles, TableFiles, metadata_action, remove_action, write_table
 from deltaspec_generators.data_bases import FIELDS, rows
 from deltaspec_generators.mutations_row_id_history import next_file
-from deltaspec_generators.mutations_row_ids import (
+from deltaspec_generators.permissions_row_ids import restored_files_bring_their_row_ids_back
+from deltaspec_generators.row_id_bases import (
     ENABLED,
     PROTOCOL,
     ROW_COMMIT_VERSION,
@@ -29,7 +30,6 @@ from deltaspec_generators.mutations_row_ids import (
     rewritten,
     tracked,
 )
-from deltaspec_generators.permissions_row_ids import restored_files_bring_their_row_ids_back
 
 Judge = Callable[..., Report]
 

@@ -14,7 +14,7 @@ from deltaspec_generators import bases
 from deltaspec_generators.bases import action, commit_info
 from deltaspec_generators.builder import TableFiles, protocol_action, remove_action, write_table
 from deltaspec_generators.data_bases import rows, stored
-from deltaspec_generators.mutations_row_ids import ENABLED, ROW_ID, mark, preserving, rewritten, tracked
+from deltaspec_generators.row_id_bases import ENABLED, ROW_ID, mark, preserving, rewritten, tracked
 
 Judge = Callable[..., Report]
 

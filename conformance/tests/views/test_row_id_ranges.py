@@ -17,7 +17,7 @@ from deltaspec.views.in_force import at_version, in_force_since, value_at
 from deltaspec.views.row_ids import ranges_of
 from deltaspec_generators.builder import TableFiles
 from deltaspec_generators.logs import logs
-from deltaspec_generators.mutations_row_ids import tracked
+from deltaspec_generators.row_id_bases import tracked
 
 
 @drawn(15)
