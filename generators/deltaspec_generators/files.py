@@ -81,6 +81,13 @@ def give_row_ids(draft: LogDraft, add: Body, rows: int) -> None:
         add["defaultRowCommitVersion"] = draft.version
 
 
+def number_again(draft: LogDraft, add: Body) -> None:
+    """Row ids for an add that comes again without any, where the text asks every add for some."""
+    if draft.revision is Revision.R1 and draft.tracks_rows and "baseRowId" not in add:
+        add.setdefault("stats", statistics(draft, 1))
+        give_row_ids(draft, add, row_count(add))
+
+
 def _next_spans(draft: LogDraft, rows: int) -> dict[str, tuple[int, int]]:
     """The values that identity columns give so many rows; their marks move on."""
     spans: dict[str, tuple[int, int]] = {}

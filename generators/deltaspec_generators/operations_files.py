@@ -53,6 +53,7 @@ def update_statistics(draft: LogDraft, timestamp: int) -> None:
     """An add for a logical file that is live already; it keeps everything but statistics and tags."""
     add = dict(draft.draw(st.sampled_from(draft.untouched())))
     add |= {"dataChange": False, "tags": {"refreshed": "true"}}
+    files.number_again(draft, add)
     draft.touched.add(add["path"])
     draft.actions.append({"add": add})
 

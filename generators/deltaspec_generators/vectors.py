@@ -36,6 +36,7 @@ def delete_rows(draft: LogDraft, timestamp: int) -> None:
     for add, deleted, vector in zip(chosen, rows, _descriptors(draft, storage, rows), strict=True):
         text = _with_wide_bounds(draft, add["stats"]) if "nullCount" in add["stats"] else add["stats"]
         changed = {**add, "deletionVector": vector, "dataChange": True, "stats": text, "modificationTime": timestamp}
+        files.number_again(draft, changed)
         draft.actions.append({"remove": files.tombstone(draft, add, timestamp, data_change=True)})
         draft.actions.append({"add": changed})
         draft.deleted[add["path"], vector_id(changed)] = deleted
