@@ -10,7 +10,7 @@ import msgspec
 
 from deltaspec.model import column_mapping
 from deltaspec.model.actions import DomainMetadata
-from deltaspec.model.data_types import Struct
+from deltaspec.model.data_types import Field, Struct
 from deltaspec.model.json_values import JsonError, Number, parse_lossless
 from deltaspec.model.revisions import Revision
 
@@ -74,9 +74,7 @@ def unknown_columns(
 
 def _not_among(columns: Iterable[Path], schema: Struct, mapping: str | None) -> list[str]:
     """Columns that are no path of the schema, under column mapping no physical one."""
-    paths = {_comparable(path, mapping) for path, _ in column_mapping.physical_paths(schema, mapping)}
-    known = paths | {(".".join(path),) for path in paths}
-    return [".".join(each) for each in columns if _comparable(each, mapping) not in known]
+    return [".".join(each) for each in columns if field_of(each, schema, mapping) is None]
 
 
 def displayed_columns(columns: Iterable[Path], schema: Struct, mapping: str | None) -> list[str]:
@@ -85,14 +83,42 @@ def displayed_columns(columns: Iterable[Path], schema: Struct, mapping: str | No
     return [each for each in _not_among(columns, schema, mapping) if each not in logical]
 
 
-def _comparable(path: Path, mapping: str | None) -> Path:
-    return path if mapping else tuple(name.lower() for name in path)
+def field_of(column: Path, schema: Struct, mapping: str | None) -> tuple[Path, Field] | None:
+    """The field that a clustering column names, and its physical path as the schema spells it; None where it has none.
+
+    A column that is one text may be the path joined by dots (E15); without column mapping the case of names is passed
+    over, as columns are told apart without it. What equals the column letter by letter comes before what does not.
+
+    Args:
+        column: as `clustering_columns` gives it.
+        schema: of the table.
+        mapping: column mapping in force: then a field is known by its physical path.
+    """
+    paths = list(column_mapping.physical_paths(schema, mapping))
+    for same in (_identity,) if mapping else (_identity, _lower):
+        wanted = same(column)
+        for is_joined in (False, True):
+            for path, field in paths:
+                if same((".".join(path),) if is_joined else path) == wanted:
+                    return path, field
+    return None
 
 
-def known_columns(columns: tuple[Path, ...], schema: Struct | None, mapping: str | None) -> tuple[Path, ...]:
-    """Clustering columns that statistics can be asked for: of one that the schema lacks nothing can be told."""
-    unknown = unknown_columns(columns, schema, mapping) if schema is not None else []
-    return tuple(each for each in columns if ".".join(each) not in unknown)
+def _identity(path: Path) -> Path:
+    return path
+
+
+def _lower(path: Path) -> Path:
+    return tuple(name.lower() for name in path)
+
+
+def known_columns(columns: Iterable[Path], schema: Struct | None, mapping: str | None) -> tuple[Path, ...]:
+    """Physical paths of the clustering columns as the schema spells them, which statistics go by.
+
+    Of a column that the schema lacks nothing can be told, nor of any while the schema is not known.
+    """
+    found = [field_of(each, schema, mapping) for each in columns] if schema is not None else []
+    return tuple(dict.fromkeys(each[0] for each in found if each is not None))
 
 
 def columns_without_statistics(stats: str | None, columns: tuple[Path, ...]) -> list[str] | None:
@@ -113,12 +139,7 @@ def columns_without_statistics(stats: str | None, columns: tuple[Path, ...]) -> 
     if found.get("numRecords") == 0:
         return []
     said = [found.get(name) for name in ("nullCount", "minValues", "maxValues")]
-    return [".".join(path) for path in columns if not any(_says(entries, path) for entries in said)]
-
-
-def _says(entries: Any, path: Path) -> bool:
-    """Whether statistics have an entry; a single text is a name, or a path joined by dots (E15)."""
-    return _has(entries, path) or (len(path) == 1 and _has(entries, tuple(path[0].split("."))))
+    return [".".join(path) for path in columns if not any(_has(entries, path) for entries in said)]
 
 
 def _has(entries: Any, path: Path) -> bool:

@@ -14,6 +14,7 @@ from deltaspec.model.clustering import (
     columns_without_statistics,
     configuration_fault,
     displayed_columns,
+    field_of,
     known_columns,
     names_no_provider,
     unknown_columns,
@@ -65,7 +66,45 @@ def test_column_is_known_by_its_physical_name_where_names_are_mapped(
 ) -> None:
     assert unknown_columns([(column,)], SCHEMA, mapping) == unknown
     assert displayed_columns([(column,)], SCHEMA, mapping) == displayed
-    assert known_columns(((column,),), SCHEMA, mapping) == (() if unknown else ((column,),))
+    physical = "col-1" if mapping else "Region"
+    assert known_columns(((column,),), SCHEMA, mapping) == (() if unknown else ((physical,),))
+
+
+NESTED = parse_schema(schema(field("c"), field("s", {"type": "struct", "fields": [field("V")]}), field("s.w")))
+
+
+@pytest.mark.parametrize(
+    ("column", "path"),
+    [
+        (("c",), ("c",)),
+        (("C",), ("c",)),
+        (("s", "v"), ("s", "V")),
+        (("s.V",), ("s", "V")),
+        (("S.v",), ("s", "V")),
+        (("s.w",), ("s.w",)),
+        (("s.x",), None),
+        (("s", "w"), None),
+        (("",), None),
+    ],
+)
+def test_column_is_resolved_to_the_spelling_of_the_schema(column: tuple[str, ...], path: tuple[str, ...]) -> None:
+    found = field_of(column, NESTED, None)
+    assert (found and found[0]) == path
+    assert found is None or found[1].name == path[-1]
+    assert known_columns((column,), NESTED, None) == ((path,) if path else ())
+
+
+def test_columns_that_resolve_to_one_field_are_one() -> None:
+    assert known_columns((("C",), ("c",)), NESTED, None) == (("c",),)
+
+
+def test_of_a_schema_that_is_not_known_nothing_can_be_told() -> None:
+    assert known_columns((("c",),), None, None) == ()
+
+
+def test_letter_by_letter_comes_first() -> None:
+    both = parse_schema(schema(field("C"), field("c")))
+    assert [known_columns(((name,),), both, None) for name in ("c", "C")] == [(("c",),), (("C",),)]
 
 
 def test_before_the_newest_text_a_logical_name_is_none_that_the_table_lacks() -> None:
