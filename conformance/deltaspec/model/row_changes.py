@@ -11,6 +11,7 @@ Readings, where every revision is silent:
   of what the others add and remove.
 - Rows of all versions are given in one schema, that of the last version. A column that an older file lacks is null, and
   one that has gone since is left out; a column that has changed its type in no legal way makes the changes unavailable.
+  Void holds null alone, and may become any type.
 - Nothing is said of versions at which change data feed is not enabled, and what is said of versions without change data
   files fits them. Engines refuse to read them; so does the model, unless told to go by the text.
 """
@@ -24,7 +25,7 @@ from deltaspec.model import change_data, column_mapping, deletion_vectors
 from deltaspec.model.actions import Action, Add, Cdc, DeletionVectorDescriptor, MetaData, Remove
 from deltaspec.model.change_data import CHANGE_TYPE, CHANGE_TYPES, COMMIT_COLUMNS, DELETE, INSERT, POSTIMAGE
 from deltaspec.model.configuration import in_commit_timestamps_enabled
-from deltaspec.model.data_types import Array, DataType, Map, Struct, is_widening
+from deltaspec.model.data_types import Array, DataType, Map, Primitive, Struct, is_widening
 from deltaspec.model.partition_values import parse
 from deltaspec.model.paths import path_key
 from deltaspec.model.proposal import mapping_of, schema_of
@@ -42,7 +43,8 @@ class ChangesUnavailable(ValueError):
         self.reason = reason
         """`feed not enabled`, `no log` (commits are gone, or not there yet) or `schema`."""
         self.versions = tuple(versions)
-        """Where: those without feed or commit, or the first whose schema does not fit."""
+        """Where: those without feed or commit, or the first whose schema does not fit: the one before the range too,
+        where rows of it are deleted."""
         super().__init__(f"{reason}: version {', '.join(map(str, self.versions))}")
 
 
@@ -241,7 +243,10 @@ def _changes_of_commit(
     coming: dict[bool, list[Row]] = {True: [], False: []}
     for path in dict.fromkeys(path_key(action.path) for action in files):
         old, new = _places(reader, before, path), _places(reader, after, path)
-        going[path in changing] += [reader.row_at(place, before) for place in _less(old, new)]
+        gone = _less(old, new)
+        if gone:
+            reader.check_schema(before)
+        going[path in changing] += [reader.row_at(place, before) for place in gone]
         coming[path in changing] += [reader.row_at(place, after) for place in _less(new, old)]
     for row in _not_moved(going[True], moved_here=coming[False], moved_away=going[False]):
         yield DELETE, row
@@ -360,7 +365,7 @@ def _partition_keys(snapshot: Snapshot) -> set[str]:
 
 
 def _fits(before: DataType, mapping: str | None, after: DataType, mapping_after: str | None) -> bool:
-    """Whether values of one type can be read as the other: the same, or widened; structs column by column."""
+    """Whether values of one type can be read as the other: the same, null, or widened; structs column by column."""
     match before, after:
         case Struct(old), Struct(new):
             types = {column_mapping.physical_name(each, mapping): each.type for each in old}
@@ -371,4 +376,4 @@ def _fits(before: DataType, mapping: str | None, after: DataType, mapping_after:
         case Map(old_key, old_value), Map(new_key, new_value):
             keys = _fits(old_key, mapping, new_key, mapping_after)
             return keys and _fits(old_value, mapping, new_value, mapping_after)
-    return before == after or is_widening(before, after)
+    return before in (after, Primitive("void")) or is_widening(before, after)

@@ -244,6 +244,7 @@ def test_table_partitioned_anew_by_an_overwrite() -> None:
     [
         ("long", "string"),
         ("long", "integer"),
+        ("long", "void"),
         ({"type": "struct", "fields": [column("x", "string")]}, {"type": "struct", "fields": [column("x", "long")]}),
         (
             {"type": "array", "elementType": "string", "containsNull": True},
@@ -264,6 +265,34 @@ def test_column_of_another_type_makes_changes_unavailable(before: Any, after: An
     with pytest.raises(ChangesUnavailable) as refused:
         told(commits, {"a": [], "b": []})
     assert (refused.value.reason, refused.value.versions) == ("schema", (1,))
+
+
+@pytest.mark.parametrize("after", ["string", "integer", {"type": "struct", "fields": [column("x")]}])
+def test_row_that_the_first_commit_deletes_is_of_the_version_before(after: Any) -> None:
+    commits: list[list[Action]] = [[ONE, add("a")], [table(column("id", after)), remove("a")]]
+    with pytest.raises(ChangesUnavailable) as refused:
+        told(commits, {"a": ids(1)})
+    assert (refused.value.reason, refused.value.versions) == ("schema", (0,))
+
+
+def test_partition_value_that_the_first_commit_deletes_is_of_the_version_before() -> None:
+    parted = [table(column("id"), column("p", kind), by=("p",)) for kind in ("string", "integer")]
+    commits: list[list[Action]] = [[parted[0], add("a", partition_values={"p": "abc"})], [parted[1], remove("a")]]
+    with pytest.raises(ChangesUnavailable, match="schema: version 0"):
+        told(commits, {"a": ids(1)})
+
+
+def test_schema_of_the_version_before_is_not_asked_where_it_loses_no_row() -> None:
+    commits: list[list[Action]] = [[table(column("id", "string")), add("a")], [ONE, remove("a")], [add("b")]]
+    assert plain(told(commits, {"a": ids(), "b": ids(1)})) == [(2, "insert", {"id": 1})]
+
+
+@pytest.mark.parametrize("kind", ["integer", "string", {"type": "struct", "fields": [column("x")]}])
+def test_void_becomes_any_type(kind: Any) -> None:
+    before, after = table(column("id"), column("v", "void")), table(column("id"), column("v", kind))
+    found = told([[before, add("a")], [after], [remove("a")]], {"a": ids(1)}, start=0)
+    row = {"id": 1, "v": None}
+    assert plain(found) == [(0, "insert", row), (2, "delete", row)]
 
 
 def test_asking_for_nothing_is_a_mistake() -> None:
