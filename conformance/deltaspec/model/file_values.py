@@ -166,6 +166,8 @@ class FileValues:
         if isinstance(value, float) and math.isnan(value):
             return Values(may_be_null=False, may_have_value=False, may_be_nan=True)
         lowest = highest = value
+        if kind == Primitive("double"):
+            lowest, highest = _also_as_float(value, value, field)
         if name_of(kind) in ("timestamp", "timestamp_ntz"):
             lowest, highest = self._moments(value, text, zoned=kind == Primitive("timestamp"))
         if kind == Primitive("binary") and not text.isascii():
@@ -214,9 +216,8 @@ def _bounded(values: Values, statistics: Statistics, leaf: LeafColumn, field: Fi
     is_text = leaf.type == Primitive("string")
     if highest is not None:
         highest = highest_meant(highest, leaf.type)
-    if leaf.type == Primitive("double") and _was_float(field):
-        lowest = None if lowest is None else min(lowest, _single(lowest))
-        highest = None if highest is None else max(highest, _single(highest))
+    if leaf.type == Primitive("double"):
+        lowest, highest = _also_as_float(lowest, highest, field)
     found = replace(values, lowest=lowest, highest=highest, highest_is_cut=is_text and bool(highest))
     if lowest is not None and highest is not None and not found.may_equal(lowest):
         return values
@@ -237,8 +238,18 @@ def _bound(side: dict[str, Any] | None, leaf: LeafColumn) -> Any:
     return None if bound.fault or bound.oddity or bound.is_nan else bound.value
 
 
+def _also_as_float(lowest: float | None, highest: float | None, field: Field) -> tuple[float | None, float | None]:
+    """Bounds of a double as they are, and as the float that an older file may mean by the same digits."""
+    if not _was_float(field):
+        return lowest, highest
+    return (
+        None if lowest is None else min(lowest, _single(lowest)),
+        None if highest is None else max(highest, _single(highest)),
+    )
+
+
 def _was_float(field: Field) -> bool:
-    """Whether older files may hold the column as float, whose statistics spell no more digits than a float has."""
+    """Whether older files may hold the column as float: their log spells no more digits than a float has."""
     try:
         return any(change.before == Primitive("float") for change in type_changes(field))
     except SchemaError:

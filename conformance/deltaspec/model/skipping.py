@@ -210,6 +210,8 @@ def _check(predicate: OfColumn, kind: DataType) -> None:
 def _is_of(literal: Any, kind: DataType) -> bool:
     if isinstance(literal, bool):
         return kind == Primitive("boolean")
+    if isinstance(literal, Exact) and literal.is_nan():
+        return False  # compares with nothing; NaN is a float
     match kind:
         case Primitive("string"):
             return isinstance(literal, str)

@@ -520,6 +520,15 @@ def test_partition_of_nan() -> None:
     assert can_skip(IsNull(A), add, table, ["a"])
 
 
+def test_partition_of_floats_in_a_column_that_is_double_now() -> None:
+    table = schema("double", {"delta.typeChanges": [{"fromType": "float", "toType": "double"}]})
+    for value in (3.4, 3.4000000953674316):
+        assert not can_skip(is_("=", value), file(a="3.4"), table, ["a"])
+    for value in (3.3999999, 3.4000002):
+        assert can_skip(is_("=", value), file(a="3.4"), table, ["a"])
+    assert can_skip(is_("=", 3.4000000953674316), file(a="3.4"), schema("double"), ["a"])
+
+
 def test_partition_of_a_timestamp_without_zone_may_be_any_moment_near() -> None:
     add, table = file(a="2020-01-01 00:00:00"), schema("timestamp")
     hour = 3600 * SECOND
@@ -560,6 +569,8 @@ def test_years_that_no_calendar_of_python_has() -> None:
         (is_("=", b"x"), "string"),
         (is_("=", "x"), "binary"),
         (is_("=", 1.5), "date"),
+        (is_(">", Exact("NaN")), "double"),
+        (In(A, (1, Exact("sNaN"))), "long"),
         (In(A, (1, "x")), "long"),
         (NullSafeEqual(A, "x"), "timestamp"),
         (StartsWith(A, "x"), "long"),
@@ -570,6 +581,12 @@ def test_years_that_no_calendar_of_python_has() -> None:
 def test_predicates_that_do_not_fit_the_table(predicate: Predicate, kind: str) -> None:
     with pytest.raises(PredicateError):
         can_skip(predicate, file(), schema(kind))
+
+
+@pytest.mark.parametrize("literal", ["NaN", "sNaN"])
+def test_decimal_that_is_no_number_is_no_decimal(literal: str) -> None:
+    with pytest.raises(PredicateError, match="is no decimal"):
+        can_skip(is_(">", Exact(literal)), bounded("1", "2"), schema(Decimal(10, 2)))
 
 
 def test_skips_exactly_where_no_whole_number_between_the_bounds_will_do() -> None:
