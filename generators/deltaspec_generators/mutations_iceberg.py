@@ -170,10 +170,17 @@ def widened_before_second_compatibility(draw: st.DrawFn) -> TableFiles:
 
 
 def _replaced(draw: st.DrawFn, compatibility: str) -> TableFiles:
-    """A table that is partitioned by part_a is replaced by one that is partitioned by another column, maybe too."""
-    fields = [mapped_field("id", 1), mapped_field("part_a", 2, "integer")]
-    files = compatible(compatibility, fields=fields, partition_columns=["part_a"], partition={"col-2": "1"})
-    columns = pick(draw, ["part_b"], ["part_a", "part_b"], ["part_b", "id"])
+    """A table is replaced by one that is partitioned by another column, maybe too, or by fewer."""
+    fields = [mapped_field("id", 1), mapped_field("part_a", 2, "integer"), mapped_field("part_b", 3, "integer")]
+    was, columns = pick(
+        draw,
+        (["part_a"], ["part_b"]),
+        (["part_a"], ["part_a", "part_b"]),
+        (["part_a"], ["part_b", "id"]),
+        (["part_a", "part_b"], ["part_b"]),
+    )
+    values = {"col-2": "1", "col-3": "2"} if len(was) > 1 else {"col-2": "1"}
+    files = compatible(compatibility, fields=fields, partition_columns=was, partition=values)
     anew = [mapped_field(name, 10 + place, "integer") for place, name in enumerate(("id", "part_a", "part_b"))]
     removed = [{"add": action(files, 1, "add", 1)}, {"add": action(files, 2, "add")}]
     files.commits[3] = [

@@ -2,9 +2,12 @@
 
 from typing import Any
 
+import pyarrow as pa
+
 from deltaspec_generators import bases
 from deltaspec_generators.bases import action, commit_info
 from deltaspec_generators.builder import TableFiles, metadata_action, protocol_action, remove_action
+from deltaspec_generators.data_bases import stored
 from deltaspec_generators.iceberg_bases import (
     compatible,
     nested,
@@ -85,6 +88,34 @@ def partition_column_of_another_type() -> TableFiles:
 
 
 @permission("iceberg-v2.enabled")
+def partition_columns_in_another_order() -> TableFiles:
+    """Then in none at all: the table that is left has no partition spec, so none of other names."""
+    values = {"col-2": "1", "col-3": "2"}
+    files = compatible("V2", fields=_partitioned("a", "b"), partition_columns=["a", "b"], partition=values)
+    live = [{"add": action(files, 1, "add", 1)}, {"add": action(files, 2, "add")}]
+    reordered = metadata_action(_partitioned("a", "b"), ["b", "a"], settings("V2"))
+    files.commits[3] = [commit_info(3), reordered, *(remove_action(each) for each in live)]
+    files.commits[4] = [commit_info(4), metadata_action(_partitioned("a", "b"), [], settings("V2"))]
+    return files
+
+
+@permission("iceberg-v2.enabled")
+def partitioning_restored() -> TableFiles:
+    """The table had it before; what came between was partitioned otherwise while the compatibility was off."""
+    files = compatible("V2", fields=_partitioned("a", "b"), partition_columns=["a"])
+    del files.commits[2], files.commits[1]
+    off = {**settings("V2"), "delta.enableIcebergCompatV2": "false"}
+    for version, (columns, properties) in enumerate(
+        [(["a"], off), (["b"], off), (["b"], settings("V2")), (["a"], settings("V2"))], 1
+    ):
+        files.commits[version] = [
+            commit_info(version, operation="RESTORE" if version == 4 else "REPLACE TABLE"),
+            metadata_action(_partitioned("a", "b"), columns, properties),
+        ]
+    return files
+
+
+@permission("iceberg-v2.enabled")
 def enabled_by_a_table_that_is_replaced() -> TableFiles:
     """What it replaces was partitioned by another column, and was not compatible."""
     files = bases.plain(
@@ -111,6 +142,22 @@ WHOLE = ("col-1", "col-2", "col-3")
 @permission("iceberg-v1.enabled", "footers")
 def partition_columns_behind_the_others() -> TableFiles:
     return partitioned_data("V1", partitioned_rows(*WHOLE), partitioned_rows("col-2", "col-1", "col-3"))
+
+
+@permission("iceberg-v1.enabled", "footers")
+def change_files_without_partition_columns() -> TableFiles:
+    """The text asks it of data files; change data are none."""
+    files = partitioned_data("V1", partitioned_rows(*WHOLE), partitioned_rows(*WHOLE))
+    listed = ["columnMapping", "icebergCompatV1", "changeDataFeed"]
+    files.commits[0][1] = protocol_action(3, 7, ["columnMapping"], listed)
+    action(files, 0, "metaData")["configuration"]["delta.enableChangeDataFeed"] = "true"
+    for number, columns in enumerate((("col-1", "col-2"), ("col-3", "col-1", "col-2"))):
+        table = partitioned_rows(*columns).append_column("_change_type", pa.array(["insert"] * 10, pa.string()))
+        name = f"_change_data/day=x/{number}.parquet"
+        body = stored(files, name, table)["add"]
+        cdc = {"path": name, "partitionValues": {"col-3": "x"}, "size": body["size"], "dataChange": False}
+        files.commits[number + 1].append({"cdc": cdc})
+    return files
 
 
 @permission("iceberg-v2.enabled", "footers")

@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 
 from deltaspec.model import iceberg_compat
-from deltaspec.model.actions import Add, MetaData, Protocol
+from deltaspec.model.actions import Add, CommitInfo, MetaData, Protocol
 from deltaspec.model.data_types import name_of
 from deltaspec.model.file_changes import counts_rows
+from deltaspec.model.operations import takes_over
 from deltaspec.model.proposal import Check, Proposal, mapping_of, schema_of
 from deltaspec.model.protocol import Refused, supported_features
 from deltaspec.model.reconciliation import Snapshot
@@ -60,8 +61,10 @@ def state(proposal: Proposal) -> Iterator[Refused]:
 
 
 def partitioning(proposal: Proposal) -> Iterator[Refused]:
-    """A table that is replaced keeps the names of its partition columns."""
+    """A table that is replaced keeps the names of its partition columns; one that is restored had them before."""
     before, after = proposal.before, proposal.after
+    if any(takes_over(each.operation) for each in proposal.of(CommitInfo) if isinstance(each.operation, str)):
+        return
     enabled = _enabled(after, proposal.revision)
     if not proposal.of(MetaData) or not enabled or not _enabled(before, proposal.revision):
         return

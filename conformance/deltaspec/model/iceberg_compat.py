@@ -109,19 +109,30 @@ def forbidden_type_changes(schema: Struct) -> list[tuple[tuple[str, ...], DataTy
 def renamed_partitioning(
     before: tuple[Struct, Sequence[str], str | None], after: tuple[Struct, Sequence[str], str | None]
 ) -> list[str]:
-    """Partition columns of a table whose names no partition column had before, though there were some.
+    """Partition columns by whose names a partition spec differs from the one before: new ones, then those it lacks.
 
     A column that was renamed is the same one: it keeps its physical name. A column that is replaced keeps its name.
+    Empty where one of the two is no spec, for it has no columns; the order of columns is not their names.
 
     Args:
         before: schema, partition columns (logical names) and column mapping in force before.
         after: the same of what replaces it.
     """
-    names, physical = set(before[1]), set(column_mapping.physical_partition_columns(before[0], [*before[1]], before[2]))
-    if not names:
+    if not before[1] or not after[1]:
         return []
-    now = zip(after[1], column_mapping.physical_partition_columns(after[0], [*after[1]], after[2]), strict=True)
-    return [name for name, below in now if name not in names and below not in physical]
+    old, new = (list(zip(each[1], _physical(each), strict=True)) for each in (before, after))
+    return [*_unnamed_in(old, new), *_unnamed_in(new, old)]
+
+
+def _physical(side: tuple[Struct, Sequence[str], str | None]) -> list[str]:
+    schema, columns, mapping = side
+    return column_mapping.physical_partition_columns(schema, [*columns], mapping)
+
+
+def _unnamed_in(known: list[tuple[str, str]], columns: list[tuple[str, str]]) -> list[str]:
+    """Names of the columns, each with its physical one, that share neither name with a known one."""
+    names, physical = {name for name, _ in known}, {below for _, below in known}
+    return [name for name, below in columns if name not in names and below not in physical]
 
 
 # nested ids

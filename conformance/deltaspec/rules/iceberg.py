@@ -90,7 +90,7 @@ def type_change_that_iceberg_lacks() -> pl.Expr:
 
 @rule("ICE006", requires=("iceberg-v2.partitions-keep-names", "iceberg-v1.partitions-keep-names"), view=iceberg)
 def compatible_table_partitioned_by_another_name() -> pl.Expr:
-    """A partitioned table with Iceberg compatibility was replaced by one with a partition column of another name.
+    """A partitioned table with Iceberg compatibility was replaced by one whose partition columns have other names.
 
     Its history in Iceberg would need a second partition spec, which the conversion does not make.
     Fix: replace the table by one that is partitioned by columns of the same names, or write to a new table.
@@ -100,6 +100,7 @@ def compatible_table_partitioned_by_another_name() -> pl.Expr:
         renamed_partitioning: null
     Violates::
         renamed_partitioning: ["part_b"]
+        renamed_partitioning: ["part_b", "part_a"]
     """
     return pl.col("renamed_partitioning").list.len() > 0
 
@@ -204,15 +205,16 @@ def partition_column_not_stored() -> pl.Expr:
     Fix: rewrite the file with its partition columns behind the others.
 
     Conforms::
-        iceberg_compatibility: V1, written_under_v2: null, absent_partition_columns: []
-        iceberg_compatibility: V2, written_under_v2: false, absent_partition_columns: ["day"]
-        iceberg_compatibility: null, written_under_v2: null, absent_partition_columns: null
+        kind: add, iceberg_compatibility: V1, written_under_v2: null, absent_partition_columns: []
+        kind: add, iceberg_compatibility: V2, written_under_v2: false, absent_partition_columns: ["day"]
+        kind: add, iceberg_compatibility: null, written_under_v2: null, absent_partition_columns: null
+        kind: cdc, iceberg_compatibility: V1, written_under_v2: null, absent_partition_columns: ["day"]
     Violates::
-        iceberg_compatibility: V1, written_under_v2: null, absent_partition_columns: ["day"]
-        iceberg_compatibility: V2, written_under_v2: true, absent_partition_columns: ["day"]
+        kind: add, iceberg_compatibility: V1, written_under_v2: null, absent_partition_columns: ["day"]
+        kind: add, iceberg_compatibility: V2, written_under_v2: true, absent_partition_columns: ["day"]
     """
     asked = (pl.col("iceberg_compatibility") == "V1") | pl.col("written_under_v2")
-    return asked & (pl.col("absent_partition_columns").list.len() > 0)
+    return (pl.col("kind") == "add") & asked & (pl.col("absent_partition_columns").list.len() > 0)
 
 
 @rule("ICE021", requires="iceberg-v1.partition-columns-stored", view=data_files)
@@ -223,12 +225,14 @@ def partition_column_before_data() -> pl.Expr:
     Fix: rewrite the file with its partition columns behind the others.
 
     Conforms::
-        iceberg_compatibility: V1, misplaced_partition_columns: []
-        iceberg_compatibility: V2, misplaced_partition_columns: ["day"]
+        kind: add, iceberg_compatibility: V1, misplaced_partition_columns: []
+        kind: add, iceberg_compatibility: V2, misplaced_partition_columns: ["day"]
+        kind: cdc, iceberg_compatibility: V1, misplaced_partition_columns: ["day"]
     Violates::
-        iceberg_compatibility: V1, misplaced_partition_columns: ["day"]
+        kind: add, iceberg_compatibility: V1, misplaced_partition_columns: ["day"]
     """
-    return (pl.col("iceberg_compatibility") == "V1") & (pl.col("misplaced_partition_columns").list.len() > 0)
+    under_first = (pl.col("kind") == "add") & (pl.col("iceberg_compatibility") == "V1")
+    return under_first & (pl.col("misplaced_partition_columns").list.len() > 0)
 
 
 @rule("ICE022", requires="iceberg-v2.timestamps", view=data_files)

@@ -1,17 +1,15 @@
 """Deletion vectors that commits add while the table does not ask for them. Source: Deletion Vectors (since r3)."""
 
-import re
 from collections.abc import Mapping
 
 import polars as pl
 
+from deltaspec.model.operations import OF_OLDER_FILES
 from deltaspec.views.base import Column, View
 from deltaspec.views.in_force import Since
 
 FEATURE = "deletionVectors"
 ENABLED = "delta.enableDeletionVectors"
-_OF_OLDER_VECTORS = "restore|clone|convert|copy|replicat|import|rollback"
-"""Words of operations that take over files of another state or table, vectors among them."""
 _MAKE_VECTORS = ("DELETE", "UPDATE", "MERGE")
 """Operations by which engines make vectors."""
 
@@ -34,11 +32,6 @@ added_vectors = View(
         ),
     },
 )
-
-
-def takes_over(operation: str | None) -> bool:
-    """Whether an operation, by its name, takes over files of another state or table."""
-    return operation is not None and re.search(_OF_OLDER_VECTORS, operation.lower()) is not None
 
 
 def added_vector_rows(
@@ -64,7 +57,7 @@ def added_vector_rows(
         {"version": list(operations), "operation": list(operations.values())},
         schema={"version": pl.Int64, "operation": pl.String},
     )
-    of_others = pl.col("operation").str.to_lowercase().str.contains(_OF_OLDER_VECTORS)
+    of_others = pl.col("operation").str.to_lowercase().str.contains(OF_OLDER_FILES)
     makes = pl.col("operation").str.to_uppercase().is_in(_MAKE_VECTORS).fill_null(False)
     unsaid = (pl.col("version") == 0) | (pl.lit(begins_with_checkpoint) & ~makes)
     return (

@@ -49,8 +49,8 @@ data_files = View(
         ),
         "iceberg_compatibility": Column(
             pl.String,
-            "V1 or V2, which is enabled at the judged version, V2 where both are; null where neither is, and of change "
-            "files",
+            "V1 or V2, which is enabled at the judged version, of a change file at that of its commit; V2 where both "
+            "are, null where neither is",
             "footers",
         ),
         "written_under_v2": Column(

@@ -15,7 +15,7 @@ from deltaspec.model.configuration import (
     asked_codecs,
     asked_page_version,
 )
-from deltaspec.views.added_vectors import takes_over
+from deltaspec.model.operations import takes_over
 from deltaspec.views.base import Column, View
 from deltaspec.views.file_replay import shares_path
 

@@ -31,7 +31,8 @@ iceberg = View(
         ),
         "renamed_partitioning": Column(
             pl.List(pl.String),
-            "partition columns of a table that was compatible and partitioned before, none of which was so named",
+            "partition columns by whose names the partitioning of a compatible table differs from the one before, "
+            "where both have some; null of the first such version, and where the commit takes over another state",
         ),
     },
 )

@@ -9,9 +9,9 @@ from deltaspec.model import iceberg_compat
 from deltaspec.model.actions import MetaData, Protocol
 from deltaspec.model.data_types import Struct, name_of
 from deltaspec.model.features import without_preview
+from deltaspec.model.operations import takes_over
 from deltaspec.model.protocol import features_are_known, supported_features
 from deltaspec.model.revisions import Revision
-from deltaspec.views.added_vectors import takes_over
 from deltaspec.views.file_replay import first_added
 
 Row = dict[str, Any]
@@ -43,6 +43,8 @@ class IcebergHistory:
         schema: Struct | None,
         mapping: str | None,
         revision: Revision,
+        *,
+        taken_over: bool = False,
     ) -> tuple[list[Row], list[Row]]:
         """Step to the next protocol or metadata; what is not known of them makes all before it forgotten.
 
@@ -53,6 +55,7 @@ class IcebergHistory:
             schema: of the table; None where it cannot be read.
             mapping: column mapping in force.
             revision: the text.
+            taken_over: the commit takes over another state or table, and replaces none.
 
         Returns:
             Rows of `iceberg` and of `nested_ids`.
@@ -67,7 +70,7 @@ class IcebergHistory:
         if enabled and schema is not None:
             self._before = (schema, metadata.partition_columns, mapping)
         renamed = None
-        if before is not None and self._before is not None:
+        if before is not None and self._before is not None and not taken_over:
             renamed = iceberg_compat.renamed_partitioning(before, self._before)
         rows = [
             {

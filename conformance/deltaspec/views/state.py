@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from deltaspec.model import clustering, column_mapping, configuration, features, iceberg_compat, row_tracking
-from deltaspec.model.actions import DomainMetadata, MetaData, Protocol, RowIdHighWaterMark, Txn, Wire
-from deltaspec.model.data_types import Struct
+from deltaspec.model.actions import CommitInfo, DomainMetadata, MetaData, Protocol, RowIdHighWaterMark, Txn, Wire
+from deltaspec.model.data_types import DataType, Struct
+from deltaspec.model.operations import takes_over
 from deltaspec.model.protocol import (
     Refused,
     features_are_known,
@@ -57,6 +58,8 @@ class TableSchema:
     configuration: dict[str, str]
     features: frozenset[str]
     """Features that the table supports."""
+    forgotten: frozenset[tuple[tuple[str, ...], DataType]] = frozenset()
+    """Columns, by logical paths, and types before changes that a schema recorded and this one does not."""
 
     def supports(self, feature: str) -> bool:
         """Whether the table supports a feature, or a preview of it."""
@@ -226,6 +229,7 @@ class TableState:
             list(self.metadata.partition_columns),
             dict(self.metadata.configuration),
             frozenset(self.supported),
+            self.widening.forgotten,
         )
 
     @property
@@ -348,7 +352,16 @@ class TableState:
         lines = [line for line, each in actions if isinstance(each, Protocol | MetaData)]
         if lines:
             place = {"version": version, "file": file, "line": lines[-1]}
-            facts = self.iceberg.take(place, self.protocol, self.metadata, self.schema, self.mapping, self.revision)
+            told = [action.operation for _, action in actions if isinstance(action, CommitInfo)]
+            facts = self.iceberg.take(
+                place,
+                self.protocol,
+                self.metadata,
+                self.schema,
+                self.mapping,
+                self.revision,
+                taken_over=any(isinstance(each, str) and takes_over(each) for each in told),
+            )
             self.rows["iceberg"] += facts[0]
             self.rows["nested_ids"] += facts[1]
 

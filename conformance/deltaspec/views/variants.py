@@ -9,11 +9,11 @@ from deltaspec.model import clustering
 from deltaspec.model.actions import DomainMetadata, MetaData
 from deltaspec.model.configuration import is_true
 from deltaspec.model.data_types import Struct
+from deltaspec.model.operations import takes_over
 from deltaspec.model.variant_encoding import FieldNames, VariantFault, VariantUnclear, read_metadata
 from deltaspec.model.variant_shredding import ENABLED, encoding_faults, stored_twice
 from deltaspec.model.variant_uses import default_is_null
 from deltaspec.model.variant_uses import variant_columns as columns_of
-from deltaspec.views.added_vectors import takes_over
 from deltaspec.views.base import Column, View
 from deltaspec.views.file_replay import first_added
 from deltaspec.wire.variant_rows import VariantRow
