@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import polars as pl
 
 from deltaspec.model.operations import OF_OLDER_FILES
+from deltaspec.model.operations import takes_over as takes_over
 from deltaspec.views.base import Column, View
 from deltaspec.views.in_force import Since
 
