@@ -13,7 +13,7 @@ from deltaspec.model.protocol import supports
 from deltaspec.model.revisions import Revision
 from deltaspec.validate.commits import DATA_CHANGE
 from deltaspec.validate.data import why_unread
-from deltaspec.validate.row_id_history import inserted_paths, look_at_row_id_history, suspended_since
+from deltaspec.validate.row_id_history import history_is_whole, inserted_paths, look_at_row_id_history, suspended_since
 from deltaspec.validate.stored_row_ids import HiddenColumns, NoIntegers, RowIds, read_row_ids
 from deltaspec.views import table_state
 from deltaspec.views.file_replay import live_at
@@ -22,7 +22,7 @@ from deltaspec.views.row_id_history import new_row_ids, row_id_commits, row_id_r
 from deltaspec.views.row_ids import (
     MAX_ID,
     gone_above_mark,
-    never_had_ids,
+    may_lack_ids,
     ranges_of,
     row_id_columns,
     row_id_files,
@@ -71,14 +71,14 @@ def look_at_row_id_ranges(run: EmbeddedRun, spanned: pl.DataFrame) -> None:
             run.findings.doubt_rule(code, "an action that may hold the high-water mark cannot be decoded")
     live = live_at(spanned, run.plan.version)
     # [Changed in r2] what is committed again keeps what it had, be it no ids
-    exempt = () if run.revision is Revision.R1 else never_had_ids(live, spanned)
+    exempt = () if run.revision is Revision.R1 else may_lack_ids(live, spanned, whole=history_is_whole(run))
     ranges = ranges_of(
         live,
         mark,
         has_mark=has_mark,
         enabled=row_tracking.is_enabled(state.protocol, state.metadata, run.revision),
         since=suspended_since(run),
-        never_had_ids=exempt,
+        may_lack_ids=exempt,
     )
     run.findings.look(row_id_ranges, ranges)
     if mark is not None:

@@ -122,24 +122,23 @@ row_id_rewrites = View(
 )
 
 
-def never_had_ids(live: pl.DataFrame, spanned: pl.DataFrame) -> list[str]:
-    """Paths of live files without row ids whose last add before had none either.
+def may_lack_ids(live: pl.DataFrame, spanned: pl.DataFrame, *, whole: bool) -> list[str]:
+    """Paths of files that a commit adds without row ids, and that may never have had any.
+
+    The last add before tells, or else a remove. Where nothing is known of a path it is new, or it may have been
+    removed too long ago for a checkpoint to say so.
 
     Args:
         live: as `file_replay.live_at` gives them.
         spanned: adds and removes as `file_replay.spans` gives them.
+        whole: all versions before are judged.
     """
     has_none = pl.all_horizontal(pl.col("base_row_id", "default_row_commit_version").is_null())
-    bare = live.filter(has_none).select("path_key", _version=pl.col("version"))
-    earlier = (
-        spanned.filter(pl.col("kind") == "add").join(bare, on="path_key").filter(pl.col("version") < pl.col("_version"))
-    )
-    return (
-        earlier.sort("version")
-        .unique("path_key", keep="last", maintain_order=True)
-        .filter(has_none)["path_key"]
-        .to_list()
-    )
+    bare = live.filter(has_none & (pl.col("source") == "commit")).select("path_key", _version=pl.col("version"))
+    earlier = spanned.join(bare, on="path_key").filter(pl.col("version") < pl.col("_version"))
+    told = earlier.sort(pl.col("kind") == "add", "version").unique("path_key", keep="last", maintain_order=True)
+    unknown = bare.join(told, on="path_key", how="anti")["path_key"].to_list()
+    return told.filter(has_none)["path_key"].to_list() + ([] if whole else unknown)
 
 
 def ranges_of(
@@ -149,7 +148,7 @@ def ranges_of(
     has_mark: bool | None,
     enabled: bool,
     since: Since,
-    never_had_ids: Sequence[str] = (),
+    may_lack_ids: Sequence[str] = (),
 ) -> pl.DataFrame:
     """Live files as the view `row_id_ranges`, in the order of their base ids.
 
@@ -159,7 +158,7 @@ def ranges_of(
         has_mark: whether it is kept; None where that is not known.
         enabled: row tracking is enabled at the judged version.
         since: from which version on row tracking was supported, and from which on suspended.
-        never_had_ids: as the function of that name gives them.
+        may_lack_ids: as the function of that name gives them.
     """
     base, rows = pl.col("base_row_id"), pl.col("num_records")
     last = pl.when(base > MAX_ID - rows).then(pl.lit(MAX_ID)).otherwise(base + rows - 1)
@@ -167,7 +166,7 @@ def ranges_of(
     for version, supported, suspended in since:
         assigned = pl.lit(supported and not suspended)
         at_commit = pl.when(pl.col("version") >= version).then(assigned).otherwise(at_commit)
-    at_commit = at_commit & ~pl.col("path_key").is_in(list(never_had_ids))
+    at_commit = at_commit & ~pl.col("path_key").is_in(list(may_lack_ids))
     return (
         live.sort("base_row_id", "path_key", nulls_last=True)
         .with_columns(

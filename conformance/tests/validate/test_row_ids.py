@@ -12,7 +12,7 @@ from deltaspec.report.values import Report
 from deltaspec.validate import validate_table
 from deltaspec_generators import bases
 from deltaspec_generators.bases import action, commit_info
-from deltaspec_generators.builder import TableFiles, protocol_action, remove_action, write_table
+from deltaspec_generators.builder import CheckpointFiles, TableFiles, protocol_action, remove_action, write_table
 from deltaspec_generators.data_bases import rows, stored
 from deltaspec_generators.row_id_bases import ENABLED, ROW_ID, mark, preserving, rewritten, tracked
 
@@ -74,6 +74,34 @@ def test_add_that_had_no_ids_may_be_committed_again_without(judge: Judge) -> Non
     again = {"add": {**action(files, 2, "add"), "dataChange": False, "tags": {"seen": "twice"}}}
     files.commits[4] = [commit_info(4), again]
     assert clean(judge(files, "log"))
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_file_of_unknown_past_may_be_restored_without_ids(judge: Judge, told: bool) -> None:
+    """Its tombstone stands in the checkpoint without ids, or is gone with the commits before."""
+    files = tracked(enabled=False)
+    old = {"add": {**action(files, 1, "add"), "path": "old.parquet"}}
+    for name in ("baseRowId", "defaultRowCommitVersion"):
+        del old["add"][name]
+    removed = remove_action(old)
+    removed["remove"]["dataChange"] = False
+    live = [*files.commits[0][1:3], {"add": action(files, 1, "add")}, {"add": action(files, 1, "add", 1)}, mark(19)]
+    files.checkpoints.append(CheckpointFiles(1, "classic", rows=[*live, *[removed] * told]))
+    for version in (0, 1):
+        del files.commits[version]
+    files.commits[3] = [commit_info(3, operation="RESTORE"), old]
+    assert clean(judge(files, "log"))
+
+
+def test_file_restored_without_ids_that_it_had(judge: Judge) -> None:
+    files = tracked(enabled=False)
+    body = {**action(files, 1, "add")}
+    del body["baseRowId"], body["defaultRowCommitVersion"]
+    files.commits[3] = [commit_info(3, operation="RESTORE"), {"add": body}]
+    assert judge(files, "log").totals == {"RID004": 1, "RID005": 1}
+    for name in ("baseRowId", "defaultRowCommitVersion"):  # what its remove forgot, its add had
+        del action(files, 2, "remove")[name]
+    assert judge(files, "log").totals == {"RID004": 1, "RID005": 1}
 
 
 def test_add_committed_again_may_not_lose_its_ids(judge: Judge) -> None:
