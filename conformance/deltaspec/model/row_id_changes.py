@@ -28,9 +28,10 @@ def id_of(proposal: Proposal, first: str, later: str) -> str:
 
 def adds_have_ids(proposal: Proposal) -> Iterator[Refused]:
     """Every add has a base id; a new one the version of its commit, one that is committed again what it had."""
-    if not assigns(proposal):
+    before, after = proposal.before.metadata, proposal.after.metadata
+    if not assigns(proposal) or after is None:
         return
-    earlier = _earlier(proposal.before)
+    earlier = {} if before and is_another_table(before.id, after.id) else _earlier(proposal.before)
     for add in proposal.of(Add):
         known = earlier.get(path_key(add.path))
         if add.base_row_id is None and not may_lack_ids(known, proposal.revision):
@@ -45,6 +46,14 @@ def adds_have_ids(proposal: Proposal) -> Iterator[Refused]:
             kept = known is not None and known.default_row_commit_version is not None
             name = "row-tracking.commit-version-kept" if kept else "row-tracking.commit-version"
             yield Refused(name, add.path)
+
+
+def is_another_table(id_before: str, id_after: str) -> bool:
+    """Whether a commit makes another table, by the ids of metadata: what it adds is new to it, whatever its path.
+
+    A clone may be emptied and made again of the same files, which lie elsewhere: their rows get ids of their own.
+    """
+    return id_before != id_after
 
 
 def may_lack_ids(before: Add | Remove | None, revision: Revision = Revision.CURRENT) -> bool:

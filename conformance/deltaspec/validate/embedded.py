@@ -27,7 +27,7 @@ from deltaspec.validate.file_times import file_time_before
 from deltaspec.validate.findings import Findings
 from deltaspec.validate.listing import look_at_listing
 from deltaspec.validate.plan import Plan
-from deltaspec.validate.row_id_history import suspended_since
+from deltaspec.validate.row_id_history import suspended_since, tables_begin
 from deltaspec.validate.row_ids import look_at_row_id_ranges
 from deltaspec.validate.type_changes import look_at_type_changes
 from deltaspec.validate.variants import look_at_variant_uses
@@ -149,7 +149,8 @@ class EmbeddedRun:
         elif self.findings.wants(file_history):
             self.progress("replay", 0, None)
             cdcs = pl.concat(self.cdcs) if self.cdcs else chain_frame(self._chain_schema)
-            self.findings.look(file_history, history_of_commits(chain, cdcs, suspended_since(self)))
+            history = history_of_commits(chain, cdcs, suspended_since(self), tables_begin(self))
+            self.findings.look(file_history, history)
         look_at_added_vectors(self, chain)
         return spans(chain, self.revision)
 

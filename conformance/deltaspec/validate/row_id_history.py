@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -12,6 +13,7 @@ from deltaspec.model.actions import MetaData, Protocol, Wire
 from deltaspec.model.file_names import commit_name
 from deltaspec.model.proposal import schema_of
 from deltaspec.model.protocol import features_are_known, supports
+from deltaspec.model.row_id_changes import is_another_table
 from deltaspec.views import table_state
 from deltaspec.views.in_force import Since, in_force_since
 from deltaspec.views.row_id_history import (
@@ -84,6 +86,12 @@ def look_at_row_id_history(run: EmbeddedRun, spanned: pl.DataFrame) -> None:
     if run.findings.wants(row_id_ranges):
         for version in _enabling(enabled)[:_ENABLINGS_LOOKED_AT]:
             run.findings.look(row_id_ranges, without_ids(spanned, version, run.plan.version))
+
+
+def tables_begin(run: EmbeddedRun) -> list[int]:
+    """Versions whose commit makes another table of it, whose files are none of those before."""
+    rows = run.state.rows[table_state.metadata.name]
+    return [row["version"] for before, row in pairwise(rows) if is_another_table(before["id"], row["id"])]
 
 
 def inserted_paths(run: DataRun) -> frozenset[str]:

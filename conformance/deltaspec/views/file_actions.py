@@ -118,7 +118,7 @@ file_history = View(
         "base_row_id_before": Column(
             pl.Int64,
             "for an add or remove in a commit to a table that assigns row ids: baseRowId of the last add of its path "
-            "in an earlier version",
+            "in an earlier version; null for an add of a commit that gives the table another id",
         ),
         "default_row_commit_version": Column(pl.Int64, "defaultRowCommitVersion"),
         "default_row_commit_version_before": Column(pl.Int64, "the same of the last add before, as for baseRowId"),

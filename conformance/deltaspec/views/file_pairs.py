@@ -1,5 +1,7 @@
 """Fills `file_history`: file actions beside the others of their path. Paths with one action need no row."""
 
+from collections.abc import Sequence
+
 import polars as pl
 
 from deltaspec.views.file_actions import file_history
@@ -10,19 +12,22 @@ _ROW_IDS = ("base_row_id", "default_row_commit_version")
 _GROUP = ("_group", "version", "path_key")
 
 
-def history_of_commits(chain: pl.DataFrame, cdcs: pl.DataFrame, row_tracking: Since) -> pl.DataFrame:
+def history_of_commits(
+    chain: pl.DataFrame, cdcs: pl.DataFrame, row_tracking: Since, tables_begin: Sequence[int] = ()
+) -> pl.DataFrame:
     """Rows of `file_history` for a base checkpoint and the commits after it.
 
     Args:
         chain: rows of `file_replay.CHAIN`, `until` included or not.
         cdcs: the same columns for cdc actions.
         row_tracking: from which version on row tracking was supported, and from which on suspended.
+        tables_begin: versions that make another table, by its id.
     """
     rows = pl.concat([chain.drop("until", strict=False), cdcs])
     rows = rows.filter(shares_path(rows))
     if rows.is_empty():
         return file_history.frame([])
-    return _with_live_vector(_with_tags_before(_with_row_ids_before(_counted(rows), row_tracking)))
+    return _with_live_vector(_with_tags_before(_with_row_ids_before(_counted(rows), row_tracking, tables_begin)))
 
 
 def history_of_claim(rows: pl.DataFrame) -> pl.DataFrame:
@@ -69,12 +74,13 @@ def _counted(rows: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _with_row_ids_before(rows: pl.DataFrame, row_tracking: Since) -> pl.DataFrame:
+def _with_row_ids_before(rows: pl.DataFrame, row_tracking: Since, tables_begin: Sequence[int]) -> pl.DataFrame:
     """For an action of a commit that has to keep row ids: those of the last add of its path in an earlier version."""
     assigns: pl.Expr = pl.lit(False)
     for version, supported, suspended in row_tracking:
         assigns = pl.when(pl.col("version") >= version).then(pl.lit(supported and not suspended)).otherwise(assigns)
-    asked = assigns & (pl.col("kind") != "cdc") & (pl.col("source") == "commit")
+    is_new = (pl.col("kind") == "add") & pl.col("version").is_in(list(tables_begin))
+    asked = assigns & (pl.col("kind") != "cdc") & (pl.col("source") == "commit") & ~is_new
     adds = rows.filter(pl.col("kind") == "add").select(
         "path_key", _added=pl.col("version"), **{f"{name}_before": pl.col(name) for name in _ROW_IDS}
     )

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 from stories.lives import ONE_COLUMN, add, metadata, protocol, remove
@@ -241,6 +242,16 @@ def test_file_keeps_its_row_ids() -> None:
     ]
     assert cited(before, remove(base_row_id=0, default_row_commit_version=0)) == []
     assert cited(before, remove()) == ["remove.row-ids"]
+
+
+def test_files_of_another_table_are_new_to_it() -> None:
+    """A clone that is made once more: the same files, and another id."""
+    before = table(TRACKING, metadata(), tracked("a", 0, 0), mark(2))
+    anew = msgspec.structs.replace(metadata(), id="33333333-2222-4333-8444-555555555555")
+    assert cited(before, anew, tracked("a", 3, 1), mark(5)) == []
+    assert cited(before, anew, tracked("a", 3, 0), mark(5)) == []
+    assert cited(before, anew, tracked("a", 3, 2), mark(5)) == ["row-tracking.commit-version"] * 2
+    assert cited(before, anew, add("a", stats=ROWS)) == ["row-tracking.base-row-id", "row-tracking.commit-version"]
 
 
 def test_mark_is_an_action_before_r3() -> None:

@@ -96,6 +96,18 @@ def test_path_that_a_checkpoint_alone_could_know_is_not_called_new(judge: Judge,
     assert clean(judge(files, history=history))
 
 
+@pytest.mark.parametrize("another", [True, False])
+def test_clone_that_is_made_once_more_gives_its_files_other_ids(judge: Judge, another: bool) -> None:
+    files = tracked()
+    body = next_file(files, "file:///elsewhere/p.parquet", 30)
+    files.commits[4] = [preserving(4, operation="DELETE"), remove_action({"add": body})]
+    table_id = {"id": "33333333-2222-4333-8444-555555555555"} if another else {}
+    anew = metadata_action(FIELDS, configuration=ENABLED, **table_id)
+    again = {"add": {**body, "baseRowId": 40, "defaultRowCommitVersion": 5}}
+    files.commits[5] = [preserving(5, operation="CLONE"), anew, again, old_mark(49), mark(49)]
+    assert judge(files).totals == ({} if another else {"RID024": 1, "RID025": 1})
+
+
 def test_file_added_again_while_suspended_keeps_its_ids(judge: Judge) -> None:
     files = tracked(enabled=False)
     suspended = metadata_action(bases.FIELDS, configuration={"delta.rowTrackingSuspended": "true"})
