@@ -47,6 +47,8 @@ _CALLED_WITHOUT_PARENTHESES = _words(
 )
 _BINARY = _words("EQ NEQ NULLSAFE_EQ LT LTE GT GTE STAR SLASH MOD DIV AMP PIPE CARET DPIPE AND OR")
 _SIGNS = _words("PLUS DASH TILDE NOT")
+_WORD_OPERATORS = _words("AND OR NOT DIV")
+"""Words that may also be names of columns: which of them are reserved depends on settings."""
 _PLAIN = _BINARY | {"PLUS", "DASH", "TILDE", "NOT", "L_PAREN", "R_PAREN", "L_BRACKET", "R_BRACKET", "COMMA", "DOT"}
 _TYPED = {"DATE": "date", "TIMESTAMP": "timestamp", "TIMESTAMP_NTZ": "timestamp_ntz", "TIMESTAMP_LTZ": "timestamp"}
 _SUFFIXES = {"Y": "byte", "S": "short", "L": "long", "F": "float", "D": "double", "BD": "decimal"}
@@ -140,9 +142,9 @@ def _bounded(tokens: list[Token]) -> None:
         raise Unadmitted(f"it is nested deeper than {MAX_NESTING}")
     if operations > MAX_OPERATIONS:
         raise Unadmitted(f"it has {operations} operations, and {MAX_OPERATIONS} at most are read")
-    if tokens[-1].token_type.name in _BINARY | _SIGNS | {"COMMA", "DOT"}:
+    if tokens[-1].token_type.name in (_BINARY | _SIGNS | {"COMMA", "DOT"}) - _WORD_OPERATORS:
         raise Broken(f"it ends with {tokens[-1].text}")
-    if tokens[0].token_type.name in _BINARY | {"COMMA"}:
+    if tokens[0].token_type.name in (_BINARY | {"COMMA"}) - _WORD_OPERATORS:
         raise Broken(f"it begins with {tokens[0].text}")
 
 
@@ -193,6 +195,8 @@ class _Reader:
             self._cast_type()
         elif not self._after_dot() and upper in _KEYWORDS and self._has_place(upper):
             self._keep()
+        elif upper == "ARRAY" and self._kind(1) == "L_BRACKET" and not self._after_dot():
+            raise Unadmitted("it depends on the dialect whether ARRAY[...] makes an array")
         elif _WORD.fullmatch(source):
             calls = upper in _CALLED_WITHOUT_PARENTHESES and self._kind(1) != "L_PAREN"
             if (upper in _BANNED or calls) and not self._after_dot():

@@ -28,12 +28,15 @@ from deltaspec.wire.sql_tree import (
     Member,
     Not,
     Sign,
+    Unit,
 )
 
 if TYPE_CHECKING:
     from sqlglot import exp
 
 _WORD = re.compile(r"_([nlt])(\d+)")
+_OF_UNITS = frozenset(["dateadd", "date_add", "timestampadd", "datediff", "date_diff", "timestampdiff", "timediff"])
+"""Functions whose first argument is a unit of time, where they have three."""
 
 
 @cache
@@ -199,9 +202,18 @@ class Translation:
             operand, kind = _only(node.expressions, 2)
             return Cast(self.of(operand), self.words.types[self._number(kind, "t")], tried=name == "try_cast")
         arguments = tuple(self.of(each) for each in node.expressions)
+        if name in _OF_UNITS and len(arguments) == 3:
+            arguments = (self.unit(node.expressions[0], arguments[0]), *arguments[1:])
         if name in CASTS and len(arguments) == 1:
             return Cast(arguments[0], CASTS[name])
         return Call(name, arguments)
+
+    def unit(self, node: Any, argument: Expression) -> Expression:
+        """A unit of time where an argument is one word, whatever the word: engines may have units of their own."""
+        match argument:
+            case Column((name,)) if not self.words.quoted[self._number(node, "n")]:
+                return Unit(name)
+        return argument
 
     def null(self, _: Any) -> Expression:
         return Literal(None, "void")

@@ -119,13 +119,20 @@ class Call:
     arguments: tuple[Expression, ...]
 
 
-Expression = Literal | Column | Item | Member | Not | Sign | Binary | Is | In | Like | Case | Cast | Call
+@dataclass(frozen=True)
+class Unit:
+    """A unit of time, as `DAY`: a word of SQL in the place of an argument."""
+
+    name: str
+
+
+Expression = Literal | Column | Item | Member | Not | Sign | Binary | Is | In | Like | Case | Cast | Call | Unit
 
 
 def children(tree: Expression) -> tuple[Expression, ...]:
     """What stands directly below a node, from left to right."""
     match tree:
-        case Literal() | Column():
+        case Literal() | Column() | Unit():
             return ()
         case Item(base, key):
             return (base, key)
@@ -156,6 +163,8 @@ def render(tree: Expression) -> str:
     match tree:
         case Literal():
             return _literal(tree)
+        case Unit(name):
+            return name
         case Column(parts):
             return ".".join(map(_quoted, parts))
         case Item(base, key):

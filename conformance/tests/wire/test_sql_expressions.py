@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from deltaspec.model.data_types import Field, Primitive, Struct
 from deltaspec.model.schema import parse_schema
 from deltaspec.wire.sql_expressions import Admitted, NotAdmitted, Unreadable, columns, missing_columns, parse
 from deltaspec.wire.sql_tree import (
@@ -28,6 +29,7 @@ from deltaspec.wire.sql_tree import (
 )
 
 A, B, C = Column(("a",)), Column(("b",)), Column(("c",))
+AB = Struct((Field("a", Primitive("timestamp"), True), Field("b", Primitive("timestamp"), True)))
 ONE, TWO = Literal(1, "integer"), Literal(2, "integer")
 
 
@@ -108,6 +110,51 @@ def test_words_of_types_and_keywords_are_names_where_they_stand_as_such() -> Non
         ("a", "end"),
         ("int",),
     )
+
+
+@pytest.mark.parametrize("name", ["div", "AND", "or", "Not"])
+@pytest.mark.parametrize("text", ["{} > 1", "a >= {}", "{}", "a > 1 and {}", "{} {} {}"])
+def test_operators_that_are_words_may_be_columns(name: str, text: str) -> None:
+    """Outside of Spark's ANSI mode none of them is reserved."""
+    assert not isinstance(parse(text.replace("{}", name)), Unreadable)
+    assert not isinstance(parse(text.replace("{}", f"`{name}`").replace("` `", "` + `")), Unreadable)
+
+
+@pytest.mark.parametrize(
+    ("text", "missing"),
+    [
+        ("datediff(DAY, a, b) < 3", []),
+        ("dateadd(week, 1, a) > b", []),
+        ("date_add(MONTH, 1, a) > b", []),
+        ("timestampadd(HOUR, 1, z) > b", ["z"]),
+        ("date_diff(dayofyear, a, z) > 1", ["z"]),
+        ("TimestampDiff(Minute, a, b) > 1", []),
+        ("timediff(SQL_TSI_DAY, a, b) > 1", []),
+        ("datediff(`DAY`, a, b) < 3", ["DAY"]),
+        ("datediff(day.x, a, b) < 3", ["day.x"]),
+        ("datediff(day, a) < 3", ["day"]),
+        ("date_trunc(month, a) < b", ["month"]),
+    ],
+)
+def test_a_unit_of_time_is_no_column(text: str, missing: list[str]) -> None:
+    answer = parse(text)
+    assert not isinstance(answer, Unreadable)
+    assert answer.tree is not None
+    assert missing_columns(answer.tree, AB) == missing
+
+
+def test_expressions_with_a_unit_of_time_are_not_evaluated() -> None:
+    for text in ("datediff(DAY, a, b) < 3", "date_add(DAY, 1, a) > b", "date_diff(HOUR, a, b) = 0"):
+        answer = parse(text)
+        assert isinstance(answer, NotAdmitted)
+        assert answer.tree is not None
+        assert render(answer.tree).startswith(f"({text.split(',')[0]}")
+
+
+def test_what_makes_an_array_by_brackets_names_no_column() -> None:
+    for text in ("a = ALL (ARRAY[1])", "array[0] > 1"):
+        assert parse(text) == NotAdmitted("it depends on the dialect whether ARRAY[...] makes an array")
+    assert columns(tree_of("`array`[0] > 1 and a.array[0] > 1")) == (("array",), ("a", "array"))
 
 
 @pytest.mark.parametrize("text", ["", "  \n", "a >", "= a", "(a", "a)", "[a)", "'a", "`a", "a + (b", "a ="])
