@@ -26,18 +26,21 @@ class Columns:
     """Logical field paths."""
     ids: frozenset[int]
     """Column ids, where columns are mapped."""
+    has_ids: bool
+    """The last version has them. Where mapping is switched on again, ids begin anew: older ones tell nothing."""
 
 
 def columns_of(schema: Struct, mapping: str | None) -> Columns:
     """The columns of a version at every depth; under column mapping by id as well, for names may change."""
     fields = list(walk(schema))
     ids = (column_id(field) for _, field in fields) if mapping is not None else ()
-    return Columns(frozenset(path for path, _ in fields), frozenset(each for each in ids if each is not None))
+    known = frozenset(each for each in ids if each is not None)
+    return Columns(frozenset(path for path, _ in fields), known, has_ids=bool(known))
 
 
 def remember(before: Columns | None, after: Columns) -> Columns:
     """The columns that any version up to `after` has had: a restore brings them back."""
-    return after if before is None else Columns(before.paths | after.paths, before.ids | after.ids)
+    return after if before is None else Columns(before.paths | after.paths, before.ids | after.ids, after.has_ids)
 
 
 def illegal_defaults(known: Columns, schema: Struct, mapping: str | None) -> list[Path]:
@@ -57,8 +60,8 @@ def illegal_defaults(known: Columns, schema: Struct, mapping: str | None) -> lis
 
 
 def _is_new(known: Columns, path: Path, number: int | None, mapping: str | None) -> bool:
-    """By id where the columns before had ids too; else by name."""
-    if mapping is not None and number is not None and known.ids:
+    """By id where the columns of the version directly before had ids too; else by name."""
+    if mapping is not None and number is not None and known.has_ids:
         return number not in known.ids
     return path not in known.paths
 

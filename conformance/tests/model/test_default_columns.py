@@ -70,6 +70,21 @@ def test_columns_keep_their_names_when_mapping_begins_or_ends() -> None:
     assert illegal_defaults(columns_of(mapped, "name"), mapped, None) == []
 
 
+@pytest.mark.parametrize(("first", "second"), [(1, 2), (2, 3)], ids=["ids that were given before", "other ids"])
+def test_ids_of_an_earlier_mapping_say_nothing(first: int, second: int) -> None:
+    """Mapping was on, off while a column came and got its default, and is on again."""
+    known = columns_of(struct(column("a", number=1)), "name")
+    known = remember(known, columns_of(struct(column("a"), column("d")), None))
+    known = remember(known, columns_of(struct(column("a"), column("d", "1")), None))
+    again = struct(column("a", number=first), column("d", "1", number=second))
+    assert illegal_defaults(known, again, "name") == []
+    assert illegal_defaults(known, struct(column("e", "1", number=1)), "name") == [("e",)]
+    later = remember(known, columns_of(again, "name"))
+    assert illegal_defaults(later, struct(column("b", "1", number=second), column("e", "1", number=9)), "name") == [
+        ("e",)
+    ]
+
+
 def test_a_column_that_comes_back_is_not_new() -> None:
     first, second = struct(column("a"), column("b")), struct(column("a"))
     known = remember(remember(None, columns_of(first, None)), columns_of(second, None))
