@@ -28,7 +28,8 @@ def identity_mark_moved_back() -> pl.Expr:
     """A commit that adds files leaves the high-water mark of an identity column behind where it was.
 
     Values between the two are generated a second time.
-    (Commits that add nothing may set the mark to the last value that the table holds; a restore brings the old one.)
+    (Commits that add nothing may set the mark to the last value that the table holds; a restore brings the old one:
+    a commit that does not say what it does is not asked.)
     Fix: commit a metaData whose mark is the last value that was ever generated.
 
     Conforms::

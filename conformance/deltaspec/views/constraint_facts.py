@@ -116,6 +116,8 @@ class ColumnHistory:
         identities = _identities(schema, mapping) if identity_columns.FEATURE in supported else []
         if before is not None and not is_another_table(before, metadata, operation):
             self.changes = self._compared(identities)
+            if not isinstance(operation, str):  # it may be a restore, which brings the mark back
+                self.changes["identity_marks_moved_back"] = None
             if self._known and DEFAULTS in supported and (self._is_whole or isinstance(operation, str)):
                 new = default_columns.illegal_defaults(self._known, schema, mapping)
                 self.changes["new_columns_with_default"] = [".".join(path) for path in new]

@@ -114,7 +114,8 @@ commits = View(
         ),
         "identity_marks_moved_back": Column(
             pl.List(pl.String),
-            "identity columns whose mark is gone, or behind the one before, as `id: 9, then 5`",
+            "identity columns whose mark is gone, or behind the one before, as `id: 9, then 5`; null where the commit "
+            "does not say what it does: a restore brings the mark back",
         ),
     },
 )

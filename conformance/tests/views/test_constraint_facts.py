@@ -10,9 +10,9 @@ from views.observed import ObservedRun
 
 from deltaspec_generators import bases
 from deltaspec_generators.bases import commit_info
-from deltaspec_generators.builder import TableFiles, metadata_action, protocol_action
+from deltaspec_generators.builder import TableFiles, metadata_action, protocol_action, remove_action
 from deltaspec_generators.checkpoint_files import CheckpointFiles
-from deltaspec_generators.column_bases import DEFAULTS, column, identity, life
+from deltaspec_generators.column_bases import DEFAULTS, added, column, identity, life
 
 PLAIN = [column(), column("name", "string")]
 WITH_DEFAULT = [*PLAIN, column("c", CURRENT_DEFAULT="7")]
@@ -117,6 +117,18 @@ def test_marks_that_go_back_are_named() -> None:
     files = life(identity(), identity(104), identity(102), identity(102))
     assert changes(files, "identity_marks_moved_back") == {1: [], 2: ["id: 104, then 102"], 3: []}
     assert changes(life(identity(104), identity(None)), "identity_marks_moved_back") == {1: ["id: 104, then None"]}
+
+
+@pytest.mark.parametrize("info", [[], [{"commitInfo": {"timestamp": 1}}], [{"commitInfo": {"operation": 7}}]])
+def test_marks_of_a_commit_that_does_not_say_what_it_does_are_not_asked(info: list[Any]) -> None:
+    """Everything is removed, and what an older version held is added again with its mark."""
+    files = life(identity(), identity(103), identity(105))
+    first, second = added(files, 1), added(files, 2)
+    files.commits[3] = [remove_action(first), remove_action(second)]
+    files.commits[4] = [*info, metadata_action([identity(103), ("name", "string")]), first]
+    assert changes(files, "identity_marks_moved_back") == {1: [], 2: []}
+    files.commits[4] = [commit_info(4), *files.commits[4][len(info) :]]
+    assert changes(files, "identity_marks_moved_back") == {1: [], 2: [], 4: ["id: 105, then 103"]}
 
 
 def test_a_column_without_identity_properties_has_none_that_change() -> None:
