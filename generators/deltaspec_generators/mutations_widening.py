@@ -1,14 +1,26 @@
 """Tables whose types change as the text does not let them, or whose schemas do not tell of it."""
 
 import json
+from typing import Any
 
+import pyarrow as pa
 from hypothesis import strategies as st
 
-from deltaspec_generators import bases
+from deltaspec_generators import bases, data_bases
 from deltaspec_generators.bases import commit_info
 from deltaspec_generators.builder import TableFiles, metadata_action, protocol_action, remove_action
 from deltaspec_generators.mutations import mutation, pick
-from deltaspec_generators.widening_bases import ENABLED, FEATURES, array, change, column, pairs, struct, table
+from deltaspec_generators.widening_bases import (
+    ENABLED,
+    FEATURES,
+    array,
+    change,
+    column,
+    pairs,
+    struct,
+    table,
+    widening_data,
+)
 
 # what schemas record
 
@@ -145,11 +157,17 @@ def widened_without_a_record(draw: st.DrawFn) -> TableFiles:
     return table(first, then)
 
 
-@mutation("type-widening.kept")
+@mutation("type-widening.kept", "footers")
 def type_changes_forgotten(draw: st.DrawFn) -> TableFiles:
-    first, second = change("byte", "short"), change("short", "integer")
-    left = pick(draw, None, [], [second], [change("byte", "integer")])
-    return table(column("byte"), column("short", [first]), column("integer", [first, second]), column("integer", left))
+    first, second = change("byte", "integer"), change("integer", "long")
+    left = pick(draw, None, [], [second], [change("byte", "long")])
+    rows = data_bases.rows(0).append_column("c", pa.array(range(10), pa.int8()))
+    files = widening_data((rows, rows, rows), "byte")
+    steps = (column("integer", [first]), column("long", [first, second]), column("long", left))
+    for version, step in enumerate(steps, start=3):
+        fields: list[Any] = [*data_bases.FIELDS, step]
+        files.commits[version] = [commit_info(version), metadata_action(fields, configuration=ENABLED)]
+    return files
 
 
 @mutation("type-widening.gone-with-feature")

@@ -1,5 +1,7 @@
 """Tables whose types became wider as the text lets them, and tables that forgot it as it lets them."""
 
+import json
+from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -8,9 +10,18 @@ from deltaspec_generators import bases, data_bases
 from deltaspec_generators.bases import action, commit_info
 from deltaspec_generators.builder import TableFiles, metadata_action, protocol_action, remove_action
 from deltaspec_generators.permissions import permission
-from deltaspec_generators.widening_bases import ENABLED, array, change, column, pairs, struct, table
-
-_RECORD = [change("integer", "long")]
+from deltaspec_generators.widening_bases import (
+    ENABLED,
+    RECORD_OF_INTEGERS,
+    array,
+    change,
+    column,
+    pairs,
+    struct,
+    table,
+    widened_files,
+    widening_data,
+)
 
 
 @permission("type-widening.integers")
@@ -27,30 +38,6 @@ def places_below_columns_widened() -> TableFiles:
 
 def struct_of(*fields: dict[str, object]) -> dict[str, object]:
     return column(struct(*fields))
-
-
-def widened_files(*, rewritten: bool) -> TableFiles:
-    """Files of integers; the column becomes long; and then, maybe, all of them are rewritten."""
-    older = data_bases.rows(0).append_column("c", pa.array(range(10), pa.int32()))
-    newer = data_bases.rows(0).append_column("c", pa.array(range(10), pa.int64()))
-    files = data_bases.with_data(
-        fields=[*data_bases.FIELDS, column("integer")],
-        tables=(older, older, older),
-        protocol=protocol_action(3, 7, ["typeWidening"], ["typeWidening"]),
-        configuration=ENABLED,
-    )
-    wider: list[Any] = [*data_bases.FIELDS, column("long", _RECORD)]
-    files.commits[3] = [commit_info(3), metadata_action(wider, configuration=ENABLED)]
-    if rewritten:
-        old = [row for row in (files.commits[1][2], files.commits[2][1]) if isinstance(row, dict)]
-        again = [data_bases.stored(files, f"{name}.parquet", newer, dataChange=False) for name in ("d", "e")]
-        removes = [remove_action(row) for row in old]
-        for row in removes:
-            row["remove"]["dataChange"] = False
-        files.commits[4] = [commit_info(4), *removes, *again]
-        forgotten: list[Any] = [*data_bases.FIELDS, column("long")]
-        files.commits[5] = [commit_info(5), metadata_action(forgotten, configuration=ENABLED)]
-    return files
 
 
 @permission("type-widening.integers", "rows")
@@ -74,7 +61,7 @@ def feature_dropped_without_a_trace() -> TableFiles:
 @permission("type-widening.integers")
 def version_from_before_a_change_restored() -> TableFiles:
     """The files since the change are gone, those from before it are back, and the column is what it was."""
-    files = table(column("integer"), column("long", _RECORD))
+    files = table(column("integer"), column("long", RECORD_OF_INTEGERS))
     added = {**action(files, 2, "add"), "path": "d.parquet"}
     files.commits[4] = [commit_info(4), {"add": added}]
     before = metadata_action([("id", "long"), column("integer")], configuration=ENABLED)
@@ -106,4 +93,100 @@ def column_dropped_and_added_with_another_type() -> TableFiles:
     )
     settings = action(files, 0, "metaData")["configuration"]
     files.commits[3] = [commit_info(3), metadata_action([mapped(2, "date")], configuration=settings)]
+    return files
+
+
+def recorded_and_forgotten(files: TableFiles, partition_columns: Sequence[str] = ()) -> TableFiles:
+    """The column becomes a long one, and the record of it goes, while files stay."""
+    other = [each for each in schema_fields(files) if each["name"] != "c"]
+    version = max(files.commits) + 1
+    for number, record in enumerate((RECORD_OF_INTEGERS, None), start=version):
+        metadata = metadata_action([*other, column("long", record)], partition_columns, ENABLED)
+        files.commits[number] = [commit_info(number), metadata]
+    return files
+
+
+def schema_fields(files: TableFiles) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(action(files, 0, "metaData")["schemaString"])["fields"]
+    return found
+
+
+@permission("type-widening.may-be-dropped", "rows")
+def record_of_a_partition_column_dropped() -> TableFiles:
+    """No file holds values of a partition column."""
+    files = widening_data([data_bases.rows(0)] * 3)
+    fields: list[Any] = [*data_bases.FIELDS, column("integer")]
+    files.commits[0][2] = metadata_action(fields, ["c"], ENABLED)
+    for version, kind, which in ((1, "add", 0), (1, "add", 1), (2, "add", 0), (2, "remove", 0)):
+        action(files, version, kind, which)["partitionValues"] = {"c": "1"}
+    return recorded_and_forgotten(files, ["c"])
+
+
+@permission("type-widening.may-be-dropped", "rows")
+def record_dropped_where_files_lack_the_column() -> TableFiles:
+    """The files are from when the column was void."""
+    files = widening_data([data_bases.rows(0)] * 3)
+    files.commits[0][2] = metadata_action([*data_bases.FIELDS, column("void")], (), ENABLED)
+    files.commits[3] = [
+        commit_info(3),
+        metadata_action([*data_bases.FIELDS, column("integer")], (), ENABLED),
+    ]
+    return recorded_and_forgotten(files)
+
+
+@permission("type-widening.may-be-dropped", "rows")
+def record_dropped_where_files_have_no_rows() -> TableFiles:
+    empty = data_bases.rows(0, 0).append_column("c", pa.array([], pa.int32()))
+    return recorded_and_forgotten(widening_data([empty] * 3))
+
+
+@permission("type-widening.gone-with-feature")
+def feature_dropped_and_its_property_false() -> TableFiles:
+    files = table(column("long"))
+    disabled = metadata_action([("id", "long"), column("long")], configuration={"delta.enableTypeWidening": "false"})
+    files.commits[3] = [commit_info(3), disabled]
+    files.commits[4] = [commit_info(4), protocol_action(3, 7, ["timestampNtz"], ["timestampNtz"])]
+    return files
+
+
+@permission("type-widening.feature")
+def nothing_recorded_without_the_feature() -> TableFiles:
+    """A list of no changes, and a null."""
+    fields = [column("long", []), {**column("long", name="d"), "metadata": {"delta.typeChanges": None}}]
+    return bases.plain(fields=fields)
+
+
+def described_anew(files: TableFiles, version: int) -> TableFiles:
+    """Statistics of the files are computed again."""
+    adds = [row["add"] for row in (files.commits[1][2], files.commits[2][1]) if isinstance(row, dict)]
+    again: list[Any] = [{"add": {**add, "dataChange": False}} for add in adds]
+    files.commits[version] = [commit_info(version, operation="COMPUTE STATS"), *again]
+    return files
+
+
+@permission("type-widening.integers")
+def version_from_before_a_change_restored_after_statistics() -> TableFiles:
+    """Files are as old as their paths, however often they are described."""
+    files = described_anew(table(column("integer"), column("long", RECORD_OF_INTEGERS)), 4)
+    before = metadata_action([("id", "long"), column("integer")], configuration=ENABLED)
+    files.commits[5] = [commit_info(5, operation="RESTORE"), before]
+    return files
+
+
+@permission("type-widening.only-when-enabled")
+def version_with_a_wider_type_restored_while_disabled() -> TableFiles:
+    """A column is widened, which is undone and done again by restored versions; the property is gone by then."""
+    files = table(column("integer"), column("long", RECORD_OF_INTEGERS))
+    for version, kind in ((4, column("integer")), (6, column("long", RECORD_OF_INTEGERS))):
+        files.commits[version] = [commit_info(version, operation="RESTORE"), metadata_action([("id", "long"), kind])]
+    return described_anew(files, 5)
+
+
+@permission("type-widening.only-when-enabled")
+def cloned_again_with_a_wider_type() -> TableFiles:
+    """What the source of a clone did, and what it had enabled, is not the clone's."""
+    files = table(column("integer"), settings={})
+    files.commits[1][0] = commit_info(1, operation="CLONE")
+    wider = metadata_action([("id", "long"), column("long", RECORD_OF_INTEGERS)])
+    files.commits[3] = [commit_info(3, operation="CLONE"), wider]
     return files

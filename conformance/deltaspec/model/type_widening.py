@@ -79,7 +79,9 @@ def read_record(field: Field) -> tuple[tuple[TypeChange, ...], tuple[RecordFault
 
     Further keys of an entry are passed over: previews noted the version of the table there.
     """
-    recorded = field.metadata.get(TYPE_CHANGES, [])
+    recorded = field.metadata.get(TYPE_CHANGES)
+    if recorded is None:
+        return (), ()
     if isinstance(recorded, str) and not isinstance(recorded, Number):
         return (), (RecordFault("text", "a text"),)
     if not isinstance(recorded, list):
@@ -121,6 +123,11 @@ def place_fault(kind: DataType, path: tuple[str, ...]) -> str | None:
     if isinstance(kind, Struct | Array | Map):
         return f"{'.'.join(path) or 'the column'} is of type {name_of(kind)}"
     return None
+
+
+def has_record(field: Field) -> bool:
+    """Whether a column says anything of changes: a null says nothing, and an empty list that there were none."""
+    return field.metadata.get(TYPE_CHANGES) not in (None, [])
 
 
 @dataclass(frozen=True)
@@ -240,9 +247,12 @@ def changed_places(before: Struct, after: Struct, *, by_id: bool) -> list[Change
 
 
 def traces(schema: Struct, configuration: dict[str, str]) -> list[str]:
-    """What of type widening a table still has, which the version that drops the feature has not."""
-    found = [".".join(path) for path, field in walk(schema) if TYPE_CHANGES in field.metadata]
-    return [*found, ENABLED] if ENABLED in configuration else found
+    """What of type widening a table still has, which the version that drops the feature has not.
+
+    A property that is not true enables nothing: like one that is not there, it leaves nothing behind.
+    """
+    found = [".".join(path) for path, field in walk(schema) if field.metadata.get(TYPE_CHANGES) is not None]
+    return [*found, ENABLED] if is_true(configuration, ENABLED) else found
 
 
 def is_dropped(before: set[str], after: set[str]) -> bool:
@@ -263,7 +273,7 @@ def recorded_changes(proposal: Proposal) -> Iterator[Refused]:
     if schema is None or not proposal.of(MetaData) or proposal.revision is not Revision.CURRENT:  # [Changed in current]
         return
     for path, field in walk(schema):
-        if TYPE_CHANGES in field.metadata and not _is_supported(proposal.after):
+        if has_record(field) and not _is_supported(proposal.after):
             yield Refused("type-widening.feature", ".".join(path))
         changes, faults = read_record(field)
         for fault in faults:

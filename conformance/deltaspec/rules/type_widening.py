@@ -3,6 +3,7 @@
 import polars as pl
 
 from deltaspec.rules.registry import rule
+from deltaspec.views.file_columns import file_columns
 from deltaspec.views.table_state import protocols
 from deltaspec.views.type_widening import recorded_type_changes, type_changes
 
@@ -191,25 +192,28 @@ def widened_unrecorded() -> pl.Expr:
     return pl.col("is_widening") & ~pl.col("is_recorded") & (pl.col("older_files") > 0)
 
 
-@rule("WID014", requires="type-widening.kept", view=type_changes)
+@rule("WID014", requires="type-widening.kept", view=file_columns)
 def type_changes_lost() -> pl.Expr:
-    """A commit took away recorded changes of a type, and files from before the changes stay.
+    """A file has rows of a narrower type, a schema recorded that the type became wider, and none records it any more.
 
     Readers take it that all files have the type of today, and fail or misread the older ones.
     Fix: commit the schema with the changes as they were, or rewrite the files first.
 
     Conforms::
-        lost: [], older_files: 4
-        lost: ["short to integer"], older_files: 0
+        kind: add, type_widening_supported: true, widening_forgotten: false, rows_left: 10
+        kind: add, type_widening_supported: true, widening_forgotten: true, rows_left: 0
+        kind: add, type_widening_supported: false, widening_forgotten: true, rows_left: 10
+        kind: cdc, type_widening_supported: true, widening_forgotten: true, rows_left: 10
     Violates::
-        lost: ["short to integer"], older_files: 1
+        kind: add, type_widening_supported: true, widening_forgotten: true, rows_left: 10
     """
-    return (pl.col("lost").list.len() > 0) & (pl.col("older_files") > 0)
+    has_rows = (pl.col("kind") == "add") & (pl.col("rows_left") > 0)
+    return has_rows & pl.col("widening_forgotten") & pl.col("type_widening_supported")
 
 
 @rule("WID015", requires="type-widening.gone-with-feature", view=protocols)
 def traces_of_dropped_widening() -> pl.Expr:
-    """A version drops typeWidening, and records of changed types or the property that enables it are still there.
+    """A version drops typeWidening, and records of changed types are still there, or the property is still true.
 
     Readers that do not know the feature take old files for files of the type of today.
     Fix: commit a metaData without delta.typeChanges and delta.enableTypeWidening, and rewrite files of older types.

@@ -24,4 +24,4 @@ def look_at_type_changes(run: EmbeddedRun, spanned: pl.DataFrame) -> None:
     if run.files_in_doubt is not None:
         run.findings.doubt((recorded_type_changes, type_changes), run.files_in_doubt)
     elif run.findings.wants(type_changes):
-        run.findings.look_at_rows(type_changes, type_change_rows(history, spanned))
+        run.findings.look_at_rows(type_changes, type_change_rows(history, spanned, run.operations))

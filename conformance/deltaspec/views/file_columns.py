@@ -32,6 +32,9 @@ file_columns = View(
         "type_oddity": Column(pl.String, "what is unusual about the form, which readers may still take"),
         "narrower_type": Column(pl.String, "type of the values, where they need type widening to be read"),
         "type_widening_supported": Column(pl.Boolean, "the table supports typeWidening, or a preview of it"),
+        "widening_forgotten": Column(
+            pl.Boolean, "a schema before recorded a change from that narrower type, and this one records it no more"
+        ),
         "is_shredded": Column(pl.Boolean, "for a variant: it has values in columns of their own; null for other types"),
         "shredding_supported": Column(pl.Boolean, "the table supports variantShredding, or a preview of it"),
         "written_without_shredding": Column(

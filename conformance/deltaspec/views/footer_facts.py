@@ -56,7 +56,10 @@ def schema_facts(root: Node, table: TableSchema) -> SchemaFacts:
         "void_may_be_stored": table.supports("materializedVoidType"),
     }
     found = stored_columns(own, root, table.mapping)
-    rows = [{**common, **_row(column)} for column in found]
+    rows = [
+        {**common, **_row(column), "widening_forgotten": (column.path, column.stored.narrower) in table.forgotten}
+        for column in found
+    ]
     for role, column in _hidden(root, table):
         rows.append({**common, **_row(column), "role": role, "column_mapping_mode": None})
     of_file = {"column_mapping_mode": table.mapping, "has_field_ids": has_ids, **names, **_iceberg(root, table)}

@@ -1,6 +1,6 @@
 """Types of columns along the judged history: what schemas record of their changes, and what changed between them."""
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,12 +11,22 @@ from deltaspec.model.actions import MetaData, Protocol
 from deltaspec.model.configuration import is_true
 from deltaspec.model.data_types import DataType, Struct, name_of, walk
 from deltaspec.model.features import without_preview
+from deltaspec.model.operations import takes_over
 from deltaspec.model.protocol import features_are_known, supported_features
-from deltaspec.model.schema import TYPE_CHANGES
-from deltaspec.model.type_widening import ChangedPlace, Place, gap, places, read_record, suits_iceberg
+from deltaspec.model.schema import TYPE_CHANGES, TypeChange
+from deltaspec.model.type_widening import (
+    ChangedPlace,
+    Place,
+    gap,
+    has_record,
+    places,
+    read_record,
+    suits_iceberg,
+)
 from deltaspec.views.base import Column, View
 
 Row = dict[str, Any]
+Path = tuple[str, ...]
 
 _PLACE = {
     "version": Column(pl.Int64, "version the action belongs to"),
@@ -34,7 +44,7 @@ recorded_type_changes = View(
         "type_widening_supported": Column(
             pl.Boolean,
             "the table supports typeWidening, or a preview of it, or did so in the version before; null where that is "
-            "not known",
+            "not known, or no change is recorded",
         ),
         "is_text": Column(pl.Boolean, "the value is a text"),
         "list_fault": Column(pl.String, "why the value is no list of objects; null for a text"),
@@ -47,8 +57,8 @@ recorded_type_changes = View(
 
 type_changes = View(
     name="type_changes",
-    grain="column, element, key or value that has another type, or lacks records of its changes, in a schema of the "
-    "judged history beside the one before, in a table that supports typeWidening",
+    grain="column, element, key or value that has another type in a schema of the judged history than in the one "
+    "before, in a table that supports typeWidening, unless the commit takes over files of another state or table",
     key=(),
     columns={
         **_PLACE,
@@ -56,9 +66,7 @@ type_changes = View(
         "type_before": Column(pl.String, "type name in the schema before"),
         "type_after": Column(pl.String, "type name in this schema"),
         "older_files": Column(
-            pl.Int64,
-            "live files of this version from when the column had the type before; where the type is the same, those "
-            "from before it was that",
+            pl.Int64, "live files of this version from when the column had the type before; not those without rows"
         ),
         "is_legal": Column(pl.Boolean, "the text lists the change, or is silent of one of the types"),
         "is_widening": Column(pl.Boolean, "the text lists the change"),
@@ -68,7 +76,6 @@ type_changes = View(
         "is_recorded": Column(
             pl.Boolean, "the schema records it; null where what it records does not lead to the type"
         ),
-        "lost": Column(pl.List(pl.String), "changes that the schema before records and this one does not"),
     },
 )
 
@@ -82,6 +89,8 @@ class _Seen:
     """First version in which it has its type; None: from before the judged history."""
     known_since: int
     """First version of the judged history that has the column."""
+    forgotten: tuple[TypeChange, ...] = ()
+    """Changes that a schema recorded and this one does not, though its type is not one from before them."""
 
 
 class WideningHistory:
@@ -90,8 +99,8 @@ class WideningHistory:
     def __init__(self) -> None:
         self.records: list[Row] = []
         """Rows of `recorded_type_changes`."""
-        self.changes: list[tuple[Row, int, int]] = []
-        """Rows of `type_changes` without `older_files`, and the versions, the last one excluded, that add such."""
+        self.changes: list[tuple[Row, int]] = []
+        """Rows of `type_changes` without `older_files`, and the first version that wrote such."""
         self._seen: list[_Seen] | None = None
         self._settings: dict[str, str] = {}
         self._mapped = False
@@ -131,9 +140,18 @@ class WideningHistory:
                 "iceberg_supported": not supported.isdisjoint(type_widening.ICEBERG),
             }
             for seen, change in found:
-                row = _change(seen, change, place["version"])
-                self.changes += [({**place, **row[0], **facts}, *row[1:])] if row is not None else []
+                row, first = _change(seen, change, place["version"])
+                self.changes.append(({**place, **row, **facts}, first))
         self._settings, self._mapped, self._supported = settings, mapped, bool(widening)
+
+    @property
+    def forgotten(self) -> frozenset[tuple[Path, DataType]]:
+        """Columns, elements, keys and values of the newest schema, and types before changes that are forgotten."""
+        return frozenset(
+            ((*each.place.column, *each.place.field_path), change.before)
+            for each in self._seen or ()
+            for change in each.forgotten
+        )
 
     def _follow(self, now: list[Place], place: Row, *, by_id: bool) -> list[tuple[_Seen, ChangedPlace]]:
         """Take the places of a schema; gives those that are in the one before, with what changed, if something did."""
@@ -148,10 +166,18 @@ class WideningHistory:
                 seen.append(_Seen(each, None if is_first and not begins else version, version))
                 continue
             change = ChangedPlace(old.place, each)
-            seen.append(_Seen(each, version if change.has_another_type else old.since, old.known_since))
-            found += [(old, change)] if change.has_another_type or change.lost else []
+            since = version if change.has_another_type else old.since
+            seen.append(_Seen(each, since, old.known_since, _forgotten(old, change)))
+            found += [(old, change)] if change.has_another_type else []
         self._seen = seen
         return found
+
+
+def _forgotten(seen: _Seen, change: ChangedPlace) -> tuple[TypeChange, ...]:
+    """What the schemas so far recorded of a place and the one after the change does not."""
+    if change.is_undone:
+        return ()
+    return tuple(each for each in (*seen.forgotten, *change.lost) if each not in change.after.changes)
 
 
 def has_feature(supported: set[str]) -> bool:
@@ -167,7 +193,7 @@ def _records(place: Row, schema: Struct, *, supported: bool | None) -> list[Row]
             gaps.setdefault(each.column, missing)
     rows = []
     for path, field in walk(schema):
-        if TYPE_CHANGES not in field.metadata:
+        if field.metadata.get(TYPE_CHANGES) is None:
             continue
         recorded, faults = read_record(field)
         what = {fault.kind: fault.what for fault in reversed(faults)}
@@ -176,7 +202,7 @@ def _records(place: Row, schema: Struct, *, supported: bool | None) -> list[Row]
             {
                 **place,
                 "column": ".".join(path),
-                "type_widening_supported": supported,
+                "type_widening_supported": supported if has_record(field) else None,
                 "is_text": "text" in what,
                 "list_fault": what.get("no list", what.get("no object")),
                 "types_fault": what.get("types"),
@@ -192,23 +218,16 @@ def _words(before: DataType, after: DataType) -> str:
     return f"{name_of(before)} to {name_of(after)}"
 
 
-def _change(seen: _Seen, change: ChangedPlace, version: int) -> tuple[Row, int, int] | None:
-    """The row of a change, and which files tell of it; None where the judged history does not tell.
+def _change(seen: _Seen, change: ChangedPlace, version: int) -> tuple[Row, int]:
+    """The row of a change, and the first version whose files have the type before.
 
     A column that a restored version brings back had its type before: a file from then is none of those that stay from
     when it had the other one. Files of a checkpoint that the history begins with may be of any age, but no legal
     history makes a type wider that was wider once.
     """
-    first, last = seen.known_since if seen.since is None else seen.since, version
+    first = seen.known_since if seen.since is None else seen.since
     if seen.since is None and not change.is_widening:
         first += 1
-    lost = [] if change.is_undone else [_words(each.before, each.after) for each in change.lost]
-    if not change.has_another_type:
-        if seen.since is None:
-            return None
-        first, last = seen.known_since, seen.since
-    elif not change.is_widening:
-        lost = []
     before, after = change.before, change.after
     row = {
         "column": ".".join((*after.column, *after.field_path)),
@@ -218,24 +237,34 @@ def _change(seen: _Seen, change: ChangedPlace, version: int) -> tuple[Row, int, 
         "is_widening": change.is_widening,
         "suits_iceberg": suits_iceberg(before.type, after.type) if change.is_widening else None,
         "is_recorded": None if gap(after) else change.is_recorded,
-        "lost": lost,
     }
-    return row, first, last
+    return row, first
 
 
-def type_change_rows(history: WideningHistory, spanned: pl.DataFrame) -> list[Row]:
+def type_change_rows(
+    history: WideningHistory, spanned: pl.DataFrame, operations: Mapping[int, str | None]
+) -> list[Row]:
     """Rows of `type_changes`.
+
+    A file is as old as the first action that speaks of its path: one that is described anew, with statistics or tags,
+    holds what it held.
 
     Args:
         history: after the last version.
         spanned: adds and removes, as `file_replay.spans` gives them.
+        operations: what each commit says it does.
     """
+    judged = [(row, first) for row, first in history.changes if not takes_over(operations.get(row["version"]))]
+    if not judged:
+        return []
+    added = (pl.col("kind") == "add") & (pl.col("num_records").is_null() | (pl.col("num_records") > 0))
+    files = spanned.with_columns(_first=pl.col("version").min().over("path_key")).filter(added)
     rows = []
-    for row, first, last in history.changes:
-        written = (pl.col("kind") == "add") & (pl.col("version") >= first) & (pl.col("version") < last)
-        stays = pl.col("until").is_null() | (pl.col("until") > row["version"])
-        older = spanned.select((written & stays).sum()).item() if first < last else 0
-        rows.append({**row, "older_files": older})
+    for row, first in judged:
+        version = row["version"]
+        written = (pl.col("_first") >= first) & (pl.col("version") < version)
+        stays = pl.col("until").is_null() | (pl.col("until") > version)
+        rows.append({**row, "older_files": files.select((written & stays).sum()).item()})
     return rows
 
 

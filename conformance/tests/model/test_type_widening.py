@@ -55,7 +55,7 @@ def test_versions_that_previews_noted_are_passed_over() -> None:
     [
         ('[{"fromType":"byte","toType":"short"}]', ["text"]),
         ({"fromType": "byte", "toType": "short"}, ["no list"]),
-        (None, ["no list"]),
+        (None, []),
         ([1, "byte"], ["no object", "no object"]),
         ([{"fromType": "byte"}], ["types"]),
         ([{"toType": "short"}], ["types"]),
@@ -245,6 +245,12 @@ def test_record_needs_the_feature() -> None:
     assert cited(table, to("short", configuration={})) == []
 
 
+@pytest.mark.parametrize("nothing", [[], None])
+def test_nothing_recorded_needs_no_feature(nothing: Any) -> None:
+    table = life(table=protocol(1, 2), configuration={})
+    assert cited(table, metadata({}, schema(field("c", "byte", delta__typeChanges=nothing)))) == []
+
+
 def test_preview_of_the_feature_counts() -> None:
     preview = protocol(3, 7, ["typeWidening-preview"], ["typeWidening-preview"])
     assert cited(life(table=preview), to("short", ("byte", "short"))) == []
@@ -266,6 +272,7 @@ def test_dropped_feature_leaves_no_trace() -> None:
     assert cited(table, without, to("short", configuration={})) == []
     assert cited(table, without) == ["type-widening.gone-with-feature"] * 2
     assert cited(table, without, to("short")) == ["type-widening.gone-with-feature"]
+    assert cited(table, without, to("short", configuration={"delta.enableTypeWidening": "false"})) == []
     preview = protocol(3, 7, ["typeWidening-preview", "timestampNtz"], ["typeWidening-preview", "timestampNtz"])
     assert "type-widening.gone-with-feature" not in cited(table, preview)
 

@@ -1,11 +1,13 @@
 """Which files tell that a type changed as it may not, and when nothing can be told."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from deltaspec.report.values import Report
 from deltaspec.validate import validate_table
+from deltaspec_generators import data_bases
 from deltaspec_generators.bases import action, commit_info, state_rows
 from deltaspec_generators.builder import (
     TableFiles,
@@ -16,7 +18,8 @@ from deltaspec_generators.builder import (
     write_table,
 )
 from deltaspec_generators.checkpoint_files import CheckpointFiles
-from deltaspec_generators.widening_bases import ENABLED, change, column, table
+from deltaspec_generators.permissions_widening import described_anew
+from deltaspec_generators.widening_bases import ENABLED, RECORD_OF_INTEGERS, change, column, table, widened_files
 
 INTEGER, LONG = column("integer"), column("long", [change("integer", "long")])
 
@@ -87,13 +90,59 @@ def test_record_may_go_where_nothing_is_known_of_when_types_changed(tmp_path: Pa
     assert judged(files, tmp_path).totals == {}
 
 
+def forgotten() -> TableFiles:
+    """Files of integers; the column became long, and the record of it is gone."""
+    files = widened_files(rewritten=False)
+    fields: list[Any] = [*data_bases.FIELDS, column("long")]
+    files.commits[4] = [commit_info(4), metadata_action(fields, configuration=ENABLED)]
+    return files
+
+
 def test_record_may_go_with_the_files_from_before(tmp_path: Path) -> None:
-    files = table(INTEGER, LONG, column("long"))
-    assert judged(files, tmp_path).totals == {"WID014": 1}
-    adds = [each for each in (files.commits[1][1], files.commits[1][2], files.commits[2][1]) if isinstance(each, dict)]
-    files.commits[3] += [remove_action(each) for each in adds[1:]]
+    files = forgotten()
+    report = judged(files, tmp_path, level="footers")
+    assert [(each.rule, each.path, each.column) for each in report.findings] == [
+        ("WID014", "b.parquet", "c"),
+        ("WID014", "c.parquet", "c"),
+    ]
+    files.commits[4] += [remove_action(row) for row in (files.commits[1][2], files.commits[2][1]) if "add" in row]
     (tmp_path / "again").mkdir()
-    assert judged(files, tmp_path / "again").totals == {}
+    assert judged(files, tmp_path / "again", level="footers").totals == {}
+
+
+def test_record_that_comes_back_is_not_forgotten(tmp_path: Path) -> None:
+    files = forgotten()
+    fields: list[Any] = [*data_bases.FIELDS, column("long", RECORD_OF_INTEGERS)]
+    files.commits[5] = [commit_info(5), metadata_action(fields, configuration=ENABLED)]
+    assert judged(files, tmp_path, level="footers").totals == {}
+
+
+def test_record_that_a_restored_version_has_not_is_not_forgotten(tmp_path: Path) -> None:
+    files = widened_files(rewritten=False)
+    fields: list[Any] = [*data_bases.FIELDS, column("integer")]
+    files.commits[4] = [commit_info(4), metadata_action(fields, configuration=ENABLED)]
+    assert judged(files, tmp_path, level="footers").totals == {}
+
+
+def test_files_without_rows_have_no_older_type(tmp_path: Path) -> None:
+    files = table(INTEGER, column("string"))
+    for version, which in ((1, 0), (1, 1), (2, 0)):
+        action(files, version, "add", which)["stats"] = '{"numRecords":0}'
+    assert judged(files, tmp_path).totals == {}
+
+
+def test_file_described_anew_is_as_old_as_its_path(tmp_path: Path) -> None:
+    """Statistics are computed again while the type is the wider one, and nobody says that a version is restored."""
+    files = described_anew(table(INTEGER, LONG), 4)
+    files.commits[5] = [commit_info(5), schema_of(INTEGER)]
+    assert judged(files, tmp_path).totals == {}
+
+
+@pytest.mark.parametrize("operation", ["CLONE", "RESTORE"])
+def test_commit_that_takes_over_another_state_changes_no_type(tmp_path: Path, operation: str) -> None:
+    files = table(INTEGER, column("string"))
+    files.commits[3][0] = commit_info(3, operation=operation)
+    assert judged(files, tmp_path).totals == {}
 
 
 def test_change_of_the_commit_that_enables_it(tmp_path: Path) -> None:
