@@ -49,9 +49,10 @@ def partitions_by_a_variant(draw: st.DrawFn) -> TableFiles:
 @mutation("variant.not-clustering")
 def clusters_by_a_variant(draw: st.DrawFn) -> TableFiles:
     inner = {"type": "struct", "fields": [variant()]}
-    fields, path = pick(draw, ([("id", "long"), variant()], ["v"]), ([("s", inner)], ["s", "v"]))
+    top, nested = [("id", "long"), variant()], [("s", inner)]
+    fields, path = pick(draw, (top, ["v"]), (top, "v"), (top, ["V"]), (nested, ["s", "v"]), (nested, "s.v"))
     files = table(fields, writer=["clustering", "domainMetadata"])
-    counts: dict[str, Any] = {"v": 0} if len(path) == 1 else {"s": {"v": 0}}
+    counts: dict[str, Any] = {"v": 0} if fields is top else {"s": {"v": 0}}
     for version, which in ((1, 0), (1, 1), (2, 0)):
         action(files, version, "add", which)["stats"] = json.dumps({"numRecords": 10, "nullCount": counts})
     files.commits[0].append(domain_action("delta.clustering", json.dumps({"clusteringColumns": [path]})))

@@ -1,5 +1,5 @@
 """Where a variant column may not stand. Source: Variant Data Type, Compatibility with other Delta
-Features (current)."""
+Features, Default Columns (current)."""
 
 import json
 import re
@@ -45,10 +45,10 @@ def variant_columns(
     Args:
         schema: of the table.
         partition_columns: logical names.
-        clustered: physical paths of clustering columns.
+        clustered: clustering columns, as the domain names them.
         mapping: column mapping in force: `id`, `name` or None.
     """
-    partitions, clusters = set(partition_columns), set(clustered)
+    partitions, clusters = set(partition_columns), set(clustering.known_columns(clustered, schema, mapping))
     for (path, field), (physical, _) in zip(walk(schema), physical_paths(schema, mapping), strict=True):
         if field.type != VARIANT:
             continue

@@ -14,6 +14,13 @@ from deltaspec.model.variant_uses import default_is_null, variant_columns
 V = field("v", "variant")
 
 
+@pytest.mark.parametrize("column", [("s", "v"), ("s.v",), ("S", "v")])
+def test_clustering_columns_are_those_that_the_domain_means(column: tuple[str, ...]) -> None:
+    inner = {"type": "struct", "fields": [V]}
+    found = variant_columns(parse_schema(schema(V, field("s", inner))), [], [column], None)
+    assert [(each.path, each.is_clustering_column) for each in found] == [(("v",), False), (("s", "v"), True)]
+
+
 @pytest.mark.parametrize(
     ("expression", "is_null"),
     [
