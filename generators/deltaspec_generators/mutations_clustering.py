@@ -37,7 +37,7 @@ def clustering_without_domains(draw: st.DrawFn) -> TableFiles:
 
 @mutation("clustering.statistics-of-new-columns", "rows")
 def clustered_by_a_column_that_older_files_pass_over(draw: st.DrawFn) -> TableFiles:
-    """The column is new; or one of two, of which the other was there before."""
+    """The column is new, or comes again; alone, or beside one that was there before."""
     files = with_data(protocol=CLUSTERING)
     before = pick(draw, [], ["id"])
     files.commits[0].append(_clustered_by(*before))
@@ -49,7 +49,11 @@ def clustered_by_a_column_that_older_files_pass_over(draw: st.DrawFn) -> TableFi
         body["stats"] = json.dumps(stats)
         if pick(draw, True, False):
             break
-    files.commits[3] = [commit_info(3), _clustered_by(*before, pick(draw, "price", ["price"]))]
+    named = pick(draw, "price", ["price"])
+    files.commits[3] = [commit_info(3), _clustered_by(*before, named)]
+    if pick(draw, True, False):  # the column was one before the files came, and was none while they did
+        files.commits[0][-1] = _clustered_by(*before, named)
+        files.commits[1].append(_clustered_by(*before))
     return files
 
 

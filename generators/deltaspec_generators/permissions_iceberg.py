@@ -65,6 +65,19 @@ def older_files_are_not_counted() -> TableFiles:
     return files
 
 
+@permission("iceberg-v2.enabled")
+def older_file_that_comes_again_is_not_counted() -> TableFiles:
+    """V2 speaks of new files: one from before the compatibility gets tags."""
+    files = compatible("V2")
+    mapping = {"delta.columnMapping.mode": "name", "delta.columnMapping.maxColumnId": "30"}
+    fields = [mapped_field("id", 1), mapped_field("name", 2, "string")]
+    files.commits[0][2] = metadata_action(fields, configuration=mapping)
+    del action(files, 2, "add")["stats"]
+    files.commits[3] = [commit_info(3), metadata_action(fields, configuration=settings("V2"))]
+    files.commits[4] = [commit_info(4), {"add": {**action(files, 2, "add"), "dataChange": False, "tags": {"a": "b"}}}]
+    return files
+
+
 def _partitioned(*names: str) -> list[dict[str, Any]]:
     return [mapped_field("id", 1), *(mapped_field(name, 2 + place, "integer") for place, name in enumerate(names))]
 

@@ -8,6 +8,8 @@ from typing import Any
 from deltaspec_generators import bases
 from deltaspec_generators.bases import action, commit_info
 from deltaspec_generators.builder import TableFiles, add_action, domain_action, metadata_action, protocol_action
+from deltaspec_generators.data_bases import FIELDS as STORED
+from deltaspec_generators.data_bases import with_data
 from deltaspec_generators.permissions import permission
 
 
@@ -91,6 +93,29 @@ def clustered(*domains: Any) -> TableFiles:
 @permission("clustering.configuration")
 def clustering_columns_as_the_example_lists_them() -> TableFiles:
     return clustered()
+
+
+@permission("clustering.configuration")
+def clustering_columns_in_another_case() -> TableFiles:
+    """Without column mapping names that differ in case alone are one; and two texts of one column are one."""
+    files = clustered()
+    files.commits[0][-1] = domain_action("delta.clustering", json.dumps({"clusteringColumns": ["ID", ["Id"]]}))
+    return files
+
+
+@permission("clustering.configuration", "rows")
+def clustered_by_a_column_that_older_files_lack() -> TableFiles:
+    """The column comes when the files are there, which have no statistics of what they do not hold, nor when they come
+    again."""
+    files = with_data(protocol=CLUSTERING)
+    again = {"add": {**action(files, 2, "add"), "dataChange": False, "tags": {"a": "b"}}}
+    files.commits[3] = [commit_info(3), metadata_action([*STORED, ("day", "date")])]
+    files.commits[4] = [
+        commit_info(4),
+        domain_action("delta.clustering", json.dumps({"clusteringColumns": [["day"]]})),
+    ]
+    files.commits[5] = [commit_info(5), again]
+    return files
 
 
 @permission("clustering.further-domains")

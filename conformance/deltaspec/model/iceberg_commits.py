@@ -7,6 +7,7 @@ from deltaspec.model.actions import Add, CommitInfo, MetaData, Protocol
 from deltaspec.model.data_types import name_of
 from deltaspec.model.file_changes import counts_rows
 from deltaspec.model.operations import takes_over
+from deltaspec.model.paths import path_key
 from deltaspec.model.proposal import Check, Proposal, mapping_of, schema_of
 from deltaspec.model.protocol import Refused, supported_features
 from deltaspec.model.reconciliation import Snapshot
@@ -100,10 +101,11 @@ def nested_ids(proposal: Proposal) -> Iterator[Refused]:
 
 
 def adds(proposal: Proposal) -> Iterator[Refused]:
-    """Files that are added say how many records they have."""
+    """Files that are added say how many records they have; under V2 those that are new."""
+    known = {path for path, _ in (*proposal.before.files, *proposal.before.tombstones)}
     for each in _enabled(proposal.after, proposal.revision):
         for add in proposal.of(Add):
-            if not counts_rows(add):
+            if not counts_rows(add) and (each == "V1" or path_key(add.path) not in known):
                 yield Refused(_requirement(each, "numbers-of-records"), add.path)
 
 

@@ -3,6 +3,7 @@
 import polars as pl
 
 from deltaspec.rules.registry import rule
+from deltaspec.views.bare_adds import bare_adds
 from deltaspec.views.file_actions import file_actions
 
 
@@ -272,7 +273,7 @@ def row_commit_version_of_the_future() -> pl.Expr:
     return pl.col("default_row_commit_version") > pl.col("version")
 
 
-@rule("FIL023", requires="clustering.statistics", view=file_actions)
+@rule("FIL023", requires="clustering.statistics", view=bare_adds)
 def clustering_column_without_statistics() -> pl.Expr:
     """A file was added to a clustered table without statistics of a clustering column.
 

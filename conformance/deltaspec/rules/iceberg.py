@@ -3,8 +3,8 @@
 import polars as pl
 
 from deltaspec.rules.registry import rule
+from deltaspec.views.bare_adds import bare_adds
 from deltaspec.views.data_files import data_files
-from deltaspec.views.file_actions import file_actions
 from deltaspec.views.file_columns import file_columns
 from deltaspec.views.iceberg import iceberg, nested_ids
 
@@ -105,24 +105,25 @@ def compatible_table_partitioned_by_another_name() -> pl.Expr:
     return pl.col("renamed_partitioning").list.len() > 0
 
 
-@rule("ICE007", requires=("iceberg-v2.numbers-of-records", "iceberg-v1.numbers-of-records"), view=file_actions)
+@rule("ICE007", requires=("iceberg-v2.numbers-of-records", "iceberg-v1.numbers-of-records"), view=bare_adds)
 def compatible_file_without_number_of_records() -> pl.Expr:
     """A file was added to a table with Iceberg compatibility, and its statistics have no numRecords.
 
-    A manifest of Iceberg names the number of records of every file: without it none can be written.
+    A manifest of Iceberg names the number of records of every file: without it none can be written. (V1 asks it of every
+    add, V2 of new ones.)
     Fix: commit the file again with statistics.
 
     Conforms::
-        source: commit, kind: add, iceberg_compatibility: V2, num_records: 3, stats_fault: null
-        source: commit, kind: add, iceberg_compatibility: null, num_records: null, stats_fault: null
-        source: commit, kind: remove, iceberg_compatibility: V2, num_records: null, stats_fault: null
-        source: checkpoint, kind: add, iceberg_compatibility: V1, num_records: null, stats_fault: null
-        source: commit, kind: add, iceberg_compatibility: V1, num_records: null, stats_fault: "is no JSON"
+        iceberg_compatibility: V2, lacks_number: false, path_is_new: true
+        iceberg_compatibility: V2, lacks_number: true, path_is_new: false
+        iceberg_compatibility: V2, lacks_number: true, path_is_new: null
+        iceberg_compatibility: null, lacks_number: null, path_is_new: true
     Violates::
-        source: commit, kind: add, iceberg_compatibility: V1, num_records: null, stats_fault: null
+        iceberg_compatibility: V1, lacks_number: true, path_is_new: false
+        iceberg_compatibility: V2, lacks_number: true, path_is_new: true
     """
-    added = (pl.col("source") == "commit") & (pl.col("kind") == "add") & pl.col("iceberg_compatibility").is_not_null()
-    return added & pl.col("num_records").is_null() & pl.col("stats_fault").is_null()
+    asked = (pl.col("iceberg_compatibility") == "V1") | pl.col("path_is_new")
+    return asked & pl.col("lacks_number")
 
 
 # ids of elements, keys and values

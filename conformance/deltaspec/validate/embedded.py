@@ -20,6 +20,7 @@ from deltaspec.model.segment import Checkpoint
 from deltaspec.report.values import Inventory
 from deltaspec.rules.registry import Rule
 from deltaspec.validate.added_vectors import look_at_added_vectors, operation_of
+from deltaspec.validate.bare_adds import look_at_bare_adds
 from deltaspec.validate.checkpoints import look_at_checkpoint
 from deltaspec.validate.claims import Claims
 from deltaspec.validate.data import DataRun
@@ -33,6 +34,7 @@ from deltaspec.validate.type_changes import look_at_type_changes
 from deltaspec.validate.variants import look_at_variant_uses
 from deltaspec.views import log_files, table_state
 from deltaspec.views.added_vectors import added_vectors
+from deltaspec.views.bare_adds import bare_adds, bare_rows
 from deltaspec.views.base import Level
 from deltaspec.views.checkpoint_parts import PartFacts
 from deltaspec.views.checkpoints import checkpoint_rows, checkpoints, checksums, sidecars
@@ -45,7 +47,7 @@ from deltaspec.views.file_replay import CHAIN, DATA_CHAIN, chain_frame, chain_ro
 from deltaspec.views.log_facts import CommitContext, commit_row, fault_row, line_rows
 from deltaspec.views.rearrangements import rearrangements, rearranging_commits
 from deltaspec.views.row_id_history import CommitClaims
-from deltaspec.views.snapshot import snapshot_files
+from deltaspec.views.snapshot import snapshot_files, snapshot_rows
 from deltaspec.views.state import VIEW_NAMES, Row, TableSchema, TableState
 from deltaspec.wire.checkpoint_files import CheckpointRead, read_checkpoint, runs
 from deltaspec.wire.file_rows import FILE_ROWS, FileRows
@@ -57,7 +59,7 @@ BATCH_ROWS = 50_000
 WHOLE_FILE_BYTES = 64 << 20
 """Larger commits are read as a stream of lines."""
 
-_FILE_VIEWS = (file_history, added_vectors, checkpoint_rows, checksums, snapshot_files)
+_FILE_VIEWS = (file_history, added_vectors, bare_adds, checkpoint_rows, checksums, snapshot_files)
 _STATE_VIEWS = tuple(getattr(table_state, name) for name in VIEW_NAMES)
 
 
@@ -102,6 +104,7 @@ class EmbeddedRun:
         self.schemas: dict[int, TableSchema | None] = {}
         """What data files of a version are judged against, at versions with change data."""
         self.inventory: Inventory | None = None
+        self.bare_adds: list[pl.DataFrame] = []
         self._vectors: list[pl.DataFrame] = []
         self._pending = _Pending()
 
@@ -152,6 +155,7 @@ class EmbeddedRun:
             history = history_of_commits(chain, cdcs, suspended_since(self), tables_begin(self))
             self.findings.look(file_history, history)
         look_at_added_vectors(self, chain)
+        look_at_bare_adds(self, chain)
         return spans(chain, self.revision)
 
     # the judged history
@@ -316,6 +320,7 @@ class EmbeddedRun:
             where = place.file if isinstance(place.file, str) else place.file[0]
             self.findings.doubt((file_actions,), "the metadata they are judged against is not known", where)
         self.findings.look(file_actions, file_actions_of(facts))
+        self.bare_adds.append(bare_rows(facts, context.clustered_since))
         if self.findings.wants(deletion_vectors):
             vectors = deletion_vectors_of(facts)
             if self.level == "log":
@@ -355,13 +360,6 @@ class EmbeddedRun:
 
 def _commit_file(version: int) -> str:
     return f"{LOG}/{commit_name(version)}"
-
-
-def snapshot_rows(live: pl.DataFrame, version: int) -> pl.DataFrame:
-    """Live files as the view `snapshot_files`."""
-    return live.with_columns(
-        added_version=pl.col("version"), version=pl.lit(version, pl.Int64), path=pl.coalesce("path", "path_key")
-    ).select(list(snapshot_files.columns))
 
 
 class _Pending:

@@ -1,10 +1,11 @@
 """The view over files that are older than the clustering of their table, and its rows. Source: Clustered Table."""
 
-from typing import Any
+from collections.abc import Mapping
 
 import polars as pl
 
 from deltaspec.model.clustering import Path
+from deltaspec.views.bare_adds import LEFT_OUT, with_first, with_since
 from deltaspec.views.base import Column, View
 from deltaspec.views.clustering_facts import without_statistics
 
@@ -19,43 +20,48 @@ clustered_files = View(
         "line": Column(pl.Int64, "line or Parquet row, counted from 1"),
         "path": Column(pl.String, "path as written"),
         "columns_without_statistics": Column(
-            pl.List(pl.String), "clustering columns newer than the file of which its statistics say nothing"
+            pl.List(pl.String),
+            "clustering columns, newer as such than the file, of which its statistics say nothing, but for those that "
+            "the schema got, or may have got, after the file was written; null where there are none",
         ),
     },
 )
 
 
-def clustered_since(rows: list[dict[str, Any]], columns: tuple[Path, ...]) -> dict[Path, int]:
-    """Clustering columns to the first version from which on each has been one without a break, as far as is known.
-
-    Args:
-        rows: of the view `clustering`, in order of their versions.
-        columns: those of the judged version.
-    """
-    since: dict[Path, int] = {}
-    for column in columns:
-        for row in reversed(rows):
-            if ".".join(column) not in row["clustering_columns"]:
-                break
-            since[column] = row["version"]
-    return since
-
-
-def clustered_file_rows(files: pl.DataFrame, since: dict[Path, int]) -> pl.DataFrame:
-    """Rows of `clustered_files`.
+def clustered_file_rows(
+    files: pl.DataFrame,
+    since: Mapping[Path, int],
+    fields_since: Mapping[str, int],
+    chain: pl.DataFrame,
+    operations: Mapping[int, str | None],
+    *,
+    begins_with_checkpoint: bool,
+) -> tuple[pl.DataFrame, bool]:
+    """Rows of `clustered_files`, and whether there are files that may be older than a column they say nothing of.
 
     Args:
         files: live data files: `source`, `version`, `file`, `line`, `path`, `path_key` and `stats`. A checkpoint may
             have statistics in columns instead of a text: of a file without a text nothing is known there.
-        since: as of `clustered_since`.
+        since: clustering columns to the first version from which on each has been one.
+        fields_since: the columns, joined by dots, to the version whose schema had each first.
+        chain: every add and remove of the judged history.
+        operations: what each commit says it does.
+        begins_with_checkpoint: there are versions before the judged history.
     """
     known = files.filter(pl.col("stats").is_not_null() | (pl.col("source") == "commit"))
-    found = [clustered_files.frame([])]
+    found, are_in_doubt = [clustered_files.frame([])], False
     for version in sorted(set(since.values())):
         columns = tuple(column for column, first in since.items() if first == version)
         older = known.filter(pl.col("version") < version)
-        if len(older):
-            silent = without_statistics(older["stats"], columns)
-            rows = older.with_columns(path=pl.coalesce("path", "path_key"), columns_without_statistics=silent)
-            found.append(rows.select(list(clustered_files.columns)))
-    return pl.concat(found)
+        if older.is_empty():
+            continue
+        silent = older.with_columns(without_statistics(older["stats"], columns).alias(LEFT_OUT)).with_row_index("_row")
+        each = with_since(silent.select("_row", "path_key", LEFT_OUT).explode(LEFT_OUT).drop_nulls(), fields_since)
+        told = with_first(each, chain, operations, begins_with_checkpoint=begins_with_checkpoint)
+        are_in_doubt = are_in_doubt or bool(told["written"].has_nulls())
+        kept = told.filter(pl.col("since") <= pl.col("written"))
+        kept = kept.group_by("_row").agg(columns_without_statistics=pl.col(LEFT_OUT))
+        rows = silent.join(kept, on="_row", how="left", maintain_order="left")
+        rows = rows.with_columns(path=pl.coalesce("path", "path_key"))
+        found.append(rows.select(list(clustered_files.columns)))
+    return pl.concat(found), are_in_doubt

@@ -76,10 +76,6 @@ file_actions = View(
             "an entry of statistics that has the physical name of a column where logical ones apply, or inversely; "
             "where a dropped column may have had the name, only if no other entry is named right",
         ),
-        "clustering_columns_without_statistics": Column(
-            pl.List(pl.String),
-            "for an add in a commit to a clustered table: clustering columns of which its statistics say nothing",
-        ),
         "has_deletion_vector": Column(pl.Boolean, "deletionVector is not null"),
         "cardinality": Column(pl.Int64, "deletionVector.cardinality"),
         "deletion_vectors_supported": Column(pl.Boolean, "deletionVectors is supported at that version"),

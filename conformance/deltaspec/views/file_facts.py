@@ -4,7 +4,7 @@ What a rule may say of a path, a partition value or a vector is asked of the mod
 not plainly in order: those that hold an unusual character or escape, and each distinct partition value once.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import unquote
@@ -39,6 +39,8 @@ class FileContext:
     table_root: str | None = None
     clustering_columns: tuple[tuple[str, ...], ...] = ()
     """Physical paths; none where the table is not clustered."""
+    clustered_since: Mapping[str, int] = field(default_factory=dict)
+    """These paths, joined by dots, to the version whose schema had the field first."""
     revision: Revision = Revision.CURRENT
     """The text they are judged by."""
     mapping: str | None = None
@@ -72,8 +74,9 @@ def file_facts(table: pa.Table, place: Provenance, context: FileContext, *, comp
         compared: a comparison will need statistics and partition values, which take most of the memory.
 
     Returns:
-        One row an action, in order. Beyond the view's columns: `path_key`, `deletion_vector_id`, the raw `dv_*`
-        columns, and if `compared` also `stats` and `partition_values` (list of key and value).
+        One row an action, in order. Beyond the view's columns: `path_key`, `deletion_vector_id`,
+        `clustering_columns_without_statistics`, the raw `dv_*` columns, and if `compared` also `stats` and
+        `partition_values` (list of key and value).
     """
     values, stats = table.column("partition_values"), table.column("stats")
     narrow = table.drop_columns(["partition_values", "stats"])

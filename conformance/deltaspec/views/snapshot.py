@@ -20,3 +20,10 @@ snapshot_files = View(
         "added_version": Column(pl.Int64, "version whose add is in force; of the checkpoint where it came from one"),
     },
 )
+
+
+def snapshot_rows(live: pl.DataFrame, version: int) -> pl.DataFrame:
+    """Live files as the view `snapshot_files`."""
+    return live.with_columns(
+        added_version=pl.col("version"), version=pl.lit(version, pl.Int64), path=pl.coalesce("path", "path_key")
+    ).select(list(snapshot_files.columns))

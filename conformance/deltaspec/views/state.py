@@ -19,6 +19,7 @@ from deltaspec.model.protocol import (
 )
 from deltaspec.model.revisions import Revision
 from deltaspec.model.schema import SchemaError, parse_schema, void_hindrance
+from deltaspec.views.clustering_facts import ClusteringHistory, clustering_row
 from deltaspec.views.constraint_facts import ColumnHistory
 from deltaspec.views.domain_facts import domain_row
 from deltaspec.views.expression_facts import ConditionHistory
@@ -103,6 +104,8 @@ class TableState:
     """What they say of columns with defaults and of identity columns."""
     widening: WideningHistory = field(default_factory=WideningHistory)
     """What they say of types that changed."""
+    clustered: ClusteringHistory = field(default_factory=ClusteringHistory)
+    """Since when they have their columns, and cluster by them."""
     variant_uses: list[Row] = field(default_factory=list)
     """Rows of the view of that name."""
     iceberg: IcebergHistory = field(default_factory=IcebergHistory)
@@ -162,6 +165,7 @@ class TableState:
             self._context = None
             self.mapped.forget()
             self.iceberg.forget()
+            self.clustered.forget()
             self.widening.forget()
             self.columns.forget()
             self.conditions.forget()
@@ -200,8 +204,7 @@ class TableState:
                 columns = column_mapping.partition_types(self.schema, partitioned, self.mapping)
                 logical = logical_partition_names(self.schema, partitioned, self.mapping)
             statistics = entry_names(self.schema, self.metadata.configuration, self.mapping, self.mapped)
-        domain = self.domains.get(clustering.DOMAIN) if self.supports(clustering.FEATURE) else None
-        clustered = clustering.known_columns(clustering.clustering_columns(domain), self.schema, self.mapping)
+        clustered = self.clustering_columns
         vectors = self.supports("deletionVectors")
         void = None if self.schema is None else void_hindrance(self.schema)
         enabled = self.iceberg.enabled_now
@@ -210,6 +213,7 @@ class TableState:
             vectors,
             table_root,
             clustered,
+            self.clustered.fields_since(clustered),
             self.revision,
             self.mapping,
             logical,
@@ -217,6 +221,12 @@ class TableState:
             void,
             iceberg=enabled[-1] if enabled else None,
         )
+
+    @property
+    def clustering_columns(self) -> tuple[clustering.Path, ...]:
+        """Physical paths of the fields that the table is clustered by; none where clustering is not supported."""
+        domain = self.domains.get(clustering.DOMAIN) if self.supports(clustering.FEATURE) else None
+        return clustering.known_columns(clustering.clustering_columns(domain), self.schema, self.mapping)
 
     @property
     def table_schema(self) -> TableSchema | None:
@@ -328,24 +338,15 @@ class TableState:
 
     def _take_clustering(self, version: int, file: str, actions: list[tuple[int, Wire]]) -> None:
         """Look at the clustering anew where the domain or the metadata of the table changed."""
+        if any(isinstance(each, Protocol | MetaData) or _is_clustering(each) for _, each in actions):
+            self.clustered.take(version, self.schema, self.mapping, self.clustering_columns)
         lines = [line for line, each in actions if isinstance(each, MetaData) or _is_clustering(each)]
         columns = clustering.clustering_columns(self.domains.get(clustering.DOMAIN))
         self._context = None if lines else self._context
         if lines and columns and self.supports("clustering") and self.schema and self.metadata:
-            self.rows["clustering"].append(
-                {
-                    "version": version,
-                    "file": file,
-                    "line": lines[-1],
-                    "clustering_columns": [".".join(each) for each in columns],
-                    "unknown_clustering_columns": clustering.unknown_columns(
-                        columns, self.schema, self.mapping, self.revision
-                    ),
-                    "displayed_clustering_columns": clustering.displayed_columns(columns, self.schema, self.mapping),
-                    "partition_columns": self.metadata.partition_columns,
-                    "column_mapping_mode": self.mapping,
-                }
-            )
+            place = {"version": version, "file": file, "line": lines[-1]}
+            row = clustering_row(columns, self.schema, self.metadata.partition_columns, self.mapping, self.revision)
+            self.rows["clustering"].append(place | row)
 
     def _take_iceberg(self, version: int, file: str, actions: list[tuple[int, Wire]]) -> None:
         """Look at the compatibility with Iceberg anew where protocol or metadata of the table changed."""

@@ -26,6 +26,7 @@ DEPRECATED = {"CKP070"}
 
 ONLY_WHERE_ODD = {
     "added_vectors",
+    "bare_adds",
     "checkpoint_columns",
     "checkpoint_rows",
     "row_id_columns",
