@@ -85,7 +85,7 @@ class _Asked:
             with RowBatches(run.access, data_file.path_key) as source:
                 return hold_rows(
                     source,
-                    [condition for _, condition in self.conditions],
+                    [(condition, each.binds_writes) for each, condition in self.conditions],
                     self.table.schema,
                     self.table.mapping,
                     self.table.partition_columns,

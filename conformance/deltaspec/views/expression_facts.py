@@ -38,6 +38,11 @@ class Condition:
         return f"{_KINDS[self.kind]} {self.name[:80]}"
 
     @property
+    def binds_writes(self) -> bool:
+        """It is held to by who writes a row, and nothing is said of what the table holds: as of a CHECK constraint."""
+        return self.kind != "CHECK"
+
+    @property
     def condition(self) -> Expression | str:
         """What is true of every row that keeps it; a text that says why it is not evaluated, where it is not."""
         match parse(self.expression):

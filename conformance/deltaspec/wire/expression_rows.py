@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import polars as pl
 import pyarrow as pa
@@ -20,6 +21,7 @@ from deltaspec.wire.sql_evaluation import compile_expression
 from deltaspec.wire.sql_terms import BOOLEAN, VOID, Guard, Undecided
 from deltaspec.wire.sql_tree import Expression
 
+_MOST_NULL_OR_EMPTY = 3
 _MOST_BYTES = 256 << 20
 """Of the values of one expression, with what they are made of, on the rows of one batch."""
 
@@ -44,7 +46,7 @@ class Held:
 
 def hold_rows(
     source: RowBatches,
-    conditions: Sequence[Expression],
+    conditions: Sequence[tuple[Expression, bool]],
     schema: Struct,
     mapping: str | None,
     partition_columns: Sequence[str],
@@ -55,7 +57,8 @@ def hold_rows(
 
     Args:
         source: the file.
-        conditions: of type boolean.
+        conditions: of type boolean; with each, whether it binds rows as they are written alone. Such a one is kept
+            where it is true of null or of an empty string, in a partition column for which the log has null.
         schema: of the table.
         mapping: `id`, `name` or None.
         partition_columns: logical names.
@@ -77,7 +80,10 @@ def hold_rows(
         )
     except Undecided as fault:
         return [Held(undecided=str(fault)) for _ in conditions]
-    tests = [_Test(condition, columns, result) for condition, result in zip(conditions, held, strict=True)]
+    tests = [
+        _Test(condition, columns, result, as_written=as_written)
+        for (condition, as_written), result in zip(conditions, held, strict=True)
+    ]
     if not any(test.goes_on for test in tests):
         return held
     chosen = None if deleted is None else rows_left(source.row_count, deleted)
@@ -91,25 +97,59 @@ def _batches(source: RowBatches, names: list[str], chosen: BitMap64 | None) -> I
     return source.read(names, chosen) if names else bare_batches(source.row_count, chosen)
 
 
-class _Test:
-    """One expression, compiled for the columns of one file."""
+class _Reading:
+    """One expression, compiled for the columns of one file and values of its partition columns."""
 
-    def __init__(self, tree: Expression, columns: RowColumns, held: Held) -> None:
-        self.held = held
-        self.fails: pl.Expr | None = None
+    def __init__(self, tree: Expression, columns: RowColumns, emptied: Iterable[str]) -> None:
+        self.undecided: str | None = None
+        self.fails = pl.lit(True)
         self.steps: Iterable[tuple[str, pl.Expr]] = ()
         self.guards: Iterable[Guard] = ()
         before = len(columns.guards)
+        columns.emptied = frozenset(emptied)
         try:
             compiled = compile_expression(tree, columns)
             if compiled.term.type not in (BOOLEAN, VOID):
                 raise Undecided("it is no condition")
         except Undecided as fault:
-            held.undecided = str(fault)
+            self.undecided = str(fault)
             return
+        finally:
+            columns.emptied = frozenset()
         self.steps = compiled.steps
         self.fails = ~compiled.term.values.cast(pl.Boolean).fill_null(False)
         self.guards = (*compiled.guards, *columns.guards[before:])
+
+    def broken(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """The rows that break it. Raises `Undecided`."""
+        if self.undecided is not None:
+            raise Undecided(self.undecided)
+        for name, values in self.steps:
+            frame = frame.with_columns(values.alias(name))
+            if frame.estimated_size() > _MOST_BYTES:
+                raise Undecided("its values take too much memory")
+        for guard in self.guards:
+            if not frame.select(guard.holds.fill_null(True).all().alias("holds")).item():
+                raise Undecided(f"in some rows, {guard.why}")
+        return frame.filter(self.fails)
+
+
+class _Test:
+    """One expression in every reading that its rows may have been written by; each row has to keep one of them."""
+
+    def __init__(self, tree: Expression, columns: RowColumns, held: Held, *, as_written: bool) -> None:
+        self.held = held
+        try:
+            unsure = columns.null_or_empty(tree) if as_written else []
+        except Undecided as fault:
+            held.undecided = str(fault)
+            return
+        if len(unsure) > _MOST_NULL_OR_EMPTY:
+            held.undecided = f"{len(unsure)} partition columns may have been null or empty"
+            return
+        choices = [each for number in range(len(unsure) + 1) for each in combinations(unsure, number)]
+        self.readings = [_Reading(tree, columns, emptied) for emptied in choices]
+        held.undecided = self.readings[0].undecided
 
     @property
     def goes_on(self) -> bool:
@@ -121,19 +161,12 @@ class _Test:
             self.held.undecided, self.held.of_rows = why, True
 
     def take(self, frame: pl.DataFrame, columns: RowColumns, batch: Batch) -> None:
-        """Add the rows of a batch."""
-        assert self.fails is not None
-        for name, values in self.steps:
-            frame = frame.with_columns(values.alias(name))
-            if frame.estimated_size() > _MOST_BYTES:
-                self.give_up("its values take too much memory")
-                return
-        for guard in self.guards:
-            if not frame.select(guard.holds.fill_null(True).all().alias("holds")).item():
-                self.give_up(f"in some rows, {guard.why}")
-                return
+        """Add the rows of a batch. Raises `Undecided`."""
+        for reading in self.readings:
+            if not frame.is_empty():
+                frame = reading.broken(frame)
         self.held.rows += batch.rows
-        broken = frame.filter(self.fails)["row"]
+        broken = frame["row"]
         if broken.is_empty():
             return
         if self.held.first_row is None:
@@ -154,6 +187,8 @@ def _test(tests: list[_Test], columns: RowColumns, batch: Batch) -> None:
         if test.goes_on:
             try:
                 test.take(frame, columns, batch)
+            except Undecided as fault:
+                test.give_up(str(fault))
             except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OverflowError) as fault:
                 test.give_up(f"it cannot be evaluated: {str(fault)[:200]}")
 

@@ -5,6 +5,7 @@ Partition columns have the value that the log gives the file, columns that it la
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,6 +20,7 @@ from deltaspec.model.partition_values import PartitionValueError, has_zone
 from deltaspec.model.partition_values import parse as parse_value
 from deltaspec.wire.column_rows import plain
 from deltaspec.wire.data_columns import FileColumn, UnresolvableColumns, file_columns, is_bytes, is_text
+from deltaspec.wire.sql_expressions import columns
 from deltaspec.wire.sql_terms import (
     INTEGER_BITS,
     MICROSECONDS_OF_DAY,
@@ -29,8 +31,12 @@ from deltaspec.wire.sql_terms import (
     dtype_of,
     null_of,
 )
+from deltaspec.wire.sql_tree import Expression
 
 _COLLATIONS, _CHAR_VARCHAR = "__COLLATIONS", "__CHAR_VARCHAR_TYPE_STRING"
+_CHAR = re.compile(r"\bchar(acter)?\s*\(", re.IGNORECASE)
+"""In the type that a field had before its strings lost their length; of a struct, array or map it names those below."""
+_EMPTY: dict[str, str | bytes] = {"string": "", "binary": b""}
 _VALUE_SHOWN = 40
 
 
@@ -62,6 +68,8 @@ class RowColumns:
     first_certain: Mapping[str, int]
     """As `legacy_calendar.first_certain_values` gives it."""
     guards: list[Guard] = field(default_factory=list)
+    emptied: frozenset[str] = frozenset()
+    """Partition columns without a value, by physical name, that are taken for empty ones instead of null."""
     _loaded: dict[tuple[int, ...], tuple[FileColumn, str, str]] = field(default_factory=dict)
     """By place in the schema: where the file has it, its column in frames, and its name."""
 
@@ -78,7 +86,7 @@ class RowColumns:
         fields, column = self._follow(places)
         kind = fields[-1].type
         for each in fields:
-            if _COLLATIONS in each.metadata or str(each.metadata.get(_CHAR_VARCHAR, "")).startswith("char"):
+            if _COLLATIONS in each.metadata or _CHAR.search(str(each.metadata.get(_CHAR_VARCHAR, ""))):
                 raise Undecided(f"how {'.'.join(parts)} is compared is left to Spark")
         top = physical_name(fields[0], self.mapping)
         if top in self._partitions:
@@ -91,6 +99,19 @@ class RowColumns:
             old = f"{'.'.join(parts)} holds days or times in the calendar of Spark 2"
             self.guards.append(Guard(pl.col(name) >= first, old))
         return Term(pl.col(name), kind)
+
+    def null_or_empty(self, tree: Expression) -> list[str]:
+        """Partition columns of an expression that rows may have been written to as empty: the log has null for both.
+
+        By physical name. Raises `Undecided`.
+        """
+        fields = [self.schema.fields[resolve(parts, self.schema)[0]] for parts in columns(tree)]
+        names = [physical_name(each, self.mapping) for each in fields if name_of(each.type) in _EMPTY]
+        return [
+            name
+            for name in dict.fromkeys(names)
+            if name in self._partitions and name in self.partition_values and not self.partition_values[name]
+        ]
 
     def _follow(self, places: tuple[int, ...]) -> tuple[list[Field], FileColumn | None]:
         """The fields from the top to a column, and where the file has it; None where it lacks it, or a struct above."""
@@ -119,6 +140,8 @@ class RowColumns:
             value = parse_value(text, kind)
         except PartitionValueError as fault:
             raise Undecided(f"the partition column {name}: {fault}") from fault
+        if name in self.emptied:
+            value = _EMPTY[name_of(kind)]
         if value is not None and isinstance(kind, Decimal):
             value = int(value.scaleb(kind.scale, WIDE))
         return Term(pl.lit(value, dtype=dtype_of(kind)), kind)

@@ -105,6 +105,116 @@ def test_partition_columns_have_the_value_of_the_log(tmp_path: Path, expression:
     assert judged(files, tmp_path, select=MINE).totals == broken
 
 
+def char(kind: str) -> dict[str, str]:
+    return {"__CHAR_VARCHAR_TYPE_STRING": kind}
+
+
+def field(name: str, kind: Any = "string", **metadata: Any) -> dict[str, Any]:
+    return {"name": name, "type": kind, "nullable": True, "metadata": metadata}
+
+
+EMPTY = pa.table({"s": ["", " "]})
+
+
+@pytest.mark.parametrize(
+    ("expression", "kind", "broken"),
+    [
+        ("trim(s)", "string", {}),
+        ("coalesce(p, trim(s))", "string", {}),
+        ("if(p = '', 'x', trim(s))", "string", {}),
+        ("if(p IS NULL, s, concat('y', s))", "string", {"ROW041": 1}),
+        ("X''", "binary", {}),
+        ("X'00'", "binary", {"ROW041": 2}),
+        ("s", "string", {"ROW041": 1}),
+        ("length(s)", "integer", {"ROW041": 2}),
+    ],
+)
+def test_a_generated_partition_column_may_have_been_empty_where_the_log_has_null(
+    tmp_path: Path, expression: str, kind: str, broken: dict[str, int]
+) -> None:
+    """Of each partition column the text has one spelling for null and for an empty string."""
+    files = table_of(
+        EMPTY,
+        [field("s"), field("g", kind, **{YEAR: expression}), field("p")],
+        partition={"g": None, "p": None},
+        protocol=GENERATED,
+    )
+    report = judged(files, tmp_path, select=MINE)
+    assert {each.rule: each.evidence["broken_rows"] for each in report.findings} == broken
+    assert ledger(report) == set()
+
+
+@pytest.mark.parametrize(("expression", "broken"), [("length(p)", {}), ("length(p) + 1", {"ROW041": 1})])
+def test_values_generated_of_a_partition_column_that_may_have_been_empty(
+    tmp_path: Path, expression: str, broken: dict[str, int]
+) -> None:
+    files = table_of(
+        pa.table({"g": pa.array([0, None], pa.int32())}),
+        [field("p"), field("g", "integer", **{YEAR: expression})],
+        partition={"p": ""},
+        protocol=GENERATED,
+    )
+    report = judged(files, tmp_path, select=MINE)
+    assert {each.rule: each.evidence["broken_rows"] for each in report.findings} == broken
+
+
+def test_of_many_partition_columns_that_may_have_been_empty_nothing_is_told(tmp_path: Path) -> None:
+    names = ["p", "q", "r", "t"]
+    files = table_of(
+        EMPTY,
+        [field("s", **{YEAR: "concat(p, q, r, t)"}), *map(field, names)],
+        partition=dict.fromkeys(names),
+        protocol=GENERATED,
+    )
+    reason = "the expression of s needs Spark: 4 partition columns may have been null or empty"
+    assert ledger(judged(files, tmp_path, select=MINE)) == {("ROW041", reason, None)}
+
+
+@pytest.mark.parametrize(
+    ("protocol", "configuration", "metadata", "broken"),
+    [
+        (CONSTRAINTS, check("p = ''"), {}, {"ROW040": 1}),
+        (INVARIANTS, {}, invariant("p = ''"), {}),
+        (INVARIANTS, {}, invariant("p = 'x'"), {"ROW043": 1}),
+    ],
+)
+def test_a_constraint_is_of_what_the_table_holds_an_invariant_of_what_is_written(
+    tmp_path: Path, protocol: Any, configuration: dict[str, str], metadata: dict[str, str], broken: dict[str, int]
+) -> None:
+    files = table_of(
+        EMPTY,
+        [field("s"), field("p", **metadata)],
+        partition={"p": None},
+        protocol=protocol,
+        configuration=configuration,
+    )
+    assert judged(files, tmp_path, select=MINE).totals == broken
+
+
+@pytest.mark.parametrize(
+    ("kind", "is_left"),
+    [
+        ("struct<a:char(5)>", True),
+        ("struct<x:int,a:CHAR (5)>", True),
+        ("map<string,struct<a:char(2)>>", True),
+        ("struct<a:varchar(5)>", False),
+        ("struct<char:varchar(5)>", False),
+    ],
+)
+def test_members_below_a_type_of_fixed_length_are_left_to_spark(tmp_path: Path, kind: str, is_left: bool) -> None:
+    """Their values may be padded with spaces, and are compared without them."""
+    files = table_of(
+        pa.table({"st": [{"a": "ab   "}]}),
+        [field("st", {"type": "struct", "fields": [field("a")]}, **char(kind))],
+        protocol=CONSTRAINTS,
+        configuration=check("st.a = 'ab'"),
+    )
+    report = judged(files, tmp_path, select=MINE)
+    reason = "CHECK constraint c needs Spark: how st.a is compared is left to Spark"
+    assert ledger(report) == ({("ROW040", reason, None)} if is_left else set())
+    assert report.totals == ({} if is_left else {"ROW040": 1})
+
+
 def test_times_of_partitions_without_zone_are_left_to_spark(tmp_path: Path) -> None:
     files = table_of(
         pa.table({"id": pa.array([1], pa.int64())}),
