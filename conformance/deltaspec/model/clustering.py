@@ -3,7 +3,7 @@
 No text bounds the number of clustering columns, though engines do.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -11,7 +11,7 @@ import msgspec
 from deltaspec.model import column_mapping
 from deltaspec.model.actions import DomainMetadata
 from deltaspec.model.data_types import Field, Struct
-from deltaspec.model.json_values import JsonError, Number, parse_lossless
+from deltaspec.model.json_values import JsonError, Number, has_half_pair, parse_lossless
 from deltaspec.model.revisions import Revision
 
 FEATURE = "clustering"
@@ -34,6 +34,8 @@ def configuration_fault(configuration: str) -> str | None:
     columns = value.get(COLUMNS)
     if not isinstance(columns, list) or not all(_is_column(column) for column in columns):
         return f"holds no list {COLUMNS}"
+    if has_half_pair(columns):
+        return "names a column by half of a surrogate pair"
     return None
 
 
@@ -67,19 +69,20 @@ def unknown_columns(
     """
     unknown = _not_among(columns, schema, mapping)
     if revision is not Revision.CURRENT:
-        logical = _not_among(columns, schema, None)
+        logical = set(_not_among(columns, schema, None))
         unknown = [each for each in unknown if each in logical]
     return unknown
 
 
 def _not_among(columns: Iterable[Path], schema: Struct, mapping: str | None) -> list[str]:
     """Columns that are no path of the schema, under column mapping no physical one."""
-    return [".".join(each) for each in columns if field_of(each, schema, mapping) is None]
+    find = _finder(schema, mapping)
+    return [".".join(each) for each in columns if find(each) is None]
 
 
 def displayed_columns(columns: Iterable[Path], schema: Struct, mapping: str | None) -> list[str]:
     """Clustering columns that go by logical names where physical ones are in force; arguments as `unknown_columns`."""
-    logical = _not_among(columns, schema, None)
+    logical = set(_not_among(columns, schema, None))
     return [each for each in _not_among(columns, schema, mapping) if each not in logical]
 
 
@@ -94,18 +97,23 @@ def field_of(column: Path, schema: Struct, mapping: str | None) -> tuple[Path, F
         schema: of the table.
         mapping: column mapping in force: then a field is known by its physical path.
     """
-    paths = list(column_mapping.physical_paths(schema, mapping))
-    for same in (_identity,) if mapping else (_identity, _lower):
-        wanted = same(column)
-        for is_joined in (False, True):
-            for path, field in paths:
-                if same((".".join(path),) if is_joined else path) == wanted:
-                    return path, field
-    return None
+    return _finder(schema, mapping)(column)
 
 
-def _identity(path: Path) -> Path:
-    return path
+def _finder(schema: Struct, mapping: str | None) -> Callable[[Path], tuple[Path, Field] | None]:
+    """`field_of` for many columns of one schema."""
+    found: dict[tuple[str, Path], tuple[Path, Field]] = {}
+    for path, field in column_mapping.physical_paths(schema, mapping):
+        for joined in (path, (".".join(path),)):
+            found.setdefault(("as it is" if joined is path else "joined", joined), (path, field))
+            if not mapping:
+                found.setdefault(("lower" if joined is path else "joined, lower", _lower(joined)), (path, field))
+
+    def find(column: Path) -> tuple[Path, Field] | None:
+        keys = [("as it is", column), ("joined", column), ("lower", _lower(column)), ("joined, lower", _lower(column))]
+        return next((found[key] for key in keys if key in found), None)
+
+    return find
 
 
 def _lower(path: Path) -> Path:
@@ -117,7 +125,10 @@ def known_columns(columns: Iterable[Path], schema: Struct | None, mapping: str |
 
     Of a column that the schema lacks nothing can be told, nor of any while the schema is not known.
     """
-    found = [field_of(each, schema, mapping) for each in columns] if schema is not None else []
+    if schema is None:
+        return ()
+    find = _finder(schema, mapping)
+    found = [find(each) for each in columns]
     return tuple(dict.fromkeys(each[0] for each in found if each is not None))
 
 

@@ -99,3 +99,12 @@ def _plain(value: Any, pointer: str, repeated: list[str]) -> Any:
     if isinstance(value, list):
         return [_plain(member, f"{pointer}/{index}", repeated) for index, member in enumerate(value)]
     return value
+
+
+def has_half_pair(document: Any) -> bool:
+    """Whether a string holds half of a surrogate pair, which no UTF-8 text can carry on."""
+    try:
+        json.dumps(document, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return True
+    return False

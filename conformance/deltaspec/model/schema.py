@@ -24,7 +24,7 @@ from deltaspec.model.data_types import (
     Struct,
     name_of,
 )
-from deltaspec.model.json_values import MAX_DEPTH, JsonError, Number, parse_lossless
+from deltaspec.model.json_values import MAX_DEPTH, JsonError, Number, has_half_pair, parse_lossless
 
 _DECIMAL = re.compile(r"decimal\(\s*(-?\d{1,100})\s*,\s*(-?\d{1,100})\s*\)", re.ASCII)
 _PROPOSED = re.compile(
@@ -80,7 +80,7 @@ def _read(schema_string: str) -> tuple[Struct, list[SchemaError]]:
         if _depth(schema_string) > MAX_DEPTH:
             return Struct(()), [SchemaTooDeep("too deep", "", f"nested more than {MAX_DEPTH} levels deep")]
         return Struct(()), [SchemaError("not JSON", "", str(fault))]
-    if _has_half_pair(document):
+    if has_half_pair(document):
         return Struct(()), [SchemaError("not JSON", "", "an escape is half of a surrogate pair")]
     if not isinstance(document, dict) or document.get("type") != "struct":
         return Struct(()), [SchemaError("not a struct", "", "a schema is an object of type struct")]
@@ -98,15 +98,6 @@ def _depth(text: str) -> int:
         elif token[0] in ("]", "}"):
             depth -= 1
     return deepest
-
-
-def _has_half_pair(document: Any) -> bool:
-    """Whether a string holds half of a surrogate pair, which no UTF-8 text can carry on."""
-    try:
-        json.dumps(document, ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        return True
-    return False
 
 
 def _struct(value: dict[str, Any], at: str, found: list[SchemaError]) -> Struct:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 from pyroaring import BitMap64
@@ -16,7 +17,7 @@ from deltaspec.model.identity_columns import FEATURE, Identity, identity_of
 from deltaspec.validate.data import why_unread
 from deltaspec.views.identity_values import identity_value_row, identity_values
 from deltaspec.wire.data_columns import UnresolvableColumns, file_columns
-from deltaspec.wire.identity_rows import GeneratedValues, read_generated
+from deltaspec.wire.identity_rows import GeneratedValues, check_spread, read_generated
 from deltaspec.wire.row_batches import RowBatches, rows_left
 from deltaspec.wire.row_files import UnreadableRows
 from deltaspec.wire.storage import StorageError
@@ -34,6 +35,44 @@ def look_at_identity_values(run: DataRun) -> None:
     table = run.table
     if table is None or not run.findings.wants(identity_values) or FEATURE not in table.features:
         return  # rows without a schema are told where rows are looked at
+    columns = list(_columns(run, table))
+    if not columns:
+        return
+    commits = _Commits(run)
+    rows: list[dict[str, Any]] = []
+    for file in run.files:
+        try:
+            for column, held in _read(run, table, file, columns):
+                column.meet(held)
+                before = commits.column_before(file, column.field, table.mapping)
+                rows.append(identity_value_row(file, column.field.name, column.identity, before, held))
+        except (StorageError, UnreadableRows, UnresolvableColumns, DeletionVectorError) as fault:
+            run.findings.doubt((identity_values,), why_unread(fault), file.path)
+        if len(rows) >= _ROWS_AT_ONCE:
+            run.findings.look_at_rows(identity_values, rows)
+            rows = []
+    run.findings.look_at_rows(identity_values, rows)
+
+
+@dataclass
+class _Column:
+    """An identity column, and what the files before hold in it."""
+
+    field: Field
+    identity: Identity
+    seen: BitMap64 = dataclasses.field(default_factory=BitMap64)
+    blocks: BitMap64 = dataclasses.field(default_factory=BitMap64)
+
+    def meet(self, held: GeneratedValues) -> None:
+        held.meet(self.seen)
+        blocks = self.blocks | held.blocks
+        check_spread(blocks)
+        self.blocks = blocks
+        self.seen |= held.values
+
+
+def _columns(run: DataRun, table: TableSchema) -> Iterator[_Column]:
+    """Those whose values users do not give, as far as they can be read."""
     for path, field in walk(table.schema):
         identity = identity_of(field.metadata)
         if identity is None or not identity.generates_all:
@@ -43,61 +82,38 @@ def look_at_identity_values(run: DataRun) -> None:
         elif field.name in table.partition_columns:
             run.findings.doubt((identity_values,), f"{field.name}: an identity column that partitions the table")
         else:
-            _Column(run, table, field, identity).look()
+            yield _Column(field, identity)
 
 
-@dataclass
-class _Column:
-    run: DataRun
-    table: TableSchema
-    field: Field
-    identity: Identity
+def _read(
+    run: DataRun, table: TableSchema, file: DataFile, columns: list[_Column]
+) -> Iterator[tuple[_Column, GeneratedValues]]:
+    """What a file holds in those of the columns that it has."""
+    if file.actual_size is None:
+        raise run.fault_of(file.path_key)
+    deleted = run.vector(file)
+    with RowBatches(run.access, file.path_key) as source:
+        schema = Struct(tuple(column.field for column in columns))
+        left = None if deleted is None else rows_left(source.row_count, deleted)
+        for column, stored in zip(columns, file_columns(source.schema, schema, table.mapping), strict=True):
+            if stored.place is not None:
+                yield column, read_generated(source, source.schema.names[stored.place], left, column.identity)
 
-    def look(self) -> None:
-        rows, seen = [], BitMap64()
-        for file in self.run.files:
-            try:
-                held = self._read(file)
-            except (StorageError, UnreadableRows, UnresolvableColumns, DeletionVectorError) as fault:
-                self.run.findings.doubt((identity_values,), why_unread(fault), file.path)
-                continue
-            if held is None:
-                continue
-            held.meet(seen)
-            seen |= held.values
-            rows.append(identity_value_row(file, self.field.name, self.identity, self._before(file), held))
-            if len(rows) >= _ROWS_AT_ONCE:
-                self.run.findings.look_at_rows(identity_values, rows)
-                rows = []
-        self.run.findings.look_at_rows(identity_values, rows)
 
-    def _read(self, file: DataFile) -> GeneratedValues | None:
-        """What a file holds in the column; None where it has it not."""
-        if file.actual_size is None:
-            raise self.run.fault_of(file.path_key)
-        deleted = self.run.vector(file)
-        with RowBatches(self.run.access, file.path_key) as source:
-            (column,) = file_columns(source.schema, Struct((self.field,)), self.table.mapping)
-            if column.place is None:
-                return None
-            left = None if deleted is None else rows_left(source.row_count, deleted)
-            return read_generated(source, source.schema.names[column.place], left, self.identity)
+class _Commits:
+    """Which commits generated every value of the files that they add, and what they found."""
 
-    def _before(self, file: DataFile) -> Identity | None:
+    def __init__(self, run: DataRun) -> None:
+        self._state = run.state
+        moves = (pl.col("kind") == "remove") | ~pl.col("data_change").fill_null(False) | (pl.col("source") != "commit")
+        versions = run.spanned.group_by("version").agg(moves=moves.any())
+        found = versions.filter(~pl.col("moves"))["version"]
+        self._generating = {version for version in found if not makes_or_restores(run.operations.get(version))}
+        adds = run.spanned.filter(pl.col("kind") == "add")
+        self._added_again = set(adds.filter(adds["path_key"].is_duplicated())["path_key"])
+
+    def column_before(self, file: DataFile, field: Field, mapping: str | None) -> Identity | None:
         """The column as the commit found it that generated every value of a file; None where none is known to have."""
         if file.version not in self._generating or file.path_key in self._added_again:
             return None
-        return self.run.state.columns.identity_before(file.version, self.field, self.table.mapping)
-
-    @cached_property
-    def _generating(self) -> set[int]:
-        """Versions whose commits only add files, all of them with new data."""
-        moves = (pl.col("kind") == "remove") | ~pl.col("data_change").fill_null(False) | (pl.col("source") != "commit")
-        versions = self.run.spanned.group_by("version").agg(moves=moves.any())
-        found = versions.filter(~pl.col("moves"))["version"]
-        return {version for version in found if not makes_or_restores(self.run.operations.get(version))}
-
-    @cached_property
-    def _added_again(self) -> set[str]:
-        adds = self.run.spanned.filter(pl.col("kind") == "add")
-        return set(adds.filter(adds["path_key"].is_duplicated())["path_key"])
+        return self._state.columns.identity_before(file.version, field, mapping)

@@ -52,7 +52,7 @@ def look_at_removed_files(run: DataRun) -> None:
     retention_ms = shortest_file_retention_ms(values_in_force(run, FILE_RETENTION))
     if retention_ms is None or run.clock_ms is None:
         return
-    kept_since = run.clock_ms - retention_ms
+    kept_since = max(run.clock_ms - retention_ms, -(2**63))
     lost = [version for version, operation in run.operations.items() if operation == REPAIR]
     young = live_at(run.spanned, run.version, "remove").filter(
         (pl.col("deletion_timestamp") >= kept_since) & ~pl.col("version").is_in(lost)

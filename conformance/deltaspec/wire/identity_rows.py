@@ -11,6 +11,8 @@ from deltaspec.wire.column_rows import plain
 from deltaspec.wire.row_batches import RowBatches
 from deltaspec.wire.row_files import UnreadableRows
 
+_MOST_BLOCKS = 1 << 20
+"""Of 65,536 neighbouring numbers each; a bitmap takes some 100 bytes for one that holds a few of them."""
 _SAFE = 2**62
 """Below it, differences of two numbers fit 64 bits."""
 
@@ -28,9 +30,11 @@ class GeneratedValues:
     first_repeated: int | None = None
     values: BitMap64 = field(default_factory=BitMap64)
     """All of them; those below 0 count as so many below 2^64."""
+    blocks: BitMap64 = field(default_factory=BitMap64)
+    """Which 65,536 neighbours of them have one."""
 
     def take(self, array: pa.Array) -> None:
-        """Add a batch of rows. Raises `UnreadableRows` where they are no longs."""
+        """Add a batch of rows. Raises `UnreadableRows` where they are no longs, or too far apart to be compared."""
         numbers = _integers(array).drop_nulls()
         if numbers.is_empty():
             return
@@ -41,6 +45,8 @@ class GeneratedValues:
         self.highest = high if self.highest is None else max(self.highest, high)
         self._look_at_sequence(numbers, low, high)
         held = numbers.cast(pl.UInt64, wrap_numerical=True)
+        self.blocks |= BitMap64((held // 65_536).unique().to_list())
+        check_spread(self.blocks)
         new = BitMap64(held.unique().to_list())  # a few bytes may hold millions of equal values
         twice = new & self.values
         if len(new) < len(held):
@@ -71,6 +77,12 @@ class GeneratedValues:
         if len(off):
             self.off_sequence += len(off)
             self.first_off_sequence = off[0] if self.first_off_sequence is None else self.first_off_sequence
+
+
+def check_spread(blocks: BitMap64) -> None:
+    """Refuse numbers that lie so far apart that a set of them takes too much memory. Raises `UnreadableRows`."""
+    if len(blocks) > _MOST_BLOCKS:
+        raise UnreadableRows("values of an identity column are too far apart to be compared")
 
 
 def read_generated(source: RowBatches, name: str, left: BitMap64 | None, identity: Identity) -> GeneratedValues:

@@ -91,9 +91,11 @@ def _plain_action(line: bytes, types: dict[str, type[Wire]]) -> tuple[str | None
     if b'\\\\"' in line or b'" ' in line or b'"\t' in line or line[-1:] == b"\r":
         return None, None
     written = line.count(b'":') - line.count(b'\\":')
-    if written != 1 + _keys(body):
-        return None, None
-    return kind, action
+    try:
+        in_order = written == 1 + _keys(body)
+    except RecursionError:
+        in_order = False
+    return (kind, action) if in_order else (None, None)
 
 
 def _keys(members: dict[str, Any]) -> int:

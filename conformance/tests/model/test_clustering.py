@@ -46,6 +46,22 @@ def test_columns_of_another_form_are_a_fault(columns: object) -> None:
     assert configuration_fault(json.dumps({"clusteringColumns": columns})) == "holds no list clusteringColumns"
 
 
+def test_half_of_a_surrogate_pair_names_no_column() -> None:
+    for column in ("\ud800", ["a", "\ud800"]):
+        assert (
+            configuration_fault(json.dumps({"clusteringColumns": [column]}))
+            == "names a column by half of a surrogate pair"
+        )
+
+
+def test_as_many_columns_as_a_log_may_name_are_looked_up_at_once() -> None:
+    columns = [(f"x{number}",) for number in range(50_000)]
+    for mapping in (None, "name"):
+        assert len(unknown_columns(columns, SCHEMA, mapping, Revision.R3)) == 50_000
+        assert displayed_columns(columns, SCHEMA, mapping) == []
+        assert known_columns(columns, SCHEMA, mapping) == ()
+
+
 FIELD = {"nullable": True, "metadata": {"delta.columnMapping.id": 1, "delta.columnMapping.physicalName": "col-1"}}
 SCHEMA = parse_schema(json.dumps({"type": "struct", "fields": [{"name": "Region", "type": "string", **FIELD}]}))
 

@@ -39,6 +39,7 @@ def vacuumed(age: int, **more: Any) -> TableFiles:
         (SHORT, HOUR, {"VAC001": 1}),
         (SHORT, HOUR + 1, {}),
         ({"delta.deletedFileRetentionDuration": "soon"}, 0, {}),
+        ({"delta.deletedFileRetentionDuration": "interval 999999999999999 weeks"}, 0, {"VAC001": 1}),
     ],
 )
 def test_file_of_a_tombstone_stays_for_the_retention(

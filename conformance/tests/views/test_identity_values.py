@@ -7,6 +7,7 @@ import pytest
 from views.observed import ObservedRun
 
 from deltaspec.model import deletion_vectors
+from deltaspec.wire.row_batches import RowBatches
 from deltaspec_generators.bases import commit_info
 from deltaspec_generators.builder import TableFiles, metadata_action, protocol_action, remove_action
 from deltaspec_generators.checkpoint_files import CheckpointFiles
@@ -97,6 +98,38 @@ def test_a_file_without_the_column_holds_no_value() -> None:
     files = filled(*SOUND)
     files.commits[3] = [commit_info(3), stored(files, "3.parquet", pa.table({"name": ["x"]}))]
     assert [path for (path,) in told(files)] == ["1.parquet", "2.parquet"]
+
+
+def test_a_file_is_opened_once_for_all_its_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    files = filled(*SOUND)
+    columns = [{**identity(108), "name": f"id{number}"} for number in range(4)]
+    files.commits[3] = [
+        commit_info(3),
+        metadata_action(columns),
+        stored(files, "3.parquet", pa.table({each["name"]: [100, 102] for each in columns})),
+    ]
+    opened: list[str] = []
+
+    class Counted(RowBatches):
+        def __init__(self, access: Any, key: str) -> None:
+            opened.append(key)
+            super().__init__(access, key)
+
+    monkeypatch.setattr("deltaspec.validate.identity_values.RowBatches", Counted)
+    assert [row["column"] for row in rows(files) if row["path"] == "3.parquet"] == ["id0", "id1", "id2", "id3"]
+    assert sorted(opened) == ["1.parquet", "2.parquet", "3.parquet"]
+
+
+def test_values_too_far_apart_are_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A few bytes of a file may hold millions of numbers, each in a block of its own of a set."""
+    monkeypatch.setattr("deltaspec.wire.identity_rows._MOST_BLOCKS", 3)
+    apart = filled((10**9, [100, 200_000, 400_000, 600_000]))
+    reason = "values of an identity column are too far apart to be compared"
+    assert (reason, "1.parquet") in ObservedRun(apart, level="rows").seen.doubts
+    several = filled((10**9, [100, 200_000]), (10**9, [400_000, 600_000]))
+    run = ObservedRun(several, level="rows")
+    assert [row["path"] for row in run.seen.rows("identity_values")] == ["1.parquet"]
+    assert (reason, "2.parquet") in run.seen.doubts
 
 
 @pytest.mark.parametrize(

@@ -309,6 +309,14 @@ def test_two_actions_of_one_line_are_both_unknown() -> None:
     assert log.undecoded_kinds == {None}
 
 
+@pytest.mark.parametrize("levels", [300, 500, 700, 900])
+def test_an_object_nested_deeply_is_decoded_or_not(levels: int) -> None:
+    """Whatever the stack has left: the line is an action or is told, and neither is a crash."""
+    log = read_lines(b'{"commitInfo":{"x":' + b"[" * levels + b"]" * levels + b"}}\n")
+    assert len(log.actions) + len(log.unread) == 1
+    assert not log.faults
+
+
 def test_an_object_nested_too_deeply_is_not_decoded_and_no_fault() -> None:
     deep = b'{"commitInfo":{"x":' + b"[" * 5000 + b"]" * 5000 + b"}}"
     log = read_lines(b"\n".join([deep, b"[" * 100_000, b""]))
