@@ -161,7 +161,8 @@ def restore_lowers_the_protocol_under_its_vectors(log: RawLog) -> None:
     features = '"columnMapping","domainMetadata","inCommitTimestamp","rowTracking"'
     log.append(
         4,
-        '{"commitInfo":{"inCommitTimestamp":1700000004000,"operation":"RESTORE"}}',
+        '{"commitInfo":{"inCommitTimestamp":1700000004000,"operation":"RESTORE",'
+        '"tags":{"delta.rowTracking.preserved":"true"}}}',
         f'{{"protocol":{{"minReaderVersion":2,"minWriterVersion":7,"writerFeatures":[{features}]}}}}',
         log.files["00000000000000000003.json"].decode().splitlines()[2],
     )
