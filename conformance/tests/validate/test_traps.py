@@ -225,7 +225,8 @@ def test_vector_files_are_removed_by_a_feature_drop(tmp_path: Path) -> None:
     log = RawLog("rich")
     log.append(
         4,
-        '{"commitInfo":{"inCommitTimestamp":1700000004000,"operation":"REORG"}}',
+        '{"commitInfo":{"inCommitTimestamp":1700000004000,"operation":"REORG",'
+        '"tags":{"delta.rowTracking.preserved":"true"}}}',
         '{"remove":{"path":"deletion_vector_fa9e5a1c-6f0c-4a7a-9b49-0f1f8f0f6d11.bin",'
         '"deletionTimestamp":1700000004000,"dataChange":false}}',
     )
