@@ -44,7 +44,10 @@ def columns(proposal: Proposal) -> Iterator[Refused]:
 
 
 def statistics(proposal: Proposal) -> Iterator[Refused]:
-    """Files have statistics of the clustering columns: those that are added, and all where there is a new column."""
+    """Files have statistics of the clustering columns: those that are added, and all where there is a new column.
+
+    By the letter: a snapshot does not tell whether a file is older than a column, and so has none to speak of.
+    """
     named = clustering.known_columns(_columns(proposal), proposal.schema, proposal.mapping)
     before = clustering.clustering_columns(proposal.before.domains.get(clustering.DOMAIN))
     new = tuple(each for each in named if each not in before)
