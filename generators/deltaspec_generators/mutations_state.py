@@ -7,8 +7,15 @@ from typing import Any
 from hypothesis import strategies as st
 
 from deltaspec_generators import bases
-from deltaspec_generators.bases import action
-from deltaspec_generators.builder import TableFiles, domain_action, protocol_action, schema_string, txn_action
+from deltaspec_generators.bases import action, commit_info
+from deltaspec_generators.builder import (
+    TableFiles,
+    domain_action,
+    metadata_action,
+    protocol_action,
+    schema_string,
+    txn_action,
+)
 from deltaspec_generators.mutations import MUTATIONS, Mutation, mutation, pick
 
 
@@ -233,7 +240,8 @@ def domain_of_reserved_name(draw: st.DrawFn) -> TableFiles:
 @mutation("domain.system-configuration")
 def system_domain_malformed(draw: st.DrawFn) -> TableFiles:
     protocol = protocol_action(1, 7, None, ["domainMetadata", "rowTracking", "clustering"])
-    files = bases.plain(protocol=protocol, configuration={"delta.rowTrackingSuspended": "true"})
+    files = TableFiles()
+    files.commits[0] = [commit_info(0), protocol, metadata_action([("id", "long")])]  # and no file that has to have ids
     broken = pick(
         draw,
         domain_action("delta.rowTracking", "{}"),
@@ -241,7 +249,7 @@ def system_domain_malformed(draw: st.DrawFn) -> TableFiles:
         domain_action("delta.clustering", "x"),
         domain_action("delta.clustering", '{"clusteringColumns":{}}'),
     )
-    files.commits[1].append(broken)
+    files.commits[0].append(broken)
     return files
 
 

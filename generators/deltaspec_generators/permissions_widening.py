@@ -140,22 +140,6 @@ def record_dropped_where_files_have_no_rows() -> TableFiles:
     return recorded_and_forgotten(widening_data([empty] * 3))
 
 
-@permission("type-widening.gone-with-feature")
-def feature_dropped_and_its_property_false() -> TableFiles:
-    files = table(column("long"))
-    disabled = metadata_action([("id", "long"), column("long")], configuration={"delta.enableTypeWidening": "false"})
-    files.commits[3] = [commit_info(3), disabled]
-    files.commits[4] = [commit_info(4), protocol_action(3, 7, ["timestampNtz"], ["timestampNtz"])]
-    return files
-
-
-@permission("type-widening.feature")
-def nothing_recorded_without_the_feature() -> TableFiles:
-    """A list of no changes, and a null."""
-    fields = [column("long", []), {**column("long", name="d"), "metadata": {"delta.typeChanges": None}}]
-    return bases.plain(fields=fields)
-
-
 def described_anew(files: TableFiles, version: int) -> TableFiles:
     """Statistics of the files are computed again."""
     adds = [row["add"] for row in (files.commits[1][2], files.commits[2][1]) if isinstance(row, dict)]
@@ -170,23 +154,4 @@ def version_from_before_a_change_restored_after_statistics() -> TableFiles:
     files = described_anew(table(column("integer"), column("long", RECORD_OF_INTEGERS)), 4)
     before = metadata_action([("id", "long"), column("integer")], configuration=ENABLED)
     files.commits[5] = [commit_info(5, operation="RESTORE"), before]
-    return files
-
-
-@permission("type-widening.only-when-enabled")
-def version_with_a_wider_type_restored_while_disabled() -> TableFiles:
-    """A column is widened, which is undone and done again by restored versions; the property is gone by then."""
-    files = table(column("integer"), column("long", RECORD_OF_INTEGERS))
-    for version, kind in ((4, column("integer")), (6, column("long", RECORD_OF_INTEGERS))):
-        files.commits[version] = [commit_info(version, operation="RESTORE"), metadata_action([("id", "long"), kind])]
-    return described_anew(files, 5)
-
-
-@permission("type-widening.only-when-enabled")
-def cloned_again_with_a_wider_type() -> TableFiles:
-    """What the source of a clone did, and what it had enabled, is not the clone's."""
-    files = table(column("integer"), settings={})
-    files.commits[1][0] = commit_info(1, operation="CLONE")
-    wider = metadata_action([("id", "long"), column("long", RECORD_OF_INTEGERS)])
-    files.commits[3] = [commit_info(3, operation="CLONE"), wider]
     return files

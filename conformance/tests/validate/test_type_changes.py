@@ -1,5 +1,6 @@
 """Which files tell that a type changed as it may not, and when nothing can be told."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +8,7 @@ import pytest
 
 from deltaspec.report.values import Report
 from deltaspec.validate import validate_table
-from deltaspec_generators import data_bases
+from deltaspec_generators import bases, data_bases
 from deltaspec_generators.bases import action, commit_info, state_rows
 from deltaspec_generators.builder import (
     TableFiles,
@@ -183,3 +184,51 @@ def test_texts_before_are_silent(tmp_path: Path, revision: str) -> None:
     files = table(INTEGER, column("string", [change("long", "double")]))
     files.commits[0][1] = protocol_action(1, 2)
     assert judged(files, tmp_path, revision=revision).totals == {}
+
+
+# close to a fault, and sound
+
+
+def feature_dropped_and_its_property_false() -> TableFiles:
+    files = table(column("long"))
+    disabled = metadata_action([("id", "long"), column("long")], configuration={"delta.enableTypeWidening": "false"})
+    files.commits[3] = [commit_info(3), disabled]
+    files.commits[4] = [commit_info(4), protocol_action(3, 7, ["timestampNtz"], ["timestampNtz"])]
+    return files
+
+
+def nothing_recorded_without_the_feature() -> TableFiles:
+    """A list of no changes, and a null."""
+    fields = [column("long", []), {**column("long", name="d"), "metadata": {"delta.typeChanges": None}}]
+    return bases.plain(fields=fields)
+
+
+def version_with_a_wider_type_restored_while_disabled() -> TableFiles:
+    """A column is widened, which is undone and done again by restored versions; the property is gone by then."""
+    files = table(column("integer"), column("long", RECORD_OF_INTEGERS))
+    for version, kind in ((4, column("integer")), (6, column("long", RECORD_OF_INTEGERS))):
+        files.commits[version] = [commit_info(version, operation="RESTORE"), metadata_action([("id", "long"), kind])]
+    return described_anew(files, 5)
+
+
+def cloned_again_with_a_wider_type() -> TableFiles:
+    """What the source of a clone did, and what it had enabled, is not the clone's."""
+    files = table(column("integer"), settings={})
+    files.commits[1][0] = commit_info(1, operation="CLONE")
+    wider = metadata_action([("id", "long"), column("long", RECORD_OF_INTEGERS)])
+    files.commits[3] = [commit_info(3, operation="CLONE"), wider]
+    return files
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        feature_dropped_and_its_property_false,
+        nothing_recorded_without_the_feature,
+        version_with_a_wider_type_restored_while_disabled,
+        cloned_again_with_a_wider_type,
+    ],
+)
+def test_sound_table_close_to_a_fault_is_met_with_silence(files: Callable[[], TableFiles], tmp_path: Path) -> None:
+    report = judged(files(), tmp_path)
+    assert (report.verdict, report.totals) == ("conforms", {})
