@@ -73,7 +73,7 @@ def complete_checkpoints(names: Iterable[str]) -> list[Checkpoint]:
     """
     parts: dict[tuple[int, int], set[int]] = {}
     found: list[Checkpoint] = []
-    for name in dict.fromkeys(names):
+    for name in dict.fromkeys(name for name in names if ".checkpoint." in name):
         match parse(name):
             case ClassicCheckpoint(version):
                 found.append(Checkpoint(version, "classic", (classic_checkpoint_name(version),)))
