@@ -1,4 +1,10 @@
-"""Runs rules over frames of their views and keeps what they find, bounded."""
+"""Runs rules over frames of their views and keeps what they find, bounded; what several runs found can be merged.
+
+Nothing depends on the order in which frames come, nor on how a view's rows are dealt to them: both engines, and any
+number of shares of a table, give the same report.
+"""
+
+from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable
@@ -9,19 +15,20 @@ import polars as pl
 from deltaspec.model.revisions import Revision
 from deltaspec.report.values import Finding, NotChecked
 from deltaspec.rules.registry import Rule
+from deltaspec.validate.ledger import Ledger
 from deltaspec.views.base import LEVELS, LOCATION, View
 
-_PLACES_NAMED = 20
-"""Places that the ledger names of one rule; further ones are counted."""
 _TEXT_SHOWN = 300
 _ITEMS_SHOWN = 10
+_TIED = 10_000
+"""Rows of one place that are told apart by what the rule looked at."""
 
 
 class Findings:
     """The rules of a run, and what they found so far.
 
     All rules of a view are evaluated in one pass over a frame; only rows where one is true are looked at again. Of
-    each rule at most `samples` findings are kept, all are counted.
+    each rule the first `samples` findings in the order of reports are kept, all are counted.
     """
 
     def __init__(self, rules: Iterable[Rule], samples: int, revision: str = Revision.CURRENT) -> None:
@@ -30,27 +37,38 @@ class Findings:
             self._rules[rule.view.name].append(rule)
         self._samples = samples
         self._revision = str(revision)
-        self._found: list[Finding] = []
-        self._kept: Counter[str] = Counter()
+        self._kept: dict[str, list[Finding]] = defaultdict(list)
         self.totals: Counter[str] = Counter()
         self.views_seen: set[str] = set()
-        self._not_checked: dict[str, dict[tuple[str, str | None], None]] = defaultdict(dict)
-        self._places_left_out: Counter[str] = Counter()
+        self._ledger = Ledger()
+
+    @property
+    def rules(self) -> list[Rule]:
+        """The rules of the run."""
+        return [rule for rules in self._rules.values() for rule in rules]
 
     @property
     def sorted(self) -> list[Finding]:
         """What was found, gravest first, in stable order."""
-        return sorted(self._found, key=lambda finding: finding.sort_key)
+        found = [finding for kept in self._kept.values() for finding in kept[: self._samples]]
+        return sorted(found, key=lambda finding: finding.sort_key)
 
     @property
     def not_checked(self) -> list[NotChecked]:
         """The ledger: what could not be decided, of each rule the first places and how many more there are."""
-        entries = []
-        for code, places in self._not_checked.items():
-            entries += [NotChecked(rule=code, reason=reason, file=file) for reason, file in places]
-            if more := self._places_left_out[code]:
-                entries.append(NotChecked(rule=code, reason=f"and at {more:,} more places"))
-        return entries
+        return self._ledger.entries
+
+    def empty(self) -> Findings:
+        """The same rules, and nothing found."""
+        return Findings(self.rules, self._samples, self._revision)
+
+    def merge(self, other: Findings) -> None:
+        """Take over what another one of the same rules found."""
+        self.totals.update(other.totals)
+        self.views_seen |= other.views_seen
+        self._ledger.merge(other._ledger)
+        for code, found in other._kept.items():
+            self._keep(code, found)
 
     def wants(self, *views: View) -> bool:
         """Whether any rule of the run is over one of these views."""
@@ -66,14 +84,11 @@ class Findings:
         for rule in rules:
             hits = answers[rule.code]
             if rule.null == "not checked" and hits.null_count():
-                reason = f"{hits.null_count()} rows of {view.name} lack what the rule looks at"
-                self._enter(rule, reason, None)
+                self._ledger.lacks(rule.code, view.name, hits.null_count())
             number = int(hits.sum())
             if number:
                 self.totals[rule.code] += number
-                room = self._samples - self._kept[rule.code]
-                if room > 0:
-                    self._keep(rule, frame.filter(hits).head(room))
+                self._keep(rule.code, self._findings(rule, frame.filter(hits)))
 
     def look_at_rows(self, view: View, rows: list[dict[str, Any]]) -> None:
         """The same for rows that are plain values."""
@@ -90,57 +105,77 @@ class Findings:
         for view in views:
             for rule in self._rules.get(view.name, ()):
                 if reading is None or not reading.isdisjoint(rule.reads):
-                    self._enter(rule, reason, file)
+                    self._ledger.enter(rule.code, reason, file)
 
     def doubt_rule(self, code: str, reason: str, file: str | None = None) -> None:
         """The same for a single rule, if it is one of the run's."""
-        for rules in self._rules.values():
-            for rule in rules:
-                if rule.code == code:
-                    self._enter(rule, reason, file)
+        if any(rule.code == code for rule in self.rules):
+            self._ledger.enter(code, reason, file)
 
     def doubt_data(self, reason: str, file: str | None = None, *, levels: Collection[str] = LEVELS[1:]) -> None:
         """The same for all rules of some levels, by default those that look at files beside the log."""
-        for rules in self._rules.values():
-            for rule in rules:
-                if rule.level in levels:
-                    self._enter(rule, reason, file)
+        for rule in self.rules:
+            if rule.level in levels:
+                self._ledger.enter(rule.code, reason, file)
 
     def withdraw(self, reason: str, *, but: Iterable[View]) -> None:
         """Take back all that was found but by rules over some views; the others could not be decided."""
         views = {view.name for view in but}
         self.views_seen &= views
-        kept = {rule.code for name in views for rule in self._rules.get(name, ())}
-        others = [rule for rules in self._rules.values() for rule in rules if rule.code not in kept]
-        self._found = [finding for finding in self._found if finding.rule in kept]
-        for rule in others:
-            self.totals.pop(rule.code, None)
-            self._places_left_out.pop(rule.code, None)
-            self._not_checked[rule.code] = {(reason, None): None}
+        for rule in self.rules:
+            if rule.view.name not in views:
+                self.totals.pop(rule.code, None)
+                self._kept.pop(rule.code, None)
+                self._ledger.only(rule.code, reason)
 
-    def _enter(self, rule: Rule, reason: str, file: str | None) -> None:
-        places = self._not_checked[rule.code]
-        if len(places) < _PLACES_NAMED or (reason, file) in places:
-            places[reason, file] = None
-        else:
-            self._places_left_out[rule.code] += 1
+    def _keep(self, code: str, found: list[Finding]) -> None:
+        """Keep the first of them; all are looked at again only now and then."""
+        kept = self._kept[code]
+        kept += found
+        if len(kept) > 2 * self._samples:
+            kept.sort(key=lambda finding: finding.sort_key)
+            del kept[self._samples :]
 
-    def _keep(self, rule: Rule, rows: pl.DataFrame) -> None:
-        self._kept[rule.code] += len(rows)
+    def _findings(self, rule: Rule, rows: pl.DataFrame) -> list[Finding]:
+        if len(rows) > self._samples:
+            rows = self._first(rows, rule)
+        found = []
         for row in rows.iter_rows(named=True):
             where = {name: row[name] for name in LOCATION if name in row}
-            self._found.append(
-                Finding(
-                    rule=rule.code,
-                    name=rule.name,
-                    severity=rule.severity_in(self._revision),
-                    requirement=rule.requirement_in(self._revision).id,
-                    level=rule.level,
-                    message=rule.message,
-                    evidence={name: _shown(row[name]) for name in rule.view.columns if _is_evidence(rule, name, row)},
-                    **where,
-                )
+            finding = Finding(
+                rule=rule.code,
+                name=rule.name,
+                severity=rule.severity_in(self._revision),
+                requirement=rule.requirement_in(self._revision).id,
+                level=rule.level,
+                message=rule.message,
+                evidence={name: _shown(row[name]) for name in rule.view.columns if _is_evidence(rule, name, row)},
+                **where,
             )
+            found.append(finding)
+        if len(found) > self._samples:
+            found = sorted(found, key=lambda finding: finding.sort_key)[: self._samples]
+        return found
+
+    def _first(self, rows: pl.DataFrame, rule: Rule) -> pl.DataFrame:
+        """The rows whose findings may be among the first `samples`: those at the last of their places included."""
+        order = [name for name in LOCATION if name in rows.columns]
+        if not order:
+            return rows
+        places = rows.select(_nulls_first(name, rows.schema[name]) for name in order).with_row_index("_row")
+        places = places.sort(order)
+        last = places.row(self._samples - 1, named=True)
+        same = pl.all_horizontal(pl.col(name) == last[name] for name in order)
+        tied = places.filter(same)
+        if len(tied) > _TIED:  # evidence would have to tell a multitude apart: any of one place serves
+            tied = tied.sort("_row").head(_TIED)
+        chosen = pl.concat([places.head(self._samples)["_row"], tied["_row"]]).unique().sort()
+        return rows[chosen]
+
+
+def _nulls_first(name: str, dtype: pl.DataType) -> pl.Expr:
+    """A place as the order of reports has it, where none comes before all others."""
+    return pl.col(name).fill_null("" if dtype == pl.String else -1)
 
 
 def _is_evidence(rule: Rule, name: str, row: dict[str, Any]) -> bool:
