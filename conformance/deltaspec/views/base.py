@@ -31,6 +31,19 @@ class Column:
     """It is filled only where the run is given a clock; rules that look at it are asked only then."""
 
 
+PLACE = {
+    "version": Column(pl.Int64, "version the action belongs to"),
+    "file": Column(pl.String, "name of the log file, relative to the table"),
+    "line": Column(pl.Int64, "line or Parquet row, counted from 1"),
+}
+"""Where an action stands: the first columns of views over actions."""
+DATA_FILE_PLACE = PLACE | {
+    "version": Column(pl.Int64, "version of the commit or checkpoint whose action is in force"),
+    "path": Column(pl.String, "path of the data file as written"),
+}
+"""Where the action stands that is in force for a data file: the first columns of views over data files."""
+
+
 @dataclass(frozen=True)
 class View:
     """A relation that rules are written over.

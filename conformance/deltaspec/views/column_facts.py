@@ -17,7 +17,7 @@ from deltaspec.model.statistics import (
     leaf_columns,
     parse_statistics,
 )
-from deltaspec.views.base import Column, View
+from deltaspec.views.base import DATA_FILE_PLACE, Column, View
 from deltaspec.wire.leaf_values import LeafValues
 
 Row = dict[str, Any]
@@ -32,10 +32,7 @@ column_facts = View(
     key=(),
     level="rows",
     columns={
-        "version": Column(pl.Int64, "version of the commit or checkpoint whose action is in force"),
-        "file": Column(pl.String, "log file the action stands in"),
-        "line": Column(pl.Int64, "line or Parquet row, counted from 1"),
-        "path": Column(pl.String, "path of the data file as written"),
+        **DATA_FILE_PLACE,
         "column": Column(pl.String, "logical name, nested ones with dots"),
         "physical_column": Column(pl.String, "physical name, nested ones with dots"),
         "type": Column(pl.String, "type of the column in the table's schema"),

@@ -2,13 +2,11 @@
 
 import polars as pl
 
-from deltaspec.views.base import Column, View
+from deltaspec.views.base import PLACE, Column, View
 
-_PLACE = {
+_PLACE = PLACE | {
     "source": Column(pl.String, "commit, compaction, checkpoint or sidecar"),
-    "file": Column(pl.String, "log file it stands in, relative to the table"),
     "version": Column(pl.Int64, "version of the commit or checkpoint; of a compaction its last"),
-    "line": Column(pl.Int64, "line or Parquet row, counted from 1"),
     "kind": Column(pl.String, "add, remove or cdc"),
     "path": Column(pl.String, "path as written"),
 }

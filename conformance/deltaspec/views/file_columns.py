@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from deltaspec.views.base import Column, View
+from deltaspec.views.base import DATA_FILE_PLACE, Column, View
 
 file_columns = View(
     name="file_columns",
@@ -10,10 +10,7 @@ file_columns = View(
     key=(),
     level="footers",
     columns={
-        "version": Column(pl.Int64, "version of the commit or checkpoint whose action is in force"),
-        "file": Column(pl.String, "log file the action stands in"),
-        "line": Column(pl.Int64, "line or Parquet row, counted from 1"),
-        "path": Column(pl.String, "path as written"),
+        **DATA_FILE_PLACE,
         "kind": Column(pl.String, "add or cdc"),
         "rows_left": Column(pl.Int64, "rows that footer and deletion vector leave"),
         "column": Column(

@@ -2,11 +2,10 @@
 
 import polars as pl
 
-from deltaspec.views.base import Column, View
+from deltaspec.views.base import PLACE, Column, View
 
-_PLACE = {
+_PLACE = PLACE | {
     "version": Column(pl.Int64, "version that wrote protocol or metadata"),
-    "file": Column(pl.String, "name of the log file, relative to the table"),
     "line": Column(pl.Int64, "line or Parquet row, counted from 1, of the last of these actions"),
 }
 

@@ -5,7 +5,7 @@ from typing import Any
 import polars as pl
 
 from deltaspec.model.data_types import name_of
-from deltaspec.views.base import Column, View
+from deltaspec.views.base import DATA_FILE_PLACE, Column, View
 from deltaspec.views.data_files import DataFile
 from deltaspec.wire.column_rows import RowCheck
 from deltaspec.wire.data_rows import FileRows
@@ -16,10 +16,7 @@ row_checks = View(
     key=(),
     level="rows",
     columns={
-        "version": Column(pl.Int64, "version of the commit or checkpoint whose action is in force"),
-        "file": Column(pl.String, "log file the action stands in"),
-        "line": Column(pl.Int64, "line or Parquet row, counted from 1"),
-        "path": Column(pl.String, "path of the data file as written"),
+        **DATA_FILE_PLACE,
         "column": Column(pl.String, "physical name, nested ones with dots; elements of arrays are `element`"),
         "check": Column(pl.String, "not null, UTF-8, range, partition value, change type or pages"),
         "type": Column(pl.String, "type of the column in the table's schema"),

@@ -10,10 +10,10 @@ import polars as pl
 from deltaspec.model import row_tracking
 from deltaspec.model.actions import CommitInfo, RowIdHighWaterMark, Wire
 from deltaspec.model.revisions import Revision
-from deltaspec.views.base import Column, View
+from deltaspec.views.base import DATA_FILE_PLACE, Column, View
 from deltaspec.views.file_replay import shares_path
 from deltaspec.views.in_force import Since, supported_since
-from deltaspec.views.row_ids import ADD_PLACE, MAX_ID
+from deltaspec.views.row_ids import MAX_ID
 
 RIVALS_LOOKED_AT = 200
 """Files with suspicious ids that are compared with all others; more of them would say the same."""
@@ -61,7 +61,7 @@ new_row_ids = View(
     grain="add of a commit to a table that supports row ids, whose path no judged version before knew",
     key=(),
     columns={
-        **ADD_PLACE,
+        **DATA_FILE_PLACE,
         "base_row_id": Column(pl.Int64, "baseRowId"),
         "default_row_commit_version": Column(pl.Int64, "defaultRowCommitVersion"),
         "suspended": Column(pl.Boolean, "row tracking is suspended after the commit"),
@@ -74,7 +74,7 @@ row_id_rivals = View(
     grain="add of a commit to a table that assigns row ids, with default ids that another path has or had",
     key=(),
     columns={
-        **ADD_PLACE,
+        **DATA_FILE_PLACE,
         "base_row_id": Column(pl.Int64, "baseRowId"),
         "last_row_id": Column(pl.Int64, "default id of the last row"),
         "other_path": Column(pl.String, "the path that was given them before, or by the same commit", shown=True),

@@ -9,18 +9,11 @@ from deltaspec.model import row_tracking
 from deltaspec.model.actions import MetaData
 from deltaspec.model.data_types import Struct
 from deltaspec.model.revisions import Revision
-from deltaspec.views.base import Column, View
+from deltaspec.views.base import DATA_FILE_PLACE, Column, View
 from deltaspec.views.file_replay import live_at
 from deltaspec.views.in_force import Since, supported_since
 
 MAX_ID = 2**63 - 1
-
-ADD_PLACE = {
-    "version": Column(pl.Int64, "version of the commit or checkpoint whose add is in force"),
-    "file": Column(pl.String, "log file the add stands in"),
-    "line": Column(pl.Int64, "line or Parquet row, counted from 1"),
-    "path": Column(pl.String, "path as written"),
-}
 
 row_id_ranges = View(
     name="row_id_ranges",
@@ -28,7 +21,7 @@ row_id_ranges = View(
     "none when a version before enabled them; and file, gone since, that had ids above the mark",
     key=(),
     columns={
-        **ADD_PLACE,
+        **DATA_FILE_PLACE,
         "base_row_id": Column(pl.Int64, "baseRowId"),
         "default_row_commit_version": Column(pl.Int64, "defaultRowCommitVersion"),
         "last_row_id": Column(
@@ -72,7 +65,7 @@ row_id_files = View(
     key=(),
     level="rows",
     columns={
-        **ADD_PLACE,
+        **DATA_FILE_PLACE,
         "high_water_mark": Column(pl.Int64, "the mark that the domain delta.rowTracking holds"),
         "table_version": Column(pl.Int64, "the judged version"),
         "default_row_commit_version": Column(pl.Int64, "defaultRowCommitVersion"),

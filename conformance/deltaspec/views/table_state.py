@@ -2,22 +2,16 @@
 
 import polars as pl
 
-from deltaspec.views.base import Column, View
+from deltaspec.views.base import PLACE, Column, View
 from deltaspec.views.iceberg import iceberg as iceberg
 from deltaspec.views.iceberg import nested_ids as nested_ids
-
-_PLACE = {
-    "version": Column(pl.Int64, "version the action belongs to"),
-    "file": Column(pl.String, "name of the log file, relative to the table"),
-    "line": Column(pl.Int64, "line or Parquet row, counted from 1"),
-}
 
 protocols = View(
     name="protocols",
     grain="protocol action of the judged history",
     key=(),
     columns={
-        **_PLACE,
+        **PLACE,
         "min_reader_version": Column(pl.Int64, "minReaderVersion"),
         "min_writer_version": Column(pl.Int64, "minWriterVersion"),
         "reader_features": Column(pl.List(pl.String), "readerFeatures; null where absent"),
@@ -45,7 +39,7 @@ features = View(
     grain="feature name in the lists of a protocol action",
     key=(),
     columns={
-        **_PLACE,
+        **PLACE,
         "feature": Column(pl.String, "name as written"),
         "min_reader_version": Column(pl.Int64, "minReaderVersion of that protocol"),
         "in_reader_features": Column(pl.Boolean, "stands in readerFeatures"),
@@ -64,7 +58,7 @@ metadata = View(
     grain="metaData action of the judged history",
     key=(),
     columns={
-        **_PLACE,
+        **PLACE,
         "id": Column(pl.String, "id"),
         "id_is_guid": Column(pl.Boolean, "id has the form of a GUID"),
         "provider": Column(pl.String, "format.provider"),
@@ -91,7 +85,7 @@ schema_fields = View(
     grain="field of a schema of the judged history, nested ones too",
     key=(),
     columns={
-        **_PLACE,
+        **PLACE,
         "column": Column(pl.String, "logical field path, segments joined by dots"),
         "type": Column(pl.String, "type name as the schema spells it; struct, array or map for nested types"),
         "nullable": Column(pl.Boolean, "nullable"),
@@ -138,7 +132,7 @@ configuration = View(
     grain="entry of a configuration, at each version where it changed",
     key=(),
     columns={
-        **_PLACE,
+        **PLACE,
         "property": Column(pl.String, "name of the property"),
         "value": Column(pl.String, "its value; null where this version took it away"),
         "value_before": Column(pl.String, "its value before; null where it was not set"),
@@ -159,7 +153,7 @@ domains = View(
     grain="domainMetadata action of the judged history",
     key=(),
     columns={
-        **_PLACE,
+        **PLACE,
         "domain": Column(pl.String, "domain", shown=True),
         "removed": Column(pl.Boolean, "removed"),
         "configuration": Column(pl.String, "configuration"),
@@ -190,7 +184,7 @@ clustering = View(
     grain="clustering of the table, at each version where its columns, the schema or the partitioning may have changed",
     key=(),
     columns={
-        **_PLACE,
+        **PLACE,
         "clustering_columns": Column(
             pl.List(pl.String), "columns that delta.clustering names, path segments joined by dots"
         ),
@@ -211,7 +205,7 @@ transactions = View(
     grain="txn action of the judged history",
     key=(),
     columns={
-        **_PLACE,
+        **PLACE,
         "app_id": Column(pl.String, "appId"),
         "app_version": Column(pl.Int64, "version, as the application counts"),
         "app_version_before": Column(pl.Int64, "the version recorded before; null where there was none"),
@@ -224,7 +218,7 @@ constraint_columns = View(
     grain="CHECK constraint in force at each version that states the metadata or the protocol",
     key=(),
     columns={
-        **_PLACE,
+        **PLACE,
         "constraint": Column(pl.String, "name of the constraint", shown=True),
         "expression": Column(pl.String, "the SQL as written", shown=True),
         "missing_columns": Column(

@@ -23,23 +23,17 @@ from deltaspec.model.type_widening import (
     read_record,
     suits_iceberg,
 )
-from deltaspec.views.base import Column, View
+from deltaspec.views.base import PLACE, Column, View
 
 Row = dict[str, Any]
 Path = tuple[str, ...]
-
-_PLACE = {
-    "version": Column(pl.Int64, "version the action belongs to"),
-    "file": Column(pl.String, "name of the log file, relative to the table"),
-    "line": Column(pl.Int64, "line or Parquet row, counted from 1"),
-}
 
 recorded_type_changes = View(
     name="recorded_type_changes",
     grain="field of a schema of the judged history whose metadata has delta.typeChanges",
     key=(),
     columns={
-        **_PLACE,
+        **PLACE,
         "column": Column(pl.String, "logical field path, segments joined by dots"),
         "type_widening_supported": Column(
             pl.Boolean,
@@ -61,7 +55,7 @@ type_changes = View(
     "before, in a table that supports typeWidening, unless the commit takes over files of another state or table",
     key=(),
     columns={
-        **_PLACE,
+        **PLACE,
         "column": Column(pl.String, "logical field path, with element, key and value of arrays and maps"),
         "type_before": Column(pl.String, "type name in the schema before"),
         "type_after": Column(pl.String, "type name in this schema"),

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from deltaspec.views.base import Column, View
+from deltaspec.views.base import DATA_FILE_PLACE, Column, View
 
 variant_paths = View(
     name="variant_paths",
@@ -10,10 +10,7 @@ variant_paths = View(
     key=(),
     level="rows",
     columns={
-        "version": Column(pl.Int64, "version of the commit or checkpoint whose action is in force"),
-        "file": Column(pl.String, "log file the action stands in"),
-        "line": Column(pl.Int64, "line or Parquet row, counted from 1"),
-        "path": Column(pl.String, "path of the data file as written"),
+        **DATA_FILE_PLACE,
         "column": Column(pl.String, "logical name of the variant column, nested ones with dots"),
         "variant_path": Column(pl.String, "normalized JSON path within the variant", shown=True),
         "types": Column(

@@ -14,7 +14,7 @@ from deltaspec.model.variant_encoding import FieldNames, VariantFault, VariantUn
 from deltaspec.model.variant_shredding import ENABLED, encoding_faults, stored_twice
 from deltaspec.model.variant_uses import default_is_null
 from deltaspec.model.variant_uses import variant_columns as columns_of
-from deltaspec.views.base import Column, View
+from deltaspec.views.base import DATA_FILE_PLACE, PLACE, Column, View
 from deltaspec.views.file_replay import first_added
 from deltaspec.wire.variant_rows import VariantRow
 
@@ -24,9 +24,7 @@ variant_uses = View(
     "changed",
     key=(),
     columns={
-        "version": Column(pl.Int64, "version the action belongs to"),
-        "file": Column(pl.String, "name of the log file, relative to the table"),
-        "line": Column(pl.Int64, "line or Parquet row, counted from 1"),
+        **PLACE,
         "column": Column(pl.String, "logical field path, segments joined by dots"),
         "is_partition_column": Column(pl.Boolean, "it stands in partitionColumns"),
         "is_clustering_column": Column(pl.Boolean, "delta.clustering names it, and the table supports clustering"),
@@ -44,10 +42,7 @@ variant_columns = View(
     key=(),
     level="rows",
     columns={
-        "version": Column(pl.Int64, "version of the commit or checkpoint whose action is in force"),
-        "file": Column(pl.String, "log file the action stands in"),
-        "line": Column(pl.Int64, "line or Parquet row, counted from 1"),
-        "path": Column(pl.String, "path of the data file as written"),
+        **DATA_FILE_PLACE,
         "column": Column(pl.String, "physical name of the column, with dots"),
         "rows": Column(pl.Int64, "variants in it that are not null, of deleted rows too"),
         "encoding_fault": Column(pl.String, "why a variant is not encoded as the text says, of the first that is not"),
