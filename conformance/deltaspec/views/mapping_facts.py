@@ -23,16 +23,21 @@ Row = dict[str, Any]
 class MappingHistory:
     """What the versions so far say of mapped columns, and what one more schema does to them."""
 
+    _columns: MappedColumns | None
+    _names: set[str]
+    _older: set[int]
+    is_whole: bool
+    """Whether the judged history begins with the table, and so has every name there was."""
+
     def __init__(self) -> None:
-        self._columns: MappedColumns | None = None
-        self._names: set[str] = set()
-        self._older: set[int] = set()
-        self.is_whole = False
-        """Whether the judged history begins with the table, and so has every name there was."""
+        self.forget()
 
     def forget(self) -> None:
         """Note that versions are unknown."""
-        self.__init__()  # type: ignore[misc]
+        self._columns = None
+        self._names = set()
+        self._older = set()
+        self.is_whole = False
 
     @property
     def names(self) -> frozenset[str]:

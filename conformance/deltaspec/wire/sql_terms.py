@@ -183,8 +183,8 @@ def negated(term: Term) -> pl.Expr:
 def pair(left: Term, right: Term) -> tuple[pl.Expr, pl.Expr]:
     """Two terms as columns that can be compared as Spark compares them. Raises `Undecided`."""
     if left.type == VOID or right.type == VOID:
-        kind = right.type if left.type == VOID else left.type
-        return tuple(null_of(kind).values if each.type == VOID else each.values for each in (left, right))  # type: ignore[return-value]
+        null = null_of(right.type if left.type == VOID else left.type).values
+        return null if left.type == VOID else left.values, null if right.type == VOID else right.values
     if is_exact(left.type) and is_exact(right.type):
         return exact_pair(left, right)
     if _is_number(left.type) and _is_number(right.type):
