@@ -16,6 +16,7 @@ from deltaspec_generators.widening_bases import (
     array,
     change,
     column,
+    described_anew,
     pairs,
     struct,
     table,
@@ -138,14 +139,6 @@ def record_dropped_where_files_lack_the_column() -> TableFiles:
 def record_dropped_where_files_have_no_rows() -> TableFiles:
     empty = data_bases.rows(0, 0).append_column("c", pa.array([], pa.int32()))
     return recorded_and_forgotten(widening_data([empty] * 3))
-
-
-def described_anew(files: TableFiles, version: int) -> TableFiles:
-    """Statistics of the files are computed again."""
-    adds = [row["add"] for row in (files.commits[1][2], files.commits[2][1]) if isinstance(row, dict)]
-    again: list[Any] = [{"add": {**add, "dataChange": False}} for add in adds]
-    files.commits[version] = [commit_info(version, operation="COMPUTE STATS"), *again]
-    return files
 
 
 @permission("type-widening.integers")

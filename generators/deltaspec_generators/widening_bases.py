@@ -75,3 +75,11 @@ def widened_files(*, rewritten: bool) -> TableFiles:
         forgotten: list[Any] = [*data_bases.FIELDS, column("long")]
         files.commits[5] = [commit_info(5), metadata_action(forgotten, configuration=ENABLED)]
     return files
+
+
+def described_anew(files: TableFiles, version: int) -> TableFiles:
+    """The table, once the statistics of its first two files were computed again at a version."""
+    adds = [row["add"] for row in (files.commits[1][2], files.commits[2][1]) if isinstance(row, dict)]
+    again: list[Any] = [{"add": {**add, "dataChange": False}} for add in adds]
+    files.commits[version] = [commit_info(version, operation="COMPUTE STATS"), *again]
+    return files

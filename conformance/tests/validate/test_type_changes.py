@@ -19,8 +19,15 @@ from deltaspec_generators.builder import (
     write_table,
 )
 from deltaspec_generators.checkpoint_files import CheckpointFiles
-from deltaspec_generators.permissions_widening import described_anew
-from deltaspec_generators.widening_bases import ENABLED, RECORD_OF_INTEGERS, change, column, table, widened_files
+from deltaspec_generators.widening_bases import (
+    ENABLED,
+    RECORD_OF_INTEGERS,
+    change,
+    column,
+    described_anew,
+    table,
+    widened_files,
+)
 
 INTEGER, LONG = column("integer"), column("long", [change("integer", "long")])
 
