@@ -1,48 +1,17 @@
-"""What happened to rows: cases one by one, and over drawn tables the sum of all changes."""
+"""What happened to rows: cases one by one."""
 
 from collections import Counter
-from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from small_logs import some
-from stories import lives
-from stories.lives import cdc, metadata, protocol, remove
+from model.fed_tables import NO_CHANGE, ONE, PROTOCOL, add, column, ids, table
+from stories.lives import cdc, remove
 
 from deltaspec.model import changes
-from deltaspec.model.actions import Action, Add, MetaData
+from deltaspec.model.actions import Action
 from deltaspec.model.deletion_vectors import inline_descriptor
-from deltaspec.model.reconciliation import Snapshot, replay_log
 from deltaspec.model.revisions import Revision
-from deltaspec.model.row_changes import (
-    ChangeDataError,
-    ChangesUnavailable,
-    RowChange,
-    TableFiles,
-    effect,
-    row_key,
-    rows_of,
-)
-
-FED = {"delta.enableChangeDataFeed": "true", "delta.enableDeletionVectors": "true"}
-MAPPED = {**FED, "delta.columnMapping.mode": "name", "delta.columnMapping.maxColumnId": "9"}
-PROTOCOL = protocol(3, 7, ["deletionVectors", "columnMapping"], ["deletionVectors", "columnMapping", "changeDataFeed"])
-NO_CHANGE: dict[str, Any] = {"data_change": False}
-
-
-def column(name: str, kind: Any = "long", physical: str | None = None) -> dict[str, Any]:
-    mapped = {"delta.columnMapping.physicalName": physical} if physical else {}
-    return {"name": name, "type": kind, "nullable": True, "metadata": mapped}
-
-
-def table(*columns: dict[str, Any], by: tuple[str, ...] = (), mapped: bool = False) -> MetaData:
-    return metadata(MAPPED if mapped else FED, lives.schema(*columns), by)
-
-
-def add(path: str, **more: Any) -> Add:
-    return lives.add(path, **more)
+from deltaspec.model.row_changes import ChangeDataError, ChangesUnavailable, RowChange, TableFiles, effect, row_key
 
 
 def told(
@@ -55,13 +24,6 @@ def told(
 
 def plain(found: list[RowChange]) -> list[tuple[int, str, dict[str, Any]]]:
     return [(each.commit_version, each.change_type, dict(each.row)) for each in found]
-
-
-def ids(*numbers: int) -> list[dict[str, Any]]:
-    return [{"id": number} for number in numbers]
-
-
-ONE = table(column("id"))
 
 
 def test_rows_that_only_move_do_not_change() -> None:
@@ -317,111 +279,3 @@ def test_effect_leaves_out_what_comes_and_goes() -> None:
 
     found = [change("delete", 1), change("insert", 1), change("update_preimage", 2), change("update_postimage", 3)]
     assert effect([*found, change("insert", 3)]) == Counter({row_key({"id": 2}): -1, row_key({"id": 3}): 2})
-
-
-@dataclass
-class Table:
-    """A drawn table: what was written, and what lives at each version as the test itself keeps count."""
-
-    log: dict[int, list[Action]] = field(default_factory=dict)
-    files: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
-    live: dict[str, set[int]] = field(default_factory=dict)
-    """Path to the rows that a vector hides."""
-    states: list[Counter[int]] = field(default_factory=list)
-
-    def rows(self) -> Counter[int]:
-        shown = (
-            (path, at) for path, hidden in self.live.items() for at in range(len(self.files[path])) if at not in hidden
-        )
-        return Counter(self.files[path][at]["id"] for path, at in shown)
-
-    def new_file(self, numbers: list[int]) -> str:
-        path = f"f{len(self.files)}"
-        self.files[path] = ids(*numbers)
-        return path
-
-    def with_vector(self, path: str) -> dict[str, Any]:
-        return {"deletion_vector": inline_descriptor(self.live[path])} if self.live[path] else {}
-
-
-@st.composite
-def tables(draw: st.DrawFn) -> Table:
-    table = Table(log={0: [PROTOCOL, ONE]}, states=[Counter()])
-    for version in range(1, draw(st.integers(2, 6))):
-        before = table.rows()
-        actions = [
-            action
-            for path in [*table.live]
-            for action in _something(
-                draw, table, path, draw(st.sampled_from(["", "", "remove", "vector", "describe", "move"]))
-            )
-        ]
-        for _ in range(draw(st.integers(0, 2))):
-            path = table.new_file(draw(st.lists(st.integers(0, 3), max_size=3)))
-            table.live[path] = set()
-            actions.append(add(path))
-        after = table.rows()
-        if draw(st.booleans()):
-            actions += _recorded(draw, table, before, after)
-        table.log[version] = draw(st.permutations(actions))
-        table.states.append(after)
-    return table
-
-
-def _something(draw: st.DrawFn, table: Table, path: str, what: str) -> list[Action]:
-    """What happens to a live file in one commit."""
-    old = table.with_vector(path)
-    if what == "remove":
-        del table.live[path]
-        return [remove(path, **old)]
-    if what == "vector" and table.files[path]:
-        table.live[path] = draw(st.sets(st.integers(0, len(table.files[path]) - 1)))
-        new = table.with_vector(path)
-        return [add(path, **new)] if new == old else [remove(path, **old), add(path, **new)]
-    if what == "describe":
-        return [add(path, size=draw(st.integers(1, 9)), data_change=draw(st.booleans()), **old)]
-    if what == "move":
-        hidden = table.live.pop(path)
-        kept = [row["id"] for at, row in enumerate(table.files[path]) if at not in hidden]
-        target = table.new_file(draw(st.permutations(kept)))
-        table.live[target] = set()
-        return [remove(path, **old, **NO_CHANGE), add(target, **NO_CHANGE)]
-    return []
-
-
-def _recorded(draw: st.DrawFn, table: Table, before: Counter[int], after: Counter[int]) -> list[Action]:
-    """The net change as change data, where anything changed: in pairs as updates, the rest as deletes and inserts."""
-    gone, came = [*(before - after).elements()], [*(after - before).elements()]
-    pairs = min(len(gone), len(came)) if draw(st.booleans()) else 0
-    kinds = ["update_preimage"] * pairs + ["delete"] * (len(gone) - pairs)
-    kinds += ["update_postimage"] * pairs + ["insert"] * (len(came) - pairs)
-    if not kinds:
-        return []
-    path = f"_change_data/{len(table.files)}"
-    table.files[path] = [{"id": number, "_change_type": kind} for number, kind in zip(gone + came, kinds, strict=True)]
-    return [cdc(path)]
-
-
-@some
-@given(tables(), st.data())
-def test_changes_lead_from_the_rows_at_the_start_to_those_at_the_end(table: Table, data: st.DataObject) -> None:
-    last = len(table.states) - 1
-    start = data.draw(st.integers(1, last))
-    end = data.draw(st.integers(start, last))
-    files = TableFiles(table.files)
-    base_at = data.draw(st.integers(-1, start - 1))
-    base = replay_log(table.log, to=base_at) if base_at >= 0 else Snapshot()
-    rest = {version: actions for version, actions in table.log.items() if version > base_at}
-    balance = Counter(table.states[start - 1])
-    for change in changes(rest, start, end, files=files, base=base):
-        balance[change.row["id"]] += 1 if change.change_type in ("insert", "update_postimage") else -1
-    assert +balance == table.states[end]
-    assert min(balance.values(), default=0) >= 0
-
-
-@some
-@given(tables())
-def test_rows_of_a_version_are_those_that_live(table: Table) -> None:
-    for version, state in enumerate(table.states):
-        rows = rows_of(replay_log(table.log, to=version), TableFiles(table.files))
-        assert Counter(row["id"] for row in rows) == state

@@ -2,68 +2,20 @@
 
 import json
 import math
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
 from decimal import Decimal as Exact
 from typing import Any
 
-import pyarrow as pa
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from views.judged_files import DATE, DOUBLE, FLOAT, LONG, NTZ, STRING, TIMESTAMP, JudgedFile, leaf, rules_of, schema_of
 
 from deltaspec.model import z85
 from deltaspec.model.column_mapping import PHYSICAL_NAME
 from deltaspec.model.data_types import Array, DataType, Decimal, Field, Map, Primitive, Proposed, Struct
-from deltaspec.rules import RULES
-from deltaspec.views.column_facts import column_fact_rows, column_facts
+from deltaspec.views.column_facts import column_fact_rows
 from deltaspec.wire.leaf_values import LeafValues
-from deltaspec_generators.data_statistics import StatisticsStyle, statistics_of, statistics_styles
-from deltaspec_generators.data_values import DECIMALS, array_of, plain
 
-LONG, DOUBLE, FLOAT, STRING = map(Primitive, ("long", "double", "float", "string"))
-TIMESTAMP, NTZ, DATE = map(Primitive, ("timestamp", "timestamp_ntz", "date"))
 MOMENT = 1_704_164_645_123_000
 """2024-01-02T03:04:05.123Z."""
-
-
-@dataclass
-class JudgedFile:
-    stats: str | None
-    deletion_vector: object | None = None
-
-    @property
-    def place(self) -> dict[str, Any]:
-        return {"version": 3, "file": "_delta_log/3.json", "line": 2, "path": "a.parquet"}
-
-
-def schema_of(**kinds: DataType) -> Struct:
-    return Struct(tuple(Field(name, kind, True) for name, kind in kinds.items()))
-
-
-def rules_of(rows: list[dict[str, Any]]) -> set[str]:
-    """Rules over the view that one of the rows breaks."""
-    frame = column_facts.frame(rows)
-    rules = [rule for rule in RULES.values() if rule.view is column_facts]
-    return {rule.code for rule in rules if frame.filter(rule.expression()).height}
-
-
-def leaf(*values: Any, path: tuple[str, ...] = ("c",), **more: Any) -> LeafValues:
-    """A column of a file without deletion vector."""
-    there = [value for value in values if value is not None]
-    numbers = [value for value in there if not isinstance(value, list) and value == value]
-    nulls = len(values) - len(there)
-    found = LeafValues(
-        path=path,
-        rows=len(values),
-        valid_rows=len(values),
-        nulls=nulls,
-        valid_nulls=nulls,
-        minimum=min(numbers, default=None),
-        maximum=max(numbers, default=None),
-        has_nan=any(value != value for value in there),
-    )
-    return replace(found, **more)
 
 
 def statistics(
@@ -304,104 +256,3 @@ def test_bounds_of_variants(low: Any, high: Any, supported: bool | None, expecte
 
 def test_types_of_proposals_are_not_compared() -> None:
     assert found_in(statistics("a", "b", 0), Proposed("string collate x"), leaf("z")) == set()
-
-
-# true statistics, in every spelling
-
-KINDS: list[DataType] = [
-    Primitive(name) for name in ("long", "integer", "byte", "double", "float", "string", "boolean", "date")
-]
-EVERY_KIND: list[DataType] = [*KINDS, TIMESTAMP, NTZ, Primitive("binary"), Array(LONG, True), *DECIMALS]
-DIVERGENT = {"STA009", "STA010", "STA011", "STA012", "STA013", "STA016"}
-
-
-def leaves_of(
-    values: Sequence[Any], kind: DataType, deleted: Collection[int], path: tuple[str, ...]
-) -> Iterator[LeafValues]:
-    if isinstance(kind, Struct):
-        for each in kind.fields:
-            inner = [None if value is None else value[each.name] for value in values]
-            yield from leaves_of(inner, each.type, deleted, (*path, each.name))
-        return
-    valid = leaf(*(value for index, value in enumerate(values) if index not in deleted), path=path)
-    yield replace(valid, rows=len(values), nulls=sum(value is None for value in values))
-
-
-@st.composite
-def columns(draw: st.DrawFn) -> tuple[DataType, list[Any]]:
-    kind = draw(st.sampled_from(EVERY_KIND))
-    if draw(st.integers(0, 3)) == 0:
-        kind = Struct((Field("a", kind, True), Field("b", LONG, True)))
-    return kind, draw(st.lists(st.none() | plain(kind), max_size=6))
-
-
-@settings(deadline=None)
-@given(columns(), st.data())
-def test_true_statistics_are_neither_violations_nor_warnings(
-    column: tuple[DataType, list[Any]], data: st.DataObject
-) -> None:
-    kind, values = column
-    schema = schema_of(c=kind)
-    deleted = data.draw(st.sets(st.integers(0, max(len(values) - 1, 0)))) if values else set()
-    style = data.draw(statistics_styles(divergent=True))
-    if deleted and style.tightness == "unsaid":
-        style = replace(style, tightness="tight")
-    stats = statistics_of(pa.table({"c": array_of(values, kind)}), schema, deleted, style)
-    held = leaves_of(values, kind, deleted, ("c",))
-    rows = column_fact_rows(JudgedFile(stats, deleted or None), schema, None, [], held)
-    assert rules_of(rows) <= DIVERGENT
-
-
-_NAN_STYLES: tuple[tuple[Any, set[str]], ...] = (("absent", set()), ("ignored", {"STA011"}), ("text", {"STA010"}))
-
-
-def test_divergences_are_those_of_the_style() -> None:
-    values = [1.0, math.nan]
-    schema = schema_of(c=DOUBLE)
-    for nan, expected in _NAN_STYLES:
-        stats = statistics_of(pa.table({"c": values}), schema, (), StatisticsStyle(nan=nan))
-        assert rules_of(column_fact_rows(JudgedFile(stats), schema, None, [], [leaf(*values)])) == expected
-
-
-# whatever statistics say
-
-HOSTILE_SCHEMA = schema_of(
-    a=LONG, b=STRING, c=DOUBLE, d=Decimal(5, 2), e=TIMESTAMP, f=Primitive("variant"), s=Struct((Field("x", NTZ, True),))
-)
-HELD = [
-    leaf(1, 2, path=("a",)),
-    leaf("a", "\U0010ffff", path=("b",)),
-    leaf(1.0, math.nan, path=("c",)),
-    leaf(Exact("1.5"), path=("d",)),
-    leaf(0, 2**63 - 1, path=("e",)),
-    leaf(None, path=("f",)),
-    leaf(-(2**63), None, path=("s", "x")),
-]
-scalars = (
-    st.none()
-    | st.booleans()
-    | st.integers()
-    | st.floats(allow_nan=False, allow_infinity=False)
-    | st.text(max_size=8)
-    | st.sampled_from(["NaN", "9999-12-31T23:59:59.999Z", "00000", "\ud83d", "1e99999", "+999999999-01-01T00:00:00Z"])
-)
-members = st.recursive(
-    scalars,
-    lambda inner: st.dictionaries(st.sampled_from([*"abcdefsx"]), inner, max_size=8) | st.lists(inner, max_size=2),
-    max_leaves=12,
-)
-
-
-@settings(deadline=None)
-@given(
-    st.fixed_dictionaries(
-        {}, optional={"numRecords": scalars, "tightBounds": scalars, "nullCount": members, "minValues": members}
-    ),
-    members,
-)
-def test_any_statistics_give_rows(document: dict[str, Any], high: Any) -> None:
-    stats = json.dumps({**document, "maxValues": high})
-    rows = column_fact_rows(JudgedFile(stats), HOSTILE_SCHEMA, None, [], HELD, shredding_supported=True)
-    assert {row["column"] for row in rows} <= {"a", "b", "c", "d", "e", "f", "s.x"}
-    assert len(column_facts.frame(rows)) == len(rows)
-    rules_of(rows)
