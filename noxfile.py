@@ -87,6 +87,13 @@ def bench(session: nox.Session) -> None:
     session.run("python", "conformance/bench/run.py", *session.posargs)
 
 
+@nox.session(name="bench-scale")
+def bench_scale(session: nox.Session) -> None:
+    """Time and memory on logs of millions of files; `nox -s bench-scale -- --millions 1 --runs 1`. Needs Linux."""
+    _with_project(session)
+    session.run("python", "conformance/bench/scale.py", *session.posargs)
+
+
 @nox.session
 def build(session: nox.Session) -> None:
     """The sdist carries the golden tables, and the wheel works in an environment that has nothing else."""

@@ -1,0 +1,142 @@
+"""What a process and all that it starts take: resident memory and processor time, sampled from Linux's `/proc`.
+
+Resident sets are summed over the tree: a page that two processes share counts twice, which is on the safe side. Between
+two samples a peak may pass unseen; of a single process the kernel tells the true one, and that is taken. Processor
+time is that of every process seen, up to its last sample.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+INTERVAL = 0.05
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+_TICK = os.sysconf("SC_CLK_TCK")
+ROLES = ("python", "jvm", "workers")
+
+
+@dataclass
+class Sample:
+    """One look at a tree."""
+
+    at: float
+    """Seconds of the monotonic clock, which every process of a machine shares."""
+    resident: dict[str, int]
+    """Bytes by role: the process itself, Java beneath it, every other process."""
+    busy: float
+    """Processor seconds so far."""
+
+    @property
+    def total(self) -> int:
+        return sum(self.resident.values())
+
+
+@dataclass
+class Watched:
+    """A process that ran to its end."""
+
+    output: bytes
+    seconds: float
+    busy: float
+    peak: int
+    """Bytes resident, of the whole tree at once."""
+    samples: list[Sample] = field(default_factory=list)
+
+    def between(self, begin: float, end: float) -> tuple[float, dict[str, int]]:
+        """Processor seconds of a span of the monotonic clock, and the most bytes of each role and of `all` in it."""
+        inside = [each for each in self.samples if begin <= each.at <= end]
+        if not inside:
+            return 0.0, dict.fromkeys((*ROLES, "all"), 0)
+        most = {role: max(each.resident[role] for each in inside) for role in ROLES}
+        return inside[-1].busy - inside[0].busy, {**most, "all": max(each.total for each in inside)}
+
+
+def watch(command: list[str], environment: dict[str, str] | None = None) -> Watched:
+    """Run a process to its end and look at its tree all the while.
+
+    Raises:
+        SystemExit: it failed.
+    """
+    with tempfile.TemporaryFile() as output:
+        start = time.perf_counter()
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, env=environment)
+        tree = _Tree(process.pid)
+        watcher = threading.Thread(target=tree.look_until_told)
+        watcher.start()
+        _, status, usage = os.wait4(process.pid, 0)
+        seconds = time.perf_counter() - start
+        tree.told.set()
+        watcher.join()
+        process.returncode = os.waitstatus_to_exitcode(status)
+        output.seek(0)
+        found = output.read()
+    if process.returncode:
+        sys.exit(f"{' '.join(command)}: exit {process.returncode}: {found[-2000:].decode(errors='replace')}")
+    peak = max(usage.ru_maxrss * 1024, *(each.total for each in tree.samples))
+    return Watched(found, seconds, max(usage.ru_utime + usage.ru_stime, tree.busy_seconds), peak, tree.samples)
+
+
+class _Tree:
+    """The processes beneath one, as they come and go."""
+
+    def __init__(self, root: int) -> None:
+        self.root = root
+        self.members = {root}
+        self.ticks: dict[int, int] = {}
+        self.samples: list[Sample] = []
+        self.told = threading.Event()
+
+    @property
+    def busy_seconds(self) -> float:
+        return sum(self.ticks.values()) / _TICK
+
+    def look_until_told(self) -> None:
+        rounds = 0
+        while True:
+            if rounds % 5 == 0:
+                self._find_members()
+            self._look()
+            rounds += 1
+            if self.told.wait(INTERVAL):
+                return
+
+    def _find_members(self) -> None:
+        parents = {int(entry): _stat(int(entry)) for entry in os.listdir("/proc") if entry.isdigit()}
+        size = 0
+        while size < len(self.members):
+            size = len(self.members)
+            self.members |= {pid for pid, stat in parents.items() if stat and int(stat[1]) in self.members}
+
+    def _look(self) -> None:
+        resident = dict.fromkeys(ROLES, 0)
+        at = time.perf_counter()
+        for pid in list(self.members):
+            stat = _stat(pid)
+            if stat is None:
+                self.members.discard(pid)
+                continue
+            role = "python" if pid == self.root else "jvm" if _name(pid) == "java" else "workers"
+            resident[role] += int(stat[21]) * _PAGE
+            self.ticks[pid] = int(stat[11]) + int(stat[12])
+        self.samples.append(Sample(at, resident, self.busy_seconds))
+
+
+def _stat(pid: int) -> list[str] | None:
+    """Fields of `/proc/PID/stat` behind the name, which may hold anything: state, parent and so on."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text(errors="replace")
+    except OSError:  # it has ended
+        return None
+    return text[text.rindex(")") + 2 :].split()
+
+
+def _name(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/comm").read_text(errors="replace").strip()
+    except OSError:
+        return ""
