@@ -5,6 +5,7 @@ A name that is not exactly of one of the forms belongs to nobody: it is `Other`,
 """
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -93,6 +94,16 @@ _MULTIPART = re.compile(rf"{_VERSION}\.checkpoint\.(?P<part>\d{{10}})\.(?P<parts
 _UUID_NAMED = re.compile(rf"{_VERSION}\.checkpoint\.{_UUID}\.(?P<format>json|parquet)", re.ASCII)
 _COMPACTION = re.compile(r"(?P<start>\d{20})\.(?P<end>\d{20})\.compacted\.json", re.ASCII)
 _STAGED = re.compile(rf"{STAGED_COMMITS}{_VERSION}\.{_UUID}\.json", re.ASCII)
+_FORMS: dict[re.Pattern[str], Callable[..., LogFileName]] = {
+    _COMMIT: CommitName,
+    _CHECKSUM: ChecksumName,
+    _CLASSIC: ClassicCheckpoint,
+    _MULTIPART: MultipartCheckpoint,
+    _UUID_NAMED: UuidCheckpoint,
+    _COMPACTION: CompactionName,
+    _STAGED: StagedCommit,
+}
+"""Each form, and what it names: its groups are the fields, in their order."""
 
 
 def parse(name: str) -> LogFileName:
@@ -107,31 +118,13 @@ def parse(name: str) -> LogFileName:
     if name.startswith(SIDECARS) and name.endswith(".parquet"):
         rest = name.removeprefix(SIDECARS)
         return Other(name) if "/" in rest or rest.startswith(".") else SidecarName(rest)
-    for pattern in (_COMMIT, _CHECKSUM, _CLASSIC, _MULTIPART, _UUID_NAMED, _COMPACTION, _STAGED):
+    for pattern, form in _FORMS.items():
         if match := pattern.fullmatch(name):
-            groups = match.groupdict()
-            numbers = {key: int(text) for key, text in groups.items() if key not in ("uuid", "format")}
-            if max(numbers.values()) > MAX_VERSION or not 1 <= numbers.get("part", 1) <= numbers.get("parts", 1):
-                return Other(name)
-            return _of_pattern(pattern, numbers, groups)
+            fields = [int(text) if text.isdigit() else text for text in match.groups()]
+            numbers = [each for each in fields if isinstance(each, int)]
+            of_its_parts = form is not MultipartCheckpoint or 1 <= numbers[1] <= numbers[2]
+            return form(*fields) if max(numbers) <= MAX_VERSION and of_its_parts else Other(name)
     return Other(name)
-
-
-def _of_pattern(pattern: re.Pattern[str], numbers: dict[str, int], groups: dict[str, str]) -> LogFileName:
-    if pattern is _COMPACTION:
-        return CompactionName(numbers["start"], numbers["end"])
-    version = numbers["version"]
-    if pattern is _COMMIT:
-        return CommitName(version)
-    if pattern is _CHECKSUM:
-        return ChecksumName(version)
-    if pattern is _CLASSIC:
-        return ClassicCheckpoint(version)
-    if pattern is _MULTIPART:
-        return MultipartCheckpoint(version, numbers["part"], numbers["parts"])
-    if pattern is _UUID_NAMED:
-        return UuidCheckpoint(version, groups["uuid"], groups["format"])
-    return StagedCommit(version, groups["uuid"])
 
 
 def near_miss(name: str) -> str | None:

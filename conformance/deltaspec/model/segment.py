@@ -64,6 +64,12 @@ class Segment:
     """Commits to replay, ascending, those that a compaction stands for left out."""
 
 
+def listed_commits(names: Iterable[str]) -> list[int]:
+    """Versions of the commits among the names, ascending."""
+    alike = (name for name in names if name.endswith(".json"))
+    return sorted(name.version for name in map(parse, alike) if isinstance(name, CommitName))
+
+
 def complete_checkpoints(names: Iterable[str]) -> list[Checkpoint]:
     """Every checkpoint with all its parts, by version; of one version classic, then multipart, then UUID-named.
 
@@ -109,7 +115,7 @@ def choose_segment(
         NoCommits, VersionMissing, BrokenLog: see there.
     """
     names = list(names)
-    commits = {name.version for name in map(parse, names) if isinstance(name, CommitName)} | set(ratified)
+    commits = {*listed_commits(names), *ratified}
     checkpoints = complete_checkpoints(names)
     if ratified:
         commits = {version for version in commits if version <= max(ratified)}
@@ -143,7 +149,7 @@ def readable_versions(names: Iterable[str]) -> tuple[int, int]:
     """
     names = list(names)
     latest = choose_segment(names).version
-    commits = {name.version for name in map(parse, names) if isinstance(name, CommitName)}
+    commits = set(listed_commits(names))
     checkpoints = {checkpoint.version for checkpoint in complete_checkpoints(names)}
     readable: set[int] = set()
     for version in sorted(commits | checkpoints):
@@ -163,7 +169,7 @@ def cleaned_up_to(names: Iterable[str]) -> int | None:
     Source: Metadata Cleanup (r3, current).
     """
     names = list(names)
-    commits = [name.version for name in map(parse, names) if isinstance(name, CommitName)]
+    commits = listed_commits(names)
     bases = {each.version for each in complete_checkpoints(names)}
     first = min(commits, default=min(bases, default=0))
     if first - 1 in bases:  # older texts let the commit of the checkpoint go as well
@@ -178,7 +184,7 @@ def unreachable_commits(names: Iterable[str]) -> list[int]:
     Source: Metadata Cleanup (r3, current).
     """
     names = list(names)
-    commits = sorted(name.version for name in map(parse, names) if isinstance(name, CommitName))
+    commits = listed_commits(names)
     bases = {each.version for each in complete_checkpoints(names)}
     if not commits or commits[0] == 0 or commits[0] - 1 in bases:
         return []

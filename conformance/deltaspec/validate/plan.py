@@ -164,8 +164,9 @@ def _not_compared(
 ) -> tuple[RouteNotCompared, ...]:
     """Checkpoints whose content no replay was compared with."""
     routes = []
+    compared = set(claims)
     for each in complete:
-        if each not in claims:
+        if each not in compared:
             cleaned_up = history == "all" or each == base == complete[-1]
             why = "no older base with every commit after it remains" if cleaned_up else f"history is {history}"
             routes.append(RouteNotCompared(file=f"{LOG}/{each.files[0]}", reason=why))

@@ -1,5 +1,6 @@
 """Fills `listing`, `commits` and `lines` from names and decoded files."""
 
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -37,7 +38,7 @@ def listing_rows(
     before = _missing_before(commits, missing)
     first = min((name.version for _, name in names if isinstance(name, _CHECKPOINTS)), default=-1)
     # a checkpoint that no commit follows at once, though there are some, was left over by a cleanup up to a later one
-    begins = not commits or first + 1 in commits
+    begins = not commits or commits[0] == first + 1
     cleaned_up_to = None if missing else segment.cleaned_up_to(entry.name for entry, _ in names)
     unreachable = segment.unreachable_commits(entry.name for entry, _ in names)
     knew = None if cleaned_up_to is None else _cleanup_knew(names, cleaned_up_to, held)
@@ -80,8 +81,7 @@ def listing_rows(
                 row |= {"kind": "other", "near_miss": file_names.near_miss(entry.name)}
         if row["kind"].endswith("checkpoint") and "version" in row:
             row |= _held_at_checkpoint(*held.get(row["version"], (None, None)))
-            gone = not any(each <= first for each in commits)
-            row["commit_cleaned_up"] = row["version"] == first and begins and gone
+            row["commit_cleaned_up"] = row["version"] == first and begins
         rows.append(row)
     return rows
 
@@ -113,9 +113,8 @@ def _missing_before(commits: list[int], missing: tuple[int, ...]) -> dict[int, i
     """Listed commit to the number of needed commits absent just before it; a gap at the end counts for the last."""
     found: Counter[int] = Counter()
     for absent in missing:
-        following = next((version for version in commits if version > absent), commits[-1] if commits else None)
-        if following is not None:
-            found[following] += 1
+        if commits:
+            found[commits[min(bisect_right(commits, absent), len(commits) - 1)]] += 1
     return found
 
 
