@@ -18,7 +18,8 @@ from jsonschema import Draft202012Validator
 from report.reports import finding, not_checked, report
 
 import deltaspec.validate
-from deltaspec import __version__, cli
+from deltaspec import __version__
+from deltaspec.commands import printing
 from deltaspec.errors import InvalidUsage, TableUnreadable
 from deltaspec.report.schema import report_schema
 from deltaspec.rules import RULES
@@ -309,9 +310,9 @@ class TestProgress:
     ) -> None:
         terminal = self.Terminal()
         monkeypatch.setattr(sys, "stderr", terminal)
-        monkeypatch.setattr(cli, "_PATIENCE_SECONDS", patience)
+        monkeypatch.setattr(printing, "PATIENCE_SECONDS", patience)
         monkeypatch.setenv("TERM", "xterm-256color")
-        with cli._progress() as progress:
+        with printing.progress_bar() as progress:
             progress("commits", 3, 10)
             progress("replay", 0, None)
         assert ("replay" in terminal.getvalue()) is drawn
@@ -319,7 +320,7 @@ class TestProgress:
 
     def test_nothing_is_drawn_elsewhere(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(sys, "stderr", StringIO())
-        with cli._progress() as progress:
+        with printing.progress_bar() as progress:
             assert progress is None
 
 

@@ -10,7 +10,7 @@ from deltaspec.wire.storage import StorageError, one_line
 
 _STREAM_BYTES = 1 << 20
 """Read at once of each column chunk of a large file: without it, Arrow reads chunks whole."""
-_LARGE_FILE_BYTES = 16 << 20
+LARGE_FILE_BYTES = 16 << 20
 """Shorter files are read whole."""
 _ROWS_OF_ANY_FILE = 1 << 22
 _ROWS_OF_A_BYTE = 1 << 12
@@ -25,7 +25,7 @@ def open_rows(source: Any, size: int) -> tuple[pq.ParquetFile, int]:
     """The file, and what a value of variable length takes in it (`page_sizes`)."""
     value_bytes = 0
     try:
-        if size <= _LARGE_FILE_BYTES:
+        if size <= LARGE_FILE_BYTES:
             data = _whole(source)
             value_bytes = bytes_of_a_value(data)
             source = pa.BufferReader(data)
@@ -54,7 +54,7 @@ def open_rows(source: Any, size: int) -> tuple[pq.ParquetFile, int]:
 def _whole(source: Any) -> bytes:
     """The bytes of a file that is not large, unless it grew."""
     pieces = []
-    left = _LARGE_FILE_BYTES
+    left = LARGE_FILE_BYTES
     while left > 0 and (piece := source.read(left)):
         pieces.append(piece)
         left -= len(piece)
@@ -67,4 +67,4 @@ def _stream_bytes(size: int) -> int:
     Piece by piece, Arrow allocates what the head of a page claims, up to 2 GiB; of a whole chunk it takes no more than
     is there.
     """
-    return _STREAM_BYTES if size > _LARGE_FILE_BYTES else 0
+    return _STREAM_BYTES if size > LARGE_FILE_BYTES else 0

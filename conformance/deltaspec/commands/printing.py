@@ -1,0 +1,98 @@
+"""What every command prints with: text on a console that changes none of it, bytes for machines, a bar on stderr."""
+
+import os
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import click
+
+from deltaspec.exits import writing
+
+_WIDTH = 100
+PATIENCE_SECONDS = 1.0
+"""Runs shorter than this show no bar."""
+
+
+def as_json(value: Any) -> bytes:
+    """Indented JSON in UTF-8, whatever the terminal speaks."""
+    import msgspec
+
+    return msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n"
+
+
+def print_bytes(data: bytes) -> None:
+    """Print what machines read."""
+    with writing("stdout"):
+        click.echo(data, nl=False)
+
+
+def print_text(text: str) -> None:
+    """Print a line of plain text."""
+    with writing("stdout"):
+        click.echo(text)
+
+
+def console_on(stream: Any, color: str) -> Any:
+    """A rich console that changes no text: no markup, no emoji, no wrapping of its own."""
+    from rich.console import Console
+
+    class Plain(Console):
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError  # rich would exit with 1, which says that there are violations
+
+    console = Plain(
+        file=stream,
+        force_terminal={"always": True, "never": False}.get(color),
+        no_color={"always": False, "never": True}.get(color),
+        highlight=False,
+        soft_wrap=True,
+        markup=False,
+        emoji=False,
+    )
+    console.width = min(console.width, _WIDTH) if console.is_terminal and color == "auto" else _WIDTH
+    return console
+
+
+@contextmanager
+def progress_bar() -> Iterator[Any]:
+    """A callback that draws a bar on stderr, if that is a terminal and the run takes a while."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    bars = Progress(
+        TextColumn("{task.description:<20}", markup=False),
+        BarColumn(),
+        TextColumn("{task.completed:,}"),
+        TimeElapsedColumn(),
+        transient=True,
+        console=Console(stderr=True),
+    )
+    started = time.monotonic()
+    task = bars.add_task("", total=None)
+    current = ""
+
+    def report(phase: str, done: int, total: int | None) -> None:
+        nonlocal current
+        if phase != current:
+            bars.reset(task, total=total, description=phase)
+            current = phase
+        bars.update(task, completed=done, total=total)
+        if time.monotonic() - started > PATIENCE_SECONDS:
+            bars.start()
+
+    try:
+        yield report
+    finally:
+        bars.stop()
+
+
+def choose_allocator() -> None:
+    """Let Arrow take jemalloc where its Linux builds have it: batches of a checkpoint come and go with fewer faults."""
+    if sys.platform == "linux" and "pyarrow" not in sys.modules:
+        os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "jemalloc")

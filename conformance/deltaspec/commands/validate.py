@@ -1,0 +1,206 @@
+"""`deltaspec validate`."""
+
+import os
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+import click
+
+from deltaspec.commands.options import COLOR, REVISIONS, codes, moment
+from deltaspec.commands.printing import as_json, choose_allocator, console_on, print_bytes, progress_bar
+from deltaspec.errors import InvalidUsage
+from deltaspec.exits import VERDICT, writing
+
+
+@click.command()
+@click.argument("table")
+@click.option(
+    "--level",
+    type=click.Choice(["log", "files", "footers", "rows"]),
+    default="files",
+    show_default=True,
+    help="What may be opened: the log alone, the listing of files and deletion vectors, footers, or rows as well.",
+)
+@click.option("--at", type=click.IntRange(min=0), metavar="VERSION", help="Version to judge. [default: the latest]")
+@click.option("--history", default="latest", show_default=True, metavar="latest|N|all", help="How far back to judge.")
+@click.option("--revision", type=REVISIONS, default="current", show_default=True, help="Text to judge by.")
+@click.option(
+    "--clock",
+    callback=moment,
+    metavar="INSTANT",
+    help="Judge retention as of this moment, `now` or ISO 8601 with a zone; not asked otherwise.",
+)
+@click.option("--select", multiple=True, callback=codes, metavar="CODES", help="Only these rules, e.g. LOG,FIL001.")
+@click.option("--ignore", multiple=True, callback=codes, metavar="CODES", help="All rules but these.")
+@click.option("--format", "form", type=click.Choice(["text", "json", "junit"]), default="text", show_default=True)
+@click.option("--output", type=click.Path(dir_okay=False), metavar="FILE", help="Write the report here.")
+@click.option(
+    "--samples", type=click.IntRange(min=1), metavar="N", help="Findings of each rule. [default: 5, json 1000]"
+)
+@click.option("--accept-unchecked", multiple=True, callback=codes, metavar="RULE", help="Unchecked is fine for it.")
+@click.option("--allow-outside", is_flag=True, help="Follow absolute paths out of the table (shallow clones).")
+@click.option(
+    "--engine",
+    default="embedded",
+    show_default=True,
+    metavar="embedded|spark[=MASTER]|auto",
+    help="What runs the rules: this process, a Spark, or whichever suits what there is to read.",
+)
+@click.option("--estimate", "estimates", is_flag=True, help="Print what a run would read at each level, and stop.")
+@COLOR
+def validate(
+    table: str,
+    level: str,
+    at: int | None,
+    history: str,
+    revision: str,
+    clock: int | None,
+    select: list[str],
+    ignore: list[str],
+    form: str,
+    output: str | None,
+    samples: int | None,
+    accept_unchecked: list[str],
+    allow_outside: bool,
+    engine: str,
+    estimates: bool,
+    color: str,
+) -> None:
+    """Judge the TABLE at a path or URI.
+
+    Nothing is ever written into it. Object stores take their credentials, region and endpoint from the usual
+    environment variables (AWS_ACCESS_KEY_ID, AWS_ENDPOINT_URL, GOOGLE_APPLICATION_CREDENTIALS, AZURE_STORAGE_...).
+    DELTASPEC_STORE_RETRIES (8), DELTASPEC_STORE_RETRY_SECONDS (60) and DELTASPEC_STORE_TIMEOUT_SECONDS (15) say how
+    long a store is waited for.
+
+    MASTER is a master of Spark, such as local[4], spark://host:7077, yarn, or sc://host for Spark Connect; without one
+    Spark's own configuration names it. `deltaspec doctor --spark` tells whether all is there.
+
+    CODES are codes of rules or their beginnings, with commas between them; see `deltaspec rules`.
+    """
+    if output is not None:
+        _check_output(output)
+    choose_allocator()
+    if estimates:
+        _print_estimate(table, at, history, revision, form, output, color)
+        return
+    from deltaspec.report.terminal import exit_code, verdict_line
+
+    options = {
+        "level": level,
+        "at": at,
+        "history": history,
+        "revision": revision,
+        "clock": clock,
+        "select": select or None,
+        "ignore": ignore,
+        "samples": samples or (5 if form == "text" else 1000),
+        "accept_unchecked": accept_unchecked,
+        "allow_outside": allow_outside,
+    }
+    report = _judge(table, engine, options)
+    click.get_current_context().meta[VERDICT] = exit_code(report)
+    if output is None:
+        _print_report(report, form, color, samples or 5)
+    else:
+        _save_report(report, form, output, color, samples or 5)
+        click.echo(f"{verdict_line(report)} · report in {output}", err=True)
+    sys.exit(exit_code(report))
+
+
+def _judge(table: str, engine: str, options: dict[str, Any]) -> Any:
+    """The report of the engine that was asked for, or that suits the table."""
+    from deltaspec.validate.engine_choice import choose, parse_engine
+
+    asked = parse_engine(engine)
+    taken, master = asked.engine, asked.master
+    if taken == "auto":
+        from deltaspec.validate.estimate import estimate_table
+        from deltaspec.validate.spark.environment import missing
+
+        estimate = estimate_table(table, **{name: options[name] for name in ("at", "history", "revision")})
+        choice = choose(estimate, options["level"], missing(master))
+        click.echo(f"engine {choice.engine}: {choice.reason}", err=True)
+        taken = choice.engine
+    with progress_bar() as progress:
+        if taken == "embedded":
+            from deltaspec.validate import validate_table
+
+            return validate_table(table, **options, progress=progress)
+        from deltaspec.validate.spark.session import running
+
+        with running(master) as session:
+            driver: Any = import_module("deltaspec.validate.spark")
+            return driver.validate(session, table, **options, progress=progress)
+
+
+def _print_estimate(
+    table: str, at: int | None, history: str, revision: str, form: str, output: str | None, color: str
+) -> None:
+    if form == "junit":
+        raise InvalidUsage("an estimate has no form junit; there is text and json")
+    from deltaspec.report.estimate import write_estimate
+    from deltaspec.validate.estimate import estimate_table
+
+    estimate = estimate_table(table, at=at, history=history, revision=revision)
+    if output is not None:
+        with writing(output), open(output, "wb") as file:
+            file.write(as_json(estimate) if form == "json" else _text_of(write_estimate, estimate, color))
+    elif form == "json":
+        print_bytes(as_json(estimate))
+    else:
+        with writing("stdout"):
+            write_estimate(estimate, console_on(sys.stdout, color))
+
+
+def _text_of(write: Callable[..., None], value: Any, color: str, *others: Any) -> bytes:
+    """What is printed of a value, as a file holds it."""
+    from io import StringIO
+
+    text = StringIO()
+    write(value, *others, console_on(text, "never" if color == "auto" else color))
+    return text.getvalue().encode()
+
+
+def _print_report(report: Any, form: str, color: str, samples: int) -> None:
+    if form == "text":
+        _write_text(report, samples, console_on(sys.stdout, color))
+    else:
+        print_bytes(_machine_readable(report, form))
+
+
+def _save_report(report: Any, form: str, output: str, color: str, samples: int) -> None:
+    data = _text_of(_write_text, report, color, samples) if form == "text" else _machine_readable(report, form)
+    with writing(output), open(output, "wb") as file:
+        file.write(data)
+
+
+def _check_output(output: str) -> None:
+    """Refuse before the run what could not be written after it, and what would change a table."""
+    from pathlib import Path
+
+    place = Path(os.path.realpath(output))
+    if "_delta_log" in place.parts:
+        raise InvalidUsage(f"{output}: is in the log of a table, where nothing is written; name another place")
+    if not place.parent.is_dir():
+        raise InvalidUsage(f"{output}: cannot be written: there is no directory {place.parent}")
+
+
+def _write_text(report: Any, samples: int, console: Any) -> None:
+    from deltaspec.explain import words_of
+    from deltaspec.report import terminal
+
+    words = {finding.rule: words_of(finding.rule) for finding in report.findings}
+    with writing("stdout"):
+        terminal.write(report, words, console, samples)
+
+
+def _machine_readable(report: Any, form: str) -> bytes:
+    """JSON or JUnit, in UTF-8 whatever the terminal speaks."""
+    if form == "json":
+        return as_json(report)
+    from deltaspec.report import junit
+
+    return junit.render(report).encode()

@@ -1,0 +1,1 @@
+"""The Spark driver. Everything that imports pyspark is below here, and imports it only when it runs."""

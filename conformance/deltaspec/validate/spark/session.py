@@ -1,0 +1,178 @@
+"""Starts a session of Spark for a run of the command line, and leaves nothing behind.
+
+The user's own configuration (spark-defaults.conf, spark-submit, PYSPARK_SUBMIT_ARGS) goes before everything here: a
+setting is only made where theirs makes none.
+"""
+
+from __future__ import annotations
+
+import atexit
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from deltaspec.errors import InvalidUsage
+from deltaspec.validate.spark.environment import INSTALL, OLDEST, is_connect, missing, release
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+APPLICATION = "deltaspec"
+_LAST_WORDS = 50
+"""Lines at the end of Spark's log in which the reason of a failure is looked for."""
+_TELLING = re.compile(r"(Exception|Error)\b.*:|[Ee]rror:")
+
+
+@contextmanager
+def running(master: str | None = None) -> Iterator[SparkSession]:
+    """A session for a while: the active one of this process if there is one, which then stays, else a new one.
+
+    Args:
+        master: as `start` takes it.
+
+    Raises:
+        InvalidUsage: as `start`.
+    """
+    active = _active()
+    if active is not None:
+        yield active
+        return
+    session = start(master)
+    try:
+        yield session
+    finally:
+        session.stop()
+
+
+def start(master: str | None = None) -> SparkSession:
+    """A new session: no UI, nothing on the terminal, files of its own in a directory that goes with it.
+
+    Args:
+        master: `local[4]`, `spark://…`, `yarn`, `k8s://…`, or `sc://…` for a client of Spark Connect; the configured
+            one where None, or else this machine with all its cores.
+
+    Raises:
+        InvalidUsage: no pyspark, no Java, one of a version that does not serve, no such master; says what to do.
+    """
+    lacking = missing(master)
+    if lacking is not None:
+        raise InvalidUsage(f"Spark cannot be started: {lacking}")
+    _check_packages()
+    session = _connected(str(master)) if is_connect(master) else _classic(master)
+    try:
+        _check_server(session)
+    except InvalidUsage:
+        session.stop()
+        raise
+    return session
+
+
+def _active() -> SparkSession | None:
+    if "pyspark.sql" not in sys.modules:
+        return None
+    from pyspark.sql import SparkSession
+
+    session: SparkSession | None = SparkSession.getActiveSession()
+    return session
+
+
+def _check_packages() -> None:
+    """Hold pandas and pyarrow to what pyspark asks of them for functions over Arrow batches."""
+    from pyspark.sql.pandas.utils import require_minimum_pandas_version, require_minimum_pyarrow_version
+
+    try:
+        require_minimum_pandas_version()
+        require_minimum_pyarrow_version()
+    except ImportError as fault:
+        raise InvalidUsage(f"Spark cannot be used: {_one_line(fault)}: {INSTALL}") from fault
+
+
+def _connected(master: str) -> SparkSession:
+    from pyspark.sql import SparkSession
+
+    try:
+        session: SparkSession = SparkSession.builder.remote(master).appName(APPLICATION).getOrCreate()
+        session.version  # noqa: B018 - asks the server
+    except Exception as fault:  # noqa: BLE001 - whatever the client says; it may repeat the token of the URI
+        raise InvalidUsage(f"no session from {_shown(master)}: {type(fault).__name__}; is the server there?") from None
+    return session
+
+
+def _classic(master: str | None) -> SparkSession:
+    from pyspark import SparkConf, SparkContext
+    from pyspark.java_gateway import launch_gateway
+    from pyspark.sql import SparkSession
+
+    place = Path(tempfile.mkdtemp(prefix="deltaspec-spark-"))
+    log = place / "spark.log"
+    try:
+        if SparkContext._gateway is None:
+            with open(log, "wb") as file:
+                gateway: Any = launch_gateway(popen_kwargs={"stdout": file, "stderr": file})  # type: ignore[no-untyped-call]
+            SparkContext._ensure_initialized(gateway=gateway)
+        virtual_machine: Any = SparkContext._jvm
+        virtual_machine.java.lang.System.setProperty("derby.system.home", str(place))
+        conf = SparkConf()
+        if master is not None:
+            conf.setMaster(master)
+        if conf.get("spark.app.name", "pyspark-shell") == "pyspark-shell":  # as spark-submit has it where none is given
+            conf.setAppName(APPLICATION)
+        for name, value in _settings(place).items():
+            conf.setIfMissing(name, value)
+        context = SparkContext(conf=conf)
+        context.setLogLevel("ERROR")
+        session = SparkSession(context)
+    except Exception as fault:
+        reason = _reason(fault, log)
+        _remove(place)
+        raise InvalidUsage(f"Spark cannot be started: {reason}") from fault
+    atexit.register(_remove, place)
+    return session
+
+
+def _settings(place: Path) -> dict[str, str]:
+    return {
+        "spark.master": "local[*]",
+        "spark.ui.enabled": "false",
+        "spark.sql.warehouse.dir": (place / "warehouse").as_uri(),
+    }
+
+
+def _check_server(session: SparkSession) -> None:
+    """Hold the version of Spark itself to that of pyspark, which SPARK_HOME or a server may differ from."""
+    import pyspark
+
+    here, there = pyspark.__version__, session.version
+    if release(there) < OLDEST:
+        oldest = ".".join(map(str, OLDEST))
+        raise InvalidUsage(f"Spark {there} is too old, {oldest} or later is needed")
+    if release(here) != release(there) and not hasattr(session, "client"):
+        raise InvalidUsage(f"pyspark {here} stands beside Spark {there}: pip install 'pyspark=={there}', or SPARK_HOME")
+
+
+def _reason(fault: Exception, log: Path) -> str:
+    """What went wrong in one line: of the log, where the Java process ended before it could tell."""
+    lines = str(fault).splitlines()
+    if "JAVA_GATEWAY_EXITED" in str(fault):
+        with suppress(OSError):
+            lines = log.read_text("utf-8", "replace").splitlines()[-_LAST_WORDS:]
+    telling = [line for line in lines if _TELLING.search(line)] or [line for line in lines if line.strip()]
+    return _one_line(telling[0]) if telling else type(fault).__name__
+
+
+def _one_line(said: object) -> str:
+    return " ".join(str(said).split())[:300]
+
+
+def _shown(master: str) -> str:
+    """A server without its parameters, a token among them."""
+    return master.partition(";")[0]
+
+
+def _remove(place: Path) -> None:
+    shutil.rmtree(place, ignore_errors=True)
