@@ -6,26 +6,36 @@ Only the columns that expressions speak of are read. What is left to Spark stand
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from pyroaring import BitMap64
+
 from deltaspec.model.deletion_vectors import DeletionVectorError
 from deltaspec.validate.data import why_unread
+from deltaspec.validate.findings import Findings
 from deltaspec.validate.read_ahead import read_ahead
+from deltaspec.views.data_files import DataFile
 from deltaspec.views.expression_facts import Condition, Kind, conditions_in_force
 from deltaspec.views.held_rows import held_row, held_rows
+from deltaspec.views.state import TableSchema, TableState
+from deltaspec.wire.data_access import DataAccess
 from deltaspec.wire.expression_rows import Held, hold_rows
+from deltaspec.wire.legacy_calendar import first_certain_values
 from deltaspec.wire.row_batches import RowBatches
 from deltaspec.wire.row_files import UnreadableRows
+from deltaspec.wire.sql_columns import RowColumns
 from deltaspec.wire.sql_tree import Expression
 from deltaspec.wire.storage import StorageError
+from deltaspec.wire.vector_files import VectorFiles
 
 if TYPE_CHECKING:
     from deltaspec.validate.data import DataRun
-    from deltaspec.views.data_files import DataFile
-    from deltaspec.views.state import TableSchema
 
+UNREAD = (StorageError, UnreadableRows, DeletionVectorError)
+"""What says that the rows of a file cannot be read."""
 _ROWS_AT_ONCE = 10_000
 _TAKES_OVER = re.compile("CLONE|CONVERT")
 _RULES: dict[tuple[Kind, bool], str] = {
@@ -44,45 +54,107 @@ def look_at_held_rows(run: DataRun) -> None:
     table = run.table
     if table is None or not run.findings.wants(held_rows):
         return  # rows without a schema are told where rows are looked at
-    asked = _Asked(run, table)
-    if not asked.conditions:
+    asked = Conditions(table, run.state, run.operations, run.findings)
+    if not asked.admitted:
         return
+    reader = HeldReader(run.access, table, tuple(asked.admitted), run.vectors)
+
+    def read(data_file: DataFile) -> list[Held] | str:
+        return str(run.fault_of(data_file.path_key)) if data_file.actual_size is None else reader.read(data_file)
+
     rows: list[dict[str, Any]] = []
-    for data_file, held in read_ahead(run, run.files, asked.read):
-        rows += asked.rows_of(data_file, held)
+    for data_file, held in read_ahead(run, run.files, read):
+        rows += _rows_of(asked, data_file, held)
         if len(rows) >= _ROWS_AT_ONCE:
             run.findings.look_at_rows(held_rows, rows)
             rows = []
     run.findings.look_at_rows(held_rows, rows)
 
 
-@dataclass
-class _Asked:
-    """The expressions of a table that are evaluated."""
+def _rows_of(asked: Conditions, data_file: DataFile, held: list[Held] | str) -> list[dict[str, Any]]:
+    """Rows of the view for one file; what is left open goes into the ledger."""
+    if isinstance(held, str):
+        asked.doubt_file(data_file, held)
+        return []
+    rows = []
+    for (condition, _), found in zip(asked.admitted, held, strict=True):
+        if found.undecided is None:
+            rows.append(asked.row(data_file, condition, found))
+        else:
+            asked.doubt(condition, found.undecided, data_file.path if found.of_rows else None)
+    return rows
 
-    run: DataRun
-    table: TableSchema
 
-    def __post_init__(self) -> None:
-        self.conditions: list[tuple[Condition, Expression]] = []
-        state = self.run.state
-        for each in conditions_in_force(
-            self.table.schema, self.table.configuration, self.table.features, state.revision
-        ):
+class Conditions:
+    """What a table holds its rows to, and what is entered of it."""
+
+    def __init__(
+        self,
+        table: TableSchema,
+        state: TableState,
+        operations: Mapping[int, str | None],
+        findings: Findings,
+        *,
+        unsettled: str = "needs Spark",
+    ) -> None:
+        """Those that are not admitted go into the ledger at once.
+
+        Args:
+            table: its schema and configuration at the judged version.
+            state: at the judged version.
+            operations: what each commit of the judged history says it does.
+            findings: of the run.
+            unsettled: what the ledger says of a condition that is not evaluated, before the reason.
+        """
+        self._state, self._operations, self._findings, self._unsettled = state, operations, findings, unsettled
+        self.admitted: list[tuple[Condition, Expression]] = []
+        for each in conditions_in_force(table.schema, table.configuration, table.features, state.revision):
             condition = each.condition
             if isinstance(condition, str):
                 self.doubt(each, condition, None)
             else:
-                self.conditions.append((each, condition))
+                self.admitted.append((each, condition))
+
+    def row(self, data_file: DataFile, condition: Condition, found: Held) -> dict[str, Any]:
+        """The row of the view for one file and a condition that was evaluated on its rows."""
+        return held_row(data_file, condition, found, may_be_older=self._may_be_older(condition))
+
+    def doubt(self, condition: Condition, why: str, path: str | None) -> None:
+        """Enter that a condition was not evaluated; of a file with that path, or of any."""
+        self._findings.doubt_rule(self._rule_of(condition), f"{condition.title} {self._unsettled}: {why}", path)
+
+    def doubt_file(self, data_file: DataFile, why: str) -> None:
+        """Enter that the rows of a file cannot be read."""
+        for condition, _ in self.admitted:
+            self._findings.doubt_rule(self._rule_of(condition), why, data_file.path)
+
+    def _may_be_older(self, condition: Condition) -> bool:
+        """Whether rows of the table may have been written before the expression was there."""
+        return self._takes_over or condition not in self._state.conditions.always
+
+    @cached_property
+    def _takes_over(self) -> bool:
+        """A commit takes over files of another table, or of none, as it says."""
+        return any(_TAKES_OVER.search(operation or "") for operation in self._operations.values())
+
+    def _rule_of(self, condition: Condition) -> str:
+        return _RULES[condition.kind, self._may_be_older(condition)]
+
+
+@dataclass(frozen=True)
+class HeldReader:
+    """Reads data files of a table and holds their rows to its conditions; may be sent to another process."""
+
+    access: DataAccess
+    table: TableSchema
+    conditions: tuple[tuple[Condition, Expression], ...]
+    vectors: VectorFiles
 
     def read(self, data_file: DataFile) -> list[Held] | str:
-        """How the rows of a file stand to each expression, or why it cannot be read."""
-        run = self.run
-        if data_file.actual_size is None:
-            return str(run.fault_of(data_file.path_key))
+        """How the rows of a file stand to each condition, or why it cannot be read."""
         try:
-            deleted = run.vector(data_file)
-            with RowBatches(run.access, data_file.path_key) as source:
+            deleted = self.deleted(data_file)
+            with self.open(data_file) as source:
                 return hold_rows(
                     source,
                     [(condition, each.binds_writes) for each, condition in self.conditions],
@@ -92,36 +164,25 @@ class _Asked:
                     data_file.partition_values,
                     deleted,
                 )
-        except (StorageError, UnreadableRows, DeletionVectorError) as fault:
+        except UNREAD as fault:
             return why_unread(fault)
 
-    def rows_of(self, data_file: DataFile, held: list[Held] | str) -> list[dict[str, Any]]:
-        """Rows of the view for one file; what is left open goes into the ledger."""
-        if isinstance(held, str):
-            for condition, _ in self.conditions:
-                self.run.findings.doubt_rule(self.rule_of(condition), held, data_file.path)
-            return []
-        rows = []
-        for (condition, _), found in zip(self.conditions, held, strict=True):
-            if found.undecided is None:
-                older = self.may_be_older(condition)
-                rows.append(held_row(data_file, condition, found, may_be_older=older))
-            else:
-                self.doubt(condition, found.undecided, data_file.path if found.of_rows else None)
-        return rows
+    def open(self, data_file: DataFile) -> RowBatches:
+        """Its rows. Raises some of `UNREAD`."""
+        return RowBatches(self.access, data_file.path_key)
 
-    def may_be_older(self, condition: Condition) -> bool:
-        """Whether rows of the table may have been written before the expression was there."""
-        return self._takes_over or condition not in self.run.state.conditions.always
+    def deleted(self, data_file: DataFile) -> BitMap64 | None:
+        """The rows that its deletion vector takes away. Raises some of `UNREAD`."""
+        vector = data_file.deletion_vector
+        return None if vector is None else self.vectors.rows(vector)
 
-    @cached_property
-    def _takes_over(self) -> bool:
-        """A commit takes over files of another table, or of none, as it says."""
-        return any(_TAKES_OVER.search(operation or "") for operation in self.run.operations.values())
-
-    def rule_of(self, condition: Condition) -> str:
-        return _RULES[condition.kind, self.may_be_older(condition)]
-
-    def doubt(self, condition: Condition, why: str, path: str | None) -> None:
-        reason = f"{condition.title} needs Spark: {why}"
-        self.run.findings.doubt_rule(self.rule_of(condition), reason, path)
+    def columns(self, data_file: DataFile, source: RowBatches) -> RowColumns:
+        """Where a file has the columns of the table. Raises `Undecided`."""
+        return RowColumns(
+            self.table.schema,
+            self.table.mapping,
+            self.table.partition_columns,
+            data_file.partition_values,
+            source.schema,
+            first_certain_values(source.parquet),
+        )

@@ -55,6 +55,11 @@ def resolve(parts: tuple[str, ...], schema: Struct) -> tuple[int, ...]:
     return tuple(places)
 
 
+def has_own_order(field: Field) -> bool:
+    """Whether strings of a field are compared otherwise than by their bytes: by a collation, or padded as `char`."""
+    return _COLLATIONS in field.metadata or _CHAR.search(str(field.metadata.get(_CHAR_VARCHAR, ""))) is not None
+
+
 @dataclass
 class RowColumns:
     """Columns of one data file, as an expression asks for them."""
@@ -83,14 +88,13 @@ class RowColumns:
     def __call__(self, parts: tuple[str, ...]) -> Term:
         """The column of a name. Raises `Undecided`."""
         places = resolve(parts, self.schema)
-        fields, column = self._follow(places)
+        fields, column = self.follow(places)
         kind = fields[-1].type
-        for each in fields:
-            if _COLLATIONS in each.metadata or _CHAR.search(str(each.metadata.get(_CHAR_VARCHAR, ""))):
-                raise Undecided(f"how {'.'.join(parts)} is compared is left to Spark")
-        top = physical_name(fields[0], self.mapping)
-        if top in self._partitions:
-            return self._partition(top, kind)
+        if any(map(has_own_order, fields)):
+            raise Undecided(f"how {'.'.join(parts)} is compared is left to Spark")
+        partition = self.partition_of(fields[0])
+        if partition is not None:
+            return self._partition(partition, kind)
         if column is None:
             return Term(null_of(kind).values, kind)
         _, name, _ = self._loaded.setdefault(places, (column, f"c{len(self._loaded)}", ".".join(parts)))
@@ -113,7 +117,12 @@ class RowColumns:
             if name in self._partitions and name in self.partition_values and not self.partition_values[name]
         ]
 
-    def _follow(self, places: tuple[int, ...]) -> tuple[list[Field], FileColumn | None]:
+    def partition_of(self, field: Field) -> str | None:
+        """The physical name of a field that is a partition column; None where it is none."""
+        name = physical_name(field, self.mapping)
+        return name if name in self._partitions else None
+
+    def follow(self, places: tuple[int, ...]) -> tuple[list[Field], FileColumn | None]:
         """The fields from the top to a column, and where the file has it; None where it lacks it, or a struct above."""
         fields: list[Field] = []
         kind: DataType = self.schema
@@ -131,26 +140,34 @@ class RowColumns:
 
     def _partition(self, name: str, kind: DataType) -> Term:
         """The value of a partition column: the same in every row, but no constant of the expression."""
-        if name not in self.partition_values:
-            raise Undecided(f"the log gives no value for the partition column {name}")
-        text = self.partition_values[name]
-        if text and (name_of(kind) == "binary" or (name_of(kind) == "timestamp" and not has_zone(text))):
-            raise Undecided(f"the value of the partition column {name} depends on its writer")
-        try:
-            value = parse_value(text, kind)
-        except PartitionValueError as fault:
-            raise Undecided(f"the partition column {name}: {fault}") from fault
+        value = self.partition_value(name, kind)
         if name in self.emptied:
             value = _EMPTY[name_of(kind)]
         if value is not None and isinstance(kind, Decimal):
             value = int(value.scaleb(kind.scale, WIDE))
         return Term(pl.lit(value, dtype=dtype_of(kind)), kind)
 
+    def partition_value(self, name: str, kind: DataType) -> Any:
+        """What the log gives the file, as `partition_values.parse` has it. Raises `Undecided`."""
+        if name not in self.partition_values:
+            raise Undecided(f"the log gives no value for the partition column {name}")
+        text = self.partition_values[name]
+        if text and (name_of(kind) == "binary" or (name_of(kind) == "timestamp" and not has_zone(text))):
+            raise Undecided(f"the value of the partition column {name} depends on its writer")
+        try:
+            return parse_value(text, kind)
+        except PartitionValueError as fault:
+            raise Undecided(f"the partition column {name}: {fault}") from fault
+
     @property
     def names(self) -> list[str]:
         """Top-level columns of the file that are read."""
-        found = {self._top(places).place for places in self._loaded}
-        return sorted({self.file_schema.names[place] for place in found if place is not None})
+        return sorted({name for places in self._loaded if (name := self.name_in_file(places)) is not None})
+
+    def name_in_file(self, places: tuple[int, ...]) -> str | None:
+        """The top-level column of the file that holds a column of the table; None where it has none."""
+        place = self._top(places).place
+        return None if place is None else str(self.file_schema.names[place])
 
     def _top(self, places: tuple[int, ...]) -> FileColumn:
         return self._columns[places[0]]
@@ -159,10 +176,11 @@ class RowColumns:
         """What expressions are evaluated on, of a batch with so many rows. Raises `Undecided`."""
         found = {"row": pl.int_range(rows, dtype=pl.Int64, eager=True)}
         for places, (column, name, _) in self._loaded.items():
-            found[name] = _load(self._leaf(columns, places), column.kind)
+            found[name] = _load(self.leaf(columns, places), column.kind)
         return pl.DataFrame(found)
 
-    def _leaf(self, columns: Mapping[str, pa.Array], places: tuple[int, ...]) -> pa.Array:
+    def leaf(self, columns: Mapping[str, pa.Array], places: tuple[int, ...]) -> pa.Array:
+        """The values of a column that the file has, of a batch that holds its top-level column. Raises `Undecided`."""
         top = self._top(places)
         assert top.place is not None
         array, members = plain(columns[self.file_schema.names[top.place]]), top.members
@@ -177,7 +195,7 @@ class RowColumns:
         """The values of one row, as a finding shows them."""
         found = []
         for places, (_, _, name) in self._loaded.items():
-            value = self._leaf(columns, places)[row]
+            value = self.leaf(columns, places)[row]
             text = "null" if not value.is_valid else str(value)
             found.append(f"{name}: {text[:_VALUE_SHOWN]}")
         return ", ".join(found)

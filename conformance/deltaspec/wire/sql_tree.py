@@ -5,7 +5,7 @@ Few kinds of node stand for what the expressions of real tables are made of; wha
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal as OneOf
@@ -147,6 +147,40 @@ def children(tree: Expression) -> tuple[Expression, ...]:
         case Case(operand, branches, otherwise):
             parts = (operand, *(part for branch in branches for part in branch), otherwise)
             return tuple(each for each in parts if each is not None)
+
+
+def with_children(tree: Expression, parts: Sequence[Expression]) -> Expression:
+    """The node with others below it, as many as `children` gives and in that order."""
+    match tree:
+        case Literal() | Column() | Unit():
+            return tree
+        case Item():
+            return Item(parts[0], parts[1])
+        case Member(_, name):
+            return Member(parts[0], name)
+        case Not():
+            return Not(parts[0])
+        case Sign(operator):
+            return Sign(operator, parts[0])
+        case Is(_, value):
+            return Is(parts[0], value)
+        case Cast(_, kind, tried):
+            return Cast(parts[0], kind, tried)
+        case Binary(operator):
+            return Binary(operator, parts[0], parts[1])
+        case Like(_, _, regular):
+            return Like(parts[0], parts[1], regular)
+        case In():
+            return In(parts[0], tuple(parts[1:]))
+        case Call(name):
+            return Call(name, tuple(parts))
+        case Case(operand, branches, otherwise):
+            left = list(parts)
+            first = None if operand is None else left.pop(0)
+            last = None if otherwise is None else left.pop()
+            pairs = zip(left[::2], left[1::2], strict=True)
+            assert len(left) == 2 * len(branches)
+            return Case(first, tuple(pairs), last)
 
 
 def walk(tree: Expression) -> Iterator[Expression]:
