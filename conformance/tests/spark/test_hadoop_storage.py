@@ -1,0 +1,251 @@
+"""Hadoop's file systems as a store: the same answers about a table as its own directory gives."""
+
+import hashlib
+import os
+import pickle
+import random
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from deltaspec.errors import InvalidUsage, TableUnreadable
+from deltaspec.validate.spark.hadoop import BLOCK_BYTES, HadoopStore, driver_store
+from deltaspec.wire.local_storage import LocalStore
+from deltaspec.wire.parquet_rows import UnreadableParquet, open_parquet
+from deltaspec.wire.storage import CHUNK_BYTES, Entry, FileGone, FileTooLarge, StorageError
+
+pytestmark = pytest.mark.spark
+
+COMMIT = "_delta_log/00000000000000000000.json"
+ODD_NAMES = [
+    "a b",
+    "50%41%",
+    "t:1",
+    "ü-日本-🙂",
+    "[a]{b}*?",
+    "'q\"`",
+    "back\\slash",
+    "two\nlines",
+    "#f?x=y&z",
+    "a+b",
+    "é",
+]
+FILES = {
+    COMMIT: b"zero\n",
+    "_delta_log/_last_checkpoint": b"hint",
+    "_delta_log/.hidden": b"h",
+    "_delta_log/_sidecars/a.parquet": b"side",
+    "_delta_log/_sidecars/below/b.parquet": b"deep",
+    "_delta_log/_staged_commits/00000000000000000001.x.json": b"",
+    "_delta_log/metadata/v1.json": b"other",
+    "_change_data/cdc.parquet": b"change",
+    "p=1/q=a%20b/.part.parquet": b"nested",
+    **{f"odd/{name}": name.encode() for name in ODD_NAMES},
+}
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A table at a path that is full of what globs and URIs give a meaning."""
+    root = tmp_path_factory.mktemp("hadoop") / "a [b]{c}*?" / "100%41 ü:x=y" / "sales"
+    for name, content in FILES.items():
+        file = root / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content)
+        os.utime(file, ns=(0, 1_600_000_000_123_000_000))
+    return root
+
+
+@pytest.fixture(scope="module")
+def store(spark: Any, table: Path) -> HadoopStore:
+    return HadoopStore(spark, str(table))
+
+
+WAYS: dict[str, Callable[[HadoopStore, str], object]] = {
+    "read": lambda store, path: store.read(path, 1 << 20),
+    "read_range": lambda store, path: store.read_range(path, 0, 9),
+    "size": lambda store, path: store.size(path),
+    "chunks": lambda store, path: list(store.chunks(path)),
+    "open_random": lambda store, path: store.open_random(path),
+}
+each_way = pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+
+
+class TestListing:
+    def test_the_log_holds_its_files_and_those_of_its_two_folders(self, store: HadoopStore) -> None:
+        assert [(entry.name, entry.size_bytes) for entry in store.list_log()] == [
+            (".hidden", 1),
+            ("00000000000000000000.json", 5),
+            ("_last_checkpoint", 4),
+            ("_sidecars/a.parquet", 4),
+            ("_staged_commits/00000000000000000001.x.json", 0),
+        ]
+        assert {entry.modified_ms for entry in store.list_log()} == {1_600_000_000_123}
+
+    def test_the_table_holds_every_file_outside_of_the_log_whatever_its_name(self, store: HadoopStore) -> None:
+        assert {entry.name: entry.size_bytes for entry in store.list_files() if isinstance(entry, Entry)} == {
+            path: len(content) for path, content in FILES.items() if not path.startswith("_delta_log/")
+        }
+
+    def test_many_files_of_one_directory_are_listed_in_few_calls(self, spark: Any, tmp_path: Path) -> None:
+        for number in range(3000):
+            (tmp_path / f"{number:05}").touch()
+        found = [entry.name for entry in HadoopStore(spark, str(tmp_path)).list_files() if isinstance(entry, Entry)]
+        assert sorted(found) == [f"{number:05}" for number in range(3000)]
+
+    def test_leaves_the_table_as_it_was(self, store: HadoopStore, table: Path) -> None:
+        def picture() -> list[tuple[str, int, int]]:
+            return [(str(file), file.stat().st_mtime_ns, file.stat().st_size) for file in sorted(table.rglob("*"))]
+
+        before = picture()
+        store.list_log()
+        store.read(COMMIT, 10)
+        store.open_random(COMMIT).close()
+        assert picture() == before
+
+
+class TestReading:
+    @pytest.mark.parametrize("path", FILES)
+    def test_every_file_is_read(self, path: str, store: HadoopStore) -> None:
+        assert store.read(path, 100) == FILES[path]
+
+    def test_ranges_end_where_the_file_ends(self, store: HadoopStore) -> None:
+        ranges = {(0, 5): b"zero\n", (1, 2): b"er", (3, 99): b"o\n", (5, 1): b"", (99, 1): b"", (0, 0): b""}
+        assert {each: store.read_range(COMMIT, *each) for each in ranges} == ranges
+        assert store.size(COMMIT) == 5
+
+    def test_a_large_file_comes_in_pieces_and_at_any_place(self, spark: Any, tmp_path: Path) -> None:
+        content = random.Random(7).randbytes(2 * CHUNK_BYTES + 12_345)
+        (tmp_path / "large").write_bytes(content)
+        store = HadoopStore(spark, str(tmp_path))
+        pieces = list(store.chunks("large"))
+        assert max(map(len, pieces)) <= CHUNK_BYTES
+        assert hashlib.sha256(b"".join(pieces)).digest() == hashlib.sha256(content).digest()
+        start, length = 3_000_001, CHUNK_BYTES + 7
+        assert store.read_range("large", start, length) == content[start : start + length]
+        with store.open_random("large") as file:
+            for place, count in ((len(content) - 8, 8), (5, 10), (6, BLOCK_BYTES + 1), (0, 3)):
+                file.seek(place)
+                assert file.read(count) == content[place : place + count]
+            assert (file.seek(-4, os.SEEK_END), file.read(9)) == (len(content) - 4, content[-4:])
+
+    def test_parquet_is_read_at_random(self, spark: Any, tmp_path: Path) -> None:
+        rows = pa.table({"number": list(range(300_000))})
+        pq.write_table(rows, tmp_path / "rows.parquet", row_group_size=50_000, compression="NONE")
+        with pq.ParquetFile(HadoopStore(spark, str(tmp_path)).open_random("rows.parquet")) as file:
+            assert file.read_row_group(4)["number"].to_pylist() == list(range(200_000, 250_000))
+            assert file.read() == rows
+
+    def test_a_fault_of_the_storage_is_not_taken_for_bad_parquet(self, spark: Any, tmp_path: Path) -> None:
+        content = random.Random(7).randbytes(400_000)
+        pq.write_table(pa.table({"bytes": [content]}), tmp_path / "rows.parquet", compression="NONE")
+        store = HadoopStore(spark, str(tmp_path))
+        source = store.open_random("rows.parquet")
+        os.truncate(tmp_path / "rows.parquet", 1000)
+        with pytest.raises(StorageError, match=r"rows\.parquet: is shorter than when it was opened"):
+            pq.ParquetFile(source).read()
+        with pytest.raises(UnreadableParquet):
+            open_parquet(store.open_random("rows.parquet"))
+
+    def test_a_stale_checksum_beside_a_file_says_nothing(self, spark: Any, tmp_path: Path) -> None:
+        (tmp_path / "f").write_bytes(b"content")
+        (tmp_path / ".f.crc").write_bytes(b"crc\0\0\0\2\0" + b"\x12\x34\x56\x78")
+        assert HadoopStore(spark, str(tmp_path)).read("f", 10) == b"content"
+
+    def test_threads_share_it(self, store: HadoopStore) -> None:
+        paths = list(FILES) * 10
+        with ThreadPoolExecutor(16) as pool:
+            assert list(pool.map(lambda path: store.read(path, 100), paths)) == [FILES[path] for path in paths]
+
+
+class TestRefusals:
+    @each_way
+    def test_an_absent_file_is_gone(self, way: Callable[[HadoopStore, str], object], store: HadoopStore) -> None:
+        with pytest.raises(FileGone, match=r"^_delta_log/9\.json: is not there$"):
+            way(store, "_delta_log/9.json")
+
+    @each_way
+    @pytest.mark.parametrize("path", ["odd", "", f"{COMMIT}/", "pipe", "zero"])
+    def test_what_is_no_regular_file_is_refused_without_waiting(
+        self, way: Callable[[HadoopStore, str], object], path: str, special: HadoopStore
+    ) -> None:
+        with pytest.raises(StorageError, match=r": is not a regular file$|: Not a directory$"):
+            way(special, path)
+
+    @each_way
+    def test_a_path_out_of_the_table_is_not_followed(
+        self, way: Callable[[HadoopStore, str], object], store: HadoopStore
+    ) -> None:
+        for path in ("../sales/" + COMMIT, "/etc/passwd"):
+            with pytest.raises(StorageError, match="leads out of the table"):
+                way(store, path)
+
+    def test_a_file_beyond_the_limit_is_refused(self, store: HadoopStore) -> None:
+        with pytest.raises(FileTooLarge, match="5 bytes, more than the 4"):
+            store.read(COMMIT, 4)
+
+    @pytest.mark.parametrize("path", ["a" * 5000, "nul\0byte"])
+    def test_a_name_beyond_what_the_system_takes_is_a_fault_of_storage(self, path: str, store: HadoopStore) -> None:
+        with pytest.raises(StorageError) as caught:
+            store.read(path, 10)
+        assert not isinstance(caught.value, FileGone)
+
+    def test_it_does_not_leave_the_driver(self, store: HadoopStore) -> None:
+        with pytest.raises(TypeError, match="stays on the driver"):
+            pickle.dumps(store)
+
+    def test_a_session_without_a_jvm_is_refused(self, table: Path) -> None:
+        class Connected:
+            """A session of Spark Connect, which refuses these attributes."""
+
+        with pytest.raises(InvalidUsage, match="Spark Connect"):
+            HadoopStore(Connected(), str(table))  # type: ignore[arg-type]
+
+    @pytest.mark.parametrize(
+        ("uri", "says"),
+        [
+            ("s3a://KEY:SECRET@bucket/t?sig=SECRET", r"^s3a://bucket/t: .*S3AFileSystem not found; .* needs the jar"),
+            ("nothing://bucket/t", r"^nothing://bucket/t: No FileSystem for scheme.*needs the jar"),
+            ("hdfs://no-such-host.invalid/t", r"^hdfs://no-such-host\.invalid/t: UnknownHostException"),
+        ],
+    )
+    def test_a_storage_that_spark_does_not_reach_is_named(self, uri: str, says: str, spark: Any) -> None:
+        with pytest.raises(TableUnreadable, match=says) as caught:
+            HadoopStore(spark, uri).list_log()
+        assert "SECRET" not in str(caught.value)
+        assert "\n" not in str(caught.value)
+
+    def test_a_directory_without_a_log_is_no_table(self, spark: Any, tmp_path: Path) -> None:
+        with pytest.raises(TableUnreadable, match="holds no _delta_log"):
+            HadoopStore(spark, str(tmp_path)).list_log()
+
+
+class TestPlace:
+    def test_a_uri_is_decoded_as_everywhere_else(self, spark: Any, table: Path) -> None:
+        for uri in (table.as_uri(), f"{table.as_uri()}/", f"FILE:{table.as_uri().removeprefix('file://')}"):
+            store = HadoopStore(spark, uri)
+            assert store.read(COMMIT, 5) == b"zero\n"
+            assert (store.root, store.local_path, store.remote) == (str(table), str(table), True)
+
+    def test_a_local_table_is_read_without_java(self, spark: Any, table: Path) -> None:
+        store = driver_store(spark, table.as_uri())
+        assert isinstance(store, LocalStore)
+        assert store.root == str(table)
+
+
+@pytest.fixture(scope="module")
+def special(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[HadoopStore]:
+    """A table with a pipe, a device and a directory where files belong."""
+    root = tmp_path_factory.mktemp("special")
+    (root / "_delta_log").mkdir()
+    (root / COMMIT).write_bytes(b"zero\n")
+    (root / "odd").mkdir()
+    os.mkfifo(root / "pipe")
+    (root / "zero").symlink_to("/dev/zero")
+    yield HadoopStore(spark, str(root))
+    (root / "pipe").unlink()
