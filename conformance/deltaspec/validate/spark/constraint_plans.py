@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from deltaspec.model.data_types import Array, DataType, Decimal, Map, Struct, name_of
-from deltaspec.validate.spark.constraint_session import MODES, is_built_in, mode
+from deltaspec.validate.spark.constraint_session import MODES, condition_of, is_built_in, mode
 from deltaspec.validate.spark.constraint_tasks import Knowledge, Name
 from deltaspec.wire.logical_rows import arrow_type, member_name
 from deltaspec.wire.sql_binding import Columns, column_name
@@ -108,9 +108,8 @@ class Plans:
         try:
             schema = self._spark.createDataFrame([], self.spark_schema).selectExpr(*named).schema
         except Exception as fault:
-            name = getattr(fault, "getCondition", lambda: None)() or type(fault).__name__
             state = "on" if ansi == "true" else "off"
-            raise Undecided(f"Spark does not take it: {name}, while ANSI mode is {state}") from fault
+            raise Undecided(f"Spark does not take it: {condition_of(fault)} while ANSI mode is {state}") from fault
         return {node: each.dataType.simpleString() for node, each in zip(nodes, schema.fields, strict=True)}
 
     def _check(self, name: str) -> None:

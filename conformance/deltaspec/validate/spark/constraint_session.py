@@ -70,6 +70,15 @@ def _configured(spark: SparkSession, values: Mapping[str, str]) -> Iterator[None
                 spark.conf.set(name, old)
 
 
+def condition_of(fault: Exception) -> str:
+    """What Spark calls the condition that an exception tells of, as `DIVIDE_BY_ZERO`."""
+    for name in ("getCondition", "getErrorClass"):  # since Spark 4.0, and before
+        told = getattr(fault, name, None)
+        if told is not None and (condition := told()):
+            return str(condition)
+    return type(fault).__name__
+
+
 def is_built_in(own: SparkSession, name: str) -> bool:
     """Whether a function is Spark's own: in some versions, one that a user registers takes the place of a built-in."""
     try:

@@ -9,7 +9,8 @@ where both agree.
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -18,7 +19,7 @@ import polars as pl
 from deltaspec.validate.findings import Findings
 from deltaspec.validate.held_rows import Conditions
 from deltaspec.validate.spark.constraint_plans import Plan, Plans
-from deltaspec.validate.spark.constraint_session import MODES, isolated, mode
+from deltaspec.validate.spark.constraint_session import MODES, condition_of, isolated, mode
 from deltaspec.validate.spark.constraint_tasks import (
     WHOLE_FILE,
     Knowledge,
@@ -41,9 +42,13 @@ if TYPE_CHECKING:
 _FILES_AT_ONCE = 5_000
 _PORTIONS = 256
 """Of a batch of files, at the most: each is the work of one task."""
-_EXPRESSIONS_AT_ONCE = 16
+_EXPRESSIONS_AT_ONCE = 50
 _NOT_TOLD = "is not evaluated"
+_BYTES_AT_ONCE = 8 << 30
+"""Of files: the columns that are asked for lie with the executors for a while."""
 Row = dict[str, Any]
+_Key = tuple[int, int]
+"""Number of a file in its batch, place of a condition."""
 
 
 class Judged(Protocol):
@@ -77,9 +82,23 @@ def look_at_constraints(spark: SparkSession, run: Judged, files: Iterable[pl.Dat
     knowledge = Knowledge(access, table, tuple(asked.admitted))
     with isolated(spark) as own:
         judge = _Judge(own, run.findings, asked, knowledge)
-        for frame in files:
-            for part in frame.iter_slices(_FILES_AT_ONCE):
-                judge.look([replace(each, stats=None) for each in DataFiles(part)])
+        for batch in _batches(files):
+            judge.look(batch)
+
+
+def _batches(files: Iterable[pl.DataFrame]) -> Iterator[list[DataFile]]:
+    batch: list[DataFile] = []
+    size = 0
+    for frame in files:
+        for each in DataFiles(frame):
+            its = each.actual_size or each.size or 0
+            if batch and (len(batch) == _FILES_AT_ONCE or size + its > _BYTES_AT_ONCE):
+                yield batch
+                batch, size = [], 0
+            batch.append(replace(each, stats=None))
+            size += its
+    if batch:
+        yield batch
 
 
 @dataclass(frozen=True)
@@ -93,8 +112,8 @@ class _Count:
     """Equal where the same rows break it."""
 
 
-Counts = Mapping[int, _Count]
-"""By number of the file."""
+class _GivenUp(Exception):
+    """A job of Spark's has failed; the message is for the ledger."""
 
 
 class _Judge:
@@ -104,9 +123,19 @@ class _Judge:
 
     def look(self, files: list[DataFile]) -> None:
         """One batch of files."""
+        try:
+            rows = self._rows(files)
+        except _GivenUp as fault:
+            for condition, _ in self.asked.admitted:
+                self.asked.doubt(condition, str(fault), None)
+            return
+        self.findings.look_at_rows(held_rows, rows)
+
+    def _rows(self, files: list[DataFile]) -> list[Row]:
+        """Rows of the view; what is left open goes into the ledger. Raises `_GivenUp`."""
         conditions = [condition for condition, _ in self.asked.admitted]
-        held = self._answers(evaluating(self.knowledge), [(number, each, None) for number, each in enumerate(files)])
-        decided: dict[tuple[int, int], Held] = {}
+        held = self.without_spark(files)
+        decided: dict[_Key, Held] = {}
         left: dict[int, set[int]] = {}
         for number, data_file in enumerate(files):
             found = held.get(number, "no task has answered for it")
@@ -123,61 +152,80 @@ class _Judge:
                 else:
                     left.setdefault(place, set()).add(number)
         decided |= self._by_spark(files, left)
-        rows = [
-            self.asked.row(files[number], conditions[place], each)
-            for (number, place), each in sorted(decided.items(), key=lambda item: item[0])
-        ]
-        self.findings.look_at_rows(held_rows, rows)
+        return [self.asked.row(files[key[0]], conditions[key[1]], decided[key]) for key in sorted(decided)]
+
+    def without_spark(self, files: list[DataFile]) -> dict[int, list[Held] | str]:
+        """What is beyond doubt without Spark, by number of the file. Raises `_GivenUp`."""
+        return self._answers(evaluating(self.knowledge), [(number, each, None) for number, each in enumerate(files)])
 
     # what Spark evaluates
 
-    def _by_spark(self, files: list[DataFile], left: dict[int, set[int]]) -> dict[tuple[int, int], Held]:
-        """What Spark tells of files and conditions; what it leaves open goes into the ledger."""
-        found: dict[tuple[int, int], Held] = {}
+    def _by_spark(self, files: list[DataFile], left: dict[int, set[int]]) -> dict[_Key, Held]:
+        """What Spark tells of files and conditions, by place; what it leaves open goes into the ledger."""
+        found: dict[_Key, Held] = {}
         places = sorted(left)
         for start in range(0, len(places), _EXPRESSIONS_AT_ONCE):
             some = {place: left[place] for place in places[start : start + _EXPRESSIONS_AT_ONCE]}
-            found |= self._agreed(files, some)
-        broken = [key for key, each in found.items() if each.broken_rows]
-        for key, text in self._shown(files, {key: found[key] for key in broken}).items():
+            with self._read(files, some) as rows:
+                looks = [_Look(self.plans, rows, list(some), self.spark, ansi) for ansi in MODES]
+            found |= self._agreed(files, some, looks)
+        broken = {key: each.first_row for key, each in found.items() if each.broken_rows and each.first_row is not None}
+        for key, text in self._shown(files, broken).items():
             found[key].found = text
         return found
 
-    def _agreed(self, files: list[DataFile], left: dict[int, set[int]]) -> dict[tuple[int, int], Held]:
-        found: dict[tuple[int, int], Held] = {}
-        modes = [_Look(self, files, left, each) for each in MODES]
+    @contextmanager
+    def _read(self, files: list[DataFile], left: dict[int, set[int]]) -> Iterator[DataFrame]:
+        """The rows of files, of the columns that conditions ask for; they are kept by the executors for a while."""
+        columns: dict[int, set[int]] = {}
+        for place, numbers in left.items():
+            plan = self.plans.of(place)
+            assert not isinstance(plan, str)
+            for number in numbers:
+                columns.setdefault(number, set()).update(plan.columns)
+        asked = [(number, files[number], columns[number]) for number in sorted(columns)]
+        task = reading(self.knowledge, list(self.plans.names), self.plans.arrow_schema)
+        rows = self._portions(asked).mapInArrow(task, self.plans.spark_schema).persist()
+        try:
+            _collected(rows.groupBy().count())
+            yield rows
+        finally:
+            rows.unpersist()
+
+    def _agreed(self, files: list[DataFile], left: dict[int, set[int]], looks: list[_Look]) -> dict[_Key, Held]:
+        found: dict[_Key, Held] = {}
         for place, numbers in left.items():
             condition, plan = self.asked.admitted[place][0], self.plans.of(place)
             assert not isinstance(plan, str)
-            why = next((each.failed[place] for each in modes if place in each.failed), None)
+            why = next((each.failed[place] for each in looks if place in each.failed), None)
             if why is not None:
                 self.asked.doubt(condition, why, None)
                 continue
             for number in sorted(numbers):
-                fault = next((why for each in modes if (why := each.fault_of(number, plan))), None)
-                one, other = (each.counts[place].get(number, _Count()) for each in modes)
+                fault = next((why for each in looks if (why := each.fault_of(number, plan))), None)
+                one, other = (each.counts[place].get(number, _Count()) for each in looks)
                 if fault is None and one != other:
-                    fault = "in some rows, it depends on whether the session is in ANSI mode"
+                    fault = "in some rows, it depends on whether ANSI mode is on"
                 if fault is None:
                     found[number, place] = Held(one.rows, one.broken, one.first)
                 else:
                     self.asked.doubt(condition, fault, files[number].path)
         return found
 
-    def _shown(self, files: list[DataFile], broken: dict[tuple[int, int], Held]) -> dict[tuple[int, int], str | None]:
-        """What the first row that breaks a condition has in the columns that it speaks of."""
+    def _shown(self, files: list[DataFile], broken: dict[_Key, int]) -> dict[_Key, str | None]:
+        """What rows that break conditions have in the columns that those speak of."""
         if not broken:
             return {}
         places = sorted({place for _, place in broken})
         by_file: dict[int, list[int]] = {}
         for number, place in sorted(broken):
             by_file.setdefault(number, []).append(place)
-        portions = [
-            (number, files[number], [(places.index(place), broken[number, place].first_row) for place in mine])
+        asked = [
+            (number, files[number], [(places.index(place), broken[number, place]) for place in mine])
             for number, mine in by_file.items()
         ]
         names = [self.plans.names_of(place) for place in places]
-        answers = self._answers(showing(self.knowledge, names), portions)
+        answers = self._answers(showing(self.knowledge, names), asked)
         return {
             (number, place): text
             for number, mine in by_file.items()
@@ -186,30 +234,30 @@ class _Judge:
 
     # jobs
 
-    def portions(self, asked: Sequence[tuple[int, DataFile, Any]]) -> DataFrame:
+    def _portions(self, asked: Sequence[tuple[int, DataFile, Any]]) -> DataFrame:
         """Files with what is asked of each, spread over tasks."""
         size = -(-len(asked) // _PORTIONS)
         payloads = [(pickle.dumps(asked[start : start + size]),) for start in range(0, len(asked), size)]
         return self.spark.createDataFrame(payloads, "payload binary").repartition(len(payloads))
 
     def _answers(self, task: Task, asked: Sequence[tuple[int, DataFile, Any]]) -> dict[int, Any]:
-        answers = self.portions(asked).mapInArrow(task, "file int, answer binary").collect()
+        answers = _collected(self._portions(asked).mapInArrow(task, "file int, answer binary"))
         return {row["file"]: pickle.loads(row["answer"]) for row in answers}
 
 
 class _Look:
     """Some expressions on the rows of some files, in one mode."""
 
-    def __init__(self, judge: _Judge, files: list[DataFile], left: dict[int, set[int]], ansi: str) -> None:
-        self.judge, self.files, self.left, self.ansi = judge, files, left, ansi
+    def __init__(self, plans: Plans, rows: DataFrame, places: list[int], spark: SparkSession, ansi: str) -> None:
+        self._plans, self._rows, self._ansi = plans, rows, ansi
         self.failed: dict[int, str] = {}
         """Why an expression was given up, by its place."""
-        self.counts: dict[int, Counts] = {}
-        """By place of the expression."""
+        self.counts: dict[int, dict[int, _Count]] = {}
+        """By place of the expression and number of the file."""
         self.faults: dict[int, dict[int, str]] = {}
         """Why rows of a file cannot be told, by number of the file and of the column, or `WHOLE_FILE`."""
-        with mode(judge.spark, ansi):
-            self._take(sorted(left))
+        with mode(spark, ansi):
+            self._take(places)
 
     def fault_of(self, number: int, plan: Plan) -> str | None:
         """Why an expression cannot be told of a file."""
@@ -219,37 +267,29 @@ class _Look:
     def _take(self, places: list[int]) -> None:
         """Evaluate expressions together; where that fails, in halves: others than the one that fails go on."""
         try:
-            rows = self._query(places).collect()
-        except Exception as fault:  # noqa: BLE001 - whatever Spark makes of a stranger's expression
+            rows = _collected(self._query(places))
+        except _GivenUp as fault:
             if len(places) == 1:
-                self.failed[places[0]] = (
-                    f"in some rows, {_why(fault)} while ANSI mode is {'on' if self.ansi == 'true' else 'off'}"
-                )
+                state = "on" if self._ansi == "true" else "off"
+                self.failed[places[0]] = f"in some rows, {fault} while ANSI mode is {state}"
                 return
             half = len(places) // 2
             self._take(places[:half])
             self._take(places[half:])
             return
+        for row in rows:
+            self.faults.setdefault(row["file"], {}).update({each["of"]: each["fault"] for each in row["faults"]})
         for place in places:
             self.counts[place] = {
                 row["file"]: _Count(row["rows"], row[f"n{place}"], row[f"first{place}"], row[f"which{place}"])
                 for row in rows
             }
-        for row in rows:
-            self.faults.setdefault(row["file"], {}).update({each["of"]: each["fault"] for each in row["faults"]})
 
     def _query(self, places: list[int]) -> DataFrame:
         """A row for each file."""
         from pyspark.sql import functions as sql
 
-        plans = {place: plan for place in places if not isinstance(plan := self.judge.plans.of(place), str)}
-        columns: dict[int, set[int]] = {}
-        for place, plan in plans.items():
-            for number in self.left[place]:
-                columns.setdefault(number, set()).update(plan.columns)
-        asked = [(number, self.files[number], columns[number]) for number in sorted(columns)]
-        task = reading(self.judge.knowledge, self.judge.plans.names, self.judge.plans.arrow_schema)
-        rows = self.judge.portions(asked).mapInArrow(task, self.judge.plans.spark_schema)
+        plans = {place: plan for place in places if not isinstance(plan := self._plans.of(place), str)}
         tests = [f"{render(plan.broken)} AS b{place}" for place, plan in plans.items()]
         fault = sql.when(sql.col("fault").isNotNull(), sql.struct("of", "fault"))
         counts = [sql.count("row").alias("rows"), sql.collect_set(fault).alias("faults")]
@@ -260,13 +300,12 @@ class _Look:
                 sql.min(sql.when(hit, sql.col("row"))).alias(f"first{place}"),
                 sql.bit_xor(sql.when(hit, sql.xxhash64("row"))).alias(f"which{place}"),
             ]
-        return rows.selectExpr("file", "row", "of", "fault", *tests).groupBy("file").agg(*counts)
+        return self._rows.selectExpr("file", "row", "of", "fault", *tests).groupBy("file").agg(*counts)
 
 
-def _why(fault: Exception) -> str:
-    """What Spark says, without its words: they may hold values, and what they hold is not ours to repeat."""
-    for name in ("getCondition", "getErrorClass"):
-        told = getattr(fault, name, None)
-        if told is not None and (condition := told()):
-            return f"Spark ends with {condition}"
-    return f"Spark ends with {type(fault).__name__}"
+def _collected(frame: DataFrame) -> list[Any]:
+    """Its rows. Raises `_GivenUp`: without the words of Spark, which may hold values and names that are not ours."""
+    try:
+        return frame.collect()
+    except Exception as fault:
+        raise _GivenUp(f"Spark ends with {condition_of(fault)}") from fault
