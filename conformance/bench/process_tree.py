@@ -7,7 +7,6 @@ time is that of every process seen, up to its last sample.
 
 import os
 import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -45,6 +44,8 @@ class Watched:
     busy: float
     peak: int
     """Bytes resident, of the whole tree at once."""
+    failure: str | None = None
+    """What it said last, where it failed."""
     samples: list[Sample] = field(default_factory=list)
 
     def between(self, begin: float, end: float) -> tuple[float, dict[str, int]]:
@@ -56,15 +57,11 @@ class Watched:
         return inside[-1].busy - inside[0].busy, {**most, "all": max(each.total for each in inside)}
 
 
-def watch(command: list[str], environment: dict[str, str] | None = None) -> Watched:
-    """Run a process to its end and look at its tree all the while.
-
-    Raises:
-        SystemExit: it failed.
-    """
-    with tempfile.TemporaryFile() as output:
+def watch(command: list[str]) -> Watched:
+    """Run a process to its end and look at its tree all the while."""
+    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         start = time.perf_counter()
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, env=environment)
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=errors)
         tree = _Tree(process.pid)
         watcher = threading.Thread(target=tree.look_until_told)
         watcher.start()
@@ -74,11 +71,12 @@ def watch(command: list[str], environment: dict[str, str] | None = None) -> Watc
         watcher.join()
         process.returncode = os.waitstatus_to_exitcode(status)
         output.seek(0)
-        found = output.read()
-    if process.returncode:
-        sys.exit(f"{' '.join(command)}: exit {process.returncode}: {found[-2000:].decode(errors='replace')}")
+        errors.seek(0)
+        found, said = output.read(), errors.read()[-2000:].decode(errors="replace")
+    failure = f"{' '.join(command)}: exit {process.returncode}: {said}" if process.returncode else None
     peak = max(usage.ru_maxrss * 1024, *(each.total for each in tree.samples))
-    return Watched(found, seconds, max(usage.ru_utime + usage.ru_stime, tree.busy_seconds), peak, tree.samples)
+    busy = max(usage.ru_utime + usage.ru_stime, tree.busy_seconds)
+    return Watched(found, seconds, busy, peak, failure, tree.samples)
 
 
 class _Tree:

@@ -15,9 +15,9 @@ FILES = 200
 ROWS = 100_000
 _CONTENTS = 8
 """Different files; the others repeat them under other names."""
-_FIRST_MS = 1_700_000_000_000
-_WORDS = ("amber", "basalt", "cobalt", "damask", "ecru", "fawn", "garnet", "henna")
-_FIELDS = {
+FIRST_MS = 1_700_000_000_000
+WORDS = ("amber", "basalt", "cobalt", "damask", "ecru", "fawn", "garnet", "henna")
+FIELDS = {
     "id": (pa.int64(), "long"),
     "count": (pa.int32(), "integer"),
     "price": (pa.float64(), "double"),
@@ -41,16 +41,16 @@ def _content(number: int) -> pa.Table:
         "price": [None if pick % 10 == 0 else pick / 64 for pick in picks],
         "ratio": [pick % 4096 / 8 for pick in picks],
         "name": [None if pick % 10 == 1 else f"customer {pick:010}" for pick in picks],
-        "color": [_WORDS[pick % len(_WORDS)] for pick in picks],
+        "color": [WORDS[pick % len(WORDS)] for pick in picks],
         "flag": [pick % 3 == 0 for pick in picks],
         "day": [pick % 20_000 for pick in picks],
-        "at": [(_FIRST_MS + pick) * 1000 for pick in picks],
+        "at": [(FIRST_MS + pick) * 1000 for pick in picks],
     }
     columns["amount"] = [Decimal(pick % 1000).scaleb(-2) for pick in picks]
-    return pa.table({name: pa.array(columns[name], kind) for name, (kind, _) in _FIELDS.items()})
+    return pa.table({name: pa.array(columns[name], kind) for name, (kind, _) in FIELDS.items()})
 
 
-def _statistics(table: pa.Table) -> str:
+def statistics_of(table: pa.Table) -> str:
     """As Delta Spark spells them."""
     ends = {name: pc.min_max(column).as_py() for name, column in zip(table.column_names, table.columns, strict=True)}
     nulls = {name: column.null_count for name, column in zip(table.column_names, table.columns, strict=True)}
@@ -69,26 +69,26 @@ def _spelled(value: Any) -> Any:
 
 def many_rows(log: Path) -> None:
     """(e) One commit of 200 Parquet files of 10 columns and 100,000 rows."""
-    fields = [{"name": name, "type": kind, "nullable": True, "metadata": {}} for name, (_, kind) in _FIELDS.items()]
+    fields = [{"name": name, "type": kind, "nullable": True, "metadata": {}} for name, (_, kind) in FIELDS.items()]
     metadata = {
         "id": "00000000-0000-4000-8000-000000000008",
         "format": {"provider": "parquet", "options": {}},
         "schemaString": json.dumps({"type": "struct", "fields": fields}),
         "partitionColumns": [],
         "configuration": {},
-        "createdTime": _FIRST_MS,
+        "createdTime": FIRST_MS,
     }
-    lines: list[dict[str, Any]] = [{"commitInfo": {"timestamp": _FIRST_MS, "operation": "WRITE"}}]
+    lines: list[dict[str, Any]] = [{"commitInfo": {"timestamp": FIRST_MS, "operation": "WRITE"}}]
     lines += [{"protocol": {"minReaderVersion": 1, "minWriterVersion": 2}}, {"metaData": metadata}]
     for number in range(_CONTENTS):
         table = _content(number)
         sink = pa.BufferOutputStream()
         pq.write_table(table, sink, compression="snappy", store_schema=False)
-        data, stats = sink.getvalue(), _statistics(table)
+        data, stats = sink.getvalue(), statistics_of(table)
         for copy in range(number, FILES, _CONTENTS):
             path = f"part-{copy:05}.snappy.parquet"
             (log.parent / path).write_bytes(data)
-            add = {"path": path, "partitionValues": {}, "size": data.size, "modificationTime": _FIRST_MS}
+            add = {"path": path, "partitionValues": {}, "size": data.size, "modificationTime": FIRST_MS}
             lines.append({"add": {**add, "dataChange": True, "stats": stats}})
     text = "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines)
     (log / f"{0:020d}.json").write_text(text, encoding="utf-8")

@@ -1,8 +1,11 @@
-"""Wall time, processor time and peak memory on logs of millions of files.
+"""Wall time, processor time and memory on logs of millions of files and on gigabytes of rows.
 
-    python conformance/bench/scale.py [--millions 1] [--engine embedded] [--runs 3]
+    python conformance/bench/scale.py [--millions 1] [--gigabytes 5] [--engine embedded] [--runs 3] [--heap 6g]
 
-Whole processes, the page cache warm, one after another; the tree of each is sampled (see `process_tree`).
+`embedded` is one process of its own. `spark` and `delta` (of logs) or `ends` (of rows) are done in turn in one warm
+Spark session: local executors live in the driver's JVM, so that what the driver alone holds is told by its Python
+process, by the bytes of results that tasks sent it, and by what the heap holds after a collection. Memory is that of
+whole process trees, sampled (see `process_tree`). The page cache is warm.
 """
 
 import argparse
@@ -11,6 +14,8 @@ import os
 import platform
 import subprocess
 import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -19,7 +24,28 @@ from process_tree import Watched, watch
 
 HERE = Path(__file__).parent
 MILLIONS = (1, 5, 20)
-ENGINES = ("embedded",)
+GIGABYTES = 5
+ENGINES = ("embedded", "spark", "delta", "ends")
+SMALL = "0.01"
+"""Millions of files of the table that a session is warmed up on; gigabytes where it is one of rows."""
+FILES_A_PARTITION = 100_000
+"""Partitions that suit Delta's snapshot are so many; its default is 50, whatever the size."""
+_HEADS = ("wall s", "CPU s", "tree peak MB", "driver Python MB", "Python workers MB", "heap peak MB", "heap held MB")
+_HEADS_OF_TABLE = ("table", "engine", *_HEADS, "results to the driver kB")
+
+
+@dataclass
+class Taken:
+    """What one run of one engine took; None where it has no such thing. Bytes, and seconds."""
+
+    seconds: float
+    busy: float
+    peak: int
+    python: int | None = None
+    workers: int | None = None
+    heap_peak: int | None = None
+    heap_held: int | None = None
+    results: int | None = None
 
 
 def written(script: str, *arguments: str) -> str:
@@ -36,45 +62,120 @@ def warm(path: str) -> None:
                 pass
 
 
-def embedded(path: str, level: str) -> Watched:
+def embedded(path: str, level: str) -> Taken:
     """The kit in one process.
 
     Raises:
-        SystemExit: it found something in a table that is meant to conform.
+        SystemExit: it failed, or found something in a table that is meant to conform.
     """
-    watched = watch([sys.executable, "-m", "deltaspec", "validate", path, "--level", level, "--format", "json"])
+    command = [sys.executable, "-m", "deltaspec", "validate", path, "--level", level, "--format", "json"]
+    watched = watch(command)
+    if watched.failure:
+        sys.exit(watched.failure)
     report: dict[str, Any] = json.loads(watched.output)
     if report["verdict"] != "conforms":
         sys.exit(f"{path}: {report['verdict']}, of a table that is meant to conform")
-    return watched
+    return Taken(watched.seconds, watched.busy, watched.peak)
 
 
-def spread(values: list[float], form: str) -> str:
+def in_session(small: str, tasks: list[dict[str, Any]], heap: str) -> list[Taken]:
+    """Tasks of `scale_spark`, in one session; those that came to an end before one that did not."""
+    asked = {"master": "local[2]", "heap": heap, "small": small, "tasks": tasks}
+    watched = watch([sys.executable, str(HERE / "scale_spark.py"), json.dumps(asked)])
+    if watched.failure:
+        print(watched.failure, file=sys.stderr)
+    return [_taken(watched, json.loads(line)) for line in watched.output.splitlines()]
+
+
+def _taken(watched: Watched, told: dict[str, Any]) -> Taken:
+    busy, most = watched.between(told["begin"], told["end"])
+    python, workers, peak = most["python"], most["workers"], most["all"]
+    heap = told["heap_peak"], told["heap_held"], told["results"]
+    return Taken(told["end"] - told["begin"], busy, peak, python, workers, *heap)
+
+
+def spread(values: list[float]) -> str:
     """Median [least-most], or the one value."""
     if len(values) == 1:
-        return f"{values[0]:{form}}"
-    return f"{median(values):{form}} [{min(values):{form}}-{max(values):{form}}]"
+        return f"{values[0]:.1f}"
+    return f"{median(values):.1f} [{min(values):.1f}-{max(values):.1f}]"
+
+
+def row(table: str, engine: str, runs: list[Taken]) -> str:
+    """One row of the printed table."""
+    if not runs:
+        return f"| {table} | {engine} | did not finish |"
+
+    def size(values: Iterable[int | None], unit: float = 1e6) -> str:
+        known = [each for each in values if each is not None]
+        return f"{median(known) / unit:.0f}" if known else "-"
+
+    cells = [
+        spread([each.seconds for each in runs]),
+        spread([each.busy for each in runs]),
+        size(each.peak for each in runs),
+        size(each.python for each in runs),
+        size(each.workers for each in runs),
+        size(each.heap_peak for each in runs),
+        size(each.heap_held for each in runs),
+        size((each.results for each in runs), 1e3),
+    ]
+    return f"| {table} | {engine} | {' | '.join(cells)} |"
+
+
+def measure(title: str, path: str, small: str, tasks: dict[str, dict[str, Any]], asked: Any, runs: int) -> None:
+    """Every engine on one table, and its rows printed.
+
+    Args:
+        title: of the table.
+        path: where it lies.
+        small: the table of the same kind that sessions are warmed up on.
+        tasks: what is done in a Spark session, by what it is called.
+        asked: arguments of the command line.
+        runs: of each.
+    """
+    warm(path)
+    engines = asked.engine or ENGINES
+    if "embedded" in engines:
+        level = next(iter(tasks.values()))["level"]
+        print(row(title, "embedded", [embedded(path, level) for _ in range(runs)]), flush=True)
+    chosen = {name: task for name, task in tasks.items() if name.split()[0] in engines}
+    sessions = [{name: task} for name, task in chosen.items()] if asked.alone else [chosen] if chosen else []
+    for session in sessions:
+        found = in_session(small, [*session.values()] * runs, asked.heap)
+        for index, name in enumerate(session):
+            print(row(title, name, found[index :: len(session)]), flush=True)
 
 
 def main() -> None:
-    """Measure and print a row for every size and engine."""
-    parser = argparse.ArgumentParser(description="deltaspec on logs of millions of files")
-    parser.add_argument("--millions", type=int, action="append", help=f"may be repeated; {MILLIONS} by default")
+    """Measure and print a row for every table and engine."""
+    parser = argparse.ArgumentParser(description="deltaspec on large tables; without tables named, on all of them")
+    parser.add_argument("--millions", type=int, action="append", help="files of a log; may be repeated; 1, 5 and 20")
+    parser.add_argument("--gigabytes", type=int, action="append", help="of rows; may be repeated; 5")
     parser.add_argument("--engine", action="append", choices=ENGINES, help="may be repeated; all by default")
-    parser.add_argument("--runs", type=int, default=3, help="of each engine and size; from 20 million on always one")
+    parser.add_argument("--runs", type=int, default=3, help="of each; from 20 million files on always one")
+    parser.add_argument("--heap", default="6g", help="of Spark's driver (-Xmx), in which local executors live")
+    parser.add_argument("--alone", action="store_true", help="a Spark session each, so that memory is of it alone")
     asked = parser.parse_args()
-    print(f"{platform.platform()}, {os.cpu_count()} processors, Python {platform.python_version()}")
-    print(
-        f"load average before: {os.getloadavg()[0]:.1f}; median [least-most] of {asked.runs} runs, one at 20 million\n"
-    )
-    print("| million files | engine | wall s | CPU s | peak MB | MB a million |\n|-|-|-|-|-|-|", flush=True)
-    for millions in asked.millions or MILLIONS:
-        path = written("scale_tables.py", str(millions))
-        warm(path)
-        found = [embedded(path, "log") for _ in range(asked.runs if millions < 20 else 1)]
-        wall, busy = spread([each.seconds for each in found], ".1f"), spread([each.busy for each in found], ".1f")
-        peak = median(each.peak / 1e6 for each in found)
-        print(f"| {millions} | embedded | {wall} | {busy} | {peak:.0f} | {peak / millions:.0f} |", flush=True)
+    named = asked.millions or asked.gigabytes
+    print(f"{platform.platform()}, {os.cpu_count()} processors, Python {platform.python_version()}, heap {asked.heap};")
+    print(f"median [least-most] of {asked.runs}, one from 20 million on; load average before: {os.getloadavg()[0]:.1f}")
+    print(f"\n| {' | '.join(_HEADS_OF_TABLE)} |\n{'|-' * len(_HEADS_OF_TABLE)}|", flush=True)
+    for millions in asked.millions or ([] if named else MILLIONS):
+        path, small = written("scale_tables.py", str(millions)), written("scale_tables.py", SMALL)
+        suited = max(2, millions * 1_000_000 // FILES_A_PARTITION)
+        tasks: dict[str, dict[str, Any]] = {"spark": {"do": "deltaspec", "table": path, "level": "log"}}
+        for partitions in sorted({50, suited}):
+            task = {"do": "delta", "table": path, "partitions": partitions}
+            tasks[f"delta ({partitions} partitions)"] = task
+        measure(f"{millions} M files", path, small, tasks, asked, asked.runs if millions < 20 else 1)
+    for gigabytes in asked.gigabytes or ([] if named else [GIGABYTES]):
+        path, small = written("scale_rows.py", str(gigabytes)), written("scale_rows.py", SMALL)
+        tasks = {
+            "spark": {"do": "deltaspec", "table": path, "level": "rows"},
+            "ends": {"do": "ends", "table": path},
+        }
+        measure(f"{gigabytes} GB rows", path, small, tasks, asked, asked.runs)
 
 
 if __name__ == "__main__":

@@ -91,7 +91,7 @@ class Files:
         """The `remove` actions of some files, deleted within the minute before a time."""
         said = self._said(numbers)
         kept = {name: said[name] for name in ("path", "partitionValues", "size", "dataChange")}
-        times = pa.array(deletion_ms - (_mixed(numbers, 8) % 60_000).astype(np.int64))
+        times = pa.array(deletion_ms - (mixed(numbers, 8) % 60_000).astype(np.int64))
         extended = pa.repeat(True, len(numbers))
         return _structs(
             CLASSIC_COLUMNS["remove"], {**kept, "deletionTimestamp": times, "extendedFileMetadata": extended}
@@ -100,16 +100,16 @@ class Files:
     def _said(self, numbers: np.ndarray) -> dict[str, pa.Array]:
         days = np.minimum(numbers * 1000 // self.total, 1000)
         dates = _DATES.take(pa.array(days))
-        random = _mixed(numbers, 0)
+        random = mixed(numbers, 0)
         regions = pa.array(_REGIONS).take(pa.array(random % len(_REGIONS)))
-        modified = _FIRST_MS + days.astype(np.int64) * _DAY_MS + (_mixed(numbers, 1) % _DAY_MS).astype(np.int64)
+        modified = _FIRST_MS + days.astype(np.int64) * _DAY_MS + (mixed(numbers, 1) % _DAY_MS).astype(np.int64)
         return {
             "path": _joined(
                 *("date=", dates, "/region=", pc.replace_substring(regions, " ", "%20")),
                 *("/part-", _PARTS.take(pa.array(numbers % 200)), "-", _uuids(numbers), ".c000.snappy.parquet"),
             ),
             "partitionValues": _pairs("date", dates, "region", regions),
-            "size": pa.array((_mixed(numbers, 2) % (127 << 20)).astype(np.int64) + (1 << 20)),
+            "size": pa.array((mixed(numbers, 2) % (127 << 20)).astype(np.int64) + (1 << 20)),
             "modificationTime": pa.array(np.minimum(modified, _LAST_MS - 1)),
             "dataChange": pa.repeat(False, len(numbers)),
             "stats": _statistics(numbers, dates),
@@ -118,9 +118,9 @@ class Files:
 
 def _statistics(numbers: np.ndarray, dates: pa.Array) -> pa.Array:
     """Records, ends and null counts of five columns, as Delta Spark spells them."""
-    records = (_mixed(numbers, 3) % 90_000).astype(np.int64) + 10_000
+    records = (mixed(numbers, 3) % 90_000).astype(np.int64) + 10_000
     first = numbers.astype(np.int64) * 100_000
-    random, more = _mixed(numbers, 4), _mixed(numbers, 5)
+    random, more = mixed(numbers, 4), mixed(numbers, 5)
 
     def ends(high: int) -> tuple[Any, ...]:
         """Ends of the other columns; those of the upper half of each range lie above all of the lower half."""
@@ -142,7 +142,7 @@ def _statistics(numbers: np.ndarray, dates: pa.Array) -> pa.Array:
     )
 
 
-def _mixed(numbers: np.ndarray, salt: int) -> np.ndarray:
+def mixed(numbers: np.ndarray, salt: int) -> np.ndarray:
     """64 bits that look random, of each number: the finalizer of SplitMix64."""
     bits = numbers.astype(np.uint64) * np.uint64(16) + np.uint64(salt)
     bits = bits * np.uint64(0x9E3779B97F4A7C15)
@@ -156,7 +156,7 @@ def _uuids(numbers: np.ndarray) -> pa.Array:
     count = len(numbers)
     octets = np.empty((count, 16), np.uint8)
     for half in range(2):
-        octets[:, half * 8 : half * 8 + 8] = _mixed(numbers, 6 + half).astype(">u8").view(np.uint8).reshape(count, 8)
+        octets[:, half * 8 : half * 8 + 8] = mixed(numbers, 6 + half).astype(">u8").view(np.uint8).reshape(count, 8)
     octets[:, 6] = octets[:, 6] & 0x0F | 0x40
     octets[:, 8] = octets[:, 8] & 0x3F | 0x80
     digits = _HEXADECIMAL[octets].reshape(count, 32)

@@ -1,0 +1,148 @@
+"""`python scale_spark.py '<JSON>'`: one warm Spark session that does a list of tasks, each told with its begin and end.
+
+The session is Delta's own with Spark's defaults, but for what the JSON says. Before a task that is measured, everything
+is done once on a small table, so that classes are loaded and the hot code is compiled; what a task caches is dropped
+before the next. Prints one line of JSON a task: name, begin and end on the monotonic clock, what it counted, and what
+the JVM's heap held.
+
+    {"master": "local[2]", "heap": "6g", "settings": {}, "small": TABLE,
+     "tasks": [{"do": "delta" | "deltaspec" | "ends", "table": TABLE, "level": "log", "partitions": 50}]}
+"""
+
+import json
+import sys
+import time
+from typing import Any
+
+from delta import configure_spark_with_delta_pip
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as f
+
+BASE_SETTINGS = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    "spark.sql.session.timeZone": "UTC",
+}
+_PARTITIONS = "spark.databricks.delta.snapshotPartitions"
+
+
+def start(asked: dict[str, Any]) -> Any:
+    """The session; the heap is that of the driver, in which `local` executors live as well."""
+    builder = SparkSession.builder.master(asked["master"]).appName("deltaspec-bench")
+    settings = {**BASE_SETTINGS, "spark.driver.memory": asked["heap"], **asked.get("settings", {})}
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    spark = configure_spark_with_delta_pip(builder).getOrCreate()
+    spark.sparkContext.setLogLevel("ERROR")
+    return spark
+
+
+def delta(spark: Any, task: dict[str, Any]) -> dict[str, Any]:
+    """Delta Spark loads the newest snapshot and counts its files."""
+    if task.get("partitions"):
+        spark.conf.set(_PARTITIONS, str(task["partitions"]))
+    else:
+        spark.conf.unset(_PARTITIONS)
+    logs = spark._jvm.org.apache.spark.sql.delta.DeltaLog
+    logs.clearCache()
+    log = logs.forTable(spark._jsparkSession, task["table"])
+    stale, clock = spark._jvm.scala.Option.empty(), spark._jvm.scala.Option.empty()
+    snapshot = log.update(False, stale, clock)
+    return {"files": snapshot.allFiles().count()}
+
+
+def deltaspec(spark: Any, task: dict[str, Any]) -> dict[str, Any]:
+    """The kit on the same session.
+
+    Raises:
+        SystemExit: it found something in a table that is meant to conform.
+    """
+    from deltaspec.spark import validate
+
+    report = json.loads(validate(spark, task["table"], level=task["level"]).to_json())
+    if report["verdict"] != "conforms":
+        sys.exit(f"{task['table']}: {report['verdict']}, of a table that is meant to conform")
+    return {"rules": len(report["checked"]["run"])}
+
+
+def ends(spark: Any, task: dict[str, Any]) -> dict[str, Any]:
+    """Spark computes minimum, maximum and null count of every column over all Parquet files of a table."""
+    rows = spark.read.parquet(task["table"])
+    asked = [
+        each
+        for name in rows.columns
+        for each in (
+            f.min(name),
+            f.max(name),
+            f.count_if(f.col(name).isNull()),
+        )
+    ]
+    (found,) = rows.agg(*asked).collect()
+    return {"values": len(found)}
+
+
+TASKS = {"delta": delta, "deltaspec": deltaspec, "ends": ends}
+
+
+class Heap:
+    """What the JVM says of its own memory."""
+
+    def __init__(self, spark: Any) -> None:
+        self.spark = spark
+        factory = spark._jvm.java.lang.management.ManagementFactory
+        self.memory = factory.getMemoryMXBean()
+        self.pools = [pool for pool in factory.getMemoryPoolMXBeans() if str(pool.getType().name()) == "HEAP"]
+
+    def reset(self) -> None:
+        """Forget what was cached and begin anew."""
+        self.spark.catalog.clearCache()
+        self.spark._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
+        for each in self.spark.sparkContext._jsc.getPersistentRDDs().values():
+            each.unpersist(True)
+        self.spark._jvm.java.lang.System.gc()
+        for pool in self.pools:
+            pool.resetPeakUsage()
+
+    def told(self) -> dict[str, int]:
+        """Bytes at the peak, garbage included, and those still held after a collection."""
+        peak = sum(pool.getPeakUsage().getUsed() for pool in self.pools)
+        self.spark._jvm.java.lang.System.gc()
+        return {"heap_peak": peak, "heap_held": self.memory.getHeapMemoryUsage().getUsed()}
+
+
+def collected(spark: Any, after: int) -> tuple[int, int]:
+    """Bytes of results that tasks sent to the driver in the stages from a number on, and the next stage's number."""
+    store = spark.sparkContext._jsc.sc().statusStore()
+    size, stage = 0, after
+    quantiles = spark.sparkContext._gateway.new_array(spark._jvm.double, 0)
+    stages = store.stageList(None, False, False, quantiles, None)
+    for each in spark._jvm.scala.jdk.javaapi.CollectionConverters.asJava(stages):
+        if each.stageId() >= after:
+            size += each.resultSize()
+            stage = max(stage, each.stageId() + 1)
+    return size, stage
+
+
+def main(asked: dict[str, Any]) -> None:
+    """Warm up, then do the tasks in order."""
+    spark = start(asked)
+    heap = Heap(spark)
+    for task in asked["tasks"]:
+        for _ in range(3):
+            TASKS[task["do"]](spark, {**task, "table": asked["small"], "partitions": 2})
+    _, stage = collected(spark, 0)
+    for task in asked["tasks"]:
+        heap.reset()
+        begin = time.perf_counter()
+        found = TASKS[task["do"]](spark, task)
+        end = time.perf_counter()
+        results, stage = collected(spark, stage)
+        told = {**found, **heap.told(), "results": results}
+        print(json.dumps({**task, "begin": begin, "end": end, **told}), flush=True)
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main(json.loads(sys.argv[1]))
