@@ -40,6 +40,10 @@ class Rule:
     until: str = REVISIONS[-1]
     """Last revision it is asked in."""
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Sent elsewhere, a rule is its code: what it does stands in the package."""
+        return _known_rule, (self.code,)
+
     @property
     def requirement(self) -> Requirement:
         """The requirement that a finding cites first in the newest revision the rule is asked in."""
@@ -123,6 +127,13 @@ class Rule:
         first, _, rest = text.strip().partition("\n")
         why, _, fix = rest.partition("Fix:")
         return first.strip(), " ".join(why.split()), " ".join(fix.split()), conforming, violating
+
+
+def _known_rule(code: str) -> Rule:
+    """The rule of a code, where rules were perhaps not imported before."""
+    import deltaspec.rules  # noqa: F401
+
+    return RULES[code]
 
 
 RULES: dict[str, Rule] = {}

@@ -12,10 +12,10 @@ from deltaspec.views.in_force import in_force_since
 if TYPE_CHECKING:
     import polars as pl
 
-    from deltaspec.validate.embedded import EmbeddedRun
+    from deltaspec.validate.base_run import Run
 
 
-def look_at_added_vectors(run: EmbeddedRun, chain: pl.DataFrame) -> None:
+def look_at_added_vectors(run: Run, chain: pl.DataFrame) -> None:
     """Judge them, where every file action of the judged history is known.
 
     Args:

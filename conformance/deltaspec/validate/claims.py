@@ -1,4 +1,8 @@
-"""Everything that claims to equal replay, beside it: newer checkpoints, compactions, version checksums, the hint."""
+"""Everything that claims to equal replay, beside it: newer checkpoints, compactions, version checksums, the hint.
+
+They are read first, and their file actions dealt to the shares of the table; what the shares say is put together
+afterwards.
+"""
 
 from __future__ import annotations
 
@@ -6,30 +10,30 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import msgspec
-import polars as pl
 
-from deltaspec.model.actions import Add, DomainMetadata, MetaData, Protocol, Txn, Wire
+from deltaspec.model.actions import DomainMetadata, MetaData, Protocol, Txn, Wire
 from deltaspec.model.configuration import tombstones_kept_since, transactions_kept_since
 from deltaspec.model.file_names import CompactionName, checksum_name, compaction_name
 from deltaspec.model.revisions import Revision
 from deltaspec.model.segment import Checkpoint
+from deltaspec.model.version_checksum import VersionChecksum
 from deltaspec.validate.checkpoints import look_at_checkpoint
+from deltaspec.validate.claim_rows import CheckpointFiles, ChecksumFiles, CompactionFiles
+from deltaspec.validate.path_stage import CLAIMS
+from deltaspec.validate.sums import Sums
 from deltaspec.views import log_files
 from deltaspec.views.checkpoints import checkpoint_rows, checksums, last_checkpoint
-from deltaspec.views.claim_facts import CommitFacts, all_files_fault, checksum_row, hint_row, read_checksum
-from deltaspec.views.differences import Claim, Row, TableActions, file_differences, last_of_each, table_differences
-from deltaspec.views.file_actions import file_history
-from deltaspec.views.file_facts import Provenance, file_facts
-from deltaspec.views.file_pairs import history_of_claim
-from deltaspec.views.file_replay import CHAIN, chain_rows, live_at
-from deltaspec.views.log_facts import line_rows
-from deltaspec.wire.checkpoint_contents import SHORTEST_STATISTICS
+from deltaspec.views.claim_facts import CommitFacts, checksum_row, hint_row, read_checksum
+from deltaspec.views.differences import Claim, Row, TableActions, last_of_each, table_differences
+from deltaspec.views.file_facts import FileContext, Provenance, file_facts
+from deltaspec.views.file_replay import chain_rows
+from deltaspec.wire.checkpoint_files import CheckpointRead
 from deltaspec.wire.form import escapes_half_a_pair
-from deltaspec.wire.log_lines import MAX_LINE_BYTES, read_line_stream
-from deltaspec.wire.storage import LOG, StorageError, read_lines
+from deltaspec.wire.log_lines import LogSummary, read_line_stream
+from deltaspec.wire.storage import LOG, StorageError
 
 if TYPE_CHECKING:
-    from deltaspec.validate.embedded import EmbeddedRun
+    from deltaspec.validate.log_run import LogRun
 
 HALF_PAIR = "half of a surrogate pair is escaped, which parsers keep, replace or refuse"
 _OF_ONE_COMMIT = {"commitInfo", "cdc", "checkpointMetadata", "sidecar"}
@@ -39,59 +43,84 @@ MAX_OBJECT_BYTES = 256 << 20
 
 
 class Claims:
-    """Compares the claims of one run with its replay."""
+    """Reads the claims of one run, and tells what became of them."""
 
-    def __init__(self, run: EmbeddedRun, spanned: pl.DataFrame) -> None:
+    def __init__(self, run: LogRun) -> None:
         self.run = run
-        self.spanned = spanned
+        self._checkpoints: list[tuple[CheckpointFiles, CheckpointRead]] = []
+        self._compactions: list[tuple[CompactionFiles, LogSummary]] = []
+        self._checksums: list[tuple[ChecksumFiles, tuple[str | None, str | None]]] = []
 
-    def look(self) -> None:
-        """Look at every claim that the plan names."""
-        for checkpoint in self.run.plan.claims:
-            self._checkpoint(checkpoint)
-        for name in self.run.plan.compactions if self.run.revision.since(Revision.R3) else ():
-            self._compaction(name)
-        for version in self.run.plan.checksums:
-            self._checksum(version)
+    def read(self) -> None:
+        """Read every claim that the plan names."""
+        run = self.run
+        for checkpoint in run.plan.claims:
+            self._read_checkpoint(checkpoint)
+        for name in run.plan.compactions if run.revision.since(Revision.R3) else ():
+            self._read_compaction(name)
+        for version in run.plan.checksums:
+            self._read_checksum(version)
+
+    def settle(self) -> None:
+        """Say in `run.claims` what shares compare, once all file actions are dealt."""
+        run = self.run
+        whole = [(replace(files, is_whole=read.is_whole), read) for files, read in self._checkpoints]
+        self._checkpoints = whole
+        run.claims = [each for each, _ in self._checkpoints]
+        run.claims += [each for each, _ in self._compactions]
+        run.claims += [each for each, _ in self._checksums]
+
+    def finish(self, sums: Sums) -> None:
+        """Look at every claim as a whole.
+
+        Args:
+            sums: what the shares say of them.
+        """
+        for files, read in self._checkpoints:
+            self._look_at_checkpoint(files, read, sums)
+        for compaction, log in self._compactions:
+            self._look_at_compaction(compaction, log)
+        for checksum, fault in self._checksums:
+            self._look_at_checksum(checksum, fault, sums)
         if self.run.plan.has_hint:
-            self._hint()
+            self._look_at_hint()
 
-    def _checkpoint(self, checkpoint: Checkpoint) -> None:
-        run, file = self.run, f"{LOG}/{checkpoint.files[0]}"
-        read = run.read_actions(checkpoint)
-        expected, context = run.states.get(checkpoint.version, (TableActions(), None))
-        context = context or run.state.file_context(run.store.root)
-        claimed = [rows for rows in run.read_files(read, context) if len(rows)]
-        rows = pl.concat(claimed) if claimed else pl.DataFrame(schema=CHAIN)
+    def _state(self, version: int) -> tuple[TableActions, FileContext]:
+        """The table as replay has it at a version; nothing of it where that is not known."""
+        run = self.run
+        known = run.states.get(version)
+        return known if known is not None else (TableActions(), run.state.file_context(run.store.root))
+
+    # checkpoints
+
+    def _read_checkpoint(self, checkpoint: Checkpoint) -> None:
+        run = self.run
+        expected, context = self._state(checkpoint.version)
+        tag = CLAIMS + checkpoint.files[0]
+        read = run.take_claim(checkpoint, context, tag)
+        claim = Claim("checkpoint", f"{LOG}/{checkpoint.files[0]}", checkpoint.version)
+        tombstones_since, _ = self._kept_since(expected)
+        files = CheckpointFiles(tag, claim, False, context.partition_columns, tombstones_since)
+        self._checkpoints.append((files, read))
+
+    def _look_at_checkpoint(self, files: CheckpointFiles, read: CheckpointRead, sums: Sums) -> None:
+        run, claim = self.run, files.claim
         is_compared = read.is_whole and run.files_in_doubt is None
-        known = self._known_statistics(rows, checkpoint.version) if is_compared else None
-        look_at_checkpoint(run.findings, read, known)
-        run.findings.look(file_history, history_of_claim(rows))
+        read.split_paths = sums.split_paths[files.tag] if files.tag in run.multipart else None
+        look_at_checkpoint(run.findings, read, sums.known_statistics[files.tag] if is_compared else None)
         if not read.is_whole:
-            run.findings.doubt((checkpoint_rows,), "the checkpoint cannot be read as a whole", file)
+            run.findings.doubt((checkpoint_rows,), "the checkpoint cannot be read as a whole", claim.file)
             return
-        claim = Claim("checkpoint", file, checkpoint.version)
+        expected, _ = self._state(claim.version)
         actions = last_of_each(action for _, _, action in read.actions)
         domains = {name: each for name, each in (actions.domains or {}).items() if not each.removed}
         stated = replace(actions, domains=domains)
-        faulty = {fault.kind for _, _, fault in read.faults}
-        if faulty:
-            run.findings.doubt((checkpoint_rows,), "an action of the checkpoint cannot be decoded", file)
-        tombstones_since, transactions_since = self._kept_since(expected)
         differences: list[Row] = []
-        if not faulty:
-            differences += table_differences(claim, stated, expected, kept_since_ms=transactions_since)
-        if run.files_in_doubt is None:
-            replayed = pl.concat([live_at(self.spanned, checkpoint.version, kind) for kind in ("add", "remove")])
-            differences += file_differences(
-                claim,
-                rows,
-                replayed,
-                context.partition_columns,
-                tombstones_complete=run.plan.base is None,
-                kept_since_ms=tombstones_since,
-                revision=run.revision,
-            )
+        if read.faults:
+            run.findings.doubt((checkpoint_rows,), "an action of the checkpoint cannot be decoded", claim.file)
+        else:
+            _, transactions_since = self._kept_since(expected)
+            differences = table_differences(claim, stated, expected, kept_since_ms=transactions_since)
         self._compare(differences)
 
     def _kept_since(self, state: TableActions) -> tuple[int | None, int | None]:
@@ -105,49 +134,41 @@ class Claims:
         settings = state.metadata.configuration
         return tombstones_kept_since(settings, clock), transactions_kept_since(settings, clock)
 
-    def _known_statistics(self, claimed: pl.DataFrame, version: int) -> dict[str, int]:
-        """How many adds of each file of a checkpoint replay has with statistics."""
-        said = pl.col("stats").str.len_bytes() >= SHORTEST_STATISTICS
-        known = live_at(self.spanned, version).filter(said).select("path_key")
-        found = claimed.filter(pl.col("kind") == "add").join(known, on="path_key", how="semi")
-        return dict(found.group_by("file").len().iter_rows())
-
     def _compare(self, differences: list[Row]) -> None:
         """Look at differences; that something was compared counts even where nothing differs."""
         self.run.findings.views_seen.add(checkpoint_rows.name)
         self.run.findings.look_at_rows(checkpoint_rows, differences)
 
-    def _compaction(self, name: CompactionName) -> None:
+    # compactions
+
+    def _read_compaction(self, name: CompactionName) -> None:
         run, file = self.run, f"{LOG}/{compaction_name(name.start, name.end)}"
+        _, context = self._state(name.end)
+        tag = CLAIMS + compaction_name(name.start, name.end)
         try:
-            log = read_line_stream(read_lines(run.store, file, MAX_LINE_BYTES), run.revision)
+            log = run.take_compaction(file, name.end, context, tag)
         except StorageError as fault:
             run.findings.doubt((checkpoint_rows, log_files.lines), str(fault), file)
             return
-        run.findings.look_at_rows(log_files.lines, line_rows(file, name.end, log))
-        _, context = run.states.get(name.end, (TableActions(), run.state.file_context(run.store.root)))
-        rows = run.look_at_file_rows(log.files.table(), Provenance("compaction", file, name.end), context)
-        run.findings.look(file_history, history_of_claim(rows))
+        claim = Claim("compaction", file, name.end)
         if log.undecoded_kinds:
             run.findings.doubt((checkpoint_rows,), "an action of the compaction cannot be decoded", file)
+        files = CompactionFiles(tag, claim, name.start, not log.undecoded_kinds, context.partition_columns)
+        self._compactions.append((files, log))
+
+    def _look_at_compaction(self, files: CompactionFiles, log: LogSummary) -> None:
+        run, claim = self.run, files.claim
+        if not files.is_decoded or run.files_in_doubt is not None:
             return
-        if run.files_in_doubt is not None:
-            return
-        claim = Claim("compaction", file, name.end)
-        within = self.spanned.filter(
-            pl.col("version").is_between(name.start, name.end) & (pl.col("source") == "commit")
-        )
-        ends_later = pl.col("until").is_null() | (pl.col("until") > name.end)
-        replayed = within.filter(ends_later).drop("until")
-        expected = last_of_each(_between(run.table_actions, name.start, name.end))
-        differences = file_differences(
-            claim, rows, replayed, context.partition_columns, tombstones_complete=True, revision=run.revision
-        )
-        differences += [claim.row(kind, None, "extra") for kind in sorted(_OF_ONE_COMMIT & set(log.kinds))]
+        expected = last_of_each(_between(run.table_actions, files.start, claim.version))
+        kinds = {kind for kind in log.kinds if kind is not None}
+        differences = [claim.row(kind, None, "extra") for kind in sorted(_OF_ONE_COMMIT & kinds)]
         differences += _with_absences(claim, last_of_each(action for _, action in log.actions), expected)
         self._compare([{**row, "expired_possible": False} for row in differences])
 
-    def _checksum(self, version: int) -> None:
+    # version checksums
+
+    def _read_checksum(self, version: int) -> None:
         run, file = self.run, f"{LOG}/{checksum_name(version)}"
         try:
             data = run.store.read(file, MAX_OBJECT_BYTES)
@@ -158,32 +179,36 @@ class Claims:
             run.findings.doubt((checksums, checkpoint_rows), HALF_PAIR, file)
             return
         stated, fault, pointer = read_checksum(data)
-        expected, _ = run.states.get(version, (TableActions(), None))
-        known = run.files_in_doubt is None and (version in run.states)
-        live = live_at(self.spanned, version) if known else None
+        _, context = self._state(version)
+        tag, lists_files = CLAIMS + checksum_name(version), False
+        if stated is not None and stated.all_files is not None:
+            lists_files = True
+            adds = (b'{"add":' + msgspec.json.encode(add) + b"}" for add in stated.all_files)
+            rows = read_line_stream(adds).files.table()
+            facts = file_facts(rows, Provenance("checksum", file, version), context)
+            run.put_rows(tag, chain_rows(facts, compared=True))
+        claim = Claim("checksum", file, version)
+        files = ChecksumFiles(tag, claim, _without_files(stated), lists_files, context.partition_columns)
+        self._checksums.append((files, (fault, pointer)))
+
+    def _look_at_checksum(self, files: ChecksumFiles, fault: tuple[str | None, str | None], sums: Sums) -> None:
+        run, version, stated = self.run, files.claim.version, files.stated
         commit = run.commit_facts.get(version, CommitFacts())
-        row = checksum_row(file, version, stated, (fault, pointer), live, commit)
-        if stated is not None and stated.all_files is not None and live is not None:
-            row["all_files_fault"] = self._all_files_fault(file, version, stated.all_files, live)
+        row = checksum_row(files.claim.file, version, stated, fault, sums.live.get(version), commit)
+        if version in sums.all_files_faults:
+            row["all_files_fault"] = sums.all_files_faults[version][-1]
         run.findings.look_at_rows(checksums, [row])
         if stated is not None:
+            expected, _ = self._state(version)
             actions = TableActions(
                 stated.protocol,
                 stated.metadata,
                 None if stated.set_transactions is None else {each.app_id: each for each in stated.set_transactions},
                 None if stated.domain_metadata is None else {each.domain: each for each in stated.domain_metadata},
             )
-            self._compare(table_differences(Claim("checksum", file, version), actions, expected))
+            self._compare(table_differences(files.claim, actions, expected))
 
-    def _all_files_fault(self, file: str, version: int, listed: list[Add], live: pl.DataFrame) -> str | None:
-        _, context = self.run.states[version]
-        log = read_line_stream(b'{"add":' + msgspec.json.encode(add) + b"}" for add in listed)
-        facts = file_facts(log.files.table(), Provenance("checksum", file, version), context)
-        rows, types = chain_rows(facts, compared=True), context.partition_columns
-        claim = Claim("checksum", file, version)
-        return all_files_fault(rows, file_differences(claim, rows, live, types, tombstones_complete=True))
-
-    def _hint(self) -> None:
+    def _look_at_hint(self) -> None:
         run = self.run
         try:
             data = run.store.read(f"{LOG}/_last_checkpoint", MAX_OBJECT_BYTES)
@@ -195,6 +220,10 @@ class Claims:
         elif data.strip():  # an empty hint is no hint
             row = hint_row(data, run.plan.all_complete, run.reads, run.plan.sizes)
             run.findings.look_at_rows(last_checkpoint, [row])
+
+
+def _without_files(stated: VersionChecksum | None) -> VersionChecksum | None:
+    return None if stated is None else msgspec.structs.replace(stated, all_files=None)
 
 
 def _between(actions: list[tuple[int, Wire]], start: int, end: int) -> list[Wire]:

@@ -7,7 +7,7 @@ made for one commit at a time.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import polars as pl
 
@@ -48,18 +48,37 @@ class Grouped:
         return self._rows[self._places[start:end]]
 
 
+def written_and_ended(spanned: pl.DataFrame, versions: Iterable[int]) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Adds and removes that some commits write, and adds of earlier versions that they end; both without statistics.
+
+    Args:
+        spanned: as `file_replay.spans` gives them, with the columns of `DATA_CHAIN`.
+        versions: of the commits.
+    """
+    wanted = pl.Series(list(versions), dtype=pl.Int64).implode()
+    until = pl.col("until")
+    written = spanned.filter((pl.col("source") == "commit") & pl.col("version").is_in(wanted))
+    ended = spanned.filter((pl.col("kind") == "add") & (pl.col("version") < until) & until.is_in(wanted))
+    # statistics are long, and nothing that is asked of commits needs them
+    none = pl.lit(None, pl.String).alias("stats")
+    return written.with_columns(none), ended.with_columns(none)
+
+
 class Commits:
     """Commits of the judged history, one by one."""
 
-    def __init__(self, store: Store, spanned: pl.DataFrame) -> None:
-        """`spanned`: adds and removes as `file_replay.spans` gives them, with the columns of `DATA_CHAIN`."""
+    def __init__(self, store: Store, written: pl.DataFrame, ended: pl.DataFrame) -> None:
+        """Some commits of a store.
+
+        Args:
+            store: the table.
+            written: all adds and removes of these commits, as `written_and_ended` gives them.
+            ended: adds of earlier versions that they end, as given there.
+        """
         self._store = store
-        # statistics are long, and nothing that is asked of commits needs them
-        rows = spanned.with_columns(stats=pl.lit(None, pl.String))
-        is_add = pl.col("kind") == "add"
-        self._written = Grouped(rows, "version", pl.col("source") == "commit")
-        self._ended = Grouped(rows, "until", is_add & (pl.col("version") < pl.col("until")))
-        kinds = spanned.filter(pl.col("source") == "commit").group_by("version").agg(kinds=pl.col("kind").n_unique())
+        self._written = Grouped(written, "version", pl.lit(True))
+        self._ended = Grouped(ended, "until", pl.lit(True))
+        kinds = written.group_by("version").agg(kinds=pl.col("kind").n_unique())
         self.rewriting: list[int] = sorted(kinds.filter(pl.col("kinds") == 2)["version"])
         """Versions of the commits that both add and remove."""
         self._kept: OrderedDict[int, tuple[int, LogFile]] = OrderedDict()

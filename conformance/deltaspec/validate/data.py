@@ -15,22 +15,18 @@ from pyroaring import BitMap64
 from deltaspec.model import paths
 from deltaspec.model.deletion_vectors import DeletionVectorError
 from deltaspec.model.file_names import CommitName, parse
-from deltaspec.report.values import Inventory
 from deltaspec.validate.commits import KIND, PATH, Commits
-from deltaspec.validate.inventory import take_inventory
 from deltaspec.validate.row_id_history import history_is_whole
-from deltaspec.validate.vectors import look_at_vectors
-from deltaspec.views.base import LEVELS
 from deltaspec.views.data_files import DataFile, DataFiles, data_files
 from deltaspec.views.file_replay import live_at
 from deltaspec.views.state import TableSchema
 from deltaspec.wire.data_access import ODD_KEY, DataAccess, leads_out, normal
 from deltaspec.wire.log_lines import LogFile
-from deltaspec.wire.storage import Entry, FileGone, StorageError
+from deltaspec.wire.storage import FileGone, StorageError
 from deltaspec.wire.vector_files import VectorFiles
 
 if TYPE_CHECKING:
-    from deltaspec.validate.embedded import EmbeddedRun
+    from deltaspec.validate.base_run import Run
 
 _AT_ONCE = 10_000
 _TEXTS = {"path_key": pl.String, "_normal": pl.String}
@@ -42,7 +38,15 @@ LISTED = {"path_key": pl.String, "actual_size": pl.Int64}
 class DataRun:
     """Files of the judged snapshot and change data of the judged commits, and how to read them."""
 
-    def __init__(self, run: EmbeddedRun, spanned: pl.DataFrame, cdcs: pl.DataFrame) -> None:
+    def __init__(self, run: Run, spanned: pl.DataFrame, cdcs: pl.DataFrame, listed: pl.DataFrame) -> None:
+        """A run over some files.
+
+        Args:
+            run: after it has looked at the log.
+            spanned: adds and removes of their paths, as `file_replay.spans` gives them.
+            cdcs: the same columns of cdc actions.
+            listed: what the table's directories hold of them: columns of `LISTED`.
+        """
         self.operations = run.operations
         self.begins_later = run.plan.base is not None
         """There are versions before the judged history."""
@@ -58,28 +62,25 @@ class DataRun:
         self.state = run.state
         """The table's state at the judged version."""
         self.spanned = spanned
-        """Adds and removes of the judged history with the versions they are in force (`file_replay.spans`)."""
         self.access = DataAccess(run.store, allow_outside=run.allow_outside)
         self.vectors = VectorFiles(self.access)
         self._run = run
-        self.listing_fault: str | None = None
-        self.listed = self._list()
-        """Every file below the table: `path_key`, `actual_size`."""
+        self.listing_fault = run.listing_fault
+        self.listing_is_partial = run.share_count > 1
+        """Files of other shares may be listed as well."""
+        self.listed = listed
+        """Files below the table: `path_key`, `actual_size`."""
         self.files = DataFiles(self._with_sizes(live_at(spanned, self.version)))
         """Live data files of the judged version."""
         self.changes = DataFiles(self._with_sizes(cdcs))
         """Change data files of the judged commits."""
+        self.commits = Commits(run.store, spanned.clear(), spanned.clear())
+        """The commits of the judged history that change or move rows; given to the steps that look at commits."""
 
-    def look(self, vectors: pl.DataFrame) -> Inventory:
-        """Everything that the level asks for; `vectors` are the rows of the view `deletion_vectors`."""
-        from deltaspec.validate.steps import STEPS
-
-        self._look_at_files()
-        look_at_vectors(self, vectors)
-        for level, step in STEPS:
-            if LEVELS.index(level) <= LEVELS.index(self.level):
-                step(self)
-        return take_inventory(self)
+    @property
+    def versions_with_changes(self) -> list[int]:
+        """Versions of the commits with change data."""
+        return list(self._run.schemas)
 
     def table_at(self, version: int) -> TableSchema | None:
         """What the change data files of a commit are judged against; None where it is not known."""
@@ -109,28 +110,12 @@ class DataRun:
         """A commit file, decoded; the last ones are remembered. Raises `StorageError`."""
         return self.commits.read(version)
 
-    @cached_property
-    def commits(self) -> Commits:
-        """The commits of the judged history, one by one."""
-        return Commits(self.access.store, self.spanned)
-
     # presence and size
-
-    def _list(self) -> pl.DataFrame:
-        names: list[str] = []
-        sizes: list[int] = []
-        for entry in self.access.store.list_files():
-            if isinstance(entry, Entry):
-                names.append(entry.name)
-                sizes.append(entry.size_bytes)
-            else:
-                self.listing_fault = self.listing_fault or str(entry)
-            if len(names) % 10_000 == 0:
-                self.progress("listing", len(names), None)
-        return pl.DataFrame({"path_key": names, "actual_size": sizes}, schema=LISTED)
 
     def _with_sizes(self, rows: pl.DataFrame) -> pl.DataFrame:
         """The rows with `actual_size` of those files that the listing, or a look at a file elsewhere, has found."""
+        if "actual_size" in rows.columns:
+            return rows
         odd = rows.filter(pl.col("path_key").str.contains(ODD_KEY))
         moved = {key: normal(key) for key in odd["path_key"] if not leads_out(key) and normal(key) != key}
         listed = self.listed
@@ -151,6 +136,16 @@ class DataRun:
         except StorageError:
             return None
 
+    def is_there(self, key: str) -> bool:
+        """Whether a file below the table is there, asked of the storage itself."""
+        try:
+            self.access.size(key)
+        except FileGone:
+            return False
+        except StorageError:
+            return True  # it may not be looked at: that it is gone is not known
+        return True
+
     def fault_of(self, key: str) -> StorageError:
         """Why a file that was not found was not: `FileGone`, unless it could not be asked for."""
         if self.listing_fault and not leads_out(key):
@@ -163,7 +158,8 @@ class DataRun:
             return fault
         return StorageError(f"{key}: came while it was looked for")
 
-    def _look_at_files(self) -> None:
+    def look_at_files(self) -> None:
+        """Look whether the files are there."""
         if not self.findings.wants(data_files):
             return
         for files in (self.files, self.changes):

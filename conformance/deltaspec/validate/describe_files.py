@@ -5,7 +5,6 @@ from itertools import pairwise
 from typing import Any
 
 import polars as pl
-import pyarrow as pa
 
 from deltaspec.model.column_mapping import physical_partition_columns
 from deltaspec.report.description import (
@@ -18,7 +17,7 @@ from deltaspec.report.description import (
 )
 from deltaspec.validate.describe import replayed
 from deltaspec.validate.embedded import EmbeddedRun
-from deltaspec.views.file_facts import FileContext, Provenance
+from deltaspec.validate.path_stage import CHAIN_ROWS
 from deltaspec.views.file_replay import ENTRY_END, VALUE_BEGIN
 
 SMALL_BELOW = 16 << 20
@@ -35,10 +34,11 @@ class _FileRun(EmbeddedRun):
         super().__init__(*arguments)
         self.compared = True
 
-    def look_at_file_rows(self, table: pa.Table, place: Provenance, context: FileContext) -> pl.DataFrame:
-        rows = super().look_at_file_rows(table, place, context)
-        said = pl.col("stats").str.strip_chars().is_in(["", "{}"]).not_()
-        return rows.with_columns(stats=pl.when(said).then(pl.lit("")))
+    def put_rows(self, tag: str, rows: pl.DataFrame) -> None:
+        if tag == CHAIN_ROWS:
+            said = pl.col("stats").str.strip_chars().is_in(["", "{}"]).not_()
+            rows = rows.with_columns(stats=pl.when(said).then(pl.lit("")))
+        super().put_rows(tag, rows)
 
 
 def describe_files(

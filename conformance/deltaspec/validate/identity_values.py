@@ -23,11 +23,18 @@ from deltaspec.wire.row_files import UnreadableRows
 from deltaspec.wire.storage import StorageError
 
 if TYPE_CHECKING:
+    from deltaspec.validate.base_run import Run
     from deltaspec.validate.data import DataRun
     from deltaspec.views.data_files import DataFile
     from deltaspec.views.state import TableSchema
 
 _ROWS_AT_ONCE = 10_000
+
+
+def has_identity_columns(run: Run) -> bool:
+    """Whether the table may have identity columns."""
+    table = run.state.table_schema
+    return table is not None and FEATURE in table.features
 
 
 def look_at_identity_values(run: DataRun) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -20,25 +20,41 @@ _HIDDEN = r"(^|/)[_.][^/=]*(/|$)"
 """A segment that begins with an underscore or a dot; a folder `_day=1` of a partition column is none."""
 
 
-def take_inventory(run: DataRun) -> Inventory:
-    """Count the listed files by what refers to them. Source: chapter File Types."""
-    live = _keys(run, run.files.rows)
-    named = pl.concat([_keys(run, run.spanned), _keys(run, run.changes.rows)]).unique()
-    key = pl.col("path_key")
+REFERENCES: dict[str, Any] = {"path_key": pl.String, "is_live": pl.Boolean}
+"""Files that actions name, deletion-vector files among them, as a listing names them; one may stand several times."""
+
+
+def references(run: DataRun) -> pl.DataFrame:
+    """What the actions of a share refer to: rows of `REFERENCES`."""
+    live = _keys(run, run.files.rows).with_columns(is_live=pl.lit(True))
+    named = [_keys(run, rows).with_columns(is_live=pl.lit(False)) for rows in (run.spanned, run.changes.rows)]
+    return pl.concat([live, *named])
+
+
+def references_frame() -> pl.DataFrame:
+    """No references."""
+    return pl.DataFrame(schema=REFERENCES)
+
+
+def inventory_of(listed: pl.DataFrame, named: pl.DataFrame, *, is_whole: bool) -> Inventory:
+    """Count listed files by what refers to them. Source: chapter File Types.
+
+    Args:
+        listed: `path_key` and `actual_size` of the files of a share.
+        named: rows of `REFERENCES`, all of those that name one of these files.
+        is_whole: every directory could be listed.
+    """
     kind = (
-        pl.when("_live")
+        pl.when("is_live")
         .then(pl.lit("live"))
-        .when("_named")
+        .when(pl.col("is_live").is_not_null())
         .then(pl.lit("referenced"))
-        .when(key.str.contains(_HIDDEN))
+        .when(pl.col("path_key").str.contains(_HIDDEN))
         .then(pl.lit("hidden"))
         .otherwise(pl.lit("unreferenced"))
     )
-    files = (
-        run.listed.join(live.with_columns(_live=pl.lit(True)), on="path_key", how="left")
-        .join(named.with_columns(_named=pl.lit(True)), on="path_key", how="left")
-        .with_columns(kind=kind)
-    )
+    once = named.group_by("path_key").agg(pl.col("is_live").any())
+    files = listed.join(once, on="path_key", how="left").with_columns(kind=kind)
     sums = {
         row["kind"]: (row["files"], row["bytes"])
         for row in files.group_by("kind").agg(files=pl.len(), bytes=pl.col("actual_size").sum()).iter_rows(named=True)
@@ -56,7 +72,7 @@ def take_inventory(run: DataRun) -> Inventory:
         hidden_files=sums.get("hidden", (0, 0))[0],
         hidden_bytes=sums.get("hidden", (0, 0))[1],
         unreferenced=first.to_list(),
-        is_whole=run.listing_fault is None,
+        is_whole=is_whole,
     )
 
 

@@ -11,10 +11,10 @@ from deltaspec.views.log_facts import listing_rows
 from deltaspec.views.log_files import listing
 
 if TYPE_CHECKING:
-    from deltaspec.validate.embedded import EmbeddedRun
+    from deltaspec.validate.base_run import Run
 
 
-def look_at_listing(run: EmbeddedRun) -> None:
+def look_at_listing(run: Run) -> None:
     """Look at the files of the log, each beside the others."""
     held = {version: (actions.protocol, actions.metadata) for version, (actions, _) in run.states.items()}
     managed = run.state.supports(FEATURE)

@@ -22,8 +22,8 @@ from deltaspec.wire.storage import LOG, StorageError
 from deltaspec.wire.vector_files import vector_key
 
 if TYPE_CHECKING:
+    from deltaspec.validate.base_run import Run
     from deltaspec.validate.data import DataRun
-    from deltaspec.validate.embedded import EmbeddedRun
 
 REPAIR = "FSCK"
 """Operation of commits that remove files which are gone already."""
@@ -32,7 +32,7 @@ _MOST_BYTES = 64 << 20
 _AT_ONCE = 10_000
 
 
-def values_in_force(run: EmbeddedRun | DataRun, name: str) -> list[str | None]:
+def values_in_force(run: Run | DataRun, name: str) -> list[str | None]:
     """Values that a property had in the judged history, None for none: of its first metadata and all after."""
     changes = [row for row in run.state.rows["configuration"] if row["property"] == name]
     if not changes:
@@ -94,15 +94,17 @@ def _removed(run: DataRun, row: dict[str, Any], there: set[str]) -> dict[str, An
     vector = _vector_file(run, row)
     return {
         **{name: row[name] for name in ("version", "file", "line", "path", "deletion_timestamp", "kept_since")},
-        "exists": _is_there(row["path_key"], there),
+        "exists": _is_there(run, row["path_key"], there),
         "vector_file": vector,
-        "vector_exists": None if vector is None else _is_there(vector, there),
+        "vector_exists": None if vector is None else _is_there(run, vector, there),
     }
 
 
-def _is_there(key: str, there: set[str]) -> bool | None:
-    """Files outside of the table are others' to keep."""
-    return None if leads_out(key) else normal(key) in there
+def _is_there(run: DataRun, key: str, there: set[str]) -> bool | None:
+    """Whether the listing names a file, or a look at it finds it; files outside of the table are others' to keep."""
+    if leads_out(key):
+        return None
+    return normal(key) in there or (run.listing_is_partial and run.is_there(key))
 
 
 def _vector_file(run: DataRun, row: dict[str, Any]) -> str | None:
@@ -115,7 +117,7 @@ def _vector_file(run: DataRun, row: dict[str, Any]) -> str | None:
         return None
 
 
-def look_at_log_beginning(run: EmbeddedRun) -> None:
+def look_at_log_beginning(run: Run) -> None:
     """Look whether a log that was cleaned up begins too late, where the history judged reaches back that far."""
     names = run.plan.entries
     begins = None if run.plan.missing else cleaned_up_to(names)
@@ -143,7 +145,7 @@ def look_at_log_beginning(run: EmbeddedRun) -> None:
     )
 
 
-def _log_retention(run: EmbeddedRun) -> int | None:
+def _log_retention(run: Run) -> int | None:
     """The shortest that was in force; None where it was not set throughout, or history may have been cut off sooner."""
     dropped = any(row["dropped_features"] for row in run.state.rows["protocols"])
     values = values_in_force(run, LOG_RETENTION)
@@ -152,7 +154,7 @@ def _log_retention(run: EmbeddedRun) -> int | None:
     return shortest_log_retention_ms(values)
 
 
-def _committed_at(run: EmbeddedRun, version: int) -> int | None:
+def _committed_at(run: Run, version: int) -> int | None:
     if commit_name(version) not in run.plan.entries:
         return None
     file = f"{LOG}/{commit_name(version)}"

@@ -30,8 +30,8 @@ from deltaspec.views.row_ids import column_rows, row_id_columns, row_id_ranges, 
 from deltaspec.wire.storage import LOG
 
 if TYPE_CHECKING:
+    from deltaspec.validate.base_run import Run
     from deltaspec.validate.data import DataRun
-    from deltaspec.validate.embedded import EmbeddedRun
 
 _NO_PROPERTY = ""
 _ENABLINGS_LOOKED_AT = 20
@@ -41,23 +41,23 @@ _ELSEWHERE = r"^(?:[A-Za-z][A-Za-z0-9+.-]*:|/)"
 _OF_FILES = (row_id_commits, new_row_ids, row_id_rivals)
 
 
-def suspended_since(run: EmbeddedRun) -> Since:
+def suspended_since(run: Run) -> Since:
     """From which version on row ids were supported, and from which on suspended."""
     return _since(run, row_tracking.suspended_by(run.revision) or _NO_PROPERTY)
 
 
-def enabled_since(run: EmbeddedRun) -> Since:
+def enabled_since(run: Run) -> Since:
     """From which version on row ids were supported, and from which on asked for."""
     return _since(run, row_tracking.enabled_by(run.revision))
 
 
-def _since(run: EmbeddedRun, property_name: str) -> Since:
+def _since(run: Run, property_name: str) -> Since:
     rows = run.state.rows
     protocols, settings = rows[table_state.protocols.name], rows[table_state.configuration.name]
     return in_force_since(protocols, settings, row_tracking.feature_in(run.revision), property_name)
 
 
-def look_at_row_id_history(run: EmbeddedRun, spanned: pl.DataFrame) -> None:
+def look_at_row_id_history(run: Run, spanned: pl.DataFrame) -> None:
     """Look at every version of the judged history that supports row ids.
 
     Args:
@@ -88,7 +88,7 @@ def look_at_row_id_history(run: EmbeddedRun, spanned: pl.DataFrame) -> None:
             run.findings.look(row_id_ranges, without_ids(spanned, version, run.plan.version))
 
 
-def tables_begin(run: EmbeddedRun) -> list[int]:
+def tables_begin(run: Run) -> list[int]:
     """Versions whose commit makes another table of it, whose files are none of those before."""
     rows = run.state.rows[table_state.metadata.name]
     return [row["version"] for before, row in pairwise(rows) if is_another_table(before["id"], row["id"])]
@@ -116,7 +116,7 @@ def inserted_paths(run: DataRun) -> frozenset[str]:
     return frozenset(rows["path_key"])
 
 
-def history_is_whole(run: EmbeddedRun) -> bool:
+def history_is_whole(run: Run) -> bool:
     """Whether every version of the table up to the judged one is judged."""
     return run.plan.base is None and bool(run.plan.commits) and run.plan.commits[0] == 0
 
@@ -128,7 +128,7 @@ def _enabling(enabled: Since) -> list[int]:
     return [version for (version, is_enabled), was in zip(both, before, strict=False) if is_enabled and not was]
 
 
-def _states(run: EmbeddedRun, enabled: Since, suspended: Since) -> list[dict[str, Any]]:
+def _states(run: Run, enabled: Since, suspended: Since) -> list[dict[str, Any]]:
     """Rows of `row_id_states`."""
     rows = [*run.state.rows[table_state.protocols.name], *run.state.rows[table_state.configuration.name]]
     files = {row["version"]: row["file"] for row in rows}
@@ -142,12 +142,12 @@ def _states(run: EmbeddedRun, enabled: Since, suspended: Since) -> list[dict[str
     return found
 
 
-def _metadata_in_force(run: EmbeddedRun) -> Iterator[tuple[dict[str, Any], Protocol, MetaData]]:
+def _metadata_in_force(run: Run) -> Iterator[tuple[dict[str, Any], Protocol, MetaData]]:
     """Protocol and metadata at each version that changes one of them, with the place of the metadata."""
     places = {row["version"]: row for row in run.state.rows[table_state.metadata.name]}
     actions: list[tuple[int, Wire]] = list(run.table_actions)
-    if run.plan.base is not None and run.plan.base in run.reads:
-        actions = [(run.plan.base.version, each) for _, _, each in run.reads[run.plan.base].actions] + actions
+    if run.plan.base is not None:
+        actions = [(run.plan.base.version, each) for each in run.base_actions] + actions
     protocol: Protocol | None = None
     metadata: MetaData | None = None
     changes: dict[int, list[Wire]] = {}
@@ -168,7 +168,7 @@ def _metadata_in_force(run: EmbeddedRun) -> Iterator[tuple[dict[str, Any], Proto
             yield {name: place[name] for name in ("version", "file", "line")}, protocol, metadata
 
 
-def _look_at_columns(run: EmbeddedRun, place: dict[str, Any], protocol: Protocol, metadata: MetaData) -> None:
+def _look_at_columns(run: Run, place: dict[str, Any], protocol: Protocol, metadata: MetaData) -> None:
     known = features_are_known(protocol)
     if not known or not supports(protocol, row_tracking.feature_in(run.revision)):
         return

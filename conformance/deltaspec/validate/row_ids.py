@@ -35,8 +35,8 @@ from deltaspec.wire.storage import LOG, FileGone, StorageError
 if TYPE_CHECKING:
     import polars as pl
 
+    from deltaspec.validate.base_run import Run
     from deltaspec.validate.data import DataRun
-    from deltaspec.validate.embedded import EmbeddedRun
 
 VIEWS_OF_THE_LOG = (row_id_ranges, row_id_columns, row_id_commits, row_id_states, new_row_ids, row_id_rivals)
 _UPDATE = "UPDATE"
@@ -45,7 +45,13 @@ _OF_THE_MARK = ("RID002", "RID003", "RID009")
 """Rules that need the high-water mark."""
 
 
-def look_at_row_id_ranges(run: EmbeddedRun, spanned: pl.DataFrame) -> None:
+def asks_for_row_ids(run: Run) -> bool:
+    """Whether the judged history has a version that supports row tracking, or may have one."""
+    supported = any(supported for _, supported, _ in suspended_since(run))
+    return supported or run.state.supports(row_tracking.feature_in(run.revision)) is not False
+
+
+def look_at_row_id_ranges(run: Run, spanned: pl.DataFrame) -> None:
     """Look at what the log says of row ids, where the table supports row tracking or did in the judged history.
 
     Args:
@@ -85,22 +91,23 @@ def look_at_row_id_ranges(run: EmbeddedRun, spanned: pl.DataFrame) -> None:
         run.findings.look(row_id_ranges, gone_above_mark(spanned, live, mark, suspended_since(run)))
 
 
-def look_at_row_ids(run: DataRun) -> None:
-    """Look at the row ids that live files hold, and at those that rewritten rows had before."""
+def asks_for_stored_row_ids(run: Run | DataRun) -> bool:
+    """Whether the table supports row tracking, and its state is known."""
     state = run.state
     if state.protocol is None or state.metadata is None:
-        return
-    if not supports(state.protocol, row_tracking.feature_in(state.revision)):
+        return False
+    return supports(state.protocol, row_tracking.feature_in(state.revision))
+
+
+def look_at_live_row_ids(run: DataRun) -> None:
+    """Look at the row ids that live files hold."""
+    state = run.state
+    if not asks_for_stored_row_ids(run) or state.protocol is None or state.metadata is None:
         return
     enabled = row_tracking.is_enabled(state.protocol, state.metadata, state.revision)
     assigned = row_tracking.assigns_row_ids(state.protocol, state.metadata, state.revision)
-    if run.findings.wants(row_id_files) and (enabled or assigned):
-        _look_at_live_files(run, enabled=enabled)
-    if run.findings.wants(row_id_rewrites):
-        _look_at_rewrites(run)
-
-
-def _look_at_live_files(run: DataRun, *, enabled: bool) -> None:
+    if not run.findings.wants(row_id_files) or not (enabled or assigned):
+        return
     configuration = run.state.rows[table_state.configuration.name]
     hidden = HiddenColumns.at(configuration, run.version, run.state.revision) if enabled else HiddenColumns(None, None)
     mark, _ = run.state.high_water_mark
@@ -145,7 +152,10 @@ def _look_at_live_files(run: DataRun, *, enabled: bool) -> None:
     run.findings.look_at_rows(row_id_files, rows)
 
 
-def _look_at_rewrites(run: DataRun) -> None:
+def look_at_rewrites(run: DataRun) -> None:
+    """Look at the row ids that rewritten rows had before."""
+    if not asks_for_stored_row_ids(run) or not run.findings.wants(row_id_rewrites):
+        return
     revision = run.state.revision
     rows = run.state.rows
     configuration = rows[table_state.configuration.name]

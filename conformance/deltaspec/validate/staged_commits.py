@@ -5,21 +5,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from deltaspec.model.catalog_managed import FEATURE, versions_of_uuids
-from deltaspec.model.file_names import StagedCommit, commit_name, parse
+from deltaspec.model.file_names import STAGED_COMMITS, StagedCommit, commit_name, parse
 from deltaspec.views.staged_commits import differs, staged_commits, staged_fault
 from deltaspec.wire.log_lines import read_lines
 from deltaspec.wire.storage import LOG, StorageError, read_in_order
 
 if TYPE_CHECKING:
-    from deltaspec.validate.embedded import EmbeddedRun
+    from deltaspec.validate.base_run import Run
 
 _MOST_BYTES = 64 << 20
 """Longest commit that is looked at."""
 
 
-def look_at_staged_commits(run: EmbeddedRun) -> None:
+def look_at_staged_commits(run: Run) -> None:
     """Look at each staged commit, and at the published one of its version."""
-    names = {name: found for name in run.plan.entries if isinstance(found := parse(name), StagedCommit)}
+    below = (name for name in run.plan.entries if name.startswith(STAGED_COMMITS))
+    names = {name: found for name in below if isinstance(found := parse(name), StagedCommit)}
     if not names or not run.findings.wants(staged_commits):
         return
     managed = run.state.supports(FEATURE)
@@ -41,7 +42,7 @@ def look_at_staged_commits(run: EmbeddedRun) -> None:
         run.findings.look_at_rows(staged_commits, [row])
 
 
-def _differs(run: EmbeddedRun, version: int, content: bytes) -> bool | None:
+def _differs(run: Run, version: int, content: bytes) -> bool | None:
     if commit_name(version) not in run.plan.entries:
         return None
     file = f"{LOG}/{commit_name(version)}"

@@ -12,14 +12,14 @@ from deltaspec.wire.storage import StorageError
 from deltaspec.wire.variant_rows import variant_rows
 
 if TYPE_CHECKING:
+    from deltaspec.validate.base_run import Run
     from deltaspec.validate.data import DataRun
-    from deltaspec.validate.embedded import EmbeddedRun
 
 _DEFAULT = "VAR004"
 """The rule of defaults of variants; some of them take an engine to evaluate."""
 
 
-def look_at_variant_uses(run: EmbeddedRun) -> None:
+def look_at_variant_uses(run: Run) -> None:
     """Look at what variant columns are in the table, version by version."""
     rows = run.state.variant_uses
     run.findings.look_at_rows(variant_uses, rows)

@@ -16,18 +16,15 @@ class PartFacts:
         self._parts = {file: number for number, file in enumerate(files, 1)}
         self._vectors_supported = vectors_supported
         self._misplaced = 0
-        self._seen: list[pl.DataFrame] = []
 
     def take(self, file: str, table: pa.Table) -> None:
         """Look at a run of file actions of one part; columns as in `FILE_ROWS`."""
         part = self._parts.get(file)
-        if part is None or len(self._parts) == 1 or table.num_rows == 0:
+        if part is None or len(self._parts) == 1 or table.num_rows == 0 or self._vectors_supported is None:
             return
         rows = pl.DataFrame(pl.from_arrow(table.select(_KEY))).drop_nulls("path")
-        self._seen.append(rows.select(key=pl.col("path").hash(), part=pl.lit(part, pl.Int32)).unique())
-        if self._vectors_supported is not None:
-            expected = spark_parts(rows, len(self._parts), vectors=self._vectors_supported)
-            self._misplaced += int((expected != part).sum())
+        expected = spark_parts(rows, len(self._parts), vectors=self._vectors_supported)
+        self._misplaced += int((expected != part).sum())
 
     @property
     def misplaced_files(self) -> int | None:
@@ -35,13 +32,16 @@ class PartFacts:
         known = len(self._parts) > 1 and self._vectors_supported is not None
         return self._misplaced if known else None
 
-    @property
-    def split_paths(self) -> int | None:
-        """Paths whose actions stand in several parts; None where there is one file only."""
-        if len(self._parts) == 1:
-            return None
-        keys = pl.concat(self._seen) if self._seen else pl.DataFrame(schema={"key": pl.UInt64, "part": pl.Int32})
-        return keys.unique().group_by("key").len().filter(pl.col("len") > 1).height
+
+def split_paths(rows: pl.DataFrame, parts: tuple[str, ...]) -> int:
+    """Paths whose actions stand in several parts of a checkpoint.
+
+    Args:
+        rows: its file actions, with the columns `path` (null where it equals `path_key`), `path_key` and `file`.
+        parts: the files of its parts, sidecars left out.
+    """
+    keys = rows.filter(pl.col("file").is_in(list(parts))).select(path=pl.coalesce("path", "path_key"), file="file")
+    return keys.drop_nulls("path").unique().group_by("path").len().filter(pl.col("len") > 1).height
 
 
 def spark_parts(rows: pl.DataFrame, parts: int, *, vectors: bool) -> pl.Series:

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
+from operator import add
 from typing import Any
 
 import msgspec
@@ -17,7 +18,6 @@ from deltaspec.model.version_checksum import (
     DELETED_RECORD_BINS,
     VersionChecksum,
     deleted_records_bin,
-    file_size_bin,
     histogram_fault,
 )
 from deltaspec.wire.checkpoint_files import CheckpointRead
@@ -125,7 +125,7 @@ def checksum_row(
     version: int,
     claim: VersionChecksum | None,
     fault: tuple[str | None, str | None],
-    live: pl.DataFrame | None,
+    live: "LiveFiles | None",
     commit: CommitFacts,
 ) -> Row:
     """The row of `checksums` for one version checksum.
@@ -135,7 +135,7 @@ def checksum_row(
         version: in its name.
         claim: what it says; None where it does not decode.
         fault: what breaks its form, and where.
-        live: the live files of the version (`file_replay.CHAIN`); None where replay is in doubt.
+        live: the live files of the version; None where replay is in doubt.
         commit: of the version.
     """
     row: Row = {"version": version, "file": file, "form_fault": fault[0], "pointer": fault[1]}
@@ -161,17 +161,15 @@ def checksum_row(
     if live is None:
         return row
     row |= {
-        "replayed_table_size_bytes": int(live["size"].sum()),
-        "replayed_num_files": len(live),
-        "replayed_num_deletion_vectors": len(live) - live["deletion_vector_id"].null_count(),
-        "replayed_num_deleted_records": int(live["cardinality"].sum()),
+        "replayed_table_size_bytes": live.bytes,
+        "replayed_num_files": live.files,
+        "replayed_num_deletion_vectors": live.vectors,
+        "replayed_num_deleted_records": live.deleted_records,
     }
     if histogram and row["histogram_form_fault"] is None:
-        row["histogram_fault"] = _histogram_fault(histogram, live["size"].to_list())
+        row["histogram_fault"] = _histogram_fault(histogram, live)
     if deleted and row["deleted_histogram_form_fault"] is None:
-        row["deleted_histogram_fault"] = _deleted_fault(
-            deleted.deleted_record_counts, live["cardinality"].fill_null(0).to_list()
-        )
+        row["deleted_histogram_fault"] = _deleted_fault(deleted.deleted_record_counts, live.files_by_deleted)
     return row
 
 
@@ -179,51 +177,106 @@ def _deleted_form(counts: list[int]) -> str | None:
     return None if len(counts) == DELETED_RECORD_BINS else f"has {len(counts)} bins, not {DELETED_RECORD_BINS}"
 
 
-def _histogram_fault(histogram: Any, sizes: list[int]) -> str | None:
-    boundaries = histogram.sorted_bin_boundaries
-    counts, totals = [0] * len(boundaries), [0] * len(boundaries)
-    for size in sizes:
-        if size is None or size < 0:
-            return None  # a file of no size falls in no bin: another rule speaks of it
-        each = file_size_bin(boundaries, size)
-        counts[each] += 1
-        totals[each] += size
-    for each, boundary in enumerate(boundaries):
+def _histogram_fault(histogram: Any, live: "LiveFiles") -> str | None:
+    if live.has_odd_sizes:
+        return None  # a file of no size falls in no bin: another rule speaks of it
+    for each, boundary in enumerate(histogram.sorted_bin_boundaries):
         claimed = (histogram.file_counts[each], histogram.total_bytes[each])
-        if claimed != (counts[each], totals[each]):
+        counts, totals = live.files_by_size[each], live.bytes_by_size[each]
+        if claimed != (counts, totals):
             return (
                 f"bin from {boundary}: claims {claimed[0]} files and {claimed[1]} bytes, "
-                f"replay has {counts[each]} and {totals[each]}"
+                f"replay has {counts} and {totals}"
             )
     return None
 
 
-def _deleted_fault(claimed: list[int], cardinalities: list[int]) -> str | None:
-    counts = Counter(deleted_records_bin(max(each, 0)) for each in cardinalities)
+def _deleted_fault(claimed: list[int], counts: Counter[int]) -> str | None:
     for each, number in enumerate(claimed):
         if number != counts[each]:
             return f"bin {each}: claims {number} files, replay has {counts[each]}"
     return None
 
 
-def all_files_fault(listed: pl.DataFrame, differences: list[Row]) -> str | None:
-    """First thing that is wrong with `allFiles`, in words.
+@dataclass(frozen=True)
+class LiveFiles:
+    """The live files of a version, added up; sums of several shares are added."""
+
+    files: int
+    bytes: int
+    vectors: int
+    """Files with a deletion vector."""
+    deleted_records: int
+    files_by_deleted: Counter[int]
+    """By the bin of their number of deleted records."""
+    files_by_size: tuple[int, ...]
+    """By the bins of the histogram that they are compared with; empty without one."""
+    bytes_by_size: tuple[int, ...]
+    has_odd_sizes: bool
+    """A file has no size, or a negative one."""
+
+    @classmethod
+    def of(cls, live: pl.DataFrame, claim: VersionChecksum | None) -> "LiveFiles":
+        """Of rows of `file_replay.CHAIN`; `claim`: whose histogram, if it has a sound one, they are compared with."""
+        histogram = claim.file_size_histogram if claim else None
+        boundaries = histogram.sorted_bin_boundaries if histogram and histogram_fault(histogram) is None else []
+        sizes = live["size"]
+        odd = bool(((sizes < 0).fill_null(True)).any())
+        files, total = [0] * len(boundaries), [0] * len(boundaries)
+        if boundaries and not odd:
+            # the last boundary that is not above the size, as `model.version_checksum.file_size_bin`
+            bins = pl.Series(boundaries, dtype=pl.Int64).search_sorted(sizes, side="right").cast(pl.Int64) - 1
+            frame = pl.DataFrame({"bin": bins, "size": sizes})
+            for each, number, size in frame.group_by("bin").agg(pl.len(), pl.col("size").sum()).iter_rows():
+                files[each], total[each] = number, size
+        deleted: Counter[int] = Counter()
+        for count, number in live["cardinality"].fill_null(0).value_counts().iter_rows():
+            deleted[deleted_records_bin(max(count, 0))] += number
+        return cls(
+            files=len(live),
+            bytes=int(sizes.sum()),
+            vectors=len(live) - live["deletion_vector_id"].null_count(),
+            deleted_records=int(live["cardinality"].sum()),
+            files_by_deleted=deleted,
+            files_by_size=tuple(files),
+            bytes_by_size=tuple(total),
+            has_odd_sizes=odd,
+        )
+
+    def __add__(self, other: "LiveFiles") -> "LiveFiles":
+        return LiveFiles(
+            files=self.files + other.files,
+            bytes=self.bytes + other.bytes,
+            vectors=self.vectors + other.vectors,
+            deleted_records=self.deleted_records + other.deleted_records,
+            files_by_deleted=self.files_by_deleted + other.files_by_deleted,
+            files_by_size=tuple(map(add, self.files_by_size, other.files_by_size)),
+            bytes_by_size=tuple(map(add, self.bytes_by_size, other.bytes_by_size)),
+            has_odd_sizes=self.has_odd_sizes or other.has_odd_sizes,
+        )
+
+
+def all_files_fault(listed: pl.DataFrame, differences: list[Row]) -> tuple[int, str, str] | None:
+    """What is wrong with `allFiles` first: its rank, the path, and it in words.
 
     Args:
         listed: its files, rows of `file_replay.CHAIN`.
         differences: of those from the live files, rows of `checkpoint_rows`.
     """
-    twice = listed.filter(listed["path_key"].is_duplicated())["path_key"].to_list()
-    if twice:
-        return f"lists {twice[0]} {twice.count(twice[0])} times"
+    faults = []
+    for path, times in listed.filter(listed["path_key"].is_duplicated())["path_key"].value_counts().iter_rows():
+        faults.append((0, path, f"lists {path} {times} times"))
     for each in differences:
+        path = each["path"]
         match each["difference"]:
             case "extra":
-                return f"lists {each['path']}, which is not live"
+                faults.append((1, path, f"lists {path}, which is not live"))
             case "missing":
-                return f"lacks {each['path']}"
-        return f"{each['path']}: {each['field']} is {each['claimed']}, replay has {each['replayed']}"
-    return None
+                faults.append((2, path, f"lacks {path}"))
+            case _:
+                what = f"{path}: {each['field']} is {each['claimed']}, replay has {each['replayed']}"
+                faults.append((3, path, what))
+    return min(faults, default=None)
 
 
 def hint_row(

@@ -11,7 +11,7 @@ from deltaspec.model.protocol import features_are_known
 from deltaspec.model.revisions import Revision
 from deltaspec.views.state import TableState
 from deltaspec.wire.form import LineFault
-from deltaspec.wire.log_lines import LogFile
+from deltaspec.wire.log_lines import LogFile, LogSummary
 from deltaspec.wire.storage import LOG, Entry
 
 Row = dict[str, Any]
@@ -151,16 +151,16 @@ def _fault_facts(fault: LineFault) -> Row:
     }
 
 
-def commit_row(version: int, file: str, log: LogFile, before: "CommitContext", state: TableState) -> Row:
+def commit_row(version: int, file: str, log: LogSummary, before: "CommitContext", state: TableState) -> Row:
     """The row of `commits` for one commit; `state` is the state after it."""
-    kinds = Counter(log.kinds)
+    kinds = log.kinds
     whole = None not in log.undecoded_kinds
     info = next((action for _, action in log.actions if isinstance(action, CommitInfo)), None)
     timestamp = info.in_commit_timestamp if info else None
     enabled = state.in_commit_timestamps if "commitInfo" not in log.undecoded_kinds else None
     before.enable(version, timestamp, enabled, state.supports("inCommitTimestamp-preview"))
     counts = {
-        "actions": sum(kinds.values()) - sum(fault.is_blank for fault in log.faults.values()),
+        "actions": sum(kinds.values()) - log.blank_lines,
         "protocols": kinds["protocol"],
         "metadatas": kinds["metaData"],
         "commit_infos": kinds["commitInfo"],
@@ -174,7 +174,7 @@ def commit_row(version: int, file: str, log: LogFile, before: "CommitContext", s
         "version": version,
         "file": file,
         **(counts if whole else {}),
-        "first_action": next((kind for kind in log.kinds if kind), None) if whole else None,
+        "first_action": log.first_kind if whole else None,
         "in_commit_timestamp": timestamp,
         "previous_in_commit_timestamp": before.in_commit_timestamp if before.in_commit_timestamps else None,
         "in_commit_timestamps_enabled": enabled,
@@ -184,7 +184,7 @@ def commit_row(version: int, file: str, log: LogFile, before: "CommitContext", s
         "catalog_managed": state.supports("catalogManaged"),
         "txn_id": info.txn_id if info else None,
         "append_only": state.append_only,
-        "removes_with_data_change": sum(row[1] == "remove" and row[6] is True for row in log.files.rows),
+        "removes_with_data_change": log.removes_with_data_change,
         "repeated_domains": _repeated(each.domain for each in _of(DomainMetadata, log.actions)),
         "repeated_apps": _repeated(each.app_id for each in _of(Txn, log.actions)),
         "domain_metadata_supported": state.supports("domainMetadata"),

@@ -23,6 +23,11 @@ rearrangements = View(
 _FILE = ("path_key", "_vector")
 
 
+def may_matter(spanned: pl.DataFrame) -> pl.DataFrame:
+    """The rows of `spanned` that `rearranging_commits` may look at: actions of commits, and what they end."""
+    return spanned.filter((pl.col("source") == "commit") | pl.col("until").is_not_null())
+
+
 def rearranging_commits(spanned: pl.DataFrame) -> pl.DataFrame:
     """Rows of `rearrangements`.
 

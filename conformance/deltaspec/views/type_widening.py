@@ -235,31 +235,35 @@ def _change(seen: _Seen, change: ChangedPlace, version: int) -> tuple[Row, int]:
     return row, first
 
 
-def type_change_rows(
-    history: WideningHistory, spanned: pl.DataFrame, operations: Mapping[int, str | None]
-) -> list[Row]:
-    """Rows of `type_changes`.
+def judged_changes(history: WideningHistory, operations: Mapping[int, str | None]) -> list[tuple[Row, int]]:
+    """Rows of `type_changes` without `older_files`, each with the first version whose files have the type before.
+
+    Args:
+        history: after the last version.
+        operations: what each commit says it does; one that takes over files of another state or table is left out.
+    """
+    return [(row, first) for row, first in history.changes if not takes_over(operations.get(row["version"]))]
+
+
+def older_file_counts(changes: list[tuple[Row, int]], spanned: pl.DataFrame) -> list[int]:
+    """Of each change the live files of its version from when the column had the type before.
 
     A file is as old as the first action that speaks of its path: one that is described anew, with statistics or tags,
     holds what it held.
 
     Args:
-        history: after the last version.
-        spanned: adds and removes, as `file_replay.spans` gives them.
-        operations: what each commit says it does.
+        changes: as `judged_changes` gives them.
+        spanned: adds and removes of some paths, as `file_replay.spans` gives them.
     """
-    judged = [(row, first) for row, first in history.changes if not takes_over(operations.get(row["version"]))]
-    if not judged:
-        return []
     added = (pl.col("kind") == "add") & (pl.col("num_records").is_null() | (pl.col("num_records") > 0))
     files = spanned.with_columns(_first=pl.col("version").min().over("path_key")).filter(added)
-    rows = []
-    for row, first in judged:
+    counts = []
+    for row, first in changes:
         version = row["version"]
         written = (pl.col("_first") >= first) & (pl.col("version") < version)
         stays = pl.col("until").is_null() | (pl.col("until") > version)
-        rows.append({**row, "older_files": files.select((written & stays).sum()).item()})
-    return rows
+        counts.append(files.select((written & stays).sum()).item())
+    return counts
 
 
 def traces_left(

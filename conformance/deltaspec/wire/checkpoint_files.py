@@ -96,6 +96,39 @@ class CheckpointRead:
         """Version that its checkpointMetadata claims."""
         return next((a.version for _, _, a in self.actions if isinstance(a, CheckpointMetadata)), None)
 
+    def take(self, other: "CheckpointRead") -> None:
+        """Take over what was read of another file of the checkpoint."""
+        self.actions += other.actions
+        self.faults += other.faults
+        self.json_lines += other.json_lines
+        self.parquet += other.parquet
+        _count(self.kinds, other.kinds)
+        self.unreadable = self.unreadable or other.unreadable
+        self.not_read = self.not_read or other.not_read
+        self.rows_without_action += other.rows_without_action
+        self.rows_with_several_actions += other.rows_with_several_actions
+
+    def find_sidecars(self, table_root: str | None, sizes: dict[str, int]) -> None:
+        """Look where its sidecar actions lead, once all of its files were taken."""
+        for file, line, action in self.actions:
+            if isinstance(action, Sidecar):
+                name_in = sidecar_name(action.path, table_root)
+                size = sizes.get(f"_sidecars/{name_in}") if name_in else None
+                self.sidecars.append(SidecarRead(file, line, action, name_in, size))
+
+    def take_part(self, part: "FilePart", found: "PartRead") -> None:
+        """Take over what was found of the file actions of one of its files, in the order of `file_parts`."""
+        if found.contents is not None:
+            self.contents.append(found.contents)
+        self.not_read = self.not_read or found.not_read
+        self.actions_in_sidecars += found.actions
+        self.adds_in_sidecars += found.adds
+        if part.sidecar is None:
+            self.unreadable = self.unreadable or (found.unreadable and f"{part.name}: {found.unreadable}")
+        else:
+            sidecar = self.sidecars[part.sidecar]
+            sidecar.other_actions, sidecar.unreadable = found.other_actions, found.unreadable
+
 
 def read_checkpoint(
     store: Store, checkpoint: Checkpoint, sizes: dict[str, int], revision: Revision = Revision.CURRENT
@@ -111,86 +144,133 @@ def read_checkpoint(
     read = CheckpointRead(checkpoint, revision)
     sources = open_in_order(store, (f"{LOG}/{name}" for name in checkpoint.files if name.endswith(".parquet")))
     for name in checkpoint.files:
-        file = f"{LOG}/{name}"
-        try:
-            if name.endswith(".json"):
-                _read_json(read, store, file)
-            else:
-                parquet = open_parquet(_given(next(sources)))
-                rows = table_rows(parquet, revision)
-                read.parquet.append((name, rows))
-                read.actions += [(file, line, action) for line, action in rows.actions]
-                read.faults += [(file, line, fault) for line, fault in rows.faults.items()]
-                _count(read.kinds, rows.kinds)
-                read.rows_without_action += rows.rows_without_action
-                read.rows_with_several_actions += rows.rows_with_several_actions
-        except UnreadableParquet as fault:
-            read.unreadable = read.unreadable or f"{name}: {fault}"
-        except StorageError as fault:
-            read.not_read = read.not_read or str(fault)
-    for file, line, action in read.actions:
-        if isinstance(action, Sidecar):
-            name_in = sidecar_name(action.path, store.root)
-            size = sizes.get(f"_sidecars/{name_in}") if name_in else None
-            read.sidecars.append(SidecarRead(file, line, action, name_in, size))
+        read.take(read_top(store, checkpoint, name, revision, next(sources) if name.endswith(".parquet") else None))
+    read.find_sidecars(store.root, sizes)
     return read
+
+
+def read_top(
+    store: Store, checkpoint: Checkpoint, name: str, revision: Revision, source: Any | StorageError = None
+) -> CheckpointRead:
+    """The actions of one file of a checkpoint, its file actions and what its sidecars hold left out.
+
+    Args:
+        store: the table.
+        checkpoint: the file is of.
+        name: of the file.
+        revision: the text it is read by.
+        source: the file, opened; None where it is not yet.
+    """
+    read, file = CheckpointRead(checkpoint, revision), f"{LOG}/{name}"
+    try:
+        if name.endswith(".json"):
+            _read_json(read, store, file)
+        else:
+            rows = table_rows(open_parquet(_given(source or store.open_random(file))), revision)
+            read.parquet.append((name, rows))
+            read.actions += [(file, line, action) for line, action in rows.actions]
+            read.faults += [(file, line, fault) for line, fault in rows.faults.items()]
+            _count(read.kinds, rows.kinds)
+            read.rows_without_action += rows.rows_without_action
+            read.rows_with_several_actions += rows.rows_with_several_actions
+    except UnreadableParquet as fault:
+        read.unreadable = f"{name}: {fault}"
+    except StorageError as fault:
+        read.not_read = str(fault)
+    return read
+
+
+@dataclass(frozen=True)
+class FilePart:
+    """A file of a checkpoint with file actions."""
+
+    name: str
+    """Relative to `_delta_log`."""
+    rows: TableRows | None = None
+    """What else a Parquet file of the checkpoint itself holds; None of a JSON file or a sidecar."""
+    sidecar: int | None = None
+    """Which of the checkpoint's sidecars it is."""
+
+    @property
+    def file(self) -> str:
+        """Path relative to the table."""
+        return f"{LOG}/{self.name}"
+
+
+@dataclass
+class PartRead:
+    """What was found in one of them; complete once its runs have been read to their end."""
+
+    contents: FileContents | None = None
+    unreadable: str | None = None
+    not_read: str | None = None
+    other_actions: list[str] = field(default_factory=list)
+    actions: int = 0
+    adds: int = 0
+
+
+def file_parts(read: CheckpointRead) -> list[FilePart]:
+    """The files that hold file actions, as far as they can be read: those of the checkpoint, then its sidecars."""
+    parts = [FilePart(file.removeprefix(f"{LOG}/")) for file, _ in read.json_lines]
+    parts += [FilePart(name, rows) for name, rows in read.parquet]
+    for number, each in enumerate(read.sidecars):
+        if each.name is not None and each.actual_size is not None:
+            parts.append(FilePart(f"_sidecars/{each.name}", sidecar=number))
+    return parts
 
 
 def runs(store: Store, read: CheckpointRead) -> Iterator[FileRun]:
     """The file actions of a checkpoint, in batches; faults met on the way are noted in `read`."""
-    for file, log in read.json_lines:
-        read.contents.append(of_json(file, log))
-        yield FileRun("checkpoint", file, log.files.table())
-    sources = open_in_order(store, [f"{LOG}/{name}" for name, _ in read.parquet])
-    for (name, others), source in zip(read.parquet, sources, strict=True):
-        file = f"{LOG}/{name}"
-        try:
-            parquet = open_parquet(_given(source))
-            read.contents.append(of_parquet("checkpoint", file, source))
-            for table in file_batches(parquet, others, read.contents[-1]):
-                yield FileRun("checkpoint", file, table)
-        except UnreadableParquet as fault:
-            _forget(read, file)
-            read.unreadable = read.unreadable or f"{name}: {fault}"
-        except StorageError as fault:
-            _forget(read, file)
-            read.not_read = read.not_read or str(fault)
-    sidecars = [each for each in read.sidecars if each.name is not None and each.actual_size is not None]
-    sources = open_in_order(store, [f"{LOG}/_sidecars/{each.name}" for each in sidecars])
-    for sidecar, source in zip(sidecars, sources, strict=True):
-        yield from _sidecar_runs(read, sidecar, source)
+    parts, json_lines = file_parts(read), dict(read.json_lines)
+    sources = open_in_order(store, [part.file for part in parts if part.file not in json_lines])
+    for part in parts:
+        found = PartRead()
+        source = json_lines.get(part.file) or next(sources)
+        yield from part_runs(part, source, found, read.revision)
+        read.take_part(part, found)
+
+
+def part_runs(
+    part: FilePart, source: LogFile | Any | StorageError, found: PartRead, revision: Revision
+) -> Iterator[FileRun]:
+    """The file actions of one file of a checkpoint, in batches.
+
+    Args:
+        part: the file.
+        source: the file decoded, if it is of JSON lines, else opened for random access, or why it was not.
+        found: filled on the way.
+        revision: the text it is read by.
+    """
+    if isinstance(source, LogFile):
+        found.contents = of_json(part.file, source)
+        yield FileRun("checkpoint", part.file, source.files.table())
+        return
+    kind = "checkpoint" if part.sidecar is None else "sidecar"
+    try:
+        parquet = open_parquet(_given(source))
+        rows = part.rows if part.rows is not None else _sidecar_rows(parquet, found, revision)
+        found.contents = of_parquet(kind, part.file, source)
+        for table in file_batches(parquet, rows, found.contents):
+            yield FileRun(kind, part.file, table)
+    except UnreadableParquet as fault:
+        found.contents, found.unreadable = None, str(fault)
+    except StorageError as fault:
+        found.contents, found.not_read = None, str(fault)
+
+
+def _sidecar_rows(parquet: Any, found: PartRead, revision: Revision) -> TableRows:
+    others = table_rows(parquet, revision)
+    if parquet.metadata.num_rows and not set(FILE_KINDS) & set(parquet.schema_arrow.names):
+        raise UnreadableParquet("it has neither a column add nor a column remove")
+    found.other_actions = sorted(others.kinds.keys() - set(FILE_KINDS))
+    found.actions, found.adds = sum(others.kinds.values()), others.kinds.get("add", 0)
+    return others
 
 
 def _given(source: Any | StorageError) -> Any:
     if isinstance(source, StorageError):
         raise source
     return source
-
-
-def _sidecar_runs(read: CheckpointRead, sidecar: SidecarRead, source: Any | StorageError) -> Iterator[FileRun]:
-    file = f"{LOG}/_sidecars/{sidecar.name}"
-    try:
-        parquet = open_parquet(_given(source))
-        others = table_rows(parquet, read.revision)
-        if parquet.metadata.num_rows and not set(FILE_KINDS) & set(parquet.schema_arrow.names):
-            raise UnreadableParquet("it has neither a column add nor a column remove")
-        sidecar.other_actions = sorted(others.kinds.keys() - set(FILE_KINDS))
-        read.actions_in_sidecars += sum(others.kinds.values())
-        read.adds_in_sidecars += others.kinds.get("add", 0)
-        read.contents.append(of_parquet("sidecar", file, source))
-        for table in file_batches(parquet, others, read.contents[-1]):
-            yield FileRun("sidecar", file, table)
-    except UnreadableParquet as fault:
-        _forget(read, file)
-        sidecar.unreadable = str(fault)
-    except StorageError as fault:
-        _forget(read, file)
-        read.not_read = read.not_read or str(fault)
-
-
-def _forget(read: CheckpointRead, file: str) -> None:
-    """What a file holds is not judged where a part of it cannot be read."""
-    read.contents = [each for each in read.contents if each.file != file]
 
 
 def _read_json(read: CheckpointRead, store: Store, file: str) -> None:

@@ -5,6 +5,7 @@ therefore decoded untyped, its keys are counted in the text and in the result, a
 is not plainly in order takes the slow path of `form`, which says what is wrong and where.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -40,6 +41,41 @@ class LogFile:
     def undecoded_kinds(self) -> set[str | None]:
         """Kinds of the actions that could not be decoded; None stands for a line of unknown kind."""
         return {fault.kind for fault in self.faults.values() if fault.undecodable} | ({None} if self.unread else set())
+
+
+    @property
+    def summary(self) -> "LogSummary":
+        """What is told of the file without its file actions."""
+        rows = self.files.rows
+        return LogSummary(
+            actions=self.actions,
+            kinds=Counter(self.kinds),
+            first_kind=next((kind for kind in self.kinds if kind), None),
+            blank_lines=sum(fault.is_blank for fault in self.faults.values()),
+            undecoded_kinds=self.undecoded_kinds,
+            unread=list(self.unread.values())[:1],
+            removes_with_data_change=sum(row[1] == "remove" and row[6] is True for row in rows),
+            has_cdc=any(row[1] == "cdc" for row in rows),
+        )
+
+
+@dataclass(frozen=True)
+class LogSummary:
+    """A JSON log file without its file actions: as long as the table's other actions, however many files there are."""
+
+    actions: list[tuple[int, Wire]]
+    """Known actions that are no file actions, each with its line."""
+    kinds: Counter[str | None]
+    """Lines by the wire name of their single known action; None: of none, or of several."""
+    first_kind: str | None
+    """Of the first line that has one."""
+    blank_lines: int
+    undecoded_kinds: set[str | None]
+    """As of `LogFile`."""
+    unread: list[str]
+    """Why a line was not decoded: the first of them, if there are any."""
+    removes_with_data_change: int
+    has_cdc: bool
 
 
 def read_lines(data: bytes, revision: Revision = Revision.CURRENT) -> LogFile:

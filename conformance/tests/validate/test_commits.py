@@ -8,7 +8,7 @@ from views.observed import MemoryStore
 
 from deltaspec.model.file_names import commit_name
 from deltaspec.validate import commits as commits_module
-from deltaspec.validate.commits import DATA_CHANGE, KIND, LINE, PATH, Commits, Grouped
+from deltaspec.validate.commits import DATA_CHANGE, KIND, LINE, PATH, Commits, Grouped, written_and_ended
 from deltaspec.views.file_replay import DATA_CHAIN, chain_frame, spans
 from deltaspec.wire.storage import LOG, FileGone
 
@@ -52,6 +52,11 @@ HISTORY = spans(
 )
 
 
+def commits_of(store: MemoryStore, spanned: pl.DataFrame) -> Commits:
+    """Every commit of a short history."""
+    return Commits(store, *written_and_ended(spanned, range(8)))
+
+
 def test_rows_are_grouped_in_their_order() -> None:
     rows = pl.DataFrame({"number": [3, 1, None, 3, 1, 2], "name": list("abcdef")})
     grouped = Grouped(rows, "number", pl.col("name") != "e")
@@ -65,7 +70,7 @@ def test_rows_are_grouped_in_their_order() -> None:
 
 
 def test_files_of_a_commit_are_its_own_without_statistics() -> None:
-    commits = Commits(stored(), HISTORY)
+    commits = commits_of(stored(), HISTORY)
     found = {version: [(each.kind, each.path) for each in commits.files(version)] for version in range(8)}
     assert found == {
         0: [],  # of a checkpoint
@@ -82,24 +87,24 @@ def test_files_of_a_commit_are_its_own_without_statistics() -> None:
 
 
 def test_files_added_again_are_those_that_were_live_and_are_not_removed() -> None:
-    commits = Commits(stored(), HISTORY)
+    commits = commits_of(stored(), HISTORY)
     again = {version: [(each.version, each.path) for each in commits.added_again(version)] for version in range(8)}
     assert {version: files for version, files in again.items() if files} == {3: [(1, "a")], 6: [(0, "kept")]}
 
 
 def test_no_history_has_no_commits() -> None:
-    commits = Commits(stored(), spans(chain_frame(DATA_CHAIN)))
+    commits = commits_of(stored(), spans(chain_frame(DATA_CHAIN)))
     assert (commits.rewriting, len(commits.files(1)), len(commits.added_again(1))) == ([], 0, 0)
 
 
 def test_rows_of_a_commit_file_are_named() -> None:
-    (row,) = Commits(stored(b"\n" + remove("a")), HISTORY).read(0).files.rows
+    (row,) = commits_of(stored(b"\n" + remove("a")), HISTORY).read(0).files.rows
     assert (row[LINE], row[KIND], row[PATH], row[DATA_CHANGE]) == (2, "remove", "a", False)
 
 
 def test_commit_file_is_read_once_for_all_who_ask() -> None:
     store = stored(remove("a"), remove("b"))
-    commits = Commits(store, HISTORY)
+    commits = commits_of(store, HISTORY)
     assert [commits.read(version) is commits.read(version) for version in (0, 1, 0)] == [True, True, True]
     assert len(store.asked) == 2
 
@@ -108,7 +113,7 @@ def test_few_bytes_of_commit_files_are_remembered(monkeypatch: pytest.MonkeyPatc
     bodies = [remove(f"{number}") for number in range(5)]
     monkeypatch.setattr(commits_module, "KEPT_BYTES", 2 * len(bodies[0]))
     store = stored(*bodies, remove("x" * 1000))
-    commits = Commits(store, HISTORY)
+    commits = commits_of(store, HISTORY)
     for version in (0, 1, 0, 2, 0, 1):  # the third takes the place of the second, which was asked for longest ago
         commits.read(version)
     assert store.asked == [f"{LOG}/{commit_name(version)}" for version in (0, 1, 2, 1)]
@@ -119,4 +124,4 @@ def test_few_bytes_of_commit_files_are_remembered(monkeypatch: pytest.MonkeyPatc
 
 def test_commit_file_that_is_gone_is_told() -> None:
     with pytest.raises(FileGone):
-        Commits(stored(), HISTORY).read(0)
+        commits_of(stored(), HISTORY).read(0)

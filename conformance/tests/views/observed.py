@@ -3,7 +3,7 @@
 import io
 import json
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,8 +18,11 @@ from deltaspec.model.paths import path_key
 from deltaspec.model.revisions import Revision
 from deltaspec.validate.embedded import EmbeddedRun
 from deltaspec.validate.findings import Findings
+from deltaspec.validate.path_stage import CHAIN_ROWS
 from deltaspec.validate.plan import make_plan
+from deltaspec.validate.shares import LocalShares
 from deltaspec.views.base import Level, View
+from deltaspec.views.file_replay import CHAIN, DATA_CHAIN, chain_frame, spans
 from deltaspec.wire.storage import Entry, FileGone, FileTooLarge, StorageError
 from deltaspec_generators.builder import LOG, TableFiles, lay_down
 
@@ -105,6 +108,17 @@ class StateSeen:
     domains: dict[str, DomainMetadata]
 
 
+class _WatchedShares(LocalShares):
+    """Keeps the adds and removes of the judged history."""
+
+    chain: pl.DataFrame | None = None
+
+    def drop(self, tags: Iterable[str]) -> None:
+        if CHAIN_ROWS in tags:
+            self.chain = self.rows(CHAIN_ROWS)
+        super().drop(tags)
+
+
 class ObservedRun(EmbeddedRun):
     """A run that keeps its replay, the state after every version, and every frame."""
 
@@ -122,11 +136,10 @@ class ObservedRun(EmbeddedRun):
         super().__init__(store, plan, [], 0, lambda *_: None, level=level, revision=revision, clock_ms=files.clock_ms)
         self.seen = self.findings = Frames()
         self.state_at: dict[int, StateSeen] = {}
+        self.shares = shares = _WatchedShares()
         self.judge()
-
-    def replay(self) -> pl.DataFrame:
-        self.spanned = super().replay()
-        return self.spanned
+        empty = chain_frame(CHAIN if level == "log" else DATA_CHAIN)
+        self.spanned = spans(empty if shares.chain is None else shares.chain, revision)
 
     def _remember(self, version: int) -> None:
         super()._remember(version)

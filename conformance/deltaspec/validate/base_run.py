@@ -1,0 +1,106 @@
+"""What one run knows of a table's log: the judged history but for its file actions, which are dealt to shares.
+
+It is small beside the table and can be sent to where a share is looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from deltaspec.model.actions import Wire
+from deltaspec.model.revisions import Revision
+from deltaspec.validate.findings import Findings
+from deltaspec.validate.plan import Plan
+from deltaspec.views.added_vectors import added_vectors
+from deltaspec.views.bare_adds import bare_adds
+from deltaspec.views.base import Level, View
+from deltaspec.views.checkpoints import checkpoint_rows, checksums
+from deltaspec.views.claim_facts import CommitFacts
+from deltaspec.views.differences import TableActions
+from deltaspec.views.file_actions import file_history
+from deltaspec.views.file_facts import FileContext
+from deltaspec.views.row_id_history import CommitClaims
+from deltaspec.views.snapshot import snapshot_files
+from deltaspec.views.state import TableSchema, TableState
+from deltaspec.wire.storage import Store
+
+if TYPE_CHECKING:
+    from deltaspec.validate.claim_rows import Claimed
+
+Progress = Callable[[str, int, int | None], None]
+
+FILE_VIEWS: tuple[View, ...] = (file_history, added_vectors, bare_adds, checkpoint_rows, checksums, snapshot_files)
+"""Views whose rules depend on the replay of file actions."""
+
+
+def silent(phase: str, done: int, total: int | None) -> None:
+    """No progress is shown."""
+
+
+class Run:
+    """One run over one table: what is asked, what the log says, what was found."""
+
+    def __init__(
+        self,
+        store: Store,
+        plan: Plan,
+        findings: Findings,
+        progress: Progress = silent,
+        *,
+        level: Level = "log",
+        revision: Revision = Revision.CURRENT,
+        clock_ms: int | None = None,
+        allow_outside: bool = False,
+    ) -> None:
+        self.store = store
+        self.plan = plan
+        self.findings = findings
+        self.progress = progress
+        self.level: Level = level
+        self.revision = revision
+        self.clock_ms = clock_ms
+        """A moment after the last file of the table was written, by which retention is judged; None: it is not."""
+        self.allow_outside = allow_outside
+        self.compared = bool(plan.claims or plan.compactions)
+        """Something claims to equal replay, file by file."""
+        self.state = TableState(revision)
+        self.operations: dict[int, str | None] = {}
+        """What each commit says it does."""
+        self.row_id_claims: dict[int, CommitClaims] = {}
+        """What each commit says of row ids."""
+        self.base_actions: list[Wire] = []
+        """Actions of the checkpoint that the judged history begins with, its file actions left out."""
+        self.table_actions: list[tuple[int, Wire]] = []
+        """The same of every commit, with its version."""
+        self.states: dict[int, tuple[TableActions, FileContext]] = {}
+        """The table at versions that something is compared at."""
+        self.commit_facts: dict[int, CommitFacts] = {}
+        self.files_in_doubt: str | None = None
+        """Why the replay of file actions is not to be trusted."""
+        self.schemas: dict[int, TableSchema | None] = {}
+        """What data files of a version are judged against, at versions with change data."""
+        self.claims: list[Claimed] = []
+        """What claims to equal replay."""
+        self.multipart: dict[str, tuple[str, ...]] = {}
+        """The files of each checkpoint of several parts, by the tag of its rows."""
+        self.listing_fault: str | None = None
+        """Why the table's directories could not be listed as a whole."""
+        self.share_count = 1
+        """Over how many shares the table's files are spread."""
+
+    def doubt_files(self, reason: str, file: str | None) -> None:
+        """Replay of file actions is not to be trusted."""
+        self.files_in_doubt = self.files_in_doubt or reason
+        self.findings.doubt(FILE_VIEWS, reason, file)
+
+    def apart(self) -> Run:
+        """The same knowledge with nothing found, to look at a share elsewhere and to be merged later."""
+        other = Run(self.store, self.plan, self.findings.empty())
+        for name in vars(other):
+            if name not in ("findings", "progress"):
+                setattr(other, name, getattr(self, name))
+        return other
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "progress": silent}
