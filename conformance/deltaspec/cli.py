@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from deltaspec import __version__
+from deltaspec.commands.doctor import doctor
 from deltaspec.commands.options import COLOR, REVISIONS, codes, names
 from deltaspec.commands.printing import (
     as_json,
@@ -122,3 +123,4 @@ def show(table: str, files: bool, at: int | None, form: str, color: str) -> None
 
 
 main.add_command(validate)
+main.add_command(doctor)

@@ -327,7 +327,7 @@ class TestProgress:
 def test_help_names_every_command() -> None:
     result = run("--help")
     assert result.exit_code == 0
-    for command in ("explain", "requirements", "rules", "show", "validate"):
+    for command in ("doctor", "explain", "requirements", "rules", "show", "validate"):
         assert f"\n  {command} " in result.stdout
         assert run(command, "--help").exit_code == 0
 

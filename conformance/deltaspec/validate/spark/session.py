@@ -7,6 +7,7 @@ setting is only made where theirs makes none.
 from __future__ import annotations
 
 import atexit
+import os
 import re
 import shutil
 import sys
@@ -23,9 +24,10 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 APPLICATION = "deltaspec"
-_LAST_WORDS = 50
-"""Lines at the end of Spark's log in which the reason of a failure is looked for."""
+_LOG_BYTES = 1 << 20
+"""Of Spark's log, in which the reason of a failure is looked for."""
 _TELLING = re.compile(r"(Exception|Error)\b.*:|[Ee]rror:")
+_WRAPPED = re.compile(r".*(?:[\w$]+\.)+[\w$]*(?:Exception|Error): (.+)")
 
 
 @contextmanager
@@ -72,6 +74,11 @@ def start(master: str | None = None) -> SparkSession:
     return session
 
 
+def is_remote(session: object) -> bool:
+    """Whether a session is a client of Spark Connect, which has no Java beside it."""
+    return type(session).__module__.startswith("pyspark.sql.connect")
+
+
 def _active() -> SparkSession | None:
     if "pyspark.sql" not in sys.modules:
         return None
@@ -89,7 +96,7 @@ def _check_packages() -> None:
         require_minimum_pandas_version()
         require_minimum_pyarrow_version()
     except ImportError as fault:
-        raise InvalidUsage(f"Spark cannot be used: {_one_line(fault)}: {INSTALL}") from fault
+        raise InvalidUsage(f"Spark cannot be used: {one_line(fault)}: {INSTALL}") from fault
 
 
 def _connected(master: str) -> SparkSession:
@@ -125,6 +132,8 @@ def _classic(master: str | None) -> SparkSession:
         for name, value in _settings(place).items():
             conf.setIfMissing(name, value)
         context = SparkContext(conf=conf)
+        if "PYSPARK_PYTHON" not in os.environ and str(context.master).startswith("local"):
+            context.pythonExec = sys.executable  # what `python3` finds may lack what is installed for this one
         context.setLogLevel("ERROR")
         session = SparkSession(context)
     except Exception as fault:
@@ -151,21 +160,31 @@ def _check_server(session: SparkSession) -> None:
     if release(there) < OLDEST:
         oldest = ".".join(map(str, OLDEST))
         raise InvalidUsage(f"Spark {there} is too old, {oldest} or later is needed")
-    if release(here) != release(there) and not hasattr(session, "client"):
+    if release(here) != release(there) and not is_remote(session):
         raise InvalidUsage(f"pyspark {here} stands beside Spark {there}: pip install 'pyspark=={there}', or SPARK_HOME")
 
 
 def _reason(fault: Exception, log: Path) -> str:
     """What went wrong in one line: of the log, where the Java process ended before it could tell."""
-    lines = str(fault).splitlines()
-    if "JAVA_GATEWAY_EXITED" in str(fault):
-        with suppress(OSError):
-            lines = log.read_text("utf-8", "replace").splitlines()[-_LAST_WORDS:]
-    telling = [line for line in lines if _TELLING.search(line)] or [line for line in lines if line.strip()]
-    return _one_line(telling[0]) if telling else type(fault).__name__
+    if isinstance(fault, FileNotFoundError) and "SPARK_HOME" in os.environ:
+        return f"SPARK_HOME is {os.environ['SPARK_HOME']}, and holds no bin/spark-submit"
+    text = str(fault)
+    if "JAVA_GATEWAY_EXITED" in text:
+        with suppress(OSError), open(log, "rb") as file:
+            text = file.read(_LOG_BYTES).decode("utf-8", "replace")
+    return telling_line(text) or type(fault).__name__
 
 
-def _one_line(said: object) -> str:
+def telling_line(text: str) -> str:
+    """Of what Spark says, what tells the cause: the innermost message of the first line that names an exception."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    line = next((line for line in lines if _TELLING.search(line)), lines[0] if lines else "")
+    wrapped = _WRAPPED.fullmatch(line)
+    return one_line(wrapped[1] if wrapped else line)
+
+
+def one_line(said: object) -> str:
+    """Words of a fault in one line that is not long."""
     return " ".join(str(said).split())[:300]
 
 

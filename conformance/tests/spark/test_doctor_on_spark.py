@@ -1,0 +1,109 @@
+"""What the doctor says of executors: as they are here, and with a Python that lacks what a run needs."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from deltaspec import __version__
+from deltaspec.validate.spark.probe import PACKAGES, look_at_session
+from deltaspec_generators import bases
+from deltaspec_generators.builder import write_table
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture(scope="module")
+def bare_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A Python of this version that has no packages."""
+    place = tmp_path_factory.mktemp("bare")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(place)], check=True, timeout=120)
+    return place / "bin" / "python"
+
+
+@contextmanager
+def executors_on(spark: Any, python: Path) -> Iterator[None]:
+    """Python functions run by another interpreter."""
+    before = spark.sparkContext.pythonExec
+    spark.sparkContext.pythonExec = str(python)
+    try:
+        yield
+    finally:
+        spark.sparkContext.pythonExec = before
+
+
+def test_executors_that_have_all_reach_the_table(spark: Any, tmp_path: Path) -> None:
+    write_table(bases.plain(), tmp_path)
+    with executors_on(spark, Path(sys.executable)):
+        checks = list(look_at_session(spark, str(tmp_path)))
+    assert [(check.status, check.what) for check in checks] == [
+        ("ok", "executors"),
+        ("ok", "mapInArrow"),
+        ("ok", "table"),
+    ]
+    assert f"deltaspec {__version__} and its packages" in checks[0].says
+    assert checks[2].says == f"executors list 3 files of the log of {tmp_path} by their own storage"
+
+
+def test_executors_without_deltaspec(spark: Any, bare_python: Path) -> None:
+    with executors_on(spark, bare_python):
+        first, second = look_at_session(spark)
+    assert (first.status, second.status) == ("problem", "problem")
+    assert first.says.startswith("cannot import deltaspec (")
+    assert f"install deltaspec {__version__} in the Python of the executors" in str(first.todo)
+    assert second.says == f"cannot import {', '.join(PACKAGES)}"
+
+
+def test_executors_with_another_version(spark: Any, bare_python: Path) -> None:
+    (library,) = bare_python.parents[1].glob("lib/python*/site-packages")
+    for name in ("deltaspec", *PACKAGES):
+        (library / f"{name}.py").write_text('__version__ = "0.0.1"\n')
+    try:
+        with executors_on(spark, bare_python):
+            (check,) = look_at_session(spark)
+    finally:
+        for name in ("deltaspec", *PACKAGES):
+            (library / f"{name}.py").unlink()
+    assert (check.status, check.says) == ("problem", f"have deltaspec 0.0.1, and this is {__version__}")
+
+
+def test_executors_without_a_python(spark: Any, tmp_path: Path) -> None:
+    with executors_on(spark, tmp_path / "no-python"):
+        (check,) = look_at_session(spark)
+    assert (check.status, check.what) == ("problem", "executors")
+    assert (
+        check.says
+        == f'run no Python: Cannot run program "{tmp_path / "no-python"}": error=2, No such file or directory'
+    )
+    assert check.todo == "let PYSPARK_PYTHON name a Python that is there on every executor"
+
+
+@pytest.mark.parametrize(
+    ("table", "says", "todo"),
+    [
+        (
+            "s3a://lake/t",
+            "by Spark: Class org.apache.hadoop.fs.s3a.S3AFileSystem not found",
+            "start Spark with --packages org.apache.hadoop:hadoop-aws:{hadoop}",
+        ),
+        ("s3://lake/t", 'by Spark: No FileSystem for scheme "s3"', "write s3a:// instead"),
+        ("/no/such/table", "/no/such/table: no such file or directory; by Spark: [PATH_NOT_FOUND]", None),
+    ],
+)
+def test_table_that_nobody_reaches(table: str, says: str, todo: str | None, spark: Any) -> None:
+    """The executors may not use an endpoint without TLS, so that no machine is asked."""
+    os.environ["AWS_ENDPOINT_URL"] = "http://127.0.0.1:9"
+    try:
+        with executors_on(spark, Path(sys.executable)):
+            (*_, check) = look_at_session(spark, table)
+    finally:
+        del os.environ["AWS_ENDPOINT_URL"]
+    hadoop = spark._jvm.org.apache.hadoop.util.VersionInfo.getVersion()
+    assert (check.status, check.what) == ("problem", "table")
+    assert says in check.says
+    assert check.todo == (None if todo is None else todo.format(hadoop=hadoop))
