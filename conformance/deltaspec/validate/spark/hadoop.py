@@ -7,7 +7,6 @@ over at 7 MB/s, a file that both processes hold open at some hundred.
 
 import io
 import os
-from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
@@ -16,7 +15,7 @@ from urllib.parse import unquote
 
 from deltaspec.errors import InvalidUsage, TableUnreadable
 from deltaspec.validate.spark.fetch import hadoop_path
-from deltaspec.validate.spark.java_calls import DENIED, GONE, FileFacts, Listed, Scratch, causes_of, said_by
+from deltaspec.validate.spark.java_calls import DENIED, GONE, FileFacts, Listed, Transfer, causes_of, said_by
 from deltaspec.wire.local_storage import LocalStore
 from deltaspec.wire.storage import (
     CHUNK_BYTES,
@@ -70,23 +69,23 @@ class HadoopStore:
         self.remote = True
         session: Any = spark
         try:
-            self._jvm, settings = session._jvm, session._jsparkSession.sessionState().newHadoopConf()
+            jvm, settings = session._jvm, session._jsparkSession.sessionState().newHadoopConf()
         except Exception:  # noqa: BLE001 - each version of Connect says it in its own way
             raise InvalidUsage(
                 "Spark Connect has no way to Hadoop's file systems; take a classic session, or give storage options"
             ) from None
         try:
-            path = self._jvm.org.apache.hadoop.fs.Path(hadoop_path(uri))
+            path = jvm.org.apache.hadoop.fs.Path(hadoop_path(uri))
             system = path.getFileSystem(settings)
             place = system.makeQualified(path).toUri()
             self._scheme, self._authority = place.getScheme(), place.getAuthority()
             self._base = place.getPath().rstrip("/")
             if self._scheme == "file":
                 # the usual one checks hidden `.crc` files, which say nothing of the table, and takes no colon in a name
-                system = self._jvm.org.apache.hadoop.fs.RawLocalFileSystem()
+                system = jvm.org.apache.hadoop.fs.RawLocalFileSystem()
                 system.initialize(place, settings)
             self._system = system
-            self._facts = FileFacts(self._jvm)
+            self._facts, self._new_path, self._transfer = FileFacts(jvm), jvm.org.apache.hadoop.fs.Path, Transfer(jvm)
         except Exception as fault:  # noqa: BLE001 - whatever the client says
             raise TableUnreadable(f"{self.uri}: {said_by(causes_of(fault))}") from None
         self.local_path = (self._base or "/") if self._scheme == "file" else None
@@ -97,7 +96,6 @@ class HadoopStore:
             self.root = unquote(self.uri).rstrip("/")
         else:
             self.root = f"{self._scheme}://{self._authority or ''}{self._base}"
-        self._scratches: deque[Scratch] = deque()
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a HadoopStore stays on the driver: executors have no JVM that they could read through")
@@ -195,7 +193,7 @@ class HadoopStore:
 
     def _path(self, path: str) -> Any:
         """A path for Hadoop, given in parts: of one text, it takes a colon for the end of a scheme."""
-        return self._jvm.org.apache.hadoop.fs.Path(self._scheme, self._authority, f"{self._base}/{within(path)}")
+        return self._new_path(self._scheme, self._authority, f"{self._base}/{within(path)}")
 
     def _status(self, path: str) -> Any:
         status = self._system.getFileStatus(self._path(path))
@@ -212,7 +210,7 @@ class HadoopStore:
         return builder.withFileStatus(status).build().get()
 
     def _pieces(self, stream: Any) -> Iterator[bytes]:
-        while piece := self._copied(stream, CHUNK_BYTES):
+        while piece := self._transfer.next_of(stream, CHUNK_BYTES):
             yield piece
 
     def _part(self, stream: Any, start: int, length: int) -> bytes:
@@ -220,22 +218,10 @@ class HadoopStore:
             return b""
         stream.seek(start)
         parts = []
-        while length > 0 and (piece := self._copied(stream, min(length, CHUNK_BYTES))):
+        while length > 0 and (piece := self._transfer.next_of(stream, min(length, CHUNK_BYTES))):
             parts.append(piece)
             length -= len(piece)
         return b"".join(parts)
-
-    def _copied(self, stream: Any, length: int) -> bytes:
-        """The next bytes of a stream, fewer where it ends. The buffer is of their length, so they are one request."""
-        try:
-            scratch = self._scratches.pop()
-        except IndexError:
-            scratch = Scratch(self._jvm)
-        hadoop = self._jvm.org.apache.hadoop
-        hadoop.io.IOUtils.copyBytes(hadoop.util.LimitInputStream(stream, length), scratch.sink, length, False)
-        data = scratch.taken()
-        self._scratches.append(scratch)
-        return data
 
     @contextmanager
     def _faults(self, path: str) -> Iterator[None]:

@@ -3,6 +3,7 @@
 import os
 import tempfile
 import weakref
+from collections import deque
 from contextlib import suppress
 from typing import Any
 
@@ -13,15 +14,39 @@ _CAUSES = 8
 """How far the causes of a Java exception are followed."""
 
 
-class Scratch:
-    """A file without a name that the JVM appends to and Python takes from: both run on the driver's machine."""
+class Transfer:
+    """Brings bytes of Java's streams over, by files without a name: py4j itself brings 7 MB a second.
+
+    The JVM appends to such a file and Python takes from it, for both run on the driver's machine.
+    """
 
     def __init__(self, jvm: Any) -> None:
-        handle, name = tempfile.mkstemp(prefix="deltaspec-")
-        self._handle = handle
-        weakref.finalize(self, os.close, handle)
+        # each step of a dotted name is a call of its own
+        self._copy, self._limited = (
+            jvm.org.apache.hadoop.io.IOUtils.copyBytes,
+            jvm.org.apache.hadoop.util.LimitInputStream,
+        )
+        self._new_sink = jvm.java.io.FileOutputStream
+        self._scratches: deque[_Scratch] = deque()
+
+    def next_of(self, stream: Any, length: int) -> bytes:
+        """The next bytes of a stream, fewer where it ends. The buffer is of their length, so they are one request."""
         try:
-            self.sink = jvm.java.io.FileOutputStream(name, True)
+            scratch = self._scratches.pop()
+        except IndexError:
+            scratch = _Scratch(self._new_sink)
+        self._copy(self._limited(stream, length), scratch.sink, length, False)
+        data = scratch.taken()
+        self._scratches.append(scratch)
+        return data
+
+
+class _Scratch:
+    def __init__(self, new_sink: Any) -> None:
+        self._handle, name = tempfile.mkstemp(prefix="deltaspec-")
+        weakref.finalize(self, os.close, self._handle)
+        try:
+            self.sink = new_sink(name, True)
             self.sink.write(0)
         finally:
             os.unlink(name)
@@ -40,50 +65,43 @@ Listed = tuple[str, int, int, bool]
 
 
 class FileFacts:
-    """What a listing says of files, fact by fact in one text each: a call of py4j for each file takes milliseconds.
+    """What a listing says of files, fact by fact in one text each, which takes as many calls for a million as for one.
 
     No name holds the NUL between two.
     """
 
     def __init__(self, jvm: Any) -> None:
-        self._jvm = jvm
-        proxies, self._types = jvm.java.lang.invoke.MethodHandleProxies, jvm.java.lang.invoke.MethodType
-        lookup, function = jvm.java.lang.invoke.MethodHandles.publicLookup(), self._class("java.util.function.Function")
-        status, path = self._class("org.apache.hadoop.fs.FileStatus"), self._class("org.apache.hadoop.fs.Path")
-        text, whatever = self._class("java.lang.String"), self._class("java.lang.Object")
-        long, boolean = jvm.java.lang.Long.TYPE, jvm.java.lang.Boolean.TYPE
+        proxies, types = jvm.java.lang.invoke.MethodHandleProxies, jvm.java.lang.invoke.MethodType
+        lookup, loader = jvm.java.lang.invoke.MethodHandles.publicLookup(), jvm.java.lang.Thread.currentThread()
+        load = loader.getContextClassLoader().loadClass
+        function, text = load("java.util.function.Function"), load("java.lang.String")
+        status, path = load("org.apache.hadoop.fs.FileStatus"), load("org.apache.hadoop.fs.Path")
 
         def method(owner: Any, name: str, gives: Any) -> Any:
-            handle = lookup.findVirtual(owner, name, self._types.methodType(gives))
-            return proxies.asInterfaceInstance(function, handle)
+            return proxies.asInterfaceInstance(function, lookup.findVirtual(owner, name, types.methodType(gives)))
 
-        as_text = method(whatever, "toString", text)
+        as_text = method(load("java.lang.Object"), "toString", text)
         self._asked = (
-            (method(status, "getPath", path), method(path, "getName", text)),
-            (method(status, "getLen", long), as_text),
-            (method(status, "getModificationTime", long), as_text),
-            (method(status, "isDirectory", boolean), as_text),
+            method(status, "getPath", path).andThen(method(path, "getName", text)),
+            method(status, "getLen", jvm.java.lang.Long.TYPE).andThen(as_text),
+            method(status, "getModificationTime", jvm.java.lang.Long.TYPE).andThen(as_text),
+            method(status, "isDirectory", jvm.java.lang.Boolean.TYPE).andThen(as_text),
         )
-
-    def _class(self, name: str) -> Any:
-        """A class, found by the loader that finds Hadoop's."""
-        return self._jvm.java.lang.Thread.currentThread().getContextClassLoader().loadClass(name)
+        self._to_list = jvm.org.apache.hadoop.util.functional.RemoteIterators.toList
+        self._joined = jvm.java.util.stream.Collectors.joining("\0")
 
     def of(self, listing: Any) -> list[Listed]:
         """The files and directories of an iterator over `FileStatus`."""
-        found = self._jvm.org.apache.hadoop.util.functional.RemoteIterators.toList(listing)
+        found = self._to_list(listing)
         if found.isEmpty():
             return []
-        names, sizes, times, folders = (self._joined(found, ask) for ask in self._asked)
+        names, sizes, times, folders = (
+            found.stream().map(ask).collect(self._joined).split("\0") for ask in self._asked
+        )
         return [
             (name, int(size), int(modified), is_folder == "true")
             for name, size, modified, is_folder in zip(names, sizes, times, folders, strict=True)
         ]
-
-    def _joined(self, found: Any, ask: tuple[Any, Any]) -> list[str]:
-        texts = found.stream().map(ask[0]).map(ask[1])
-        answer: str = texts.collect(self._jvm.java.util.stream.Collectors.joining("\0"))
-        return answer.split("\0")
 
 
 GONE = ("java.io.FileNotFoundException", "java.nio.file.NoSuchFileException")
