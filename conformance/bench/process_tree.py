@@ -58,16 +58,21 @@ class Watched:
 
 
 def watch(command: list[str]) -> Watched:
-    """Run a process to its end and look at its tree all the while."""
+    """Run a process to its end and look at its tree all the while; it is killed where this process is told to stop."""
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         start = time.perf_counter()
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=errors)
         tree = _Tree(process.pid)
         watcher = threading.Thread(target=tree.look_until_told)
         watcher.start()
-        _, status, usage = os.wait4(process.pid, 0)
+        try:
+            _, status, usage = os.wait4(process.pid, 0)
+        except BaseException:
+            process.kill()
+            raise
+        finally:
+            tree.told.set()
         seconds = time.perf_counter() - start
-        tree.told.set()
         watcher.join()
         process.returncode = os.waitstatus_to_exitcode(status)
         output.seek(0)

@@ -12,6 +12,7 @@ import argparse
 import json
 import os
 import platform
+import signal
 import subprocess
 import sys
 from collections.abc import Iterable
@@ -150,32 +151,33 @@ def measure(title: str, path: str, small: str, tasks: dict[str, dict[str, Any]],
 def main() -> None:
     """Measure and print a row for every table and engine."""
     parser = argparse.ArgumentParser(description="deltaspec on large tables; without tables named, on all of them")
-    parser.add_argument("--millions", type=int, action="append", help="files of a log; may be repeated; 1, 5 and 20")
-    parser.add_argument("--gigabytes", type=int, action="append", help="of rows; may be repeated; 5")
+    parser.add_argument("--millions", type=float, action="append", help="files of a log; may be repeated; 1, 5 and 20")
+    parser.add_argument("--gigabytes", type=float, action="append", help="of rows; may be repeated; 5")
     parser.add_argument("--engine", action="append", choices=ENGINES, help="may be repeated; all by default")
     parser.add_argument("--runs", type=int, default=3, help="of each; from 20 million files on always one")
     parser.add_argument("--heap", default="6g", help="of Spark's driver (-Xmx), in which local executors live")
     parser.add_argument("--alone", action="store_true", help="a Spark session each, so that memory is of it alone")
     asked = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))
     named = asked.millions or asked.gigabytes
     print(f"{platform.platform()}, {os.cpu_count()} processors, Python {platform.python_version()}, heap {asked.heap};")
     print(f"median [least-most] of {asked.runs}, one from 20 million on; load average before: {os.getloadavg()[0]:.1f}")
     print(f"\n| {' | '.join(_HEADS_OF_TABLE)} |\n{'|-' * len(_HEADS_OF_TABLE)}|", flush=True)
     for millions in asked.millions or ([] if named else MILLIONS):
         path, small = written("scale_tables.py", str(millions)), written("scale_tables.py", SMALL)
-        suited = max(2, millions * 1_000_000 // FILES_A_PARTITION)
+        suited = max(2, round(millions * 1_000_000 / FILES_A_PARTITION))
         tasks: dict[str, dict[str, Any]] = {"spark": {"do": "deltaspec", "table": path, "level": "log"}}
         for partitions in sorted({50, suited}):
             task = {"do": "delta", "table": path, "partitions": partitions}
             tasks[f"delta ({partitions} partitions)"] = task
-        measure(f"{millions} M files", path, small, tasks, asked, asked.runs if millions < 20 else 1)
+        measure(f"{millions:g} M files", path, small, tasks, asked, asked.runs if millions < 20 else 1)
     for gigabytes in asked.gigabytes or ([] if named else [GIGABYTES]):
         path, small = written("scale_rows.py", str(gigabytes)), written("scale_rows.py", SMALL)
         tasks = {
             "spark": {"do": "deltaspec", "table": path, "level": "rows"},
             "ends": {"do": "ends", "table": path},
         }
-        measure(f"{gigabytes} GB rows", path, small, tasks, asked, asked.runs)
+        measure(f"{gigabytes:g} GB rows", path, small, tasks, asked, asked.runs)
 
 
 if __name__ == "__main__":
