@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from deltaspec.model.data_types import Array, DataType, Decimal, Map, Struct, name_of
+from deltaspec.model.data_types import Array, DataType, Map, Struct, name_of
 from deltaspec.validate.spark.constraint_session import MODES, condition_of, is_built_in, mode
 from deltaspec.validate.spark.constraint_tasks import Knowledge, Name
 from deltaspec.wire.logical_rows import arrow_type, member_name
-from deltaspec.wire.sql_binding import Columns, column_name
+from deltaspec.wire.sql_binding import Bound, Columns, column_name
 from deltaspec.wire.sql_settings import settle
 from deltaspec.wire.sql_terms import Undecided
 from deltaspec.wire.sql_tree import Call, Expression, render
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-    from pyspark.sql.types import StructType
 
-_MOST_PARTS = 400
+_MOST_PARTS = 2_000
 _MOST_CHARACTERS = 1 << 18
-"""Of the SQL by which Spark is asked for the types of all parts of an expression."""
+"""Of the SQL by which Spark is asked for the types of all parts of expressions."""
 _OURS = ("count", "min", "bit_xor", "xxhash64", "collect_set", "struct")
 """Functions that the counting of rows calls."""
+_SQL_NAMES = {"byte": "tinyint", "short": "smallint", "long": "bigint", "timestamp": "timestamp_ltz"}
 _FIXED = [("file", pa.int32()), ("row", pa.int64()), ("of", pa.int32()), ("fault", pa.string())]
 
 
@@ -48,6 +48,7 @@ class Plans:
         self._columns = Columns(table.schema, table.partition_columns)
         self._known: dict[int, Plan | str] = {}
         self._built_in: dict[str, bool] = {}
+        self._types: dict[str, dict[Expression, str]] = {ansi: {} for ansi in MODES}
 
     @property
     def names(self) -> list[Name]:
@@ -61,14 +62,10 @@ class Plans:
         return pa.schema([*_FIXED, *((column_name(number), kind) for number, kind in enumerate(kinds))])
 
     @property
-    def spark_schema(self) -> StructType:
+    def spark_schema(self) -> str:
         """The same in Spark's words."""
-        from pyspark.sql.types import StructType
-
-        fixed = StructType().add("file", "integer").add("row", "long").add("of", "integer").add("fault", "string")
-        for number, kind in enumerate(self._columns.types):
-            fixed = fixed.add(column_name(number), _spark_type(kind))
-        return fixed
+        kinds = [f"{column_name(number)} {_spelled(kind)}" for number, kind in enumerate(self._columns.types)]
+        return ", ".join(["file int", "row bigint", "of int", "fault string", *kinds])
 
     def names_of(self, place: int) -> list[Name]:
         """The columns that an expression asks for."""
@@ -84,33 +81,54 @@ class Plans:
                 self._known[place] = str(fault)
         return self._known[place]
 
-    def _plan(self, place: int) -> Plan:
+    def prepare(self, places: Iterable[int]) -> None:
+        """Plan several expressions: Spark is asked for all their types at once."""
+        parts: dict[Expression, None] = {}
+        for place in places:
+            try:
+                parts.update(dict.fromkeys(self._bound(place).nodes) if place not in self._known else {})
+            except Undecided:
+                continue  # it is told by `of`
+        try:
+            for ansi in MODES:
+                self._learn(ansi, list(parts))
+        except Undecided:
+            return  # which of them Spark does not take, `of` finds out
+
+    def _bound(self, place: int) -> Bound:
         condition, tree = self._knowledge.conditions[place]
-        bound = self._columns.bind(tree, as_written=condition.binds_writes)
+        return self._columns.bind(tree, as_written=condition.binds_writes)
+
+    def _plan(self, place: int) -> Plan:
+        bound = self._bound(place)
         nodes = list(bound.nodes)
         for node in nodes:
             if isinstance(node, Call):
                 self._check(node.name)
-        texts = [render(node) for node in nodes]
-        if len(nodes) > _MOST_PARTS or sum(map(len, texts)) > _MOST_CHARACTERS:
-            raise Undecided("it has too many parts")
         for ansi in MODES:
-            with mode(self._spark, ansi):
-                types = self._types(nodes, texts, ansi)
+            self._learn(ansi, nodes)
+            types = self._types[ansi]
             if types[bound.tree] not in ("boolean", "void"):
                 raise Undecided("it is no condition")
             settle(bound.tree, types.__getitem__)
         return Plan(bound.columns, bound.broken)
 
-    def _types(self, nodes: list[Expression], texts: list[str], ansi: str) -> Mapping[Expression, str]:
-        """The type that Spark gives to each part of an expression."""
-        named = [f"{text} AS t{number}" for number, text in enumerate(texts)]
+    def _learn(self, ansi: str, nodes: list[Expression]) -> None:
+        """Ask Spark for the types of parts of expressions. Raises `Undecided`."""
+        known = self._types[ansi]
+        asked = [node for node in nodes if node not in known]
+        if not asked:
+            return
+        texts = [f"{render(node)} AS t{number}" for number, node in enumerate(asked)]
+        if len(texts) > _MOST_PARTS or sum(map(len, texts)) > _MOST_CHARACTERS:
+            raise Undecided("it has too many parts")
         try:
-            schema = self._spark.createDataFrame([], self.spark_schema).selectExpr(*named).schema
+            with mode(self._spark, ansi):
+                schema = self._spark.createDataFrame([], self.spark_schema).selectExpr(*texts).schema
         except Exception as fault:
             state = "on" if ansi == "true" else "off"
             raise Undecided(f"Spark does not take it: {condition_of(fault)} while ANSI mode is {state}") from fault
-        return {node: each.dataType.simpleString() for node, each in zip(nodes, schema.fields, strict=True)}
+        known.update((node, each.dataType.simpleString()) for node, each in zip(asked, schema.fields, strict=True))
 
     def _check(self, name: str) -> None:
         for each in (name, *_OURS):
@@ -120,17 +138,14 @@ class Plans:
                 raise Undecided(f"the function {each} of this session is not that of Spark")
 
 
-def _spark_type(kind: DataType) -> Any:
-    from pyspark.sql import types
-
+def _spelled(kind: DataType) -> str:
+    """A type in SQL; names of a table are not in it."""
     match kind:
-        case Decimal(precision, scale):
-            return types.DecimalType(precision, scale)
         case Array(element):
-            return types.ArrayType(_spark_type(element))
+            return f"array<{_spelled(element)}>"
         case Map(key, value):
-            return types.MapType(_spark_type(key), _spark_type(value))
+            return f"map<{_spelled(key)},{_spelled(value)}>"
         case Struct(fields):
-            members = [(member_name(place), each.type) for place, each in enumerate(fields)]
-            return types.StructType([types.StructField(name, _spark_type(each)) for name, each in members])
-    return name_of(kind)
+            members = (f"{member_name(place)}:{_spelled(each.type)}" for place, each in enumerate(fields))
+            return f"struct<{','.join(members)}>"
+    return _SQL_NAMES.get(name_of(kind), name_of(kind))

@@ -135,6 +135,10 @@ class _Judge:
         """Rows of the view; what is left open goes into the ledger. Raises `_GivenUp`."""
         conditions = [condition for condition, _ in self.asked.admitted]
         held = self.without_spark(files)
+        answers = (each for each in held.values() if not isinstance(each, str))
+        self.plans.prepare(
+            sorted({place for found in answers for place, each in enumerate(found) if each.undecided is not None})
+        )
         decided: dict[_Key, Held] = {}
         left: dict[int, set[int]] = {}
         for number, data_file in enumerate(files):
