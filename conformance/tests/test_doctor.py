@@ -143,6 +143,12 @@ class TestSparkThatIsNotThere:
         assert says.startswith("Spark Connect needs the packages grpcio")
         assert "pip install 'pyspark[connect]==" in says
 
+    def test_no_server_of_connect(self, table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(environment, "no_client", lambda: None)
+        result = run("validate", table, "--engine", "spark=sc://user:secret@127.0.0.1:1/;token=secret")
+        assert result.exit_code == 2
+        assert said(result) == "deltaspec: no session from sc://127.0.0.1:1/: Connection refused; is the server there?"
+
     def test_spark_home_without_spark(self, table: Path, tmp_path: Path) -> None:
         home = java(tmp_path / "java", 'openjdk version "17.0.1"')
         environ = {**os.environ, "JAVA_HOME": str(home), "SPARK_HOME": str(tmp_path)}

@@ -71,7 +71,12 @@ def no_client() -> str | None:
     lacking = [package for module, package in _CONNECT.items() if not _is_there(module)]
     if not lacking:
         return None
-    return f"Spark Connect needs the packages {', '.join(lacking)}: pip install 'pyspark[connect]=={pyspark_version()}'"
+    return f"Spark Connect needs the packages {', '.join(lacking)}: {connect_install()}"
+
+
+def connect_install() -> str:
+    """What installs the packages of a client of Spark Connect."""
+    return f"pip install 'pyspark[connect]=={pyspark_version()}'"
 
 
 def _is_there(module: str) -> bool:

@@ -10,15 +10,18 @@ import atexit
 import os
 import re
 import shutil
+import socket
 import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from deltaspec.errors import InvalidUsage
-from deltaspec.validate.spark.environment import INSTALL, OLDEST, is_connect, missing, release
+from deltaspec.validate.spark.environment import INSTALL, OLDEST, connect_install, is_connect, missing, release
+from deltaspec.wire.storage import redacted
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -26,6 +29,10 @@ if TYPE_CHECKING:
 APPLICATION = "deltaspec"
 _LOG_BYTES = 1 << 20
 """Of Spark's log, in which the reason of a failure is looked for."""
+_CONNECT_PORT = 15002
+_KNOCK_SECONDS = 15.0
+_PROXIES = ("grpc_proxy", "https_proxy", "http_proxy")
+"""Variables by which the client takes another way than straight to the server."""
 _TELLING = re.compile(r"(Exception|Error)\b.*:|[Ee]rror:")
 _WRAPPED = re.compile(r".*(?:[\w$]+\.)+[\w$]*(?:Exception|Error): (.+)")
 
@@ -102,12 +109,28 @@ def _check_packages() -> None:
 def _connected(master: str) -> SparkSession:
     from pyspark.sql import SparkSession
 
+    _knock(master)
     try:
         session: SparkSession = SparkSession.builder.remote(master).appName(APPLICATION).getOrCreate()
         session.version  # noqa: B018 - asks the server
+    except ImportError as fault:
+        raise InvalidUsage(f"Spark Connect cannot be used: {one_line(fault)}: {connect_install()}") from fault
     except Exception as fault:  # noqa: BLE001 - whatever the client says; it may repeat the token of the URI
         raise InvalidUsage(f"no session from {_shown(master)}: {type(fault).__name__}; is the server there?") from None
     return session
+
+
+def _knock(master: str) -> None:
+    """See that something listens where a server is to be: the client would try for ten minutes."""
+    if any(os.environ.get(name) for name in _PROXIES):
+        return
+    try:
+        parts = urlsplit(master.partition(";")[0])
+        with socket.create_connection((parts.hostname or "", parts.port or _CONNECT_PORT), _KNOCK_SECONDS):
+            pass
+    except (OSError, ValueError) as fault:
+        why = getattr(fault, "strerror", None) or fault
+        raise InvalidUsage(f"no session from {_shown(master)}: {one_line(why)}; is the server there?") from None
 
 
 def _classic(master: str | None) -> SparkSession:
@@ -189,8 +212,8 @@ def one_line(said: object) -> str:
 
 
 def _shown(master: str) -> str:
-    """A server without its parameters, a token among them."""
-    return master.partition(";")[0]
+    """A server without its user and its parameters, a token among them."""
+    return redacted(master.partition(";")[0])
 
 
 def _remove(place: Path) -> None:
