@@ -13,6 +13,7 @@ from deltaspec.validate.spark.constraint_session import MODES, condition_of, is_
 from deltaspec.validate.spark.constraint_tasks import Knowledge, Name
 from deltaspec.wire.logical_rows import arrow_type, member_name
 from deltaspec.wire.sql_binding import Bound, Columns, column_name
+from deltaspec.wire.sql_bounds import keep_bounded
 from deltaspec.wire.sql_settings import settle
 from deltaspec.wire.sql_terms import Undecided
 from deltaspec.wire.sql_tree import Call, Expression, render
@@ -101,6 +102,7 @@ class Plans:
 
     def _plan(self, place: int) -> Plan:
         bound = self._bound(place)
+        keep_bounded(bound.tree)
         nodes = list(bound.nodes)
         for node in nodes:
             if isinstance(node, Call):

@@ -1,0 +1,66 @@
+"""What an engine is not asked to evaluate, for nothing bounds what it costs."""
+
+import pytest
+
+from deltaspec.wire.sql_bounds import keep_bounded
+from deltaspec.wire.sql_expressions import Admitted, parse
+from deltaspec.wire.sql_terms import Undecided
+from deltaspec.wire.sql_tree import Expression
+
+
+def tree_of(text: str) -> Expression:
+    answer = parse(text)
+    assert isinstance(answer, Admitted)
+    return answer.tree
+
+
+def nested(call: str, depth: int) -> str:
+    """A call around another one, at `{}`."""
+    text = "s"
+    for _ in range(depth):
+        text = call.replace("{}", text)
+    return f"{text} <> ''"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "s rlike '^[A-Z]{2}-[0-9]+$'",
+        "regexp_replace(s, '[^0-9]', '') = '1'",
+        "split(s, ',')[0] = 'a'",
+        "s like 'a%b%'",
+        "repeat(s, 3) = t",
+        "lpad(s, 10, '0') = t",
+        "replace(replace(s, 'a', 'bb'), 'b', '') <> t",
+        " and ".join(f"s <> '{number}'" for number in range(60)),
+        "concat(s, '-', t, '-', u) = upper(v)",
+    ],
+)
+def test_ordinary_expressions_are_bounded(text: str) -> None:
+    keep_bounded(tree_of(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("s rlike '(a+)+$'", "a regular expression that may take long"),
+        ("s rlike 'a*a*a*b'", "a regular expression that may take long"),
+        ("regexp_like(s, '(a|aa)*$')", "a regular expression that may take long"),
+        ("split(s, '(x{1,9}){1,9}y')[0] = 'a'", "a regular expression that may take long"),
+        ("s rlike t", "a pattern is not constant"),
+        ("s like t", "a pattern is not constant"),
+        ("s like '%a%a%a%a%'", "a pattern with more than 4 wildcards"),
+        ("repeat(s, 2147483647) <> ''", "its values may grow large"),
+        ("repeat('x', 2147483647) <> ''", "its values may grow large"),
+        ("repeat(s, n) <> ''", "a length is not constant"),
+        ("lpad(s, 2147483647, 'x') <> ''", "its values may grow large"),
+        ("rpad(s, n) <> ''", "a length is not constant"),
+        (nested("replace({}, 'a', 'aaaaaaaaaa')", 6), "its values may grow large"),
+        (nested("regexp_replace({}, 'a', 'aaaaaaaaaa')", 6), "its values may grow large"),
+        ("repeat(concat(s, s, repeat(s, 20)), 20) <> ''", "its values may grow large"),
+        ("replace(s, 'a', t) <> ''", "what replace puts in is not constant"),
+    ],
+)
+def test_what_may_cost_without_end_is_left_open(text: str, why: str) -> None:
+    with pytest.raises(Undecided, match=why):
+        keep_bounded(tree_of(text))
