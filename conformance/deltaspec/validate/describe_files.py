@@ -34,11 +34,11 @@ class _FileRun(EmbeddedRun):
         super().__init__(*arguments)
         self.compared = True
 
-    def put_rows(self, tag: str, rows: pl.DataFrame) -> None:
+    def put_rows(self, tag: str, rows: pl.DataFrame, places: pl.Series | None = None) -> None:
         if tag == CHAIN_ROWS:
             said = pl.col("stats").str.strip_chars().is_in(["", "{}"]).not_()
             rows = rows.with_columns(stats=pl.when(said).then(pl.lit("")))
-        super().put_rows(tag, rows)
+        super().put_rows(tag, rows, places)
 
 
 def describe_files(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import polars as pl
 import pyarrow as pa
 
 from deltaspec.validate.base_run import Run
+from deltaspec.validate.dealing import place_of
 from deltaspec.validate.path_stage import BARE, CDCS, VECTORS
+from deltaspec.validate.shares import Deal
 from deltaspec.views.bare_adds import bare_rows
 from deltaspec.views.file_actions import deletion_vectors, file_actions
 from deltaspec.views.file_facts import FileContext, Provenance, deletion_vectors_of, file_actions_of, file_facts
@@ -18,10 +18,8 @@ from deltaspec.views.log_files import lines
 from deltaspec.wire.checkpoint_files import CheckpointRead
 from deltaspec.wire.file_rows import FILE_ROWS
 
-Put = Callable[[str, pl.DataFrame], None]
 
-
-def look_at_file_rows(run: Run, table: pa.Table, place: Provenance, context: FileContext, put: Put) -> pl.DataFrame:
+def look_at_file_rows(run: Run, table: pa.Table, place: Provenance, context: FileContext, put: Deal) -> pl.DataFrame:
     """Look at file actions of one state of the table.
 
     Args:
@@ -49,7 +47,8 @@ def look_at_file_rows(run: Run, table: pa.Table, place: Provenance, context: Fil
         if run.level == "log":
             run.findings.look(deletion_vectors, vectors)
         else:  # judged once it is known which of them are live
-            put(VECTORS, vectors)
+            keys = facts.filter(pl.col("has_deletion_vector"))["path_key"]
+            put(VECTORS, vectors, place_of(keys))
     put(CDCS, chain_rows(facts, compared=False, cdc=True, schema=schema, values=values))
     timed = run.clock_ms is not None and run.level != "log"
     return chain_rows(facts, compared=run.compared, schema=schema, values=values, timed=timed)

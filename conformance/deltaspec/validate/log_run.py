@@ -133,9 +133,9 @@ class LogRun(Run, ABC):
     def _end_of_commits(self) -> None:
         """Every commit was taken."""
 
-    def put_rows(self, tag: str, rows: pl.DataFrame) -> None:
+    def put_rows(self, tag: str, rows: pl.DataFrame, places: pl.Series | None = None) -> None:
         """Deal rows of file actions."""
-        self.shares.put(tag, rows)
+        self.shares.put(tag, rows, places)
 
     # the judged history
 

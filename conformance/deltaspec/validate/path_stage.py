@@ -76,7 +76,7 @@ def _hand_on(run: Run, spanned: pl.DataFrame, sums: Sums, deal: Deal) -> None:
 
 def _narrow(spanned: pl.DataFrame) -> pl.DataFrame:
     """The rows without their longest texts, of which no stage that puts shares together has a use."""
-    return spanned.select(list(CHAIN), "until").with_columns(
+    return spanned.select(*CHAIN, "until").with_columns(
         pl.lit(None, CHAIN[name]).alias(name) for name in ("stats", "partition_text")
     )
 

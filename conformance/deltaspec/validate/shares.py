@@ -34,7 +34,7 @@ _ROWS_AT_ONCE = 500_000
 class Deal(Protocol):
     """Hands rows of a tag on to later stages."""
 
-    def __call__(self, tag: str, frame: pl.DataFrame, places: pl.Series | None = None) -> None:
+    def __call__(self, tag: str, frame: pl.DataFrame, places: pl.Series | None = None, /) -> None:
         """`places`: by which they are dealt, texts or numbers; by the column `path_key` where None."""
 
 

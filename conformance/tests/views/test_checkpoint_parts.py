@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from deltaspec.model.actions import DeletionVectorDescriptor
 from deltaspec.model.spark_hash import part_of
-from deltaspec.views.checkpoint_parts import PartFacts, spark_parts
+from deltaspec.views.checkpoint_parts import PartFacts, spark_parts, split_paths
 
 Row = dict[str, Any]
 SCHEMA = {
@@ -63,18 +63,24 @@ def test_files_elsewhere_than_their_hash_says_are_counted(vectors: bool) -> None
     facts = PartFacts(("first", "second"), vectors_supported=vectors)
     facts.take("first", table("a", "abc"))  # hashes 1485273170 and 1322437556 of Spark are even, -97053317 is odd
     facts.take("second", table("ab", "abcd"))  # -396302900 is even
-    assert (facts.misplaced_files, facts.split_paths) == (1, 0)
-
-
-def test_paths_in_several_parts_are_counted_once() -> None:
-    facts = PartFacts(("first", "second", "third"), vectors_supported=None)
-    for file in ("first", "second", "third"):
-        facts.take(file, table("a", f"of {file}"))
-    facts.take("first", table("a"))
-    assert (facts.misplaced_files, facts.split_paths) == (None, 1)
+    assert facts.misplaced_files == 1
 
 
 def test_one_file_has_no_parts() -> None:
     facts = PartFacts(("only",), vectors_supported=True)
     facts.take("only", table("a"))
-    assert (facts.misplaced_files, facts.split_paths) == (None, None)
+    assert facts.misplaced_files is None
+
+
+def test_paths_in_several_parts_are_counted_once() -> None:
+    parts = ("first", "second", "third")
+    rows = [("a", part) for part in (*parts, "first")] + [(f"of {part}", part) for part in parts]
+    frame = pl.DataFrame(
+        {
+            "path": [None if path == "a" else path for path, _ in rows],
+            "path_key": [path for path, _ in rows],
+            "file": [part for _, part in rows],
+        }
+    )
+    assert split_paths(frame, parts) == 1
+    assert split_paths(frame, parts[:1]) == 0

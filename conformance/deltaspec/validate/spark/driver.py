@@ -1,0 +1,164 @@
+"""The Spark engine: the log is read on executors, shares are looked at there, and findings come back.
+
+What a run does, and in which order, is `LogRun`'s, and what a share is looked at for is that of the embedded engine. The
+driver holds the table's state, what its commits do, and findings; no file of the table.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from functools import cached_property
+
+from deltaspec.model.file_names import CompactionName, compaction_name
+from deltaspec.model.segment import Checkpoint
+from deltaspec.validate.asked import Asked
+from deltaspec.validate.base_run import Progress
+from deltaspec.validate.log_run import LogRun, commit_file
+from deltaspec.validate.path_stage import CHAIN_ROWS
+from deltaspec.validate.plan import Plan
+from deltaspec.validate.spark.jobs import Jobs
+from deltaspec.validate.spark.payloads import of_value, to_value
+from deltaspec.validate.spark.reading import (
+    PART,
+    RAW,
+    SUMMARY,
+    TOP,
+    UNIT,
+    FactsTask,
+    LogUnit,
+    PartUnit,
+    Place,
+    ReadTask,
+)
+from deltaspec.validate.spark.shares import SparkShares
+from deltaspec.views.file_facts import FileContext
+from deltaspec.wire.checkpoint_files import CheckpointRead, file_parts
+from deltaspec.wire.log_lines import LogSummary
+from deltaspec.wire.storage import LOG, StorageError, Store
+
+
+class SparkRun(LogRun):
+    """One run over one table. `judge` may be called once."""
+
+    def __init__(self, jobs: Jobs, store: Store, plan: Plan, asked: Asked, progress: Progress, count: int) -> None:
+        super().__init__(
+            *(store, plan, asked.findings(), progress),
+            level=asked.level,
+            revision=asked.revision,
+            clock_ms=asked.clock,
+            allow_outside=asked.allow_outside,
+        )
+        self.reads = {}
+        self.shares: SparkShares = SparkShares(jobs, count)
+        self._jobs = jobs
+        self._units = _units(plan)
+        self._summaries: dict[str, LogSummary | StorageError] = {}
+        self._tops: dict[Checkpoint, dict[str, CheckpointRead]] = defaultdict(dict)
+        self._places: dict[int, Place] = {}
+        self._parts: list[PartUnit] = []
+
+    def read_history(self) -> None:
+        self._read()
+        super().read_history()
+
+    def _read(self) -> None:
+        """Read every file of the log that has actions of the table; file actions stay with the executors."""
+        rows = [of_value(UNIT, unit.number, unit) for unit in self._units]
+        frame = self._jobs.run(self._jobs.frame(rows, self._partitions(len(rows))), ReadTask(self.apart()))
+        self._raw = frame
+        self.shares.collect(self, frame)
+        for row in self._jobs.rows(frame.filter(frame["tag"].isin([SUMMARY, TOP])), 1):
+            unit = self._units[row.share]
+            if unit.checkpoint is None:
+                self._summaries[unit.file] = to_value(row.payload)
+            else:
+                self._tops[unit.checkpoint][unit.file] = to_value(row.payload)
+
+    def _partitions(self, units: int) -> int:
+        return max(1, min(units, 4 * self._jobs.parallelism))
+
+    def _commits(self) -> Iterator[LogSummary | StorageError]:
+        for version in self.plan.commits:
+            yield self._summaries.pop(commit_file(version))
+
+    def _deal_files(self, file: str, version: int, context: FileContext, summary: LogSummary) -> None:
+        self._places[self._numbers[file]] = Place("commit", file, version, context)
+
+    def _end_of_commits(self) -> None:
+        """They are dealt in `settle`."""
+
+    def _read_base(self, base: Checkpoint) -> CheckpointRead:
+        return self._read_actions(base)
+
+    def _deal_base(self, read: CheckpointRead, context: FileContext) -> None:
+        self._note(read, context, CHAIN_ROWS)
+
+    def take_claim(self, checkpoint: Checkpoint, context: FileContext, tag: str) -> CheckpointRead:
+        read = self._read_actions(checkpoint)
+        self._note(read, context, tag)
+        return read
+
+    def take_compaction(self, file: str, version: int, context: FileContext, tag: str) -> LogSummary:
+        summary = self._summaries.pop(file)
+        if isinstance(summary, StorageError):
+            raise summary
+        self._places[self._numbers[file]] = Place("compaction", file, version, context, tag)
+        return summary
+
+    def _read_actions(self, checkpoint: Checkpoint) -> CheckpointRead:
+        read = self.reads[checkpoint] = CheckpointRead(checkpoint, self.revision)
+        tops = self._tops.pop(checkpoint)
+        for name in checkpoint.files:
+            read.take(tops[f"{LOG}/{name}"])
+        read.find_sidecars(self.store.root, self.plan.sizes)
+        return read
+
+    def _note(self, read: CheckpointRead, context: FileContext, tag: str) -> None:
+        for part in file_parts(read):
+            self._parts.append(PartUnit(len(self._parts), read.checkpoint, part, context, tag))
+        self.note_parts(read.checkpoint, tag)
+
+    def settle(self) -> None:
+        """Look at all file actions by themselves, and deal them."""
+        raw = self._raw.filter(self._raw["tag"] == RAW).filter(self._raw["share"].isin(list(self._places)))
+        rows = [of_value(UNIT, each.number, each) for each in self._parts]
+        if rows:
+            raw = raw.unionAll(self._jobs.frame(rows, self._partitions(len(rows))))
+        frame = self._jobs.run(raw, FactsTask(self.apart(), self._places, self.shares.count))
+        self.shares.collect(self, frame)
+        parts = frame.filter(frame["tag"] == PART)
+        found = {row.share: to_value(row.payload) for row in self._jobs.rows(parts, 1)} if rows else {}
+        for unit in self._parts:
+            part, misplaced = found[unit.number]
+            read = self.reads[unit.checkpoint]
+            read.take_part(unit.part, part)
+            if misplaced is not None:
+                read.misplaced_files = (read.misplaced_files or 0) + misplaced
+        for read in self.reads.values():
+            self.doubt_read(read)
+        self._jobs.forget(self._raw)
+        super().settle()
+
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        return {unit.file: unit.number for unit in self._units}
+
+
+def _units(plan: Plan) -> list[LogUnit]:
+    """Every file of the log that is read for its actions."""
+    files: list[tuple[str, int, Checkpoint | None]] = [
+        (commit_file(version), version, None) for version in plan.commits
+    ]
+    checkpoints = ([plan.base] if plan.base is not None else []) + list(plan.claims)
+    files += [(f"{LOG}/{name}", each.version, each) for each in checkpoints for name in each.files]
+    files += [(_compaction_file(each), each.end, None) for each in plan.compactions]
+    sizes = plan.sizes
+    return [
+        LogUnit(number, file, version, sizes[file.removeprefix(f"{LOG}/")], checkpoint)
+        for number, (file, version, checkpoint) in enumerate(files)
+    ]
+
+
+def _compaction_file(name: CompactionName) -> str:
+    return f"{LOG}/{compaction_name(name.start, name.end)}"

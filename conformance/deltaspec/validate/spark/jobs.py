@@ -1,0 +1,139 @@
+"""Jobs of Spark: a task over rows of payloads on every partition. Works on classic Spark and on Spark Connect."""
+
+from __future__ import annotations
+
+import pickle
+import re
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from deltaspec.errors import DeltaspecError
+from deltaspec.validate.spark.payloads import SCHEMA, Payload, from_batches, to_batches, to_table
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+Task = Callable[[Iterable[Payload]], Iterator[Payload]]
+"""What runs on a partition; it is pickled, with whatever it holds."""
+_SETTINGS = {
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "4",
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.sql.session.timeZone": "UTC",
+}
+"""Payloads are large: a batch holds few of them."""
+
+
+class SparkFailed(DeltaspecError):
+    """A job of Spark did not end; says what Spark says is the cause."""
+
+
+class Jobs:
+    """Runs tasks in one session, whose settings are as they were once `close` is called."""
+
+    def __init__(self, session: SparkSession, parallelism: int | None = None) -> None:
+        self.session = session
+        self.parallelism = parallelism or _parallelism(session)
+        self._takes_arrow = int(session.version.partition(".")[0]) >= 4
+        self._before = {name: session.conf.get(name, None) for name in _SETTINGS}
+        for name, value in _SETTINGS.items():
+            session.conf.set(name, value)
+        self._persisted: dict[int, DataFrame] = {}
+
+    def close(self) -> None:
+        """Give the session back as it was."""
+        for frame in list(self._persisted.values()):
+            self.forget(frame)
+        for name, value in self._before.items():
+            if value is None:
+                self.session.conf.unset(name)
+            else:
+                self.session.conf.set(name, value)
+
+    def frame(self, rows: list[Payload], partitions: int | None = None) -> DataFrame:
+        """Rows of the driver as a frame of Spark."""
+        table: Any = to_table(rows) if self._takes_arrow else [tuple(row) for row in rows]
+        frame = self.session.createDataFrame(table, SCHEMA)
+        return frame if partitions is None else frame.repartition(partitions, "share")
+
+    def run(self, rows: DataFrame, task: Task) -> DataFrame:
+        """Start a task on every partition; what it gives is computed once, and kept until `forget`."""
+        found = rows.mapInArrow(_on_batches(pickle.dumps(task, protocol=pickle.HIGHEST_PROTOCOL)), SCHEMA)
+        from pyspark.storagelevel import StorageLevel
+
+        kept = found.persist(StorageLevel.DISK_ONLY)
+        self._persisted[id(kept)] = kept
+        return kept
+
+    def rows(self, frame: DataFrame, partitions: int) -> Iterator[Payload]:
+        """The rows of a frame: all at once, or where there are many partitions one partition after the other.
+
+        Raises:
+            SparkFailed: a job did not end.
+        """
+        with failures_told():
+            for row in frame.collect() if partitions <= _COLLECTED else frame.toLocalIterator(prefetchPartitions=True):
+                yield Payload(row["tag"], row["share"], bytes(row["payload"]))
+
+    def forget(self, frame: DataFrame) -> None:
+        """Let go of what was kept of a frame."""
+        if self._persisted.pop(id(frame), None) is not None:
+            with suppress(Exception):  # the session may be gone
+                frame.unpersist()
+
+
+_COLLECTED = 64
+"""Partitions whose findings the driver takes at once: a job for each takes longer."""
+
+
+def _on_batches(task: bytes) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    def on_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import pickle
+
+        loaded: Any = pickle.loads(task)
+        yield from to_batches(loaded(from_batches(batches)))
+
+    return on_batches
+
+
+def _parallelism(session: SparkSession) -> int:
+    """How many tasks run at once, as far as the session tells."""
+    from deltaspec.validate.spark.session import is_remote
+
+    if not is_remote(session):
+        return max(1, int(session.sparkContext.defaultParallelism))
+    told = session.conf.get("spark.default.parallelism", None)
+    return max(1, int(told)) if told else _PARALLELISM_OF_SERVERS
+
+
+_PARALLELISM_OF_SERVERS = 8
+"""Tasks at once where a server of Spark Connect does not tell."""
+
+
+@contextmanager
+def failures_told() -> Iterator[None]:
+    """Turn what Spark raises into one line that names the cause."""
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except DeltaspecError:
+        raise
+    except PySparkException as fault:
+        raise SparkFailed(_cause(str(fault))) from fault
+    except Exception as fault:
+        if type(fault).__module__.startswith(("py4j", "grpc")):
+            raise SparkFailed(_cause(str(fault))) from fault
+        raise
+
+
+def _cause(text: str) -> str:
+    from deltaspec.validate.spark.session import telling_line
+
+    absent = re.search(r"ModuleNotFoundError: No module named '([\w.]+)'", text)
+    if absent:
+        package = absent[1].partition(".")[0]
+        return f"the executors have no {package}: install deltaspec there too; `deltaspec doctor --spark` tells more"
+    return f"Spark gave up: {telling_line(text)}"

@@ -1,0 +1,90 @@
+"""`validate` on Spark: one question, one report, as `deltaspec.validate.validate_table` gives it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+from deltaspec.report.values import Report
+from deltaspec.validate.asked import ask, report_of
+from deltaspec.validate.base_run import Progress, silent
+from deltaspec.validate.plan import Plan, make_plan
+from deltaspec.validate.spark.driver import SparkRun
+from deltaspec.validate.spark.jobs import Jobs
+from deltaspec.wire.storage import open_store
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+SHARE_BYTES = 16 << 20
+"""Of the log that a share has: some 100,000 files in checkpoints."""
+MOST_SHARES = 4096
+
+
+def validate(
+    session: SparkSession,
+    uri: str,
+    *,
+    level: str = "files",
+    at: int | None = None,
+    history: str = "latest",
+    revision: str = "current",
+    clock: int | None = None,
+    select: Collection[str] | None = None,
+    ignore: Collection[str] = (),
+    samples: int = 1000,
+    accept_unchecked: Collection[str] = (),
+    allow_outside: bool = False,
+    progress: Progress | None = None,
+    shares: int | None = None,
+) -> Report:
+    """Judge a table on a session of Spark, classic or Connect.
+
+    Args:
+        session: whose executors have deltaspec; its settings are as they were when the run ends.
+        uri: path or URI of the table's root.
+        level: as of `validate_table`, as are all others but the last.
+        at: as there.
+        history: as there.
+        revision: as there.
+        clock: as there.
+        select: as there.
+        ignore: as there.
+        samples: as there.
+        accept_unchecked: as there.
+        allow_outside: as there.
+        progress: as there.
+        shares: over how many shares the table's files are spread; by the length of its log where None.
+
+    Raises:
+        InvalidUsage: as there.
+        TableUnreadable: as there.
+        SparkFailed: a job of Spark did not end.
+    """
+    asked = ask(
+        level=level,
+        at=at,
+        history=history,
+        revision=revision,
+        clock=clock,
+        select=select,
+        ignore=ignore,
+        samples=samples,
+        accept_unchecked=accept_unchecked,
+        allow_outside=allow_outside,
+    )
+    store = open_store(uri)
+    plan = make_plan(store.uri, store.list_log(), at=at, history=history)
+    jobs = Jobs(session)
+    try:
+        run = SparkRun(jobs, store, plan, asked, progress or silent, shares or share_count(plan, jobs.parallelism))
+        run.judge()
+        return report_of(asked, run, "spark")
+    finally:
+        jobs.close()
+
+
+def share_count(plan: Plan, parallelism: int) -> int:
+    """Shares enough for every task at once, and small enough for the memory of one."""
+    read = sum(entry.size_bytes for entry in plan.entries.values())
+    return min(MOST_SHARES, max(parallelism, read // SHARE_BYTES + 1))
