@@ -27,6 +27,7 @@ from deltaspec.model.revisions import Revision
 from deltaspec.model.segment import Checkpoint
 from deltaspec.model.version_checksum import VersionChecksum
 from deltaspec.report.estimate import ESTIMATE_VERSION, Amount, Estimate, LevelReads, Reads, exactly
+from deltaspec.validate.moved import pinned_listing
 from deltaspec.validate.plan import Plan, make_plan
 from deltaspec.views.claim_facts import read_checksum
 from deltaspec.wire.footers import TAIL_BYTES as FOOTER_BYTES
@@ -63,7 +64,7 @@ def estimate_table(uri: str, *, at: int | None = None, history: str = "latest", 
     if history not in ("latest", "all") and not (history.isascii() and history.isdigit() and int(history) > 0):
         raise InvalidUsage(f"history {history!r} is neither latest, all nor a number of versions")
     store = open_store(uri)
-    plan = make_plan(store.uri, store.list_log(), at=at, history=history)
+    plan = make_plan(store.uri, pinned_listing(store), at=at, history=history)
     return estimate(store, plan, history=history, revision=revision)
 
 
