@@ -168,32 +168,35 @@ MOST_ROUNDS = 10
 
 
 def seen_until(wanted: set[str], revision: Revision) -> set[str]:
-    """What is to be seen in drawn logs, round by round, until all that is wanted was seen, or in a bounded number."""
-    seen: set[str] = set()
-    for number in range(MOST_ROUNDS):
-        seen |= _seen_in_round(number, revision)
-        if wanted <= seen:
-            break
-    return seen
+    """What is to be seen in drawn logs, round by round, until all that is wanted was seen, or in a bounded number.
 
-
-def _seen_in_round(number: int, revision: Revision) -> set[str]:
-    """Draws that have nothing to do with each other: some of every kind, and some about each family of features."""
+    A round draws logs that have nothing to do with each other: some of every kind, and some about each family of
+    features.
+    """
     seen: set[str] = set()
     families = [{*family} & {*revisions.drawn(revision, FEATURES)} for family in FAMILIES]
     choices: list[tuple[int, set[str] | None]] = [(50, None)]
     for family in filter(None, families):
         needed = {NEEDED[name] for name in family if name in NEEDED}
         choices.append((30 if "typeWidening" in family else 12, family | needed))
-    for index, (count, features) in enumerate(choices):
+    for number in range(MOST_ROUNDS):
+        for index, (count, features) in enumerate(choices):
+            seen |= _seen_in_some(f"{number} {index}", count, revision, features)
+            if wanted <= seen:
+                return seen
+    return seen
 
-        @settings(max_examples=2, deadline=None, database=None, phases=[Phase.generate], suppress_health_check=quiet)
-        @given(drawn=logs_with_states(revision=revision, features=features))
-        def collect(drawn: DrawnLog) -> None:
-            seen.update(sights(drawn))
 
-        for each in range(count):  # the second of two examples is drawn afresh, later ones resemble it
-            seed(f"{number} {index} {each}")(collect)()
+def _seen_in_some(name: str, count: int, revision: Revision, features: set[str] | None) -> set[str]:
+    seen: set[str] = set()
+
+    @settings(max_examples=2, deadline=None, database=None, phases=[Phase.generate], suppress_health_check=quiet)
+    @given(drawn=logs_with_states(revision=revision, features=features))
+    def collect(drawn: DrawnLog) -> None:
+        seen.update(sights(drawn))
+
+    for each in range(count):  # the second of two examples is drawn afresh, later ones resemble it
+        seed(f"{name} {each}")(collect)()
     return seen
 
 
