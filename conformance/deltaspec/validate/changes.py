@@ -85,7 +85,7 @@ def _log_facts(run: DataRun, commit: _Commit) -> dict[str, Any] | None:
     try:
         log = run.commit(commit.version)
     except StorageError as fault:
-        run.findings.doubt((change_commits,), str(fault), commit.file)
+        run.findings.doubt((change_files, change_commits), str(fault), commit.file)
         return None
     infos = [action for _, action in log.actions if isinstance(action, CommitInfo)]
     changing = {(row[LINE], row[KIND]) for row in log.files.rows if row[DATA_CHANGE]}
@@ -137,7 +137,9 @@ def _change_file(run: DataRun, file: DataFile, projection: Projection) -> Change
     views = (change_files, change_commits)
     try:
         facts = read_changes(run, file, projection)
-    except FileGone:
+    except FileGone as fault:
+        if file.actual_size is not None:  # it was there when the table was listed
+            run.findings.doubt(views, str(fault), file.path)
         return None
     except (StorageError, UnreadableRows) as fault:
         run.findings.doubt(views, why_unread(fault), file.path)

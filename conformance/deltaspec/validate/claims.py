@@ -19,6 +19,7 @@ from deltaspec.model.segment import Checkpoint
 from deltaspec.model.version_checksum import VersionChecksum
 from deltaspec.validate.checkpoints import look_at_checkpoint
 from deltaspec.validate.claim_rows import CheckpointFiles, ChecksumFiles, CompactionFiles
+from deltaspec.validate.moved import hint_is_as_listed
 from deltaspec.validate.path_stage import CLAIMS
 from deltaspec.validate.sums import Sums
 from deltaspec.views import log_files
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
 HALF_PAIR = "half of a surrogate pair is escaped, which parsers keep, replace or refuse"
 _OF_ONE_COMMIT = {"commitInfo", "cdc", "checkpointMetadata", "sidecar"}
 """Actions that are no part of what reconciliation leaves."""
+_DIFFERENCES_OF_CHECKSUMS = ("CRC010", "CRC011")
+"""Rules over `checkpoint_rows` that ask of version checksums alone."""
 MAX_OBJECT_BYTES = 256 << 20
 """Largest version checksum and checkpoint hint that is read."""
 
@@ -174,6 +177,8 @@ class Claims:
             data = run.store.read(file, MAX_OBJECT_BYTES)
         except StorageError as error:
             run.findings.doubt((checksums,), str(error), file)
+            for code in _DIFFERENCES_OF_CHECKSUMS:
+                run.findings.doubt_rule(code, str(error), file)
             return
         if escapes_half_a_pair(data):
             run.findings.doubt((checksums, checkpoint_rows), HALF_PAIR, file)
@@ -219,7 +224,13 @@ class Claims:
             run.findings.doubt((last_checkpoint,), HALF_PAIR, f"{LOG}/_last_checkpoint")
         elif data.strip():  # an empty hint is no hint
             row = hint_row(data, run.plan.all_complete, run.reads, run.plan.sizes)
-            run.findings.look_at_rows(last_checkpoint, [row])
+            found = run.findings.empty()
+            found.look_at_rows(last_checkpoint, [row])
+            if found.totals and not hint_is_as_listed(run.store, run.plan):
+                reason = "was overwritten since the log was listed"
+                run.findings.doubt((last_checkpoint,), reason, f"{LOG}/_last_checkpoint")
+            else:
+                run.findings.look_at_rows(last_checkpoint, [row])
 
 
 def _without_files(stated: VersionChecksum | None) -> VersionChecksum | None:

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 from pyroaring import BitMap64
 
-from deltaspec.model import paths
 from deltaspec.model.deletion_vectors import DeletionVectorError
-from deltaspec.model.file_names import CommitName, parse
-from deltaspec.validate.commits import KIND, PATH, Commits
+from deltaspec.validate.commits import Commits
+from deltaspec.validate.moved import LaterCommits, why_gone
 from deltaspec.validate.row_id_history import history_is_whole
 from deltaspec.views.data_files import DataFile, DataFiles, data_files
 from deltaspec.views.file_replay import live_at
@@ -95,16 +94,10 @@ class DataRun:
         """
         return None if file.deletion_vector is None else self.vectors.rows(file.deletion_vector)
 
-    def removed_since(self, path_key: str) -> bool | None:
-        """Whether a commit after the judged version removes a path; None where those commits cannot all be read."""
-        return None if self._removed_later is None else path_key in self._removed_later
-
-    @property
-    def is_latest(self) -> bool:
-        """Whether no commit and no checkpoint of a later version is listed."""
-        names = map(parse, self._run.plan.entries)
-        later = any(isinstance(name, CommitName) and name.version > self.version for name in names)
-        return not later and all(each.version <= self.version for each in self._run.plan.all_complete)
+    @cached_property
+    def later(self) -> LaterCommits:
+        """The commits after the judged version."""
+        return LaterCommits(self.access.store, self._run.plan)
 
     def commit(self, version: int) -> LogFile:
         """A commit file, decoded; the last ones are remembered. Raises `StorageError`."""
@@ -172,40 +165,25 @@ class DataRun:
             there = pl.col("exists").is_not_null()
             self.findings.look(data_files, rows.filter(there))
             for part in rows.filter(~there).iter_slices(_AT_ONCE):
-                self.findings.look_at_rows(data_files, [self._absent(row) for row in part.iter_rows(named=True)])
+                absent = [self._absent(row) for row in part.iter_rows(named=True)]
+                gone = [row["path_key"] for row in absent if row["exists"] is False and row["kind"] == "add"]
+                removed = self.later.removed(gone)
+                self.findings.look_at_rows(data_files, [self._removed(row, removed) for row in absent])
 
     def _absent(self, row: dict[str, Any]) -> dict[str, Any]:
-        key = str(row["path_key"])
-        fault = self.fault_of(key)
+        fault = self.fault_of(str(row["path_key"]))
         if not isinstance(fault, FileGone):
             self.findings.doubt((data_files,), str(fault), str(row["path"]), reading=_PRESENCE)
             return row
-        removed = self.removed_since(key) if row["kind"] == "add" else None
-        if removed is not False and row["kind"] == "add":
-            why = "cannot be told to be removed since" if removed is None else "was removed since, and is gone"
-            self.findings.doubt((data_files,), f"{key}: {why}", str(row["path"]), reading=_PRESENCE)
-        return {**row, "exists": False, "removed_since": removed}
+        return {**row, "exists": False}
 
-    @cached_property
-    def _removed_later(self) -> set[str] | None:
-        """Keys of the paths that commits after the judged version remove."""
-        plan = self._run.plan
-        commits = {name.version for name in map(parse, plan.entries) if isinstance(name, CommitName)}
-        newest = max([self.version, *commits, *(each.version for each in plan.all_complete)])
-        later = sorted(version for version in commits if version > self.version)
-        if len(later) != newest - self.version:
-            return None
-        removed: set[str] = set()
-        for version in later:
-            try:
-                log = self.commit(version)
-            except StorageError:
-                return None
-            if log.undecoded_kinds & {"remove", None}:
-                return None
-            root = self.access.store.root
-            removed |= {paths.path_key(str(row[PATH]), root) for row in log.files.rows if row[KIND] == "remove"}
-        return removed
+    def _removed(self, row: dict[str, Any], removed: dict[str, bool | None]) -> dict[str, Any]:
+        key = str(row["path_key"])
+        if key not in removed or row["kind"] != "add":
+            return row
+        if removed[key] is not False:
+            self.findings.doubt((data_files,), f"{key}: {why_gone(removed[key])}", str(row["path"]), reading=_PRESENCE)
+        return {**row, "removed_since": removed[key]}
 
 
 def why_unread(fault: Exception) -> str:

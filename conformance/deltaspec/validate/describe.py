@@ -14,6 +14,7 @@ from deltaspec.model.last_checkpoint import LastCheckpoint
 from deltaspec.model.schema import tree
 from deltaspec.report.description import FeatureState, LogFiles, TableDescription
 from deltaspec.validate.embedded import EmbeddedRun
+from deltaspec.validate.moved import pinned_listing
 from deltaspec.validate.plan import Plan, make_plan
 from deltaspec.views.file_replay import live_at
 from deltaspec.wire.storage import LOG, StorageError, Store, open_store
@@ -81,7 +82,7 @@ def replayed(
         TableUnreadable: there is no table, or its log cannot be replayed.
     """
     store = open_store(uri)
-    plan = make_plan(store.uri, store.list_log(), at=at, history="snapshot")
+    plan = make_plan(store.uri, pinned_listing(store), at=at, history="snapshot")
     if plan.missing:
         raise TableUnreadable(
             f"{store.uri}: commit {plan.missing[0]} is missing; run `deltaspec validate` to see what else is wrong"

@@ -46,7 +46,8 @@ def _read(run: DataRun, row: dict[str, Any]) -> ChunkForms | Exception:
 def _row(run: DataRun, asked: AskedForms, row: dict[str, Any], forms: ChunkForms | Exception) -> dict[str, Any] | None:
     path = row["path"] if row["path"] is not None else row["path_key"]
     if isinstance(forms, Exception):
-        if not isinstance(forms, NoParquet | FileGone):  # which other rules tell
+        gone_since = isinstance(forms, FileGone) and row["actual_size"] is not None
+        if gone_since or not isinstance(forms, NoParquet | FileGone):  # which other rules tell
             run.findings.doubt((file_forms,), str(forms), path)
         return None
     told = asked.at(row["version"], forms.codecs, forms.page_version)

@@ -102,10 +102,14 @@ class _Looker:
         rows = self._with_shredding(self._with_compatibility(files.rows))
         for part in rows.iter_slices(FILES_AT_ONCE):
             batch = _Batch()
-            for path, version, kind, read in zip(
-                _paths(part), part["version"], part["kind"], self._read(part), strict=True
+            listed = part["actual_size"].is_not_null()
+            for path, version, kind, was_listed, read in zip(
+                _paths(part), part["version"], part["kind"], listed, self._read(part), strict=True
             ):
-                batch.add(*self._row(path, version, kind, read))
+                # that a change data file is not there is told at level files (S25)
+                if not (kind == "cdc" and not was_listed and isinstance(read, FileGone)):
+                    self._doubt(path, read)
+                batch.add(*self._row(version, kind, read))
                 if batch.columns > COLUMNS_AT_ONCE:
                     done = self._flush(part, batch, done)
             done = self._flush(part, batch, done)
@@ -180,11 +184,13 @@ class _Looker:
             return fault
         return None if size in (None, now) else StorageError(f"{key}: changed while it was read")
 
-    def _row(self, path: str, version: int, kind: str, read: Read) -> tuple[_Row, SchemaFacts | None]:
+    def _doubt(self, path: str, read: Read) -> None:
+        if isinstance(read, StorageError):
+            self.run.findings.doubt_data(str(read), path, levels=_LEVEL)
+
+    def _row(self, version: int, kind: str, read: Read) -> tuple[_Row, SchemaFacts | None]:
         """What is known of one file, and of its schema."""
         if isinstance(read, StorageError):
-            if not (kind == "cdc" and isinstance(read, FileGone)):  # which is told at level files (S25)
-                self.run.findings.doubt_data(str(read), path, levels=_LEVEL)
             return (False, None, None, None, None), None
         if isinstance(read, NoParquet):
             return (True, str(read), None, None, None), None

@@ -144,6 +144,10 @@ class LogRun(Run, ABC):
         self.base_actions = [action for _, _, action in read.actions]
         self.state.apply(base.version, f"{LOG}/{base.files[0]}", [(line, action) for _, line, action in read.actions])
         self.state.lose({fault.kind for _, _, fault in read.faults})
+        unread = read.not_read or read.unreadable
+        if unread is not None:  # what is read of its actions may not be all of them
+            self.state.lose({None})
+            self.findings.doubt(STATE_VIEWS, unread, f"{LOG}/{base.files[0]}")
         self.note_parts(base, CHAIN_ROWS)
         self._deal_base(read, self.state.file_context(self.store.root))
         self._remember(base.version)

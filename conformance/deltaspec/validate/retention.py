@@ -64,7 +64,9 @@ def look_at_removed_files(run: DataRun) -> None:
         run, young.with_columns(path=pl.coalesce("path", "path_key"), kept_since=pl.lit(kept_since, pl.Int64))
     ):
         gone = part.filter(~pl.col("exists") | ~pl.col("vector_exists"))
-        if len(gone) and not run.is_latest:
+        if len(gone):
+            run.later.look()
+        if len(gone) and not run.later.is_latest:
             run.findings.doubt((removed_files,), "is gone, which a later version may allow", gone["path"][0])
             part = part.filter(pl.col("exists").fill_null(True) & pl.col("vector_exists").fill_null(True))
         run.findings.look(removed_files, part)

@@ -177,8 +177,12 @@ def _rewrite(run: DataRun, version: int, hidden: HiddenColumns) -> dict[str, Any
     place = name
     try:
         moves = all(row[DATA_CHANGE] is False for row in run.commit(version).files.rows)
-        if not moves and run.operations.get(version) != _UPDATE:
-            return None
+    except StorageError as fault:
+        run.findings.doubt((row_id_rewrites,), str(fault), name)
+        return None
+    if not moves and run.operations.get(version) != _UPDATE:
+        return None
+    try:
         again = (replace(file, kind="remove") for file in run.commits.added_again(version))
         for file in chain(run.commits.files(version), again):
             if file.base_row_id is None:

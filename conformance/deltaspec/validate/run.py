@@ -6,6 +6,7 @@ from deltaspec.report.values import Report
 from deltaspec.validate.asked import ask, report_of
 from deltaspec.validate.base_run import Progress, silent
 from deltaspec.validate.embedded import EmbeddedRun
+from deltaspec.validate.moved import pinned_listing
 from deltaspec.validate.plan import make_plan
 from deltaspec.wire.storage import open_store
 
@@ -62,7 +63,7 @@ def validate_table(
         allow_outside=allow_outside,
     )
     store = open_store(uri)
-    plan = make_plan(store.uri, store.list_log(), at=at, history=history)
+    plan = make_plan(store.uri, pinned_listing(store), at=at, history=history)
     run = EmbeddedRun(
         *(store, plan, asked.rules, asked.samples, progress or silent),
         level=asked.level,

@@ -10,6 +10,7 @@ import polars as pl
 
 from deltaspec.model.actions import DeletionVectorDescriptor
 from deltaspec.model.deletion_vectors import DeletionVectorError
+from deltaspec.validate.moved import why_gone
 from deltaspec.views.data_files import DataFile
 from deltaspec.views.file_actions import deletion_vectors
 from deltaspec.wire.deletion_vectors import decode_bitmap
@@ -56,6 +57,7 @@ def look_at_vectors(run: DataRun, written: pl.DataFrame) -> None:
     if not run.findings.wants(deletion_vectors) or written.is_empty():
         return
     facts = list(_stored(run))
+    _look_for_removed(run, [fact for fact in facts if fact.get("file_exists") is False])
     if not facts:
         run.findings.look(deletion_vectors, written)
         return
@@ -88,6 +90,8 @@ def _stored(run: DataRun) -> Iterator[Row]:
             yield {
                 "file": file.file,
                 "line": file.line,
+                "path": file.path,
+                "path_key": file.path_key,
                 "vector_file": key,
                 "overlaps": overlap,
                 **_facts(run, key, file, descriptor),
@@ -103,7 +107,7 @@ def _facts(run: DataRun, key: str, file: DataFile, descriptor: DeletionVectorDes
     except DeletionVectorError as fault:
         return {"file_exists": True, _FAULTS[fault.kind]: str(fault)}
     except FileGone:
-        return _absent(run, key, file)
+        return {"file_exists": False}
     except StorageError as fault:
         run.findings.doubt((deletion_vectors,), f"a deletion vector cannot be read: {fault}", file.path)
         return {}
@@ -115,12 +119,14 @@ def _facts(run: DataRun, key: str, file: DataFile, descriptor: DeletionVectorDes
     return {"file_exists": True, "decoded_cardinality": len(rows), "decoded_last_row": last}
 
 
-def _absent(run: DataRun, key: str, file: DataFile) -> Row:
-    removed = run.removed_since(file.path_key)
-    if removed is not False:
-        why = "cannot be told to be removed since" if removed is None else "was removed since, and is gone"
-        run.findings.doubt((deletion_vectors,), f"{key}: the file it belongs to {why}", file.path)
-    return {"file_exists": False, "removed_since": removed}
+def _look_for_removed(run: DataRun, gone: list[Row]) -> None:
+    """Fill in of files whose vector is gone whether a later commit removes them."""
+    removed = run.later.removed([fact["path_key"] for fact in gone])
+    for fact in gone:
+        fact["removed_since"] = removed[fact["path_key"]]
+        if fact["removed_since"] is not False:
+            why = f"{fact['vector_file']}: the file it belongs to {why_gone(fact['removed_since'])}"
+            run.findings.doubt((deletion_vectors,), why, fact["path"])
 
 
 def _overlaps(descriptors: list[DeletionVectorDescriptor]) -> list[str | None]:

@@ -85,7 +85,7 @@ def sidecar_rows(read: CheckpointRead) -> list[Row]:
             "path": each.action.path,
             "path_is_name": "/" not in each.action.path,
             "path_in_sidecars": each.name is not None,
-            "exists": each.actual_size is not None if each.name is not None else None,
+            "exists": each.actual_size is not None or (None if each.name is None or read.is_deleted else False),
             "size_in_bytes": each.action.size_in_bytes,
             "actual_size": each.actual_size,
             "unreadable": each.unreadable,

@@ -6,6 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from deltaspec.errors import DeltaspecError
 from deltaspec.model import paths
 from deltaspec.model.actions import CheckpointMetadata, Sidecar, Wire
 from deltaspec.model.revisions import Revision
@@ -67,6 +68,8 @@ class CheckpointRead:
     unreadable: str | None = None
     not_read: str | None = None
     """Why storage did not give a part: no fault of the table."""
+    is_deleted: bool = False
+    """It was deleted while it was read, so that sidecars of it may be gone."""
     rows_without_action: int = 0
     rows_with_several_actions: int = 0
     misplaced_files: int | None = None
@@ -145,8 +148,35 @@ def read_checkpoint(
     sources = open_in_order(store, (f"{LOG}/{name}" for name in checkpoint.files if name.endswith(".parquet")))
     for name in checkpoint.files:
         read.take(read_top(store, checkpoint, name, revision, next(sources) if name.endswith(".parquet") else None))
-    read.find_sidecars(store.root, sizes)
+    find_sidecars(store, read, sizes)
     return read
+
+
+def find_sidecars(store: Store, read: CheckpointRead, sizes: dict[str, int]) -> None:
+    """Look where the sidecar actions of a checkpoint lead, once all of its files were taken.
+
+    Where the listing lacks a sidecar the log is listed anew: it may have come while the log was listed, or gone with
+    its checkpoint, which a clean-up deletes first.
+
+    Args:
+        store: the table.
+        read: the checkpoint.
+        sizes: length of every listed file, by name relative to `_delta_log`.
+    """
+    read.find_sidecars(store.root, sizes)
+    lacking = [each for each in read.sidecars if each.name is not None and each.actual_size is None]
+    if not lacking:
+        return
+    try:
+        now = {entry.name: entry.size_bytes for entry in store.list_log()}
+    except DeltaspecError as fault:
+        read.is_deleted, read.not_read = True, read.not_read or str(fault)
+        return
+    gone = next((name for name in read.checkpoint.files if name not in now), None)
+    if gone is not None:
+        read.is_deleted, read.not_read = True, read.not_read or f"{LOG}/{gone}: was deleted while it was read"
+    for each in lacking:
+        each.actual_size = now.get(f"_sidecars/{each.name}")
 
 
 def read_top(

@@ -60,6 +60,7 @@ class LocalStore:
         return sorted(found, key=lambda entry: entry.name)
 
     def _entries(self, folder: Path, prefix: str) -> Iterator[Entry]:
+        folders = []
         with os.scandir(folder) as entries:
             for entry in entries:
                 try:
@@ -72,7 +73,9 @@ class LocalStore:
                     name = prefix + readable_name(entry.name)
                     yield Entry(name, facts.st_size, facts.st_mtime_ns // 1_000_000)
                 elif not prefix and entry.name in LISTED_FOLDERS:
-                    yield from self._entries(folder / entry.name, entry.name + "/")
+                    folders.append(entry.name)
+        for name in folders:  # last, for a checkpoint comes after its sidecars
+            yield from self._entries(folder / name, f"{name}/")
 
     def list_files(self) -> Iterator[Entry | StorageError]:
         folders: list[tuple[str, str, frozenset[_Place]]] = [(self._path, "", frozenset())]

@@ -1,0 +1,111 @@
+"""A table that is written to while it is judged: what the pinned version does not show is never found.
+
+The same table is copied at the moment of the pin and judged in peace. Whatever the moving run finds the peaceful run
+finds as well, and what it does not find, or did not look at, stands in the ledger.
+"""
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from examples import drawn
+from hypothesis import given
+from hypothesis import strategies as st
+from moving import OPERATIONS, DrawnWriter, MovingStore, Schedule, TornStore, moves, with_v2_checkpoints
+
+from deltaspec.model import paths
+from deltaspec.report.values import Report
+from deltaspec.rules import RULES
+from deltaspec.validate import run as validate_run
+from deltaspec.validate import validate_table
+from deltaspec.wire.storage import Store
+from deltaspec_generators.data_tables import drawn_data_tables
+
+LEVELS = ("log", "files", "footers", "rows")
+
+
+@contextmanager
+def stored_in(store: Store) -> Iterator[None]:
+    """Runs read from this store, whatever they are asked for."""
+    before = validate_run.open_store
+    validate_run.open_store = lambda uri: store  # type: ignore[attr-defined]
+    try:
+        yield
+    finally:
+        validate_run.open_store = before  # type: ignore[attr-defined]
+
+
+_OF_ALL_CLAIMS = {code for code, rule in RULES.items() if rule.view.name == "checkpoint_rows"}
+"""Rules over what checkpoints, compactions and checksums say: they are told to run where any of those is compared."""
+_OF_VACUUMED_FILES = {
+    code for code, rule in RULES.items() if rule.view.name in ("change_files", "change_commits", "row_id_rewrites")
+}
+"""Rules over change data, and over rows that a commit removes: what was vacuumed says nothing against a commit."""
+_CHANGE_FILE_MISSING = "DAT004"
+
+
+def assert_no_false_finding(moving: Report, frozen: Report, schedule: Schedule, root: Path) -> None:
+    """What a moving run says is true of the pinned version, and what it leaves out is in its ledger."""
+    assert moving.version == frozen.version
+    for finding in moving.findings:
+        # no commit need tell of a vacuum, and change data files it may take from every version
+        is_true = finding.rule == _CHANGE_FILE_MISSING and not (root / paths.decode(finding.path or "")).exists()
+        assert finding in frozen.findings or is_true
+    unsaid = {entry.rule for entry in moving.checked.not_checked}
+    assert {each.rule for each in frozen.findings if each not in moving.findings} <= unsaid
+    may_be_silent = _OF_ALL_CLAIMS | (_OF_VACUUMED_FILES if "vacuum" in schedule.done else set())
+    assert set(frozen.checked.run) - set(moving.checked.run) <= unsaid | may_be_silent
+    if frozen.verdict == "conforms":
+        assert moving.verdict in ("conforms", "incomplete")
+
+
+_NO_FAULTS = {_CHANGE_FILE_MISSING, "CKP070"}
+"""What sound tables are told all the same: change data files that a vacuum took, checkpoints of several parts."""
+
+
+@st.composite
+def written(draw: st.DrawFn, root: Path) -> DrawnWriter:
+    """The writer of a table that has some of its versions by now."""
+    features = ("deletionVectors", "rowTracking", "changeDataFeed")
+    table = draw(drawn_data_tables(features=features, depth=0, max_commits=8))
+    if draw(st.booleans()):
+        with_v2_checkpoints(table.files, table.states)
+    writer = DrawnWriter(draw, table.files, table.states, root)
+    for _ in range(draw(st.integers(0, max(len(table.states) - 2, 0))) + 1):
+        writer.finish("commit")
+        for operation in draw(st.lists(st.sampled_from(OPERATIONS[1:]), max_size=2)):
+            writer.finish(operation)
+    return writer
+
+
+@drawn(5)
+@given(data=st.data())
+@pytest.mark.parametrize("level", LEVELS)
+def test_table_that_moves_gives_no_false_finding(level: str, data: st.DataObject) -> None:
+    options: dict[str, Any] = {"level": level, "history": data.draw(st.sampled_from(("latest", "all")))}
+    with tempfile.TemporaryDirectory() as directory:
+        root, frozen = Path(directory) / "table", Path(directory) / "frozen"
+        writer = data.draw(written(root))
+        shutil.copytree(root, frozen)
+        schedule = Schedule(writer, data.draw(moves()))
+        store = MovingStore(str(root), schedule.go_on, remote=data.draw(st.booleans()))
+        with stored_in(store):
+            moving = validate_table(str(root), **options)
+        assert_no_false_finding(moving, validate_table(str(frozen), **options), schedule, root)
+
+
+@drawn(10)
+@given(data=st.data())
+def test_log_that_moves_while_it_is_listed_lacks_nothing(data: st.DataObject) -> None:
+    with tempfile.TemporaryDirectory() as directory:
+        root = Path(directory) / "table"
+        schedule = Schedule(data.draw(written(root)), data.draw(moves(most=3)))
+        store = TornStore(str(root), schedule.go_on, data.draw(st.randoms(use_true_random=False)))
+        with stored_in(store):
+            report = validate_table(str(root), level="files", history=data.draw(st.sampled_from(("latest", "all"))))
+    assert {each.rule for each in report.findings} <= _NO_FAULTS
+    assert report.verdict in ("conforms", "incomplete")
