@@ -33,7 +33,7 @@ from deltaspec.validate.spark.reading import (
 )
 from deltaspec.validate.spark.shares import SparkShares
 from deltaspec.views.file_facts import FileContext
-from deltaspec.wire.checkpoint_files import CheckpointRead, file_parts
+from deltaspec.wire.checkpoint_files import CheckpointRead, file_parts, find_sidecars
 from deltaspec.wire.log_lines import LogSummary
 from deltaspec.wire.storage import LOG, StorageError, Store
 
@@ -111,7 +111,7 @@ class SparkRun(LogRun):
         tops = self._tops.pop(checkpoint)
         for name in checkpoint.files:
             read.take(tops[f"{LOG}/{name}"])
-        read.find_sidecars(self.store.root, self.plan.sizes)
+        find_sidecars(self.store, read, self.plan.sizes)
         return read
 
     def _note(self, read: CheckpointRead, context: FileContext, tag: str) -> None:

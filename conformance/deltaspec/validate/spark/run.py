@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from deltaspec.report.values import Report
 from deltaspec.validate.asked import ask, report_of
 from deltaspec.validate.base_run import Progress, silent
+from deltaspec.validate.moved import pinned_listing
 from deltaspec.validate.plan import Plan, make_plan
 from deltaspec.validate.spark.driver import SparkRun
 from deltaspec.validate.spark.jobs import Jobs
@@ -74,7 +75,7 @@ def validate(
         allow_outside=allow_outside,
     )
     store = open_store(uri)
-    plan = make_plan(store.uri, store.list_log(), at=at, history=history)
+    plan = make_plan(store.uri, pinned_listing(store), at=at, history=history)
     jobs = Jobs(session)
     try:
         run = SparkRun(jobs, store, plan, asked, progress or silent, shares or share_count(plan, jobs.parallelism))
