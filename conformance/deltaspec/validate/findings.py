@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable
+from itertools import chain
 from typing import Any
 
 import polars as pl
@@ -50,8 +51,8 @@ class Findings:
     @property
     def sorted(self) -> list[Finding]:
         """What was found, gravest first, in stable order."""
-        found = [finding for kept in self._kept.values() for finding in kept[: self._samples]]
-        return sorted(found, key=lambda finding: finding.sort_key)
+        first = [sorted(kept, key=_order)[: self._samples] for kept in self._kept.values()]
+        return sorted(chain.from_iterable(first), key=_order)
 
     @property
     def not_checked(self) -> list[NotChecked]:
@@ -133,7 +134,7 @@ class Findings:
         kept = self._kept[code]
         kept += found
         if len(kept) > 2 * self._samples:
-            kept.sort(key=lambda finding: finding.sort_key)
+            kept.sort(key=_order)
             del kept[self._samples :]
 
     def _findings(self, rule: Rule, rows: pl.DataFrame) -> list[Finding]:
@@ -154,7 +155,7 @@ class Findings:
             )
             found.append(finding)
         if len(found) > self._samples:
-            found = sorted(found, key=lambda finding: finding.sort_key)[: self._samples]
+            found = sorted(found, key=_order)[: self._samples]
         return found
 
     def _first(self, rows: pl.DataFrame, rule: Rule) -> pl.DataFrame:
@@ -171,6 +172,10 @@ class Findings:
             tied = tied.sort("_row").head(_TIED)
         chosen = pl.concat([places.head(self._samples)["_row"], tied["_row"]]).unique().sort()
         return rows[chosen]
+
+
+def _order(finding: Finding) -> tuple[Any, ...]:
+    return finding.sort_key
 
 
 def _nulls_first(name: str, dtype: pl.DataType) -> pl.Expr:
