@@ -5,8 +5,9 @@ A task is handed files in portions, pickled by our own driver, and yields small 
 
 from __future__ import annotations
 
+import os
 import pickle
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -94,6 +95,16 @@ def showing(knowledge: Knowledge, names: list[list[Name]]) -> Task:
             yield _answer(number, [_shown(reader, data_file, names[place], row) for place, row in rows])
 
     return task
+
+
+def sent(task: Task, environment: Mapping[str, str]) -> Task:
+    """A task as it is sent to executors, which find some variables of the environment set."""
+
+    def with_environment(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        os.environ.update(environment)
+        yield from task(batches)
+
+    return with_environment
 
 
 def _files(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, DataFile, Any]]:

@@ -9,7 +9,7 @@ where both agree.
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
@@ -26,8 +26,10 @@ from deltaspec.validate.spark.constraint_tasks import (
     Task,
     evaluating,
     reading,
+    sent,
     showing,
 )
+from deltaspec.validate.spark.jobs import SparkFailed, failures_told
 from deltaspec.views.data_files import DataFile, DataFiles
 from deltaspec.views.held_rows import held_rows
 from deltaspec.views.state import TableState
@@ -61,7 +63,12 @@ class Judged(Protocol):
     allow_outside: bool
 
 
-def look_at_constraints(spark: SparkSession, run: Judged, files: Iterable[pl.DataFrame]) -> None:
+def look_at_constraints(
+    spark: SparkSession,
+    run: Judged,
+    files: Iterable[pl.DataFrame],
+    environment: Mapping[str, str] | None = None,
+) -> None:
     """Evaluate every expression that is admitted on the rows of every live file; fills the view `held_rows`.
 
     What needs no Spark is evaluated by the kit, on executors; the rest by Spark SQL on rows that the kit reads. The
@@ -71,6 +78,7 @@ def look_at_constraints(spark: SparkSession, run: Judged, files: Iterable[pl.Dat
         spark: whose executors reach the table by the run's store, and have the kit.
         run: its log is judged; findings and the ledger are added to.
         files: live data files, as `DataFiles.rows` has them.
+        environment: variables that tasks find set, such as those of the clients of object stores.
     """
     table = run.state.table_schema
     if table is None or not run.findings.wants(held_rows):
@@ -81,7 +89,7 @@ def look_at_constraints(spark: SparkSession, run: Judged, files: Iterable[pl.Dat
     access = DataAccess(run.store, allow_outside=run.allow_outside)
     knowledge = Knowledge(access, table, tuple(asked.admitted))
     with isolated(spark) as own:
-        judge = _Judge(own, run.findings, asked, knowledge)
+        judge = _Judge(own, run.findings, asked, knowledge, dict(environment or {}))
         for batch in _batches(files):
             judge.look(batch)
 
@@ -113,26 +121,34 @@ class _Count:
 
 
 class _GivenUp(Exception):
-    """A job of Spark's has failed; the message is for the ledger."""
+    """Spark has failed on an expression; the message is for the ledger."""
 
 
 class _Judge:
-    def __init__(self, spark: SparkSession, findings: Findings, asked: Conditions, knowledge: Knowledge) -> None:
+    def __init__(
+        self,
+        spark: SparkSession,
+        findings: Findings,
+        asked: Conditions,
+        knowledge: Knowledge,
+        environment: dict[str, str],
+    ) -> None:
         self.spark, self.findings, self.asked, self.knowledge = spark, findings, asked, knowledge
+        self._environment = environment
         self.plans = Plans(spark, knowledge)
 
     def look(self, files: list[DataFile]) -> None:
         """One batch of files."""
         try:
             rows = self._rows(files)
-        except _GivenUp as fault:
+        except SparkFailed as fault:
             for condition, _ in self.asked.admitted:
                 self.asked.doubt(condition, str(fault), None)
             return
         self.findings.look_at_rows(held_rows, rows)
 
     def _rows(self, files: list[DataFile]) -> list[Row]:
-        """Rows of the view; what is left open goes into the ledger. Raises `_GivenUp`."""
+        """Rows of the view; what is left open goes into the ledger. Raises `SparkFailed`."""
         conditions = [condition for condition, _ in self.asked.admitted]
         held = self.without_spark(files)
         answers = (each for each in held.values() if not isinstance(each, str))
@@ -159,7 +175,7 @@ class _Judge:
         return [self.asked.row(files[key[0]], conditions[key[1]], decided[key]) for key in sorted(decided)]
 
     def without_spark(self, files: list[DataFile]) -> dict[int, list[Held] | str]:
-        """What is beyond doubt without Spark, by number of the file. Raises `_GivenUp`."""
+        """What is beyond doubt without Spark, by number of the file. Raises `SparkFailed`."""
         return self._answers(evaluating(self.knowledge), [(number, each, None) for number, each in enumerate(files)])
 
     # what Spark evaluates
@@ -189,9 +205,10 @@ class _Judge:
                 columns.setdefault(number, set()).update(plan.columns)
         asked = [(number, files[number], columns[number]) for number in sorted(columns)]
         task = reading(self.knowledge, list(self.plans.names), self.plans.arrow_schema)
-        rows = self._portions(asked).mapInArrow(task, self.plans.spark_schema).persist()
+        rows = self._portions(asked).mapInArrow(sent(task, self._environment), self.plans.spark_schema).persist()
         try:
-            _collected(rows.groupBy().count())
+            with failures_told():
+                rows.groupBy().count().collect()
             yield rows
         finally:
             rows.unpersist()
@@ -245,7 +262,9 @@ class _Judge:
         return self.spark.createDataFrame(payloads, "payload binary").repartition(len(payloads))
 
     def _answers(self, task: Task, asked: Sequence[tuple[int, DataFile, Any]]) -> dict[int, Any]:
-        answers = _collected(self._portions(asked).mapInArrow(task, "file int, answer binary"))
+        rows = self._portions(asked).mapInArrow(sent(task, self._environment), "file int, answer binary")
+        with failures_told():
+            answers = rows.collect()
         return {row["file"]: pickle.loads(row["answer"]) for row in answers}
 
 

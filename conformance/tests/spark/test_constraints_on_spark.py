@@ -1,0 +1,316 @@
+"""Constraints, invariants and generated columns that need Spark: what it is handed, what it tells, what never runs."""
+
+import json
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+
+import polars as pl
+import pyarrow as pa
+import pytest
+from spark.session import create, run
+from spark.test_sql_expressions import EXPRESSIONS
+from wire.expression_values import COLUMNS, PLAIN, SCHEMA, evaluate
+
+from deltaspec.model.data_types import name_of
+from deltaspec.model.revisions import Revision
+from deltaspec.rules import RULES
+from deltaspec.validate.findings import Findings
+from deltaspec.validate.spark import constraints
+from deltaspec.validate.spark.constraint_session import is_built_in
+from deltaspec.views.file_replay import DATA_CHAIN, chain_frame
+from deltaspec.views.state import TableState
+from deltaspec.wire.expression_rows import Held
+from deltaspec.wire.local_storage import LocalStore
+from deltaspec.wire.log_lines import read_lines
+from deltaspec.wire.logical_rows import arrow_type
+from deltaspec.wire.sql_columns import RowColumns
+from deltaspec.wire.sql_evaluation import compile_expression
+from deltaspec.wire.sql_expressions import Admitted, parse
+from deltaspec_generators.builder import write_table
+from deltaspec_generators.expression_bases import CONSTRAINTS, GENERATED, YEAR, fields, held_to, invariant, with_values
+from deltaspec_generators.mutations_rows import table_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # executors of a local session have the kit of this process
+
+HOSTILE = "a.b`c -- '/*é"
+"""Name of a column, which Delta takes under column mapping."""
+QUOTED = "`a.b``c -- '/*é`"
+
+
+class Told(Findings):
+    """Findings that remember every reason: a ledger names the first places only."""
+
+    def __init__(self) -> None:
+        super().__init__([RULES[f"ROW04{each}"] for each in range(5)], 1000)
+        self.reasons: list[str] = []
+
+    def doubt_rule(self, code: str, reason: str, file: str | None = None) -> None:
+        super().doubt_rule(code, reason, file)
+        self.reasons.append(reason)
+
+
+@dataclass
+class Log:
+    """A table's log, replayed in the plainest way."""
+
+    path: Path
+    findings: Told = field(default_factory=Told)
+    state: TableState = field(default_factory=lambda: TableState(Revision.CURRENT))
+    operations: dict[int, str | None] = field(default_factory=dict)
+    allow_outside: bool = False
+
+    def __post_init__(self) -> None:
+        self.store = LocalStore(str(self.path))
+        self.live: dict[str, dict[str, Any]] = {}
+        for file in sorted((self.path / "_delta_log").glob("*.json")):
+            version, name = int(file.stem), f"_delta_log/{file.name}"
+            self.state.apply(version, name, read_lines(file.read_bytes()).actions)
+            actions = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+            for action in actions:
+                self.live.pop(action.get("remove", {}).get("path"), None)
+            for line, action in enumerate(actions, 1):
+                if add := action.get("add"):
+                    self.live[add["path"]] = self._row(version, name, line, add)
+
+    def _row(self, version: int, file: str, line: int, add: dict[str, Any]) -> dict[str, Any]:
+        vector = add.get("deletionVector") or {}
+        return {
+            **dict.fromkeys(DATA_CHAIN),
+            "version": version,
+            "file": file,
+            "line": line,
+            "kind": "add",
+            "path": add["path"],
+            "path_key": unquote(add["path"]),
+            "size": add["size"],
+            "partition_values": [{"key": key, "value": value} for key, value in add["partitionValues"].items()],
+            "dv_storage_type": vector.get("storageType"),
+            "dv_path_or_inline": vector.get("pathOrInlineDv"),
+            "dv_offset": vector.get("offset"),
+            "dv_size_in_bytes": vector.get("sizeInBytes"),
+            "cardinality": vector.get("cardinality"),
+        }
+
+    def judged(self, spark: "SparkSession") -> Told:
+        frame = pl.DataFrame(list(self.live.values()), chain_frame(DATA_CHAIN).schema)
+        constraints.look_at_constraints(spark, self, frame.iter_slices(3))
+        return self.findings
+
+
+def broken(found: Findings) -> dict[str, int]:
+    """Rows that break each constraint, or the expression of each column."""
+    rows: dict[str, int] = {}
+    for each in found.sorted:
+        name = each.evidence.get("constraint") or each.column
+        rows[str(name)] = rows.get(str(name), 0) + int(each.evidence["broken_rows"])
+    return rows
+
+
+def ledger(found: Told) -> dict[str, str]:
+    """What is left open, with the reason."""
+    entries = (each.partition(" is not evaluated: ") for each in found.reasons)
+    return {title: why for title, _, why in entries}
+
+
+def checks(expressions: Sequence[str]) -> dict[str, str]:
+    return {f"delta.constraints.c{number}": text for number, text in enumerate(expressions)}
+
+
+def described(path: Path, expressions: Sequence[str]) -> None:
+    """Commit constraints as no writer does: its rows are not looked at."""
+    log = sorted((path / "_delta_log").glob("*.json"))
+    lines = [json.loads(line) for file in log for line in file.read_text("utf-8").splitlines()]
+    metadata = [line["metaData"] for line in lines if "metaData" in line][-1]
+    metadata["configuration"] |= checks(expressions)
+    (path / "_delta_log" / f"{len(log):020}.json").write_text(json.dumps({"metaData": metadata}) + "\n", "utf-8")
+
+
+REAL = [
+    "round(n, 1) < 2.5",
+    "round(n / 3) >= 0",
+    f"upper({QUOTED}) rlike '^[A-ZÄ]+$'",
+    f"length({QUOTED}) + round(n) > 3",
+    "st.`x y` + round(n) > 2",
+    f"st.li[0] = 1 OR {QUOTED} IS NULL",
+    "size(st.li) > 0",
+    "array_contains(st.li, 2)",
+    "element_at(m, 'k') > 1",
+    "m['k'] IS NOT NULL",
+    "coalesce(array_size(items), 0) = 0 OR items.q[0] > 2",
+    "coalesce(array_size(items), 0) < 2 OR items[1].`q.r` <> 'z'",
+    "date_format(day, 'yyyy-MM') = concat(left(month, 5), right(month, 2))",
+    "last_day(day) > '2024-02-10'",
+    "p = 'x' OR round(n) = 1",
+    "xxhash64(id, s) <> 0 AND hash(st) IS NOT NULL",
+    "d / 3 > 0.4",
+    "locate('b', s) = 2",
+    "st = struct(1, array(1, 2))",
+    "s like '_b%' OR round(id) = 1",
+    "at >= timestamp_seconds(0)",
+    "nz > to_timestamp_ntz('2024-01-01 00:00:00')",
+    "substring(s, -1, 1) <> 'c'",
+]
+
+
+def test_spark_tells_of_real_tables_what_delta_spark_reads(spark: "SparkSession", tmp_path: Path) -> None:
+    """Column mapping, deletion vectors, type widening, partitions; the rows are as Delta Spark reads them."""
+    path = tmp_path / "t"
+    columns = (
+        f"id INT, n DOUBLE, {QUOTED} STRING, s STRING, day DATE, at TIMESTAMP, nz TIMESTAMP_NTZ, d DECIMAL(6,2), "
+        "st STRUCT<`x y`: INT, li: ARRAY<INT>>, m MAP<STRING, INT>, items ARRAY<STRUCT<q: INT, `q.r`: STRING>>, "
+        "month STRING GENERATED ALWAYS AS (date_format(day, 'yyyy-MM')), p STRING"
+    )
+    features = {"columnMapping__mode": "name", "enableDeletionVectors": True, "enableTypeWidening": True}
+    create(spark, str(path), columns, "PARTITIONED BY (p)", **features)
+    first = (
+        "(1, 1.25, 'äb', 'abc', date'2024-02-29', timestamp'2024-02-29 12:00:00Z', timestamp_ntz'2024-02-29 12:00:00',"
+    )
+    first += " 1.50, struct(1, array(1, 2)), map('k', 2), array(struct(2, 'y'), struct(3, 'z')), '2024-02', 'x')"
+    second = "(2, 2.55, NULL, 'xbc', date'1970-01-01', timestamp'1960-01-01 00:00:00Z', NULL,"
+    second += " NULL, struct(NULL, NULL), map('j', 2), array(), '1970-01', 'x')"
+    third = "(3, NULL, 'Q1', 'yb', NULL, NULL, timestamp_ntz'2020-01-01', -1.00, NULL, NULL, NULL, NULL, 'y')"
+    gone = "(4, 9.5, 'gone', 'gone', date'2024-03-01', NULL, NULL, 0.01, NULL, NULL, NULL, '2024-03', 'x')"
+    run(
+        spark,
+        str(path),
+        f"INSERT INTO {{t}} SELECT /*+ COALESCE(1) */ * FROM VALUES {gone}, {first}, {second}, {third}, {first}",
+        "DELETE FROM {t} WHERE s = 'gone'",
+        "ALTER TABLE {t} ALTER COLUMN id TYPE BIGINT",
+        "ALTER TABLE {t} ADD CONSTRAINT sound CHECK (round(id) < 9 AND upper(s) <> 'gone')",
+    )
+    assert [each["cardinality"] for each in Log(path).live.values() if each["dv_storage_type"]] == [1]
+    sound = Log(path).judged(spark)
+    assert (broken(sound), ledger(sound)) == ({}, {})
+    described(path, REAL)
+    table = spark.read.format("delta").load(str(path))
+    tests = [f"count_if(NOT (({text}) <=> TRUE)) AS c{number}" for number, text in enumerate(REAL)]
+    counted = table.selectExpr(*tests).first()
+    assert counted is not None
+    found = Log(path).judged(spark)
+    assert ledger(found) == {}
+    assert broken(found) == {name: number for name, number in counted.asDict().items() if number}
+    shown = [each.evidence for each in found.sorted if each.evidence["constraint"] == "c4"]
+    assert {(each["first_row"], each["found"]) for each in shown} == {
+        (1, "n: 1.25, st.x y: 1"),  # the first row is deleted
+        (0, "n: null, st.x y: null"),
+    }
+
+
+def test_spark_agrees_with_what_needs_no_spark(
+    spark: "SparkSession", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Columns with the values that the kit gives an expression, each in the row before its own."""
+    arrays, named = dict(zip(PLAIN.column_names, PLAIN.columns, strict=True)), []
+    differing: dict[str, int] = {}
+    for number, text in enumerate(EXPRESSIONS):
+        answer, told = parse(text), evaluate(text, PLAIN)
+        assert isinstance(answer, Admitted)
+        kind = compile_expression(answer.tree, RowColumns(SCHEMA, None, [], {}, PLAIN.schema, {})).term.type
+        if name_of(kind) == "void":
+            continue
+        values = pa.array(told, arrow_type(kind))
+        turned = pa.concat_arrays([values[1:], values[:1]])
+        arrays[f"q{number}"] = turned
+        named.append({"name": f"q{number}", "type": name_of(kind), "nullable": True, "metadata": {YEAR: text}})
+        differing[f"q{number}"] = sum(
+            repr(one) != repr(other) for one, other in zip(told, turned.to_pylist(), strict=True)
+        )
+    assert len(differing) > 150
+    plain = [{"name": name, "type": kind, "nullable": True, "metadata": {}} for name, (kind, _) in COLUMNS.items()]
+    files = table_of(pa.table(arrays), [*plain, *named], protocol=GENERATED)
+    write_table(files, tmp_path / "t")
+    log = Log(tmp_path / "t")
+    nothing = [Held(undecided="it is to be told by Spark") for _ in named]
+    monkeypatch.setattr(constraints._Judge, "without_spark", lambda *_: {0: nothing})
+    found = log.judged(spark)
+    assert ledger(found) == {}
+    assert broken(found) == {name: number for name, number in differing.items() if number}
+
+
+LEFT_OPEN = {
+    "reflect('java.lang.System', 'setProperty', 'ran', 'c0') IS NULL": "the function reflect is not one of",
+    "java_method('java.lang.System', 'setProperty', 'ran', 'c1') = 'x'": "the function java_method is not",
+    "concat(upper(reflect('java.lang.System', 'setProperty', 'ran', 'c2')), name) <> ''": "the function reflect",
+    "`reflect`('java.lang.System', 'setProperty', 'ran', 'c3') IS NULL": "a function in backticks is not read",
+    "id > 0 /* */ AND reflect('java.lang.System', 'setProperty', 'ran', 'c4') = 1": "it has comments",
+    "id > 0 OR try_reflect('java.lang.System', 'setProperty', 'ran', 'c5') = 1": "the function try_reflect is",
+    "id IN (SELECT reflect('java.lang.System', 'setProperty', 'ran', 'c6'))": "SELECT is not read",
+    "secret(name) <> ''": "the function secret is not one of",
+    "current_user() <> name": "the function current_user is not one of",
+    "current_date > day": "CURRENT_DATE is not read",
+    "rand() < 2": "the function rand is not one of",
+    "input_file_name() <> ''": "the function input_file_name is not one of",
+    "spark_catalog.default.secret(name) <> ''": "Identifier is not read",
+    "hour(day) = 0": "the hour of a date asks for the time zone of a session",
+    "cast(day AS timestamp) > '2020-01-01 00:00:00Z'": "date becomes a timestamp in the time zone of a session",
+    "day > timestamp '2020-01-01 00:00:00Z'": "date and timestamp meet in the time zone of a session",
+    "date_format(day, 'yyyy-MM HH') <> ''": "what date_format gives depends on a session: its time zone, how it reads",
+    "from_unixtime(id) <> ''": "from_unixtime asks for the time zone of a session",
+    "day > date 'now'": "what 'now' is as date depends on settings",
+    "price < sin(id)": "engines differ in the last digits of what sin gives",
+    "cast(price AS string) <> ''": "runtimes differ in the text of a number with a point",
+    "round(id / (id - 2)) >= 0": "in some rows, Spark ends with DIVIDE_BY_ZERO while ANSI mode is on",
+    "cast(name AS int) = 1": "in some rows, Spark ends with CAST_INVALID_INPUT while ANSI mode is on",
+    "size(if(id > 2, NULL, array(id))) < 2": "in some rows, it depends on whether ANSI",
+    "round(id)": "it is no condition",
+    "name rlike '(a+)+$'": "a regular expression that may take long",
+    "round(length(repeat(name, 2147483647))) >= 0": "its values may grow large",
+    "round(name, day) > 1": "Spark does not take it: DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE while ANSI mode is on",
+}
+
+
+def test_what_is_not_beyond_doubt_is_left_open_and_nothing_foreign_runs(spark: "SparkSession", tmp_path: Path) -> None:
+    """Each expression has its own reason, and none keeps the others from being evaluated."""
+    spark.udf.register("secret", lambda _: 1 / 0)
+    spark.udf.register("upper", lambda _: "from a user's function")
+    spark.range(1).selectExpr("'from a view' AS c0").createOrReplaceTempView("c0")
+    told = ["upper(name) = 'A' OR round(id) > 1", "round(id) <> 3 AND length('${env:PATH}') = 11"]
+    texts = [*LEFT_OPEN, *told]
+    write_table(held_to(CONSTRAINTS, fields(), checks(texts)), tmp_path / "t")
+    found = Log(tmp_path / "t").judged(spark)
+    reasons = ledger(found)
+    assert {
+        text: reason
+        for number, (text, why) in enumerate(LEFT_OPEN.items())
+        if not (reason := reasons.get(f"CHECK constraint c{number}", "none")).startswith(why)
+    } == {}
+    assert len(reasons) == len(LEFT_OPEN)
+    assert broken(found) == {f"c{len(texts) - 1}": 1}
+    assert _ran(spark) is None
+    assert spark.sql("SELECT secret IS NULL FROM (SELECT 1 AS secret)").collect()  # the session is the user's again
+    assert not is_built_in(spark, "secret")
+    assert not is_built_in(spark, "no_such_function")
+    assert is_built_in(spark, "lower")
+
+
+def _ran(spark: "SparkSession") -> str | None:
+    gateway: Any = spark
+    found: str | None = gateway._jvm.java.lang.System.getProperty("ran")
+    return found
+
+
+def test_nothing_foreign_runs_in_columns_either(spark: "SparkSession", tmp_path: Path) -> None:
+    call = "reflect('java.lang.System', 'setProperty', 'ran', 'column')"
+    generated = fields(name={YEAR: f"concat(lower({call}), 'x')"}, year={YEAR: "round(id * 2)"})
+    write_table(held_to(GENERATED, generated, table=with_values(year=6)), tmp_path / "generated")
+    found = Log(tmp_path / "generated").judged(spark)
+    assert ledger(found) == {"the expression of name": REFLECT}
+    assert [(each.rule, each.evidence["broken_rows"]) for each in found.sorted] == [("ROW041", 2)]
+    held = fields(name=invariant(f"{call} IS NULL"), id=invariant("round(id) < 3"))
+    write_table(held_to(CONSTRAINTS, held), tmp_path / "invariants")
+    found = Log(tmp_path / "invariants").judged(spark)
+    assert ledger(found) == {"the invariant of name": REFLECT}
+    assert [(each.rule, each.evidence["found"]) for each in found.sorted] == [("ROW043", "id: 3")]
+    assert _ran(spark) is None
+
+
+REFLECT = "the function reflect is not one of those that are known to be deterministic"
