@@ -81,6 +81,20 @@ def fuzz(session: nox.Session) -> None:
 
 
 @nox.session
+def moving(session: nox.Session) -> None:
+    """A table that is written to while it is judged: by a drawn writer, and for half a minute by Delta Spark.
+
+    `nox -s moving -- 300` lets Delta Spark write for five minutes.
+    """
+    _with_project(session)
+    seconds = session.posargs[0] if session.posargs else "30"
+    tests = Path("conformance/tests")
+    files = [str(tests / "validate/test_moving_table.py"), str(tests / "spark/test_moving_table_on_spark.py")]
+    environment = {"DELTASPEC_EXAMPLES": "10", "DELTASPEC_MOVING_SECONDS": seconds}
+    session.run("python", "-m", "pytest", *files, env=environment)
+
+
+@nox.session
 def bench(session: nox.Session) -> None:
     """Time and memory beside delta-rs; `nox -s bench -- --case a --runs 3`."""
     _with_project(session)
