@@ -23,7 +23,11 @@ from deltaspec.rules import RULES
 from deltaspec.validate import run as validate_run
 from deltaspec.validate import validate_table
 from deltaspec.wire.storage import Store
+from deltaspec_generators.bases import commit_info
+from deltaspec_generators.builder import add_action, remove_action, write_table
+from deltaspec_generators.data_bases import with_data
 from deltaspec_generators.data_tables import drawn_data_tables
+from deltaspec_generators.json_lines import json_lines
 
 LEVELS = ("log", "files", "footers", "rows")
 
@@ -109,3 +113,40 @@ def test_log_that_moves_while_it_is_listed_lacks_nothing(data: st.DataObject) ->
             report = validate_table(str(root), level="files", history=data.draw(st.sampled_from(("latest", "all"))))
     assert {each.rule for each in report.findings} <= _NO_FAULTS
     assert report.verdict in ("conforms", "incomplete")
+
+
+def judged_while(root: Path, change: dict[str, bytes | None]) -> Report:
+    """The report on a sound table whose files are overwritten, or deleted, once its log is listed."""
+    write_table(with_data(), root)
+
+    def go_on() -> None:
+        while change:
+            path, data = change.popitem()
+            if data is None:
+                (root / path).unlink()
+            else:
+                (root / path).write_bytes(data)
+
+    with stored_in(MovingStore(str(root), go_on, remote=False)):
+        return validate_table(str(root))
+
+
+_NEXT = f"_delta_log/{3:020}.json"
+
+
+def test_file_that_a_commit_after_the_pin_removes_may_be_gone(tmp_path: Path) -> None:
+    removal = json_lines([commit_info(3), remove_action(add_action("b.parquet"))])
+    report = judged_while(tmp_path, {"b.parquet": None, _NEXT: removal})
+    assert (report.version, report.verdict, report.totals) == (2, "incomplete", {})
+    assert {each.reason for each in report.checked.not_checked} == {"b.parquet: was removed since, and is gone"}
+
+
+def test_file_that_no_commit_removes_is_missed_though_the_table_moved(tmp_path: Path) -> None:
+    report = judged_while(tmp_path, {"b.parquet": None, _NEXT: json_lines([commit_info(3)])})
+    assert (report.version, report.verdict, report.totals) == (2, "violations", {"DAT001": 1})
+
+
+def test_file_is_not_missed_where_a_commit_after_the_pin_cannot_be_read(tmp_path: Path) -> None:
+    report = judged_while(tmp_path, {"b.parquet": None, _NEXT: b"no JSON\n"})
+    assert (report.verdict, report.totals) == ("incomplete", {})
+    assert {each.reason for each in report.checked.not_checked} == {"b.parquet: cannot be told to be removed since"}
