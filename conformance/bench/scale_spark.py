@@ -10,6 +10,7 @@ the JVM's heap held.
 """
 
 import json
+import os
 import sys
 import time
 from typing import Any
@@ -30,6 +31,7 @@ _PARTITIONS = "spark.databricks.delta.snapshotPartitions"
 
 def start(asked: dict[str, Any]) -> Any:
     """The session; the heap is that of the driver, in which `local` executors live as well."""
+    os.environ["PYSPARK_PYTHON"] = sys.executable
     builder = SparkSession.builder.master(asked["master"]).appName("deltaspec-bench")
     settings = {**BASE_SETTINGS, "spark.driver.memory": asked["heap"], **asked.get("settings", {})}
     for name, value in settings.items():
