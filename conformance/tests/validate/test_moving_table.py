@@ -72,12 +72,15 @@ _NO_FAULTS = {_CHANGE_FILE_MISSING, "CKP070"}
 
 
 @st.composite
-def written(draw: st.DrawFn, root: Path) -> DrawnWriter:
-    """The writer of a table that has some of its versions by now."""
+def written(draw: st.DrawFn, root: Path, *, may_lie: bool = False) -> DrawnWriter:
+    """The writer of a table that has some of its versions by now; `may_lie`: a file may not be as long as is said."""
     features = ("deletionVectors", "rowTracking", "changeDataFeed")
     table = draw(drawn_data_tables(features=features, depth=0, max_commits=8))
     if draw(st.booleans()):
         with_v2_checkpoints(table.files, table.states)
+    adds = [line["add"] for lines in table.files.commits.values() for line in lines if "add" in line]  # type: ignore[index]
+    if may_lie and adds and draw(st.booleans()):
+        draw(st.sampled_from(adds))["size"] += 1
     writer = DrawnWriter(draw, table.files, table.states, root)
     for _ in range(draw(st.integers(0, max(len(table.states) - 2, 0))) + 1):
         writer.finish("commit")
@@ -93,7 +96,7 @@ def test_table_that_moves_gives_no_false_finding(level: str, data: st.DataObject
     options: dict[str, Any] = {"level": level, "history": data.draw(st.sampled_from(("latest", "all")))}
     with tempfile.TemporaryDirectory() as directory:
         root, frozen = Path(directory) / "table", Path(directory) / "frozen"
-        writer = data.draw(written(root))
+        writer = data.draw(written(root, may_lie=True))
         shutil.copytree(root, frozen)
         schedule = Schedule(writer, data.draw(moves()))
         store = MovingStore(str(root), schedule.go_on, remote=data.draw(st.booleans()))
