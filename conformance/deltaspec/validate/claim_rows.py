@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -62,7 +63,8 @@ class CheckpointFiles:
             kept_since_ms=self.kept_since_ms,
             revision=run.revision,
         )
-        run.findings.look_at_rows(checkpoint_rows, differences)
+        for some in differences:
+            run.findings.look_at_rows(checkpoint_rows, some)
 
 
 @dataclass(frozen=True)
@@ -92,7 +94,8 @@ class CompactionFiles:
             tombstones_complete=True,
             revision=run.revision,
         )
-        run.findings.look_at_rows(checkpoint_rows, [{**row, "expired_possible": False} for row in differences])
+        for some in differences:
+            run.findings.look_at_rows(checkpoint_rows, [{**row, "expired_possible": False} for row in some])
 
 
 @dataclass(frozen=True)
@@ -118,7 +121,7 @@ class ChecksumFiles:
         if not self.lists_files:
             return
         differences = file_differences(self.claim, rows, live, self.types, tombstones_complete=True)
-        fault = all_files_fault(rows, differences)
+        fault = all_files_fault(rows, chain.from_iterable(differences))
         if fault is not None:
             sums.all_files_faults[version] = min(fault, sums.all_files_faults.get(version, fault))
 

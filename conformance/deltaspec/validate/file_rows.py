@@ -38,8 +38,8 @@ def look_at_file_rows(run: Run, table: pa.Table, place: Provenance, context: Fil
     values = run.level == "rows"
     facts = file_facts(table.select(FILE_ROWS.names), place, context, compared=run.compared or values)
     if context.partition_columns is None:
-        where = place.file if isinstance(place.file, str) else place.file[0]
-        run.findings.doubt((file_actions,), "the metadata they are judged against is not known", where)
+        for each in [place.file] if isinstance(place.file, str) else dict.fromkeys(place.file):
+            run.findings.doubt((file_actions,), "the metadata they are judged against is not known", each)
     run.findings.look(file_actions, file_actions_of(facts))
     put(BARE, bare_rows(facts, context.clustered_since))
     if run.findings.wants(deletion_vectors):

@@ -67,7 +67,8 @@ def look_at_removed_files(run: DataRun) -> None:
         if len(gone):
             run.later.look()
         if len(gone) and not run.later.is_latest:
-            run.findings.doubt((removed_files,), "is gone, which a later version may allow", gone["path"][0])
+            for path in gone["path"]:
+                run.findings.doubt((removed_files,), "is gone, which a later version may allow", path)
             part = part.filter(pl.col("exists").fill_null(True) & pl.col("vector_exists").fill_null(True))
         run.findings.look(removed_files, part)
 

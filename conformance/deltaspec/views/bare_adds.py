@@ -117,5 +117,5 @@ def bare_add_rows(
     left_out = pl.when(pl.col("since") <= pl.col("written")).then(LEFT_OUT)
     told = told.with_columns(path_is_new=is_new, **{LEFT_OUT: left_out})
     own = [pl.col(name).first() for name in bare_adds.columns if name not in (*_PLACE, LEFT_OUT)]
-    grouped = told.group_by(_PLACE, maintain_order=True).agg(*own, pl.col(LEFT_OUT).drop_nulls())
+    grouped = told.group_by(_PLACE, maintain_order=True).agg(*own, pl.col(LEFT_OUT).drop_nulls().sort())
     return grouped.select(list(bare_adds.columns))

@@ -1,7 +1,7 @@
 """Fills `checkpoints`, `sidecars`, `checksums` and `last_checkpoint` from what was read of those files."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
 from operator import add
 from typing import Any
@@ -161,10 +161,10 @@ def checksum_row(
     if live is None:
         return row
     row |= {
-        "replayed_table_size_bytes": live.bytes,
+        "replayed_table_size_bytes": _shown(live.bytes),
         "replayed_num_files": live.files,
         "replayed_num_deletion_vectors": live.vectors,
-        "replayed_num_deleted_records": live.deleted_records,
+        "replayed_num_deleted_records": _shown(live.deleted_records),
     }
     if histogram and row["histogram_form_fault"] is None:
         row["histogram_fault"] = _histogram_fault(histogram, live)
@@ -227,16 +227,19 @@ class LiveFiles:
             # the last boundary that is not above the size, as `model.version_checksum.file_size_bin`
             bins = pl.Series(boundaries, dtype=pl.Int64).search_sorted(sizes, side="right").cast(pl.Int64) - 1
             frame = pl.DataFrame({"bin": bins, "size": sizes})
-            for each, number, size in frame.group_by("bin").agg(pl.len(), pl.col("size").sum()).iter_rows():
-                files[each], total[each] = number, size
+            for part in frame.iter_slices(_SUMMED_AT_ONCE):
+                by_bin = part.group_by("bin").agg(pl.len(), pl.col("size").cast(pl.Int128).sum())
+                for each, number, size in by_bin.iter_rows():
+                    files[each] += number
+                    total[each] += size
         deleted: Counter[int] = Counter()
         for count, number in live["cardinality"].fill_null(0).value_counts().iter_rows():
             deleted[deleted_records_bin(max(count, 0))] += number
         return cls(
             files=len(live),
-            bytes=int(sizes.sum()),
+            bytes=_sum(sizes),
             vectors=len(live) - live["deletion_vector_id"].null_count(),
-            deleted_records=int(live["cardinality"].sum()),
+            deleted_records=_sum(live["cardinality"]),
             files_by_deleted=deleted,
             files_by_size=tuple(files),
             bytes_by_size=tuple(total),
@@ -256,27 +259,42 @@ class LiveFiles:
         )
 
 
-def all_files_fault(listed: pl.DataFrame, differences: list[Row]) -> tuple[int, str, str] | None:
+_SUMMED_AT_ONCE = 1_000_000
+
+
+def _sum(numbers: pl.Series) -> int:
+    """The sum of 64-bit integers, which need not be one itself."""
+    parts = (numbers.slice(start, _SUMMED_AT_ONCE) for start in range(0, len(numbers), _SUMMED_AT_ONCE))
+    return sum(int(each.cast(pl.Int128).sum()) for each in parts)
+
+
+def _shown(number: int) -> int:
+    """A sum as a column of 64 bits holds it."""
+    return max(-(2**63), min(number, 2**63 - 1))
+
+
+def all_files_fault(listed: pl.DataFrame, differences: Iterable[Row]) -> tuple[int, str, str] | None:
     """What is wrong with `allFiles` first: its rank, the path, and it in words.
 
     Args:
         listed: its files, rows of `file_replay.CHAIN`.
         differences: of those from the live files, rows of `checkpoint_rows`.
     """
-    faults = []
+    return min(_faults(listed, differences), default=None)
+
+
+def _faults(listed: pl.DataFrame, differences: Iterable[Row]) -> Iterator[tuple[int, str, str]]:
     for path, times in listed.filter(listed["path_key"].is_duplicated())["path_key"].value_counts().iter_rows():
-        faults.append((0, path, f"lists {path} {times} times"))
+        yield 0, path, f"lists {path} {times} times"
     for each in differences:
         path = each["path"]
         match each["difference"]:
             case "extra":
-                faults.append((1, path, f"lists {path}, which is not live"))
+                yield 1, path, f"lists {path}, which is not live"
             case "missing":
-                faults.append((2, path, f"lacks {path}"))
+                yield 2, path, f"lacks {path}"
             case _:
-                what = f"{path}: {each['field']} is {each['claimed']}, replay has {each['replayed']}"
-                faults.append((3, path, what))
-    return min(faults, default=None)
+                yield 3, path, f"{path}: {each['field']} is {each['claimed']}, replay has {each['replayed']}"
 
 
 def hint_row(

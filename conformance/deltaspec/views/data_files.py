@@ -111,7 +111,7 @@ class DataFiles:
 
     def __init__(self, rows: pl.DataFrame) -> None:
         """`rows`: those of `file_replay.spans` with the columns of `DATA_CHAIN`, and `actual_size` if it is known."""
-        self.rows = rows.sort("path_key", "version", "line")
+        self.rows = rows.sort("path_key", "version", "file", "line")
 
     def __len__(self) -> int:
         return len(self.rows)

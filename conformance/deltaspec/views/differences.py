@@ -6,7 +6,7 @@ fields never differ.
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
@@ -19,7 +19,7 @@ from deltaspec.model.partition_values import canonical
 from deltaspec.model.revisions import Revision
 from deltaspec.model.schema import SchemaError, parse_schema
 from deltaspec.model.schema import to_json as schema_to_json
-from deltaspec.views.file_replay import ENTRY_END, VALUE_BEGIN
+from deltaspec.views.file_replay import ENTRY_END, VALUE_BEGIN, shares_path
 
 Row = dict[str, Any]
 _KEYS = ("kind", "path_key", "_vector")
@@ -35,7 +35,7 @@ _COMPARED = {
 }
 _ONLY_WHERE_BOTH = ("size", "modification_time", "deletion_timestamp", "partition_text", "stats")
 """Fields whose absence on one side is no difference in an add either; in a remove that goes for all of them."""
-MAX_ROWS_SHOWN = 100_000
+_ROWS_AT_ONCE = 100_000
 
 
 @dataclass(frozen=True)
@@ -76,8 +76,8 @@ def file_differences(
     tombstones_complete: bool,
     kept_since_ms: int | None = None,
     revision: Revision = Revision.CURRENT,
-) -> list[Row]:
-    """Differences of file actions, at most `MAX_ROWS_SHOWN`.
+) -> Iterator[list[Row]]:
+    """Differences of file actions, a bounded number at once: of a claim that is all wrong there are millions.
 
     Args:
         claim: whose they are.
@@ -93,35 +93,37 @@ def file_differences(
     extra = both.filter(pl.col("_there_replayed").is_null())
     missing = both.filter(pl.col("_there").is_null())
     live = _logical_files(right) if len(extra) else set()
-    rows = [
-        claim.row(
-            each["kind"],
-            each["path"] or each["path_key"],
-            "extra",
-            claimed=_shown(each),
-            expired_possible=each["kind"] == "remove"
-            and not tombstones_complete
-            and (each["path_key"], each["deletion_vector_id"]) not in live,
-        )
-        for each in extra.head(MAX_ROWS_SHOWN).iter_rows(named=True)
-    ]
-    rows += [
-        claim.row(
-            each["kind"],
-            each["path_replayed"] or each["path_key"],
-            "missing",
-            replayed=f"size {each['size_replayed']}",
-            expired_possible=each["kind"] == "remove",
-            unexpired=_is_kept(each["deletion_timestamp_replayed"], kept_since_ms)
-            if each["kind"] == "remove"
-            else None,
-        )
-        for each in missing.head(MAX_ROWS_SHOWN).iter_rows(named=True)
-    ]
+    for part in extra.iter_slices(_ROWS_AT_ONCE):
+        yield [
+            claim.row(
+                each["kind"],
+                each["path"] or each["path_key"],
+                "extra",
+                claimed=_shown(each),
+                expired_possible=each["kind"] == "remove"
+                and not tombstones_complete
+                and (each["path_key"], each["deletion_vector_id"]) not in live,
+            )
+            for each in part.iter_rows(named=True)
+        ]
+    for part in missing.iter_slices(_ROWS_AT_ONCE):
+        yield [
+            claim.row(
+                each["kind"],
+                each["path_replayed"] or each["path_key"],
+                "missing",
+                replayed=f"size {each['size_replayed']}",
+                expired_possible=each["kind"] == "remove",
+                unexpired=_is_kept(each["deletion_timestamp_replayed"], kept_since_ms)
+                if each["kind"] == "remove"
+                else None,
+            )
+            for each in part.iter_rows(named=True)
+        ]
     paired = both.filter(pl.col("_there") & pl.col("_there_replayed"))
     for name, wire_name in _COMPARED.items():
-        rows += _field_differences(claim, paired, name, wire_name, types)
-    return rows
+        for part in _unequal(paired, name).iter_slices(_ROWS_AT_ONCE):
+            yield _field_differences(claim, part, name, wire_name, types)
 
 
 def _is_kept(timestamp_ms: int | None, kept_since_ms: int | None) -> bool | None:
@@ -135,25 +137,29 @@ def _logical_files(rows: pl.DataFrame) -> set[tuple[str, str | None]]:
 
 
 def _keyed(rows: pl.DataFrame, revision: Revision) -> pl.DataFrame:
-    """Rows with their key, path and vector, or the path alone for an add; of several the first stands for all."""
+    """Rows with their key, path and vector, or the path alone for an add; the first of several stands for all."""
     vector = pl.col("deletion_vector_id").fill_null("")
     if revision is Revision.CURRENT:  # [Changed in current] an add is known by its path alone
         vector = pl.when(pl.col("kind") == "add").then(pl.lit("")).otherwise(vector)
-    return rows.with_columns(_vector=vector, _there=pl.lit(True)).unique(
-        subset=_KEYS, keep="first", maintain_order=True
-    )
+    rows = rows.with_columns(_vector=vector, _there=pl.lit(True))
+    several = shares_path(rows)
+    many = rows.filter(several).sort("version", "file", "line")
+    return pl.concat([rows.filter(~several), many.unique(subset=_KEYS, keep="first", maintain_order=True)])
 
 
-def _field_differences(
-    claim: Claim, paired: pl.DataFrame, name: str, wire_name: str, types: Mapping[str, DataType] | None
-) -> list[Row]:
+def _unequal(paired: pl.DataFrame, name: str) -> pl.DataFrame:
     other = f"{name}_replayed"
     where_both = (pl.col(name) != pl.col(other)).fill_null(False)
     of_adds = pl.col(name).ne_missing(pl.col(other)) & (pl.col("kind") == "add")
-    differs = where_both if name in _ONLY_WHERE_BOTH else where_both | of_adds
+    return paired.filter(where_both if name in _ONLY_WHERE_BOTH else where_both | of_adds)
+
+
+def _field_differences(
+    claim: Claim, unequal: pl.DataFrame, name: str, wire_name: str, types: Mapping[str, DataType] | None
+) -> list[Row]:
     rows = []
-    for each in paired.filter(differs).head(MAX_ROWS_SHOWN).iter_rows(named=True):
-        claimed, replayed = each[name], each[other]
+    for each in unequal.iter_rows(named=True):
+        claimed, replayed = each[name], each[f"{name}_replayed"]
         if name == "partition_text" and _typed(claimed, types) == _typed(replayed, types):
             continue
         if name == "stats" and same_json(claimed, replayed):

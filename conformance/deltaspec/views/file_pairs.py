@@ -24,7 +24,7 @@ def history_of_commits(
         tables_begin: versions that make another table, by its id.
     """
     rows = pl.concat([chain.drop("until", strict=False), cdcs])
-    rows = rows.filter(shares_path(rows))
+    rows = rows.filter(shares_path(rows)).sort("version", "file", "line")
     if rows.is_empty():
         return file_history.frame([])
     return _with_live_vector(_with_tags_before(_with_row_ids_before(_counted(rows), row_tracking, tables_begin)))

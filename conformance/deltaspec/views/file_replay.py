@@ -106,7 +106,7 @@ def spans(chain: pl.DataFrame, revision: Revision = Revision.CURRENT) -> pl.Data
     Returns:
         The rows of `chain` with `until` (Int64, null: to the end). An add ends where its path (in r1 to r3: its
         logical file) is added again or its logical file removed; a remove where its logical file is added again or
-        removed again. Within a commit removes come first.
+        removed again. Within a commit removes come first. The order of the rows of `chain` does not matter.
     """
     several = shares_path(chain)
     if not several.any():
@@ -115,7 +115,7 @@ def spans(chain: pl.DataFrame, revision: Revision = Revision.CURRENT) -> pl.Data
     many = chain.filter(several).with_columns(
         _vector=pl.col("deletion_vector_id").fill_null(""), _is_add=pl.col("kind") == "add"
     )
-    many = many.sort("path_key", "version", "_is_add", "line", maintain_order=True).with_row_index("_order")
+    many = many.sort("path_key", "version", "_is_add", "file", "line").with_row_index("_order")
     # [Changed in current] an add is known by its path alone
     key = ("path_key",) if revision is Revision.CURRENT else ("path_key", "_vector")
     adds = many.filter("_is_add").with_columns(_next_add=pl.col("version").shift(-1).over(*key))

@@ -46,6 +46,7 @@ def rearranging_commits(spanned: pl.DataFrame) -> pl.DataFrame:
     said = written.filter(pl.col("version").is_in(versions.implode())).with_columns(vector)
     ended = (
         spanned.filter((pl.col("kind") == "add") & pl.col("until").is_in(versions.implode()))
+        .sort("version", "file", "line")
         .select("path_key", vector, rows, version=pl.col("until"))
         .unique([*_FILE, "version"], keep="last", maintain_order=True)
     )

@@ -208,7 +208,9 @@ def rival_rows(spanned: pl.DataFrame, suspended: Since, version: int) -> list[di
         return []
     several = shares_path(given)
     once = [pl.col(name).first() for name in ("version", "source", "file", "line", "path")]
-    many = given.filter(several).sort("version").group_by("path_key", "base_row_id", maintain_order=True)
+    many = (
+        given.filter(several).sort("version", "file", "line").group_by("path_key", "base_row_id", maintain_order=True)
+    )
     names = ["path_key", "base_row_id", "version", "source", "file", "line", "path", "last_row_id"]
     first = many.agg(*once, last_row_id=pl.col("last_row_id").max())
     files = pl.concat([given.filter(~several).select(names), first.select(names)])

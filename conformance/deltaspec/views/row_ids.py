@@ -129,7 +129,9 @@ def may_lack_ids(live: pl.DataFrame, spanned: pl.DataFrame, *, whole: bool) -> l
     has_none = pl.all_horizontal(pl.col("base_row_id", "default_row_commit_version").is_null())
     bare = live.filter(has_none & (pl.col("source") == "commit")).select("path_key", _version=pl.col("version"))
     earlier = spanned.join(bare, on="path_key").filter(pl.col("version") < pl.col("_version"))
-    told = earlier.sort(pl.col("kind") == "add", "version").unique("path_key", keep="last", maintain_order=True)
+    told = earlier.sort(pl.col("kind") == "add", "version", "file", "line").unique(
+        "path_key", keep="last", maintain_order=True
+    )
     unknown = bare.join(told, on="path_key", how="anti")["path_key"].to_list()
     return told.filter(has_none)["path_key"].to_list() + ([] if whole else unknown)
 
@@ -161,7 +163,7 @@ def ranges_of(
         at_commit = pl.when(pl.col("version") >= version).then(assigned).otherwise(at_commit)
     at_commit = at_commit & ~pl.col("path_key").is_in(list(may_lack_ids))
     return (
-        live.sort("base_row_id", "path_key", nulls_last=True)
+        live.sort("base_row_id", "path_key", "version", "file", "line", nulls_last=True)
         .with_columns(
             path=pl.coalesce("path", "path_key"),
             last_row_id=pl.when((base >= 0) & (rows > 0)).then(last),
@@ -210,7 +212,7 @@ def gone_above_mark(spanned: pl.DataFrame, live: pl.DataFrame, mark: int, since:
     gone = gone.join(live.select("path_key"), on="path_key", how="anti")
     unknown = {name: pl.lit(None, row_id_ranges.columns[name].dtype) for name in ("previous_end", "ids_required")}
     return (
-        gone.sort("version")
+        gone.sort("version", "file", "line")
         .unique("path_key", keep="last", maintain_order=True)
         .with_columns(
             path=pl.coalesce("path", "path_key"),
