@@ -86,6 +86,8 @@ class Run:
         """The files of each checkpoint of several parts, by the tag of its rows."""
         self.listing_fault: str | None = None
         """Why the table's directories could not be listed as a whole."""
+        self.conditions_apart = False
+        """The engine itself evaluates what the table's metadata says of its rows in SQL."""
         self.share_count = 1
         """Over how many shares the table's files are spread."""
 

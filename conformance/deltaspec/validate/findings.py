@@ -16,6 +16,7 @@ import polars as pl
 from deltaspec.model.revisions import Revision
 from deltaspec.report.values import Finding, NotChecked
 from deltaspec.rules.registry import Rule
+from deltaspec.validate.findings_table import HeldRows, Sink, finding_rows
 from deltaspec.validate.ledger import Ledger
 from deltaspec.views.base import LEVELS, LOCATION, View
 
@@ -42,6 +43,8 @@ class Findings:
         self.totals: Counter[str] = Counter()
         self.views_seen: set[str] = set()
         self._ledger = Ledger()
+        self.sink: Sink | None = None
+        """Takes every finding, not only the first of each rule; None: nobody asks for them."""
 
     @property
     def rules(self) -> list[Rule]:
@@ -61,7 +64,9 @@ class Findings:
 
     def empty(self) -> Findings:
         """The same rules, and nothing found."""
-        return Findings(self.rules, self._samples, self._revision)
+        other = Findings(self.rules, self._samples, self._revision)
+        other.sink = None if self.sink is None else HeldRows()
+        return other
 
     def merge(self, other: Findings) -> None:
         """Take over what another one of the same rules found."""
@@ -70,6 +75,8 @@ class Findings:
         self._ledger.merge(other._ledger)
         for code, found in other._kept.items():
             self._keep(code, found)
+        if self.sink is not None and isinstance(other.sink, HeldRows):
+            self.sink.take(other.sink.all())
 
     def wants(self, *views: View) -> bool:
         """Whether any rule of the run is over one of these views."""
@@ -89,7 +96,10 @@ class Findings:
             number = int(hits.sum())
             if number:
                 self.totals[rule.code] += number
-                self._keep(rule.code, self._findings(rule, frame.filter(hits)))
+                found = frame.filter(hits)
+                self._keep(rule.code, self._findings(rule, found))
+                if self.sink is not None:
+                    self.sink.take(finding_rows(rule, self._revision, found))
 
     def look_at_rows(self, view: View, rows: list[dict[str, Any]]) -> None:
         """The same for rows that are plain values."""
@@ -128,6 +138,8 @@ class Findings:
                 self.totals.pop(rule.code, None)
                 self._kept.pop(rule.code, None)
                 self._ledger.only(rule.code, reason)
+        if self.sink is not None:
+            self.sink.keep_only([rule.code for rule in self.rules if rule.view.name in views])
 
     def _keep(self, code: str, found: list[Finding]) -> None:
         """Keep the first of them; all are looked at again only now and then."""

@@ -32,6 +32,7 @@ from deltaspec.wire.storage import StorageError
 from deltaspec.wire.vector_files import VectorFiles
 
 if TYPE_CHECKING:
+    from deltaspec.validate.base_run import Run
     from deltaspec.validate.data import DataRun
 
 UNREAD = (StorageError, UnreadableRows, DeletionVectorError)
@@ -47,6 +48,14 @@ _RULES: dict[tuple[Kind, bool], str] = {
     ("invariant", True): "ROW044",
 }
 """The rule that judges an expression of a kind, by whether rows may be older than it."""
+
+
+def has_conditions(run: Run) -> bool:
+    """Whether the table's metadata holds its rows to anything that is written in SQL."""
+    table = run.state.table_schema
+    if table is None or not run.findings.wants(held_rows):
+        return False
+    return any(conditions_in_force(table.schema, table.configuration, table.features, run.state.revision))
 
 
 def look_at_held_rows(run: DataRun) -> None:

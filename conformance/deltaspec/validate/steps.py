@@ -38,7 +38,7 @@ BY_FILE = (
     Step("footers", look_at_file_forms),
     Step("rows", look_at_rows),
     Step("rows", look_at_clustered_files),
-    Step("rows", look_at_held_rows),
+    Step("rows", look_at_held_rows, lambda run: not run.conditions_apart),
     Step("rows", look_at_variants),
     Step("rows", look_at_variant_paths),
 )

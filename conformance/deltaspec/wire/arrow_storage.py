@@ -18,6 +18,7 @@ class ArrowStore:
         from pyarrow import fs
 
         self.uri = redacted(uri)
+        self._given = uri
         self.root: str | None = unquote(self.uri).rstrip("/")
         self.remote = True
         try:
@@ -25,6 +26,10 @@ class ArrowStore:
         except Exception as fault:  # noqa: BLE001 - whatever the client says
             raise TableUnreadable(f"{self.uri}: {reason(fault)}") from None
         self._base = base.rstrip("/")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Elsewhere it is opened anew."""
+        return ArrowStore, (self._given,)
 
     def list_log(self) -> list[Entry]:
         from pyarrow import fs

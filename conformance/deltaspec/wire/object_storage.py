@@ -56,6 +56,7 @@ class ObjectStore:
         from obstore.store import from_url
 
         self.uri = redacted(uri)
+        self._given = uri
         self.root: str | None = unquote(self.uri).rstrip("/")
         self.remote = True
         self._patience = Patience.of_environment()
@@ -69,6 +70,10 @@ class ObjectStore:
                 self._store = from_url(f"gs://{rest}" if scheme == "gcs" else uri, **settings)
         except Exception as fault:  # noqa: BLE001 - whatever the client says
             raise TableUnreadable(f"{self.uri}: {reason(fault)}") from None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Elsewhere it is opened anew, with what the environment there says."""
+        return ObjectStore, (self._given,)
 
     def list_log(self) -> list[Entry]:
         found = []

@@ -1,30 +1,35 @@
 """The Spark engine: the log is read on executors, shares are looked at there, and findings come back.
 
-What a run does, and in which order, is `LogRun`'s, and what a share is looked at for is that of the embedded engine. The
-driver holds the table's state, what its commits do, and findings; no file of the table.
+What a run does, and in which order, is `LogRun`'s, and what a share is looked at for is that of the embedded engine.
+The driver holds the table's state, what its commits do, and findings; no file of the table.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
+from typing import Any
 
 from deltaspec.model.file_names import CompactionName, compaction_name
 from deltaspec.model.segment import Checkpoint
 from deltaspec.validate.asked import Asked
-from deltaspec.validate.base_run import Progress
+from deltaspec.validate.base_run import Progress, Run
+from deltaspec.validate.data_stages import LIVE_FILES
+from deltaspec.validate.findings import Findings
+from deltaspec.validate.held_rows import has_conditions
 from deltaspec.validate.log_run import LogRun, commit_file
 from deltaspec.validate.path_stage import CHAIN_ROWS
 from deltaspec.validate.plan import Plan
+from deltaspec.validate.spark.constraints import look_at_constraints
 from deltaspec.validate.spark.jobs import Jobs
-from deltaspec.validate.spark.payloads import of_value, to_value
+from deltaspec.validate.spark.payloads import to_value
+from deltaspec.validate.spark.reach import Reach
 from deltaspec.validate.spark.reading import (
     PART,
     RAW,
     SUMMARY,
     TOP,
-    UNIT,
     FactsTask,
     LogUnit,
     PartUnit,
@@ -32,51 +37,77 @@ from deltaspec.validate.spark.reading import (
     ReadTask,
 )
 from deltaspec.validate.spark.shares import SparkShares
+from deltaspec.validate.spark.sources import Sources
+from deltaspec.validate.sums import Sums
 from deltaspec.views.file_facts import FileContext
-from deltaspec.wire.checkpoint_files import CheckpointRead, file_parts, find_sidecars
+from deltaspec.wire.checkpoint_files import CheckpointRead, PartRead, file_parts, find_sidecars
 from deltaspec.wire.log_lines import LogSummary
-from deltaspec.wire.storage import LOG, StorageError, Store
+from deltaspec.wire.storage import LOG, StorageError
 
 
 class SparkRun(LogRun):
     """One run over one table. `judge` may be called once."""
 
-    def __init__(self, jobs: Jobs, store: Store, plan: Plan, asked: Asked, progress: Progress, count: int) -> None:
+    def __init__(self, jobs: Jobs, reach: Reach, plan: Plan, asked: Asked, progress: Progress, count: int) -> None:
         super().__init__(
-            *(store, plan, asked.findings(), progress),
+            *(reach.store, plan, asked.findings(), progress),
             level=asked.level,
             revision=asked.revision,
             clock_ms=asked.clock,
             allow_outside=asked.allow_outside,
         )
+        self._reach = reach
+        self._sources = Sources(jobs, reach)
         self.reads = {}
-        self.shares: SparkShares = SparkShares(jobs, count)
+        self.shares: SparkShares = SparkShares(jobs, count, here=None if reach.executors_reach else reach.store)
         self._jobs = jobs
         self._units = _units(plan)
         self._summaries: dict[str, LogSummary | StorageError] = {}
         self._tops: dict[Checkpoint, dict[str, CheckpointRead]] = defaultdict(dict)
         self._places: dict[int, Place] = {}
         self._parts: list[PartUnit] = []
+        self.at_end: Callable[[], None] = lambda: None
+        """Called when all is found, and the frames of the run are still there."""
 
     def read_history(self) -> None:
         self._read()
         super().read_history()
 
+    def _judge_log(self) -> Sums | None:
+        sums = super()._judge_log()
+        # its own readers hand rows to Spark, which evaluates what the kit alone cannot
+        self.conditions_apart = self.level == "rows" and self._reach.executors_reach and has_conditions(self)
+        return sums
+
+    def _judge(self) -> Findings:
+        found = super()._judge()
+        if self.conditions_apart and self.files_in_doubt is None:
+            look_at_constraints(self._jobs.session, self, self.shares.frames(LIVE_FILES), self._jobs.environment)
+        self.at_end()
+        return found
+
+    def apart(self) -> Run:
+        """The knowledge of the run, for executors: with what they reach of the table."""
+        other = super().apart()
+        other.store = self._reach.on_executors
+        return other
+
     def _read(self) -> None:
         """Read every file of the log that has actions of the table; file actions stay with the executors."""
-        rows = [of_value(UNIT, unit.number, unit) for unit in self._units]
-        frame = self._jobs.run(self._jobs.frame(rows, self._partitions(len(rows))), ReadTask(self.apart()))
-        self._raw = frame
+        asked = self._sources.ask(self._units, self.plan.sizes)
+        frame = self._raw = self._jobs.run(asked.frame, ReadTask(self.apart(), asked.reader))
         self.shares.collect(self, frame)
+        told: dict[int, Any] = dict(asked.faults)
         for row in self._jobs.rows(frame.filter(frame["tag"].isin([SUMMARY, TOP])), 1):
-            unit = self._units[row.share]
+            told[row.share] = to_value(row.payload)
+        for unit in self._units:
+            read = told[unit.number] if unit.number in told else self._sources.why_absent(unit)
             if unit.checkpoint is None:
-                self._summaries[unit.file] = to_value(row.payload)
+                self._summaries[unit.file] = read
+            elif isinstance(read, StorageError):
+                self._tops[unit.checkpoint][unit.file] = CheckpointRead(unit.checkpoint, not_read=str(read))
             else:
-                self._tops[unit.checkpoint][unit.file] = to_value(row.payload)
-
-    def _partitions(self, units: int) -> int:
-        return max(1, min(units, 4 * self._jobs.parallelism))
+                self._tops[unit.checkpoint][unit.file] = read
 
     def _commits(self) -> Iterator[LogSummary | StorageError]:
         for version in self.plan.commits:
@@ -121,23 +152,28 @@ class SparkRun(LogRun):
 
     def settle(self) -> None:
         """Look at all file actions by themselves, and deal them."""
-        raw = self._raw.filter(self._raw["tag"] == RAW).filter(self._raw["share"].isin(list(self._places)))
-        rows = [of_value(UNIT, each.number, each) for each in self._parts]
-        if rows:
-            raw = raw.unionAll(self._jobs.frame(rows, self._partitions(len(rows))))
-        frame = self._jobs.run(raw, FactsTask(self.apart(), self._places, self.shares.count))
+        rows = self._raw.filter(self._raw["tag"] == RAW)
+        asked = self._sources.ask(self._parts, self.plan.sizes)
+        task = FactsTask(self.apart(), asked.reader, self._places, self.shares.count)
+        frame = self._jobs.run(rows.unionAll(asked.frame), task)
         self.shares.collect(self, frame)
-        parts = frame.filter(frame["tag"] == PART)
-        found = {row.share: to_value(row.payload) for row in self._jobs.rows(parts, 1)} if rows else {}
+        told: dict[int, tuple[PartRead, int | None]] = {
+            number: (PartRead(not_read=str(why)), None) for number, why in asked.faults.items()
+        }
+        for row in self._jobs.rows(frame.filter(frame["tag"] == PART), 1) if self._parts else ():
+            told[row.share] = to_value(row.payload)
         for unit in self._parts:
-            part, misplaced = found[unit.number]
+            if unit.number not in told:
+                told[unit.number] = PartRead(not_read=str(self._sources.why_absent(unit))), None
+            part, misplaced = told[unit.number]
             read = self.reads[unit.checkpoint]
             read.take_part(unit.part, part)
             if misplaced is not None:
                 read.misplaced_files = (read.misplaced_files or 0) + misplaced
         for read in self.reads.values():
             self.doubt_read(read)
-        self._jobs.forget(self._raw)
+        if self.findings.sink is None:  # else its findings are read again, at the end
+            self._jobs.forget(self._raw)
         super().settle()
 
     @cached_property

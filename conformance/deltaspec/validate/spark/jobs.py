@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import re
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from deltaspec.errors import DeltaspecError
-from deltaspec.validate.spark.payloads import SCHEMA, Payload, from_batches, to_batches, to_table
+from deltaspec.errors import DeltaspecError, InvalidUsage
+from deltaspec.validate.spark.fetch import small_batches
+from deltaspec.validate.spark.payloads import FAILED, SCHEMA, Payload, from_batches, to_batches, to_table
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -19,22 +22,44 @@ if TYPE_CHECKING:
 Task = Callable[[Iterable[Payload]], Iterator[Payload]]
 """What runs on a partition; it is pickled, with whatever it holds."""
 _SETTINGS = {
-    "spark.sql.execution.arrow.maxRecordsPerBatch": "4",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.session.timeZone": "UTC",
 }
-"""Payloads are large: a batch holds few of them."""
 
 
 class SparkFailed(DeltaspecError):
     """A job of Spark did not end; says what Spark says is the cause."""
 
 
+class TaskFailed(Exception):
+    """A task ran into a defect of the kit; holds its traceback."""
+
+
+class UnlikeExecutors(InvalidUsage):
+    """Executors do not have what the driver has."""
+
+
 class Jobs:
     """Runs tasks in one session, whose settings are as they were once `close` is called."""
 
-    def __init__(self, session: SparkSession, parallelism: int | None = None) -> None:
+    def __init__(
+        self,
+        session: SparkSession,
+        parallelism: int | None = None,
+        *,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        """Begin to run jobs.
+
+        Args:
+            session: classic or Connect.
+            parallelism: how many tasks run at once; what the session tells where None.
+            environment: variables that tasks find set, such as those of the clients of object stores. Never shown.
+        """
         self.session = session
+        self.environment = dict(environment or {})
+        self._stack = ExitStack()
+        self._stack.enter_context(small_batches(session))
         self.parallelism = parallelism or _parallelism(session)
         self._takes_arrow = int(session.version.partition(".")[0]) >= 4
         self._before = {name: session.conf.get(name, None) for name in _SETTINGS}
@@ -51,6 +76,7 @@ class Jobs:
                 self.session.conf.unset(name)
             else:
                 self.session.conf.set(name, value)
+        self._stack.close()
 
     def frame(self, rows: list[Payload], partitions: int | None = None) -> DataFrame:
         """Rows of the driver as a frame of Spark."""
@@ -60,10 +86,10 @@ class Jobs:
 
     def run(self, rows: DataFrame, task: Task) -> DataFrame:
         """Start a task on every partition; what it gives is computed once, and kept until `forget`."""
-        found = rows.mapInArrow(_on_batches(pickle.dumps(task, protocol=pickle.HIGHEST_PROTOCOL)), SCHEMA)
         from pyspark.storagelevel import StorageLevel
 
-        kept = found.persist(StorageLevel.DISK_ONLY)
+        sent = pickle.dumps(task, protocol=pickle.HIGHEST_PROTOCOL)
+        kept = rows.mapInArrow(_on_batches(sent, self.environment), SCHEMA).persist(StorageLevel.DISK_ONLY)
         self._persisted[id(kept)] = kept
         return kept
 
@@ -75,6 +101,8 @@ class Jobs:
         """
         with failures_told():
             for row in frame.collect() if partitions <= _COLLECTED else frame.toLocalIterator(prefetchPartitions=True):
+                if row["tag"] == FAILED:
+                    raise TaskFailed(bytes(row["payload"]).decode())
                 yield Payload(row["tag"], row["share"], bytes(row["payload"]))
 
     def forget(self, frame: DataFrame) -> None:
@@ -88,12 +116,18 @@ _COLLECTED = 64
 """Partitions whose findings the driver takes at once: a job for each takes longer."""
 
 
-def _on_batches(task: bytes) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def _on_batches(
+    task: bytes, environment: dict[str, str]
+) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def on_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        import pickle
-
-        loaded: Any = pickle.loads(task)
-        yield from to_batches(loaded(from_batches(batches)))
+        os.environ.update(environment)
+        try:
+            loaded: Any = pickle.loads(task)
+            yield from to_batches(loaded(from_batches(batches)))
+        except Exception:  # noqa: BLE001 - a worker that fails amid large batches may take its JVM with it
+            yield from to_batches([Payload(FAILED, 0, traceback.format_exc().encode())])
+            for _ in batches:
+                pass
 
     return on_batches
 

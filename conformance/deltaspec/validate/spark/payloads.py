@@ -12,6 +12,8 @@ import pyarrow as pa
 
 SCHEMA = "tag string, share int, payload binary"
 _ARROW = pa.schema([("tag", pa.string()), ("share", pa.int32()), ("payload", pa.binary())])
+FAILED = "failed"
+"""Tag of the traceback of a task that ended by a defect."""
 FRAME_ROWS = 50_000
 """Rows of a frame that one payload holds."""
 _BATCH_BYTES = 16 << 20

@@ -13,8 +13,9 @@ from deltaspec.model.segment import Checkpoint
 from deltaspec.validate.base_run import Run
 from deltaspec.validate.file_rows import look_at_file_rows, look_at_lines
 from deltaspec.validate.path_stage import CHAIN_ROWS
-from deltaspec.validate.spark.payloads import Payload, of_value, to_value
-from deltaspec.validate.spark.shares import FOUND, Dealer, Found
+from deltaspec.validate.spark.payloads import Payload, of_value
+from deltaspec.validate.spark.shares import Dealer, found_rows
+from deltaspec.validate.spark.sources import Reader
 from deltaspec.validate.sums import Sums
 from deltaspec.views import log_files
 from deltaspec.views.checkpoint_parts import PartFacts
@@ -26,8 +27,8 @@ from deltaspec.wire.log_lines import MAX_LINE_BYTES, LogFile, read_line_stream, 
 from deltaspec.wire.storage import LOG, StorageError, Store
 from deltaspec.wire.storage import read_lines as stream_lines
 
-UNIT, SUMMARY, TOP, RAW, PART = "unit", "summary", "top", "raw", "part"
-"""Tags: a file to read; what is told of a JSON file without its file actions; the same of a checkpoint's file; file
+SUMMARY, TOP, RAW, PART = "summary", "top", "raw", "part"
+"""Tags: what is told of a JSON file without its file actions; the same of a checkpoint's file; file
 actions of a JSON file; what was found in one file of a checkpoint."""
 WHOLE_FILE_BYTES = 64 << 20
 BATCH_ROWS = 50_000
@@ -56,17 +57,24 @@ class PartUnit:
     context: FileContext
     tag: str
 
+    @property
+    def file(self) -> str:
+        """Relative to the table."""
+        return self.part.file
+
 
 class ReadTask:
     """Reads units of the log: table actions to the driver, file actions kept where they are."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: Run, reader: Reader) -> None:
         self.run = run
+        self.reader = reader
 
     def __call__(self, rows: Iterable[Payload]) -> Iterator[Payload]:
         run = self.run.apart()
         for row in rows:
-            unit: LogUnit = to_value(row.payload)
+            unit, run.store = self.reader(row)
+            assert isinstance(unit, LogUnit)
             try:
                 if unit.checkpoint is not None:
                     yield of_value(TOP, unit.number, self._top(run, unit, unit.checkpoint))
@@ -81,8 +89,7 @@ class ReadTask:
                 table = log.files.table()
                 for start in range(0, table.num_rows, BATCH_ROWS):
                     yield Payload(RAW, unit.number, _to_bytes(table.slice(start, BATCH_ROWS)))
-        found: Found = (run.findings, Sums(), set())
-        yield of_value(FOUND, 0, found)
+        yield from found_rows(0, run.findings, Sums(), set())
 
     def _top(self, run: Run, unit: LogUnit, checkpoint: Checkpoint) -> CheckpointRead:
         name = unit.file.removeprefix(f"{LOG}/")
@@ -103,9 +110,10 @@ def read_json(store: Store, file: str, size_bytes: int, run: Run) -> LogFile:
 class FactsTask:
     """Looks at file actions by themselves and deals what replay keeps of them."""
 
-    def __init__(self, run: Run, places: dict[int, Place], count: int) -> None:
+    def __init__(self, run: Run, reader: Reader, places: dict[int, Place], count: int) -> None:
         """`places`: of the units that `ReadTask` read file actions of, by their numbers."""
         self.run = run
+        self.reader = reader
         self.places = places
         self.count = count
 
@@ -120,13 +128,13 @@ class FactsTask:
                     pending = _Pending()
                 pending.add(place, _from_bytes(row.payload))
             else:
-                unit: PartUnit = to_value(row.payload)
+                unit, run.store = self.reader(row)
+                assert isinstance(unit, PartUnit)
                 yield of_value(PART, unit.number, self._read_part(run, unit, dealer))
             yield from dealer.ready()
         self._look(run, pending, dealer)
         yield from dealer.ready(all_of_it=True)
-        found: Found = (run.findings, Sums(), dealer.tags)
-        yield of_value(FOUND, 0, found)
+        yield from found_rows(0, run.findings, Sums(), dealer.tags)
 
     def _look(self, run: Run, pending: _Pending, dealer: Dealer) -> None:
         if pending.place is None:

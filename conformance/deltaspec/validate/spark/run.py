@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import os
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
 from deltaspec.report.values import Report
 from deltaspec.validate.asked import ask, report_of
 from deltaspec.validate.base_run import Progress, silent
-from deltaspec.validate.moved import pinned_listing
+from deltaspec.validate.findings_table import HeldRows
 from deltaspec.validate.plan import Plan, make_plan
+from deltaspec.validate.spark.catalog import is_catalog_name, location
 from deltaspec.validate.spark.driver import SparkRun
+from deltaspec.validate.spark.findings_out import findings_frame, write_findings
 from deltaspec.validate.spark.jobs import Jobs
-from deltaspec.wire.storage import open_store
+from deltaspec.validate.spark.reach import find_reach
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -38,13 +41,15 @@ def validate(
     allow_outside: bool = False,
     progress: Progress | None = None,
     shares: int | None = None,
+    environment: Mapping[str, str] | None = None,
+    findings_out: str | None = None,
 ) -> Report:
     """Judge a table on a session of Spark, classic or Connect.
 
     Args:
         session: whose executors have deltaspec; its settings are as they were when the run ends.
-        uri: path or URI of the table's root.
-        level: as of `validate_table`, as are all others but the last.
+        uri: path or URI of the table's root, or `catalog.schema.table`.
+        level: as of `validate_table`, as are all others but the last three.
         at: as there.
         history: as there.
         revision: as there.
@@ -56,6 +61,8 @@ def validate(
         allow_outside: as there.
         progress: as there.
         shares: over how many shares the table's files are spread; by the length of its log where None.
+        findings_out: URI of a directory to write every finding to, as Parquet; it must not be there yet.
+        environment: variables for the storage clients of the executors, such as AWS_REGION; never shown.
 
     Raises:
         InvalidUsage: as there.
@@ -74,11 +81,17 @@ def validate(
         accept_unchecked=accept_unchecked,
         allow_outside=allow_outside,
     )
-    store = open_store(uri)
-    plan = make_plan(store.uri, pinned_listing(store), at=at, history=history)
-    jobs = Jobs(session)
+    jobs = Jobs(session, environment=environment)
     try:
-        run = SparkRun(jobs, store, plan, asked, progress or silent, shares or share_count(plan, jobs.parallelism))
+        if is_catalog_name(uri) and not os.path.isdir(uri):
+            uri = location(session, uri)
+        reach = find_reach(jobs, uri)
+        plan = make_plan(reach.store.uri, reach.listing, at=at, history=history)
+        count = shares or share_count(plan, jobs.parallelism)
+        run = SparkRun(jobs, reach, plan, asked, progress or silent, count)
+        if findings_out is not None:
+            run.findings.sink = HeldRows()
+            run.at_end = lambda: write_findings(findings_frame(jobs, run.shares, run.findings), findings_out)
         run.judge()
         return report_of(asked, run, "spark")
     finally:

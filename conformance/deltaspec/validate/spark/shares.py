@@ -6,31 +6,44 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from functools import reduce
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import polars as pl
 
 from deltaspec.validate.base_run import Run
 from deltaspec.validate.dealing import dealt, place_of
 from deltaspec.validate.findings import Findings
+from deltaspec.validate.findings_table import HeldRows
 from deltaspec.validate.shares import Frames, Stage, fits
 from deltaspec.validate.spark.jobs import Jobs
-from deltaspec.validate.spark.payloads import FRAME_ROWS, Payload, of_frame, of_value, to_frame, to_value
+from deltaspec.validate.spark.payloads import FAILED, FRAME_ROWS, Payload, of_frame, of_value, to_frame, to_value
 from deltaspec.validate.sums import Sums
+from deltaspec.wire.storage import Store
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+FINDINGS = "findings"
+"""Tag of every single finding, where they are asked for: rows of `findings_table.FINDING_ROWS`."""
 FOUND = "found"
 """Tag of what a task found: its findings, sums, and the tags of the rows that it deals."""
 Found = tuple[Findings, Sums, set[str]]
+T = TypeVar("T")
 
 
 class SparkShares:
     """Rows of shares as frames of Spark, kept on the executors' disks until no stage needs them."""
 
-    def __init__(self, jobs: Jobs, count: int) -> None:
+    def __init__(self, jobs: Jobs, count: int, here: Store | None = None) -> None:
+        """Begin without rows.
+
+        Args:
+            jobs: by which stages run.
+            count: how many shares there are.
+            here: store of the driver, which has to look at the table's files itself; None where executors reach them.
+        """
         self._jobs = jobs
+        self._here = here
         self.count = count
         self._frames: list[tuple[set[str], DataFrame]] = []
         self._mine: list[Payload] = []
@@ -46,7 +59,9 @@ class SparkShares:
         """Take over rows that a task has dealt."""
         self._frames.append((tags, frame))
 
-    def look(self, stage: Stage, run: Run, tags: Iterable[str], *, together: bool = False) -> Sums:
+    def look(
+        self, stage: Stage, run: Run, tags: Iterable[str], *, together: bool = False, opens_files: bool = False
+    ) -> Sums:
         self._flush()
         run.share_count = self.count
         wanted = list(tags)
@@ -59,13 +74,32 @@ class SparkShares:
             return stage(run, {}, self.put)
         rows = reduce(lambda one, other: one.unionAll(other), sources)
         rows = rows.repartition(1) if together else rows.repartition(self.count, "share")
+        rows = rows.sortWithinPartitions("share", "tag")
         task = StageTask(stage, run.apart(), self.count, together=together)
-        return self.collect(run, self._jobs.run(rows.sortWithinPartitions("share", "tag"), task))
+        if opens_files and self._here is not None:
+            return self._look_here(run, rows, task, self._here)
+        return self.collect(run, self._jobs.run(rows, task))
+
+    def _look_here(self, run: Run, rows: DataFrame, task: StageTask, store: Store) -> Sums:
+        """Run a task on the driver, which holds one share at a time."""
+        task.run.store = store
+        sums, number = Sums(), 0
+        for row in task(self._jobs.rows(rows, self.count)):
+            if row.tag == FOUND:
+                findings, more, _ = to_value(row.payload)
+                run.findings.merge(findings)
+                sums.merge(more)
+                number += 1
+                run.progress("shares", number, self.count)
+            else:
+                self._mine.append(row)
+        self._flush()
+        return sums
 
     def collect(self, run: Run, frame: DataFrame) -> Sums:
         """Merge what the tasks of a frame found, and keep the rows that they deal."""
         sums, tags = Sums(), set[str]()
-        found = frame.filter(frame["tag"] == FOUND)
+        found = frame.filter(frame["tag"].isin([FOUND, FAILED]))
         for number, row in enumerate(self._jobs.rows(found, self.count), 1):
             findings, more, these = to_value(row.payload)
             run.findings.merge(findings)
@@ -77,6 +111,22 @@ class SparkShares:
         else:
             self._jobs.forget(frame)
         return sums
+
+    def once(self, work: Callable[[], T]) -> T:
+        return work()
+
+    def kept(self, tag: str) -> list[DataFrame]:
+        """The rows of a tag, frame by frame."""
+        self._flush()
+        return [frame.filter(frame["tag"] == tag) for there, frame in self._frames if tag in there]
+
+    def frames(self, tag: str) -> Iterator[pl.DataFrame]:
+        """All rows of a tag, some at a time."""
+        self._flush()
+        for there, frame in self._frames:
+            if tag in there:
+                for row in self._jobs.rows(frame.filter(frame["tag"].isin([tag, FAILED])), self.count):
+                    yield to_frame([row.payload])
 
     def drop(self, tags: Iterable[str]) -> None:
         gone = set(tags)
@@ -151,6 +201,17 @@ class Dealer:
 _GATHERED = 8
 
 
+def found_rows(share: int, findings: Findings, sums: Sums, tags: set[str]) -> Iterator[Payload]:
+    """What a task found; every single finding goes by itself, past the driver."""
+    if isinstance(findings.sink, HeldRows):
+        rows, findings.sink = findings.sink.all(), None
+        if len(rows):
+            tags = {*tags, FINDINGS}
+            yield from of_frame(FINDINGS, share, rows)
+    found: Found = (findings, sums, tags)
+    yield of_value(FOUND, share, found)
+
+
 class StageTask:
     """A stage on an executor, share by share."""
 
@@ -172,5 +233,4 @@ class StageTask:
             run, dealer = self.run.apart(), Dealer(self.count)
             sums = self.stage(run, frames, dealer)
             yield from dealer.ready(all_of_it=True)
-            found: Found = (run.findings, sums, dealer.tags)
-            yield of_value(FOUND, share, found)
+            yield from found_rows(share, run.findings, sums, dealer.tags)

@@ -1,0 +1,140 @@
+"""How a run gets at a table: on the driver, and on executors by the kit's own storage where that leads there.
+
+Where it does not, the log comes as bytes that Spark reads, and what lies beside the log is read by the driver.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from deltaspec import __version__
+from deltaspec.errors import DeltaspecError, InvalidUsage, TableUnreadable
+from deltaspec.validate.moved import pinned_listing
+from deltaspec.validate.spark.fetch import fetch, list_log
+from deltaspec.validate.spark.hadoop import driver_store
+from deltaspec.validate.spark.jobs import Jobs, UnlikeExecutors
+from deltaspec.validate.spark.payloads import Payload, of_value, to_value
+from deltaspec.wire.given_bytes import GivenBytes
+from deltaspec.wire.storage import LISTED_FOLDERS, LOG, Entry, Store, open_store
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_PROBE = "probe"
+_GIVEN_BYTES = 64 << 20
+"""Of single files that the driver is handed where it cannot read the table itself."""
+
+
+@dataclass(frozen=True)
+class Reach:
+    """The stores of a run."""
+
+    uri: str
+    """As it was given; it may hold secrets."""
+    store: Store
+    """For the driver."""
+    listing: list[Entry]
+    """The log directory, pinned."""
+    on_executors: Store
+    """For tasks; it reads nothing where executors do not reach the table."""
+    why_not: str | None
+    """Why executors do not reach it; None where they do."""
+    driver_reaches: bool = True
+    """The driver can read files beside the log."""
+
+    @property
+    def executors_reach(self) -> bool:
+        """Executors read the table by the kit's own storage."""
+        return self.why_not is None
+
+
+def find_reach(jobs: Jobs, uri: str) -> Reach:
+    """Find out how a table is reached.
+
+    Raises:
+        InvalidUsage: nothing has a storage for the URI.
+        TableUnreadable: there is no table, or nothing reaches it.
+        SparkFailed: executors lack deltaspec.
+    """
+    try:
+        store = open_store(uri)
+        listing = pinned_listing(store)
+    except DeltaspecError as fault:
+        return _through_spark(jobs, uri, fault)
+    why_not = _ask_executors(jobs, store, listing)
+    on_executors = store if why_not is None else _nothing(store)
+    return Reach(uri, store, listing, on_executors, why_not)
+
+
+def _through_spark(jobs: Jobs, uri: str, fault: DeltaspecError) -> Reach:
+    """The table by Spark's own ways, where the kit's storage does not lead there."""
+    why_not = f"the kit's own storage does not lead there: {fault}"
+    _ask_executors(jobs, None, [])
+    try:
+        store = driver_store(jobs.session, uri)
+    except (InvalidUsage, TableUnreadable):
+        return _by_bytes_alone(jobs.session, uri, fault, why_not)
+    return Reach(uri, store, pinned_listing(store), _nothing(store), why_not)
+
+
+def _by_bytes_alone(session: SparkSession, uri: str, fault: DeltaspecError, why_not: str) -> Reach:
+    """The log as Spark shows it; nothing beside it."""
+    try:
+        listing = list_log(session, uri)
+    except TableUnreadable:
+        raise fault from None
+    small = {each.name: each.size_bytes for each in listing if _is_for_the_driver(each)}
+    found = fetch(session, uri, small, _GIVEN_BYTES)
+    files = {f"{LOG}/{name}": why for name, why in found.faults.items()}
+    given = {f"{LOG}/{row['name']}": bytes(row["content"]) for row in found.frame.toLocalIterator()}
+    store = GivenBytes(uri, {**files, **given}, log=listing)
+    return Reach(uri, store, listing, _nothing(store), why_not, driver_reaches=False)
+
+
+def _is_for_the_driver(entry: Entry) -> bool:
+    """Version checksums and staged commits, of which the driver looks at some."""
+    return entry.name.endswith(".crc") or entry.name.startswith(LISTED_FOLDERS[1])
+
+
+def _nothing(store: Store) -> GivenBytes:
+    return GivenBytes(store.uri, {}, root=store.root)
+
+
+def _ask_executors(jobs: Jobs, store: Store | None, listing: list[Entry]) -> str | None:
+    """Why some executor does not reach the table; None where all do.
+
+    Raises:
+        SparkFailed: they have no deltaspec.
+        UnlikeExecutors: they have another release of it.
+    """
+    file = next((f"{LOG}/{each.name}" for each in listing), None)
+    rows = [Payload(_PROBE, number, b"") for number in range(jobs.parallelism)]
+    frame = jobs.run(jobs.frame(rows, len(rows)), _Probe(store, file))
+    try:
+        told = [to_value(row.payload) for row in jobs.rows(frame, len(rows))]
+    finally:
+        jobs.forget(frame)
+    for release, _ in told:
+        if release != __version__:
+            raise UnlikeExecutors(f"executors have deltaspec {release}, the driver {__version__}: install the same")
+    return next((why for _, why in told if why is not None), None)
+
+
+@dataclass(frozen=True)
+class _Probe:
+    """Asks for the length of a file of the log."""
+
+    store: Store | None
+    file: str | None
+
+    def __call__(self, rows: Iterable[Payload]) -> Iterator[Payload]:
+        for row in rows:
+            why = None
+            try:
+                if self.store is not None and self.file is not None:
+                    self.store.size(self.file)
+            except DeltaspecError as fault:
+                why = str(fault)
+            yield of_value(_PROBE, row.share, (__version__, why))

@@ -1,0 +1,103 @@
+"""Files of the log for tasks: as units that executors read by themselves, or with their content, which Spark reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from deltaspec.validate.spark.fetch import fetch, why_absent
+from deltaspec.validate.spark.jobs import Jobs
+from deltaspec.validate.spark.payloads import Payload, of_value, to_value
+from deltaspec.validate.spark.reach import Reach
+from deltaspec.wire.given_bytes import GivenBytes
+from deltaspec.wire.storage import LOG, StorageError, Store
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+UNIT = "unit"
+"""Tag of a file to read, which the task reads itself."""
+FETCHED_BYTES = 1 << 30
+"""Longest file that comes as a row: it passes through the memory of an executor several times."""
+
+
+class Unit(Protocol):
+    """A file of the log that a task reads."""
+
+    @property
+    def number(self) -> int:
+        """Its place among those of the task."""
+        ...
+
+    @property
+    def file(self) -> str:
+        """Relative to the table."""
+        ...
+
+
+U = TypeVar("U", bound=Unit)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Units of a job."""
+
+    frame: DataFrame
+    reader: Reader
+    faults: dict[int, StorageError] = field(default_factory=dict)
+    """Units that no row is there for, and why."""
+
+
+@dataclass(frozen=True)
+class Reader:
+    """What a task makes of a row: the unit, and a store that has its file."""
+
+    store: Store
+    units: Mapping[str, Unit] | None = None
+    """By their files, where their content comes with the row."""
+
+    def __call__(self, row: Payload) -> tuple[Unit, Store]:
+        if self.units is None:
+            unit: Unit = to_value(row.payload)
+            return unit, self.store
+        unit = self.units[f"{LOG}/{row.tag}"]
+        return unit, GivenBytes(self.store.uri, {unit.file: row.payload}, root=self.store.root)
+
+
+class Sources:
+    """The files of a table's log, for the tasks of one run."""
+
+    def __init__(self, jobs: Jobs, reach: Reach) -> None:
+        self._jobs = jobs
+        self._reach = reach
+
+    def ask(self, units: Iterable[U], sizes: Mapping[str, int]) -> Asked:
+        """Rows for a task, one for each unit.
+
+        Args:
+            units: files of the log.
+            sizes: length of each, by name relative to `_delta_log`.
+        """
+        wanted = list(units)
+        if self._reach.executors_reach:
+            rows = [of_value(UNIT, unit.number, unit) for unit in wanted]
+            return Asked(self._jobs.frame(rows, self._partitions(len(rows))), Reader(self._reach.on_executors))
+        by_file = {unit.file: unit for unit in wanted}
+        names = {file.removeprefix(f"{LOG}/"): sizes[file.removeprefix(f"{LOG}/")] for file in by_file}
+        found = fetch(self._jobs.session, self._reach.uri, names, FETCHED_BYTES)
+        frame = found.frame.selectExpr("name AS tag", "CAST(0 AS INT) AS share", "content AS payload")
+        empty = [Payload(name, 0, b"") for name in sorted(found.empty)]
+        if empty:
+            frame = frame.unionAll(self._jobs.frame(empty))
+        faults = {by_file[f"{LOG}/{name}"].number: why for name, why in found.faults.items()}
+        return Asked(frame, Reader(self._reach.on_executors, by_file), faults)
+
+    def why_absent(self, unit: Unit) -> StorageError:
+        """Why a job gave nothing of a unit that it was asked for."""
+        if self._reach.executors_reach:
+            return StorageError(f"{unit.file}: was not read")
+        return why_absent(self._jobs.session, self._reach.uri, unit.file.removeprefix(f"{LOG}/"))
+
+    def _partitions(self, units: int) -> int:
+        return max(1, min(units, 4 * self._jobs.parallelism))
