@@ -6,6 +6,7 @@ import importlib.util
 import logging
 import os
 import shutil
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -34,6 +35,7 @@ SETTINGS = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Duser.timezone=UTC",
     "spark.driver.memory": "2g",
+    "spark.pyspark.python": sys.executable,  # executors have the kit of this process
 }
 
 
