@@ -98,7 +98,8 @@ class TestValidate:
             *("validate", "s3://lake/sales", "--at", 7, "--history", "all", "--revision", "r2", "--level", "files"),
             *("--clock", "2026-11-21T14:00:00.5+02:00"),
             *("--select", "log, fil001", "--select", "DOM", "--ignore", "log002", "--samples", 9),
-            *("--accept-unchecked", "crc001", "--allow-outside"),
+            *("--accept-unchecked", "crc001", "--allow-outside", "--state", "kept", "--resume"),
+            *("--findings-out", "all.parquet"),
         )
         (call,) = calls
         assert call.pop("progress") is None
@@ -114,6 +115,9 @@ class TestValidate:
             "samples": 9,
             "accept_unchecked": ["CRC001"],
             "allow_outside": True,
+            "findings_out": "all.parquet",
+            "state": "kept",
+            "resume": True,
         }
 
     @pytest.mark.parametrize(("form", "samples"), [("text", 5), ("json", 1000), ("junit", 1000)])

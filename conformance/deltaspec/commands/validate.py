@@ -49,6 +49,9 @@ from deltaspec.exits import VERDICT, writing
     help="What runs the rules: this process, a Spark, or whichever suits what there is to read.",
 )
 @click.option("--estimate", "estimates", is_flag=True, help="Print what a run would read at each level, and stop.")
+@click.option("--findings-out", metavar="PLACE", help="Write every finding here, as Parquet: a file, on Spark a URI.")
+@click.option("--state", type=click.Path(), metavar="DIR", help="Keep here what is done, for a run that goes on.")
+@click.option("--resume", is_flag=True, help="Go on with what --state holds, if it holds anything.")
 @COLOR
 def validate(
     table: str,
@@ -66,6 +69,9 @@ def validate(
     allow_outside: bool,
     engine: str,
     estimates: bool,
+    findings_out: str | None,
+    state: str | None,
+    resume: bool,
     color: str,
 ) -> None:
     """Judge the TABLE at a path or URI.
@@ -77,6 +83,10 @@ def validate(
 
     MASTER is a master of Spark, such as local[4], spark://host:7077, yarn, or sc://host for Spark Connect; without one
     Spark's own configuration names it. `deltaspec doctor --spark` tells whether all is there.
+
+    DIR is kept by a run that is killed: the same command with --resume goes on with it, and its report is the same. A
+    state of another release, with other options, or of a log that was written to since is refused. It holds programs
+    (pickles), and is made so that nobody else may write to it; the report stays in it, and it may be deleted.
 
     CODES are codes of rules or their beginnings, with commas between them; see `deltaspec rules`.
     """
@@ -99,6 +109,9 @@ def validate(
         "samples": samples or (5 if form == "text" else 1000),
         "accept_unchecked": accept_unchecked,
         "allow_outside": allow_outside,
+        "findings_out": findings_out,
+        "state": state,
+        "resume": resume,
     }
     report = _judge(table, engine, options)
     click.get_current_context().meta[VERDICT] = exit_code(report)
@@ -131,6 +144,8 @@ def _judge(table: str, engine: str, options: dict[str, Any]) -> Any:
             return validate_table(table, **options, progress=progress)
         from deltaspec.validate.spark.session import running
 
+        if options.pop("state") is not None or options.pop("resume"):
+            raise InvalidUsage("--state goes with the embedded engine")
         with running(master) as session:
             driver: Any = import_module("deltaspec.validate.spark")
             return driver.validate(session, table, **options, progress=progress)

@@ -100,6 +100,14 @@ def ask(
     )
 
 
+def require_state(state: str | None, *, resume: bool) -> None:
+    """Raise `InvalidUsage` where there is nothing to go on with."""
+    if state == "":
+        raise InvalidUsage("--state names no directory")
+    if resume and state is None:
+        raise InvalidUsage("--resume needs --state: the directory that a run has kept its state in")
+
+
 def report_of(asked: Asked, run: LogRun, engine: str) -> Report:
     """The report of a run that has judged.
 

@@ -7,7 +7,7 @@ afterwards.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -53,6 +53,10 @@ class Claims:
         self._checkpoints: list[tuple[CheckpointFiles, CheckpointRead]] = []
         self._compactions: list[tuple[CompactionFiles, LogSummary]] = []
         self._checksums: list[tuple[ChecksumFiles, tuple[str | None, str | None]]] = []
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the run, which whoever keeps claims gives them anew."""
+        return {**self.__dict__, "run": None}
 
     def read(self) -> None:
         """Read every claim that the plan names."""

@@ -36,6 +36,8 @@ _REFERENCES, _DESCRIPTORS, _STORED, _WRITTEN, _ENDED, _CHANGES, _ALL = (
     "changes",
     "all files",
 )
+LIVE_FILES = "live files"
+"""Tag of live data files, without their statistics, where the engine evaluates conditions by itself."""
 _LISTED_AT_ONCE = 10_000
 
 
@@ -51,34 +53,36 @@ def look_at_data(run: Run, shares: Shares, sums: Sums) -> Inventory | None:
         shares.look(_look_at_descriptors, run, (VECTORS,))
         run.findings.doubt_data(f"the live files are not known: {run.files_in_doubt}")
         return None
-    deal_listing(run, shares)
-    shares.look(_Files(sums.rewriting), run, (SPANNED, CDCS, VECTORS, LISTING))
-    shares.look(_look_at_stored_vectors, run, (_DESCRIPTORS, _STORED))
+    run.listing_fault = shares.once(lambda: deal_listing(run, shares))
+    shares.look(_Files(sums.rewriting), run, (SPANNED, CDCS, VECTORS, LISTING), opens_files=True)
+    shares.look(_look_at_stored_vectors, run, (_DESCRIPTORS, _STORED), opens_files=True)
     shares.drop((VECTORS, _DESCRIPTORS, _STORED, SPANNED, CDCS))
-    shares.look(_look_at_commits, run, (_WRITTEN, _ENDED, _CHANGES))
-    shares.look(_look_at_all_files, run, (_ALL,), together=True)
+    shares.look(_look_at_commits, run, (_WRITTEN, _ENDED, _CHANGES), opens_files=True)
+    shares.look(_look_at_all_files, run, (_ALL,), together=True, opens_files=True)
     shares.drop((_WRITTEN, _ENDED, _CHANGES, _ALL))
     found = shares.look(_take_inventory, run, (LISTING, _REFERENCES))
     return found.inventory or _take_inventory(run, {}, shares.put).inventory
 
 
-def deal_listing(run: Run, shares: Shares) -> None:
-    """List the table's directories once, and deal what they hold."""
+def deal_listing(run: Run, shares: Shares) -> str | None:
+    """List the table's directories once, and deal what they hold; gives why they could not be listed as a whole."""
     names: list[str] = []
     sizes: list[int] = []
     listed = 0
+    fault: str | None = None
     for entry in run.store.list_files():
         if isinstance(entry, Entry):
             names.append(entry.name)
             sizes.append(entry.size_bytes)
         else:
-            run.listing_fault = run.listing_fault or str(entry)
+            fault = fault or str(entry)
         if len(names) >= _LISTED_AT_ONCE:
             listed += len(names)
             run.progress("listing", listed, None)
             shares.put(LISTING, pl.DataFrame({"path_key": names, "actual_size": sizes}, schema=LISTED))
             names, sizes = [], []
     shares.put(LISTING, pl.DataFrame({"path_key": names, "actual_size": sizes}, schema=LISTED))
+    return fault
 
 
 def _data_run(run: Run, frames: Frames) -> DataRun:
@@ -103,8 +107,10 @@ class _Files:
         data.look_at_files()
         self._deal_vectors(data, frames.get(VECTORS), deal)
         for step in BY_FILE:
-            if reaches(run.level, step.level):
+            if reaches(run.level, step.level) and step.is_asked(run):
                 step.look(data)
+        if run.conditions_apart:
+            deal(LIVE_FILES, data.files.rows.with_columns(stats=pl.lit(None, pl.String)))
         if any(reaches(run.level, step.level) for step in BY_COMMIT):
             self._deal_commits(data, deal)
         if any(reaches(run.level, step.level) and step.is_asked(run) for step in OF_ALL_FILES):

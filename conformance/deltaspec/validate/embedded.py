@@ -10,6 +10,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import polars as pl
 import pyarrow as pa
@@ -18,12 +19,13 @@ from deltaspec.model.revisions import Revision
 from deltaspec.model.segment import Checkpoint
 from deltaspec.rules.registry import Rule
 from deltaspec.validate.base_run import Progress
+from deltaspec.validate.claims import Claims
 from deltaspec.validate.file_rows import look_at_file_rows, look_at_lines
 from deltaspec.validate.findings import Findings
 from deltaspec.validate.log_run import LogRun, commit_file
 from deltaspec.validate.path_stage import CHAIN_ROWS
 from deltaspec.validate.plan import Plan
-from deltaspec.validate.shares import LocalShares
+from deltaspec.validate.shares import LocalShares, Shares
 from deltaspec.validate.sums import Sums
 from deltaspec.views import log_files
 from deltaspec.views.base import Level
@@ -41,6 +43,8 @@ from deltaspec.wire.storage import read_lines as stream_lines
 BATCH_ROWS = 50_000
 WHOLE_FILE_BYTES = 64 << 20
 """Larger commits are read as a stream of lines."""
+_OF_THIS_PROCESS = ("store", "plan", "progress", "shares", "_pending")
+"""What a run has anew, though it goes on with what an earlier one has read."""
 
 
 class EmbeddedRun(LogRun):
@@ -58,7 +62,9 @@ class EmbeddedRun(LogRun):
         revision: Revision = Revision.CURRENT,
         clock_ms: int | None = None,
         allow_outside: bool = False,
+        shares: Shares | None = None,
     ) -> None:
+        """`shares`: where the rows of the table's files go; in memory, and beyond a bound spilled, where None."""
         super().__init__(
             *(store, plan, Findings(rules, samples, revision), progress),
             level=level,
@@ -66,13 +72,25 @@ class EmbeddedRun(LogRun):
             clock_ms=clock_ms,
             allow_outside=allow_outside,
         )
-        self.shares = LocalShares()
+        self.shares: Shares = LocalShares() if shares is None else shares
         self.reads = {}
         self._pending = _Pending()
 
     def _judge_log(self) -> Sums | None:
         with _no_cyclic_garbage():
             return super()._judge_log()
+
+    def _read_log(self) -> Claims | None:
+        known, claims = self.shares.once(self._read_and_tell)
+        vars(self).update(known)
+        if claims is not None:
+            claims.run = self
+        return claims
+
+    def _read_and_tell(self) -> tuple[dict[str, Any], Claims | None]:
+        """Read the log; gives with the claims what the run knows by then, its findings included."""
+        claims = super()._read_log()
+        return {name: value for name, value in vars(self).items() if name not in _OF_THIS_PROCESS}, claims
 
     def replay(self) -> pl.DataFrame:
         """Read the judged history; gives all of its file actions as `file_replay.spans` has them."""

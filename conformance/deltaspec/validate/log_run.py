@@ -66,6 +66,19 @@ class LogRun(Run, ABC):
 
     def _judge_log(self) -> Sums | None:
         """Look at the log; gives what the shares say of the table's files, None where the table is refused."""
+        claims = self._read_log()
+        if claims is None:
+            return None
+        sums = look_at_log(self, self.shares)
+        if self.plan.base is not None:
+            self._look_at_base(self.plan.base, sums)
+        claims.finish(sums)
+        look_at_type_changes(self, sums)
+        look_at_variant_uses(self)
+        return sums
+
+    def _read_log(self) -> Claims | None:
+        """Read the log, and deal its file actions to the shares; None where the table is refused."""
         self.read_history()
         for view in STATE_VIEWS:
             self.findings.look_at_rows(view, self.state.rows[view.name])
@@ -79,13 +92,7 @@ class LogRun(Run, ABC):
         claims.read()
         self.settle()
         claims.settle()
-        sums = look_at_log(self, self.shares)
-        if self.plan.base is not None:
-            self._look_at_base(self.plan.base, sums)
-        claims.finish(sums)
-        look_at_type_changes(self, sums)
-        look_at_variant_uses(self)
-        return sums
+        return claims
 
     def read_history(self) -> None:
         """Read the judged history: the state of the table version by version, its file actions to the shares."""

@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 from itertools import count as count_from
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import polars as pl
 import pyarrow as pa
@@ -22,6 +22,7 @@ from deltaspec.validate.base_run import Run
 from deltaspec.validate.dealing import dealt, place_of
 from deltaspec.validate.sums import Sums
 
+T = TypeVar("T")
 Frames = dict[str, pl.DataFrame]
 """The rows of a share by tag; a tag without a row is absent."""
 ROWS_IN_MEMORY = 4_000_000
@@ -48,7 +49,13 @@ class Shares(Protocol):
         """Deal rows to the shares, as a `Deal` does."""
         ...
 
-    def look(self, stage: Stage, run: Run, tags: Iterable[str], *, together: bool = False) -> Sums:
+    def once(self, work: Callable[[], T]) -> T:
+        """Do work that deals rows; or give what it gave, where the rows are kept that it dealt in an earlier run."""
+        ...
+
+    def look(
+        self, stage: Stage, run: Run, tags: Iterable[str], *, together: bool = False, opens_files: bool = False
+    ) -> Sums:
         """Run a stage on every share, enter what it finds into `run.findings`, and add up what it gives.
 
         Args:
@@ -56,6 +63,7 @@ class Shares(Protocol):
             run: given to the stage.
             tags: of the rows it looks at; those that end in a space are beginnings of tags.
             together: all rows are one share.
+            opens_files: the stage reads files beside the log.
         """
         ...
 
@@ -98,7 +106,12 @@ class LocalShares:
         elif self._folder is not None and self._rows[tag] > _ROWS_AT_ONCE:
             self._spill(tag)
 
-    def look(self, stage: Stage, run: Run, tags: Iterable[str], *, together: bool = False) -> Sums:
+    def once(self, work: Callable[[], T]) -> T:
+        return work()
+
+    def look(
+        self, stage: Stage, run: Run, tags: Iterable[str], *, together: bool = False, opens_files: bool = False
+    ) -> Sums:
         wanted = [tag for tag in self._tags() if any(fits(tag, each) for each in tags)]
         if self._folder is not None:
             for tag in wanted:
