@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Any
 
 from deltaspec.model.file_names import CompactionName, compaction_name
+from deltaspec.model.revisions import Revision
 from deltaspec.model.segment import Checkpoint
 from deltaspec.validate.asked import Asked
 from deltaspec.validate.base_run import Progress, Run
@@ -61,7 +62,7 @@ class SparkRun(LogRun):
         self.reads = {}
         self.shares: SparkShares = SparkShares(jobs, count, here=None if reach.executors_reach else reach.store)
         self._jobs = jobs
-        self._units = _units(plan)
+        self._units = _units(plan, self.revision)
         self._summaries: dict[str, LogSummary | StorageError] = {}
         self._tops: dict[Checkpoint, dict[str, CheckpointRead]] = defaultdict(dict)
         self._places: dict[int, Place] = {}
@@ -181,14 +182,15 @@ class SparkRun(LogRun):
         return {unit.file: unit.number for unit in self._units}
 
 
-def _units(plan: Plan) -> list[LogUnit]:
+def _units(plan: Plan, revision: Revision) -> list[LogUnit]:
     """Every file of the log that is read for its actions."""
     files: list[tuple[str, int, Checkpoint | None]] = [
         (commit_file(version), version, None) for version in plan.commits
     ]
     checkpoints = ([plan.base] if plan.base is not None else []) + list(plan.claims)
     files += [(f"{LOG}/{name}", each.version, each) for each in checkpoints for name in each.files]
-    files += [(_compaction_file(each), each.end, None) for each in plan.compactions]
+    compactions = plan.compactions if revision.since(Revision.R3) else ()
+    files += [(_compaction_file(each), each.end, None) for each in compactions]
     sizes = plan.sizes
     return [
         LogUnit(number, file, version, sizes[file.removeprefix(f"{LOG}/")], checkpoint)
