@@ -118,7 +118,7 @@ class LocalShares:
                 self._spill(tag)
         run.share_count = self.count
         found = Sums()
-        if self._folder is None or together:
+        if self._folder is None or together or not wanted:
             return stage(run, {tag: frame for tag in wanted if len(frame := self._all(tag))}, self.put)
         for share in range(self._count):
             read = {tag: self._read(tag, share) for tag in wanted}
