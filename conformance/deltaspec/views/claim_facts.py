@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
 from operator import add
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 import polars as pl
@@ -202,6 +202,9 @@ def _deleted_fault(claimed: list[int], counts: Counter[int]) -> str | None:
 class LiveFiles:
     """The live files of a version, added up; sums of several shares are added."""
 
+    COLUMNS: ClassVar = ("size", "cardinality", "deletion_vector_id")
+    """Columns of `file_replay.CHAIN` that are added up."""
+
     files: int
     bytes: int
     vectors: int
@@ -217,7 +220,7 @@ class LiveFiles:
 
     @classmethod
     def of(cls, live: pl.DataFrame, claim: VersionChecksum | None) -> "LiveFiles":
-        """Of rows of `file_replay.CHAIN`; `claim`: whose histogram, if it has a sound one, they are compared with."""
+        """Of rows with `COLUMNS`; `claim`: whose histogram, if it has a sound one, they are compared with."""
         histogram = claim.file_size_histogram if claim else None
         boundaries = histogram.sorted_bin_boundaries if histogram and histogram_fault(histogram) is None else []
         sizes = live["size"]
