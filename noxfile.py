@@ -4,6 +4,7 @@ With `--no-venv` a session uses the Python that runs nox, which then has everyth
 how `.ci/test` runs them in one environment.
 """
 
+import os
 import tempfile
 from pathlib import Path
 
@@ -17,10 +18,10 @@ nox.options.sessions = ["lint", "tests_quick", "golden"]
 VALID_TABLE = "golden-tables/log/log.append-remove/delta"
 
 
-def _with_project(session: nox.Session) -> None:
+def _with_project(session: nox.Session, extras: str = "dev") -> None:
     """The project, editable, and all that its checks need, unless this Python is to be used as it is."""
     if session.virtualenv.venv_backend != "none":
-        session.install("-e", ".[dev]")
+        session.install("-e", f".[{extras}]")
 
 
 @nox.session
@@ -92,6 +93,37 @@ def moving(session: nox.Session) -> None:
     files = [str(tests / "validate/test_moving_table.py"), str(tests / "spark/test_moving_table_on_spark.py")]
     environment = {"DELTASPEC_EXAMPLES": "10", "DELTASPEC_MOVING_SECONDS": seconds}
     session.run("python", "-m", "pytest", *files, env=environment)
+
+
+@nox.session
+def cluster(session: nox.Session) -> None:
+    """A standalone Spark cluster on the loopback address, to which deltaspec is shipped; a worker is killed amid a run.
+
+    Posix only. `DELTASPEC_SHIPPED=env.tar.gz nox -s cluster` ships an environment that is packed already.
+    """
+    _with_project(session)
+    with tempfile.TemporaryDirectory() as folder:
+        packed = os.environ.get("DELTASPEC_SHIPPED") or _packed(session, folder)
+        check = "conformance/tests/cluster/checks_cluster.py"
+        session.run("python", "-m", "pytest", check, *session.posargs, env={"DELTASPEC_SHIPPED": packed})
+
+
+@nox.session
+def connect(session: nox.Session) -> None:
+    """Tables judged through a server of Spark Connect on the loopback address."""
+    _with_project(session, "dev,connect")
+    session.run("python", "-m", "pytest", "conformance/tests/cluster/checks_connect.py", *session.posargs)
+
+
+def _packed(session: nox.Session, folder: str) -> str:
+    """An environment of deltaspec as an archive, made as README says; it names the Python that this one is made of."""
+    session.run("python", "-m", "build", "--wheel", "--outdir", folder, silent=True)
+    (wheel,) = Path(folder).glob("*.whl")
+    session.run("python", "-m", "venv", f"{folder}/env")
+    pip = [f"{folder}/env/bin/python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    session.run(*pip, str(wheel), "pandas<3", external=True)
+    session.run("tar", "-czf", f"{folder}/env.tar.gz", "-C", f"{folder}/env", ".", external=True)
+    return f"{folder}/env.tar.gz"
 
 
 @nox.session

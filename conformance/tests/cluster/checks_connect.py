@@ -1,0 +1,58 @@
+"""Tables judged through Spark Connect: `nox -s connect` runs this."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from cluster import tables
+from cluster.commands import validate
+from cluster.processes import connect_server
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory for the tables and the server."""
+    return tmp_path_factory.mktemp("connect")
+
+
+@pytest.fixture(scope="module")
+def faulty(place: Path) -> Path:
+    return tables.faulty(tables.valid(place / "valid"), place / "faulty")
+
+
+@pytest.fixture(scope="module")
+def server(place: Path) -> Iterator[str]:
+    """Its Hadoop has a file system `viewfs://kit/`, which the kit's own storage knows nothing of."""
+    view = {"spark.hadoop.fs.viewfs.mounttable.kit.link./tables": place.as_uri()}
+    with connect_server(place, sys.executable, view) as found:
+        yield found
+
+
+@pytest.mark.parametrize("level", ["log", "files", "footers", "rows"])
+def test_the_report_is_that_of_the_embedded_engine(server: str, faulty: Path, level: str) -> None:
+    expected = validate(faulty, "--level", level)
+    found = validate(faulty, "--level", level, "--engine", f"spark={server}")
+    assert expected.code == (0 if level == "log" else 1)
+    assert (found.code, found.report) == (expected.code, expected.report), found.said
+
+
+def test_a_table_that_spark_alone_reaches(server: str, faulty: Path) -> None:
+    expected = validate(faulty, "--level", "log")
+    found = validate("viewfs://kit/tables/faulty", "--level", "log", "--engine", f"spark={server}")
+    assert found.code == expected.code, found.said
+    assert found.report["totals"] == expected.report["totals"]
+    assert found.report["version"] == expected.report["version"]
+
+
+def test_executors_without_deltaspec(place: Path, faulty: Path) -> None:
+    (folder := place / "bare").mkdir()
+    kept = str(Path(sys.executable).parent)
+    python = folder / "python"
+    python.write_text(f'#!/bin/sh\nexec {kept}/python -S "$@"\n')
+    python.chmod(0o755)
+    with connect_server(folder, python, {}) as url:
+        found = validate(faulty, "--engine", f"spark={url}")
+    assert (found.code, found.output, found.said.count("\n")) == (2, "", 1), found.said

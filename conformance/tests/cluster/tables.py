@@ -1,0 +1,59 @@
+"""Tables that the checks judge: one that conforms, and a copy of it with faults."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pyarrow as pa
+from deltalake import DeltaTable, write_deltalake
+
+COMMITS = 24
+ROWS = 400
+CHECK = "id >= 0 AND length(concat(text, part)) > 0"
+"""What delta-rs does not spell, and what the kit leaves to Spark."""
+
+
+def valid(place: Path) -> Path:
+    """A partitioned table of delta-rs with a CHECK constraint, a checkpoint amid its log, and a delete."""
+    for commit in range(COMMITS):
+        first = commit * ROWS
+        rows = pa.table(
+            {
+                "id": pa.array(range(first, first + ROWS), pa.int64()),
+                "part": pa.array([f"p{number % 3}" for number in range(ROWS)], pa.string()),
+                "text": pa.array([f"row {number}" for number in range(ROWS)], pa.string()),
+            }
+        )
+        write_deltalake(str(place), rows, mode="append", partition_by=["part"])
+        if commit == 0:
+            DeltaTable(str(place)).alter.add_constraint({"known": "id >= 0"})
+            _lengthen(place / "_delta_log" / f"{1:020}.json", "id >= 0", CHECK)
+        if commit == COMMITS // 2:
+            DeltaTable(str(place)).create_checkpoint()
+    DeltaTable(str(place)).delete("id = 7")
+    return place
+
+
+def faulty(source: Path, place: Path) -> Path:
+    """A copy whose newest appends tell wrong record counts, and that has lost a data file."""
+    shutil.copytree(source, place)
+    commits = sorted((place / "_delta_log").glob("*.json"))[-6:-1]
+    paths = []
+    for commit in commits:
+        actions = [json.loads(line) for line in commit.read_text().splitlines()]
+        for action in actions:
+            if "add" in action:
+                stats = json.loads(action["add"]["stats"])
+                stats["numRecords"] += 1
+                stats["minValues"]["id"] += 1
+                action["add"]["stats"] = json.dumps(stats)
+                paths.append(action["add"]["path"])
+        commit.write_text("".join(json.dumps(action) + "\n" for action in actions))
+    (place / paths[0]).unlink()
+    return place
+
+
+def _lengthen(file: Path, text: str, by: str) -> None:
+    file.write_text(file.read_text().replace(text, by))
