@@ -16,6 +16,10 @@ from deltaspec.validate.findings import Findings
 from deltaspec.validate.log_run import LogRun
 from deltaspec.views.base import LEVELS, Level
 
+EVERY_FINDING_AT_THE_END = (
+    "every finding is written at the end of a run that is in one piece: leave out either --findings-out or --state"
+)
+
 
 @dataclass(frozen=True)
 class Asked:

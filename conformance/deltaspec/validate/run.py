@@ -4,11 +4,12 @@ from collections.abc import Collection
 
 from deltaspec.errors import InvalidUsage
 from deltaspec.report.values import Report
-from deltaspec.validate.asked import Asked, ask, report_of, require_state
+from deltaspec.validate.asked import EVERY_FINDING_AT_THE_END, Asked, ask, report_of, require_state
 from deltaspec.validate.base_run import Progress, silent
 from deltaspec.validate.embedded import EmbeddedRun
 from deltaspec.validate.findings_table import FindingsFile, Sink
 from deltaspec.validate.moved import pinned_listing
+from deltaspec.validate.places import refuse_in_table
 from deltaspec.validate.plan import Plan, make_plan
 from deltaspec.validate.shares import SPILLED_SHARES, Shares
 from deltaspec.wire.storage import Store, open_store
@@ -80,9 +81,8 @@ def validate_table(
     plan = make_plan(store.uri, pinned_listing(store), at=at, history=history)
     if findings_out is not None:
         if state is not None:
-            raise InvalidUsage(
-                "every finding is written at the end of a run: leave out either --findings-out or --state"
-            )
+            raise InvalidUsage(EVERY_FINDING_AT_THE_END)
+        refuse_in_table(findings_out, store.root)
         with FindingsFile(findings_out) as file:
             return _judged(asked, store, plan, progress or silent, sink=file)
     if state is None:
