@@ -144,8 +144,6 @@ def _judge(table: str, engine: str, options: dict[str, Any]) -> Any:
             return validate_table(table, **options, progress=progress)
         from deltaspec.validate.spark.session import running
 
-        if options.pop("state") is not None or options.pop("resume"):
-            raise InvalidUsage("--state goes with the embedded engine")
         with running(master) as session:
             driver: Any = import_module("deltaspec.validate.spark")
             return driver.validate(session, table, **options, progress=progress)

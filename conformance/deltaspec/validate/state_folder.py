@@ -18,10 +18,12 @@ from pathlib import Path
 from typing import Any
 
 from deltaspec.errors import InvalidUsage
+from deltaspec.validate.places import refuse_in_table
 from deltaspec.validate.state_key import Key, check_key, to_bytes
-from deltaspec.wire.storage import LOG, Store
+from deltaspec.wire.storage import Store
 
-_KEY, _LOCK, _REPORT = "key.json", "lock", "report"
+KEY_FILE = "key.json"
+_LOCK, _REPORT = "lock", "report"
 _RECORD, _ROWS, _PART = ".record", ".rows", ".part"
 _MAGIC = b"deltaspec record\n"
 
@@ -42,7 +44,10 @@ def state_folder(place: str, key: Key, store: Store, *, resume: bool) -> Iterato
     """
     if "://" in place:
         raise InvalidUsage(f"{place}: the embedded engine keeps its state in a local directory")
-    folder = _made(place, store)
+    folder = own_directory(place, store)
+    names = set(os.listdir(folder))
+    if KEY_FILE not in names and names - {_LOCK, f"{KEY_FILE}{_PART}"}:
+        raise InvalidUsage(f"{place}: holds files that are no state; name an empty directory, or one to be made")
     try:
         lock = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as fault:
@@ -52,10 +57,10 @@ def state_folder(place: str, key: Key, store: Store, *, resume: bool) -> Iterato
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as fault:
             raise InvalidUsage(f"{place}: another run keeps its state there; wait for it, or stop it") from fault
-        if (folder / _KEY).exists():
+        if (folder / KEY_FILE).exists():
             if not resume:
                 raise InvalidUsage(f"{place}: holds a state; add --resume to go on with it, or name another directory")
-            check_key(place, (folder / _KEY).read_bytes(), key)
+            check_key(place, (folder / KEY_FILE).read_bytes(), key)
         yield StateFolder(place, folder, key)
     finally:
         os.close(lock)
@@ -68,8 +73,8 @@ class StateFolder:
         self._place = place
         self._folder = folder
         self._salt = sha256(to_bytes(key)).digest()
-        if not (folder / _KEY).exists():
-            self._write(_KEY, to_bytes(key))
+        if not (folder / KEY_FILE).exists():
+            self._write(KEY_FILE, to_bytes(key))
         done = {path.stem for path in folder.glob(f"*{_RECORD}")}
         for path in folder.iterdir():
             if path.suffix == _PART or (path.suffix == _ROWS and path.stem not in done):
@@ -146,25 +151,22 @@ class StateFolder:
             part.replace(self._folder / name)
 
 
-def _made(place: str, store: Store) -> Path:
-    """The directory, the user's own and outside of tables."""
+def own_directory(place: str, store: Store) -> Path:
+    """A directory of the user's own that lies outside of tables; it is made where it is not there.
+
+    Raises:
+        InvalidUsage: it is none.
+    """
+    refuse_in_table(place, store.root)
     folder = Path(os.path.realpath(place))
-    above = [folder, *folder.parents]
-    root = store.root if store.root is not None and store.root.startswith("/") else None
-    in_table = root is not None and Path(os.path.realpath(root)) in above
-    if in_table or any(each.name == LOG or (each / LOG).is_dir() for each in above):
-        raise InvalidUsage(f"{place}: lies in a table, where nothing is written; name another place")
     try:
         with suppress(FileExistsError):
             folder.mkdir(mode=0o700)
         facts = folder.stat()
-        names = set(os.listdir(folder)) if stat.S_ISDIR(facts.st_mode) else set()
     except OSError as fault:
         raise InvalidUsage(f"{place}: cannot be made, or read: {fault.strerror}") from fault
     if not stat.S_ISDIR(facts.st_mode):
         raise InvalidUsage(f"{place}: is no directory")
     if facts.st_uid != os.geteuid() or facts.st_mode & 0o022:
         raise InvalidUsage(f"{place}: others may write to it, whose states are not trusted; name one of mode 0700")
-    if _KEY not in names and names - {_LOCK, f"{_KEY}{_PART}"}:
-        raise InvalidUsage(f"{place}: holds files that are no state; name an empty directory, or one to be made")
     return folder

@@ -22,6 +22,7 @@ FORM = 1
 """Of a state: raised when what is kept, or how, changes within a release."""
 Key = dict[str, Any]
 """By words for messages; values of JSON."""
+SHARES = "the number of shares"
 _LISTING, _CLOCK = "the listing of the log", "the clock"
 
 
@@ -41,7 +42,7 @@ def key_of(asked: Asked, store: Store, plan: Plan, engine: str, shares: int) -> 
         "Python": ".".join(platform.python_version_tuple()[:2]),
         "polars": pl.__version__,  # its hash deals rows to shares
         "the engine": engine,
-        "the number of shares": shares,
+        SHARES: shares,
         "the table": store.uri,
         "the revision": str(asked.revision),
         "the level": asked.level,

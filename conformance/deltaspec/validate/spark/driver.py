@@ -83,9 +83,14 @@ class SparkRun(LogRun):
     def _judge(self) -> Findings:
         found = super()._judge()
         if self.conditions_apart and self.files_in_doubt is None:
-            look_at_constraints(self._jobs.session, self, self.shares.frames(LIVE_FILES), self._jobs.environment)
+            found.merge(self.shares.once(self._look_at_conditions))
         self.at_end()
         return found
+
+    def _look_at_conditions(self) -> Findings:
+        other = super().apart()
+        look_at_constraints(self._jobs.session, other, self.shares.frames(LIVE_FILES), self._jobs.environment)
+        return other.findings
 
     def apart(self) -> Run:
         """The knowledge of the run, for executors: with what they reach of the table."""

@@ -19,6 +19,8 @@ from deltaspec.validate.spark.payloads import FAILED, SCHEMA, Payload, from_batc
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from deltaspec.validate.spark.kept import KeptJobs
+
 Task = Callable[[Iterable[Payload]], Iterator[Payload]]
 """What runs on a partition; it is pickled, with whatever it holds."""
 _SETTINGS = {
@@ -66,6 +68,8 @@ class Jobs:
         for name, value in _SETTINGS.items():
             session.conf.set(name, value)
         self._persisted: dict[int, DataFrame] = {}
+        self.state: KeptJobs | None = None
+        """Where what tasks give is kept for a run that goes on."""
 
     def close(self) -> None:
         """Give the session back as it was."""
@@ -85,11 +89,14 @@ class Jobs:
         return frame if partitions is None else frame.repartition(partitions, "share")
 
     def run(self, rows: DataFrame, task: Task) -> DataFrame:
-        """Start a task on every partition; what it gives is computed once, and kept until `forget`."""
+        """Start a task on every partition; what it gives is computed once, and kept until `forget`, or in a state."""
         from pyspark.storagelevel import StorageLevel
 
         sent = pickle.dumps(task, protocol=pickle.HIGHEST_PROTOCOL)
-        kept = rows.mapInArrow(_on_batches(sent, self.environment), SCHEMA).persist(StorageLevel.DISK_ONLY)
+        found = rows.mapInArrow(_on_batches(sent, self.environment), SCHEMA)
+        if self.state is not None:
+            return self.state.step(lambda: found)
+        kept = found.persist(StorageLevel.DISK_ONLY)
         self._persisted[id(kept)] = kept
         return kept
 

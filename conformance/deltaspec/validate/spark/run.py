@@ -6,16 +6,20 @@ import os
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
+from deltaspec.errors import InvalidUsage
 from deltaspec.report.values import Report
-from deltaspec.validate.asked import ask, report_of
+from deltaspec.validate.asked import EVERY_FINDING_AT_THE_END, Asked, ask, report_of, require_state
 from deltaspec.validate.base_run import Progress, silent
 from deltaspec.validate.findings_table import HeldRows
+from deltaspec.validate.places import refuse_in_table
 from deltaspec.validate.plan import Plan, make_plan
 from deltaspec.validate.spark.catalog import is_catalog_name, location
 from deltaspec.validate.spark.driver import SparkRun
 from deltaspec.validate.spark.findings_out import findings_frame, write_findings
 from deltaspec.validate.spark.jobs import Jobs
+from deltaspec.validate.spark.kept import KeptJobs
 from deltaspec.validate.spark.reach import find_reach
+from deltaspec.validate.state_key import key_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -23,6 +27,12 @@ if TYPE_CHECKING:
 SHARE_BYTES = 16 << 20
 """Of the log that a share has: some 100,000 files in checkpoints."""
 MOST_SHARES = 4096
+_WAYS = {
+    (True, True): "executors read the table",
+    (False, True): "the driver reads the table",
+    (False, False): "Spark reads the log",
+}
+"""How a table is reached: by whether executors do, and whether the driver does."""
 
 
 def validate(
@@ -43,13 +53,15 @@ def validate(
     shares: int | None = None,
     environment: Mapping[str, str] | None = None,
     findings_out: str | None = None,
+    state: str | None = None,
+    resume: bool = False,
 ) -> Report:
     """Judge a table on a session of Spark, classic or Connect.
 
     Args:
         session: whose executors have deltaspec; its settings are as they were when the run ends.
         uri: path or URI of the table's root, or `catalog.schema.table`.
-        level: as of `validate_table`, as are all others but the last three.
+        level: as of `validate_table`, as are all others but the last five.
         at: as there.
         history: as there.
         revision: as there.
@@ -62,6 +74,9 @@ def validate(
         progress: as there.
         shares: over how many shares the table's files are spread; by the length of its log where None.
         findings_out: URI of a directory to write every finding to, as Parquet; it must not be there yet.
+        state: a directory, or the URI of one, in which the run keeps what its jobs give; all executors reach it. It is
+            trusted like the kit itself, and may be deleted when the report is there.
+        resume: go on with the state that is kept there, if there is any.
         environment: variables for the storage clients of the executors, such as AWS_REGION; never shown.
 
     Raises:
@@ -81,21 +96,42 @@ def validate(
         accept_unchecked=accept_unchecked,
         allow_outside=allow_outside,
     )
+    require_state(state, resume=resume)
+    if state is not None and findings_out is not None:
+        raise InvalidUsage(EVERY_FINDING_AT_THE_END)
     jobs = Jobs(session, environment=environment)
     try:
         if is_catalog_name(uri) and not os.path.isdir(uri):
             uri = location(session, uri)
         reach = find_reach(jobs, uri)
+        if findings_out is not None:
+            refuse_in_table(findings_out, reach.store.root)
         plan = make_plan(reach.store.uri, reach.listing, at=at, history=history)
-        count = shares or share_count(plan, jobs.parallelism)
+        kept = None if state is None else KeptJobs(jobs, state, reach.store)
+        count = shares or (kept and kept.shares) or share_count(plan, jobs.parallelism)
         run = SparkRun(jobs, reach, plan, asked, progress or silent, count)
         if findings_out is not None:
             run.findings.sink = HeldRows()
             run.at_end = lambda: write_findings(findings_frame(jobs, run.shares, run.findings), findings_out)
-        run.judge()
-        return report_of(asked, run, "spark")
+        if kept is None:
+            run.judge()
+            return report_of(asked, run, "spark")
+        ways = f"spark, {_WAYS[reach.executors_reach, reach.driver_reaches]}"
+        kept.begin(key_of(asked, reach.store, plan, ways, count), resume=resume)
+        return _gone_on(asked, jobs, run, kept)
     finally:
         jobs.close()
+
+
+def _gone_on(asked: Asked, jobs: Jobs, run: SparkRun, kept: KeptJobs) -> Report:
+    """The report of a run that keeps what it does, or goes on with what is kept."""
+    report = kept.report
+    if report is None:
+        jobs.state = run.shares.state = kept
+        run.judge()
+        report = report_of(asked, run, "spark")
+        kept.finish(report)
+    return report
 
 
 def share_count(plan: Plan, parallelism: int) -> int:

@@ -23,10 +23,14 @@ from deltaspec.wire.storage import Store
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+    from deltaspec.validate.spark.kept import KeptJobs
+
 FINDINGS = "findings"
 """Tag of every single finding, where they are asked for: rows of `findings_table.FINDING_ROWS`."""
 FOUND = "found"
 """Tag of what a task found: its findings, sums, and the tags of the rows that it deals."""
+_GIVEN = "given"
+"""Tag of what was done once gave, and of the tags of the rows that it dealt."""
 Found = tuple[Findings, Sums, set[str]]
 T = TypeVar("T")
 
@@ -48,6 +52,8 @@ class SparkShares:
         self._frames: list[tuple[set[str], DataFrame]] = []
         self._mine: list[Payload] = []
         """Rows that the driver deals."""
+        self.state: KeptJobs | None = None
+        """Where what the driver does is kept for a run that goes on."""
         self._kept: dict[str, list[pl.DataFrame]] = defaultdict(list)
 
     def put(self, tag: str, frame: pl.DataFrame, places: pl.Series | None = None) -> None:
@@ -83,17 +89,23 @@ class SparkShares:
     def _look_here(self, run: Run, rows: DataFrame, task: StageTask, store: Store) -> Sums:
         """Run a task on the driver, which holds one share at a time."""
         task.run.store = store
-        sums, number = Sums(), 0
-        for row in task(self._jobs.rows(rows, self.count)):
-            if row.tag == FOUND:
-                findings, more, _ = to_value(row.payload)
-                run.findings.merge(findings)
-                sums.merge(more)
-                number += 1
-                run.progress("shares", number, self.count)
-            else:
-                self._mine.append(row)
-        self._flush()
+
+        def work() -> tuple[Findings, Sums]:
+            found, sums, number = run.findings.empty(), Sums(), 0
+            for row in task(self._jobs.rows(rows, self.count)):
+                if row.tag == FOUND:
+                    findings, more, _ = to_value(row.payload)
+                    found.merge(findings)
+                    sums.merge(more)
+                    number += 1
+                    run.progress("shares", number, self.count)
+                else:
+                    self._mine.append(row)
+            self._flush()
+            return found, sums
+
+        found, sums = self.once(work)
+        run.findings.merge(found)
         return sums
 
     def collect(self, run: Run, frame: DataFrame) -> Sums:
@@ -113,7 +125,27 @@ class SparkShares:
         return sums
 
     def once(self, work: Callable[[], T]) -> T:
-        return work()
+        if self.state is None:
+            return work()
+        self._flush()
+        before = len(self._frames)
+
+        def give() -> DataFrame:
+            value = work()
+            self._flush()
+            dealt_rows = self._frames[before:]
+            del self._frames[before:]
+            tags = {tag for there, _ in dealt_rows for tag in there}
+            told = self._jobs.frame([of_value(_GIVEN, 0, (value, tags))])
+            return reduce(lambda one, other: one.unionAll(other), [told, *(frame for _, frame in dealt_rows)])
+
+        frame = self.state.step(give)
+        (given,) = self._jobs.rows(frame.filter(frame["tag"] == _GIVEN), 1)
+        value, tags = to_value(given.payload)
+        if tags:
+            self.add(tags, frame)
+        found: T = value
+        return found
 
     def kept(self, tag: str) -> list[DataFrame]:
         """The rows of a tag, frame by frame."""
