@@ -91,10 +91,11 @@ def connect_server(folder: Path, python: Path | str, settings: dict[str, str]) -
         **settings,
     }
     options = [part for name, value in all_of_them.items() for part in ("--conf", f"{name}={value}")]
-    command = [str(_SCRIPTS / "spark-submit"), "--master", "local[2]", "--driver-memory", "1g", "--class", _CONNECT]
-    process = _process([*command, *options, "spark-internal"], folder / "connect.log", {"PYSPARK_PYTHON": str(python)})
+    command = [str(_SCRIPTS / "spark-submit"), "--master", "local[2]", "--class", _CONNECT]
+    given = {"PYSPARK_PYTHON": str(python), "SPARK_DAEMON_MEMORY": "1g"}
+    process = _process([*command, *options, "spark-internal"], folder / "connect.log", given)
     try:
-        wait_until(lambda: _listens(port), "the Connect server is there")
+        wait_until(lambda: _listens(port, process), "the Connect server is there")
         yield f"sc://{HOST}:{port}"
     finally:
         kill(process)
@@ -147,6 +148,7 @@ def _process(command: Sequence[str], log: Path, environment: dict[str, str] | No
         )
 
 
-def _listens(port: int) -> bool:
+def _listens(port: int, process: subprocess.Popen[bytes]) -> bool:
+    assert process.poll() is None, "it has ended; its log tells why"
     with socket.create_connection((HOST, port), 1):
         return True

@@ -11,6 +11,7 @@ from deltaspec.report.values import Report
 from deltaspec.validate.asked import EVERY_FINDING_AT_THE_END, Asked, ask, report_of, require_state
 from deltaspec.validate.base_run import Progress, silent
 from deltaspec.validate.findings_table import HeldRows
+from deltaspec.validate.moved import HINT
 from deltaspec.validate.places import refuse_in_table
 from deltaspec.validate.plan import Plan, make_plan
 from deltaspec.validate.spark.catalog import is_catalog_name, location
@@ -20,10 +21,13 @@ from deltaspec.validate.spark.jobs import Jobs
 from deltaspec.validate.spark.kept import KeptJobs
 from deltaspec.validate.spark.reach import find_reach
 from deltaspec.validate.state_key import key_of
+from deltaspec.views.checkpoints import last_checkpoint
+from deltaspec.wire.storage import LOG
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+_HINT_FILE = f"{LOG}/{HINT}"
 SHARE_BYTES = 16 << 20
 """Of the log that a share has: some 100,000 files in checkpoints."""
 MOST_SHARES = 4096
@@ -110,6 +114,8 @@ def validate(
         kept = None if state is None else KeptJobs(jobs, state, reach.store)
         count = shares or (kept and kept.shares) or share_count(plan, jobs.parallelism)
         run = SparkRun(jobs, reach, plan, asked, progress or silent, count)
+        if not reach.driver_reaches:  # whether there is one is not known
+            run.findings.doubt((last_checkpoint,), "Spark's file index hides files of such names", _HINT_FILE)
         if findings_out is not None:
             run.findings.sink = HeldRows()
             run.at_end = lambda: write_findings(findings_frame(jobs, run.shares, run.findings), findings_out)
