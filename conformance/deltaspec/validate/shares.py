@@ -25,8 +25,8 @@ from deltaspec.validate.sums import Sums
 T = TypeVar("T")
 Frames = dict[str, pl.DataFrame]
 """The rows of a share by tag; a tag without a row is absent."""
-ROWS_IN_MEMORY = 4_000_000
-"""Rows that one process holds before it spills: about 1.5 GB of them."""
+ROWS_IN_MEMORY = 2_000_000
+"""Rows that one process holds before it spills: about 1 GB of them."""
 SPILLED_SHARES = 64
 _ROWS_AT_ONCE = 500_000
 """Rows of a tag that are gathered before they are dealt to files."""
@@ -97,6 +97,8 @@ class LocalShares:
     def put(self, tag: str, frame: pl.DataFrame, places: pl.Series | None = None) -> None:
         if frame.is_empty():
             return
+        if self._folder is not None:
+            frame = _by_itself(frame)
         self._held[tag].append((frame, places))
         self._rows[tag] += len(frame)
         if self._folder is None and sum(self._rows.values()) > self._limit:
@@ -186,6 +188,11 @@ class LocalShares:
             while source.tell() < source.size():
                 frames.append(pl.DataFrame(pl.from_arrow(pa.ipc.open_stream(source).read_all())))
         return pl.concat(frames)
+
+
+def _by_itself(frame: pl.DataFrame) -> pl.DataFrame:
+    """The rows in memory of their own: the texts of a few rows otherwise hold on to those of all they were among."""
+    return pl.DataFrame(pl.from_arrow(frame.to_arrow(compat_level=pl.CompatLevel.oldest())))
 
 
 _ZSTD = pa.ipc.IpcWriteOptions(compression="zstd")
