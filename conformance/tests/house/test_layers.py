@@ -42,7 +42,7 @@ FOREIGN: dict[str, set[str]] = {
 }
 """What a room may import from outside beside the standard library; whoever is not listed may import anything."""
 
-SPARK_ROOMS = ("deltaspec.validate", "deltaspec.candidates")
+SPARK_ROOMS = ("deltaspec.validate", "deltaspec.candidates", "deltaspec.spark")
 
 
 def imports(path: Path) -> Iterator[str]:
