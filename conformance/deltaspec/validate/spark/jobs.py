@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import pickle
 import re
-import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from deltaspec import __version__
 from deltaspec.errors import DeltaspecError, InvalidUsage
 from deltaspec.validate.spark.fetch import small_batches
-from deltaspec.validate.spark.payloads import FAILED, SCHEMA, Payload, from_batches, to_batches, to_table
+from deltaspec.validate.spark.payloads import FAILED, SCHEMA, Payload, to_table
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -109,7 +108,7 @@ class Jobs:
         with failures_told():
             for row in frame.collect() if partitions <= _COLLECTED else frame.toLocalIterator(prefetchPartitions=True):
                 if row["tag"] == FAILED:
-                    raise TaskFailed(bytes(row["payload"]).decode())
+                    raise _fault_of_task(bytes(row["payload"]).decode())
                 yield Payload(row["tag"], row["share"], bytes(row["payload"]))
 
     def forget(self, frame: DataFrame) -> None:
@@ -126,17 +125,38 @@ _COLLECTED = 64
 def _on_batches(
     task: bytes, environment: dict[str, str]
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """The function of a job. It travels by value, and imports where it runs: what is there may be of any release."""
+    release = __version__
+
     def on_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import os
+        import pickle
+        import traceback
+
+        import deltaspec
+
+        if deltaspec.__version__ != release:
+            for _ in batches:  # a worker that fails amid large batches may take its JVM with it
+                pass
+            raise ImportError(f"executors have deltaspec {deltaspec.__version__}, the driver {release}:")
+        from deltaspec.validate.spark.payloads import FAILED, Payload, from_batches, to_batches
+
         os.environ.update(environment)
         try:
             loaded: Any = pickle.loads(task)
             yield from to_batches(loaded(from_batches(batches)))
-        except Exception:  # noqa: BLE001 - a worker that fails amid large batches may take its JVM with it
+        except Exception:  # noqa: BLE001 - as above
             yield from to_batches([Payload(FAILED, 0, traceback.format_exc().encode())])
             for _ in batches:
                 pass
 
     return on_batches
+
+
+def _fault_of_task(text: str) -> Exception:
+    """What a traceback of a task comes to."""
+    unlike = _unlike(text)
+    return TaskFailed(text) if unlike is None else UnlikeExecutors(unlike)
 
 
 def _parallelism(session: SparkSession) -> int:
@@ -163,18 +183,27 @@ def failures_told() -> Iterator[None]:
     except DeltaspecError:
         raise
     except PySparkException as fault:
-        raise SparkFailed(_cause(str(fault))) from fault
+        raise _told(str(fault)) from fault
     except Exception as fault:
         if type(fault).__module__.startswith(("py4j", "grpc")):
-            raise SparkFailed(_cause(str(fault))) from fault
+            raise _told(str(fault)) from fault
         raise
 
 
-def _cause(text: str) -> str:
+def _told(text: str) -> DeltaspecError:
     from deltaspec.validate.spark.session import telling_line
 
+    unlike = _unlike(text)
+    if unlike is not None:
+        return UnlikeExecutors(unlike)
+    return SparkFailed(f"Spark gave up: {telling_line(text)}")
+
+
+def _unlike(text: str) -> str | None:
+    """What executors lack or have otherwise, by what Spark says of a job."""
     absent = re.search(r"ModuleNotFoundError: No module named '([\w.]+)'", text)
     if absent:
         package = absent[1].partition(".")[0]
         return f"the executors have no {package}: install deltaspec there too; `deltaspec doctor --spark` tells more"
-    return f"Spark gave up: {telling_line(text)}"
+    other = re.search(r"ImportError: (executors have deltaspec \S+, the driver \S+:)", text)
+    return f"{other[1]} install the same" if other else None
