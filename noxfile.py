@@ -63,6 +63,21 @@ def mutants(session: nox.Session) -> None:
 
 
 @nox.session
+def same_answer(session: nox.Session) -> None:
+    """Both engines, and every way to spread rows, on all mutations and permissions and on what Delta Spark writes.
+
+    `nox -s same_answer -- 7 DIRECTORY` draws with the seed 7, and looks at the tables of a directory as well.
+    """
+    _with_project(session)
+    tests = Path("conformance/tests")
+    files = [str(tests / "spark" / name) for name in ("test_same_answer.py", "test_spark_tables.py")]
+    session.run("python", "-m", "pytest", *files, env={"DELTASPEC_SAME_ANSWER": "all"})
+    directories = [str(Path(each).resolve()) for each in session.posargs[1:]]
+    session.chdir(tests)
+    session.run("python", "-m", "same_answer", *session.posargs[:1], *directories)
+
+
+@nox.session
 def coverage(session: nox.Session) -> None:
     """What model, rules and mutations know of each chapter in each revision: writes `conformance/COVERAGE.md`."""
     _with_project(session)
