@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import tarfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -80,6 +81,22 @@ def test_a_worker_is_lost_amid_the_run(two_workers: Cluster, faulty: Path, expec
     assert "SparkListenerExecutorRemoved" in _before_the_last_job(log)
 
 
+def test_every_worker_is_lost(two_workers: Cluster, valid: Path) -> None:
+    environment = shipped() | {"DELTASPEC_SPARK_EXECUTOR_SECONDS": "10"}
+    running = start(valid, "--level", "rows", "--engine", f"spark={two_workers.url}", **environment)
+    try:
+        wait_until(lambda: _has_executors(two_workers), "the executors are there")
+        time.sleep(5)
+        two_workers.kill_worker()
+        two_workers.kill_worker()
+    finally:
+        found = end(running)
+    assert (found.code, found.output) == (4, "")
+    assert (
+        found.said == "deltaspec: no executor of Spark was there for 10 seconds: are the workers of the cluster up?\n"
+    )
+
+
 def test_executors_without_deltaspec(two_workers: Cluster, valid: Path) -> None:
     found = validate(valid, "--engine", f"spark={two_workers.url}", **shipped(None, _bare(two_workers.folder)))
     assert (found.code, found.output) == (2, "")
@@ -115,6 +132,10 @@ def _both_keep_rows(port: int) -> bool:
     found = asked(f"{page}/{asked(page)[0]['id']}/executors")
     keeping = [each for each in found if each["id"] != "driver" and each["rddBlocks"] and each["completedTasks"] > 3]
     return len(keeping) == 2
+
+
+def _has_executors(there: Cluster) -> bool:
+    return any(there.folder.glob("worker-0/app-*/*/env/bin/python"))
 
 
 def _before_the_last_job(log: Path) -> str:

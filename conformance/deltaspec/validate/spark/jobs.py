@@ -14,6 +14,7 @@ from deltaspec import __version__
 from deltaspec.errors import DeltaspecError, InvalidUsage
 from deltaspec.validate.spark.fetch import small_batches
 from deltaspec.validate.spark.payloads import FAILED, SCHEMA, Payload, to_table
+from deltaspec.validate.spark.watch import given_up, watched
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -60,6 +61,7 @@ class Jobs:
         self.session = session
         self.environment = dict(environment or {})
         self._stack = ExitStack()
+        self._stack.enter_context(watched(session))
         self._stack.enter_context(small_batches(session))
         self.parallelism = parallelism or _parallelism(session)
         self._takes_arrow = int(session.version.partition(".")[0]) >= 4
@@ -196,7 +198,7 @@ def _told(text: str) -> DeltaspecError:
     unlike = _unlike(text)
     if unlike is not None:
         return UnlikeExecutors(unlike)
-    return SparkFailed(f"Spark gave up: {telling_line(text)}")
+    return SparkFailed(given_up(text) or f"Spark gave up: {telling_line(text)}")
 
 
 def _unlike(text: str) -> str | None:
