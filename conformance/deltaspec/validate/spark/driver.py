@@ -77,7 +77,8 @@ class SparkRun(LogRun):
     def _judge_log(self) -> Sums | None:
         sums = super()._judge_log()
         # its own readers hand rows to Spark, which evaluates what the kit alone cannot
-        self.conditions_apart = self.level == "rows" and self._reach.executors_reach and has_conditions(self)
+        by_spark = sums is not None and self.level == "rows" and self._reach.executors_reach
+        self.conditions_apart = by_spark and has_conditions(self)
         return sums
 
     def _judge(self) -> Findings:
