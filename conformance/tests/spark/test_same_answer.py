@@ -8,6 +8,8 @@ from same_answer import drawn_table
 from spark.same_answer import engines_differ
 from two_engines import laid_down
 
+from deltaspec.validate import validate_table
+from deltaspec_generators.bases import featured
 from deltaspec_generators.every_mutation import MUTATIONS
 
 pytestmark = pytest.mark.spark
@@ -35,3 +37,10 @@ def test_both_engines_say_the_same_of_a_broken_table(name: str, history: str, sa
     options = {"level": MUTATIONS[name].level, "history": history, "samples": samples, "clock": files.clock_ms}
     with laid_down(files) as uri:
         assert engines_differ(spark, uri, 2 + len(name) % 4, **options) == []
+
+
+def test_both_engines_refuse_a_table_alike(spark: object) -> None:
+    files = featured("v2Checkpoint", configuration={"delta.constraints.c": "reflect('java.lang.Math', 'abs', id) > 0"})
+    with laid_down(files) as uri:
+        assert validate_table(uri, level="rows", revision="r1").verdict == "refused"
+        assert engines_differ(spark, uri, 2, level="rows", revision="r1") == []
