@@ -32,6 +32,8 @@ _SETTINGS = {
 class SparkFailed(DeltaspecError):
     """A job of Spark did not end; says what Spark says is the cause."""
 
+    exit_code = 3
+
 
 class TaskFailed(Exception):
     """A task ran into a defect of the kit; holds its traceback."""
