@@ -111,6 +111,19 @@ def moving(session: nox.Session) -> None:
 
 
 @nox.session
+def resume(session: nox.Session) -> None:
+    """Runs that are killed, twenty on each engine, and others that go on with their state.
+
+    `nox -s resume -- 100 8` kills a hundred on Spark, at points drawn with the seed 8.
+    """
+    _with_project(session)
+    kills, seed = (*session.posargs, *("20", "7")[len(session.posargs) :])
+    tests = Path("conformance/tests")
+    files = [str(tests / "validate/test_resume.py"), str(tests / "spark/test_resume_on_spark.py")]
+    session.run("python", "-m", "pytest", *files, env={"DELTASPEC_KILLS": kills, "DELTASPEC_SEED": seed})
+
+
+@nox.session
 def cluster(session: nox.Session) -> None:
     """A standalone Spark cluster on the loopback address, to which deltaspec is shipped; a worker is killed amid a run.
 

@@ -13,6 +13,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import traceback
 import warnings
 from collections.abc import Iterator
@@ -31,19 +32,31 @@ class Runs:
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self._process = process
 
-    def judge(self, table: Path, report: Path, kill_at: int | None = None, **options: Any) -> int | None:
+    def judge(
+        self,
+        table: Path,
+        report: Path,
+        kill_at: int | None = None,
+        *,
+        on_spark: bool = False,
+        seconds: float = 0.0,
+        **options: Any,
+    ) -> int | None:
         """Judge a table in a child.
 
         Args:
             table: its root.
             report: file that gets the report as JSON.
             kill_at: step at which the child is killed; None: it is not.
+            on_spark: the child starts a Spark of its own. Steps are then what it asks of the JVM while it judges.
+            seconds: so long after the step it is killed, be it in the middle of a job.
             options: of `validate_table`.
 
         Returns:
             How many steps the child took; None where it was killed.
         """
         asked = {"table": str(table), "report": str(report), "kill_at": kill_at, "options": options}
+        asked |= {"on_spark": on_spark, "seconds": seconds}
         _pipe(self._process.stdin).write(json.dumps(asked) + "\n")
         _pipe(self._process.stdin).flush()
         answer = json.loads(_pipe(self._process.stdout).readline())
@@ -93,7 +106,7 @@ def _serve() -> None:
 def _be_the_child(asked: dict[str, Any], write: int) -> None:
     code = 1
     try:
-        steps = _judge(asked)
+        steps = _judge_on_spark(asked) if asked["on_spark"] else _judge(asked)
         os.write(write, str(steps).encode())
         code = 0
     except Exception:  # noqa: BLE001 - a fork ends here, whatever happened
@@ -124,6 +137,51 @@ def _judge(asked: dict[str, Any]) -> int:
     counted = taken
     Path(asked["report"]).write_bytes(msgspec.json.encode(report))
     return counted
+
+
+def _judge_on_spark(asked: dict[str, Any]) -> int:
+    import msgspec
+
+    from deltaspec.validate.spark.run import validate
+    from deltaspec.validate.spark.session import running
+
+    with running("local[2]") as session, jvm_calls() as taken:
+        taken.kill_at, taken.seconds = asked["kill_at"], asked["seconds"]
+        report = validate(session, asked["table"], **asked["options"])
+    Path(asked["report"]).write_bytes(msgspec.json.encode(report))
+    return taken.number
+
+
+class Calls:
+    """What this process has asked of its JVM."""
+
+    number = 0
+    kill_at: int | None = None
+    seconds = 0.0
+
+    def count(self) -> None:
+        self.number += 1
+        if self.number == self.kill_at:
+            threading.Timer(self.seconds, os.kill, (os.getpid(), signal.SIGKILL)).start()
+
+
+@contextmanager
+def jvm_calls() -> Iterator[Calls]:
+    """Count the calls from here on; finalizers of what is no longer needed are none."""
+    from py4j.java_gateway import GatewayClient
+
+    calls, send = Calls(), GatewayClient.send_command
+
+    def counted(client: Any, command: str, *args: Any, **options: Any) -> Any:
+        if not command.startswith("m\nd\n"):
+            calls.count()
+        return send(client, command, *args, **options)
+
+    GatewayClient.send_command = counted
+    try:
+        yield calls
+    finally:
+        GatewayClient.send_command = send
 
 
 if __name__ == "__main__":

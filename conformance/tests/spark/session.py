@@ -35,7 +35,6 @@ SETTINGS = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Duser.timezone=UTC",
     "spark.driver.memory": "2g",
-    "spark.pyspark.python": sys.executable,  # executors have the kit of this process
 }
 
 
@@ -58,6 +57,7 @@ def start(warehouse: str) -> SparkSession:
     from delta import configure_spark_with_delta_pip
     from pyspark.sql import SparkSession
 
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # executors have the kit of this process
     builder = SparkSession.builder.master("local[2]").appName("deltaspec-tests")
     for key, value in SETTINGS.items():
         builder = builder.config(key, value)

@@ -13,41 +13,16 @@ from typing import Any
 import msgspec
 import pytest
 from killed import SHARES, Runs, runs
+from resumable import OPTIONS, full_table
 
 import deltaspec
 from deltaspec.errors import InvalidUsage
 from deltaspec.validate import kept_shares, validate_table
 from deltaspec.validate import run as validate_run
-from deltaspec_generators.bases import action, commit_info, state_rows
-from deltaspec_generators.builder import TableFiles, add_action, protocol_action, remove_action, write_table
-from deltaspec_generators.checkpoint_files import CheckpointFiles
-from deltaspec_generators.data_bases import parquet, rows, stored, with_stored_vectors
+from deltaspec_generators.builder import write_table
 
 KILLS = 20
 SEED = int(os.environ.get("DELTASPEC_SEED", "7"))
-OPTIONS: dict[str, Any] = {"level": "rows", "history": "all", "clock": 1_700_000_600_000}
-
-
-def full_table() -> TableFiles:
-    """Something for every stage: claims, vectors, change data, files that lie, and one that is not there."""
-    files = with_stored_vectors()
-    files.commits[0][1] = protocol_action(3, 7, ["deletionVectors"], ["deletionVectors", "changeDataFeed"])
-    action(files, 0, "metaData")["configuration"]["delta.enableChangeDataFeed"] = "true"
-    first = files.commits[1][1]
-    assert isinstance(first, dict)
-    files.checkpoints.append(CheckpointFiles(1, rows=state_rows(files)[:-1]))
-    files.data["_change_data/cdc-0.parquet"] = parquet(rows(40, 2))
-    cdc = {"path": "_change_data/cdc-0.parquet", "partitionValues": {}, "size": 1, "dataChange": False}
-    files.commits[4] = [commit_info(4), stored(files, "d.parquet", rows(30)), {"cdc": cdc}, remove_action(first)]
-    lying = json.dumps({"numRecords": 7, "minValues": {"id": 45}, "maxValues": {"id": 41}, "nullCount": {"id": 1}})
-    files.commits[5] = [
-        commit_info(5),
-        stored(files, "e.parquet", rows(40), stats=lying),
-        stored(files, "f.parquet", rows(50), size=3),
-        add_action("g.parquet", rows=10),
-    ]
-    files.checksums[5] = {"tableSizeBytes": 1, "numFiles": 2, "numMetadata": 1, "numProtocol": 1}
-    return files
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,79 @@
+"""A run on Spark that is killed, and another one that goes on with its state: the report is that of a run in one piece.
+
+`DELTASPEC_KILLS` says how often; `nox -s resume` kills twenty runs.
+"""
+
+import json
+import os
+import random
+import shutil
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from killed import jvm_calls, runs
+from resumable import OPTIONS, full_table
+
+from deltaspec.errors import InvalidUsage
+from deltaspec.validate.spark.kept import KeptJobs
+from deltaspec.validate.spark.run import validate
+from deltaspec_generators.builder import write_table
+
+pytestmark = pytest.mark.spark
+
+KILLS = int(os.environ.get("DELTASPEC_KILLS", "2"))
+SEED = int(os.environ.get("DELTASPEC_SEED", "7"))
+SHARES = 3
+
+
+def test_resumed_report_is_that_of_a_run_in_one_piece(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table, options = tmp_path / "table", {**OPTIONS, "shares": SHARES}
+    write_table(full_table(), table)
+    expected = msgspec.json.encode(validate(spark, str(table), **options))
+    assert {each["level"] for each in json.loads(expected)["findings"]} == {"log", "files", "footers", "rows"}
+    with jvm_calls() as calls:
+        whole = validate(spark, str(table), **options, state=str(tmp_path / "whole"))
+    assert msgspec.json.encode(whole) == expected
+    drawn, skipped = random.Random(SEED), 0
+    spans = [calls.number * each // KILLS for each in range(KILLS + 1)]
+    with runs() as server:
+        for first, end in pairwise(spans):
+            state, point, seconds = tmp_path / f"state {first}", drawn.randrange(first, end) + 1, drawn.random() / 2
+            killed = {**options, "state": str(state), "on_spark": True, "seconds": seconds}
+            steps = server.judge(table, tmp_path / "none", point, **killed)
+            assert steps is None or steps < point + 100  # the last calls take less than the time until it is killed
+            done = len(list(state.glob("run-*/*/done/*.parquet")))
+            resumed = validate(spark, str(table), **options, state=str(state), resume=True)
+            assert msgspec.json.encode(resumed) == expected, f"killed {seconds:.1f} s after call {point}"
+            skipped += done
+    assert skipped
+
+    # and what is refused
+
+    def refused(state: Path, **others: Any) -> str:
+        with pytest.raises(InvalidUsage) as raised:
+            validate(spark, str(table), **{**options, "state": str(state), "resume": True, **others})
+        return str(raised.value).removeprefix(f"{state}: ")
+
+    state = tmp_path / "whole"
+    assert refused(state, resume=False).startswith("holds a state; add --resume")
+    assert "the level is rows there and log here" in refused(state, level="log")
+    assert "the revision is current there and r3 here" in refused(state, revision="r3")
+    (table / "_delta_log" / f"{6:020}.json").write_text("{}\n", "utf-8")
+    assert "the log was written to since" in refused(state)
+    (table / "_delta_log" / f"{6:020}.json").unlink()
+    monkeypatch.setattr("deltaspec.validate.state_key.__version__", "0.0.1")
+    assert "the release of deltaspec" in refused(state)
+    monkeypatch.undo()
+    assert refused(table / "state").startswith("lies in a table")
+    assert refused(tmp_path / "a[b]").startswith("is read as a pattern")
+    for part in state.glob("run-*/report/rows/*.parquet"):
+        part.unlink()
+    assert refused(state) == "its state is damaged; name another directory"
+    shutil.rmtree(state)
+    monkeypatch.setattr(KeptJobs, "_read", lambda *_: [])  # as where executors write to disks of their own
+    assert refused(state).startswith("is not the same place for all executors")
