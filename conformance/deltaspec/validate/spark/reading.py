@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import pyarrow as pa
@@ -72,8 +73,7 @@ class ReadTask:
 
     def __call__(self, rows: Iterable[Payload]) -> Iterator[Payload]:
         run = self.run.apart()
-        for row in rows:
-            unit, run.store = self.reader(row)
+        for unit, run.store in chain.from_iterable(map(self.reader, rows)):
             assert isinstance(unit, LogUnit)
             try:
                 if unit.checkpoint is not None:
@@ -128,9 +128,9 @@ class FactsTask:
                     pending = _Pending()
                 pending.add(place, _from_bytes(row.payload))
             else:
-                unit, run.store = self.reader(row)
-                assert isinstance(unit, PartUnit)
-                yield of_value(PART, unit.number, self._read_part(run, unit, dealer))
+                for unit, run.store in self.reader(row):
+                    assert isinstance(unit, PartUnit)
+                    yield of_value(PART, unit.number, self._read_part(run, unit, dealer))
             yield from dealer.ready()
         self._look(run, pending, dealer)
         yield from dealer.ready(all_of_it=True)

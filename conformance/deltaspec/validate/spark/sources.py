@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, TypeVar
@@ -51,18 +52,18 @@ class Asked:
 
 @dataclass(frozen=True)
 class Reader:
-    """What a task makes of a row: the unit, and a store that has its file."""
+    """What a task makes of a row: the units of a file, each with a store that has it."""
 
     store: Store
-    units: Mapping[str, Unit] | None = None
-    """By their files, where their content comes with the row."""
+    units: Mapping[str, list[Unit]] | None = None
+    """By their files, where their content comes with the row; a sidecar may be listed several times."""
 
-    def __call__(self, row: Payload) -> tuple[Unit, Store]:
+    def __call__(self, row: Payload) -> list[tuple[Unit, Store]]:
         if self.units is None:
-            unit: Unit = to_value(row.payload)
-            return unit, self.store
-        unit = self.units[f"{LOG}/{row.tag}"]
-        return unit, GivenBytes(self.store.uri, {unit.file: row.payload}, root=self.store.root)
+            return [(to_value(row.payload), self.store)]
+        file = f"{LOG}/{row.tag}"
+        store = GivenBytes(self.store.uri, {file: row.payload}, root=self.store.root)
+        return [(unit, store) for unit in self.units[file]]
 
 
 class Sources:
@@ -83,15 +84,17 @@ class Sources:
         if self._reach.executors_reach:
             rows = [of_value(UNIT, unit.number, unit) for unit in wanted]
             return Asked(self._jobs.frame(rows, self._partitions(len(rows))), Reader(self._reach.on_executors))
-        by_file = {unit.file: unit for unit in wanted}
+        by_file: dict[str, list[Unit]] = defaultdict(list)
+        for unit in wanted:
+            by_file[unit.file].append(unit)
         names = {file.removeprefix(f"{LOG}/"): sizes[file.removeprefix(f"{LOG}/")] for file in by_file}
         found = fetch(self._jobs.session, self._reach.uri, names, FETCHED_BYTES)
         frame = found.frame.selectExpr("name AS tag", "CAST(0 AS INT) AS share", "content AS payload")
         empty = [Payload(name, 0, b"") for name in sorted(found.empty)]
         if empty:
             frame = frame.unionAll(self._jobs.frame(empty))
-        faults = {by_file[f"{LOG}/{name}"].number: why for name, why in found.faults.items()}
-        return Asked(frame, Reader(self._reach.on_executors, by_file), faults)
+        faults = {unit.number: why for name, why in found.faults.items() for unit in by_file[f"{LOG}/{name}"]}
+        return Asked(frame, Reader(self._reach.on_executors, dict(by_file)), faults)
 
     def why_absent(self, unit: Unit) -> StorageError:
         """Why a job gave nothing of a unit that it was asked for."""
