@@ -117,9 +117,10 @@ class KeptJobs:
             rows = f"{self._mine}/{name}/rows"
             self._write(give(), rows)
             found = self._frame(f"{self._place}/{rows}")
-            for _ in self._jobs.rows(found.filter(found["tag"] == FAILED), 1):
-                pass  # a task that failed is raised
-            marker = {"rows": rows, "count": found.count()}
+            count, failed = self._counts(found)
+            if failed:
+                list(self._jobs.rows(found.filter(found["tag"] == FAILED), 1))  # raises what failed
+            marker = {"rows": rows, "count": count}
             told = self._jobs.frame([Payload(name, 0, msgspec.json.encode(marker))], 1)
             self._write(told, f"{self._mine}/{name}/{_DONE}")
             self._done[name] = marker
@@ -127,9 +128,15 @@ class KeptJobs:
         marker = self._done[name]
         with failures_told():
             found = self._frame(f"{self._place}/{marker['rows']}")
-            if found.count() != marker["count"]:
-                raise InvalidUsage(f"{self._shown}: its state is damaged; name another directory")
+        if self._counts(found)[0] != marker["count"]:
+            raise InvalidUsage(f"{self._shown}: its state is damaged; name another directory")
         return found
+
+    def _counts(self, frame: DataFrame) -> tuple[int, int]:
+        """How many rows there are, and how many of them tell of a task that failed."""
+        with failures_told():
+            ((rows, failed),) = frame.selectExpr("count(*)", f"count_if(tag = '{FAILED}')").collect()
+        return int(rows), int(failed)
 
     def _nothing(self) -> DataFrame:
         raise AssertionError("is kept")
