@@ -42,7 +42,6 @@ class LogFile:
         """Kinds of the actions that could not be decoded; None stands for a line of unknown kind."""
         return {fault.kind for fault in self.faults.values() if fault.undecodable} | ({None} if self.unread else set())
 
-
     @property
     def summary(self) -> "LogSummary":
         """What is told of the file without its file actions."""
