@@ -55,6 +55,7 @@ class LogFile:
             unread=list(self.unread.values())[:1],
             removes_with_data_change=sum(row[1] == "remove" and row[6] is True for row in rows),
             has_cdc=any(row[1] == "cdc" for row in rows),
+            file_actions=len(rows),
         )
 
 
@@ -75,6 +76,8 @@ class LogSummary:
     """Why a line was not decoded: the first of them, if there are any."""
     removes_with_data_change: int
     has_cdc: bool
+    file_actions: int
+    """How many of its file actions could be decoded."""
 
 
 def read_lines(data: bytes, revision: Revision = Revision.CURRENT) -> LogFile:

@@ -6,7 +6,7 @@ The driver holds the table's state, what its commits do, and findings; no file o
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any
@@ -27,6 +27,7 @@ from deltaspec.validate.spark.jobs import Jobs
 from deltaspec.validate.spark.payloads import to_value
 from deltaspec.validate.spark.reach import Reach
 from deltaspec.validate.spark.reading import (
+    COUNTED,
     PART,
     RAW,
     SUMMARY,
@@ -40,6 +41,7 @@ from deltaspec.validate.spark.reading import (
 from deltaspec.validate.spark.shares import SparkShares
 from deltaspec.validate.spark.sources import Sources
 from deltaspec.validate.sums import Sums
+from deltaspec.views.file_actions import file_actions
 from deltaspec.views.file_facts import FileContext
 from deltaspec.wire.checkpoint_files import CheckpointRead, PartRead, file_parts, find_sidecars
 from deltaspec.wire.log_lines import LogSummary
@@ -66,6 +68,8 @@ class SparkRun(LogRun):
         self._summaries: dict[str, LogSummary | StorageError] = {}
         self._tops: dict[Checkpoint, dict[str, CheckpointRead]] = defaultdict(dict)
         self._places: dict[int, Place] = {}
+        self._expected: dict[int, int] = {}
+        """How many file actions each JSON file has."""
         self._parts: list[PartUnit] = []
         self.at_end: Callable[[], None] = lambda: None
         """Called when all is found, and the frames of the run are still there."""
@@ -121,7 +125,11 @@ class SparkRun(LogRun):
             yield self._summaries.pop(commit_file(version))
 
     def _deal_files(self, file: str, version: int, context: FileContext, summary: LogSummary) -> None:
-        self._places[self._numbers[file]] = Place("commit", file, version, context)
+        self._note_actions(summary, Place("commit", file, version, context))
+
+    def _note_actions(self, summary: LogSummary, place: Place) -> None:
+        number = self._numbers[place.file]
+        self._places[number], self._expected[number] = place, summary.file_actions
 
     def _end_of_commits(self) -> None:
         """They are dealt in `settle`."""
@@ -141,7 +149,7 @@ class SparkRun(LogRun):
         summary = self._summaries.pop(file)
         if isinstance(summary, StorageError):
             raise summary
-        self._places[self._numbers[file]] = Place("compaction", file, version, context, tag)
+        self._note_actions(summary, Place("compaction", file, version, context, tag))
         return summary
 
     def _read_actions(self, checkpoint: Checkpoint) -> CheckpointRead:
@@ -167,8 +175,13 @@ class SparkRun(LogRun):
         told: dict[int, tuple[PartRead, int | None]] = {
             number: (PartRead(not_read=str(why)), None) for number, why in asked.faults.items()
         }
-        for row in self._jobs.rows(frame.filter(frame["tag"] == PART), 1) if self._parts else ():
-            told[row.share] = to_value(row.payload)
+        counted = Counter[int]()
+        for row in self._jobs.rows(frame.filter(frame["tag"].isin([PART, COUNTED])), 1):
+            if row.tag == COUNTED:
+                counted.update(to_value(row.payload))
+            else:
+                told[row.share] = to_value(row.payload)
+        self._doubt_lost(counted)
         for unit in self._parts:
             if unit.number not in told:
                 told[unit.number] = PartRead(not_read=str(self._sources.why_absent(unit))), None
@@ -182,6 +195,14 @@ class SparkRun(LogRun):
         if self.findings.sink is None:  # else its findings are read again, at the end
             self._jobs.forget(self._raw)
         super().settle()
+
+    def _doubt_lost(self, counted: Counter[int]) -> None:
+        """Enter files whose actions did not all come: a task may be repeated when its files are gone."""
+        for number, expected in self._expected.items():
+            if counted[number] != expected:
+                file = self._units[number].file
+                self.doubt_files("its actions were not there when they were read again", file)
+                self.findings.doubt((file_actions,), "its actions were not there when they were read again", file)
 
     @cached_property
     def _numbers(self) -> dict[str, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
@@ -28,9 +29,9 @@ from deltaspec.wire.log_lines import MAX_LINE_BYTES, LogFile, read_line_stream, 
 from deltaspec.wire.storage import LOG, StorageError, Store
 from deltaspec.wire.storage import read_lines as stream_lines
 
-SUMMARY, TOP, RAW, PART = "summary", "top", "raw", "part"
+SUMMARY, TOP, RAW, PART, COUNTED = "summary", "top", "raw", "part", "counted"
 """Tags: what is told of a JSON file without its file actions; the same of a checkpoint's file; file
-actions of a JSON file; what was found in one file of a checkpoint."""
+actions of a JSON file; what was found in one file of a checkpoint; how many file actions came of each JSON file."""
 WHOLE_FILE_BYTES = 64 << 20
 BATCH_ROWS = 50_000
 
@@ -86,9 +87,8 @@ class ReadTask:
             run.findings.look_at_rows(log_files.lines, line_rows(unit.file, unit.version, log))
             yield of_value(SUMMARY, unit.number, log.summary)
             if log.files.rows:
-                table = log.files.table()
-                for start in range(0, table.num_rows, BATCH_ROWS):
-                    yield Payload(RAW, unit.number, _to_bytes(table.slice(start, BATCH_ROWS)))
+                # a commit is one row: its change files are looked at beside what it adds
+                yield Payload(RAW, unit.number, _to_bytes(log.files.table()))
         yield from found_rows(0, run.findings, Sums(), set())
 
     def _top(self, run: Run, unit: LogUnit, checkpoint: Checkpoint) -> CheckpointRead:
@@ -119,20 +119,23 @@ class FactsTask:
 
     def __call__(self, rows: Iterable[Payload]) -> Iterator[Payload]:
         run, dealer = self.run.apart(), Dealer(self.count)
-        pending = _Pending()
+        pending, counted = _Pending(), Counter[int]()
         for row in rows:
             if row.tag == RAW:
                 place = self.places[row.share]
                 if not pending.takes(place):
                     self._look(run, pending, dealer)
                     pending = _Pending()
-                pending.add(place, _from_bytes(row.payload))
+                table = _from_bytes(row.payload)
+                counted[row.share] += table.num_rows
+                pending.add(place, table)
             else:
                 for unit, run.store in self.reader(row):
                     assert isinstance(unit, PartUnit)
                     yield of_value(PART, unit.number, self._read_part(run, unit, dealer))
             yield from dealer.ready()
         self._look(run, pending, dealer)
+        yield of_value(COUNTED, 0, counted)
         yield from dealer.ready(all_of_it=True)
         yield from found_rows(0, run.findings, Sums(), dealer.tags)
 
