@@ -137,12 +137,12 @@ def _on_batches(
         import pickle
         import traceback
 
-        import deltaspec
+        from deltaspec import __version__ as there
 
-        if deltaspec.__version__ != release:
+        if there != release:
             for _ in batches:  # a worker that fails amid large batches may take its JVM with it
                 pass
-            raise ImportError(f"executors have deltaspec {deltaspec.__version__}, the driver {release}:")
+            raise ImportError(f"executors have deltaspec {there}, the driver {release}:")
         from deltaspec.validate.spark.payloads import FAILED, Payload, from_batches, to_batches
 
         os.environ.update(environment)
