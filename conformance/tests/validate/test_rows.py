@@ -132,7 +132,7 @@ def test_a_file_that_shrinks_while_it_is_read_is_not_checked(tmp_path: Path, mon
 
     monkeypatch.setattr(pq.ParquetFile, "iter_batches", cut_and_read)
     monkeypatch.setattr(read_ahead, "_LOCAL_READERS", 1)
-    monkeypatch.setattr(row_files, "_LARGE_FILE_BYTES", 0)  # others are read whole
+    monkeypatch.setattr(row_files, "LARGE_FILE_BYTES", 0)  # others are read whole
     report = validate_table(str(tmp_path / "table"), level="rows", select=["ROW"])
     assert report.totals == {}
     assert ledger(report) == {("b.parquet: changed while it was read", "b.parquet")}
