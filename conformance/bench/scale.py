@@ -175,7 +175,8 @@ def main() -> None:
         path, small = written("scale_rows.py", str(gigabytes)), written("scale_rows.py", SMALL)
         tasks = {
             "spark": {"do": "deltaspec", "table": path, "level": "rows"},
-            "ends": {"do": "ends", "table": path},
+            "ends": {"do": "ends", "table": path, "texts_apart": False},
+            "ends (texts apart)": {"do": "ends", "table": path, "texts_apart": True},
         }
         measure(f"{gigabytes:g} GB rows", path, small, tasks, asked, asked.runs)
 
