@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from hypothesis import strategies as st
 
+from deltaspec.model.type_widening import ICEBERG
 from deltaspec_generators import revisions
 from deltaspec_generators.log_draft import LogDraft, change
 from deltaspec_generators.log_state import Body
@@ -45,7 +46,8 @@ def wider(kind: str, *, iceberg: bool, ntz: bool) -> list[str]:
 
 def _choices(draft: LogDraft, column: Column) -> list[str]:
     ntz = bool(draft.features & {*revisions.NTZ_FEATURES})
-    found = wider(column.kind, iceberg=bool(draft.iceberg), ntz=ntz)
+    # a table that only supports compatibility, without enabling it, is held to what Iceberg knows as well
+    found = wider(column.kind, iceberg=bool(draft.iceberg or draft.features & {*ICEBERG}), ntz=ntz)
     if column.name in draft.metadata["partitionColumns"]:
         # The text of a value is that of the type it was written with, which is none of a timestamp or a double.
         found = [kind for kind in found if kind in _INTEGERS or kind.startswith("decimal")]
