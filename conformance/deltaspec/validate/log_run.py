@@ -235,8 +235,8 @@ class LogRun(Run, ABC):
         actions = TableActions(
             self.state.protocol,
             self.state.metadata,
-            dict(self.state.transactions),
-            dict(self.state.domains),
+            dict(self.state.transactions) if self.state.transactions_known else None,
+            dict(self.state.domains) if self.state.domains_known else None,
             row_id_marks(self.state.row_id_mark) if self.state.row_id_mark_known else None,
             transactions_may_expire=retained,
         )

@@ -91,6 +91,8 @@ class TableState:
     row_id_mark_known: bool = True
     """False once one could not be decoded."""
     transactions: dict[str, Txn] = field(default_factory=dict)
+    transactions_known: bool = True
+    """False once a txn action could not be decoded."""
     rows: dict[str, list[Row]] = field(default_factory=lambda: {name: [] for name in VIEW_NAMES})
     schema: Struct | None = None
     mapping: str | None = None
@@ -171,6 +173,8 @@ class TableState:
             self.conditions.forget()
         if kinds & {"domainMetadata", None}:
             self.domains_known = False
+        if kinds & {"txn", None}:
+            self.transactions_known = False
         if kinds & {"rowIdHighWaterMark", None}:
             self.row_id_mark_known = False
 

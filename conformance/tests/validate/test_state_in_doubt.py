@@ -1,0 +1,57 @@
+"""Of a history that is lost in part, domains and transactions are not known, and held against no checkpoint."""
+
+from pathlib import Path
+
+import pytest
+
+from deltaspec.validate import validate_table
+from deltaspec.wire.local_storage import LocalStore
+from deltaspec.wire.storage import Entry
+from deltaspec_generators.bases import checkpointed, state_rows
+from deltaspec_generators.builder import CheckpointFiles, TableFiles, write_table
+
+TRANSACTION = {"txn": {"appId": "loader", "version": 7}}
+DOMAIN = {"domainMetadata": {"domain": "of.user", "configuration": "{}", "removed": False}}
+
+
+def two_checkpoints() -> TableFiles:
+    """Checkpoints of versions 1 and 2; a transaction and a domain come in version 0."""
+    protocol = {"protocol": {"minReaderVersion": 1, "minWriterVersion": 7, "writerFeatures": ["domainMetadata"]}}
+    files = checkpointed(protocol=protocol, last_remove=False)
+    files.commits[0] += [TRANSACTION, DOMAIN]
+    rows = state_rows(files)
+    files.checkpoints[0].rows[:] = rows
+    later = [line for line in files.commits[2] if isinstance(line, dict) and "commitInfo" not in line]
+    files.checkpoints.append(CheckpointFiles(2, "classic", rows=[*rows, *later]))
+    return files
+
+
+def test_checkpoints_are_held_to_what_is_known(tmp_path: Path) -> None:
+    files = two_checkpoints()
+    write_table(files, tmp_path / "sound")
+    assert validate_table(str(tmp_path / "sound"), level="log").verdict == "conforms"
+    files.checkpoints[1].rows = [row for row in files.checkpoints[1].rows if row not in (TRANSACTION, DOMAIN)]
+    write_table(files, tmp_path / "lacking")
+    assert {"CKP037", "CKP038"} <= validate_table(str(tmp_path / "lacking"), level="log").totals.keys()
+
+
+@pytest.mark.parametrize("is_gone", [False, True])
+def test_checkpoint_is_not_held_to_a_base_that_cannot_be_read(
+    tmp_path: Path, is_gone: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_table(two_checkpoints(), tmp_path / "table")
+    base = tmp_path / "table" / "_delta_log" / f"{1:020}.checkpoint.parquet"
+    if is_gone:
+        listed = LocalStore.list_log
+
+        def list_and_remove(self: LocalStore) -> list[Entry]:
+            found = listed(self)
+            base.unlink(missing_ok=True)
+            return found
+
+        monkeypatch.setattr(LocalStore, "list_log", list_and_remove)
+    else:
+        base.write_bytes(b"no Parquet")
+    report = validate_table(str(tmp_path / "table"), level="log")
+    assert set(report.totals) <= {"CKP001"}
+    assert {"CKP037", "CKP038"} <= {entry.rule for entry in report.checked.not_checked}
