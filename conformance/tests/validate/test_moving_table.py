@@ -4,7 +4,6 @@ The same table is copied at the moment of the pin and judged in peace. Whatever 
 finds as well, and what it does not find, or did not look at, stands in the ledger.
 """
 
-import os
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -90,9 +89,6 @@ def written(draw: st.DrawFn, root: Path, *, may_lie: bool = False) -> DrawnWrite
     return writer
 
 
-@pytest.mark.skipif(
-    "DELTASPEC_MOVING_SECONDS" not in os.environ, reason="takes minutes: `nox -s moving` draws schedules"
-)
 @drawn(5)
 @given(data=st.data())
 @pytest.mark.parametrize("level", LEVELS)
