@@ -7,7 +7,6 @@ log. Its steps are files, so that a reader meets a vacuum that is half done.
 
 from __future__ import annotations
 
-import io
 import random
 import threading
 from collections.abc import Callable, Iterator
@@ -21,6 +20,7 @@ from hypothesis import strategies as st
 from deltaspec.model import canonical, deletion_vectors, file_names, paths
 from deltaspec.model.actions import DeletionVectorDescriptor
 from deltaspec.model.json_values import parse_lossless
+from deltaspec.wire.blocks import Blocks
 from deltaspec.wire.local_storage import LocalStore
 from deltaspec.wire.storage import LOG, Entry, StorageError
 from deltaspec_generators import layouts
@@ -128,7 +128,9 @@ class MovingStore(LocalStore):
 
     def open_random(self, path: str) -> Any:
         self._go_on()
-        return _Ranges(self, path) if self.remote else super().open_random(path)
+        if not self.remote:
+            return super().open_random(path)
+        return Blocks(super().size(path), lambda start, end: self.read_range(path, start, end - start), block=1)
 
 
 class TornStore(MovingStore):
@@ -161,34 +163,6 @@ class TornStore(MovingStore):
         except FileNotFoundError:
             return []
         return [Entry(name, facts.st_size, facts.st_mtime_ns // 1_000_000)]
-
-
-class _Ranges(io.RawIOBase):
-    """A file whose every read is a request of its own."""
-
-    def __init__(self, store: MovingStore, path: str) -> None:
-        self._store, self._path = store, path
-        self._size = LocalStore.size(store, path)
-        self._position = 0
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def tell(self) -> int:
-        return self._position
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        self._position = max(offset + {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._size}[whence], 0)
-        return self._position
-
-    def read(self, size: int = -1) -> bytes:
-        wanted = self._size - self._position if size < 0 else size
-        data = self._store.read_range(self._path, self._position, wanted)
-        self._position += len(data)
-        return data
 
 
 class DrawnWriter:

@@ -14,6 +14,7 @@ from deltaspec.rules import RULES
 from deltaspec.rules.registry import Rule
 from deltaspec.validate.findings import Findings
 from deltaspec.validate.log_run import LogRun
+from deltaspec.validate.plan import check_history
 from deltaspec.views.base import LEVELS, Level
 
 EVERY_FINDING_AT_THE_END = (
@@ -74,8 +75,7 @@ def ask(
         raise InvalidUsage(f"there is no level {level!r}; there is: {', '.join(LEVELS)}")
     if revision not in list(Revision):
         raise InvalidUsage(f"there is no revision {revision!r}; there is: {', '.join(Revision)}")
-    if history not in ("latest", "all") and not (history.isascii() and history.isdigit() and int(history) > 0):
-        raise InvalidUsage(f"history {history!r} is neither latest, all nor a number of versions")
+    check_history(history)
     reached = LEVELS[: LEVELS.index(level) + 1]
     wanted = [code for code in RULES if _chosen(code, select, RULES) and not _chosen(code, ignore, RULES, none=False)]
     held = [code for code in wanted if revision in RULES[code].revisions]

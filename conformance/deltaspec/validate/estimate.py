@@ -12,7 +12,6 @@ from dataclasses import dataclass
 import msgspec
 
 from deltaspec import __version__
-from deltaspec.errors import InvalidUsage
 from deltaspec.model.file_names import (
     ChecksumName,
     SidecarName,
@@ -28,10 +27,10 @@ from deltaspec.model.segment import Checkpoint
 from deltaspec.model.version_checksum import VersionChecksum
 from deltaspec.report.estimate import ESTIMATE_VERSION, Amount, Estimate, LevelReads, Reads, exactly
 from deltaspec.validate.moved import pinned_listing
-from deltaspec.validate.plan import Plan, make_plan
+from deltaspec.validate.plan import Plan, check_history, make_plan
 from deltaspec.views.claim_facts import read_checksum
+from deltaspec.wire.blocks import TAIL_BYTES
 from deltaspec.wire.footers import TAIL_BYTES as FOOTER_BYTES
-from deltaspec.wire.object_storage import TAIL_BYTES
 from deltaspec.wire.row_files import LARGE_FILE_BYTES
 from deltaspec.wire.storage import LOG, StorageError, Store, open_store
 
@@ -61,8 +60,7 @@ def estimate_table(uri: str, *, at: int | None = None, history: str = "latest", 
         InvalidUsage: an option that has no such value, no such version.
         TableUnreadable: there is no table.
     """
-    if history not in ("latest", "all") and not (history.isascii() and history.isdigit() and int(history) > 0):
-        raise InvalidUsage(f"history {history!r} is neither latest, all nor a number of versions")
+    check_history(history)
     store = open_store(uri)
     plan = make_plan(store.uri, pinned_listing(store), at=at, history=history)
     return estimate(store, plan, history=history, revision=revision)

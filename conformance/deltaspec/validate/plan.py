@@ -63,6 +63,12 @@ class Plan:
         return {name: entry.size_bytes for name, entry in self.entries.items()}
 
 
+def check_history(history: str) -> None:
+    """Raises `InvalidUsage` where a user's text is no history: `latest`, `all`, or a number of versions from 1 on."""
+    if history not in ("latest", "all") and not (history.isascii() and history.isdigit() and int(history) > 0):
+        raise InvalidUsage(f"history {history!r} is neither latest, all nor a number of versions")
+
+
 def make_plan(uri: str, listed: list[Entry], *, at: int | None, history: str) -> Plan:
     """Choose what to read.
 

@@ -1,6 +1,5 @@
 """Tables in object stores, by obstore. Imported only when a URI asks for it."""
 
-import io
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -10,6 +9,7 @@ from typing import Any, TypeVar
 from urllib.parse import unquote
 
 from deltaspec.errors import TableUnreadable
+from deltaspec.wire.blocks import TAIL_BYTES, Blocks
 from deltaspec.wire.storage import (
     CHUNK_BYTES,
     LISTED_FOLDERS,
@@ -33,10 +33,6 @@ from deltaspec.wire.store_client import (
 
 _T = TypeVar("_T")
 
-TAIL_BYTES = 64 << 10
-"""What opening a file for random access fetches of its end: as much as Arrow looks for a footer in."""
-BLOCK_BYTES = 1 << 20
-"""The least that is fetched of a file after that, since each request waits for a network."""
 _PAUSE_SECONDS = 0.2
 _BEYOND_THE_END = ("status: 416", "Range started after")
 
@@ -178,7 +174,7 @@ class ObjectStore:
 
     def open_random(self, path: str) -> Any:
         size, e_tag, tail = self._ask(path, lambda: self._end_of(path))
-        return _Parts(self, path, size, e_tag, tail)
+        return Blocks(size, lambda start, end: self.part(path, start, end, e_tag), tail)
 
     def _end_of(self, path: str) -> tuple[int, str | None, bytes]:
         """Length, tag and last bytes of a file, by one request where the store can count from the end."""
@@ -232,46 +228,6 @@ class ObjectStore:
                 self._unanswered = self._unanswered + 1 if is_silence(fault) else 0
             raise fault_of(path, fault) from None
         self._unanswered = 0
-
-
-class _Parts(io.RawIOBase):
-    """An object for random access, as pyarrow takes it: one read at a time, each of a block or more.
-
-    A fault of the storage stays one, and is not taken for bad Parquet.
-    """
-
-    def __init__(self, store: ObjectStore, path: str, size: int, e_tag: str | None, tail: bytes) -> None:
-        self._store = store
-        self._path = path
-        self._size = size
-        self._e_tag = e_tag
-        self._held = tail
-        self._held_at = size - len(tail)
-        self._position = 0
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def tell(self) -> int:
-        return self._position
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        self._position = max(offset + {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._size}[whence], 0)
-        return self._position
-
-    def read(self, size: int = -1) -> bytes:
-        start = self._position
-        end = self._size if size < 0 else min(start + size, self._size)
-        if end <= start:
-            return b""
-        if start < self._held_at or end > self._held_at + len(self._held):
-            until = min(max(end, start + BLOCK_BYTES), self._size)
-            self._held, self._held_at = self._store.part(self._path, start, until, self._e_tag), start
-        self._position = end
-        return self._held[start - self._held_at : end - self._held_at]
 
 
 def _milliseconds(moment: datetime) -> int:

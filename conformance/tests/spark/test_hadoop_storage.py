@@ -14,7 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from deltaspec.errors import InvalidUsage, TableUnreadable
-from deltaspec.validate.spark.hadoop import BLOCK_BYTES, HadoopStore, driver_store
+from deltaspec.validate.spark.hadoop import HadoopStore, driver_store
+from deltaspec.wire.blocks import BLOCK_BYTES
 from deltaspec.wire.local_storage import LocalStore
 from deltaspec.wire.parquet_rows import UnreadableParquet, open_parquet
 from deltaspec.wire.storage import CHUNK_BYTES, Entry, FileGone, FileTooLarge, StorageError

@@ -11,7 +11,8 @@ from wire.faulty_s3 import KEY_ID, SECRET, TOKEN, Fault, FaultyS3
 
 from deltaspec.errors import InvalidUsage, TableUnreadable
 from deltaspec.wire.arrow_storage import ArrowStore
-from deltaspec.wire.object_storage import BLOCK_BYTES, ObjectStore
+from deltaspec.wire.blocks import BLOCK_BYTES
+from deltaspec.wire.object_storage import ObjectStore
 from deltaspec.wire.storage import (
     Entry,
     FileGone,

@@ -5,7 +5,6 @@ Connect there is no JVM at hand. Nothing is written but scratch files without a 
 over at 7 MB/s, a file that both processes hold open at some hundred.
 """
 
-import io
 import os
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -16,6 +15,7 @@ from urllib.parse import unquote
 from deltaspec.errors import InvalidUsage, TableUnreadable
 from deltaspec.validate.spark.fetch import hadoop_path
 from deltaspec.validate.spark.java_calls import DENIED, GONE, FileFacts, Listed, Transfer, causes_of, said_by
+from deltaspec.wire.blocks import Blocks
 from deltaspec.wire.local_storage import LocalStore
 from deltaspec.wire.storage import (
     CHUNK_BYTES,
@@ -34,10 +34,6 @@ from deltaspec.wire.store_client import check_size
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-TAIL_BYTES = 64 << 10
-"""What opening a file for random access fetches of its end: as much as Arrow looks for a footer in."""
-BLOCK_BYTES = 1 << 20
-"""The least that is fetched of a file after that, since each request may wait for a network."""
 LISTINGS_AT_ONCE = 8
 _READ_POLICY = "fs.option.openfile.read.policy"
 _RANDOM, _WHOLE = "random", "whole-file, sequential"
@@ -168,9 +164,11 @@ class HadoopStore:
     def open_random(self, path: str) -> Any:
         with self._faults(path):
             status = self._status(path)
-            parts = _Parts(self, path, self._open(status, _RANDOM), int(status.getLen()))
-            parts.fetch_end()
-            return parts
+            stream, size = self._open(status, _RANDOM), int(status.getLen())
+
+        blocks = Blocks(size, lambda start, end: self.part(path, stream, start, end), end=stream.close)
+        blocks.fetch_end()
+        return blocks
 
     def part(self, path: str, stream: Any, start: int, end: int) -> bytes:
         """Bytes of a file that is open; raises `StorageError` where it has become shorter."""
@@ -250,54 +248,3 @@ class HadoopStore:
             raise NoPermission(f"{path}: no permission to read") from None
         except (OSError, ValueError) as fault:
             raise StorageError(f"{path}: {getattr(fault, 'strerror', None) or fault}") from None
-
-
-class _Parts(io.RawIOBase):
-    """An open file as pyarrow takes it: one read at a time, each of a block or more.
-
-    A fault of the storage stays one, and is not taken for bad Parquet.
-    """
-
-    def __init__(self, store: HadoopStore, path: str, stream: Any, size: int) -> None:
-        self._store = store
-        self._path = path
-        self._stream = stream
-        self._size = size
-        self._held = b""
-        self._held_at = size
-        self._position = 0
-
-    def fetch_end(self) -> None:
-        """Fetch what readers of Parquet ask for first."""
-        start = max(self._size - TAIL_BYTES, 0)
-        self._held, self._held_at = self._store.part(self._path, self._stream, start, self._size), start
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def tell(self) -> int:
-        return self._position
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        self._position = max(offset + {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._size}[whence], 0)
-        return self._position
-
-    def read(self, size: int = -1) -> bytes:
-        start = self._position
-        end = self._size if size < 0 else min(start + size, self._size)
-        if end <= start:
-            return b""
-        if start < self._held_at or end > self._held_at + len(self._held):
-            until = min(max(end, start + BLOCK_BYTES), self._size)
-            self._held, self._held_at = self._store.part(self._path, self._stream, start, until), start
-        self._position = end
-        return self._held[start - self._held_at : end - self._held_at]
-
-    def close(self) -> None:
-        if not self.closed:
-            with suppress(Exception):  # the session may have ended before
-                self._stream.close()
-        super().close()
