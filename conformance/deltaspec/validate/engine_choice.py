@@ -2,13 +2,14 @@
 
 import re
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from deltaspec.errors import InvalidUsage
 from deltaspec.report.estimate import Amount, Estimate, total
 from deltaspec.report.text import size
 
 Engine = Literal["embedded", "spark", "auto"]
+_BY_NAME: dict[str, Engine] = {each: each for each in get_args(Engine)}
 
 LOG_BYTES = 512 << 20
 """Of log: some four million files in checkpoints. By then the embedded engine takes as long as a session of Spark
@@ -48,8 +49,8 @@ def parse_engine(text: str) -> Asked:
     Raises:
         InvalidUsage: it is none of these.
     """
-    if text in ("embedded", "spark", "auto"):
-        return Asked(text)  # type: ignore[arg-type]
+    if text in _BY_NAME:
+        return Asked(_BY_NAME[text])
     engine, _, master = text.partition("=")
     if engine != "spark":
         raise InvalidUsage(f"there is no engine {text!r}; there is: embedded, spark[=MASTER], auto")

@@ -54,7 +54,6 @@ class SparkShares:
         """Rows that the driver deals."""
         self.state: KeptJobs | None = None
         """Where what the driver does is kept for a run that goes on."""
-        self._kept: dict[str, list[pl.DataFrame]] = defaultdict(list)
 
     def put(self, tag: str, frame: pl.DataFrame, places: pl.Series | None = None) -> None:
         self._mine += deal(tag, frame, places, self.count)
@@ -231,6 +230,7 @@ class Dealer:
 
 
 _GATHERED = 8
+"""Frames of `FRAME_ROWS` rows that a task holds of a tag before it deals them, so that shares get few and long ones."""
 
 
 def found_rows(share: int, findings: Findings, sums: Sums, tags: set[str]) -> Iterator[Payload]:
