@@ -23,13 +23,14 @@ from deltaspec.validate.spark.constraint_session import MODES, condition_of, iso
 from deltaspec.validate.spark.constraint_tasks import (
     WHOLE_FILE,
     Knowledge,
+    Portion,
     Task,
     evaluating,
     reading,
     sent,
     showing,
 )
-from deltaspec.validate.spark.jobs import SparkFailed, failures_told
+from deltaspec.validate.spark.jobs import SparkFailed, failures_told, parallelism_of
 from deltaspec.views.data_files import DataFile, DataFiles
 from deltaspec.views.held_rows import held_rows
 from deltaspec.views.state import TableState
@@ -42,8 +43,13 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _FILES_AT_ONCE = 5_000
-_PORTIONS = 256
-"""Of a batch of files, at the most: each is the work of one task."""
+_MOST_PORTIONS = 256
+"""Of a batch of files: each is the work of one task."""
+_PORTIONS_AT_ONCE = 8
+"""For each task that runs at once: by then all of them end at about the same time."""
+_PORTION_BYTES = 64 << 20
+_BYTES_OF_OPENING = 1 << 20
+"""What a file costs beside its bytes, whatever its length."""
 _EXPRESSIONS_AT_ONCE = 50
 _NOT_TOLD = "is not evaluated"
 _BYTES_AT_ONCE = 8 << 30
@@ -135,6 +141,7 @@ class _Judge:
     ) -> None:
         self.spark, self.findings, self.asked, self.knowledge = spark, findings, asked, knowledge
         self._environment = environment
+        self._tasks_at_once = parallelism_of(spark)
         self.plans = Plans(spark, knowledge)
 
     def look(self, files: list[DataFile]) -> None:
@@ -257,8 +264,7 @@ class _Judge:
 
     def _portions(self, asked: Sequence[tuple[int, DataFile, Any]]) -> DataFrame:
         """Files with what is asked of each, spread over tasks."""
-        size = -(-len(asked) // _PORTIONS)
-        payloads = [(pickle.dumps(asked[start : start + size]),) for start in range(0, len(asked), size)]
+        payloads = [(pickle.dumps(each),) for each in portions(asked, self._tasks_at_once)]
         return self.spark.createDataFrame(payloads, "payload binary").repartition(len(payloads))
 
     def _answers(self, task: Task, asked: Sequence[tuple[int, DataFile, Any]]) -> dict[int, Any]:
@@ -266,6 +272,23 @@ class _Judge:
         with failures_told():
             answers = rows.collect()
         return {row["file"]: pickle.loads(row["answer"]) for row in answers}
+
+
+def portions(asked: Sequence[tuple[int, DataFile, Any]], tasks_at_once: int) -> Iterator[Portion]:
+    """Files in portions of about as many bytes: some for each task at once, and more where those would be long."""
+    costs = [_BYTES_OF_OPENING + max(each.actual_size or each.size or 0, 0) for _, each, _ in asked]
+    least = sum(costs) / _MOST_PORTIONS
+    enough = max(least, min(_PORTION_BYTES, sum(costs) / (_PORTIONS_AT_ONCE * tasks_at_once)))
+    portion: Portion = []
+    held = 0
+    for each, cost in zip(asked, costs, strict=True):
+        portion.append(each)
+        held += cost
+        if held >= enough:
+            yield portion
+            portion, held = [], 0
+    if portion:
+        yield portion
 
 
 class _Look:

@@ -65,7 +65,7 @@ class Jobs:
         self._stack = ExitStack()
         self._stack.enter_context(watched(session))
         self._stack.enter_context(small_batches(session))
-        self.parallelism = parallelism or _parallelism(session)
+        self.parallelism = parallelism or parallelism_of(session)
         self._takes_arrow = int(session.version.partition(".")[0]) >= 4
         self._before = {name: session.conf.get(name, None) for name in _SETTINGS}
         for name, value in _SETTINGS.items():
@@ -163,7 +163,7 @@ def _fault_of_task(text: str) -> Exception:
     return TaskFailed(text) if unlike is None else UnlikeExecutors(unlike)
 
 
-def _parallelism(session: SparkSession) -> int:
+def parallelism_of(session: SparkSession) -> int:
     """How many tasks run at once, as far as the session tells."""
     from deltaspec.validate.spark.session import is_remote
 
