@@ -42,7 +42,7 @@ def test_the_report_is_that_of_the_embedded_engine(server: str, faulty: Path, le
 def test_a_table_that_spark_alone_reaches(server: str, faulty: Path) -> None:
     expected = validate(faulty, "--level", "log")
     found = validate("viewfs://kit/tables/faulty", "--level", "log", "--engine", f"spark={server}")
-    assert found.code == expected.code, found.said
+    assert (found.code, found.report["verdict"]) == (3, "incomplete"), found.said  # Spark hides the checkpoint hint
     assert found.report["totals"] == expected.report["totals"]
     unchecked = {each["rule"] for each in found.report["checked"]["not_checked"]}
     assert {rule for rule in expected.report["checked"]["run"] if rule.startswith("LCP")} <= unchecked
