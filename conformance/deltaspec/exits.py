@@ -1,8 +1,10 @@
 """How the command line ends: what it prints on stderr and its exit code, whatever happens."""
 
 import os
+import signal
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NoReturn
@@ -12,9 +14,13 @@ import click
 from deltaspec import __version__
 from deltaspec.errors import DeltaspecError, InvalidUsage
 
-BUG, INTERRUPTED = 4, 130
+BUG, INTERRUPTED, TERMINATED = 4, 130, 143
 VERDICT = "deltaspec.exit_code"
 """Key of the context's `meta`: how to exit when whoever reads the output goes away."""
+
+
+class Terminated(BaseException):
+    """A SIGTERM, by which schedulers end a process: it clears up behind itself, as where it is interrupted."""
 
 
 class Group(click.Group):
@@ -23,7 +29,8 @@ class Group(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         try:
             try:
-                return super().invoke(ctx)
+                with _terminable():
+                    return super().invoke(ctx)
             finally:
                 with writing("stdout"):
                     sys.stdout.flush()
@@ -34,10 +41,32 @@ class Group(click.Group):
             _fail(str(fault), fault.exit_code)
         except KeyboardInterrupt:
             _fail("interrupted", INTERRUPTED)
+        except Terminated:
+            _fail("terminated", TERMINATED)
         except (click.ClickException, click.exceptions.Exit, click.Abort, SystemExit, GeneratorExit):
             raise
         except BaseException as fault:  # noqa: BLE001 - native code panics past Exception; its user gets one line too
             _fail(f"a defect of deltaspec: {type(fault).__name__}: {fault}; details in {_crash_file()}", BUG)
+
+
+@contextmanager
+def _terminable() -> Iterator[None]:
+    """Have a SIGTERM raise `Terminated`, unless whoever started the process has it do something else."""
+    is_ours = threading.current_thread() is threading.main_thread() and (
+        signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+    )
+    if not is_ours:
+        yield
+        return
+
+    def end(*_: object) -> NoReturn:
+        raise Terminated
+
+    signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def _fail(message: str, code: int) -> NoReturn:

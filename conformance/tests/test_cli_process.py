@@ -98,7 +98,10 @@ def test_colour_on_a_terminal_unless_no_color_is_set(table: Path) -> None:
     assert b"\x1b[1;32mCONFORMS" in on_terminal(table, "--color", "always", NO_COLOR="1")
 
 
-def test_an_interrupt_is_one_line(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("sent", "code", "said"), [(signal.SIGINT, 130, b"interrupted"), (signal.SIGTERM, 143, b"terminated")]
+)
+def test_an_interrupt_is_one_line(tmp_path: Path, sent: signal.Signals, code: int, said: bytes) -> None:
     files = TableFiles()
     files.commits[0] = [protocol_action(1, 2), metadata_action([("id", "long")])]
     files.commits |= {version: [] for version in range(1, 8_000)}
@@ -108,9 +111,9 @@ def test_an_interrupt_is_one_line(tmp_path: Path) -> None:
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(),
     ) as process:  # fmt: skip
         wait_for_open_log(process.pid, tmp_path / "long")
-        process.send_signal(signal.SIGINT)
+        process.send_signal(sent)
         output, errors = process.communicate(timeout=120)
-    assert (process.returncode, output, errors) == (130, b"", b"deltaspec: interrupted\n")
+    assert (process.returncode, output, errors) == (code, b"", b"deltaspec: %s\n" % said)
 
 
 def wait_for_open_log(pid: int, table: Path) -> None:
