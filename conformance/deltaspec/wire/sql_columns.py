@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -195,10 +196,19 @@ class RowColumns:
         """The values of one row, as a finding shows them."""
         found = []
         for places, (_, _, name) in self._loaded.items():
-            value = self.leaf(columns, places)[row]
-            text = "null" if not value.is_valid else str(value)
-            found.append(f"{name}: {text[:_VALUE_SHOWN]}")
+            found.append(f"{name}: {_text_of(self.leaf(columns, places)[row])[:_VALUE_SHOWN]}")
         return ", ".join(found)
+
+
+def _text_of(value: pa.Scalar) -> str:
+    """A value for people to read: Python has no dates after the year 9999, and text need not be UTF-8."""
+    if not value.is_valid:
+        return "null"
+    with suppress(ValueError, OverflowError, pa.ArrowException):
+        return str(value)
+    with suppress(ValueError, OverflowError, pa.ArrowException):
+        return str(pc.cast(value, pa.string()))
+    return "(no text)"
 
 
 def _load(array: pa.Array, kind: DataType) -> pl.Series:

@@ -72,6 +72,32 @@ def test_finding_tells_the_row(tmp_path: Path) -> None:
     assert finding.evidence["found"] == "ID: 9, day: 1969-12-31"
 
 
+def _no_text(*texts: bytes) -> pa.Array:
+    """Text columns of bytes that need not be UTF-8."""
+    return pa.array(texts, pa.binary()).view(pa.string())
+
+
+@pytest.mark.parametrize(
+    ("kind", "values", "found"),
+    [
+        ("date", pa.array([7_300_000] * 3, pa.date32()), "21956-09-21"),
+        ("timestamp_ntz", pa.array([5 * 10**17] * 3, pa.timestamp("us")), "17814-05-16 00:53:20.000000"),
+        (
+            {"type": "array", "elementType": "string", "containsNull": True},
+            pa.ListArray.from_arrays([0, 0, 0, 1], _no_text(b"\xff")),
+            "(no text)",
+        ),
+    ],
+)
+def test_row_is_told_whatever_it_holds(tmp_path: Path, kind: Any, values: pa.Array, found: str) -> None:
+    described = [*fields(), {"name": "other", "type": kind, "nullable": True, "metadata": {}}]
+    files = held_to(CONSTRAINTS, described, check("id < 3 OR other IS NULL"), ROWS.append_column("other", values))
+    if kind == "timestamp_ntz":
+        files.commits[0][1] = protocol_action(3, 7, ["timestampNtz"], ["timestampNtz", "checkConstraints"])
+    (finding,) = judged(files, tmp_path, select=MINE).findings
+    assert (finding.evidence["first_row"], finding.evidence["found"]) == (2, f"id: 3, other: {found}")
+
+
 @pytest.mark.parametrize("expression", ["id > 0", "id IS NOT NULL AND id > 0", "NULL"])
 def test_null_is_not_true(tmp_path: Path, expression: str) -> None:
     files = held_to(CONSTRAINTS, fields(), check(expression), with_values(id=None))
