@@ -6,6 +6,7 @@ Where it does not, the log comes as bytes that Spark reads, and what lies beside
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _PROBE = "probe"
+_PROBED = 20
+"""Files of the log that are tried for one to ask executors about."""
 _GIVEN_BYTES = 64 << 20
 """Of single files that the driver is handed where it cannot read the table itself."""
 
@@ -109,7 +112,7 @@ def _ask_executors(jobs: Jobs, store: Store | None, listing: list[Entry]) -> str
         SparkFailed: they have no deltaspec.
         UnlikeExecutors: they have another release of it.
     """
-    file = next((f"{LOG}/{each.name}" for each in listing), None)
+    file = None if store is None else _probed(store, listing)
     rows = [Payload(_PROBE, number, b"") for number in range(jobs.parallelism)]
     frame = jobs.run(jobs.frame(rows, len(rows)), _Probe(store, file))
     try:
@@ -120,6 +123,15 @@ def _ask_executors(jobs: Jobs, store: Store | None, listing: list[Entry]) -> str
         if release != __version__:
             raise UnlikeExecutors(f"executors have deltaspec {release}, the driver {__version__}: install the same")
     return next((why for _, why in told if why is not None), None)
+
+
+def _probed(store: Store, listing: list[Entry]) -> str | None:
+    """The first file of the log that the driver can ask about: what is no regular file says nothing of executors."""
+    for each in listing[:_PROBED]:
+        with suppress(DeltaspecError):
+            store.size(f"{LOG}/{each.name}")
+            return f"{LOG}/{each.name}"
+    return f"{LOG}/{listing[0].name}" if listing else None
 
 
 @dataclass(frozen=True)

@@ -90,11 +90,23 @@ class Sources:
         names = {file.removeprefix(f"{LOG}/"): sizes[file.removeprefix(f"{LOG}/")] for file in by_file}
         found = fetch(self._jobs.session, self._reach.uri, names, FETCHED_BYTES)
         frame = found.frame.selectExpr("name AS tag", "CAST(0 AS INT) AS share", "content AS payload")
-        empty = [Payload(name, 0, b"") for name in sorted(found.empty)]
+        odd = self._not_to_be_read(found.empty)
+        empty = [Payload(name, 0, b"") for name in sorted(found.empty - odd.keys())]
         if empty:
             frame = frame.unionAll(self._jobs.frame(empty))
-        faults = {unit.number: why for name, why in found.faults.items() for unit in by_file[f"{LOG}/{name}"]}
+        whys = {**found.faults, **odd}
+        faults = {unit.number: why for name, why in whys.items() for unit in by_file[f"{LOG}/{name}"]}
         return Asked(frame, Reader(self._reach.on_executors, dict(by_file)), faults)
+
+    def _not_to_be_read(self, empty: Iterable[str]) -> dict[str, StorageError]:
+        """Why some files without content are not read: a FIFO is listed like an empty file, and is none."""
+        found: dict[str, StorageError] = {}
+        for name in empty if self._reach.driver_reaches else ():
+            try:
+                self._reach.store.size(f"{LOG}/{name}")
+            except StorageError as fault:
+                found[name] = fault
+        return found
 
     def why_absent(self, unit: Unit) -> StorageError:
         """Why a job gave nothing of a unit that it was asked for."""

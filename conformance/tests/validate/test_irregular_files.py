@@ -1,0 +1,58 @@
+"""A FIFO is listed like an empty file, and is none: both engines leave it unread, however Spark reaches the table."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from two_engines import DEFAULTS, ListJobs, compared, on_lists
+from validate.raw_logs import RawLog, judge
+
+from deltaspec.validate.asked import ask
+from deltaspec.validate.spark.reach import find_reach
+
+CHECKPOINT = "00000000000000000000.checkpoint.parquet"
+ENGINES = {reached: on_lists(2, 1, executors_reach=reached) for reached in (True, False)}
+
+
+def with_fifo(root: Path, name: str) -> str:
+    """The plain log with a FIFO in the place of one of its files."""
+    table = RawLog("plain").write(root)
+    (table / "_delta_log" / name).unlink(missing_ok=True)
+    os.mkfifo(table / "_delta_log" / name)
+    return str(table)
+
+
+@pytest.mark.parametrize("reached", ENGINES)
+@pytest.mark.parametrize("name", [CHECKPOINT, "00000000000000000001.json", "00000000000000000001.crc"])
+def test_fifo_of_the_log_is_not_checked_by_either_engine(name: str, reached: bool, tmp_path: Path) -> None:
+    table = with_fifo(tmp_path, name)
+    assert compared(table, {"spark": ENGINES[reached]}) == []
+    report = ENGINES[reached](table, ask(**DEFAULTS))
+    assert report.totals == {}
+    assert any("is not a regular file" in each.reason for each in report.checked.not_checked)
+
+
+@pytest.mark.parametrize("reached", ENGINES)
+def test_data_file_that_is_a_fifo_is_told_alike(reached: bool, tmp_path: Path) -> None:
+    table = RawLog("plain").write(tmp_path)
+    written = (table / "_delta_log" / "00000000000000000002.json").read_text()
+    data = table / json.loads(next(line for line in written.splitlines() if line.startswith('{"add"')))["add"]["path"]
+    data.parent.mkdir(exist_ok=True)
+    os.mkfifo(data)
+    assert compared(str(table), {"spark": ENGINES[reached]}, level="rows") == []
+    assert any("is not a regular file" in each.reason for each in judge(table, level="rows").checked.not_checked)
+
+
+def test_fifo_does_not_tell_whether_executors_reach_the_log(tmp_path: Path) -> None:
+    jobs = ListJobs(1)
+    reach = find_reach(jobs, with_fifo(tmp_path, CHECKPOINT))  # type: ignore[arg-type]
+    assert reach.listing[0].name == CHECKPOINT
+    assert reach.executors_reach
+
+
+def test_log_of_nothing_but_fifos_is_not_reached(tmp_path: Path) -> None:
+    (tmp_path / "_delta_log").mkdir()
+    os.mkfifo(tmp_path / "_delta_log" / CHECKPOINT)
+    reach = find_reach(ListJobs(1), str(tmp_path))  # type: ignore[arg-type]
+    assert "is not a regular file" in str(reach.why_not)
