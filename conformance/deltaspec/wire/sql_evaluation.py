@@ -38,6 +38,7 @@ from deltaspec.wire.sql_terms import (
     is_exact,
     is_floating,
     is_integer,
+    laid_together,
     negated,
     null_of,
     pair,
@@ -147,9 +148,17 @@ class _Compiler:
             raise Undecided(f"a condition is of type {name_of(term.type)}")
         return term.values
 
+    def condition(self, tree: Expression) -> pl.Expr:
+        """Of a CASE, the one place where Spark does not take NULL for a boolean."""
+        term = self.of(tree)
+        if term.type != BOOLEAN:
+            raise Undecided(f"a condition of CASE is of type {name_of(term.type)}")
+        return term.values
+
     def one_of(self, operand: Term, choices: list[Term]) -> Term:
         if is_exact(operand.type) and not all(is_exact(each.type) or each.type == VOID for each in choices):
             raise Undecided("IN compares several types")
+        operand, *choices = laid_together([operand, *choices])
         equal = [_compared("=", operand, each).values for each in choices]
         while len(equal) > 1:  # pair by pair: many choices are no deep expression
             equal = [reduce(lambda one, other: one | other, equal[at : at + 2]) for at in range(0, len(equal), 2)]
@@ -169,7 +178,7 @@ class _Compiler:
             raise Undecided(f"CASE with more than {MAX_BRANCHES} branches")
         operand = None if tree.operand is None else self.of(tree.operand)
         conditions = [
-            self.truth(when) if operand is None else _compared("=", operand, self.of(when)).values
+            self.condition(when) if operand is None else _compared("=", operand, self.of(when)).values
             for when, _ in tree.branches
         ]
         terms = [self.of(then) for _, then in tree.branches]

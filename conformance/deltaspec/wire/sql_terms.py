@@ -46,6 +46,7 @@ _TIME_TEXTS = {
 }
 """Spellings that mean the same under every setting."""
 BOOLEAN, STRING, DOUBLE, VOID = Primitive("boolean"), Primitive("string"), Primitive("double"), Primitive("void")
+DATE = Primitive("date")
 MICROSECONDS_OF_DAY = 86_400_000_000
 ZERO = pl.lit(0, dtype=pl.Int128)
 
@@ -242,9 +243,9 @@ def _time_pair(left: Term, right: Term) -> tuple[Term, Term]:
     """Texts beside a time become times, dates beside a time without zone midnights."""
     names = name_of(left.type), name_of(right.type)
     if names[0] in TIMES and names[1] == "string":
-        return left, _time_of_text(right, names[0])
+        return left, time_of_text(right, names[0])
     if names[0] == "string" and names[1] in TIMES:
-        return _time_of_text(left, names[1]), right
+        return time_of_text(left, names[1]), right
     if names == ("date", "timestamp_ntz"):
         return midnight(left), right
     if names == ("timestamp_ntz", "date"):
@@ -252,7 +253,8 @@ def _time_pair(left: Term, right: Term) -> tuple[Term, Term]:
     return left, right
 
 
-def _time_of_text(term: Term, kind: str) -> Term:
+def time_of_text(term: Term, kind: str) -> Term:
+    """A constant string as a time. Raises `Undecided`."""
     if not term.is_constant or term.constant is None:
         raise Undecided(f"strings of a column are compared with a {kind}")
     return constant_term(Literal(term.constant, kind))
@@ -262,6 +264,23 @@ def midnight(term: Term) -> Term:
     """A date as a time without zone."""
     value = term.constant * MICROSECONDS_OF_DAY if term.is_constant and term.constant is not None else term.constant
     return Term(term.values * MICROSECONDS_OF_DAY, Primitive("timestamp_ntz"), value)
+
+
+def laid_together(terms: Sequence[Term]) -> list[Term]:
+    """The operands of IN, of which Spark makes one type before it compares any of them. Raises `Undecided`.
+
+    Beside a string, others become strings in one mode of Spark and strings become others in the other. Of dates, as
+    they are spelled in full, both find the same.
+    """
+    kinds = {each.type for each in terms} - {VOID}
+    if STRING in kinds and len(kinds) > 1:
+        if kinds != {STRING, DATE}:
+            raise Undecided(f"IN compares {' and '.join(sorted(map(name_of, kinds)))}")
+        return [time_of_text(each, "date") if each.type == STRING else each for each in terms]
+    if kinds and all(map(is_exact, kinds)):
+        kind, values = common(terms)
+        return [Term(each, kind) for each in values]
+    return list(terms)
 
 
 def common(terms: Sequence[Term]) -> tuple[DataType, list[pl.Expr]]:

@@ -102,6 +102,8 @@ def test_edges(text: str, values: list[Any]) -> None:
         ("i32 and b", "a condition is of type integer"),
         ("round(g) = 1", "what round gives is left to Spark"),
         ("x < x'00'", "binary values are put in order"),
+        ("case when null then true else b end", "a condition of CASE is of type void"),
+        ("case when b then c when coalesce(null, null) then true end", "a condition of CASE is of type void"),
         ("s like t", "LIKE is given something else than a string and a constant without a backslash"),
     ],
 )
@@ -119,6 +121,42 @@ def test_strings_that_are_no_utf_8_are_left_to_spark() -> None:
     texts = pa.StringArray.from_buffers(5, bad.buffers()[1], bad.buffers()[2])
     table = PLAIN.set_column(PLAIN.column_names.index("s"), "s", texts)
     assert str(evaluate("s = 'a'", table)).startswith("values of string are no string: ")
+
+
+@pytest.mark.parametrize(
+    ("text", "types"),
+    [
+        ("at not in ('2020-02-29 23:30:00Z')", "string and timestamp"),
+        ("at in (timestamp '2020-01-01 00:00:00Z', '2021-01-01 00:00:00Z')", "string and timestamp"),
+        ("nz not in ('2020-02-29T23:30:00')", "string and timestamp_ntz"),
+        ("nz in (date '2020-01-01', '2020-01-01')", "date and string and timestamp_ntz"),
+        ("day in (nz, '2020-01-01')", "date and string and timestamp_ntz"),
+        ("null in (i32, '1')", "integer and string"),
+    ],
+)
+def test_strings_beside_others_in_a_list_are_left_to_spark(text: str, types: str) -> None:
+    """Without ANSI mode the others become strings, with it the strings become others."""
+    assert evaluate(text, PLAIN) == f"IN compares {types}"
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("day in ('2020-02-29', date '1970-01-01', null)", [T, N, T, N, N]),
+        ("'2024-01-01' in (day, '2024-01-02')", [F, F, F, T, N]),
+        ("'2024-1-1' in (day, '2024-01-02')", "what '2024-1-1' is as date depends on settings"),
+        ("day in ('2024-1-1')", "what '2024-1-1' is as date depends on settings"),
+        ("day in (day, s)", "strings of a column are compared with a date"),
+    ],
+)
+def test_dates_in_a_list_of_dates_spelled_in_full(text: str, answer: list[Any] | str) -> None:
+    assert evaluate(text, PLAIN) == answer
+
+
+def test_numbers_in_a_list_share_their_digits() -> None:
+    """Of 38 digits before the point and one behind it, Spark drops some in every number of the list."""
+    assert evaluate(f"i32 in ({'9' * 38}, 0.5)", PLAIN) == "decimals with more than 38 digits are compared"
+    assert evaluate(f"i32 in ({'9' * 37}, 2.0)", PLAIN) == [F, F, F, T, N]
 
 
 HEAVY = [
