@@ -44,7 +44,8 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_OF_ONE_TYPE = _words("coalesce nvl ifnull nullif greatest least equal_null array")
+_CHOSEN = _words("coalesce nvl ifnull greatest least array")
+_COMPARED = _words("nullif equal_null")
 _OF_ANY_TYPE = _words(
     """isnull isnotnull isnan hash xxhash64 struct size cardinality array_size array_max array_min array_distinct
     map_keys map_values unix_seconds unix_millis unix_micros"""
@@ -70,9 +71,9 @@ def settle(tree: Expression, type_of: TypeOf) -> None:
             case Cast():
                 _cast(node, type_of)
             case Binary(operator, left, right) if operator in _COMPARISONS:
-                _of_one_type((left, right), type_of)
+                _compared((left, right), type_of)
             case In():
-                _of_one_type(children(node), type_of)
+                _chosen(children(node), type_of)
             case Case():
                 _case(node, type_of)
             case Call():
@@ -91,13 +92,15 @@ def _is_zoned(kind: str) -> bool:
     return _ZONED.search(kind) is not None
 
 
-def _of_one_type(nodes: Iterable[Expression], type_of: TypeOf) -> None:
-    """Values that are laid side by side: what becomes a time does so in some zone, unless its text names one."""
-    nodes = tuple(nodes)
-    if not any(_is_zoned(type_of(each)) for each in nodes):
-        return
-    kinds = {type_of(each) for each in nodes if not _names_zone(each)} - {"void"}
-    if len(kinds) > 1:
+def _compared(nodes: Iterable[Expression], type_of: TypeOf) -> None:
+    """Two values: a string becomes a time in some zone, unless it names one."""
+    _chosen((each for each in nodes if not _names_zone(each)), type_of)
+
+
+def _chosen(nodes: Iterable[Expression], type_of: TypeOf) -> None:
+    """Values that become one type together: beside a string, without ANSI mode, times become text in some zone."""
+    kinds = {type_of(each) for each in nodes} - {"void"}
+    if len(kinds) > 1 and any(map(_is_zoned, kinds)):
         raise Undecided(f"{' and '.join(sorted(kinds))} meet in the time zone of a session")
 
 
@@ -129,9 +132,9 @@ def _cast(node: Cast, type_of: TypeOf) -> None:
 
 def _case(node: Case, type_of: TypeOf) -> None:
     results = [result for _, result in node.branches]
-    _of_one_type([*results, *([] if node.otherwise is None else [node.otherwise])], type_of)
+    _chosen([*results, *([] if node.otherwise is None else [node.otherwise])], type_of)
     if node.operand is not None:
-        _of_one_type([node.operand, *(when for when, _ in node.branches)], type_of)
+        _compared([node.operand, *(when for when, _ in node.branches)], type_of)
 
 
 def _item(base: Expression, key: Expression, type_of: TypeOf) -> None:
@@ -154,9 +157,11 @@ def _call(node: Call, type_of: TypeOf) -> None:
     if name in _INTO_TEXT:
         _no_floating(node.arguments, type_of)
     if name == "if" or name == "nvl2":
-        _of_one_type(node.arguments[1:], type_of)
-    elif name in _OF_ONE_TYPE:
-        _of_one_type(node.arguments, type_of)
+        _chosen(node.arguments[1:], type_of)
+    elif name in _CHOSEN:
+        _chosen(node.arguments, type_of)
+    elif name in _COMPARED:
+        _compared(node.arguments, type_of)
     elif name == "element_at":
         _item(node.arguments[0], node.arguments[1], type_of)
     elif name not in _OF_ANY_TYPE | _INTO_TIME and any(map(_is_zoned, (*kinds, type_of(node)))):
