@@ -35,6 +35,7 @@ from deltaspec.wire.sql_terms import (
     constant_term,
     digits_of,
     fits,
+    fits_integer,
     is_exact,
     is_floating,
     is_integer,
@@ -197,7 +198,8 @@ class _Compiler:
         if operator == "+":
             return term
         if term.is_constant and term.constant is not None:
-            # `-128Y` is a constant of its own in Spark
+            if is_integer(term.type) and not fits_integer(-term.constant, name_of(term.type)):
+                raise Undecided(f"a result is beyond {name_of(term.type)}")
             return Term(negated(term), term.type, -term.constant)
         if is_integer(term.type):
             return self.integer(negated(term), term.type)
@@ -285,10 +287,15 @@ _COMPARISONS: Mapping[str, Callable[[pl.Expr, pl.Expr], pl.Expr]] = {
 }
 
 
+_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+
+
 def _compared(operator: str, left: Term, right: Term) -> Term:
     """Polars and Spark agree on numbers: NaN equals itself and is above all others, the two zeros are one."""
     one, other = pair(left, right)
     binary = Primitive("binary") in (left.type, right.type)
     if binary and operator not in ("=", "<>", "<=>"):
         raise Undecided("binary values are put in order")
+    if not one.meta.root_names():  # a constant on the left of a column of one value breaks Polars
+        operator, one, other = _MIRRORED.get(operator, operator), other, one
     return Term(_COMPARISONS[operator](one, other), BOOLEAN)

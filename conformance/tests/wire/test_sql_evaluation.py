@@ -159,6 +159,21 @@ def test_numbers_in_a_list_share_their_digits() -> None:
     assert evaluate(f"i32 in ({'9' * 37}, 2.0)", PLAIN) == [F, F, F, T, N]
 
 
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("day is null or date '1970-01-01' < cast('2020-01-01' as date)", T),
+        ("1e0 >= -1", T),
+        ("'a' <=> upper('a')", F),
+        ("2 > if(b, -1, -2)", T),
+        ("'a' > coalesce('b', s)", F),
+        ("1 in (abs(-1), abs(1))", T),
+    ],
+)
+def test_constants_beside_what_has_the_same_value_in_every_row(text: str, value: bool) -> None:
+    assert evaluate(text, PLAIN) == [value] * 5
+
+
 HEAVY = [
     "i64" + " % 7" * 100 + " = 0",
     "(" * 10 + "i64 div 2" + ") div 2" * 10 + " = 0",
