@@ -5,9 +5,12 @@ An engine has no bounds of its own: one row is enough to keep a task for hours, 
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from deltaspec.wire.sql_patterns import Effort, effort_of_like, effort_of_regex
 from deltaspec.wire.sql_terms import Undecided
 from deltaspec.wire.sql_tree import Binary, Call, Column, Expression, Item, Like, Literal, Member, children, walk
 
@@ -15,40 +18,65 @@ _OF_PATTERNS = frozenset(
     ["rlike", "regexp", "regexp_like", "regexp_extract", "regexp_substr", "regexp_replace", "split"]
 )
 """Functions whose second argument is a regular expression."""
-_ENDLESS = re.compile(r"[*+]|\{\d*,\}")
-_REPEATED = re.compile(r"[*+?]|\{")
-_MOST_ENDLESS, _MOST_REPEATED, _MOST_WILDCARDS = 2, 6, 4
 _MOST_TIMES, _MOST_CHARACTERS = 256, 1 << 20
 _OTHER = 64
 """Characters of a number, a time, a hash."""
+_NO_LONGER = frozenset(
+    ["upper", "ucase", "lower", "lcase", "trim", "btrim", "ltrim", "rtrim", "substring", "substr", "left", "right"]
+)
+"""Functions whose value is no longer than their first argument."""
+_MOST_BYTES = 16 << 20
+"""Of one value: an engine holds it several times, beside others."""
 
 
-def keep_bounded(tree: Expression) -> None:
-    """Raises `Undecided` where evaluating an expression on one row may take time or memory that nothing bounds."""
+@dataclass(frozen=True)
+class Bounds:
+    """What values of columns an expression is evaluated on."""
+
+    longest: int
+    """Bytes of one value; longer ones may grow to what does not fit into memory."""
+    matched: tuple[tuple[Effort, _Size], ...] = ()
+    """Its patterns, with how long the texts are that they are looked for in."""
+
+    def steps(self, lengths: pa.Array) -> float:
+        """What looking for its patterns may take at the most.
+
+        Args:
+            lengths: in bytes, of the longest value of each row.
+        """
+        found = 0.0
+        for effort, size in self.matched:
+            texts = pc.add(pc.multiply(lengths.cast(pa.float64()), size.times), size.characters)
+            found += effort.ways * (pc.sum(pc.power(texts, effort.degree)).as_py() or 0.0)
+        return found
+
+
+def keep_bounded(tree: Expression) -> Bounds:
+    """The bounds of an expression.
+
+    Raises:
+        Undecided: evaluating it on one row may take time or memory that no length of its columns' values bounds.
+    """
+    matched = []
     for node in walk(tree):
         match node:
-            case Like(_, pattern, regular):
-                _check(pattern, regular=regular)
-            case Call("like", (_, pattern)):
-                _check(pattern, regular=False)
+            case Like(operand, pattern, regular):
+                matched.append((_effort(pattern, regular=regular), _size(operand)))
+            case Call("like", (operand, pattern)):
+                matched.append((_effort(pattern, regular=False), _size(operand)))
             case Call(name, arguments) if name in _OF_PATTERNS:
-                _check(arguments[1], regular=True)
+                matched.append((_effort(arguments[1], regular=True), _size(arguments[0])))
     size = _size(tree)
     if size.times > _MOST_TIMES or size.characters > _MOST_CHARACTERS:
         raise Undecided("its values may grow large")
+    return Bounds(_MOST_BYTES // max(size.times, 1), tuple(matched))
 
 
-def _check(pattern: Expression, *, regular: bool) -> None:
+def _effort(pattern: Expression, *, regular: bool) -> Effort:
     text = _constant(pattern)
     if not isinstance(text, str):
         raise Undecided("a pattern is not constant")
-    if not regular:
-        if text.count("%") > _MOST_WILDCARDS:
-            raise Undecided(f"a pattern with more than {_MOST_WILDCARDS} wildcards")
-        return
-    costly = len(_ENDLESS.findall(text)) > _MOST_ENDLESS or len(_REPEATED.findall(text)) > _MOST_REPEATED
-    if costly or re.search(r"\)[*+?{]", text):
-        raise Undecided("a regular expression that may take long")
+    return effort_of_regex(text) if regular else effort_of_like(text)
 
 
 def _constant(node: Expression) -> object:
@@ -110,6 +138,8 @@ def _grown(name: str, arguments: tuple[Expression, ...], size: _Size) -> _Size:
             if not isinstance(text, str) or (name == "regexp_replace" and "$" in text):
                 raise Undecided(f"what {name} puts in is not constant")
             return size * (len(text) + 1)
+        case _ if name in _NO_LONGER:
+            return _size(arguments[0])
         case "concat_ws":
             return size + _size(arguments[0]) * len(arguments)
         case "hex" | "base64" | "split":

@@ -1,5 +1,6 @@
 """What an engine is not asked to evaluate, for nothing bounds what it costs."""
 
+import pyarrow as pa
 import pytest
 
 from deltaspec.wire.sql_bounds import keep_bounded
@@ -47,6 +48,7 @@ def test_ordinary_expressions_are_bounded(text: str) -> None:
         ("s rlike 'a*a*a*b'", "a regular expression that may take long"),
         ("regexp_like(s, '(a|aa)*$')", "a regular expression that may take long"),
         ("split(s, '(x{1,9}){1,9}y')[0] = 'a'", "a regular expression that may take long"),
+        ("s rlike '" + "(a|a)" * 40 + "b'", "a regular expression that may take long"),
         ("s rlike t", "a pattern is not constant"),
         ("s like t", "a pattern is not constant"),
         ("s like '%a%a%a%a%'", "a pattern with more than 4 wildcards"),
@@ -64,3 +66,32 @@ def test_ordinary_expressions_are_bounded(text: str) -> None:
 def test_what_may_cost_without_end_is_left_open(text: str, why: str) -> None:
     with pytest.raises(Undecided, match=why):
         keep_bounded(tree_of(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "longest"),
+    [
+        ("s <> ''", 16 << 20),
+        ("repeat(s, 256) <> t", (16 << 20) // 256),
+        ("concat(s, t) <> u", (16 << 20) // 2),
+        ("upper(substring(s, 1, 3)) = 'ABC'", 16 << 20),
+    ],
+)
+def test_values_may_be_as_long_as_what_becomes_of_them_fits(text: str, longest: int) -> None:
+    assert keep_bounded(tree_of(text)).longest == longest
+
+
+@pytest.mark.parametrize(
+    ("text", "steps"),
+    [
+        ("s <> t", 0),
+        ("s like 'a%'", 10 + 1000),
+        ("s like '%a%b'", 10**2 + 1000**2),
+        ("upper(s) rlike '^(a|b)$'", 2 * 2),
+        ("repeat(s, 3) rlike 'a'", 3 * 1010 + 2 * 6 * 64),
+        ("s rlike 'a+' or t like 'b%'", 10**2 + 1000**2 + 10 + 1000),
+    ],
+)
+def test_patterns_take_steps_by_the_length_of_the_text(text: str, steps: int) -> None:
+    assert keep_bounded(tree_of(text)).steps(pa.array([10, 1000], pa.int64())) == steps
+    assert keep_bounded(tree_of(text)).steps(pa.array([], pa.int64())) == 0

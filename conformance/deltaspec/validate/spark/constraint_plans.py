@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,7 @@ from deltaspec.validate.spark.constraint_session import MODES, condition_of, is_
 from deltaspec.validate.spark.constraint_tasks import Knowledge, Name
 from deltaspec.wire.logical_rows import arrow_type, member_name
 from deltaspec.wire.sql_binding import Bound, Columns, column_name
-from deltaspec.wire.sql_bounds import keep_bounded
+from deltaspec.wire.sql_bounds import Bounds, keep_bounded
 from deltaspec.wire.sql_settings import settle
 from deltaspec.wire.sql_terms import Undecided
 from deltaspec.wire.sql_tree import Call, Expression, render
@@ -38,6 +38,7 @@ class Plan:
     """Numbers of the columns that it asks for."""
     broken: Expression
     """True of rows that break it, false of others; over columns called by `column_name`."""
+    bounds: Bounds
 
 
 class Plans:
@@ -82,8 +83,8 @@ class Plans:
                 self._known[place] = str(fault)
         return self._known[place]
 
-    def prepare(self, places: Iterable[int]) -> None:
-        """Plan several expressions: Spark is asked for all their types at once."""
+    def prepare(self, places: Sequence[int]) -> None:
+        """Plan several expressions: Spark is asked for the types of as many at once as it takes."""
         parts: dict[Expression, None] = {}
         for place in places:
             try:
@@ -94,7 +95,10 @@ class Plans:
             for ansi in MODES:
                 self._learn(ansi, list(parts))
         except Undecided:
-            return  # which of them Spark does not take, `of` finds out
+            half = len(places) // 2
+            if half:  # else `of` finds out why
+                self.prepare(places[:half])
+                self.prepare(places[half:])
 
     def _bound(self, place: int) -> Bound:
         condition, tree = self._knowledge.conditions[place]
@@ -102,7 +106,7 @@ class Plans:
 
     def _plan(self, place: int) -> Plan:
         bound = self._bound(place)
-        keep_bounded(bound.tree)
+        bounds = keep_bounded(bound.tree)
         nodes = list(bound.nodes)
         for node in nodes:
             if isinstance(node, Call):
@@ -113,7 +117,7 @@ class Plans:
             if types[bound.tree] not in ("boolean", "void"):
                 raise Undecided("it is no condition")
             settle(bound.tree, types.__getitem__)
-        return Plan(bound.columns, bound.broken)
+        return Plan(bound.columns, bound.broken, bounds)
 
     def _learn(self, ansi: str, nodes: list[Expression]) -> None:
         """Ask Spark for the types of parts of expressions. Raises `Undecided`."""

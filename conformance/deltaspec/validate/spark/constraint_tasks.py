@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import os
 import pickle
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyroaring import BitMap64
 
 from deltaspec.validate.data import why_unread
@@ -21,8 +22,10 @@ from deltaspec.views.expression_facts import Condition
 from deltaspec.views.state import TableSchema
 from deltaspec.wire.data_access import DataAccess
 from deltaspec.wire.logical_rows import logical_rows
+from deltaspec.wire.sql_bounds import Bounds
 from deltaspec.wire.sql_terms import Undecided
 from deltaspec.wire.sql_tree import Expression
+from deltaspec.wire.value_lengths import value_lengths
 from deltaspec.wire.vector_files import VectorFiles
 
 Task = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
@@ -32,9 +35,49 @@ Name = tuple[str, ...]
 WHOLE_FILE = -1
 """In the place of a column's number: the fault is of the file."""
 _UNREAD = (*UNREAD, Undecided, pa.ArrowException, OverflowError, MemoryError)
+_MOST_STEPS = 3e10
+"""Of patterns on the rows of one file, at the most: minutes, in an engine that does a hundred million a second."""
 FIRST_COLUMN = 4
 """Place of column 0 in the rows that Spark is handed."""
 ANSWERS = pa.schema([("file", pa.int32()), ("answer", pa.binary())])
+
+
+@dataclass(frozen=True)
+class Use:
+    """What an expression asks for."""
+
+    columns: frozenset[int]
+    bounds: Bounds
+
+
+class Guard:
+    """Keeps from expressions those columns of one file whose values cost more than they may."""
+
+    def __init__(self, uses: Sequence[Use]) -> None:
+        self._uses = uses
+        self._steps = [0.0] * len(uses)
+        self._kept: set[int] = set()
+
+    def keep(self, values: dict[int, pa.Array]) -> dict[int, str]:
+        """Replace columns of a batch by nulls, from here on, and say why: of each column once.
+
+        Args:
+            values: the columns by their numbers; they are changed.
+        """
+        found: dict[int, str] = {}
+        lengths = {column: value_lengths(array) for column, array in values.items()}
+        for place, use in enumerate(self._uses):
+            mine = [lengths[column] for column in use.columns]
+            for column in use.columns:
+                if (pc.max(lengths[column]).as_py() or 0) > use.bounds.longest:
+                    found[column] = f"values are longer than the {use.bounds.longest} bytes that it is evaluated on"
+            self._steps[place] += use.bounds.steps(pc.max_element_wise(*mine)) if mine else 0
+            if self._steps[place] > _MOST_STEPS:
+                found |= dict.fromkeys(use.columns, "its patterns may take long on values so long and many")
+        self._kept, before = self._kept | found.keys(), self._kept
+        for column in self._kept & values.keys():
+            values[column] = pa.nulls(len(values[column]), values[column].type)
+        return {column: why for column, why in found.items() if column not in before}
 
 
 @dataclass(frozen=True)
@@ -64,20 +107,21 @@ def evaluating(knowledge: Knowledge) -> Task:
     return task
 
 
-def reading(knowledge: Knowledge, names: list[Name], schema: pa.Schema) -> Task:
-    """The rows of each file; of the columns, what is asked of a file are the numbers of those that are read.
+def reading(knowledge: Knowledge, names: list[Name], schema: pa.Schema, uses: Mapping[int, Use]) -> Task:
+    """The rows of each file; what is asked of a file are the keys of `uses` that it is read for.
 
     Args:
         knowledge: of the table.
         names: of the columns, as `logical_rows.field_of` takes them.
         schema: of what it gives: `file`, `row`, `of`, `fault`, then the columns. A row with a `fault` is no row of the
             file, but says of which column its rows cannot tell, or that they cannot be read (`WHOLE_FILE`).
+        uses: the columns that expressions ask for.
     """
 
     def task(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         reader = knowledge.reader()
         for number, data_file, wanted in _files(batches):
-            yield from _rows(reader, number, data_file, sorted(wanted), names, schema)
+            yield from _rows(reader, number, data_file, [uses[each] for each in wanted], names, schema)
 
     return task
 
@@ -119,16 +163,20 @@ def _answer(number: int, answer: Any) -> pa.RecordBatch:
 
 
 def _rows(
-    reader: HeldReader, number: int, data_file: DataFile, wanted: list[int], names: list[Name], schema: pa.Schema
+    reader: HeldReader, number: int, data_file: DataFile, uses: list[Use], names: list[Name], schema: pa.Schema
 ) -> Iterator[pa.RecordBatch]:
+    wanted = sorted({column for use in uses for column in use.columns})
+    guard = Guard(uses)
     try:
         deleted = reader.deleted(data_file)
         with reader.open(data_file) as source:
             columns = reader.columns(data_file, source)
             for part in logical_rows(source, columns, [names[each] for each in wanted], deleted):
-                yield _batch(schema, number, part.rows, dict(zip(wanted, part.columns, strict=True)))
-                for place, fault in part.faults.items():
-                    yield _fault(schema, number, wanted[place], fault)
+                values = dict(zip(wanted, part.columns, strict=True))
+                faults = guard.keep(values) | {wanted[place]: fault for place, fault in part.faults.items()}
+                yield _batch(schema, number, part.rows, values)
+                for column, fault in faults.items():
+                    yield _fault(schema, number, column, fault)
     except _UNREAD as fault:
         yield _fault(schema, number, WHOLE_FILE, why_unread(fault))
 

@@ -25,6 +25,7 @@ from deltaspec.validate.spark.constraint_tasks import (
     Knowledge,
     Portion,
     Task,
+    Use,
     evaluating,
     reading,
     sent,
@@ -51,6 +52,8 @@ _PORTION_BYTES = 64 << 20
 _BYTES_OF_OPENING = 1 << 20
 """What a file costs beside its bytes, whatever its length."""
 _EXPRESSIONS_AT_ONCE = 50
+_MOST_EXPRESSIONS = 500
+"""Of a table: each may take some jobs of its own."""
 _NOT_TOLD = "is not evaluated"
 _BYTES_AT_ONCE = 8 << 30
 """Of files: the columns that are asked for lie with the executors for a while."""
@@ -159,9 +162,10 @@ class _Judge:
         conditions = [condition for condition, _ in self.asked.admitted]
         held = self.without_spark(files)
         answers = (each for each in held.values() if not isinstance(each, str))
-        self.plans.prepare(
-            sorted({place for found in answers for place, each in enumerate(found) if each.undecided is not None})
-        )
+        open_ones = {place for found in answers for place, each in enumerate(found) if each.undecided is not None}
+        some = sorted(open_ones)[:_MOST_EXPRESSIONS]
+        self.plans.prepare(some)
+        for_spark = frozenset(some)
         decided: dict[_Key, Held] = {}
         left: dict[int, set[int]] = {}
         for number, data_file in enumerate(files):
@@ -173,7 +177,7 @@ class _Judge:
                 if each.undecided is None:
                     decided[number, place] = each
                     continue
-                plan = self.plans.of(place)
+                plan = self.plans.of(place) if place in for_spark else f"{_MOST_EXPRESSIONS} others come first"
                 if isinstance(plan, str):
                     self.asked.doubt(conditions[place], plan, data_file.path if each.of_rows else None)
                 else:
@@ -204,14 +208,16 @@ class _Judge:
     @contextmanager
     def _read(self, files: list[DataFile], left: dict[int, set[int]]) -> Iterator[DataFrame]:
         """The rows of files, of the columns that conditions ask for; they are kept by the executors for a while."""
-        columns: dict[int, set[int]] = {}
+        uses: dict[int, Use] = {}
+        places: dict[int, list[int]] = {}
         for place, numbers in left.items():
             plan = self.plans.of(place)
             assert not isinstance(plan, str)
+            uses[place] = Use(plan.columns, plan.bounds)
             for number in numbers:
-                columns.setdefault(number, set()).update(plan.columns)
-        asked = [(number, files[number], columns[number]) for number in sorted(columns)]
-        task = reading(self.knowledge, list(self.plans.names), self.plans.arrow_schema)
+                places.setdefault(number, []).append(place)
+        asked = [(number, files[number], places[number]) for number in sorted(places)]
+        task = reading(self.knowledge, list(self.plans.names), self.plans.arrow_schema, uses)
         rows = self._portions(asked).mapInArrow(sent(task, self._environment), self.plans.spark_schema).persist()
         try:
             with failures_told():
