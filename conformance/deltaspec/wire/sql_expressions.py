@@ -10,6 +10,7 @@ from functools import lru_cache
 
 from deltaspec.model.data_types import Array, DataType, Map, Primitive, Struct
 from deltaspec.wire.sql_functions import hindrance
+from deltaspec.wire.sql_signs import with_signs
 from deltaspec.wire.sql_tokens import Broken, Unadmitted, words_of
 from deltaspec.wire.sql_translation import Translation
 from deltaspec.wire.sql_tree import Call, Column, Expression, walk
@@ -47,7 +48,7 @@ Answer = Admitted | NotAdmitted | Unreadable
 def parse(text: str) -> Answer:
     """What an expression of a table is; never raises, whatever the text."""
     try:
-        tree = Translation(words_of(text)).tree
+        tree = Translation(with_signs(words_of(text), text)).tree
     except Broken as fault:
         return Unreadable(str(fault))
     except Unadmitted as fault:

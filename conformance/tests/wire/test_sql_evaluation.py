@@ -60,6 +60,9 @@ def test_plain_rows(text: str, values: list[Any]) -> None:
         ("f > g", [F, T, F, F, N]),
         ("f > 1e300", [T, T, F, F, N]),  # NaN is above all
         ("g = h", [T, F, T, F, N]),
+        ("i32 = -2147483648", [F, T, F, F, N]),
+        ("i8 = -128Y and i16 = -32768S and i64 = -9223372036854775808L", [F, T, F, F, N]),
+        ("i32 > -(2147483648) - 1", [T, T, T, T, N]),
         ("i64 = 9007199254740993", [F, F, F, T, N]),
         ("i64 > 9223372036854775806.5", [T, F, F, F, N]),
         ("e > 1234567890123456789012345678.0123456788", [T, F, F, F, N]),
@@ -78,6 +81,11 @@ def test_edges(text: str, values: list[Any]) -> None:
     ("text", "why"),
     [
         ("i8 + i8 > 0", "in some rows, a result is beyond byte"),
+        ("i32 > -2147483648 - 1", "in some rows, a result is beyond integer"),
+        ("- -2147483648 > 0", "a result is beyond integer"),
+        ("- -128Y > 0", "a result is beyond byte"),
+        ("i8 > -(128Y)", "128Y is beyond its type"),
+        ("i64 - 9223372036854775808L < 0", "9223372036854775808L is beyond its type"),
         ("- i64 < 0", "in some rows, a result is beyond long"),
         ("abs(i32) >= 0", "in some rows, a result is beyond integer"),
         ("1 / i32 > 0", "what / gives of integers differs between engines"),

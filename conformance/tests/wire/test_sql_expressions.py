@@ -2,6 +2,7 @@
 
 import logging
 import time
+from decimal import Decimal
 
 import pytest
 from hypothesis import given
@@ -67,6 +68,27 @@ def tree_of(text: str) -> Expression:
         ("Coalesce(a, 1)", Call("coalesce", (A, ONE))),
         ("a[1].b", Member(Item(A, ONE), "b")),
         ("1L", Literal(1, "long")),
+        ("-2147483648", Literal(-(2**31), "integer")),
+        ("- 2147483648", Literal(-(2**31), "integer")),
+        ("-(2147483648)", Sign("-", Literal(2**31, "long"))),
+        ("-2147483648L", Sign("-", Literal(2**31, "long"))),
+        ("- -2147483648", Sign("-", Literal(-(2**31), "integer"))),
+        ("-9223372036854775808", Literal(-(2**63), "long")),
+        ("-9223372036854775808l", Literal(-(2**63), "long")),
+        ("-9223372036854775808BD", Sign("-", Literal(Decimal(2**63), "decimal"))),
+        ("-32768S", Literal(-(2**15), "short")),
+        ("-128y", Literal(-(2**7), "byte")),
+        ("-127Y", Sign("-", Literal(127, "byte"))),
+        ("a - 2147483648", Binary("-", A, Literal(2**31, "long"))),
+        ("(a) -2147483648", Binary("-", A, Literal(2**31, "long"))),
+        ("a[1] -2147483648", Binary("-", Item(A, ONE), Literal(2**31, "long"))),
+        ("null -2147483648", Binary("-", Literal(None, "void"), Literal(2**31, "long"))),
+        ("1 -2147483648", Binary("-", ONE, Literal(2**31, "long"))),
+        ("a - -2147483648", Binary("-", A, Literal(-(2**31), "integer"))),
+        ("a and -2147483648 < b", Binary("and", A, Binary("<", Literal(-(2**31), "integer"), B))),
+        ("case when a then -128Y end", Case(None, ((A, Literal(-128, "byte")),), None)),
+        ("coalesce(a, -128Y)", Call("coalesce", (A, Literal(-128, "byte")))),
+        ("a[-2147483648]", Item(A, Literal(-(2**31), "integer"))),
         ("3000000000", Literal(3_000_000_000, "long")),
         ("1e2", Literal(100.0, "double")),
         ("DATE '2020-01-01'", Literal("2020-01-01", "date")),
