@@ -235,11 +235,12 @@ class TestRefusals:
     def test_a_name_with_control_characters_is_escaped(self) -> None:
         assert said(run("validate", "/no\x1b[2J\nsuch")) == "deltaspec: /no\\x1b[2J\\x0asuch: no such file or directory"
 
-    def test_a_report_is_never_written_into_a_log(self, table: Path) -> None:
-        place = table / "_delta_log" / "00000000000000000002.json"
+    @pytest.mark.parametrize("name", ["_delta_log/00000000000000000002.json", "report.txt"])
+    def test_a_report_is_never_written_into_a_table(self, table: Path, name: str) -> None:
+        place = table / name
         result = run("validate", table, "--output", place)
         assert result.exit_code == 2
-        assert "is in the log of a table" in said(result)
+        assert said(result) == f"deltaspec: {place}: lies in a table, where nothing is written; name another place"
         assert not place.exists()
 
     def test_output_that_is_a_directory(self, table: Path, tmp_path: Path) -> None:

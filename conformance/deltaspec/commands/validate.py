@@ -194,9 +194,10 @@ def _check_output(output: str) -> None:
     """Refuse before the run what could not be written after it, and what would change a table."""
     from pathlib import Path
 
+    from deltaspec.validate.places import refuse_in_table
+
+    refuse_in_table(output, None)
     place = Path(os.path.realpath(output))
-    if "_delta_log" in place.parts:
-        raise InvalidUsage(f"{output}: is in the log of a table, where nothing is written; name another place")
     if not place.parent.is_dir():
         raise InvalidUsage(f"{output}: cannot be written: there is no directory {place.parent}")
 
