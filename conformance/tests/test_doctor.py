@@ -149,6 +149,32 @@ class TestSparkThatIsNotThere:
         assert result.exit_code == 2
         assert said(result) == "deltaspec: no session from sc://127.0.0.1:1/: Connection refused; is the server there?"
 
+    def test_no_pandas(self, table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setitem(sys.modules, "pandas", None)
+        says = f"pandas is not installed: {INSTALL}"
+        assert said(run("validate", table, "--engine", "spark")) == f"deltaspec: Spark cannot be started: {says}"
+        result = run("doctor", "--spark")
+        assert (result.exit_code, result.stdout.splitlines()[-1]) == (2, f"problem  pandas: {says}")
+
+    def test_yarn_that_nothing_tells_of(self, table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(environment, "no_java", lambda: None)
+        for name in ("HADOOP_CONF_DIR", "YARN_CONF_DIR"):
+            monkeypatch.delenv(name, raising=False)
+        says = "neither YARN_CONF_DIR nor HADOOP_CONF_DIR names the directory of yarn's configuration"
+        result = run("validate", table, "--engine", "spark=yarn")
+        assert (result.exit_code, said(result)) == (2, f"deltaspec: Spark cannot be started: {says}")
+        result = run("doctor", "--spark=yarn")
+        assert (result.exit_code, words(result.stdout).endswith(f"problem cluster: {says}")) == (2, True)
+        monkeypatch.setenv("HADOOP_CONF_DIR", "/etc/hadoop")
+        assert environment.missing("yarn") is None
+
+    @pytest.mark.parametrize("master", ["spark://127.0.0.1:1", "spark://127.0.0.1:1,127.0.0.1:2"])
+    def test_no_master_of_a_cluster(self, master: str, table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(environment, "no_java", lambda: None)
+        result = run("validate", table, "--engine", f"spark={master}")
+        assert result.exit_code == 2
+        assert said(result) == f"deltaspec: no session from {master}: Connection refused; is the master there?"
+
     def test_spark_home_without_spark(self, table: Path, tmp_path: Path) -> None:
         home = java(tmp_path / "java", 'openjdk version "17.0.1"')
         environ = {**os.environ, "JAVA_HOME": str(home), "SPARK_HOME": str(tmp_path)}

@@ -292,6 +292,15 @@ def test_what_is_not_beyond_doubt_is_left_open_and_nothing_foreign_runs(spark: "
     assert is_built_in(spark, "lower")
 
 
+def test_values_that_may_grow_too_long_are_kept_from_spark(spark: "SparkSession", tmp_path: Path) -> None:
+    texts = ["round(length(repeat(name, 256))) >= 0", "round(id) < 3"]
+    table = with_values(name="a" * 70_000)
+    write_table(held_to(CONSTRAINTS, fields(), checks(texts), table), tmp_path / "t")
+    found = Log(tmp_path / "t").judged(spark)
+    assert ledger(found) == {"CHECK constraint c0": "values are longer than the 65536 bytes that it is evaluated on"}
+    assert broken(found) == {"c1": 1}
+
+
 def _ran(spark: "SparkSession") -> str | None:
     gateway: Any = spark
     found: str | None = gateway._jvm.java.lang.System.getProperty("ran")

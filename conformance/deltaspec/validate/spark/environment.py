@@ -19,6 +19,7 @@ JAVA: dict[tuple[int, int], tuple[int, ...]] = {
 """Releases of Java that a version of Spark runs on, by its own pages; later versions are held to those of the last."""
 _CONNECT = {"grpc": "grpcio", "grpc_status": "grpcio-status", "google.rpc": "googleapis-common-protos"}
 """Modules that a client of Spark Connect imports, and the packages they are of."""
+_YARN = ("YARN_CONF_DIR", "HADOOP_CONF_DIR")
 _JAVA_SECONDS = 30
 
 
@@ -28,7 +29,7 @@ def missing(master: str | None = None) -> str | None:
     Args:
         master: of Spark; `sc://…` is a server that this machine is only a client of, so that it needs no Java.
     """
-    return no_pyspark() or (no_client() if is_connect(master) else no_java())
+    return no_pyspark() or no_pandas() or (no_client() if is_connect(master) else no_java() or no_cluster(master))
 
 
 def is_connect(master: str | None) -> bool:
@@ -44,6 +45,18 @@ def no_pyspark() -> str | None:
     if release(version) < OLDEST:
         oldest = ".".join(map(str, OLDEST))
         return f"pyspark {version} is too old, {oldest} or later is needed: {INSTALL}"
+    return None
+
+
+def no_pandas() -> str | None:
+    """Why functions over Arrow batches do not run: the package of Spark does not bring what they need."""
+    return None if _is_there("pandas") else f"pandas is not installed: {INSTALL}"
+
+
+def no_cluster(master: str | None) -> str | None:
+    """Why this machine does not know where a cluster is, which Spark would look for without end."""
+    if master == "yarn" and not any(os.environ.get(name) for name in _YARN):
+        return f"neither {' nor '.join(_YARN)} names the directory of yarn's configuration"
     return None
 
 

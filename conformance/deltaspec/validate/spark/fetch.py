@@ -160,10 +160,11 @@ def small_batches(spark: "SparkSession") -> Iterator[None]:
     Spark reads them when a job starts, and not when its frame is made. One that knows no limit in bytes sends files one
     by one.
     """
-    before = {}
+    before: dict[str, str | None] = {}
     for key in (_BATCH_BYTES_SETTING, _BATCH_ROWS_SETTING):
         with suppress(Exception):  # each version says in its own way that it has no such setting
-            before[key] = str(spark.conf.get(key))
+            spark.conf.get(key)
+            before[key] = spark.conf.get(key, None)  # None where it has its default
     rows = BATCH_ROWS if _BATCH_BYTES_SETTING in before else 1
     values = {_BATCH_BYTES_SETTING: str(BATCH_BYTES), _BATCH_ROWS_SETTING: str(rows)}
     try:
@@ -172,7 +173,10 @@ def small_batches(spark: "SparkSession") -> Iterator[None]:
         yield
     finally:
         for key, value in before.items():
-            spark.conf.set(key, value)
+            if value is None:
+                spark.conf.unset(key)
+            else:
+                spark.conf.set(key, value)
 
 
 def hadoop_path(uri: str) -> str:

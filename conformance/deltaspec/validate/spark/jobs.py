@@ -188,6 +188,8 @@ def failures_told() -> Iterator[None]:
         raise
     except PySparkException as fault:
         raise _told(str(fault)) from fault
+    except ConnectionError as fault:
+        raise SparkFailed("Spark's own process has ended; its log tells why") from fault
     except Exception as fault:
         if type(fault).__module__.startswith(("py4j", "grpc")):
             raise _told(str(fault)) from fault
@@ -208,6 +210,9 @@ def _unlike(text: str) -> str | None:
     absent = re.search(r"ModuleNotFoundError: No module named '([\w.]+)'", text)
     if absent:
         package = absent[1].partition(".")[0]
-        return f"the executors have no {package}: install deltaspec there too; `deltaspec doctor --spark` tells more"
+        return (
+            f"the executors have no {package}: install deltaspec in their Python, which PYSPARK_PYTHON names as a "
+            "session starts; `deltaspec doctor --spark` tells more"
+        )
     other = re.search(r"ImportError: (executors have deltaspec \S+, the driver \S+:)", text)
     return f"{other[1]} install the same" if other else None

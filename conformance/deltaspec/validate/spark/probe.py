@@ -43,6 +43,10 @@ def look_at_spark(master: str | None, table: str | None = None) -> Iterator[Chec
     )
     if lacking:
         return
+    for name, lacking in (("pandas", environment.no_pandas()), ("cluster", environment.no_cluster(master))):
+        if lacking:
+            yield Check("problem", name, lacking)
+            return
     yield (beside := _connect() if is_connect(master) else _java())
     if beside.status == "problem":
         return

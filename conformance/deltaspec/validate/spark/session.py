@@ -30,6 +30,7 @@ APPLICATION = "deltaspec"
 _LOG_BYTES = 1 << 20
 """Of Spark's log, in which the reason of a failure is looked for."""
 _CONNECT_PORT = 15002
+_STANDALONE, _STANDALONE_PORT = "spark://", 7077
 _KNOCK_SECONDS = 15.0
 _PROXIES = ("grpc_proxy", "https_proxy", "http_proxy")
 """Variables by which the client takes another way than straight to the server."""
@@ -55,7 +56,8 @@ def running(master: str | None = None) -> Iterator[SparkSession]:
     try:
         yield session
     finally:
-        session.stop()
+        with suppress(Exception):  # its process may have ended before
+            session.stop()
 
 
 def start(master: str | None = None) -> SparkSession:
@@ -124,13 +126,27 @@ def _knock(master: str) -> None:
     """See that something listens where a server is to be: the client would try for ten minutes."""
     if any(os.environ.get(name) for name in _PROXIES):
         return
+    why = _silence(master.partition(";")[0], _CONNECT_PORT)
+    if why is not None:
+        raise InvalidUsage(f"no session from {_shown(master)}: {why}; is the server there?")
+
+
+def _find_master(master: str) -> None:
+    """See that one of the hosts of a standalone cluster answers: Spark would try for minutes, and not say why."""
+    hosts = master.removeprefix(_STANDALONE).split(",")
+    told = [_silence(_STANDALONE + host, _STANDALONE_PORT) for host in hosts]
+    if None not in told:
+        raise InvalidUsage(f"no session from {master}: {told[0]}; is the master there?")
+
+
+def _silence(uri: str, port: int) -> str | None:
+    """Why nothing answers at the host of a URI, and its port or else this one; None where something does."""
     try:
-        parts = urlsplit(master.partition(";")[0])
-        with socket.create_connection((parts.hostname or "", parts.port or _CONNECT_PORT), _KNOCK_SECONDS):
-            pass
+        parts = urlsplit(uri)
+        with socket.create_connection((parts.hostname or "", parts.port or port), _KNOCK_SECONDS):
+            return None
     except (OSError, ValueError) as fault:
-        why = getattr(fault, "strerror", None) or fault
-        raise InvalidUsage(f"no session from {_shown(master)}: {one_line(why)}; is the server there?") from None
+        return one_line(getattr(fault, "strerror", None) or fault)
 
 
 def _classic(master: str | None) -> SparkSession:
@@ -138,6 +154,8 @@ def _classic(master: str | None) -> SparkSession:
     from pyspark.java_gateway import launch_gateway
     from pyspark.sql import SparkSession
 
+    if master is not None and master.startswith(_STANDALONE):
+        _find_master(master)
     place = Path(tempfile.mkdtemp(prefix="deltaspec-spark-"))
     log = place / "spark.log"
     try:
