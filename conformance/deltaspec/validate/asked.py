@@ -14,7 +14,7 @@ from deltaspec.rules import RULES
 from deltaspec.rules.registry import Rule
 from deltaspec.validate.findings import Findings
 from deltaspec.validate.log_run import LogRun
-from deltaspec.validate.plan import check_history
+from deltaspec.validate.plan import history_of
 from deltaspec.views.base import LEVELS, Level
 
 EVERY_FINDING_AT_THE_END = (
@@ -57,7 +57,7 @@ def ask(
     *,
     level: str,
     at: int | None,
-    history: str,
+    history: str | int,
     revision: str,
     clock: int | None,
     select: Collection[str] | None,
@@ -75,7 +75,6 @@ def ask(
         raise InvalidUsage(f"there is no level {level!r}; there is: {', '.join(LEVELS)}")
     if revision not in list(Revision):
         raise InvalidUsage(f"there is no revision {revision!r}; there is: {', '.join(Revision)}")
-    check_history(history)
     reached = LEVELS[: LEVELS.index(level) + 1]
     wanted = [code for code in RULES if _chosen(code, select, RULES) and not _chosen(code, ignore, RULES, none=False)]
     held = [code for code in wanted if revision in RULES[code].revisions]
@@ -91,7 +90,7 @@ def ask(
     return Asked(
         level=reached[-1],
         at=at,
-        history=history,
+        history=history_of(history),
         revision=Revision(revision),
         clock=clock,
         samples=samples,

@@ -27,7 +27,7 @@ from deltaspec.model.segment import Checkpoint
 from deltaspec.model.version_checksum import VersionChecksum
 from deltaspec.report.estimate import ESTIMATE_VERSION, Amount, Estimate, LevelReads, Reads, exactly
 from deltaspec.validate.moved import pinned_listing
-from deltaspec.validate.plan import Plan, check_history, make_plan
+from deltaspec.validate.plan import Plan, history_of, make_plan
 from deltaspec.views.claim_facts import read_checksum
 from deltaspec.wire.blocks import TAIL_BYTES
 from deltaspec.wire.footers import TAIL_BYTES as FOOTER_BYTES
@@ -49,7 +49,9 @@ _AGAIN = "checkpoints once more, where they have statistics as columns alone"
 _CHANGE_DATA = "change data files of the judged commits"
 
 
-def estimate_table(uri: str, *, at: int | None = None, history: str = "latest", revision: str = "current") -> Estimate:
+def estimate_table(
+    uri: str, *, at: int | None = None, history: str | int = "latest", revision: str = "current"
+) -> Estimate:
     """What runs of each level would read of a table.
 
     Args:
@@ -60,10 +62,10 @@ def estimate_table(uri: str, *, at: int | None = None, history: str = "latest", 
         InvalidUsage: an option that has no such value, no such version.
         TableUnreadable: there is no table.
     """
-    check_history(history)
+    looked = history_of(history)
     store = open_store(uri)
-    plan = make_plan(store.uri, pinned_listing(store), at=at, history=history)
-    return estimate(store, plan, history=history, revision=revision)
+    plan = make_plan(store.uri, pinned_listing(store), at=at, history=looked)
+    return estimate(store, plan, history=looked, revision=revision)
 
 
 def estimate(store: Store, plan: Plan, *, history: str = "latest", revision: str = "current") -> Estimate:

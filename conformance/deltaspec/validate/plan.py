@@ -63,10 +63,16 @@ class Plan:
         return {name: entry.size_bytes for name, entry in self.entries.items()}
 
 
-def check_history(history: str) -> None:
-    """Raises `InvalidUsage` where a user's text is no history: `latest`, `all`, or a number of versions from 1 on."""
+def history_of(asked: str | int) -> str:
+    """A user's history as `make_plan` takes it: `latest`, `all`, or a number of versions from 1 on.
+
+    Raises:
+        InvalidUsage: it is none of these.
+    """
+    history = str(asked)
     if history not in ("latest", "all") and not (history.isascii() and history.isdigit() and int(history) > 0):
         raise InvalidUsage(f"history {history!r} is neither latest, all nor a number of versions")
+    return history
 
 
 def make_plan(uri: str, listed: list[Entry], *, at: int | None, history: str) -> Plan:

@@ -20,7 +20,7 @@ def validate_table(
     *,
     level: str = "files",
     at: int | None = None,
-    history: str = "latest",
+    history: str | int = "latest",
     revision: str = "current",
     clock: int | None = None,
     select: Collection[str] | None = None,
@@ -78,7 +78,7 @@ def validate_table(
     )
     require_state(state, resume=resume)
     store = open_store(uri)
-    plan = make_plan(store.uri, pinned_listing(store), at=at, history=history)
+    plan = make_plan(store.uri, pinned_listing(store), at=at, history=asked.history)
     if findings_out is not None:
         if state is not None:
             raise InvalidUsage(EVERY_FINDING_AT_THE_END)

@@ -57,6 +57,7 @@ def test_number_of_versions_goes_back_to_the_checkpoint_that_reaches_so_far(chec
     assert versions(report) == {2, 4}
     _, report = validate(checkpointed, "--history", "3")
     assert versions(report) == {1, 2, 4}
+    assert {each.version for each in judge(checkpointed, history=3).findings} == {1, 2, 4}
 
 
 @pytest.mark.parametrize("history", ["0", "-1", "none", "1.5", "٣", ""])

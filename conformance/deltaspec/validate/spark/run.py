@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Mapping
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 from deltaspec.errors import InvalidUsage
@@ -17,7 +18,7 @@ from deltaspec.validate.plan import Plan, make_plan
 from deltaspec.validate.spark.catalog import is_catalog_name, location
 from deltaspec.validate.spark.driver import SparkRun
 from deltaspec.validate.spark.findings_out import findings_frame, write_findings
-from deltaspec.validate.spark.jobs import Jobs
+from deltaspec.validate.spark.jobs import Jobs, failures_told
 from deltaspec.validate.spark.kept import KeptJobs
 from deltaspec.validate.spark.reach import find_reach
 from deltaspec.validate.state_key import key_of
@@ -45,7 +46,7 @@ def validate(
     *,
     level: str = "files",
     at: int | None = None,
-    history: str = "latest",
+    history: str | int = "latest",
     revision: str = "current",
     clock: int | None = None,
     select: Collection[str] | None = None,
@@ -103,14 +104,13 @@ def validate(
     require_state(state, resume=resume)
     if state is not None and findings_out is not None:
         raise InvalidUsage(EVERY_FINDING_AT_THE_END)
-    jobs = Jobs(session, environment=environment)
-    try:
+    with failures_told(), closing(Jobs(session, environment=environment)) as jobs:
         if is_catalog_name(uri) and not os.path.isdir(uri):
             uri = location(session, uri)
         reach = find_reach(jobs, uri)
         if findings_out is not None:
             refuse_in_table(findings_out, reach.store.root)
-        plan = make_plan(reach.store.uri, reach.listing, at=at, history=history)
+        plan = make_plan(reach.store.uri, reach.listing, at=at, history=asked.history)
         kept = None if state is None else KeptJobs(jobs, state, reach.store)
         count = shares or (kept and kept.shares) or share_count(plan, jobs.parallelism)
         run = SparkRun(jobs, reach, plan, asked, progress or silent, count)
@@ -125,8 +125,6 @@ def validate(
         ways = f"spark, {_WAYS[reach.executors_reach, reach.driver_reaches]}"
         kept.begin(key_of(asked, reach.store, plan, ways, count), resume=resume)
         return _gone_on(asked, jobs, run, kept)
-    finally:
-        jobs.close()
 
 
 def _gone_on(asked: Asked, jobs: Jobs, run: SparkRun, kept: KeptJobs) -> Report:
