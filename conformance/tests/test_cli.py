@@ -127,6 +127,11 @@ class TestValidate:
         assert calls[0]["samples"] == samples
         assert calls[0]["select"] is None
 
+    def test_a_run_that_is_kept_has_as_many_samples_whatever_prints_it(self, answer: Any) -> None:
+        calls = answer(report())
+        run("validate", "t", "--state", "kept")
+        assert calls[0]["samples"] == 1000
+
     def test_json_keeps_the_published_schema(self, broken: Path) -> None:
         result = run("validate", broken, "--format", "json")
         shown = json.loads(result.stdout)

@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Callable
 from importlib import import_module
+from inspect import signature
 from typing import Any
 
 import click
@@ -49,7 +50,11 @@ from deltaspec.exits import VERDICT, writing
     help="What runs the rules: this process, a Spark, or whichever suits what there is to read.",
 )
 @click.option("--estimate", "estimates", is_flag=True, help="Print what a run would read at each level, and stop.")
-@click.option("--findings-out", metavar="PLACE", help="Write every finding here, as Parquet: a file, on Spark a URI.")
+@click.option(
+    "--findings-out",
+    metavar="PLACE",
+    help="Write every finding here, as Parquet: a file that may be there, on Spark the URI of a new directory.",
+)
 @click.option("--state", type=click.Path(), metavar="DIR", help="Keep here what is done, for a run that goes on.")
 @click.option("--resume", is_flag=True, help="Go on with what --state holds, if it holds anything.")
 @COLOR
@@ -106,7 +111,8 @@ def validate(
         "clock": clock,
         "select": select or None,
         "ignore": ignore,
-        "samples": samples or (5 if form == "text" else 1000),
+        # with a state the same for all formats: it is told by the options that it was kept with
+        "samples": samples or (5 if form == "text" and state is None else 1000),
         "accept_unchecked": accept_unchecked,
         "allow_outside": allow_outside,
         "findings_out": findings_out,
@@ -142,8 +148,10 @@ def _judge(table: str, engine: str, options: dict[str, Any]) -> Any:
             from deltaspec.validate import validate_table
 
             return validate_table(table, **options, progress=progress)
+        from deltaspec.validate.asked import ask
         from deltaspec.validate.spark.session import running
 
+        ask(**{name: options[name] for name in signature(ask).parameters})  # starting Spark takes a while
         with running(master) as session:
             driver: Any = import_module("deltaspec.validate.spark")
             return driver.validate(session, table, **options, progress=progress)
