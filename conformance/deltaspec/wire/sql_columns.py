@@ -42,13 +42,18 @@ _VALUE_SHOWN = 40
 
 
 def resolve(parts: tuple[str, ...], schema: Struct) -> tuple[int, ...]:
-    """Where a schema has a column: its place among the fields, of each level. Raises `Undecided`."""
+    """Where a schema has a column: its place among the fields, of each level. Raises `Undecided`.
+
+    Spark takes columns for the same by their lower case; members also by their upper case, which `ſ` and `s` share.
+    """
     places: list[int] = []
     kind: DataType = schema
     for name in parts:
         if not isinstance(kind, Struct):
             raise Undecided(f"{'.'.join(parts)} is within a {name_of(kind)}")
-        found = [place for place, each in enumerate(kind.fields) if each.name.casefold() == name.casefold()]
+        found = [place for place, each in enumerate(kind.fields) if each.name.lower() == name.lower()]
+        if places and found:
+            found = [place for place, each in enumerate(kind.fields) if each.name.casefold() == name.casefold()]
         if len(found) != 1:
             raise Undecided(f"the schema has {len(found)} columns {'.'.join(parts)}")
         places += found

@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from wire.expression_values import EDGES, PLAIN, evaluate
+from wire.expression_values import EDGES, PLAIN, evaluate, schema_of
 
 T, F, N = True, False, None
 
@@ -117,6 +117,30 @@ def test_edges(text: str, values: list[Any]) -> None:
 )
 def test_left_to_spark(text: str, why: str) -> None:
     assert evaluate(text, EDGES) == why
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("s = 1", [T]),
+        ("S = 1", [T]),
+        ("`ſ` = 0", [T]),
+        ("`É` = `é`", [T]),
+        ("ss = 3", "the schema has 0 columns ss"),
+        ("`in`.s = 1", "the schema has 2 columns in.s"),
+        ("`in`.ss = 3", "the schema has 0 columns in.ss"),
+        ("`in`.`ß` = 3", [T]),
+    ],
+)
+def test_columns_are_the_same_in_lower_case_and_members_in_either(text: str, answer: list[Any] | str) -> None:
+    names = ["ſ", "s", "é", "ß"]
+    fields = [{"name": name, "type": "integer", "nullable": True, "metadata": {}} for name in names]
+    schema = schema_of({**dict.fromkeys(names, ("integer", None)), "in": ({"type": "struct", "fields": fields}, None)})
+    values = dict(zip(names, range(4), strict=True))
+    table = pa.table({**{name: pa.array([value], pa.int32()) for name, value in values.items()}, "in": [values]})
+    members = pa.struct([(name, pa.int32()) for name in names])
+    table = table.set_column(4, "in", table["in"].cast(members))
+    assert evaluate(text, table, schema) == answer
 
 
 def test_null_rows_overflow_nothing_and_divide_by_nothing() -> None:
