@@ -20,23 +20,21 @@ from deltaspec.model.segment import Checkpoint
 from deltaspec.rules.registry import Rule
 from deltaspec.validate.base_run import Progress
 from deltaspec.validate.claims import Claims
-from deltaspec.validate.file_rows import look_at_file_rows, look_at_lines
+from deltaspec.validate.file_rows import look_at_checkpoint_lines, look_at_file_rows, look_at_lines
 from deltaspec.validate.findings import Findings
 from deltaspec.validate.log_run import LogRun, commit_file
 from deltaspec.validate.path_stage import CHAIN_ROWS
 from deltaspec.validate.plan import Plan
 from deltaspec.validate.shares import LocalShares, Shares
 from deltaspec.validate.sums import Sums
-from deltaspec.views import log_files
 from deltaspec.views.base import Level
 from deltaspec.views.checkpoint_parts import PartFacts
 from deltaspec.views.file_facts import FileContext, Provenance
 from deltaspec.views.file_replay import CHAIN, DATA_CHAIN, chain_frame, spans
-from deltaspec.views.log_facts import line_rows
-from deltaspec.views.state import Row
 from deltaspec.wire.checkpoint_files import CheckpointRead, read_checkpoint, runs
 from deltaspec.wire.file_rows import FileRows
 from deltaspec.wire.log_lines import MAX_LINE_BYTES, LogFile, LogSummary, read_line_stream, read_lines
+from deltaspec.wire.log_outcomes import LineOutcomes
 from deltaspec.wire.storage import LOG, StorageError, Store, read_in_order
 from deltaspec.wire.storage import read_lines as stream_lines
 
@@ -113,7 +111,7 @@ class EmbeddedRun(LogRun):
             except StorageError as fault:
                 yield fault
                 continue
-            self._pending.lines += line_rows(file, version, log)
+            self._pending.take_lines(file, version, log.lines)
             self._pending.coming = log.files.rows
             yield log.summary
 
@@ -140,7 +138,7 @@ class EmbeddedRun(LogRun):
     def _flush(self) -> None:
         """Look at the lines and file actions gathered since, all of one state of the table."""
         pending, self._pending = self._pending, _Pending(self._pending.coming)
-        self.findings.look_at_rows(log_files.lines, pending.lines)
+        look_at_lines(self, pending.lines)
         if pending.context is not None and pending.rows:
             place = Provenance("commit", pending.files, pending.versions)
             self._deal(FileRows(pending.rows).table(), place, pending.context, CHAIN_ROWS)
@@ -160,7 +158,7 @@ class EmbeddedRun(LogRun):
 
     def take_compaction(self, file: str, version: int, context: FileContext, tag: str) -> LogSummary:
         log = read_line_stream(stream_lines(self.store, file, MAX_LINE_BYTES), self.revision)
-        self.findings.look_at_rows(log_files.lines, line_rows(file, version, log))
+        look_at_lines(self, [(file, version, log.lines)])
         self._deal(log.files.table(), Provenance("compaction", file, version), context, tag)
         return log.summary
 
@@ -168,7 +166,7 @@ class EmbeddedRun(LogRun):
         """Read the table actions of a checkpoint and look at their lines."""
         read = read_checkpoint(self.store, checkpoint, self.plan.sizes, self.revision)
         self.reads[checkpoint] = read
-        look_at_lines(self, read)
+        look_at_checkpoint_lines(self, read)
         return read
 
     def _read_files(self, read: CheckpointRead, context: FileContext, tag: str) -> None:
@@ -193,7 +191,8 @@ class _Pending:
     """File actions and lines of commits of one state, not looked at yet."""
 
     def __init__(self, coming: list[tuple[object, ...]] | None = None) -> None:
-        self.lines: list[Row] = []
+        self.lines: list[tuple[str, int, LineOutcomes]] = []
+        self.line_count = 0
         self.rows: list[tuple[object, ...]] = []
         self.files: list[str] = []
         self.versions: list[int] = []
@@ -203,7 +202,12 @@ class _Pending:
 
     @property
     def size(self) -> int:
-        return max(len(self.rows), len(self.lines))
+        return max(len(self.rows), self.line_count)
+
+    def take_lines(self, file: str, version: int, outcomes: LineOutcomes) -> None:
+        """Take the lines of a commit."""
+        self.lines.append((file, version, outcomes))
+        self.line_count += len(outcomes)
 
     def add(self, file: str, version: int, context: FileContext) -> None:
         """Take the file actions of the commit at hand."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import polars as pl
 import pyarrow as pa
 
@@ -13,10 +15,11 @@ from deltaspec.views.bare_adds import bare_rows
 from deltaspec.views.file_actions import deletion_vectors, file_actions
 from deltaspec.views.file_facts import FileContext, Provenance, deletion_vectors_of, file_actions_of, file_facts
 from deltaspec.views.file_replay import CHAIN, DATA_CHAIN, chain_frame, chain_rows
-from deltaspec.views.log_facts import fault_row, line_rows
+from deltaspec.views.log_facts import fault_row, line_frames
 from deltaspec.views.log_files import lines
 from deltaspec.wire.checkpoint_files import CheckpointRead
 from deltaspec.wire.file_rows import FILE_ROWS
+from deltaspec.wire.log_outcomes import LineOutcomes
 
 
 def look_at_file_rows(run: Run, table: pa.Table, place: Provenance, context: FileContext, put: Deal) -> pl.DataFrame:
@@ -54,10 +57,16 @@ def look_at_file_rows(run: Run, table: pa.Table, place: Provenance, context: Fil
     return chain_rows(facts, compared=run.compared, schema=schema, values=values, timed=timed)
 
 
-def look_at_lines(run: Run, read: CheckpointRead) -> None:
+def look_at_lines(run: Run, read: Iterable[tuple[str, int, LineOutcomes]]) -> None:
+    """Look at the lines of JSON log files, each with its version."""
+    if run.findings.wants(lines):
+        for frame in line_frames(read):
+            run.findings.look(lines, frame)
+
+
+def look_at_checkpoint_lines(run: Run, read: CheckpointRead) -> None:
     """Look at the lines, and the odd rows, of what was read of a checkpoint."""
     version = read.checkpoint.version
-    for file, log in read.json_lines:
-        run.findings.look_at_rows(lines, line_rows(file, version, log))
+    look_at_lines(run, ((file, version, log.lines) for file, log in read.json_lines))
     rows = [fault_row(file, version, line, fault) for file, line, fault in read.faults if file.endswith(".parquet")]
     run.findings.look_at_rows(lines, rows)

@@ -1,20 +1,29 @@
 """Fills `listing`, `commits` and `lines` from names and decoded files."""
 
+from array import array
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import repeat
 from typing import Any
+
+import polars as pl
+import pyarrow as pa
 
 from deltaspec.model import configuration, features, file_names, segment
 from deltaspec.model.actions import CommitInfo, DomainMetadata, MetaData, Protocol, Txn, Wire
 from deltaspec.model.protocol import features_are_known
 from deltaspec.model.revisions import Revision
+from deltaspec.views.log_files import lines
 from deltaspec.views.state import TableState
 from deltaspec.wire.form import LineFault
-from deltaspec.wire.log_lines import LogFile, LogSummary
+from deltaspec.wire.log_lines import LogSummary
+from deltaspec.wire.log_outcomes import UNREAD, LineOutcomes
 from deltaspec.wire.storage import LOG, Entry
 
 Row = dict[str, Any]
+LINES_AT_ONCE = 100_000
+"""Rows of `lines` that are looked at together, or up to twice as many."""
 _CHECKPOINTS = (file_names.ClassicCheckpoint, file_names.MultipartCheckpoint, file_names.UuidCheckpoint)
 
 
@@ -118,20 +127,58 @@ def _missing_before(commits: list[int], missing: tuple[int, ...]) -> dict[int, i
     return found
 
 
-def line_rows(file: str, version: int, log: LogFile) -> list[Row]:
-    """Rows of `lines` for one JSON log file."""
-    return [
-        {
-            "file": file,
-            "version": version,
-            "line": number,
-            "kind": kind,
-            "actions": 1,
-            **(_fault_facts(log.faults[number]) if number in log.faults else {}),
-        }
-        for number, kind in enumerate(log.kinds, 1)
-        if number not in log.unread
-    ]
+def line_frames(read: Iterable[tuple[str, int, LineOutcomes]]) -> Iterator[pl.DataFrame]:
+    """Rows of `lines` for JSON log files, each with its version, in frames that are looked at one by one."""
+    batch = _Lines()
+    for file, version, outcomes in read:
+        for start in range(0, len(outcomes), LINES_AT_ONCE):
+            batch.take(file, version, start + 1, outcomes.codes[start : start + LINES_AT_ONCE], outcomes)
+            if len(batch.codes) >= LINES_AT_ONCE:
+                yield batch.frame()
+                batch = _Lines()
+    yield batch.frame()
+
+
+class _Lines:
+    """Some lines, of which the same is said once."""
+
+    def __init__(self) -> None:
+        self.outcomes = LineOutcomes()
+        self.codes = array("I")
+        self.numbers = array("q")
+        self.places = array("I")
+        self.files: list[tuple[str, int]] = []
+
+    def take(self, file: str, version: int, start: int, codes: Sequence[int], of: LineOutcomes) -> None:
+        """Lines of a file from one on, but those that were not decoded."""
+        mine = {code: self.outcomes.code(*of.distinct[code]) for code in set(codes) if code != UNREAD}
+        numbers: Iterable[int] = range(start, start + len(codes))
+        if UNREAD in codes:
+            numbers = [number for number, code in zip(numbers, codes, strict=True) if code != UNREAD]
+        before = len(self.codes)
+        self.codes.extend(mine[code] for code in codes if code != UNREAD)
+        self.numbers.extend(numbers)
+        self.places.extend(repeat(len(self.files), len(self.codes) - before))
+        self.files.append((file, version))
+
+    def frame(self) -> pl.DataFrame:
+        """All of them as rows of the view."""
+        said = lines.frame([_outcome_facts(*each) for each in self.outcomes.distinct])
+        files = lines.frame([{"file": file, "version": version} for file, version in self.files])
+        place, places = ["file", "version"], _series(self.places, pa.uint32())
+        return (
+            said[_series(self.codes, pa.uint32())]
+            .with_columns(files.select(place)[places].get_columns())
+            .with_columns(_series(self.numbers, pa.int64()).alias("line"))
+        )
+
+
+def _series(values: "array[int]", kind: pa.DataType) -> pl.Series:
+    return pl.Series(pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(values)]))
+
+
+def _outcome_facts(kind: str | None, fault: LineFault | None) -> Row:
+    return {"kind": kind, "actions": 1, **({} if fault is None else _fault_facts(fault))}
 
 
 def fault_row(file: str, version: int, line: int, fault: LineFault) -> Row:

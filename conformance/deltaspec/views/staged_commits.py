@@ -37,13 +37,12 @@ _OF_CHECKPOINTS = ("checkpointMetadata", "sidecar")
 
 def staged_fault(log: LogFile) -> tuple[int, str] | None:
     """The first line of a staged commit that no commit could hold, and why; the last one may be cut short."""
-    for number, kind in enumerate(log.kinds, 1):
-        fault = log.faults.get(number)
+    for number, (kind, fault) in enumerate(log.lines, 1):
         if kind in _OF_CHECKPOINTS:
             return number, f"{kind} stands in checkpoints only"
         if fault is None:
             continue
-        if fault.not_json is not None and number < len(log.kinds):
+        if fault.not_json is not None and number < len(log.lines):
             return number, f"is no JSON: {fault.not_json}"
         if fault.form_fault is not None:
             return number, fault.form_fault

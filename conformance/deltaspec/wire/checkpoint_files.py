@@ -307,10 +307,11 @@ def _read_json(read: CheckpointRead, store: Store, file: str) -> None:
     log = read_line_stream(read_lines(store, file, MAX_LINE_BYTES), read.revision)
     read.json_lines.append((file, log))
     read.actions += [(file, line, action) for line, action in log.actions]
-    for kind in log.kinds:
+    for (kind, fault), number in log.lines.counts():
         if kind is not None:
-            read.kinds[kind] = read.kinds.get(kind, 0) + 1
-    read.rows_without_action += sum(fault.actions == 0 and not fault.is_blank for fault in log.faults.values())
+            read.kinds[kind] = read.kinds.get(kind, 0) + number
+        if fault is not None and fault.actions == 0 and not fault.is_blank:
+            read.rows_without_action += number
     for reason in list(log.unread.values())[:1]:
         read.not_read = f"{file}: {reason}"
 

@@ -36,7 +36,7 @@ SCHEMA_TYPES: dict[str, type[Wire]] = {
 single-object files."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class LineFault:
     """What is odd about one line; everything None or 0 where nothing is."""
 

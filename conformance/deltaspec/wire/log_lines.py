@@ -17,9 +17,19 @@ from deltaspec.model.json_values import JsonTooDeep, Number, parse_lossless
 from deltaspec.model.revisions import Revision
 from deltaspec.wire.file_rows import FileRows
 from deltaspec.wire.form import LineFault, explain_line
+from deltaspec.wire.log_outcomes import UNREAD, LineOutcomes
 
 MAX_LINE_BYTES = 256 << 20
 """A longer line is not decoded: the rules that need it are not-checked."""
+
+
+_SPLIT_BYTES = 1 << 20
+"""Of a file that are split into lines at once."""
+_REMEMBERED_LINES = 1000
+_REMEMBERED_BYTES = 4096
+"""Of odd lines that are known again, how many there are and how long the longest is."""
+_SHORT_BYTES = 64
+"""Shorter lines are seldom in order: whether they are known is asked first."""
 
 
 @dataclass
@@ -30,27 +40,37 @@ class LogFile:
     """Its add, remove and cdc actions."""
     actions: list[tuple[int, Wire]] = field(default_factory=list)
     """Its other known actions, each with its line, counted from 1; older forms are those of the newest text."""
-    kinds: list[str | None] = field(default_factory=list)
-    """For each line the wire name of its single known action, decodable or not; None otherwise."""
-    faults: dict[int, LineFault] = field(default_factory=dict)
-    """Line number to what is odd about that line."""
+    lines: LineOutcomes = field(default_factory=LineOutcomes)
+    """What became of its lines."""
     unread: dict[int, str] = field(default_factory=dict)
     """Line number to why that line was not decoded, though it may be sound: it is too long or nested too deeply."""
 
     @property
+    def kinds(self) -> list[str | None]:
+        """For each line the wire name of its single known action, decodable or not; None otherwise."""
+        return [kind for kind, _ in self.lines]
+
+    @property
+    def faults(self) -> dict[int, LineFault]:
+        """Line number to what is odd about that line."""
+        return {number: fault for number, (_, fault) in enumerate(self.lines, 1) if fault is not None}
+
+    @property
     def undecoded_kinds(self) -> set[str | None]:
         """Kinds of the actions that could not be decoded; None stands for a line of unknown kind."""
-        return {fault.kind for fault in self.faults.values() if fault.undecodable} | ({None} if self.unread else set())
+        return self.lines.undecoded_kinds | ({None} if self.unread else set())
 
     @property
     def summary(self) -> "LogSummary":
         """What is told of the file without its file actions."""
-        rows = self.files.rows
+        rows, counts, kinds = self.files.rows, self.lines.counts(), Counter[str | None]()
+        for (kind, _), number in counts:
+            kinds[kind] += number
         return LogSummary(
             actions=self.actions,
-            kinds=Counter(self.kinds),
-            first_kind=next((kind for kind in self.kinds if kind), None),
-            blank_lines=sum(fault.is_blank for fault in self.faults.values()),
+            kinds=kinds,
+            first_kind=next((kind for kind, _ in self.lines if kind), None),
+            blank_lines=sum(number for (_, fault), number in counts if fault is not None and fault.is_blank),
             undecoded_kinds=self.undecoded_kinds,
             unread=list(self.unread.values())[:1],
             removes_with_data_change=sum(row[1] == "remove" and row[6] is True for row in rows),
@@ -82,12 +102,23 @@ class LogSummary:
 
 def read_lines(data: bytes, revision: Revision = Revision.CURRENT) -> LogFile:
     """Decode a whole JSON log file as readers of a revision do. Never raises on what the bytes hold."""
-    return read_line_stream(iter(data.split(b"\n")), revision)
+    return read_line_stream(_lines_of(data), revision)
+
+
+def _lines_of(data: bytes) -> Iterator[bytes]:
+    """The lines of a file, some at a time."""
+    start = 0
+    while (end := data.find(b"\n", start + _SPLIT_BYTES)) >= 0:
+        yield from data[start:end].split(b"\n")
+        start = end + 1
+    yield from data[start:].split(b"\n")
 
 
 def read_line_stream(lines: Iterator[bytes | None], revision: Revision = Revision.CURRENT) -> LogFile:
     """Decode the lines of a JSON log file, without their line feeds; None stands for a line that is too long."""
     log, types = LogFile(), action_types(revision)
+    outcomes, codes = log.lines, log.lines.codes
+    known: dict[bytes, int] = {}
     take: dict[type[Wire], Callable[[int, Any], None]] = {
         Add: log.files.add,
         Remove: log.files.remove,
@@ -97,22 +128,46 @@ def read_line_stream(lines: Iterator[bytes | None], revision: Revision = Revisio
     for number, line in enumerate(lines, 1):
         if line is None:
             log.unread[number] = f"line {number} is longer than what is decoded"
-            log.kinds.append(None)
+            codes.append(UNREAD)
             continue
+        code = known.get(line) if len(line) < _SHORT_BYTES else None
+        if code is not None:
+            codes.append(code)
+            continue
+        fault = None
         kind, action = _plain_action(line, types)
         if kind is None:
-            kind, action = _odd_line(log, number, line, revision)
-        log.kinds.append(kind)
-        if action is not None:
-            taker = take.get(type(action))
-            if taker is None:
-                log.actions.append((number, of_form(action)))
-            else:
-                taker(number, action)
+            code = known.get(line)
+            if code is not None:
+                codes.append(code)
+                continue
+            try:
+                kind, action, fault = _odd_line(line, revision)
+            except JsonTooDeep as error:
+                log.unread[number] = f"line {number} is {error}"
+                codes.append(UNREAD)
+                continue
+        code = outcomes.code(kind, fault)
+        codes.append(code)
+        if action is None:
+            _remember(known, line, code)
+            continue
+        taker = take.get(type(action))
+        if taker is None:
+            log.actions.append((number, of_form(action)))
+        else:
+            taker(number, action)
     if line == b"":  # the feed that ends the last line leaves an empty piece: no line of its own
-        log.kinds.pop()
-        log.faults.pop(number)
+        codes.pop()
     return log
+
+
+def _remember(known: dict[bytes, int], line: bytes, code: int) -> None:
+    """Know a line again that gives no action; all are forgotten where they become many."""
+    if len(line) <= _REMEMBERED_BYTES:
+        if len(known) == _REMEMBERED_LINES:
+            known.clear()
+        known[line] = code
 
 
 _decode = msgspec.json.Decoder().decode
@@ -154,21 +209,16 @@ def _keys_in_list(elements: list[Any]) -> int:
 _NESTED = (dict, list)
 
 
-def _odd_line(log: LogFile, number: int, line: bytes, revision: Revision) -> tuple[str | None, Wire | None]:
-    try:
-        fault, action = explain_line(line, revision), None
-    except JsonTooDeep as error:
-        log.unread[number] = f"line {number} is {error}"
-        return None, None
+def _odd_line(line: bytes, revision: Revision) -> tuple[str | None, Wire | None, LineFault | None]:
+    """Kind, action and fault of a line that may be in order. Raises `JsonTooDeep`."""
+    fault, action = explain_line(line, revision), None
     if not fault.undecodable and fault.kind is not None:
         body = parse_lossless(line.removeprefix(b"\xef\xbb\xbf")).value[fault.kind]
         try:
             action = msgspec.convert(_with_numbers(body), action_types(revision)[fault.kind])
         except msgspec.ValidationError as error:  # the schema takes it: one of the two is too lenient
             fault = replace(fault, form_fault=str(error), pointer=f"/{fault.kind}")
-    if fault.is_odd:
-        log.faults[number] = fault
-    return fault.kind, action
+    return fault.kind, action, fault if fault.is_odd else None
 
 
 def _with_numbers(value: Any) -> Any:

@@ -6,6 +6,7 @@ The naive reading keeps the pairs of every object, so that no key is lost, and n
 import json
 from dataclasses import dataclass
 from typing import Any
+from unittest.mock import patch
 
 import msgspec
 import pytest
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 from deltaspec.model.actions import ACTION_TYPES, action_types
 from deltaspec.model.revisions import Revision
 from deltaspec.wire import log_lines
+from deltaspec.wire.form import LineFault, explain_line
 from deltaspec.wire.log_lines import LogFile, read_line_stream, read_lines
 
 
@@ -233,9 +235,7 @@ def test_the_fast_path_takes_only_what_the_slow_path_finds_in_order(line: bytes,
     kind, action = log_lines._plain_action(line, action_types(revision))
     if kind is None:
         return
-    slow = LogFile()
-    assert log_lines._odd_line(slow, 1, line, revision) == (kind, action)
-    assert slow.faults == {}
+    assert log_lines._odd_line(line, revision) == (kind, action, None)
 
 
 def test_the_fast_path_takes_an_ordinary_line() -> None:
@@ -323,3 +323,61 @@ def test_an_object_nested_too_deeply_is_not_decoded_and_no_fault() -> None:
     assert list(log.unread) == [1]
     assert list(log.faults) == [2]
     assert log.undecoded_kinds == {None}
+
+
+FAULTY = [b"", b"{}", b"x", b"[]", b'{"add":1}', b'{"txn":{"appId":1}}', b'{"txn":{},"add":{}}', b"\xff", b'{"a":1}\r']
+
+
+@pytest.mark.parametrize("line", FAULTY)
+def test_lines_of_one_fault_are_explained_once_and_hold_nothing_of_their_own(
+    line: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    explained = []
+
+    def explain(text: bytes, revision: Revision) -> LineFault:
+        explained.append(text)
+        return explain_line(text, revision)
+
+    monkeypatch.setattr(log_lines, "explain_line", explain)
+    log = read_lines((line + b"\n") * 5000)
+    assert explained.count(line) == 1
+    assert len(log.lines) == len(log.faults) == 5000
+    assert len(set(map(id, log.faults.values()))) == 1
+    assert log.lines.codes.itemsize == 4
+
+
+def test_lines_that_say_the_same_wrong_share_what_is_said() -> None:
+    bad = '{"add":{"path":"%d","partitionValues":{},"size":"1","modificationTime":1,"dataChange":true}}\n'
+    log = read_lines("".join(bad % number for number in range(300)).encode())
+    assert log.faults[300].form_fault == "size is the text '1', should be integer"
+    assert len(set(map(id, log.faults.values()))) == 1
+
+
+def test_few_lines_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    known: dict[bytes, int] = {}
+    monkeypatch.setattr(log_lines, "_REMEMBERED_LINES", 5)
+    for number in range(100):
+        log_lines._remember(known, b"%d" % number, 1)
+        assert len(known) <= 5
+    known.clear()
+    log_lines._remember(known, b"x" * (log_lines._REMEMBERED_BYTES + 1), 1)
+    assert known == {}
+
+
+@drawn(100)
+@given(every=st.lists(lines(), min_size=1, max_size=4), order=st.lists(st.integers(0, 3), max_size=12))
+def test_lines_that_come_again_are_read_as_when_they_come_alone(every: list[bytes], order: list[int]) -> None:
+    repeated = [every[place % len(every)] for place in order]
+    with patch.object(log_lines, "_REMEMBERED_LINES", 2):
+        log = read_lines(b"".join(line + b"\n" for line in repeated))
+    alone = [read_lines(line + b"\n") for line in repeated]
+    assert log.kinds == [each.kinds[0] for each in alone]
+    assert [log.faults.get(number) for number in range(1, len(repeated) + 1)] == [each.faults.get(1) for each in alone]
+    assert len(actions_by_line(log)) == sum(len(actions_by_line(each)) for each in alone)
+
+
+@pytest.mark.parametrize("data", [b"", b"\n", b"a", b"ab\n\n\ncd\n", b"\n\nabcdefgh\ni", b"abc\nd\ne\nfgh\n"])
+def test_a_file_that_is_split_piece_by_piece_has_the_same_lines(data: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    for size in range(5):
+        monkeypatch.setattr(log_lines, "_SPLIT_BYTES", size)
+        assert list(log_lines._lines_of(data)) == data.split(b"\n")

@@ -13,16 +13,14 @@ import pyarrow as pa
 
 from deltaspec.model.segment import Checkpoint
 from deltaspec.validate.base_run import Run
-from deltaspec.validate.file_rows import look_at_file_rows, look_at_lines
+from deltaspec.validate.file_rows import look_at_checkpoint_lines, look_at_file_rows, look_at_lines
 from deltaspec.validate.path_stage import CHAIN_ROWS
 from deltaspec.validate.spark.payloads import Payload, of_value
 from deltaspec.validate.spark.shares import Dealer, found_rows
 from deltaspec.validate.spark.sources import Reader
 from deltaspec.validate.sums import Sums
-from deltaspec.views import log_files
 from deltaspec.views.checkpoint_parts import PartFacts
 from deltaspec.views.file_facts import FileContext, Provenance
-from deltaspec.views.log_facts import line_rows
 from deltaspec.wire.checkpoint_files import CheckpointRead, FilePart, PartRead, part_runs, read_top
 from deltaspec.wire.file_rows import FILE_ROWS
 from deltaspec.wire.log_lines import MAX_LINE_BYTES, LogFile, read_line_stream, read_lines
@@ -84,7 +82,7 @@ class ReadTask:
             except StorageError as fault:
                 yield of_value(SUMMARY, unit.number, fault)
                 continue
-            run.findings.look_at_rows(log_files.lines, line_rows(unit.file, unit.version, log))
+            look_at_lines(run, [(unit.file, unit.version, log.lines)])
             yield of_value(SUMMARY, unit.number, log.summary)
             if log.files.rows:
                 # a commit is one row: its change files are looked at beside what it adds
@@ -94,7 +92,7 @@ class ReadTask:
     def _top(self, run: Run, unit: LogUnit, checkpoint: Checkpoint) -> CheckpointRead:
         name = unit.file.removeprefix(f"{LOG}/")
         read = read_top(run.store, checkpoint, name, run.revision)
-        look_at_lines(run, read)
+        look_at_checkpoint_lines(run, read)
         # its file actions are read again, where they are looked at: they may be millions
         read.json_lines = [(file, LogFile()) for file, _ in read.json_lines]
         return read
