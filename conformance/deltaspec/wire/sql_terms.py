@@ -261,9 +261,10 @@ def time_of_text(term: Term, kind: str) -> Term:
 
 
 def midnight(term: Term) -> Term:
-    """A date as a time without zone."""
+    """A date as a time without zone; evaluating it fails, as in Spark, where no time is that far away."""
     value = term.constant * MICROSECONDS_OF_DAY if term.is_constant and term.constant is not None else term.constant
-    return Term(term.values * MICROSECONDS_OF_DAY, Primitive("timestamp_ntz"), value)
+    wide = term.values.cast(pl.Int128) * pl.lit(MICROSECONDS_OF_DAY, dtype=pl.Int128)
+    return Term(wide.cast(pl.Int64), Primitive("timestamp_ntz"), value)
 
 
 def laid_together(terms: Sequence[Term]) -> list[Term]:

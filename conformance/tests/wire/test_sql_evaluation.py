@@ -4,6 +4,7 @@ import time
 from decimal import Decimal
 from typing import Any
 
+import polars as pl
 import pyarrow as pa
 import pytest
 from wire.expression_values import EDGES, PLAIN, evaluate, schema_of
@@ -141,6 +142,14 @@ def test_columns_are_the_same_in_lower_case_and_members_in_either(text: str, ans
     members = pa.struct([(name, pa.int32()) for name in names])
     table = table.set_column(4, "in", table["in"].cast(members))
     assert evaluate(text, table, schema) == answer
+
+
+@pytest.mark.parametrize("text", ["day > nz", "nz in (day)", "cast(day as timestamp_ntz) > nz"])
+def test_a_date_beyond_all_times_is_no_midnight(text: str) -> None:
+    day = pa.array([200_000_000], pa.int32()).cast(pa.date32())
+    table = pa.table({"day": day, "nz": pa.array([0], pa.int64()).cast(pa.timestamp("us"))})
+    with pytest.raises(pl.exceptions.PolarsError, match="conversion from `i128` to `i64` failed"):
+        evaluate(text, table, schema_of({"day": ("date", None), "nz": ("timestamp_ntz", None)}))
 
 
 def test_null_rows_overflow_nothing_and_divide_by_nothing() -> None:
