@@ -6,6 +6,7 @@ so that `1.0`, `1e3` and 2^63 are told from integers of 64 bits.
 
 import inspect
 import json
+from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -150,29 +151,94 @@ def explain_object(schema: str, data: bytes) -> tuple[str | None, str | None, st
 
 
 def _first_fault(schema: str, value: Any) -> tuple[str | None, str | None]:
+    """Words and pointer of the fault that is told of a value; values of one shape are asked about once."""
+    key = (schema, _shape(value))
+    if key in _KNOWN_SHAPES:
+        fault = _KNOWN_SHAPES[key]
+    else:
+        fault = _best_fault(schema, value)
+        if key[1] is not None:
+            if len(_KNOWN_SHAPES) >= _SHAPES:
+                _KNOWN_SHAPES.clear()
+            _KNOWN_SHAPES[key] = fault
+    if fault is None:
+        return None, None
+    instance = value
+    for part in fault.path:
+        instance = instance[part]
+    pointer = "".join(f"/{str(part).replace('~', '~0').replace('/', '~1')}" for part in fault.path)
+    return _words(fault, instance), pointer
+
+
+@dataclass(frozen=True, slots=True)
+class _Fault:
+    """A fault that all values of one shape have."""
+
+    path: tuple[str | int, ...]
+    validator: str
+    wanted: Any
+
+
+_SHAPES = 1000
+_KNOWN_SHAPES: dict[tuple[str, tuple[Any, ...] | None], _Fault | None] = {}
+"""Schema and shape to the fault, if any."""
+_SHAPE_LENGTH = 1000
+EDGES = (-(2**63), -(2**31), 2**31, 2**63)
+"""Integers between two of them fulfil the same bounds of the schemas."""
+
+
+def _best_fault(schema: str, value: Any) -> _Fault | None:
     from jsonschema.exceptions import best_match
 
     faults = sorted(_validator(schema).iter_errors(value), key=lambda fault: [str(part) for part in fault.path])
     if not faults:
-        return None, None
+        return None
     fault = best_match(faults)
-    pointer = "".join(f"/{str(part).replace('~', '~0').replace('/', '~1')}" for part in fault.absolute_path)
-    return _words(fault), pointer
+    return _Fault(tuple(fault.absolute_path), fault.validator, fault.validator_value)
 
 
-def _words(fault: Any) -> str:
-    name = fault.absolute_path[-1] if fault.absolute_path else "it"
-    shown = _shown(fault.instance)
+def _shape(value: Any) -> tuple[Any, ...] | None:
+    """All that schemas look at of a value: its members, and of what else it holds the kinds; None if that is long."""
+    found: list[Any] = []
+    pending, length = [value], 0
+    while pending:
+        value = pending.pop()
+        length += 1
+        if isinstance(value, Number):
+            found.append(_shape_of_number(value))
+        elif isinstance(value, dict):
+            length += sum(map(len, value))
+            found += (dict, len(value), *value)
+            pending += value.values()
+        elif isinstance(value, list):
+            found += (list, len(value))
+            pending += value
+        else:
+            found.append(type(value))
+        if length + len(pending) > _SHAPE_LENGTH:
+            return None
+    return tuple(found)
+
+
+def _shape_of_number(value: Number) -> Any:
+    if not value.is_integer:
+        return float
+    return bisect_right(EDGES, int(value)) if len(value) <= 20 else (len(EDGES), value.startswith("-"))
+
+
+def _words(fault: _Fault, instance: Any) -> str:
+    name = fault.path[-1] if fault.path else "it"
+    shown = _shown(instance)
     match fault.validator:
         case "required":
-            missing = [key for key in fault.validator_value if key not in fault.instance]
+            missing = [key for key in fault.wanted if key not in instance]
             return f"{', '.join(missing)} missing"
         case "type" | "anyOf":
-            wanted = fault.validator_value if fault.validator == "type" else "of another type"
-            return f"{name} is {_kind_of(fault.instance)} {shown}, should be {wanted}"
+            wanted = fault.wanted if fault.validator == "type" else "of another type"
+            return f"{name} is {_kind_of(instance)} {shown}, should be {wanted}"
         case "minimum" | "maximum":
-            return f"{name} is {shown}, beyond {fault.validator_value}"
-    return f"{name} is {shown}: {fault.validator} {fault.validator_value}"
+            return f"{name} is {shown}, beyond {fault.wanted}"
+    return f"{name} is {shown}: {fault.validator} {fault.wanted}"
 
 
 def _shown(value: Any) -> str:

@@ -1,8 +1,22 @@
 """What is wrong with a text is said in words, with a pointer to the place."""
 
-import pytest
+from collections.abc import Iterator
+from typing import Any
 
-from deltaspec.wire.form import LineFault, escapes_half_a_pair, explain_action, explain_line, explain_object
+import pytest
+from examples import drawn
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deltaspec.wire import form
+from deltaspec.wire.form import (
+    LineFault,
+    _best_fault,
+    escapes_half_a_pair,
+    explain_action,
+    explain_line,
+    explain_object,
+)
 
 VECTOR = '"deletionVector":{"storageType":"u","pathOrInlineDv":"x","sizeInBytes":%s,"cardinality":1}'
 ADD = '{"add":{"path":"a","partitionValues":%s,"size":%s,"modificationTime":1,"dataChange":true%s}}'
@@ -143,3 +157,99 @@ def test_a_parquet_row_that_the_schema_takes_is_still_a_fault() -> None:
 )
 def test_objects_are_explained(data: bytes, fault: str | None, pointer: str | None, repeated: str | None) -> None:
     assert explain_object("lastCheckpoint", data) == (fault, pointer, repeated)
+
+
+def test_values_of_one_shape_are_asked_about_once_and_told_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def best_fault(schema: str, value: Any) -> Any:
+        asked.append(schema)
+        return _best_fault(schema, value)
+
+    monkeypatch.setattr(form, "_KNOWN_SHAPES", {})
+    monkeypatch.setattr(form, "_best_fault", best_fault)
+    for number in range(500):
+        fault = explain_line((ADD % (f'{{"p":"{number}"}}', f'"{number}"', "")).encode())
+        assert fault.form_fault == f"size is the text '{number}', should be integer"
+    assert asked == ["add"]
+
+
+_TEXTS = st.sampled_from(["a", "p", "path", "size", "1"])
+_NUMBERS = st.sampled_from([0, 1, 2**31, 2**31 - 1, -(2**31), -(2**31) - 1, 2**63, 2**63 - 1, -(2**63), -(2**63) - 1])
+_VALUES = st.recursive(
+    st.none() | st.booleans() | _NUMBERS | st.sampled_from([1.5, 10**19, -(10**25)]) | _TEXTS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_TEXTS, inner, max_size=3),
+    max_leaves=6,
+)
+_FIELDS = ["path", "partitionValues", "size", "modificationTime", "dataChange", "deletionVector", "tags", "cardinality"]
+
+
+def _another(value: Any) -> Any:
+    """A value of the same shape: other texts, numbers and booleans between the same bounds."""
+    match value:
+        case bool():
+            return not value
+        case int() | float():
+            return value if value in form.EDGES or value + 1 in form.EDGES else value + 1
+        case str():
+            return value + "/"
+        case dict():
+            return {key: _another(member) for key, member in value.items()}
+        case list():
+            return [_another(member) for member in value]
+    return value
+
+
+@drawn(200)
+@given(
+    schema=st.sampled_from(["add", "txn", "protocol", "metaData", "commitInfo", "rowIdHighWaterMark.r1"]),
+    body=st.dictionaries(st.sampled_from(_FIELDS), _VALUES, max_size=8) | _VALUES,
+)
+def test_values_of_one_shape_have_one_fault(schema: str, body: Any) -> None:
+    one, other = form._lossless(body), form._lossless(_another(body))
+    assert form._shape(one) == form._shape(other)
+    assert _best_fault(schema, one) == _best_fault(schema, other)
+
+
+@drawn(200)
+@given(one=_VALUES, other=_VALUES)
+def test_shape_tells_kinds_and_members_apart(one: Any, other: Any) -> None:
+    def kinds(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: kinds(member) for key, member in value.items()}
+        return [kinds(each) for each in value] if isinstance(value, list) else type(value).__name__
+
+    if kinds(one) != kinds(other):
+        assert form._shape(form._lossless(one)) != form._shape(form._lossless(other))
+
+
+def test_schemas_have_no_other_bounds_and_look_at_nothing_else() -> None:
+    looked_at = {"type", "anyOf", "required", "minimum", "maximum", "properties", "additionalProperties", "items"}
+    said = {"$ref", "$defs", "$schema", "title", "description", "default"}
+    for name in form.SCHEMA_TYPES:
+        for keyword, value in _keywords(form.schema_of(name)):
+            assert keyword in looked_at | said
+            if keyword in ("minimum", "maximum"):
+                assert value + (keyword == "maximum") in form.EDGES
+
+
+def _keywords(schema: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Keywords of a schema and of those within it, with their values."""
+    for keyword, value in schema.items():
+        yield keyword, value
+        if keyword in ("properties", "$defs"):
+            within = list(value.values())
+        else:
+            within = value if isinstance(value, list) else [value]
+        for each in within:
+            if isinstance(each, dict) and keyword != "default":
+                yield from _keywords(each)
+
+
+def test_long_values_have_no_shape_and_few_shapes_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert form._shape(["a"] * 2000) is form._shape({"a" * 2000: "b"}) is None
+    monkeypatch.setattr(form, "_KNOWN_SHAPES", {})
+    monkeypatch.setattr(form, "_SHAPES", 5)
+    for number in range(20):
+        assert explain_line(b'{"txn":{"a%d":1}}' % number).form_fault == "appId, version missing"
+        assert len(form._KNOWN_SHAPES) <= 5
