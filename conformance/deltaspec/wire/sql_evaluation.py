@@ -288,6 +288,14 @@ _COMPARISONS: Mapping[str, Callable[[pl.Expr, pl.Expr], pl.Expr]] = {
 
 
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_LAST_INTEGER = (1 << 63) - 1
+
+
+def _is_beyond(number: Term, constant: Term) -> bool:
+    """Whether a constant is of no type of integers: Spark then answers without a look at the number, even if null."""
+    if not (is_integer(number.type) and isinstance(constant.type, Decimal) and constant.is_constant):
+        return False
+    return bool(abs(constant.constant or 0) > _LAST_INTEGER * 10**constant.type.scale)
 
 
 def _compared(operator: str, left: Term, right: Term) -> Term:
@@ -296,6 +304,8 @@ def _compared(operator: str, left: Term, right: Term) -> Term:
     binary = Primitive("binary") in (left.type, right.type)
     if binary and operator not in ("=", "<>", "<=>"):
         raise Undecided("binary values are put in order")
+    if operator in _MIRRORED and (_is_beyond(left, right) or _is_beyond(right, left)):
+        raise Undecided("an integer is compared with a number beyond all integers")
     if not one.meta.root_names():  # a constant on the left of a column of one value breaks Polars
         operator, one, other = _MIRRORED.get(operator, operator), other, one
     return Term(_COMPARISONS[operator](one, other), BOOLEAN)

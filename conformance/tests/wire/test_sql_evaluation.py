@@ -65,6 +65,7 @@ def test_plain_rows(text: str, values: list[Any]) -> None:
         ("i8 = -128Y and i16 = -32768S and i64 = -9223372036854775808L", [F, T, F, F, N]),
         ("i32 > -(2147483648) - 1", [T, T, T, T, N]),
         ("i64 = 9007199254740993", [F, F, F, T, N]),
+        ("i64 = 99999999999999999999", [F, F, F, F, N]),
         ("i64 > 9223372036854775806.5", [T, F, F, F, N]),
         ("e > 1234567890123456789012345678.0123456788", [T, F, F, F, N]),
         ("length(s)", [1, 1, 1, 1, N]),
@@ -113,6 +114,8 @@ def test_edges(text: str, values: list[Any]) -> None:
         ("x < x'00'", "binary values are put in order"),
         ("case when null then true else b end", "a condition of CASE is of type void"),
         ("case when b then c when coalesce(null, null) then true end", "a condition of CASE is of type void"),
+        ("i32 < 99999999999999999999", "an integer is compared with a number beyond all integers"),
+        ("-9223372036854775808.5 >= i64", "an integer is compared with a number beyond all integers"),
         ("s like t", "LIKE is given something else than a string and a constant without a backslash"),
     ],
 )
