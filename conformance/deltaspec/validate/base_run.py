@@ -18,7 +18,7 @@ from deltaspec.views.base import Level, View
 from deltaspec.views.checkpoints import checkpoint_rows, checksums
 from deltaspec.views.claim_facts import CommitFacts
 from deltaspec.views.differences import TableActions
-from deltaspec.views.file_actions import file_history
+from deltaspec.views.file_actions import deletion_vectors, file_actions, file_history
 from deltaspec.views.file_facts import FileContext
 from deltaspec.views.row_id_history import CommitClaims
 from deltaspec.views.snapshot import snapshot_files
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 Progress = Callable[[str, int, int | None], None]
 
+ACTION_VIEWS: tuple[View, ...] = (file_actions, deletion_vectors)
+"""Views of single file actions."""
 FILE_VIEWS: tuple[View, ...] = (file_history, added_vectors, bare_adds, checkpoint_rows, checksums, snapshot_files)
 """Views whose rules depend on the replay of file actions."""
 

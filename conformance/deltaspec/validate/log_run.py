@@ -15,7 +15,7 @@ from deltaspec.model.file_names import commit_name
 from deltaspec.model.segment import Checkpoint
 from deltaspec.report.values import Inventory
 from deltaspec.validate.added_vectors import operation_of
-from deltaspec.validate.base_run import Run
+from deltaspec.validate.base_run import ACTION_VIEWS, Run
 from deltaspec.validate.checkpoints import look_at_checkpoint
 from deltaspec.validate.claims import Claims
 from deltaspec.validate.data_stages import look_at_data
@@ -31,7 +31,6 @@ from deltaspec.views import log_files, table_state
 from deltaspec.views.checkpoints import checkpoint_rows, checkpoints, checksums, sidecars
 from deltaspec.views.claim_facts import CommitFacts
 from deltaspec.views.differences import TableActions, row_id_marks
-from deltaspec.views.file_actions import deletion_vectors, file_actions
 from deltaspec.views.file_facts import FileContext
 from deltaspec.views.log_facts import CommitContext, commit_row
 from deltaspec.views.row_id_history import CommitClaims
@@ -173,7 +172,7 @@ class LogRun(Run, ABC):
         """Enter what storage did not give of a checkpoint, once that is known."""
         if read.not_read:
             file = f"{LOG}/{read.checkpoint.files[0]}"
-            self.findings.doubt((checkpoints, sidecars, file_actions, deletion_vectors), read.not_read, file)
+            self.findings.doubt((checkpoints, sidecars, *ACTION_VIEWS), read.not_read, file)
 
     def _take_commits(self) -> None:
         before = CommitContext()
@@ -188,7 +187,7 @@ class LogRun(Run, ABC):
             log = next(commits)
             if isinstance(log, StorageError):
                 self.doubt_files(str(log), file)
-                self.findings.doubt((log_files.lines, log_files.commits, file_actions, *STATE_VIEWS), str(log), file)
+                self.findings.doubt((log_files.lines, log_files.commits, *ACTION_VIEWS, *STATE_VIEWS), str(log), file)
                 self._lose_versions(version)
                 before = CommitContext()
                 continue
@@ -213,7 +212,7 @@ class LogRun(Run, ABC):
 
     def _doubt_lines(self, file: str, log: LogSummary) -> None:
         for reason in log.unread:
-            self.findings.doubt((log_files.lines, log_files.commits, file_actions), reason, file)
+            self.findings.doubt((log_files.lines, log_files.commits, *ACTION_VIEWS), reason, file)
             self.doubt_files(reason, file)
         undecoded = log.undecoded_kinds
         if undecoded & {"add", "remove", None}:

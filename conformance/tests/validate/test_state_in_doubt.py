@@ -9,6 +9,7 @@ from deltaspec.wire.local_storage import LocalStore
 from deltaspec.wire.storage import Entry
 from deltaspec_generators.bases import checkpointed, state_rows
 from deltaspec_generators.builder import CheckpointFiles, TableFiles, write_table
+from deltaspec_generators.data_bases import with_stored_vectors
 
 TRANSACTION = {"txn": {"appId": "loader", "version": 7}}
 DOMAIN = {"domainMetadata": {"domain": "of.user", "configuration": "{}", "removed": False}}
@@ -26,6 +27,18 @@ def two_checkpoints() -> TableFiles:
     return files
 
 
+def remove_once_listed(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have a file of the log go as soon as it was listed."""
+    listed = LocalStore.list_log
+
+    def list_and_remove(self: LocalStore) -> list[Entry]:
+        found = listed(self)
+        file.unlink(missing_ok=True)
+        return found
+
+    monkeypatch.setattr(LocalStore, "list_log", list_and_remove)
+
+
 def test_checkpoints_are_held_to_what_is_known(tmp_path: Path) -> None:
     files = two_checkpoints()
     write_table(files, tmp_path / "sound")
@@ -35,6 +48,22 @@ def test_checkpoints_are_held_to_what_is_known(tmp_path: Path) -> None:
     assert {"CKP037", "CKP038"} <= validate_table(str(tmp_path / "lacking"), level="log").totals.keys()
 
 
+@pytest.mark.parametrize("level", ["log", "rows"])
+@pytest.mark.parametrize("version", [0, 1])
+def test_what_a_lost_commit_leaves_unasked_stands_in_the_ledger(
+    tmp_path: Path, level: str, version: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All that its actions would have been asked, also where no other commit has such actions."""
+    write_table(with_stored_vectors(((1, 3), (2,))), tmp_path)
+    sound = validate_table(str(tmp_path), level=level)
+    assert (sound.verdict, "DVX001" in sound.checked.run) == ("conforms", True)
+    remove_once_listed(tmp_path / "_delta_log" / f"{version:020}.json", monkeypatch)
+    found = validate_table(str(tmp_path), level=level)
+    assert found.totals == {}
+    unsaid = {entry.rule for entry in found.checked.not_checked}
+    assert set(sound.checked.run) - set(found.checked.run) <= unsaid
+
+
 @pytest.mark.parametrize("is_gone", [False, True])
 def test_checkpoint_is_not_held_to_a_base_that_cannot_be_read(
     tmp_path: Path, is_gone: bool, monkeypatch: pytest.MonkeyPatch
@@ -42,14 +71,7 @@ def test_checkpoint_is_not_held_to_a_base_that_cannot_be_read(
     write_table(two_checkpoints(), tmp_path / "table")
     base = tmp_path / "table" / "_delta_log" / f"{1:020}.checkpoint.parquet"
     if is_gone:
-        listed = LocalStore.list_log
-
-        def list_and_remove(self: LocalStore) -> list[Entry]:
-            found = listed(self)
-            base.unlink(missing_ok=True)
-            return found
-
-        monkeypatch.setattr(LocalStore, "list_log", list_and_remove)
+        remove_once_listed(base, monkeypatch)
     else:
         base.write_bytes(b"no Parquet")
     report = validate_table(str(tmp_path / "table"), level="log")

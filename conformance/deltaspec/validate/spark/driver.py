@@ -15,7 +15,7 @@ from deltaspec.model.file_names import CompactionName, compaction_name
 from deltaspec.model.revisions import Revision
 from deltaspec.model.segment import Checkpoint
 from deltaspec.validate.asked import Asked
-from deltaspec.validate.base_run import Progress, Run
+from deltaspec.validate.base_run import ACTION_VIEWS, Progress, Run
 from deltaspec.validate.data_stages import LIVE_FILES
 from deltaspec.validate.findings import Findings
 from deltaspec.validate.held_rows import has_conditions
@@ -41,7 +41,6 @@ from deltaspec.validate.spark.reading import (
 from deltaspec.validate.spark.shares import SparkShares
 from deltaspec.validate.spark.sources import Sources
 from deltaspec.validate.sums import Sums
-from deltaspec.views.file_actions import file_actions
 from deltaspec.views.file_facts import FileContext
 from deltaspec.wire.checkpoint_files import CheckpointRead, PartRead, file_parts, find_sidecars
 from deltaspec.wire.log_lines import LogSummary
@@ -202,7 +201,7 @@ class SparkRun(LogRun):
             if counted[number] != expected:
                 file = self._units[number].file
                 self.doubt_files("its actions were not there when they were read again", file)
-                self.findings.doubt((file_actions,), "its actions were not there when they were read again", file)
+                self.findings.doubt(ACTION_VIEWS, "its actions were not there when they were read again", file)
 
     @cached_property
     def _numbers(self) -> dict[str, int]:
