@@ -49,7 +49,7 @@ def test_checkpoints_are_held_to_what_is_known(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("level", ["log", "rows"])
-@pytest.mark.parametrize("version", [0, 1])
+@pytest.mark.parametrize("version", [0, 1, 3])
 def test_what_a_lost_commit_leaves_unasked_stands_in_the_ledger(
     tmp_path: Path, level: str, version: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
