@@ -14,6 +14,7 @@ from deltaspec.report.values import Inventory
 from deltaspec.validate.base_run import Run
 from deltaspec.validate.commits import Commits, written_and_ended
 from deltaspec.validate.data import LISTED, DataRun
+from deltaspec.validate.held_rows import doubt_absent
 from deltaspec.validate.inventory import inventory_of, references, references_frame
 from deltaspec.validate.path_stage import CDCS, SPANNED, VECTORS
 from deltaspec.validate.shares import Deal, Frames, Shares
@@ -110,7 +111,9 @@ class _Files:
             if reaches(run.level, step.level) and step.is_asked(run):
                 step.look(data)
         if run.conditions_apart:
-            deal(LIVE_FILES, data.files.rows.with_columns(stats=pl.lit(None, pl.String)))
+            doubt_absent(data)
+            found = data.files.rows.filter(pl.col("actual_size").is_not_null())
+            deal(LIVE_FILES, found.with_columns(stats=pl.lit(None, pl.String)))
         if any(reaches(run.level, step.level) for step in BY_COMMIT):
             self._deal_commits(data, deal)
         if any(reaches(run.level, step.level) and step.is_asked(run) for step in OF_ALL_FILES):

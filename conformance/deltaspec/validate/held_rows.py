@@ -11,13 +11,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
 from pyroaring import BitMap64
 
 from deltaspec.model.deletion_vectors import DeletionVectorError
 from deltaspec.validate.data import why_unread
 from deltaspec.validate.findings import Findings
 from deltaspec.validate.read_ahead import read_ahead
-from deltaspec.views.data_files import DataFile
+from deltaspec.views.data_files import DataFile, DataFiles
 from deltaspec.views.expression_facts import Condition, Kind, conditions_in_force
 from deltaspec.views.held_rows import held_row, held_rows
 from deltaspec.views.state import TableSchema, TableState
@@ -80,6 +81,16 @@ def look_at_held_rows(run: DataRun) -> None:
     run.findings.look_at_rows(held_rows, rows)
 
 
+def doubt_absent(run: DataRun) -> None:
+    """Enter that nothing is evaluated on files that were not found, for an engine that is handed the others."""
+    absent = DataFiles(run.files.rows.filter(pl.col("actual_size").is_null()))
+    if run.table is None or not len(absent):
+        return
+    asked = Conditions(run.table, run.state, run.operations, run.findings, enters=False)
+    for data_file in absent:
+        asked.doubt_file(data_file, str(run.fault_of(data_file.path_key)))
+
+
 def _rows_of(asked: Conditions, data_file: DataFile, held: list[Held] | str) -> list[dict[str, Any]]:
     """Rows of the view for one file; what is left open goes into the ledger."""
     if isinstance(held, str):
@@ -105,8 +116,9 @@ class Conditions:
         findings: Findings,
         *,
         unsettled: str = "needs Spark",
+        enters: bool = True,
     ) -> None:
-        """Those that are not admitted go into the ledger at once.
+        """Those that are not admitted go into the ledger at once, if it `enters` them.
 
         Args:
             table: its schema and configuration at the judged version.
@@ -114,15 +126,16 @@ class Conditions:
             operations: what each commit of the judged history says it does.
             findings: of the run.
             unsettled: what the ledger says of a condition that is not evaluated, before the reason.
+            enters: whether it says anything of those that are not admitted.
         """
         self._state, self._operations, self._findings, self._unsettled = state, operations, findings, unsettled
         self.admitted: list[tuple[Condition, Expression]] = []
         for each in conditions_in_force(table.schema, table.configuration, table.features, state.revision):
             condition = each.condition
-            if isinstance(condition, str):
-                self.doubt(each, condition, None)
-            else:
+            if not isinstance(condition, str):
                 self.admitted.append((each, condition))
+            elif enters:
+                self.doubt(each, condition, None)
 
     def row(self, data_file: DataFile, condition: Condition, found: Held) -> dict[str, Any]:
         """The row of the view for one file and a condition that was evaluated on its rows."""

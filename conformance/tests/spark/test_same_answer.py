@@ -3,14 +3,19 @@
 Tables that Delta Spark writes are compared where they are written, in `test_spark_tables`.
 """
 
+import os
+from pathlib import Path
+
 import pytest
 from same_answer import drawn_table
 from spark.same_answer import engines_differ
 from two_engines import laid_down
 
 from deltaspec.validate import validate_table
-from deltaspec_generators.bases import featured
+from deltaspec_generators.bases import commit_info, featured
+from deltaspec_generators.builder import add_action, write_table
 from deltaspec_generators.every_mutation import MUTATIONS
+from deltaspec_generators.expression_bases import CONSTRAINTS, fields, held_to
 
 pytestmark = pytest.mark.spark
 
@@ -37,6 +42,15 @@ def test_both_engines_say_the_same_of_a_broken_table(name: str, history: str, sa
     options = {"level": MUTATIONS[name].level, "history": history, "samples": samples, "clock": files.clock_ms}
     with laid_down(files) as uri:
         assert engines_differ(spark, uri, 2 + len(name) % 4, **options) == []
+
+
+def test_both_engines_say_the_same_of_conditions_on_files_that_are_not_there(spark: object, tmp_path: Path) -> None:
+    files = held_to(CONSTRAINTS, fields(), {"delta.constraints.c": "id > 0", "delta.constraints.d": "uuid() = 'a'"})
+    files.commits[2] = [commit_info(2), *(add_action(name) for name in ("gone.parquet", "fifo.parquet"))]
+    write_table(files, tmp_path)
+    os.mkfifo(tmp_path / "fifo.parquet")
+    assert validate_table(str(tmp_path), level="rows").totals == {"DAT001": 2}
+    assert engines_differ(spark, str(tmp_path), 2, level="rows") == []
 
 
 def test_both_engines_refuse_a_table_alike(spark: object) -> None:
