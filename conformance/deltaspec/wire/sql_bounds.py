@@ -5,6 +5,7 @@ An engine has no bounds of its own: one row is enough to keep a task for hours, 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -24,7 +25,7 @@ _OTHER = 64
 _NO_LONGER = frozenset(
     ["upper", "ucase", "lower", "lcase", "trim", "btrim", "ltrim", "rtrim", "substring", "substr", "left", "right"]
 )
-"""Functions whose value is no longer than their first argument."""
+"""Functions whose value is no longer than the longest argument, but for letters that become several."""
 _MOST_BYTES = 16 << 20
 """Of one value: an engine holds it several times, beside others."""
 
@@ -109,7 +110,7 @@ def _size(node: Expression) -> _Size:
         case Item(base, key):
             return _size(base) + _size(key)
         case Binary(operator) if operator != "||":
-            return _largest(node) + _Size(0, _OTHER)
+            return _largest(children(node)) + _Size(0, _OTHER)
         case Call(name, arguments):
             return _grown(name, arguments, _sum(node))
     return _sum(node)
@@ -119,9 +120,9 @@ def _sum(node: Expression) -> _Size:
     return sum((_size(each) for each in children(node)), _Size(0, _OTHER))
 
 
-def _largest(node: Expression) -> _Size:
-    """Of values that are compared or counted together, each alone."""
-    sizes = [_size(each) for each in children(node)]
+def _largest(nodes: Iterable[Expression]) -> _Size:
+    """Of values that are held together, each alone: compared, counted, or one of them made from the others."""
+    sizes = [_size(each) for each in nodes]
     return _Size(max(each.times for each in sizes), max(each.characters for each in sizes))
 
 
@@ -139,7 +140,7 @@ def _grown(name: str, arguments: tuple[Expression, ...], size: _Size) -> _Size:
                 raise Undecided(f"what {name} puts in is not constant")
             return size * (len(text) + 1)
         case _ if name in _NO_LONGER:
-            return _size(arguments[0])
+            return _largest(arguments)
         case "concat_ws":
             return size + _size(arguments[0]) * len(arguments)
         case "hex" | "base64" | "split":
