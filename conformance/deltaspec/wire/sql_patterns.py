@@ -14,7 +14,7 @@ from deltaspec.wire.sql_terms import Undecided
 _MOST_ENDLESS, _MOST_WILDCARDS = 2, 4
 _MOST_WAYS = 4096
 _TOKEN = re.compile(
-    r"""(?P<escaped>\\.)
+    r"""(?P<escaped>\\[pP]\{[\w=&]+\}|\\.)
       | (?P<opens>\((?:\?(?:[:=!>]|<[=!]|<\w+>|[idmsu]*(?:-[idmsu]+)?[:)])|(?!\?)))
       | (?P<closes>\))
       | (?P<members>\[)

@@ -25,6 +25,7 @@ from deltaspec.wire.sql_terms import Undecided
         (r"^\(\|\*[|(*+{]\]$", 1, 0),
         ("^[a[b|c]](d|e)$", 2, 0),
         ("(?i)abc", 1, 1),
+        (r"^\p{L}+[\p{Lu}\d]{2}\P{IsAlphabetic}$", 1, 1),
     ],
 )
 def test_effort_of_a_regular_expression(pattern: str, ways: int, degree: int) -> None:
