@@ -153,9 +153,8 @@ def explain_object(schema: str, data: bytes) -> tuple[str | None, str | None, st
 def _first_fault(schema: str, value: Any) -> tuple[str | None, str | None]:
     """Words and pointer of the fault that is told of a value; values of one shape are asked about once."""
     key = (schema, _shape(value))
-    if key in _KNOWN_SHAPES:
-        fault = _KNOWN_SHAPES[key]
-    else:
+    fault = _KNOWN_SHAPES.get(key, _UNKNOWN)  # another thread may forget them meanwhile
+    if fault is _UNKNOWN:
         fault = _best_fault(schema, value)
         if key[1] is not None:
             if len(_KNOWN_SHAPES) >= _SHAPES:
@@ -180,6 +179,8 @@ class _Fault:
 
 
 _SHAPES = 1000
+_UNKNOWN = _Fault((), "", None)
+"""Stands for the fault of a shape that was not asked about."""
 _KNOWN_SHAPES: dict[tuple[str, tuple[Any, ...] | None], _Fault | None] = {}
 """Schema and shape to the fault, if any."""
 _SHAPE_LENGTH = 1000
