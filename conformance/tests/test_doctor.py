@@ -125,6 +125,14 @@ class TestSparkThatIsNotThere:
         assert result.exit_code == 2
         assert result.stdout.splitlines()[-1] == f"problem  pyspark: pyspark is not installed: {INSTALL}"
 
+    @pytest.mark.usefixtures("no_pyspark")
+    def test_what_cannot_be_asked_is_told_before_spark_is_looked_for(self, table: Path) -> None:
+        result = run("validate", table, "--engine", "spark", "--history", "none")
+        assert (result.exit_code, said(result)) == (
+            2,
+            "deltaspec: history 'none' is neither latest, all nor a number of versions",
+        )
+
     def test_old_pyspark(self, table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         package = tmp_path / "packages" / "pyspark"
         package.mkdir(parents=True)

@@ -301,6 +301,17 @@ def test_values_that_may_grow_too_long_are_kept_from_spark(spark: "SparkSession"
     assert broken(found) == {"c1": 1}
 
 
+def test_spark_is_asked_for_so_many_expressions_and_no_more(
+    spark: "SparkSession", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(constraints, "_MOST_EXPRESSIONS", 2)
+    texts = ["round(id) < 3", "id > 0", "round(id) < 2", "round(id) < 1"]
+    write_table(held_to(CONSTRAINTS, fields(), checks(texts)), tmp_path / "t")
+    found = Log(tmp_path / "t").judged(spark)
+    assert ledger(found) == {"CHECK constraint c3": "Spark is asked for 2 at the most"}
+    assert broken(found) == {"c0": 1, "c2": 2}
+
+
 def _ran(spark: "SparkSession") -> str | None:
     gateway: Any = spark
     found: str | None = gateway._jvm.java.lang.System.getProperty("ran")

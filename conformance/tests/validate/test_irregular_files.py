@@ -3,6 +3,7 @@
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 from two_engines import DEFAULTS, ListJobs, compared, on_lists
@@ -45,8 +46,8 @@ def test_data_file_that_is_a_fifo_is_told_alike(reached: bool, tmp_path: Path) -
 
 
 def test_fifo_does_not_tell_whether_executors_reach_the_log(tmp_path: Path) -> None:
-    jobs = ListJobs(1)
-    reach = find_reach(jobs, with_fifo(tmp_path, CHECKPOINT))  # type: ignore[arg-type]
+    jobs: Any = ListJobs(1)
+    reach = find_reach(jobs, with_fifo(tmp_path, CHECKPOINT))
     assert reach.listing[0].name == CHECKPOINT
     assert reach.executors_reach
 
@@ -54,5 +55,6 @@ def test_fifo_does_not_tell_whether_executors_reach_the_log(tmp_path: Path) -> N
 def test_log_of_nothing_but_fifos_is_not_reached(tmp_path: Path) -> None:
     (tmp_path / "_delta_log").mkdir()
     os.mkfifo(tmp_path / "_delta_log" / CHECKPOINT)
-    reach = find_reach(ListJobs(1), str(tmp_path))  # type: ignore[arg-type]
+    jobs: Any = ListJobs(1)
+    reach = find_reach(jobs, str(tmp_path))
     assert "is not a regular file" in str(reach.why_not)

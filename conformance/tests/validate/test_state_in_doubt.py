@@ -1,4 +1,4 @@
-"""Of a history that is lost in part, domains and transactions are not known, and held against no checkpoint."""
+"""Of a history that is lost in part: what is not known is held against nothing, and stands in the ledger."""
 
 from pathlib import Path
 

@@ -177,7 +177,11 @@ class _Judge:
                 if each.undecided is None:
                     decided[number, place] = each
                     continue
-                plan = self.plans.of(place) if place in for_spark else f"{_MOST_EXPRESSIONS} others come first"
+                plan = (
+                    self.plans.of(place)
+                    if place in for_spark
+                    else f"Spark is asked for {_MOST_EXPRESSIONS} at the most"
+                )
                 if isinstance(plan, str):
                     self.asked.doubt(conditions[place], plan, data_file.path if each.of_rows else None)
                 else:
