@@ -59,7 +59,7 @@ def mutants(session: nox.Session) -> None:
     """Which planted faults each rule finds: the kill table."""
     _with_project(session)
     session.chdir("conformance/tests")
-    session.run("python", "-m", "mutants.kill_table", *session.posargs)
+    session.run("python", "-m", "mutations.kill_table", *session.posargs)
 
 
 @nox.session
@@ -82,7 +82,7 @@ def coverage(session: nox.Session) -> None:
     """What model, rules and mutations know of each chapter in each revision: writes `conformance/COVERAGE.md`."""
     _with_project(session)
     session.chdir("conformance/tests")
-    session.run("python", "-m", "house.coverage_page")
+    session.run("python", "-m", "project.coverage_page")
 
 
 @nox.session

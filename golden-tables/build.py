@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
-from first_cases import CASES, Case, newest, table_of
+from golden_cases import CASES, Case, build_table, get_latest_action
 
-from deltaspec_generators.checkpoint_files import parquet_bytes
+from deltaspec_generators.checkpoint_writer import encode_parquet
 
 HERE = Path(__file__).parent
 FORMAT = 1
@@ -35,18 +35,18 @@ def case_files(case: Case, present: Mapping[str, bytes]) -> dict[str, bytes]:
         present: files of an earlier build, likewise.
     """
     before = {path.removeprefix("delta/"): data for path, data in present.items() if path.startswith("delta/")}
-    files, table = table_of(case, before)
+    files, table = build_table(case, before)
     found = {f"delta/{path}": data for path, data in table.items()}
     found["test_case_info.json"] = document({"name": case.id, "description": case.title})
     version = max(files.commits)
     if case.rows is not None:
         path = "expected/latest/table_content/rows.parquet"
-        found[path] = parquet_bytes(case.rows, present.get(path))
-        protocol = newest(files, "protocol")
+        found[path] = encode_parquet(case.rows, present.get(path))
+        protocol = get_latest_action(files, "protocol")
         found["expected/latest/table_version_metadata.json"] = document(
             {
                 "version": version,
-                "properties": newest(files, "metaData")["configuration"],
+                "properties": get_latest_action(files, "metaData")["configuration"],
                 "min_reader_version": protocol["minReaderVersion"],
                 "min_writer_version": protocol["minWriterVersion"],
             }

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from deltaspec_generators.checkpoint_files import CLASSIC_COLUMNS
+from deltaspec_generators.checkpoint_writer import CLASSIC_COLUMNS
 
 _ROWS_PER_GROUP = 200_000
 
@@ -33,7 +33,7 @@ def write_checkpoint(
         left = iter(files)
         while batch := list(islice(left, _ROWS_PER_GROUP - sum(each.num_rows for each in batches))):
             batches.append(_adds(batch))
-            writer.write_table(pa.Table.from_batches(batches), row_group_size=_ROWS_PER_GROUP)
+            writer.write_table(pa.Table.batches_to_payloads(batches), row_group_size=_ROWS_PER_GROUP)
             batches = []
 
 

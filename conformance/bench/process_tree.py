@@ -36,7 +36,7 @@ class Sample:
 
 
 @dataclass
-class Watched:
+class ProcessUsage:
     """A process that ran to its end."""
 
     output: bytes
@@ -57,7 +57,7 @@ class Watched:
         return inside[-1].busy - inside[0].busy, {**most, "all": max(each.total for each in inside)}
 
 
-def watch(command: list[str]) -> Watched:
+def run_and_sample(command: list[str]) -> ProcessUsage:
     """Run a process to its end and look at its tree all the while; it is killed where this process is told to stop."""
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         start = time.perf_counter()
@@ -81,7 +81,7 @@ def watch(command: list[str]) -> Watched:
     failure = f"{' '.join(command)}: exit {process.returncode}: {said}" if process.returncode else None
     peak = max(usage.ru_maxrss * 1024, *(each.total for each in tree.samples))
     busy = max(usage.ru_utime + usage.ru_stime, tree.busy_seconds)
-    return Watched(found, seconds, busy, peak, failure, tree.samples)
+    return ProcessUsage(found, seconds, busy, peak, failure, tree.samples)
 
 
 class _Tree:

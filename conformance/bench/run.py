@@ -28,7 +28,7 @@ ENGINES = {
     "delta-rs": [sys.executable, str(HERE / "list_files.py"), "{table}"],
     "floor": [sys.executable, str(HERE / "parse_lines.py"), "{table}"],
     "pyarrow-footers": [sys.executable, str(HERE / "read_footers.py"), "{table}"],
-    "pyarrow-ends": [sys.executable, str(HERE / "read_ends.py"), "{table}"],
+    "pyarrow-ends": [sys.executable, str(HERE / "compute_min_max.py"), "{table}"],
 }
 _WORK = {
     "delta-rs": f"deltalake {version('deltalake')}: load the table, list its files",

@@ -21,7 +21,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from process_tree import Watched, watch
+from process_tree import ProcessUsage, run_and_sample
 
 HERE = Path(__file__).parent
 MILLIONS = (1, 5, 20)
@@ -70,7 +70,7 @@ def embedded(path: str, level: str) -> Taken:
         SystemExit: it failed, or found something in a table that is meant to conform.
     """
     command = [sys.executable, "-m", "deltaspec", "validate", path, "--level", level, "--format", "json"]
-    watched = watch(command)
+    watched = run_and_sample(command)
     if watched.failure:
         sys.exit(watched.failure)
     report: dict[str, Any] = json.loads(watched.output)
@@ -82,13 +82,13 @@ def embedded(path: str, level: str) -> Taken:
 def in_session(small: str, tasks: list[dict[str, Any]], heap: str) -> list[Taken]:
     """Tasks of `scale_spark`, in one session; those that came to an end before one that did not."""
     asked = {"master": "local[2]", "heap": heap, "small": small, "tasks": tasks}
-    watched = watch([sys.executable, str(HERE / "scale_spark.py"), json.dumps(asked)])
+    watched = run_and_sample([sys.executable, str(HERE / "scale_spark.py"), json.dumps(asked)])
     if watched.failure:
         print(watched.failure, file=sys.stderr)
     return [_taken(watched, json.loads(line)) for line in watched.output.splitlines()]
 
 
-def _taken(watched: Watched, told: dict[str, Any]) -> Taken:
+def _taken(watched: ProcessUsage, told: dict[str, Any]) -> Taken:
     busy, most = watched.between(told["begin"], told["end"])
     python, workers, peak = most["python"], most["workers"], most["all"]
     heap = told["heap_peak"], told["heap_held"], told["results"]
@@ -164,7 +164,7 @@ def main() -> None:
     print(f"median [least-most] of {asked.runs}, one from 20 million on; load average before: {os.getloadavg()[0]:.1f}")
     print(f"\n| {' | '.join(_HEADS_OF_TABLE)} |\n{'|-' * len(_HEADS_OF_TABLE)}|", flush=True)
     for millions in asked.millions or ([] if named else MILLIONS):
-        path, small = written("scale_tables.py", str(millions)), written("scale_tables.py", SMALL)
+        path, small = written("scale_log_tables.py", str(millions)), written("scale_log_tables.py", SMALL)
         suited = max(2, round(millions * 1_000_000 / FILES_A_PARTITION))
         tasks: dict[str, dict[str, Any]] = {"spark": {"do": "deltaspec", "table": path, "level": "log"}}
         for partitions in sorted({50, suited}):
@@ -172,7 +172,7 @@ def main() -> None:
             tasks[f"delta ({partitions} partitions)"] = task
         measure(f"{millions:g} M files", path, small, tasks, asked, asked.runs if millions < 20 else 1)
     for gigabytes in asked.gigabytes or ([] if named else [GIGABYTES]):
-        path, small = written("scale_rows.py", str(gigabytes)), written("scale_rows.py", SMALL)
+        path, small = written("scale_row_tables.py", str(gigabytes)), written("scale_row_tables.py", SMALL)
         tasks = {
             "spark": {"do": "deltaspec", "table": path, "level": "rows"},
             "ends": {"do": "ends", "table": path, "texts_apart": False},

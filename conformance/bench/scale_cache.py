@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 
-def cached(name: str, generation: int, write: Callable[[Path], None]) -> Path:
+def get_or_write(name: str, generation: int, write: Callable[[Path], None]) -> Path:
     """The folder of this name, written in whole if it is not there or is of another generation."""
     default = Path(tempfile.gettempdir()) / "deltaspec-bench-scale"
     cache = Path(os.environ.get("DELTASPEC_BENCH_SCALE", default))
@@ -27,7 +27,7 @@ def cached(name: str, generation: int, write: Callable[[Path], None]) -> Path:
     return target
 
 
-def enough_disk(folder: Path, wanted: int) -> None:
+def check_free_disk(folder: Path, wanted: int) -> None:
     """Go on only where the disk has room for the bytes, and as many again for whoever shares it.
 
     Raises:

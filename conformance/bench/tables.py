@@ -117,14 +117,14 @@ def checkpoint_of_a_million(log: Path) -> None:
 
 def small_files(log: Path) -> None:
     """(d) 20,000 small Parquet files."""
-    from data_tables import small_files
+    from small_file_tables import small_files
 
     small_files(log)
 
 
 def many_rows(log: Path) -> None:
     """(e) 200 Parquet files of many rows."""
-    from row_tables import many_rows
+    from many_row_tables import many_rows
 
     many_rows(log)
 

@@ -7,20 +7,20 @@ import click
 
 from deltaspec import __version__
 from deltaspec.commands.doctor import doctor
-from deltaspec.commands.options import COLOR, REVISIONS, codes, names
+from deltaspec.commands.options import COLOR, REVISIONS, parse_codes, parse_names
 from deltaspec.commands.printing import (
-    as_json,
+    build_console,
     choose_allocator,
-    console_on,
+    encode_json,
     print_bytes,
     print_text,
     progress_bar,
 )
 from deltaspec.commands.validate import validate
-from deltaspec.exits import Group, writing
+from deltaspec.exit_handling import CommandGroup, translate_write_errors
 
 
-@click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(cls=CommandGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="deltaspec")
 def main() -> None:
     """Conformance and validation for the Delta transaction-log protocol.
@@ -46,34 +46,38 @@ def explain(name: str, color: str) -> None:
     A rule goes by its code (FIL001) or name, a requirement by its id (add.path-encoding). A chapter (add) lists its
     requirements, the beginning of codes (FIL) its rules.
     """
-    from deltaspec.explain import explanation
+    from deltaspec.rule_pages import render_explanation
 
-    with writing("stdout"):
-        console = console_on(sys.stdout, color)
-        console.print(explanation(name, console.width))
+    with translate_write_errors("stdout"):
+        console = build_console(sys.stdout, color)
+        console.print(render_explanation(name, console.width))
 
 
 @main.command()
-@click.option("--select", multiple=True, callback=codes, metavar="CODES", help="Only these rules, e.g. LOG,FIL001.")
+@click.option(
+    "--select", multiple=True, callback=parse_codes, metavar="CODES", help="Only these rules, e.g. LOG,FIL001."
+)
 @click.option("--revision", type=REVISIONS, help="Only what is asked in this revision, as severe as it is there.")
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
-def rules(select: list[str], revision: str | None, form: str) -> None:
+@click.option("--format", "output_format", type=click.Choice(["text", "json"]), default="text", show_default=True)
+def rules(select: list[str], revision: str | None, output_format: str) -> None:
     """List rules: code, severity, name.
 
     CODES are codes or their beginnings, with commas between them.
     """
-    from deltaspec.explain import rule_list
+    from deltaspec.rule_pages import render_rule_list
 
-    print_text(rule_list(form, select, revision))
+    print_text(render_rule_list(output_format, select, revision))
 
 
 @main.command()
-@click.option("--chapter", "chapters", multiple=True, callback=names, metavar="NAMES", help="Only these chapters.")
+@click.option(
+    "--chapter", "chapters", multiple=True, callback=parse_names, metavar="NAMES", help="Only these chapters."
+)
 @click.option("--revision", type=REVISIONS, help="Only what holds in this revision.")
 @click.option("--uncovered", is_flag=True, help="Only what nothing covers in at least one revision.")
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option("--format", "output_format", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @COLOR
-def requirements(chapters: list[str], revision: str | None, uncovered: bool, form: str, color: str) -> None:
+def requirements(chapters: list[str], revision: str | None, uncovered: bool, output_format: str, color: str) -> None:
     """List requirements and what covers them.
 
     Level, actor, where it shows (in the log, in data files, or only in behaviour), revisions, and the rules that
@@ -81,14 +85,16 @@ def requirements(chapters: list[str], revision: str | None, uncovered: bool, for
 
     NAMES are chapters, with commas between them.
     """
-    from deltaspec.catalogue import requirement_list
+    from deltaspec.requirement_pages import render_requirement_list
 
-    console = console_on(sys.stdout, color)
-    listed = requirement_list(chapters=chapters, revision=revision, uncovered=uncovered, form=form, width=console.width)
-    if form == "json":
+    console = build_console(sys.stdout, color)
+    listed = render_requirement_list(
+        chapters=chapters, revision=revision, uncovered=uncovered, output_format=output_format, width=console.width
+    )
+    if output_format == "json":
         print_bytes(listed.encode() + b"\n")
     else:
-        with writing("stdout"):
+        with translate_write_errors("stdout"):
             console.print(listed)
 
 
@@ -96,9 +102,9 @@ def requirements(chapters: list[str], revision: str | None, uncovered: bool, for
 @click.argument("table")
 @click.option("--files", is_flag=True, help="Show how the live data files spread instead.")
 @click.option("--at", type=click.IntRange(min=0), metavar="VERSION", help="Version to show. [default: the latest]")
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option("--format", "output_format", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @COLOR
-def show(table: str, files: bool, at: int | None, form: str, color: str) -> None:
+def show(table: str, files: bool, at: int | None, output_format: str, color: str) -> None:
     """Show a TABLE: state, schema, files, its log.
 
     The picture of the log has a row each for commits, checkpoints, compactions and version checksums.
@@ -107,20 +113,20 @@ def show(table: str, files: bool, at: int | None, form: str, color: str) -> None
     deletion vectors. Only the log is read.
     """
     choose_allocator()
-    from deltaspec.validate.describe import describe_table
-    from deltaspec.validate.describe_files import describe_files
+    from deltaspec.validation.describe.file_description import describe_files
+    from deltaspec.validation.describe.table_description import describe_table
 
     with progress_bar() as progress:
         description: Any = (describe_files if files else describe_table)(table, at=at, progress=progress)
-    if form == "json":
-        print_bytes(as_json(description))
+    if output_format == "json":
+        print_bytes(encode_json(description))
     else:
-        from deltaspec.report.files_picture import write_files
-        from deltaspec.report.picture import write_description
+        from deltaspec.report.files_chart import write_files
+        from deltaspec.report.table_chart import write_description
 
         write = write_files if files else write_description
-        with writing("stdout"):
-            write(description, console_on(sys.stdout, color))
+        with translate_write_errors("stdout"):
+            write(description, build_console(sys.stdout, color))
 
 
 main.add_command(validate)

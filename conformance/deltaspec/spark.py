@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from deltaspec.report.values import Report
+from deltaspec.report.report_types import Report
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -37,7 +37,7 @@ def validate(
         storage_options: variables of the storage clients, such as AWS_REGION or AWS_ACCESS_KEY_ID, that executors find
             set; never shown. Without them executors take what their environment says.
         findings_out: URI of a directory to write every finding to, as Parquet; it must not be there yet.
-        options: those of `deltaspec.validate.validate_table`: `level`, `at`, `history`, `revision`, `clock`, `select`,
+        options: those of `deltaspec.validation.validate_table`: `level`, `at`, `history`, `revision`, `clock`, `select`,
             `ignore`, `samples`, `accept_unchecked`, `allow_outside`, `progress`.
 
     Raises:
@@ -45,7 +45,7 @@ def validate(
         TableUnreadable: there is no table.
         SparkFailed: a job of Spark did not end.
     """
-    from deltaspec.validate import spark as engine
+    from deltaspec.validation import spark as engine
 
     report = engine.validate(spark, table, environment=storage_options, findings_out=findings_out, **options)
     return SparkReport(spark, report, findings_out)
@@ -70,10 +70,10 @@ class SparkReport:
         """Findings as a frame: every one if `findings_out` was given, else the first of each rule."""
         if self._findings_out is not None:
             return self._spark.read.parquet(self._findings_out)
-        from deltaspec.validate.findings_table import as_rows
-        from deltaspec.validate.spark.findings_out import TABLE
+        from deltaspec.validation.findings_table import findings_to_tuples
+        from deltaspec.validation.spark.findings_output import FINDINGS_DDL
 
-        return self._spark.createDataFrame(as_rows(self.report.findings), TABLE)
+        return self._spark.createDataFrame(findings_to_tuples(self.report.findings), FINDINGS_DDL)
 
     def show(self, samples: int = 5) -> None:
         """Print what the command line prints.
@@ -83,10 +83,10 @@ class SparkReport:
         """
         from rich.console import Console
 
-        from deltaspec.explain import words_of
         from deltaspec.report import terminal
+        from deltaspec.rule_pages import build_rule_doc
 
-        words = {finding.rule: words_of(finding.rule) for finding in self.report.findings}
+        words = {finding.rule: build_rule_doc(finding.rule) for finding in self.report.findings}
         terminal.write(self.report, words, Console(file=sys.stdout, width=100, highlight=False), samples)
 
     def to_json(self) -> str:

@@ -13,18 +13,18 @@ from xml.etree import ElementTree
 import pyarrow as pa
 import pytest
 from click.testing import Result
-from command import run, said
+from helpers.cli import run, single_error_line
+from helpers.reports import make_finding, not_checked, report
 from jsonschema import Draft202012Validator
-from report.reports import finding, not_checked, report
 
-import deltaspec.validate
+import deltaspec.validation
 from deltaspec import __version__
 from deltaspec.commands import printing
 from deltaspec.errors import InvalidUsage, TableUnreadable
-from deltaspec.report.schema import report_schema
+from deltaspec.report.report_schema import build_report_schema
 from deltaspec.rules import RULES
-from deltaspec_generators.builder import TableFiles, metadata_action, protocol_action, write_table
-from deltaspec_generators.data_bases import stored
+from deltaspec_generators.bases.data_files import add_data_file
+from deltaspec_generators.table_files import TableFiles, metadata_action, protocol_action, write_table
 
 
 class PanicException(BaseException):
@@ -36,7 +36,7 @@ def table(tmp_path: Path) -> Path:
     """A sound table of two commits."""
     files = TableFiles()
     files.commits[0] = [protocol_action(1, 2), metadata_action([("id", "long")])]
-    files.commits[1] = [stored(files, "a.parquet", pa.table({"id": pa.array([1, 2, 3], pa.int64())}))]
+    files.commits[1] = [add_data_file(files, "a.parquet", pa.table({"id": pa.array([1, 2, 3], pa.int64())}))]
     write_table(files, tmp_path / "sales")
     return tmp_path / "sales"
 
@@ -63,7 +63,7 @@ def answer(monkeypatch: pytest.MonkeyPatch) -> Any:
                 raise value
             return value
 
-        monkeypatch.setattr(deltaspec.validate, "validate_table", validate_table)
+        monkeypatch.setattr(deltaspec.validation, "validate_table", validate_table)
         return calls
 
     return set_to
@@ -87,7 +87,9 @@ class TestValidate:
     @pytest.mark.parametrize(("verdict", "code"), [("conforms", 0), ("violations", 1), ("incomplete", 3)])
     def test_the_verdict_is_the_exit_code(self, verdict: Any, code: int, answer: Any) -> None:
         answer(
-            report(*([finding()] if code == 1 else []), verdict=verdict, not_checked=[not_checked()] if code else [])
+            report(
+                *([make_finding()] if code == 1 else []), verdict=verdict, not_checked=[not_checked()] if code else []
+            )
         )
         for form in ("text", "json", "junit"):
             assert run("validate", "t", "--format", form).exit_code == code
@@ -135,7 +137,7 @@ class TestValidate:
     def test_json_keeps_the_published_schema(self, broken: Path) -> None:
         result = run("validate", broken, "--format", "json")
         shown = json.loads(result.stdout)
-        Draft202012Validator(report_schema()).validate(shown)
+        Draft202012Validator(build_report_schema()).validate(shown)
         assert (result.exit_code, shown["verdict"], shown["version"], shown["counts"]["violation"]) == (
             *(1, "violations"),
             *(1, 1),
@@ -144,7 +146,7 @@ class TestValidate:
         checked = shown["checked"]
         other = [code for code, rule in RULES.items() if "current" not in rule.revisions]
         deeper = {code for code, rule in RULES.items() if rule.level in ("footers", "rows")}.union(other)
-        assert set(checked["not_asked"]) == deeper
+        assert set(checked["skipped"]) == deeper
         assert set(checked["run"]) | set(checked["not_applicable"]) == set(RULES) - deeper
         assert set(checked["reasons"]) == {*checked["not_applicable"], *deeper}
 
@@ -201,7 +203,7 @@ class TestRefusals:
     def test_an_option_that_cannot_be(self, options: list[str], says: str, table: Path) -> None:
         result = run("validate", table, *options)
         assert result.exit_code == 2
-        assert said(result).startswith(f"deltaspec: {says}")
+        assert single_error_line(result).startswith(f"deltaspec: {says}")
 
     @pytest.mark.parametrize("moment", ["yesterday", "2026-11-21", "2026-11-21T12:00:00", "2026-02-30T00:00:00Z", ""])
     def test_a_moment_that_is_none_or_has_no_zone(self, moment: str, table: Path) -> None:
@@ -220,7 +222,7 @@ class TestRefusals:
     def test_no_such_version(self, command: str, version: int, table: Path) -> None:
         result = run(command, table, "--at", version)
         assert result.exit_code == 2
-        assert said(result).endswith(f"version {version} is not readable; 0 to 1 are")
+        assert single_error_line(result).endswith(f"version {version} is not readable; 0 to 1 are")
 
     @pytest.mark.parametrize("command", ["validate", "show"])
     def test_no_table(self, command: str, table: Path, tmp_path: Path) -> None:
@@ -234,18 +236,24 @@ class TestRefusals:
         }.items():
             result = run(command, place)
             assert result.exit_code == 2
-            assert said(result) == f"deltaspec: {place}: {says}"
-        assert "no storage for scheme 'ftp'" in said(run(command, "ftp://x/y"))
+            assert single_error_line(result) == f"deltaspec: {place}: {says}"
+        assert "no storage for scheme 'ftp'" in single_error_line(run(command, "ftp://x/y"))
 
     def test_a_name_with_control_characters_is_escaped(self) -> None:
-        assert said(run("validate", "/no\x1b[2J\nsuch")) == "deltaspec: /no\\x1b[2J\\x0asuch: no such file or directory"
+        assert (
+            single_error_line(run("validate", "/no\x1b[2J\nsuch"))
+            == "deltaspec: /no\\x1b[2J\\x0asuch: no such file or directory"
+        )
 
     @pytest.mark.parametrize("name", ["_delta_log/00000000000000000002.json", "report.txt"])
     def test_a_report_is_never_written_into_a_table(self, table: Path, name: str) -> None:
         place = table / name
         result = run("validate", table, "--output", place)
         assert result.exit_code == 2
-        assert said(result) == f"deltaspec: {place}: lies in a table, where nothing is written; name another place"
+        assert (
+            single_error_line(result)
+            == f"deltaspec: {place}: lies in a table, where nothing is written; name another place"
+        )
         assert not place.exists()
 
     def test_output_that_is_a_directory(self, table: Path, tmp_path: Path) -> None:
@@ -254,7 +262,7 @@ class TestRefusals:
     def test_output_that_cannot_take_it(self, table: Path) -> None:
         result = run("validate", table, "--output", "/dev/full")
         assert result.exit_code == 2
-        assert said(result) == "deltaspec: /dev/full: cannot be written: No space left on device"
+        assert single_error_line(result) == "deltaspec: /dev/full: cannot be written: No space left on device"
 
 
 class TestFaults:
@@ -262,7 +270,7 @@ class TestFaults:
     def test_an_exception_of_ours_is_its_message(self, fault: Exception, code: int, answer: Any) -> None:
         answer(fault)
         result = run("validate", "t")
-        assert (result.exit_code, said(result)) == (code, f"deltaspec: {fault}")
+        assert (result.exit_code, single_error_line(result)) == (code, f"deltaspec: {fault}")
 
     @pytest.mark.parametrize(
         "kind", [ValueError, RecursionError, MemoryError, type("PanicException", (BaseException,), {})]
@@ -270,7 +278,7 @@ class TestFaults:
     def test_a_defect_is_one_line_and_a_file(self, kind: type[BaseException], answer: Any) -> None:
         answer(kind("oh\nno"))
         result = run("validate", "t")
-        line = said(result)
+        line = single_error_line(result)
         assert result.exit_code == 4
         assert line.startswith(f"deltaspec: a defect of deltaspec: {kind.__name__}: oh\\x0ano; details in /")
         details = Path(line.rpartition("details in ")[2])
@@ -285,7 +293,7 @@ class TestFaults:
     def test_an_interrupted_run_exits_with_130(self, answer: Any) -> None:
         answer(KeyboardInterrupt())
         result = run("validate", "t")
-        assert (result.exit_code, said(result)) == (130, "deltaspec: interrupted")
+        assert (result.exit_code, single_error_line(result)) == (130, "deltaspec: interrupted")
 
 
 class TestShow:
@@ -306,7 +314,7 @@ class TestShow:
         (table / "_delta_log" / "00000000000000000000.json").unlink()
         result = run("show", table)
         assert result.exit_code == 2
-        assert "commit 0 is missing; run `deltaspec validate`" in said(result)
+        assert "commit 0 is missing; run `deltaspec validate`" in single_error_line(result)
 
 
 class TestProgress:
@@ -320,7 +328,7 @@ class TestProgress:
     ) -> None:
         terminal = self.Terminal()
         monkeypatch.setattr(sys, "stderr", terminal)
-        monkeypatch.setattr(printing, "PATIENCE_SECONDS", patience)
+        monkeypatch.setattr(printing, "PROGRESS_DELAY_SECONDS", patience)
         monkeypatch.setenv("TERM", "xterm-256color")
         with printing.progress_bar() as progress:
             progress("commits", 3, 10)

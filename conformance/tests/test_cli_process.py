@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from deltaspec_generators.builder import TableFiles, metadata_action, protocol_action, write_table
+from deltaspec_generators.table_files import TableFiles, metadata_action, protocol_action, write_table
 
 HEAVY = ("polars", "pyarrow", "obstore", "rich", "msgspec", "jsonschema", "pyroaring")
 DELTASPEC = [sys.executable, "-m", "deltaspec"]

@@ -6,11 +6,11 @@ import sys
 from typing import Any
 
 import pytest
-from command import run
+from helpers.cli import run
 
 from deltaspec.requirements import REVISIONS, requirements
 from deltaspec.rules import RULES
-from deltaspec_generators.every_permission import PERMISSIONS
+from deltaspec_generators.permissions.all_permissions import PERMISSIONS
 
 
 def listed(*args: str) -> list[dict[str, Any]]:

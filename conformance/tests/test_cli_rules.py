@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from command import run, said
+from helpers.cli import run, single_error_line
 
 from deltaspec.rules import RULES
 
@@ -37,10 +37,12 @@ class TestExplain:
     def test_an_unknown_name_is_told_of_the_nearest(self, name: str, near: str) -> None:
         result = run("explain", name)
         assert result.exit_code == 2
-        assert said(result) == f"deltaspec: no rule or requirement '{name}' (did you mean {near}?)"
+        assert single_error_line(result) == f"deltaspec: no rule or requirement '{name}' (did you mean {near}?)"
 
     def test_a_name_like_nothing_is_told_where_names_are(self) -> None:
-        assert said(run("explain", "1234567")).endswith("; see `deltaspec rules` and `deltaspec requirements`")
+        assert single_error_line(run("explain", "1234567")).endswith(
+            "; see `deltaspec rules` and `deltaspec requirements`"
+        )
 
     def test_a_chapter_lists_its_requirements(self) -> None:
         result = run("explain", "cleanup")

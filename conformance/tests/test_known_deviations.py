@@ -7,21 +7,21 @@ from pathlib import Path
 
 import pytest
 from delta_rs.corpus import TABLES as DELTA_RS_TABLES
-from deviations import (
+from helpers.known_deviations import (
     Deviation,
     Unchecked,
-    known_deviations,
-    known_gone,
-    known_outside,
-    known_unchecked,
-    mistakes,
+    find_unexpected_differences,
+    load_known_deviations,
+    load_known_external_files,
+    load_known_unchecked,
+    load_known_vacuumed_versions,
 )
 from msgspec.structs import replace
 from spark.corpus import TABLES as SPARK_TABLES
 
-from deltaspec.report.values import NotChecked
+from deltaspec.report.report_types import NotChecked
 from deltaspec.rules import RULES
-from deltaspec.validate import validate_table
+from deltaspec.validation import validate_table
 
 PROTOCOL = '{"protocol":{"minReaderVersion":1,"minWriterVersion":2}}'
 METADATA = (
@@ -33,7 +33,7 @@ ADD = '{"add":{"path":"é","partitionValues":{},"size":1,"modificationTime":1,"d
 CORPORA = {f"spark/{name}" for name in SPARK_TABLES} | {f"delta_rs/{name}" for name in DELTA_RS_TABLES}
 
 
-@pytest.mark.parametrize("entry", known_deviations(), ids=lambda each: f"{each.table}-{each.rule}")
+@pytest.mark.parametrize("entry", load_known_deviations(), ids=lambda each: f"{each.table}-{each.rule}")
 def test_known_deviation_names_a_table_a_rule_and_its_requirement(entry: Deviation) -> None:
     assert entry.table in CORPORA
     assert entry.rule in RULES
@@ -44,7 +44,7 @@ def test_known_deviation_names_a_table_a_rule_and_its_requirement(entry: Deviati
     assert entry.reason
 
 
-@pytest.mark.parametrize("entry", known_unchecked(), ids=lambda each: f"{each.table}-{each.rules[0]}")
+@pytest.mark.parametrize("entry", load_known_unchecked(), ids=lambda each: f"{each.table}-{each.rules[0]}")
 def test_what_is_not_checked_names_a_table_rules_and_a_reason(entry: Unchecked) -> None:
     assert entry.table in CORPORA
     assert all(any(code.startswith(each) for code in RULES) for each in entry.rules)
@@ -53,13 +53,15 @@ def test_what_is_not_checked_names_a_table_rules_and_a_reason(entry: Unchecked) 
 
 
 def test_tables_of_files_that_are_elsewhere_or_gone_are_named_with_a_reason() -> None:
-    entries = [*known_outside(), *known_gone()]
+    entries = [*load_known_external_files(), *load_known_vacuumed_versions()]
     assert {each.table for each in entries} <= CORPORA
     assert all(each.why for each in entries)
 
 
 def test_no_deviation_is_listed_twice() -> None:
-    counts = Counter((each.table, each.rule, revision) for each in known_deviations() for revision in each.revisions)
+    counts = Counter(
+        (each.table, each.rule, revision) for each in load_known_deviations() for revision in each.revisions
+    )
     assert [entry for entry, count in counts.items() if count > 1] == []
 
 
@@ -78,32 +80,41 @@ def _entry(count: int, rule: str = "FIL002") -> Deviation:
 
 def test_report_with_the_known_findings_has_no_mistake(path_beyond_ascii: str) -> None:
     report = validate_table(path_beyond_ascii, level="log", history="all")
-    assert mistakes(report, [_entry(1)], whole_history=True) == []
+    assert find_unexpected_differences(report, [_entry(1)], whole_history=True) == []
 
 
 @pytest.mark.parametrize("known", [[], [_entry(2)], [_entry(1), _entry(1, "FIL007")]])
 def test_report_with_another_number_of_findings_is_told(path_beyond_ascii: str, known: list[Deviation]) -> None:
-    assert mistakes(validate_table(path_beyond_ascii, level="log", history="all"), known, whole_history=True)
+    assert find_unexpected_differences(
+        validate_table(path_beyond_ascii, level="log", history="all"), known, whole_history=True
+    )
 
 
 def test_part_of_the_history_may_have_fewer_findings(path_beyond_ascii: str) -> None:
-    assert mistakes(validate_table(path_beyond_ascii, level="log"), [_entry(2)], whole_history=False) == []
-    assert mistakes(validate_table(path_beyond_ascii, level="log"), [], whole_history=False)
+    assert (
+        find_unexpected_differences(validate_table(path_beyond_ascii, level="log"), [_entry(2)], whole_history=False)
+        == []
+    )
+    assert find_unexpected_differences(validate_table(path_beyond_ascii, level="log"), [], whole_history=False)
 
 
 def test_a_place_that_is_not_checked_is_told_unless_it_is_known(path_beyond_ascii: str) -> None:
     report = validate_table(path_beyond_ascii, level="log", ignore=["FIL002"])
     places = [NotChecked(rule="DAT001", reason="x: is gone"), NotChecked(rule="DAT001", reason="and at 7 more places")]
     report = replace(report, checked=replace(report.checked, not_checked=places))
-    assert mistakes(report, [], whole_history=False) == ["not checked: DAT001 x: is gone None"]
+    assert find_unexpected_differences(report, [], whole_history=False) == ["not checked: DAT001 x: is gone None"]
     entry = Unchecked(table="x/y", rules=("DAT", "PQT"), reason="is gone", why="a test")
-    assert mistakes(report, [], [entry], whole_history=True) == []
+    assert find_unexpected_differences(report, [], [entry], whole_history=True) == []
     for other in (Unchecked(table="x/y", rules=(code,), reason="is gone", why="a test") for code in ("PQT", "DAT002")):
-        assert mistakes(report, [], [other], whole_history=False) == ["not checked: DAT001 x: is gone None"]
+        assert find_unexpected_differences(report, [], [other], whole_history=False) == [
+            "not checked: DAT001 x: is gone None"
+        ]
 
 
 def test_an_entry_of_what_is_not_checked_is_met_in_the_whole_history(path_beyond_ascii: str) -> None:
     report = validate_table(path_beyond_ascii, level="log", ignore=["FIL002"])
     entry = Unchecked(table="x/y", rules=("DAT",), reason="is gone", why="a test")
-    assert mistakes(report, [], [entry], whole_history=False) == []
-    assert mistakes(report, [], [entry], whole_history=True) == ["checked after all: ('DAT',) is gone"]
+    assert find_unexpected_differences(report, [], [entry], whole_history=False) == []
+    assert find_unexpected_differences(report, [], [entry], whole_history=True) == [
+        "checked after all: ('DAT',) is gone"
+    ]

@@ -11,13 +11,22 @@ import pytest
 from hypothesis import HealthCheck, Phase, find, given, seed, settings
 from hypothesis import strategies as st
 
-from deltaspec.model import paths
-from deltaspec.model.data_types import Array, Decimal, Field, Map, Struct, leaves, name_of, walk
-from deltaspec_generators.data_files import CHANGE_TYPE, HIVE_NULL, ROW_ID, ROW_VERSION
-from deltaspec_generators.data_outlines import FEATURES, NAMES
-from deltaspec_generators.data_schemas import PARTITION_TYPES
-from deltaspec_generators.data_tables import DrawnTable, drawn_data_tables
-from deltaspec_generators.parquet_spellings import COMPRESSIONS
+from deltaspec.model.log import paths
+from deltaspec.model.schema.data_types import (
+    Array,
+    Decimal,
+    Field,
+    Map,
+    Struct,
+    get_type_name,
+    iter_fields,
+    iter_leaf_types,
+)
+from deltaspec_generators.tables.file_writer import CHANGE_TYPE, HIVE_NULL, ROW_ID, ROW_VERSION
+from deltaspec_generators.tables.parquet_encodings import COMPRESSIONS
+from deltaspec_generators.tables.schemas import PARTITION_TYPES
+from deltaspec_generators.tables.strategies import GeneratedTable, data_tables_with_states
+from deltaspec_generators.tables.table_specs import FEATURES, NAMES
 
 FLAGS = (
     "decimals_as_integers required reversed_columns statistics page_index checksums arrow_schema partition_columns"
@@ -27,18 +36,18 @@ quiet = list(HealthCheck)
 MOST_ROUNDS = 30
 
 
-def bodies(drawn: DrawnTable, kind: str) -> list[dict[str, Any]]:
+def bodies(drawn: GeneratedTable, kind: str) -> list[dict[str, Any]]:
     lines = [line for lines in drawn.files.commits.values() for line in lines if isinstance(line, dict)]
     return [line[kind] for line in lines if kind in line]
 
 
-def sights(drawn: DrawnTable) -> set[str]:
+def sights(drawn: GeneratedTable) -> set[str]:
     """What is to be seen in one drawn table, by name."""
     seen = _seen_in_schemas(drawn) | _seen_in_files(drawn) | _seen_in_changes(drawn)
     for stored in drawn.stored:
         if not stored.rows:
             seen.add("empty file")
-        for part in ("style", "spelling"):
+        for part in ("style", "parquet_encoding"):
             found = getattr(stored, part)
             seen |= {f"{part} {name}={getattr(found, name)}" for name in found.__dataclass_fields__}
     for add in bodies(drawn, "add"):
@@ -64,7 +73,7 @@ def _tight_beside_vector(add: dict[str, Any]) -> bool:
     return "deletionVector" in add and "minValues" in found and found.get("tightBounds") is not False
 
 
-def _seen_in_schemas(drawn: DrawnTable) -> set[str]:
+def _seen_in_schemas(drawn: GeneratedTable) -> set[str]:
     seen: set[str] = set()
     for state, version in zip(drawn.states, drawn.versions, strict=True):
         seen.add(f"mapping {state.configuration.get('delta.columnMapping.mode')}")
@@ -74,13 +83,15 @@ def _seen_in_schemas(drawn: DrawnTable) -> set[str]:
         seen |= {"column not null"} if any(not each.nullable for each in version.schema.fields) else set()
         for each in version.schema.fields:
             where = "partition" if each.name in state.metadata["partitionColumns"] else "column"
-            for kind in (each.type, *leaves(each.type)):
-                seen.add(f"{where} {'decimal' if isinstance(kind, Decimal) else name_of(kind)}")
+            for kind in (each.type, *iter_leaf_types(each.type)):
+                seen.add(f"{where} {'decimal' if isinstance(kind, Decimal) else get_type_name(kind)}")
             if isinstance(each.type, Struct | Array | Map):
-                seen |= {f"{name_of(each.type)} of {name_of(inner)}" for inner in _children(each.type)}
+                seen |= {f"{get_type_name(each.type)} of {get_type_name(inner)}" for inner in _children(each.type)}
                 seen |= {"struct with a new field"} if _grown(each) else set()
             changes = [
-                change for _, each in walk(Struct((each,))) for change in each.metadata.get("delta.typeChanges", [])
+                change
+                for _, each in iter_fields(Struct((each,)))
+                for change in each.metadata.get("delta.typeChanges", [])
             ]
             for change in changes:
                 seen.add(f"widened from {change['fromType'].partition('(')[0]}")
@@ -102,7 +113,7 @@ def _children(kind: Any) -> list[Any]:
     return [kind.value]
 
 
-def _seen_in_files(drawn: DrawnTable) -> set[str]:
+def _seen_in_files(drawn: GeneratedTable) -> set[str]:
     """Files of the last version beside its schema."""
     seen: set[str] = set()
     state, schema = drawn.states[-1], drawn.versions[-1].schema
@@ -112,7 +123,7 @@ def _seen_in_files(drawn: DrawnTable) -> set[str]:
         assert isinstance(data, bytes)
         arrow = pq.ParquetFile(io.BytesIO(data)).schema_arrow
         names = set(arrow.names)
-        own = {name for name, each in physical.items() if name_of(each.type) != "void"}
+        own = {name for name, each in physical.items() if get_type_name(each.type) != "void"}
         partition = {name for name, each in physical.items() if each.name in state.metadata["partitionColumns"]}
         seen |= {"file lacks a new column"} if own - partition - names else set()
         seen |= (
@@ -128,7 +139,7 @@ def _seen_in_files(drawn: DrawnTable) -> set[str]:
     return seen
 
 
-def _narrower(drawn: DrawnTable, path: str) -> bool:
+def _narrower(drawn: GeneratedTable, path: str) -> bool:
     now = {
         each.metadata.get("delta.columnMapping.physicalName", each.name): each.type
         for each in drawn.versions[-1].schema.fields
@@ -140,7 +151,7 @@ def _narrower(drawn: DrawnTable, path: str) -> bool:
     )
 
 
-def _seen_in_changes(drawn: DrawnTable) -> set[str]:
+def _seen_in_changes(drawn: GeneratedTable) -> set[str]:
     seen = {f"change {kind}" for version in drawn.versions for kind, _ in version.changes}
     seen |= (
         {"whole file removed without change data"}
@@ -150,7 +161,7 @@ def _seen_in_changes(drawn: DrawnTable) -> set[str]:
     return seen
 
 
-def _silent_remove(drawn: DrawnTable, number: int) -> bool:
+def _silent_remove(drawn: GeneratedTable, number: int) -> bool:
     kinds = {kind for line in drawn.files.commits[number] if isinstance(line, dict) for kind in line}
     return drawn.states[number].on("delta.enableChangeDataFeed") and "remove" in kinds and not kinds & {"add", "cdc"}
 
@@ -178,15 +189,15 @@ WANTED = (
     }
     | {f"widened from {name}" for name in ("byte", "integer", "long", "float", "date", "decimal")}
     | {f"widened to {name}" for name in ("long", "double", "decimal", "timestamp_ntz")}
-    | {f"spelling compression={each}" for each in COMPRESSIONS}
-    | {f"spelling encoding={each}" for each in ("dictionary", "plain", "delta", "lengths", "split")}
-    | {f"spelling list_element={each}" for each in ("element", "item", "array")}
-    | {f"spelling times={each}" for each in ("micros", "int96")}
-    | {f"spelling page_version={each}" for each in ("1.0", "2.0")}
-    | {f"spelling format_version={each}" for each in ("1.0", "2.4", "2.6")}
-    | {f"spelling rows_in_group={each}" for each in (None, 1, 3)}
-    | {f"spelling rows_in_page={each}" for each in (None, 1, 2)}
-    | {f"spelling {name}={value}" for name in FLAGS.split() for value in (True, False)}
+    | {f"parquet_encoding compression={each}" for each in COMPRESSIONS}
+    | {f"parquet_encoding encoding={each}" for each in ("dictionary", "plain", "delta", "lengths", "split")}
+    | {f"parquet_encoding list_element={each}" for each in ("element", "item", "array")}
+    | {f"parquet_encoding times={each}" for each in ("micros", "int96")}
+    | {f"parquet_encoding page_version={each}" for each in ("1.0", "2.0")}
+    | {f"parquet_encoding format_version={each}" for each in ("1.0", "2.4", "2.6")}
+    | {f"parquet_encoding rows_per_group={each}" for each in (None, 1, 3)}
+    | {f"parquet_encoding rows_per_page={each}" for each in (None, 1, 2)}
+    | {f"parquet_encoding {name}={value}" for name in FLAGS.split() for value in (True, False)}
     | {f"style content={each}" for each in ("none", "rows", "all")}
     | {f"style tightness={each}" for each in ("unsaid", "tight", "wide")}
     | {f"style times={each}" for each in ("milliseconds", "microseconds", "spaced", "zoned")}
@@ -205,7 +216,7 @@ _ONE_COLUMN: dict[str, Any] = {"features": (), "names": ("long",), "partitioned"
 _WIDENING: dict[str, Any] = {"features": (), "required": ("typeWidening", "timestampNtz"), "partitioned": False}
 _MAPPED: dict[str, Any] = {**_ONE_COLUMN, "required": ("columnMapping",), "names": ("long", "timestamp")}
 CHOICES: tuple[tuple[int, dict[str, Any]], ...] = (
-    (40, {"divergent": True}),
+    (40, {"non_conforming": True}),
     (6, {"features": ("changeDataFeed",), "names": ("long",), "depth": 0}),
     (6, {"features": (), "required": ("deletionVectors", "changeDataFeed"), "depth": 0}),
     (6, {**_ONE_COLUMN, "required": ("deletionVectors",), "depth": 0}),
@@ -229,8 +240,8 @@ def everything_seen(examples: int, number: int, **options: Any) -> set[str]:
         phases=[Phase.generate],
         suppress_health_check=quiet,
     )
-    @given(drawn=drawn_data_tables(**options))
-    def collect(drawn: DrawnTable) -> None:
+    @given(drawn=data_tables_with_states(**options))
+    def collect(drawn: GeneratedTable) -> None:
         seen.update(sights(drawn))
 
     collect()
@@ -248,7 +259,7 @@ def test_everything_is_drawn() -> None:
     assert sorted(WANTED - seen) == []
 
 
-def _extent(drawn: DrawnTable) -> int:
+def _extent(drawn: GeneratedTable) -> int:
     rows = sum(len(stored.rows) for stored in drawn.stored)
     files = drawn.files
     return len(files.commits) + len(files.data) + len(drawn.versions[-1].schema.fields) + rows + len(files.checkpoints)
@@ -263,10 +274,10 @@ def _extent(drawn: DrawnTable) -> int:
     ],
     ids=["anything", "vector", "change data"],
 )
-def test_minimal_table_is_small(wanted: Callable[[DrawnTable], bool], most_commits: int, most_files: int) -> None:
+def test_minimal_table_is_small(wanted: Callable[[GeneratedTable], bool], most_commits: int, most_files: int) -> None:
     # Fewer commits, types and features than by default, so that shrinking takes seconds; where one draw begins decides
     # where its shrinking ends, so that the smallest of a few counts.
-    tables = drawn_data_tables(
+    tables = data_tables_with_states(
         max_commits=2, features=("deletionVectors", "changeDataFeed"), names=("long", "string"), depth=0
     )
     plain = settings(
@@ -287,7 +298,7 @@ def test_minimal_table_is_small(wanted: Callable[[DrawnTable], bool], most_commi
 @settings(max_examples=30, deadline=None, suppress_health_check=quiet)
 @given(data=st.data(), features=st.sets(st.sampled_from(FEATURES)))
 def test_only_given_features_are_drawn(data: st.DataObject, features: set[str]) -> None:
-    drawn = data.draw(drawn_data_tables(features=features, max_commits=2))
+    drawn = data.draw(data_tables_with_states(features=features, max_commits=2))
     implied = {"domainMetadata", "invariants"}
     for state in drawn.states:
         if state.protocol["minWriterVersion"] == 7:
@@ -295,16 +306,16 @@ def test_only_given_features_are_drawn(data: st.DataObject, features: set[str]) 
 
 
 @settings(max_examples=20, deadline=None, suppress_health_check=quiet)
-@given(drawn=drawn_data_tables(features=("deletionVectors",), required=("rowTracking",), max_commits=1, depth=0))
-def test_required_features_are_always_there(drawn: DrawnTable) -> None:
+@given(drawn=data_tables_with_states(features=("deletionVectors",), required=("rowTracking",), max_commits=1, depth=0))
+def test_required_features_are_always_there(drawn: GeneratedTable) -> None:
     assert all("rowTracking" in state.features for state in drawn.states)
 
 
 @settings(max_examples=30, deadline=None, suppress_health_check=quiet)
-@given(drawn=drawn_data_tables(max_commits=1, names=("long", "string"), depth=0, partitioned=False))
-def test_only_given_shapes_are_drawn(drawn: DrawnTable) -> None:
+@given(drawn=data_tables_with_states(max_commits=1, names=("long", "string"), depth=0, partitioned=False))
+def test_only_given_shapes_are_drawn(drawn: GeneratedTable) -> None:
     assert len(drawn.files.commits) <= 2
     for version, state in zip(drawn.versions, drawn.states, strict=True):
         assert state.metadata["partitionColumns"] == []
-        kinds = {name_of(each.type) for each in version.schema.fields}
+        kinds = {get_type_name(each.type) for each in version.schema.fields}
         assert all(name in ("long", "string", "double") or name.startswith("decimal") for name in kinds)

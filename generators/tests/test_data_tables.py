@@ -18,23 +18,24 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from pyroaring import BitMap64
 
-from deltaspec.model import deletion_vectors, paths
 from deltaspec.model.actions import DeletionVectorDescriptor
-from deltaspec.model.data_types import walk
-from deltaspec.model.schema import parse_schema
-from deltaspec_generators.builder import lay_down, write_table
-from deltaspec_generators.data_files import CHANGE_TYPE, ROW_ID, ROW_VERSION
-from deltaspec_generators.data_outlines import FEATURES
-from deltaspec_generators.data_tables import DrawnTable, drawn_data_tables
-from deltaspec_generators.data_values import plain_values
-from deltaspec_generators.log_state import TableState
+from deltaspec.model.log import paths
+from deltaspec.model.rows import deletion_vectors
+from deltaspec.model.schema.data_types import iter_fields
+from deltaspec.model.schema.schema_string import parse_schema
+from deltaspec_generators.logs.state import TableState
+from deltaspec_generators.table_files import encode_table, write_table
+from deltaspec_generators.tables.arrow_values import plain_values
+from deltaspec_generators.tables.file_writer import CHANGE_TYPE, ROW_ID, ROW_VERSION
+from deltaspec_generators.tables.strategies import GeneratedTable, data_tables_with_states
+from deltaspec_generators.tables.table_specs import FEATURES
 
 some = settings(
     max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
 )
 
 
-def every_file(drawn: DrawnTable) -> Iterator[tuple[str, dict[str, Any]]]:
+def every_file(drawn: GeneratedTable) -> Iterator[tuple[str, dict[str, Any]]]:
     """Kind and body of every add and cdc of the commits."""
     for lines in drawn.files.commits.values():
         for line in lines:
@@ -56,7 +57,7 @@ def deleted_rows(body: dict[str, Any], files: dict[str, bytes]) -> list[int]:
     if vector.storage_type == "i":
         bitmap = deletion_vectors.decode_inline(vector)
     else:
-        data = files[deletion_vectors.relative_path(vector)]
+        data = files[deletion_vectors.build_relative_path(vector)]
         assert data[0] == 1
         offset = vector.offset or 0
         size = int.from_bytes(data[offset : offset + 4], "big")
@@ -77,17 +78,17 @@ def row_keys(rows: Any) -> Counter[str]:
 
 
 @some
-@given(drawn=drawn_data_tables())
-def test_every_file_of_the_log_is_there_and_as_long_as_it_says(drawn: DrawnTable) -> None:
-    files = lay_down(drawn.files)
+@given(drawn=data_tables_with_states())
+def test_every_file_of_the_log_is_there_and_as_long_as_it_says(drawn: GeneratedTable) -> None:
+    files = encode_table(drawn.files)
     for _, body in every_file(drawn):
         assert len(files[paths.decode(body["path"])]) == body["size"]
 
 
 @some
-@given(drawn=drawn_data_tables())
-def test_files_hold_as_many_rows_as_statistics_and_vectors_say(drawn: DrawnTable) -> None:
-    files = lay_down(drawn.files)
+@given(drawn=data_tables_with_states())
+def test_files_hold_as_many_rows_as_statistics_and_vectors_say(drawn: GeneratedTable) -> None:
+    files = encode_table(drawn.files)
     for kind, body in every_file(drawn):
         rows = rows_of(files[paths.decode(body["path"])]).num_rows
         if "stats" in body:
@@ -98,10 +99,10 @@ def test_files_hold_as_many_rows_as_statistics_and_vectors_say(drawn: DrawnTable
 
 
 @some
-@given(drawn=drawn_data_tables(divergent=True))
-def test_integer_bounds_and_null_counts_are_those_of_the_files(drawn: DrawnTable) -> None:
+@given(drawn=data_tables_with_states(non_conforming=True))
+def test_integer_bounds_and_null_counts_are_those_of_the_files(drawn: GeneratedTable) -> None:
     """`id` is a long, or a decimal after widening, so that Arrow and JSON compare it alike."""
-    files = lay_down(drawn.files)
+    files = encode_table(drawn.files)
     for state in drawn.states:
         schema = parse_schema(state.metadata["schemaString"])
         name = schema.fields[[each.name for each in schema.fields].index("id")].metadata.get(
@@ -127,10 +128,10 @@ def test_integer_bounds_and_null_counts_are_those_of_the_files(drawn: DrawnTable
 
 
 @some
-@given(drawn=drawn_data_tables())
-def test_files_hold_the_drawn_rows(drawn: DrawnTable) -> None:
+@given(drawn=data_tables_with_states())
+def test_files_hold_the_drawn_rows(drawn: GeneratedTable) -> None:
     """Read by physical names, file by file; columns that a file lacks are null, narrower ones are not compared."""
-    files = lay_down(drawn.files)
+    files = encode_table(drawn.files)
     for state, version in zip(drawn.states, drawn.versions, strict=True):
         schema = parse_schema(state.metadata["schemaString"])
         plain = [
@@ -138,7 +139,7 @@ def test_files_hold_the_drawn_rows(drawn: DrawnTable) -> None:
             for each in schema.fields
             if "delta.typeChanges" not in each.metadata
             and each.name not in state.metadata["partitionColumns"]
-            and not list(walk(each.type))  # names within structs are compared by delta-rs, below
+            and not list(iter_fields(each.type))  # names within structs are compared by delta-rs, below
         ]
         for name, physical in plain:
             values: list[Any] = []
@@ -150,7 +151,7 @@ def test_files_hold_the_drawn_rows(drawn: DrawnTable) -> None:
             assert Counter(map(repr, values)) == Counter(repr(row[name]) for row in version.rows)
 
 
-def tracked(drawn: DrawnTable, files: dict[str, bytes], state: TableState) -> Iterator[tuple[int, int]]:
+def tracked(drawn: GeneratedTable, files: dict[str, bytes], state: TableState) -> Iterator[tuple[int, int]]:
     """Stable id and version of every row that is left."""
     for body in state.live.values():
         table = rows_of(files[paths.decode(body["path"])])
@@ -167,9 +168,9 @@ def tracked(drawn: DrawnTable, files: dict[str, bytes], state: TableState) -> It
 
 
 @some
-@given(drawn=drawn_data_tables(features=("rowTracking", "deletionVectors", "changeDataFeed")))
-def test_row_ids_are_unique_stable_and_below_the_mark(drawn: DrawnTable) -> None:
-    files = lay_down(drawn.files)
+@given(drawn=data_tables_with_states(features=("rowTracking", "deletionVectors", "changeDataFeed")))
+def test_row_ids_are_unique_stable_and_below_the_mark(drawn: GeneratedTable) -> None:
+    files = encode_table(drawn.files)
     for state, version in zip(drawn.states, drawn.versions, strict=True):
         if "rowTracking" not in state.features:
             continue
@@ -189,8 +190,8 @@ def test_row_ids_are_unique_stable_and_below_the_mark(drawn: DrawnTable) -> None
 
 
 @some
-@given(drawn=drawn_data_tables(features=("changeDataFeed", "deletionVectors", "columnMapping"), max_commits=5))
-def test_change_data_leads_from_one_version_to_the_next(drawn: DrawnTable) -> None:
+@given(drawn=data_tables_with_states(features=("changeDataFeed", "deletionVectors", "columnMapping"), max_commits=5))
+def test_change_data_leads_from_one_version_to_the_next(drawn: GeneratedTable) -> None:
     for before, now in pairwise(drawn.versions):
         if not now.changes:
             continue
@@ -201,9 +202,9 @@ def test_change_data_leads_from_one_version_to_the_next(drawn: DrawnTable) -> No
 
 
 @some
-@given(drawn=drawn_data_tables(features=("changeDataFeed", "deletionVectors"), partitioned=False, depth=0))
-def test_change_files_hold_the_drawn_changes(drawn: DrawnTable) -> None:
-    files = lay_down(drawn.files)
+@given(drawn=data_tables_with_states(features=("changeDataFeed", "deletionVectors"), partitioned=False, depth=0))
+def test_change_files_hold_the_drawn_changes(drawn: GeneratedTable) -> None:
+    files = encode_table(drawn.files)
     for number, version in enumerate(drawn.versions):
         found: Counter[str] = Counter()
         for line in drawn.files.commits[number]:
@@ -233,8 +234,8 @@ def test_delta_rs_reads_the_drawn_rows(features: list[str]) -> None:
         derandomize=True,
         suppress_health_check=list(HealthCheck),
     )
-    @given(drawn=drawn_data_tables(features=features, times=("micros",)))
-    def compare(drawn: DrawnTable) -> None:
+    @given(drawn=data_tables_with_states(features=features, times=("micros",)))
+    def compare(drawn: GeneratedTable) -> None:
         with tempfile.TemporaryDirectory() as directory:
             write_table(drawn.files, Path(directory) / "table")
             engine = deltalake.QueryBuilder().register("t", deltalake.DeltaTable(str(Path(directory) / "table")))
@@ -249,7 +250,7 @@ def test_delta_rs_reads_the_drawn_rows(features: list[str]) -> None:
 
 
 @some
-@given(drawn=drawn_data_tables())
-def test_the_same_table_gives_the_same_bytes(drawn: DrawnTable) -> None:
-    once = lay_down(drawn.files)
-    assert lay_down(drawn.files, once) == once
+@given(drawn=data_tables_with_states())
+def test_the_same_table_gives_the_same_bytes(drawn: GeneratedTable) -> None:
+    once = encode_table(drawn.files)
+    assert encode_table(drawn.files, once) == once

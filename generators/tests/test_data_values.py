@@ -12,21 +12,26 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from deltaspec.model.data_types import Array, DataType, Decimal, Field, Map, Primitive, Struct
-from deltaspec_generators.data_statistics import StatisticsStyle, statistics_of, statistics_styles
-from deltaspec_generators.data_values import (
+from deltaspec.model.schema.data_types import Array, DataType, Decimal, Field, Map, Primitive, Struct
+from deltaspec_generators.tables.arrow_values import (
     FIRST_DAY,
     FIRST_US,
     GREGORIAN_DAY,
     LAST_DAY,
     LAST_US,
-    array_of,
-    column_of,
+    build_array,
     column_values,
     data_types,
     plain_values,
+    value_lists,
 )
-from deltaspec_generators.parquet_spellings import ParquetSpelling, parquet_fields, parquet_spellings, write_parquet
+from deltaspec_generators.tables.parquet_encodings import (
+    ParquetEncoding,
+    parquet_encodings,
+    parquet_fields,
+    write_parquet,
+)
+from deltaspec_generators.tables.statistics import StatisticsStyle, compute_statistics, statistics_styles
 
 some = settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 sampled = settings(
@@ -42,8 +47,8 @@ sampled = settings(
 @some
 @given(data=st.data(), kind=data_types())
 def test_arrow_holds_the_plain_values(data: st.DataObject, kind: DataType) -> None:
-    values = data.draw(column_of(kind, data.draw(st.integers(0, 5))))
-    array = array_of(values, kind)
+    values = data.draw(value_lists(kind, data.draw(st.integers(0, 5))))
+    array = build_array(values, kind)
     assert repr(plain_values(array)) == repr(values)
 
 
@@ -77,7 +82,7 @@ def test_edges_of_each_type_are_drawn(name: str) -> None:
     seen: set[Any] = set()
 
     @sampled
-    @given(values=column_of(Primitive(name), 8))
+    @given(values=value_lists(Primitive(name), 8))
     def collect(values: list[Any]) -> None:
         for value in values:
             seen.add(
@@ -94,7 +99,7 @@ def test_decimals_fill_all_their_digits(kind: Decimal) -> None:
     seen: set[Any] = set()
 
     @sampled
-    @given(values=column_of(kind, 8))
+    @given(values=value_lists(kind, 8))
     def collect(values: list[Any]) -> None:
         seen.update(values)
 
@@ -107,7 +112,7 @@ def test_columns_are_whole_mixed_and_empty_of_values() -> None:
     seen: set[str] = set()
 
     @sampled
-    @given(values=column_of(Primitive("long"), 4))
+    @given(values=value_lists(Primitive("long"), 4))
     def collect(values: list[Any]) -> None:
         nulls = values.count(None)
         seen.add("all null" if nulls == 4 else "some null" if nulls else "no null")
@@ -130,15 +135,15 @@ TYPES: tuple[DataType, ...] = (
 
 
 @some
-@given(data=st.data(), spelling=parquet_spellings(times=("micros", "int96")))
-def test_every_spelling_holds_the_same_rows(data: st.DataObject, spelling: ParquetSpelling) -> None:
+@given(data=st.data(), parquet_encoding=parquet_encodings(times=("micros", "int96")))
+def test_every_spelling_holds_the_same_rows(data: st.DataObject, parquet_encoding: ParquetEncoding) -> None:
     count = data.draw(st.integers(0, 6))
     kinds = data.draw(st.lists(st.sampled_from(TYPES) | data_types(), min_size=1, max_size=3))
     schema = Struct(tuple(Field(f"c{index}", kind, True) for index, kind in enumerate(kinds)))
-    columns = {each.name: data.draw(column_of(each.type, count)) for each in schema.fields}
-    fields = parquet_fields(schema, spelling)
+    columns = {each.name: data.draw(value_lists(each.type, count)) for each in schema.fields}
+    fields = parquet_fields(schema, parquet_encoding)
     arrays = [pa.array(columns[each.name], each.type) for each in fields]
-    written = write_parquet(pa.Table.from_arrays(arrays, schema=pa.schema(fields)), spelling)
+    written = write_parquet(pa.Table.from_arrays(arrays, schema=pa.schema(fields)), parquet_encoding)
     file = pq.ParquetFile(io.BytesIO(written), coerce_int96_timestamp_unit="us", page_checksum_verification=True)
     read = file.read()
     assert read.column_names == [each.name for each in fields]
@@ -146,31 +151,31 @@ def test_every_spelling_holds_the_same_rows(data: st.DataObject, spelling: Parqu
         assert repr(plain_values(read[name])) == repr(values)
 
 
-def written_as(spelling: ParquetSpelling, values: list[Any], kind: DataType, **metadata: Any) -> pq.ParquetFile:
-    fields = parquet_fields(Struct((Field("c", kind, True, metadata),)), spelling)
+def written_as(parquet_encoding: ParquetEncoding, values: list[Any], kind: DataType, **metadata: Any) -> pq.ParquetFile:
+    fields = parquet_fields(Struct((Field("c", kind, True, metadata),)), parquet_encoding)
     table = pa.Table.from_arrays([pa.array(values, fields[0].type)], schema=pa.schema(fields))
-    return pq.ParquetFile(io.BytesIO(write_parquet(table, spelling)))
+    return pq.ParquetFile(io.BytesIO(write_parquet(table, parquet_encoding)))
 
 
 def test_spellings_differ_in_what_they_say() -> None:
     moments = [0, 1_600_000_000_123_000]
-    assert written_as(ParquetSpelling(), moments, Primitive("timestamp")).schema.column(0).physical_type == "INT64"
-    int96 = written_as(ParquetSpelling(times="int96"), moments, Primitive("timestamp"))
+    assert written_as(ParquetEncoding(), moments, Primitive("timestamp")).schema.column(0).physical_type == "INT64"
+    int96 = written_as(ParquetEncoding(times="int96"), moments, Primitive("timestamp"))
     assert int96.schema.column(0).physical_type == "INT96"
-    millis = written_as(ParquetSpelling(times="millis"), moments, Primitive("timestamp"))
+    millis = written_as(ParquetEncoding(times="millis"), moments, Primitive("timestamp"))
     assert "milliseconds" in str(millis.schema.column(0).logical_type)
-    nanos = written_as(ParquetSpelling(times="nanos"), moments, Primitive("timestamp_ntz"))
+    nanos = written_as(ParquetEncoding(times="nanos"), moments, Primitive("timestamp_ntz"))
     assert "nanoseconds" in str(nanos.schema.column(0).logical_type)
     small = Decimal(9, 2)
-    assert written_as(ParquetSpelling(), [None], small).schema.column(0).physical_type == "INT32"
-    fixed = written_as(ParquetSpelling(decimals_as_integers=False), [None], small)
+    assert written_as(ParquetEncoding(), [None], small).schema.column(0).physical_type == "INT32"
+    fixed = written_as(ParquetEncoding(decimals_as_integers=False), [None], small)
     assert fixed.schema.column(0).physical_type == "FIXED_LEN_BYTE_ARRAY"
-    groups = written_as(ParquetSpelling(rows_in_group=1), [1, 2, 3], Primitive("long"))
+    groups = written_as(ParquetEncoding(rows_per_group=1), [1, 2, 3], Primitive("long"))
     assert groups.num_row_groups == 3
-    older = written_as(ParquetSpelling(list_element="array"), [[1]], Array(Primitive("long"), True))
+    older = written_as(ParquetEncoding(list_element="array"), [[1]], Array(Primitive("long"), True))
     assert older.schema.column(0).path == "c.list.array"
     chunk = written_as(
-        ParquetSpelling(encoding="delta", compression="zstd", statistics=False), ["a"], Primitive("string")
+        ParquetEncoding(encoding="delta", compression="zstd", statistics=False), ["a"], Primitive("string")
     )
     column = chunk.metadata.row_group(0).column(0)
     assert (column.compression, column.is_stats_set) == ("ZSTD", False)
@@ -184,7 +189,7 @@ def test_ids_of_columns_and_of_what_they_hold_stand_in_the_schema() -> None:
         "delta.columnMapping.nested.ids": {"c.key": 8, "c.value": 9, "c.value.element": 10},
     }
     kind = Map(Primitive("string"), Array(Primitive("long"), True), True)
-    arrow = written_as(ParquetSpelling(), [None], kind, **metadata).schema_arrow.field("c")
+    arrow = written_as(ParquetEncoding(), [None], kind, **metadata).schema_arrow.field("c")
     ids = [arrow, arrow.type.key_field, arrow.type.item_field, arrow.type.item_type.value_field]
     assert [each.metadata[b"PARQUET:field_id"] for each in ids] == [b"7", b"8", b"9", b"10"]
 
@@ -194,8 +199,8 @@ def test_ids_of_columns_and_of_what_they_hold_stand_in_the_schema() -> None:
 
 def stats(kind: DataType, values: list[Any], deleted: set[int] = frozenset(), **style: Any) -> Any:  # type: ignore[assignment]
     """The bounds and null count of one column, as text by name."""
-    text = statistics_of(
-        pa.table({"c": array_of(values, kind)}),
+    text = compute_statistics(
+        pa.table({"c": build_array(values, kind)}),
         Struct((Field("c", kind, True),)),
         deleted,
         StatisticsStyle(**style),
@@ -275,15 +280,15 @@ def test_structs_are_mirrored_and_their_nulls_are_those_of_their_fields() -> Non
 
 def test_statistics_may_be_counts_alone_or_nothing() -> None:
     table, schema = pa.table({"c": [1]}), Struct((Field("c", Primitive("long"), True),))
-    assert statistics_of(table, schema, (), StatisticsStyle(content="none")) is None
-    assert statistics_of(table, schema, (), StatisticsStyle(content="rows")) == '{"numRecords":1}'
+    assert compute_statistics(table, schema, (), StatisticsStyle(content="none")) is None
+    assert compute_statistics(table, schema, (), StatisticsStyle(content="rows")) == '{"numRecords":1}'
 
 
 @some
-@given(data=st.data(), kind=data_types(depth=0), style=statistics_styles(bounded=True, divergent=True))
+@given(data=st.data(), kind=data_types(depth=0), style=statistics_styles(bounded=True, non_conforming=True))
 def test_no_value_lies_outside_of_its_bounds(data: st.DataObject, kind: DataType, style: StatisticsStyle) -> None:
-    values = data.draw(column_of(kind, data.draw(st.integers(1, 5))))
-    text = statistics_of(pa.table({"c": array_of(values, kind)}), Struct((Field("c", kind, True),)), (), style)
+    values = data.draw(value_lists(kind, data.draw(st.integers(1, 5))))
+    text = compute_statistics(pa.table({"c": build_array(values, kind)}), Struct((Field("c", kind, True),)), (), style)
     assert text is not None
     found = json.loads(text, parse_float=Exact, parse_int=Exact)
     if not isinstance(kind, Decimal) and kind not in map(Primitive, ("long", "integer", "short", "byte", "string")):

@@ -11,12 +11,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from hypothesis import HealthCheck, given, settings
 
-from deltaspec.model import deletion_vectors, file_names, reconciliation, segment
-from deltaspec.model.actions import ACTION_TYPES, Add, DeletionVectorDescriptor, Remove, Wire
-from deltaspec.model.paths import path_key
-from deltaspec_generators import log_state
-from deltaspec_generators.builder import LOG, lay_down
-from deltaspec_generators.logs import DrawnLog, logs_with_states
+from deltaspec.model.actions import ACTION_TYPES, Add, DeletionVectorDescriptor, Remove, WireStruct
+from deltaspec.model.log import file_names, reconciliation, segment
+from deltaspec.model.log.paths import path_key
+from deltaspec.model.rows import deletion_vectors
+from deltaspec_generators.logs import state as log_state
+from deltaspec_generators.logs.strategies import GeneratedLog, logs_with_states
+from deltaspec_generators.table_files import LOG, encode_table
 
 some = settings(
     max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
@@ -39,7 +40,7 @@ def rows_of(data: bytes) -> list[dict[str, Any]]:
     return [{kind: body for kind, body in row.items() if body is not None} for row in rows]
 
 
-def actions_of(rows: list[dict[str, Any]]) -> list[Wire]:
+def actions_of(rows: list[dict[str, Any]]) -> list[WireStruct]:
     found = []
     for row in rows:
         ((kind, body),) = row.items()
@@ -64,8 +65,8 @@ def checkpoint_actions(log: dict[str, bytes], checkpoint: segment.Checkpoint) ->
     return actions_of(rows)
 
 
-def log_of(drawn: DrawnLog) -> dict[str, bytes]:
-    return {name.removeprefix(LOG): data for name, data in lay_down(drawn.files).items() if name.startswith(LOG)}
+def log_of(drawn: GeneratedLog) -> dict[str, bytes]:
+    return {name.removeprefix(LOG): data for name, data in encode_table(drawn.files).items() if name.startswith(LOG)}
 
 
 def facts(action: Add | Remove) -> dict[str, Any]:
@@ -93,28 +94,30 @@ def assert_same(snapshot: reconciliation.Snapshot, state: log_state.TableState) 
 
 @some
 @given(drawn=logs_with_states())
-def test_model_reads_every_version_as_it_was_drawn(drawn: DrawnLog) -> None:
+def test_model_reads_every_version_as_it_was_drawn(drawn: GeneratedLog) -> None:
     log = log_of(drawn)
     commits = {version: actions_of(json_rows(log[file_names.commit_name(version)])) for version in drawn.files.commits}
     latest = len(drawn.states) - 1
-    bases = {each.version for each in segment.complete_checkpoints(log)} | ({0} & commits.keys())
+    bases = {each.version for each in segment.find_complete_checkpoints(log)} | ({0} & commits.keys())
     for version in range(min(bases), latest + 1):
         chosen = segment.choose_segment(log, at=version)
-        base = reconciliation.EMPTY
+        base = reconciliation.EMPTY_SNAPSHOT
         if chosen.checkpoint:
-            base = reconciliation.of_checkpoint(chosen.checkpoint.version, checkpoint_actions(log, chosen.checkpoint))
+            base = reconciliation.build_checkpoint_snapshot(
+                chosen.checkpoint.version, checkpoint_actions(log, chosen.checkpoint)
+            )
         assert_same(reconciliation.replay_log(commits, base=base, to=version), drawn.states[version])
 
 
 @some
 @given(drawn=logs_with_states())
-def test_every_checkpoint_equals_its_version(drawn: DrawnLog) -> None:
+def test_every_checkpoint_equals_its_version(drawn: GeneratedLog) -> None:
     log = log_of(drawn)
-    found = segment.complete_checkpoints(log)
+    found = segment.find_complete_checkpoints(log)
     assert len(found) == len(drawn.files.checkpoints)
     for checkpoint in found:
         state = drawn.states[checkpoint.version]
-        snapshot = reconciliation.of_checkpoint(checkpoint.version, checkpoint_actions(log, checkpoint))
+        snapshot = reconciliation.build_checkpoint_snapshot(checkpoint.version, checkpoint_actions(log, checkpoint))
         assert_same(snapshot, state)
         known = {
             (path_key(path), vector): drawn_facts("remove", body) for (path, vector), body in state.tombstones.items()
@@ -124,11 +127,11 @@ def test_every_checkpoint_equals_its_version(drawn: DrawnLog) -> None:
 
 @some
 @given(drawn=logs_with_states())
-def test_compactions_stand_for_their_commits(drawn: DrawnLog) -> None:
+def test_compactions_stand_for_their_commits(drawn: GeneratedLog) -> None:
     log = log_of(drawn)
     for start, end in drawn.files.compactions:
         actions = actions_of(json_rows(log[file_names.compaction_name(start, end)]))
-        base = reconciliation.EMPTY
+        base = reconciliation.EMPTY_SNAPSHOT
         every = {version: actions_of(_raw(drawn, version)) for version in range(start) if _has(drawn, version)}
         if len(every) < start:
             continue  # cleaned up: there is no base to replay from
@@ -136,17 +139,17 @@ def test_compactions_stand_for_their_commits(drawn: DrawnLog) -> None:
         assert_same(reconciliation.replay_commit(base, end, actions), drawn.states[end])
 
 
-def _has(drawn: DrawnLog, version: int) -> bool:
+def _has(drawn: GeneratedLog, version: int) -> bool:
     return version in drawn.files.commits
 
 
-def _raw(drawn: DrawnLog, version: int) -> list[dict[str, Any]]:
+def _raw(drawn: GeneratedLog, version: int) -> list[dict[str, Any]]:
     return [line for line in drawn.files.commits[version] if isinstance(line, dict)]
 
 
 @some
 @given(drawn=logs_with_states())
-def test_commits_keep_the_rules_of_a_version(drawn: DrawnLog) -> None:
+def test_commits_keep_the_rules_of_a_version(drawn: GeneratedLog) -> None:
     for version in drawn.files.commits:
         rows = _raw(drawn, version)
         state, before = drawn.states[version], drawn.states[version - 1] if version else log_state.TableState()
@@ -177,7 +180,7 @@ def test_commits_keep_the_rules_of_a_version(drawn: DrawnLog) -> None:
 
 @some
 @given(drawn=logs_with_states(features=("rowTracking", "domainMetadata", "deletionVectors")))
-def test_row_ids_are_disjoint_and_below_the_mark(drawn: DrawnLog) -> None:
+def test_row_ids_are_disjoint_and_below_the_mark(drawn: GeneratedLog) -> None:
     for state in drawn.states:
         if "rowTracking" not in state.features:
             continue
@@ -209,7 +212,7 @@ def identity_marks(state: log_state.TableState) -> dict[str, tuple[int, int, int
 
 @some
 @given(drawn=logs_with_states(features=("identityColumns", "columnMapping")))
-def test_values_of_identity_columns_lie_between_their_start_and_their_mark(drawn: DrawnLog) -> None:
+def test_values_of_identity_columns_lie_between_their_start_and_their_mark(drawn: GeneratedLog) -> None:
     before: dict[str, tuple[int, int, int | None]] = {}
     for state in drawn.states:
         now = identity_marks(state)
@@ -229,7 +232,7 @@ def test_values_of_identity_columns_lie_between_their_start_and_their_mark(drawn
 
 @some
 @given(drawn=logs_with_states(features=("typeWidening", "timestampNtz")))
-def test_every_wider_type_is_recorded_where_it_changed(drawn: DrawnLog) -> None:
+def test_every_wider_type_is_recorded_where_it_changed(drawn: GeneratedLog) -> None:
     before: dict[str, Any] = {}
     for state in drawn.states:
         now = {each["name"]: each for each in json.loads(state.metadata["schemaString"])["fields"]}
@@ -244,8 +247,8 @@ def test_every_wider_type_is_recorded_where_it_changed(drawn: DrawnLog) -> None:
 
 @some
 @given(drawn=logs_with_states(features=("catalogManaged", "inCommitTimestamp")))
-def test_staged_commits_of_published_versions_are_copies(drawn: DrawnLog) -> None:
-    published = lay_down(drawn.files)
+def test_staged_commits_of_published_versions_are_copies(drawn: GeneratedLog) -> None:
+    published = encode_table(drawn.files)
     for path, data in drawn.files.extra.items():
         name = path.removeprefix(f"{LOG}_staged_commits/")
         if name != path and "catalogManaged" in drawn.states[-1].features:
@@ -256,7 +259,7 @@ def test_staged_commits_of_published_versions_are_copies(drawn: DrawnLog) -> Non
 
 @some
 @given(drawn=logs_with_states(features=("deletionVectors",)))
-def test_deletion_vectors_hold_as_many_rows_as_claimed(drawn: DrawnLog) -> None:
+def test_deletion_vectors_hold_as_many_rows_as_claimed(drawn: GeneratedLog) -> None:
     for state in drawn.states:
         for body in state.live.values():
             if "deletionVector" not in body:
@@ -268,8 +271,8 @@ def test_deletion_vectors_hold_as_many_rows_as_claimed(drawn: DrawnLog) -> None:
             if vector.storage_type == "i":
                 bitmap = deletion_vectors.decode_inline(vector)
             else:
-                data = drawn.files.extra[deletion_vectors.relative_path(vector)]
-                bitmap = deletion_vectors.read_from_file(data, vector.offset, vector.size_in_bytes)
+                data = drawn.files.extra[deletion_vectors.build_relative_path(vector)]
+                bitmap = deletion_vectors.read_bitmap_at(data, vector.offset, vector.size_in_bytes)
             rows = deletion_vectors.decode_bitmap(bitmap)
             assert len(rows) == vector.cardinality < count
             assert rows[-1] < count
@@ -277,7 +280,7 @@ def test_deletion_vectors_hold_as_many_rows_as_claimed(drawn: DrawnLog) -> None:
 
 @some
 @given(drawn=logs_with_states())
-def test_checksums_agree_with_their_version(drawn: DrawnLog) -> None:
+def test_checksums_agree_with_their_version(drawn: GeneratedLog) -> None:
     for version, body in drawn.files.checksums.items():
         assert isinstance(body, dict)
         state = drawn.states[version]
@@ -291,7 +294,7 @@ def test_checksums_agree_with_their_version(drawn: DrawnLog) -> None:
 
 @some
 @given(drawn=logs_with_states())
-def test_the_same_value_gives_the_same_bytes(drawn: DrawnLog) -> None:
-    once = lay_down(drawn.files)
-    assert lay_down(drawn.files) == once
-    assert lay_down(drawn.files, once) == once
+def test_the_same_value_gives_the_same_bytes(drawn: GeneratedLog) -> None:
+    once = encode_table(drawn.files)
+    assert encode_table(drawn.files) == once
+    assert encode_table(drawn.files, once) == once

@@ -5,27 +5,27 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from feature_sights import uses
+from feature_coverage import features_used
 from hypothesis import HealthCheck, Phase, find, given, seed, settings
 from hypothesis import strategies as st
 
 from deltaspec.model.actions import ACTION_TYPES
-from deltaspec.model.features import known_in
+from deltaspec.model.features.table_features import get_known_features
 from deltaspec.model.revisions import Revision
-from deltaspec_generators import revisions
-from deltaspec_generators.builder import LOG, TableFiles
-from deltaspec_generators.log_state import TableState, vector_id
-from deltaspec_generators.logs import DrawnLog, logs, logs_with_states
-from deltaspec_generators.outlines import FAMILIES, FEATURES, NEEDED
-from deltaspec_generators.revisions import PROPOSED
+from deltaspec_generators.logs import revision_features
+from deltaspec_generators.logs.revision_features import PROPOSED
+from deltaspec_generators.logs.state import TableState, vector_id
+from deltaspec_generators.logs.strategies import GeneratedLog, logs, logs_with_states
+from deltaspec_generators.logs.table_specs import FAMILIES, FEATURES, REQUIRED_FEATURES
+from deltaspec_generators.table_files import LOG, TableFiles
 
 IN_COMMITS = set(ACTION_TYPES) - {"checkpointMetadata", "sidecar"}
 quiet = list(HealthCheck)
 
 
-def sights(drawn: DrawnLog) -> set[str]:
+def sights(drawn: GeneratedLog) -> set[str]:
     """What is to be seen in one drawn log, by name."""
-    files, seen = drawn.files, uses(drawn)
+    files, seen = drawn.files, features_used(drawn)
     for lines in files.commits.values():
         kinds = [next(iter(line)) for line in lines if isinstance(line, dict)]
         seen |= {f"action {kind}" for kind in kinds}
@@ -174,10 +174,10 @@ def seen_until(wanted: set[str], revision: Revision) -> set[str]:
     features.
     """
     seen: set[str] = set()
-    families = [{*family} & {*revisions.drawn(revision, FEATURES)} for family in FAMILIES]
+    families = [{*family} & {*revision_features.drawn(revision, FEATURES)} for family in FAMILIES]
     choices: list[tuple[int, set[str] | None]] = [(50, None)]
     for family in filter(None, families):
-        needed = {NEEDED[name] for name in family if name in NEEDED}
+        needed = {REQUIRED_FEATURES[name] for name in family if name in REQUIRED_FEATURES}
         choices.append((30 if "typeWidening" in family else 12, family | needed))
     for number in range(MOST_ROUNDS):
         for index, (count, features) in enumerate(choices):
@@ -192,7 +192,7 @@ def _seen_in_some(name: str, count: int, revision: Revision, features: set[str] 
 
     @settings(max_examples=2, deadline=None, database=None, phases=[Phase.generate], suppress_health_check=quiet)
     @given(drawn=logs_with_states(revision=revision, features=features))
-    def collect(drawn: DrawnLog) -> None:
+    def collect(drawn: GeneratedLog) -> None:
         seen.update(sights(drawn))
 
     for each in range(count):  # the second of two examples is drawn afresh, later ones resemble it
@@ -250,12 +250,12 @@ BY_TEXT: dict[Revision, tuple[set[str], set[str]]] = {
 @pytest.mark.parametrize("revision", BY_TEXT)
 def test_everything_of_an_older_text_is_drawn(revision: Revision) -> None:
     wanted, foreign = BY_TEXT[revision]
-    wanted = wanted | {f"feature {name}" for name in known_in(revision)}
+    wanted = wanted | {f"feature {name}" for name in get_known_features(revision)}
     seen = seen_until(wanted, revision)
     assert sorted(wanted - seen) == []
     assert sorted(foreign & seen) == []
     features = {each for each in seen if each.startswith("feature ") and not each.endswith(" added")}
-    assert {each.removeprefix("feature ") for each in features} == known_in(revision)
+    assert {each.removeprefix("feature ") for each in features} == get_known_features(revision)
 
 
 def test_field_list_is_that_of_the_actions() -> None:
@@ -305,7 +305,7 @@ def test_minimal_log_is_small(
 @settings(max_examples=30, deadline=None, suppress_health_check=quiet)
 @given(data=st.data(), features=st.sets(st.sampled_from(FEATURES)))
 def test_only_given_features_are_drawn(data: st.DataObject, features: set[str]) -> None:
-    needed = {needed for name, needed in NEEDED.items() if name in features}
+    needed = {needed for name, needed in REQUIRED_FEATURES.items() if name in features}
     drawn = data.draw(logs_with_states(features=features, max_commits=3))
     for state in drawn.states:
         assert state.features <= features | needed

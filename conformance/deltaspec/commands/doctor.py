@@ -8,8 +8,8 @@ import click
 
 from deltaspec import __version__
 from deltaspec.commands.options import COLOR
-from deltaspec.commands.printing import as_json, choose_allocator, console_on, print_bytes
-from deltaspec.exits import writing
+from deltaspec.commands.printing import build_console, choose_allocator, encode_json, print_bytes
+from deltaspec.exit_handling import translate_write_errors
 
 PROBLEM = 2
 """Exit code where something hinders what was asked for."""
@@ -24,9 +24,9 @@ PROBLEM = 2
     metavar="[=MASTER]",
     help="Start Spark as well, and look at its Java, its jars and its executors.",
 )
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option("--format", "output_format", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @COLOR
-def doctor(table: str | None, spark: str | None, form: str, color: str) -> None:
+def doctor(table: str | None, spark: str | None, output_format: str, color: str) -> None:
     """Tell what is installed, what lacks, and what to do.
 
     With a TABLE also whether it can be reached; with --spark whether a run on Spark can begin: Java, pyspark, a
@@ -35,18 +35,18 @@ def doctor(table: str | None, spark: str | None, form: str, color: str) -> None:
     Exits with 2 if anything is a problem.
     """
     choose_allocator()
-    from deltaspec.report.doctor import DOCTOR_VERSION, Diagnosis, write_check
+    from deltaspec.report.diagnosis import DOCTOR_VERSION, Diagnosis, write_check
 
     table, master = _places(table, spark)
-    console = console_on(sys.stdout, color)
+    console = build_console(sys.stdout, color)
     found = []
     for check in _checks(table, master):
         found.append(check)
-        if form == "text":
-            with writing("stdout"):
+        if output_format == "text":
+            with translate_write_errors("stdout"):
                 write_check(check, console)
-    if form == "json":
-        print_bytes(as_json(Diagnosis(doctor_version=DOCTOR_VERSION, deltaspec=__version__, checks=found)))
+    if output_format == "json":
+        print_bytes(encode_json(Diagnosis(doctor_version=DOCTOR_VERSION, deltaspec=__version__, checks=found)))
     sys.exit(PROBLEM if any(each.status == "problem" for each in found) else 0)
 
 
@@ -55,7 +55,7 @@ def _places(table: str | None, spark: str | None) -> tuple[str | None, str | Non
 
     In `--spark TABLE` the value is the table's: no master of Spark looks like one.
     """
-    from deltaspec.validate.engine_choice import check_master, is_master
+    from deltaspec.validation.engine_choice import check_master, is_master
 
     if spark and not is_master(spark):
         if table is None:
@@ -65,12 +65,12 @@ def _places(table: str | None, spark: str | None) -> tuple[str | None, str | Non
 
 
 def _checks(table: str | None, master: str | None) -> Iterator[Any]:
-    from deltaspec.doctor import look
+    from deltaspec.installation_checks import check_installation
 
     if master is None:
-        yield from look(table)
+        yield from check_installation(table)
         return
-    from deltaspec.validate.spark.probe import look_at_spark
+    from deltaspec.validation.spark.probe import check_spark
 
-    yield from look()
-    yield from look_at_spark(master or None, table)
+    yield from check_installation()
+    yield from check_spark(master or None, table)

@@ -8,12 +8,12 @@ REVISIONS = click.Choice(["r1", "r2", "r3", "current"])
 COLOR = click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True)
 
 
-def codes(context: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> list[str]:
+def parse_codes(context: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> list[str]:
     """Codes of rules, or their beginnings, in capitals."""
-    return [name.upper() for name in names(context, parameter, value)]
+    return [name.upper() for name in parse_names(context, parameter, value)]
 
 
-def names(_: click.Context, __: click.Parameter, value: tuple[str, ...]) -> list[str]:
+def parse_names(_: click.Context, __: click.Parameter, value: tuple[str, ...]) -> list[str]:
     """Names with commas between them; an option that is given has to name something, for none given means all."""
     found = [name.strip() for each in value for name in each.split(",") if name.strip()]
     if value and not found:
@@ -21,7 +21,7 @@ def names(_: click.Context, __: click.Parameter, value: tuple[str, ...]) -> list
     return found
 
 
-def moment(_: click.Context, __: click.Parameter, value: str | None) -> int | None:
+def parse_instant(_: click.Context, __: click.Parameter, value: str | None) -> int | None:
     """Milliseconds since the epoch of a moment as ISO 8601 with its zone has it, or of now."""
     if value is None:
         return None

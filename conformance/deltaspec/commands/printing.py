@@ -9,14 +9,14 @@ from typing import Any
 
 import click
 
-from deltaspec.exits import writing
+from deltaspec.exit_handling import translate_write_errors
 
 _WIDTH = 100
-PATIENCE_SECONDS = 1.0
+PROGRESS_DELAY_SECONDS = 1.0
 """Runs shorter than this show no bar."""
 
 
-def as_json(value: Any) -> bytes:
+def encode_json(value: Any) -> bytes:
     """Indented JSON in UTF-8, whatever the terminal speaks."""
     import msgspec
 
@@ -25,17 +25,17 @@ def as_json(value: Any) -> bytes:
 
 def print_bytes(data: bytes) -> None:
     """Print what machines read."""
-    with writing("stdout"):
+    with translate_write_errors("stdout"):
         click.echo(data, nl=False)
 
 
 def print_text(text: str) -> None:
     """Print a line of plain text."""
-    with writing("stdout"):
+    with translate_write_errors("stdout"):
         click.echo(text)
 
 
-def console_on(stream: Any, color: str) -> Any:
+def build_console(stream: Any, color: str) -> Any:
     """A rich console that changes no text: no markup, no emoji, no wrapping of its own."""
     from rich.console import Console
 
@@ -83,7 +83,7 @@ def progress_bar() -> Iterator[Any]:
             bars.reset(task, total=total, description=phase)
             current = phase
         bars.update(task, completed=done, total=total)
-        if time.monotonic() - started > PATIENCE_SECONDS:
+        if time.monotonic() - started > PROGRESS_DELAY_SECONDS:
             bars.start()
 
     try:

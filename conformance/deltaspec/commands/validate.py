@@ -9,10 +9,10 @@ from typing import Any
 
 import click
 
-from deltaspec.commands.options import COLOR, REVISIONS, codes, moment
-from deltaspec.commands.printing import as_json, choose_allocator, console_on, print_bytes, progress_bar
+from deltaspec.commands.options import COLOR, REVISIONS, parse_codes, parse_instant
+from deltaspec.commands.printing import build_console, choose_allocator, encode_json, print_bytes, progress_bar
 from deltaspec.errors import InvalidUsage
-from deltaspec.exits import VERDICT, writing
+from deltaspec.exit_handling import EXIT_CODE_KEY, translate_write_errors
 
 
 @click.command()
@@ -29,18 +29,24 @@ from deltaspec.exits import VERDICT, writing
 @click.option("--revision", type=REVISIONS, default="current", show_default=True, help="Text to judge by.")
 @click.option(
     "--clock",
-    callback=moment,
+    callback=parse_instant,
     metavar="INSTANT",
     help="Judge retention as of this moment, `now` or ISO 8601 with a zone; not asked otherwise.",
 )
-@click.option("--select", multiple=True, callback=codes, metavar="CODES", help="Only these rules, e.g. LOG,FIL001.")
-@click.option("--ignore", multiple=True, callback=codes, metavar="CODES", help="All rules but these.")
-@click.option("--format", "form", type=click.Choice(["text", "json", "junit"]), default="text", show_default=True)
+@click.option(
+    "--select", multiple=True, callback=parse_codes, metavar="CODES", help="Only these rules, e.g. LOG,FIL001."
+)
+@click.option("--ignore", multiple=True, callback=parse_codes, metavar="CODES", help="All rules but these.")
+@click.option(
+    "--format", "output_format", type=click.Choice(["text", "json", "junit"]), default="text", show_default=True
+)
 @click.option("--output", type=click.Path(dir_okay=False), metavar="FILE", help="Write the report here.")
 @click.option(
     "--samples", type=click.IntRange(min=1), metavar="N", help="Findings of each rule. [default: 5, json 1000]"
 )
-@click.option("--accept-unchecked", multiple=True, callback=codes, metavar="RULE", help="Unchecked is fine for it.")
+@click.option(
+    "--accept-unchecked", multiple=True, callback=parse_codes, metavar="RULE", help="Unchecked is fine for it."
+)
 @click.option("--allow-outside", is_flag=True, help="Follow absolute paths out of the table (shallow clones).")
 @click.option(
     "--engine",
@@ -67,7 +73,7 @@ def validate(
     clock: int | None,
     select: list[str],
     ignore: list[str],
-    form: str,
+    output_format: str,
     output: str | None,
     samples: int | None,
     accept_unchecked: list[str],
@@ -99,9 +105,9 @@ def validate(
         _check_output(output)
     choose_allocator()
     if estimates:
-        _print_estimate(table, at, history, revision, form, output, color)
+        _print_estimate(table, at, history, revision, output_format, output, color)
         return
-    from deltaspec.report.terminal import exit_code, verdict_line
+    from deltaspec.report.terminal import exit_code, format_verdict
 
     options = {
         "level": level,
@@ -112,7 +118,7 @@ def validate(
         "select": select or None,
         "ignore": ignore,
         # with a state the same for all formats: it is told by the options that it was kept with
-        "samples": samples or (5 if form == "text" and state is None else 1000),
+        "samples": samples or (5 if output_format == "text" and state is None else 1000),
         "accept_unchecked": accept_unchecked,
         "allow_outside": allow_outside,
         "findings_out": findings_out,
@@ -120,60 +126,60 @@ def validate(
         "resume": resume,
     }
     report = _judge(table, engine, options)
-    click.get_current_context().meta[VERDICT] = exit_code(report)
+    click.get_current_context().meta[EXIT_CODE_KEY] = exit_code(report)
     if output is None:
-        _print_report(report, form, color, samples or 5)
+        _print_report(report, output_format, color, samples or 5)
     else:
-        _save_report(report, form, output, color, samples or 5)
-        click.echo(f"{verdict_line(report)} · report in {output}", err=True)
+        _save_report(report, output_format, output, color, samples or 5)
+        click.echo(f"{format_verdict(report)} · report in {output}", err=True)
     sys.exit(exit_code(report))
 
 
 def _judge(table: str, engine: str, options: dict[str, Any]) -> Any:
     """The report of the engine that was asked for, or that suits the table."""
-    from deltaspec.validate.engine_choice import choose, parse_engine
+    from deltaspec.validation.engine_choice import choose_engine, parse_engine
 
     asked = parse_engine(engine)
     taken, master = asked.engine, asked.master
     if taken == "auto":
-        from deltaspec.validate.estimate import estimate_table
-        from deltaspec.validate.spark.environment import missing
+        from deltaspec.validation.describe.read_estimate import estimate_table
+        from deltaspec.validation.spark.environment import find_missing_requirement
 
         estimate = estimate_table(table, **{name: options[name] for name in ("at", "history", "revision")})
-        choice = choose(estimate, options["level"], missing(master))
+        choice = choose_engine(estimate, options["level"], find_missing_requirement(master))
         click.echo(f"engine {choice.engine}: {choice.reason}", err=True)
         taken = choice.engine
     with progress_bar() as progress:
         if taken == "embedded":
-            from deltaspec.validate import validate_table
+            from deltaspec.validation import validate_table
 
             return validate_table(table, **options, progress=progress)
-        from deltaspec.validate.asked import ask
-        from deltaspec.validate.spark.session import running
+        from deltaspec.validation.options import ask
+        from deltaspec.validation.spark.session import open_session
 
         ask(**{name: options[name] for name in signature(ask).parameters})  # starting Spark takes a while
-        with running(master) as session:
-            driver: Any = import_module("deltaspec.validate.spark")
+        with open_session(master) as session:
+            driver: Any = import_module("deltaspec.validation.spark")
             return driver.validate(session, table, **options, progress=progress)
 
 
 def _print_estimate(
-    table: str, at: int | None, history: str, revision: str, form: str, output: str | None, color: str
+    table: str, at: int | None, history: str, revision: str, output_format: str, output: str | None, color: str
 ) -> None:
-    if form == "junit":
-        raise InvalidUsage("an estimate has no form junit; there is text and json")
+    if output_format == "junit":
+        raise InvalidUsage("an estimate has no output_format junit; there is text and json")
     from deltaspec.report.estimate import write_estimate
-    from deltaspec.validate.estimate import estimate_table
+    from deltaspec.validation.describe.read_estimate import estimate_table
 
     estimate = estimate_table(table, at=at, history=history, revision=revision)
     if output is not None:
-        with writing(output), open(output, "wb") as file:
-            file.write(as_json(estimate) if form == "json" else _text_of(write_estimate, estimate, color))
-    elif form == "json":
-        print_bytes(as_json(estimate))
+        with translate_write_errors(output), open(output, "wb") as file:
+            file.write(encode_json(estimate) if output_format == "json" else _text_of(write_estimate, estimate, color))
+    elif output_format == "json":
+        print_bytes(encode_json(estimate))
     else:
-        with writing("stdout"):
-            write_estimate(estimate, console_on(sys.stdout, color))
+        with translate_write_errors("stdout"):
+            write_estimate(estimate, build_console(sys.stdout, color))
 
 
 def _text_of(write: Callable[..., None], value: Any, color: str, *others: Any) -> bytes:
@@ -181,20 +187,24 @@ def _text_of(write: Callable[..., None], value: Any, color: str, *others: Any) -
     from io import StringIO
 
     text = StringIO()
-    write(value, *others, console_on(text, "never" if color == "auto" else color))
+    write(value, *others, build_console(text, "never" if color == "auto" else color))
     return text.getvalue().encode()
 
 
-def _print_report(report: Any, form: str, color: str, samples: int) -> None:
-    if form == "text":
-        _write_text(report, samples, console_on(sys.stdout, color))
+def _print_report(report: Any, output_format: str, color: str, samples: int) -> None:
+    if output_format == "text":
+        _write_text(report, samples, build_console(sys.stdout, color))
     else:
-        print_bytes(_machine_readable(report, form))
+        print_bytes(_machine_readable(report, output_format))
 
 
-def _save_report(report: Any, form: str, output: str, color: str, samples: int) -> None:
-    data = _text_of(_write_text, report, color, samples) if form == "text" else _machine_readable(report, form)
-    with writing(output), open(output, "wb") as file:
+def _save_report(report: Any, output_format: str, output: str, color: str, samples: int) -> None:
+    data = (
+        _text_of(_write_text, report, color, samples)
+        if output_format == "text"
+        else _machine_readable(report, output_format)
+    )
+    with translate_write_errors(output), open(output, "wb") as file:
         file.write(data)
 
 
@@ -202,27 +212,27 @@ def _check_output(output: str) -> None:
     """Refuse before the run what could not be written after it, and what would change a table."""
     from pathlib import Path
 
-    from deltaspec.validate.places import refuse_in_table
+    from deltaspec.validation.output_location import require_outside_table
 
-    refuse_in_table(output, None)
+    require_outside_table(output, None)
     place = Path(os.path.realpath(output))
     if not place.parent.is_dir():
         raise InvalidUsage(f"{output}: cannot be written: there is no directory {place.parent}")
 
 
 def _write_text(report: Any, samples: int, console: Any) -> None:
-    from deltaspec.explain import words_of
     from deltaspec.report import terminal
+    from deltaspec.rule_pages import build_rule_doc
 
-    words = {finding.rule: words_of(finding.rule) for finding in report.findings}
-    with writing("stdout"):
+    words = {finding.rule: build_rule_doc(finding.rule) for finding in report.findings}
+    with translate_write_errors("stdout"):
         terminal.write(report, words, console, samples)
 
 
-def _machine_readable(report: Any, form: str) -> bytes:
+def _machine_readable(report: Any, output_format: str) -> bytes:
     """JSON or JUnit, in UTF-8 whatever the terminal speaks."""
-    if form == "json":
-        return as_json(report)
+    if output_format == "json":
+        return encode_json(report)
     from deltaspec.report import junit
 
-    return junit.render(report).encode()
+    return junit.render_junit(report).encode()

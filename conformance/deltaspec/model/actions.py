@@ -19,18 +19,18 @@ PartitionValues: TypeAlias = dict[str, str | None]
 Tags: TypeAlias = dict[str, str | None]
 
 
-class Wire(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+class WireStruct(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """Base of everything that stands in the log as JSON: camelCase on the wire, None stays unwritten."""
 
 
-class Format(Wire, frozen=True):
+class Format(WireStruct, frozen=True):
     """Encoding of a table's data files. Source: Change Metadata, Format Specification."""
 
     provider: str
     options: dict[str, str] = {}
 
 
-class MetaData(Wire, frozen=True):
+class MetaData(WireStruct, frozen=True):
     """A table's identity, schema and configuration. Source: Change Metadata."""
 
     id: str
@@ -44,7 +44,7 @@ class MetaData(Wire, frozen=True):
     """Milliseconds since the epoch."""
 
 
-class Protocol(Wire, frozen=True):
+class Protocol(WireStruct, frozen=True):
     """Versions and features a client needs. Source: Protocol Evolution."""
 
     min_reader_version: Int32
@@ -55,7 +55,7 @@ class Protocol(Wire, frozen=True):
     """Exists only with writer version 7."""
 
 
-class DeletionVectorDescriptor(Wire, frozen=True):
+class DeletionVectorDescriptor(WireStruct, frozen=True):
     """Where the deleted row indexes of a data file are. Source: Deletion Vector Descriptor Schema."""
 
     storage_type: str
@@ -72,7 +72,7 @@ class DeletionVectorDescriptor(Wire, frozen=True):
         return plain if self.offset is None else f"{plain}@{self.offset}"
 
 
-class Add(Wire, frozen=True):
+class Add(WireStruct, frozen=True):
     """A logical file that belongs to the table from this version on. Source: Add File and Remove File."""
 
     path: str
@@ -88,7 +88,7 @@ class Add(Wire, frozen=True):
     clustering_provider: str | None = None
 
 
-class Remove(Wire, frozen=True):
+class Remove(WireStruct, frozen=True):
     """A logical file that no longer belongs to the table. Source: Add File and Remove File."""
 
     path: str
@@ -104,7 +104,7 @@ class Remove(Wire, frozen=True):
     default_row_commit_version: Int64 | None = None
 
 
-class Cdc(Wire, frozen=True):
+class Cdc(WireStruct, frozen=True):
     """A file of row changes of this version. Source: Add CDC File."""
 
     path: str
@@ -114,7 +114,7 @@ class Cdc(Wire, frozen=True):
     tags: Tags | None = None
 
 
-class Txn(Wire, frozen=True):
+class Txn(WireStruct, frozen=True):
     """An application's own progress marker. Source: Transaction Identifiers."""
 
     app_id: str
@@ -122,7 +122,7 @@ class Txn(Wire, frozen=True):
     last_updated: Int64 | None = None
 
 
-class DomainMetadata(Wire, frozen=True):
+class DomainMetadata(WireStruct, frozen=True):
     """Configuration of a named domain, or its tombstone. Source: Domain Metadata (a string since r3)."""
 
     domain: str
@@ -131,7 +131,7 @@ class DomainMetadata(Wire, frozen=True):
     removed: bool
 
 
-class DomainMetadataMap(Wire, frozen=True):
+class DomainMetadataMap(WireStruct, frozen=True):
     """Domain metadata as r1 and r2 write it: a map of strings, or the text of later revisions (E14).
 
     Source: Domain Metadata (r1, r2).
@@ -142,7 +142,7 @@ class DomainMetadataMap(Wire, frozen=True):
     removed: bool
 
 
-class CommitInfo(Wire, frozen=True):
+class CommitInfo(WireStruct, frozen=True):
     """Provenance of a commit: any JSON. The fields here are those the text gives a meaning.
 
     Source: Commit Provenance Information; In-Commit Timestamps; Catalog-managed tables.
@@ -157,14 +157,14 @@ class CommitInfo(Wire, frozen=True):
     timestamp: Any = None
 
 
-class CheckpointMetadata(Wire, frozen=True):
+class CheckpointMetadata(WireStruct, frozen=True):
     """Head of a checkpoint with V2 content. Source: Checkpoint Metadata (since r3)."""
 
     version: Int64
     tags: Tags | None = None
 
 
-class Sidecar(Wire, frozen=True):
+class Sidecar(WireStruct, frozen=True):
     """A file in `_sidecars` that holds file actions of a V2 checkpoint. Source: Sidecar File Information (since r3)."""
 
     path: str
@@ -173,7 +173,7 @@ class Sidecar(Wire, frozen=True):
     tags: Tags | None = None
 
 
-class RowIdHighWaterMark(Wire, frozen=True):
+class RowIdHighWaterMark(WireStruct, frozen=True):
     """Largest row id assigned so far. Source: Increase Row ID High-water Mark (r1, r2 only)."""
 
     high_water_mark: Int64
@@ -181,14 +181,14 @@ class RowIdHighWaterMark(Wire, frozen=True):
     """Required in r1, gone in r2."""
 
 
-class RowIdHighWaterMarkR1(Wire, frozen=True):
+class RowIdHighWaterMarkR1(WireStruct, frozen=True):
     """The mark as r1 writes it, who wants to know whether ids were kept. Source: the same chapter (r1)."""
 
     high_water_mark: Int64
     preserved_row_ids: bool
 
 
-class RowIdHighWaterMarkR2(Wire, frozen=True):
+class RowIdHighWaterMarkR2(WireStruct, frozen=True):
     """The mark as r2 writes it. Source: the same chapter (r2)."""
 
     high_water_mark: Int64
@@ -208,7 +208,7 @@ Action: TypeAlias = (
     | RowIdHighWaterMark
 )
 
-ACTION_TYPES: dict[str, type[Wire]] = {
+ACTION_TYPES: dict[str, type[WireStruct]] = {
     "commitInfo": CommitInfo,
     "protocol": Protocol,
     "metaData": MetaData,
@@ -222,14 +222,14 @@ ACTION_TYPES: dict[str, type[Wire]] = {
 }
 """Wire name of every action of the current revision."""
 
-_FORMS_OF_OLDER_TEXTS: dict[Revision, dict[str, type[Wire]]] = {
+_FORMS_OF_OLDER_TEXTS: dict[Revision, dict[str, type[WireStruct]]] = {
     Revision.R1: {"domainMetadata": DomainMetadataMap, "rowIdHighWaterMark": RowIdHighWaterMarkR1},
     Revision.R2: {"domainMetadata": DomainMetadataMap, "rowIdHighWaterMark": RowIdHighWaterMarkR2},
 }
 _TYPES = {revision: {**ACTION_TYPES, **_FORMS_OF_OLDER_TEXTS.get(revision, {})} for revision in Revision}
 
 
-def action_types(revision: Revision = Revision.CURRENT) -> dict[str, type[Wire]]:
+def action_types(revision: Revision = Revision.CURRENT) -> dict[str, type[WireStruct]]:
     """Wire name of every action that readers of a revision know, with the form it has there.
 
     Actions that only later texts define stand here too: what they hold is the same whoever reads them.
@@ -238,7 +238,7 @@ def action_types(revision: Revision = Revision.CURRENT) -> dict[str, type[Wire]]
     return _TYPES[revision]
 
 
-def of_form(action: Wire) -> Wire:
+def normalize_action(action: WireStruct) -> WireStruct:
     """The action that a form of an older text stands for; every other action is itself."""
     match action:
         case DomainMetadataMap(domain=domain, configuration=configuration, removed=removed):
@@ -252,4 +252,4 @@ def of_form(action: Wire) -> Wire:
     return action
 
 
-WIRE_NAMES: dict[type[Wire], str] = {kind: name for name, kind in ACTION_TYPES.items()}
+WIRE_NAMES: dict[type[WireStruct], str] = {kind: name for name, kind in ACTION_TYPES.items()}

@@ -101,7 +101,7 @@ def _plain(value: Any, pointer: str, repeated: list[str]) -> Any:
     return value
 
 
-def has_half_pair(document: Any) -> bool:
+def has_lone_surrogate(document: Any) -> bool:
     """Whether a string holds half of a surrogate pair, which no UTF-8 text can carry on."""
     try:
         json.dumps(document, ensure_ascii=False).encode()

@@ -6,7 +6,7 @@ from msgspec import Struct
 from rich.console import Console
 from rich.text import Text
 
-from deltaspec.report.text import safe, size, wrapped
+from deltaspec.report.text import escape_text, size, wrap_text
 
 ESTIMATE_VERSION = 1
 _COLUMNS = (20, 14, 15, 15)
@@ -30,14 +30,14 @@ class Amount(Struct, frozen=True):
         return Amount(_sum(self.about, other.about), self.at_least + other.at_least, _sum(self.at_most, other.at_most))
 
 
-def exactly(number: int) -> Amount:
+def exact_amount(number: int) -> Amount:
     """A number that is known."""
     return Amount(number, number, number)
 
 
-def total(amounts: Iterable[Amount]) -> Amount:
+def sum_amounts(amounts: Iterable[Amount]) -> Amount:
     """The sum of some numbers: what bounds all of them bounds it."""
-    return sum(amounts, exactly(0))
+    return sum(amounts, exact_amount(0))
 
 
 def _sum(one: int | None, other: int | None) -> int | None:
@@ -66,11 +66,11 @@ class LevelReads(Struct, frozen=True, kw_only=True):
 
     @property
     def requests(self) -> Amount:
-        return total(each.requests for each in self.reads)
+        return sum_amounts(each.requests for each in self.reads)
 
     @property
     def bytes(self) -> Amount:
-        return total(each.bytes for each in self.reads)
+        return sum_amounts(each.bytes for each in self.reads)
 
 
 class Estimate(Struct, frozen=True, kw_only=True):
@@ -97,7 +97,7 @@ class Estimate(Struct, frozen=True, kw_only=True):
 def write_estimate(estimate: Estimate, console: Console) -> None:
     """Print what each level reads, with its sum, and what is not known."""
     head = f" · version {estimate.version} · history {estimate.history}"
-    console.print(Text.assemble((safe(estimate.table, 80), "bold"), head))
+    console.print(Text.assemble((escape_text(estimate.table, 80), "bold"), head))
     console.print(
         f"live data files: {_number(estimate.live_files)}, {_bytes(estimate.live_bytes)} ({estimate.live_source})"
     )
@@ -107,7 +107,7 @@ def write_estimate(estimate: Estimate, console: Console) -> None:
         for reads in each.reads:
             _write_reads(reads, console)
         for text in each.not_known:
-            for at, line in enumerate(wrapped(text, console.width - 15)):
+            for at, line in enumerate(wrap_text(text, console.width - 15)):
                 console.print(Text(("  not known: " if at == 0 else " " * 13) + line, "dim"))
         so_far = [reads for level in estimate.levels[: number + 1] for reads in level.reads]
         requests = _sum_of([reads.requests for reads in so_far], "{:,}".format)
@@ -115,9 +115,9 @@ def write_estimate(estimate: Estimate, console: Console) -> None:
 
 
 def _write_reads(reads: Reads, console: Console) -> None:
-    row = _row(f"  {safe(reads.what, 40)}", _number(reads.files), _number(reads.requests), _bytes(reads.bytes))
+    row = _row(f"  {escape_text(reads.what, 40)}", _number(reads.files), _number(reads.requests), _bytes(reads.bytes))
     room = max(console.width - len(row) - 2, 20)
-    for at, line in enumerate(wrapped(reads.source, room) or [""]):
+    for at, line in enumerate(wrap_text(reads.source, room) or [""]):
         console.print(Text.assemble(row if at == 0 else " " * len(row), ("  " + line, "dim")))
 
 

@@ -6,14 +6,14 @@ The two stay apart: a failure says that the table is wrong, an error that nobody
 from collections import defaultdict
 from xml.etree import ElementTree
 
-from deltaspec.report.terminal import evidence_text, place_text
-from deltaspec.report.text import count, safe
-from deltaspec.report.values import Finding, NotChecked, Report
+from deltaspec.report.report_types import Finding, NotChecked, Report
+from deltaspec.report.terminal import format_evidence, format_location
+from deltaspec.report.text import count, escape_text
 
 _PLACES_SHOWN = 50
 
 
-def render(report: Report) -> str:
+def render_junit(report: Report) -> str:
     """The XML document.
 
     Warnings, divergences and what was accepted unchecked pass and stand in `system-out`; a rule that is not
@@ -33,7 +33,7 @@ def render(report: Report) -> str:
     suite.attrib["tests"] = str(len(rules))
     for name, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
         suite.attrib[name] = str(len(suite.findall(f"testcase/{tag}")))
-    root = ElementTree.Element("testsuites", name=safe(report.table))
+    root = ElementTree.Element("testsuites", name=escape_text(report.table))
     root.append(suite)
     ElementTree.indent(root)
     document: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
@@ -52,7 +52,7 @@ def _fill(
         text.append(f"and {count(len(unchecked) - _PLACES_SHOWN, 'place')} more")
     if any(each.severity == "violation" for each in findings):
         first = findings[0]
-        message = f"{count(report.totals[rule], 'finding')}: {safe(first.message)}"
+        message = f"{count(report.totals[rule], 'finding')}: {escape_text(first.message)}"
         outcome = ElementTree.SubElement(case, "failure", message=message, type=first.name)
     elif open_places:
         message = f"not checked at {count(len(open_places), 'place')}"
@@ -61,7 +61,7 @@ def _fill(
         outcome = ElementTree.SubElement(case, "system-out")
     elif rule not in report.checked.run:
         reason = report.checked.reasons.get(rule, "the table has nothing that it looks at")
-        ElementTree.SubElement(case, "skipped", message=f"not applicable: {safe(reason)}")
+        ElementTree.SubElement(case, "skipped", message=f"not applicable: {escape_text(reason)}")
         return
     else:
         return
@@ -69,9 +69,9 @@ def _fill(
 
 
 def _finding_line(finding: Finding) -> str:
-    return f"{finding.severity}: {place_text(finding)}: {evidence_text(finding, 400)}"
+    return f"{finding.severity}: {format_location(finding)}: {format_evidence(finding, 400)}"
 
 
 def _unchecked_line(entry: NotChecked) -> str:
     word = "accepted unchecked" if entry.accepted else "not checked"
-    return f"{word}: {safe(entry.file or 'the table')}: {safe(entry.reason)}"
+    return f"{word}: {escape_text(entry.file or 'the table')}: {escape_text(entry.reason)}"

@@ -10,8 +10,8 @@ from itertools import groupby
 from rich.console import Console
 from rich.text import Text
 
-from deltaspec.report.text import count, safe, size, wrapped
-from deltaspec.report.values import SEVERITIES, Finding, NotChecked, Report
+from deltaspec.report.report_types import SEVERITIES, Finding, NotChecked, Report
+from deltaspec.report.text import count, escape_text, size, wrap_text
 
 _STYLES = {"violation": "bold red", "warning": "yellow", "divergence": "cyan"}
 _EXIT_CODES = {"conforms": 0, "violations": 1, "incomplete": 3, "refused": 3}
@@ -20,7 +20,7 @@ _LEDGER_LINES = 10
 
 
 @dataclass(frozen=True)
-class RuleWords:
+class RuleDoc:
     """What a report says of a rule beside its findings."""
 
     statement: str
@@ -37,7 +37,7 @@ def exit_code(report: Report) -> int:
     return _EXIT_CODES[report.verdict]
 
 
-def write(report: Report, words: Mapping[str, RuleWords], console: Console, samples: int = 5) -> None:
+def write(report: Report, words: Mapping[str, RuleDoc], console: Console, samples: int = 5) -> None:
     """Print a report.
 
     Args:
@@ -69,18 +69,18 @@ def _inventory(report: Report, console: Console) -> None:
     ):
         if number:
             parts.append(f"{number:,} {words} ({size(space)})")
-    if not found.is_whole:
+    if not found.is_complete:
         parts.append("the listing is not whole")
-    for line in wrapped(", ".join(parts), console.width):
+    for line in wrap_text(", ".join(parts), console.width):
         console.print(Text(line, style="dim"))
 
 
 def _refusal(report: Report, console: Console) -> None:
     """What the judged revision does not know, where its clients refuse the table."""
     if report.refusal is not None:
-        asked = f"{safe(report.refusal.why)} ({report.refusal.requirement})"
+        asked = f"{escape_text(report.refusal.why)} ({report.refusal.requirement})"
         words = f"revision {report.revision} does not know what the table asks for: {asked}"
-        for line in wrapped(words, console.width, indent=_INDENT):
+        for line in wrap_text(words, console.width, indent=_INDENT):
             console.print(Text(line, style="yellow"))
 
 
@@ -90,11 +90,11 @@ def _header(report: Report, console: Console) -> None:
     if report.clock is not None:
         asked += f" · clock {datetime.fromtimestamp(report.clock / 1000, UTC):%Y-%m-%dT%H:%M:%SZ}"
     console.print(f"deltaspec {report.deltaspec} · validate · {asked}", style="dim")
-    console.print(Text.assemble(("table  ", "dim"), safe(report.table, 70), (f" · {version}", "dim")))
+    console.print(Text.assemble(("table  ", "dim"), escape_text(report.table, 70), (f" · {version}", "dim")))
     console.print()
 
 
-def _rule(findings: list[Finding], total: int, words: RuleWords, console: Console, samples: int) -> None:
+def _rule(findings: list[Finding], total: int, words: RuleDoc, console: Console, samples: int) -> None:
     first = findings[0]
     title = Text.assemble(
         (first.severity.upper(), _STYLES[first.severity]), " ", (first.rule, "bold"), f" {first.name}"
@@ -102,13 +102,13 @@ def _rule(findings: list[Finding], total: int, words: RuleWords, console: Consol
     if total > 1:
         title.append(f"   {count(total, 'finding')}", style="dim")
     console.print(title)
-    for line in wrapped(first.message, console.width - len(_INDENT)):
+    for line in wrap_text(first.message, console.width - len(_INDENT)):
         console.print(_INDENT + line)
     for finding in findings[:samples]:
         for line in _place_lines(finding, console.width - len(_INDENT)):
             console.print(Text(_INDENT + line, style="bold"))
         if finding.evidence:
-            console.print(Text(f"{_INDENT}   {evidence_text(finding, console.width - 8)}", style="dim"))
+            console.print(Text(f"{_INDENT}   {format_evidence(finding, console.width - 8)}", style="dim"))
     if total > samples:
         console.print(Text(f"{_INDENT}… and {total - min(samples, len(findings)):,} more", style="dim"))
     for label, text in (
@@ -123,7 +123,7 @@ def _rule(findings: list[Finding], total: int, words: RuleWords, console: Consol
 
 def _paragraph(label: str, text: str, console: Console) -> None:
     label = f"{label:<6}" if len(label) < 6 else f"{label} "
-    for number, line in enumerate(wrapped(text, console.width - len(_INDENT) - len(label))):
+    for number, line in enumerate(wrap_text(text, console.width - len(_INDENT) - len(label))):
         head = label if number == 0 else " " * len(label)
         console.print(Text.assemble(_INDENT, (head, "dim"), line))
 
@@ -137,10 +137,12 @@ def _place_lines(finding: Finding, width: int) -> list[str]:
             lines[-1] += f" · {part}"
         else:
             lines.append(f"   {part}")
-    return [piece for line in lines for piece in ([line] if len(line) <= width else wrapped(line, width, indent="   "))]
+    return [
+        piece for line in lines for piece in ([line] if len(line) <= width else wrap_text(line, width, indent="   "))
+    ]
 
 
-def place_text(finding: Finding) -> str:
+def format_location(finding: Finding) -> str:
     """Where a finding is, in one line."""
     return " · ".join(_place(finding))
 
@@ -148,19 +150,19 @@ def place_text(finding: Finding) -> str:
 def _place(finding: Finding) -> list[str]:
     parts = []
     if finding.file:
-        parts.append(safe(finding.file, 70) + (f" line {finding.line}" if finding.line is not None else ""))
+        parts.append(escape_text(finding.file, 70) + (f" line {finding.line}" if finding.line is not None else ""))
     elif finding.version is not None:
         parts.append(f"version {finding.version}")
     if finding.path:
-        parts.append(safe(finding.path, 70))
+        parts.append(escape_text(finding.path, 70))
     if finding.column:
-        parts.append(f"column {safe(finding.column, 40)}")
+        parts.append(f"column {escape_text(finding.column, 40)}")
     return parts or ["the table"]
 
 
-def evidence_text(finding: Finding, width: int) -> str:
+def format_evidence(finding: Finding, width: int) -> str:
     shown = ", ".join(f"{name} = {json.dumps(value, ensure_ascii=False)}" for name, value in finding.evidence.items())
-    return safe(shown, max(width, 40))
+    return escape_text(shown, max(width, 40))
 
 
 def _ledger(report: Report, console: Console) -> None:
@@ -168,12 +170,14 @@ def _ledger(report: Report, console: Console) -> None:
     partly = len({each.rule for each in checked.not_checked})
     ledger = (
         f"{count(len(checked.run), 'rule')} run, {len(checked.not_applicable)} not applicable, "
-        f"{len(checked.not_asked)} not asked" + (f", {partly} not wholly checked" if partly else "")
+        f"{len(checked.skipped)} not asked" + (f", {partly} not wholly checked" if partly else "")
     )
-    for line in wrapped(ledger, console.width):
+    for line in wrap_text(ledger, console.width):
         console.print(Text(line, style="dim"))
     _some(_unchecked(checked.not_checked), "not checked", "yellow", console)
-    routes = [f"not compared: {safe(each.file, 70)}: {each.reason}" for each in checked.routes_not_compared]
+    routes = [
+        f"not compared: {escape_text(each.file, 70)}: {each.reason}" for each in checked.derived_files_not_compared
+    ]
     _some(routes, "not compared", "dim", console)
 
 
@@ -188,9 +192,9 @@ def _unchecked(ledger: list[NotChecked]) -> list[str]:
         places[accepted, not file, reason, tuple(theirs)].append(file)
     entries = []
     for (accepted, without_file, reason, codes), files in sorted(places.items(), key=lambda item: item[0][:2]):
-        where = "" if without_file or files[0] in reason else f" ({_few([safe(file, 60) for file in files], 3)})"
+        where = "" if without_file or files[0] in reason else f" ({_few([escape_text(file, 60) for file in files], 3)})"
         title = "accepted unchecked" if accepted else "not checked"
-        entries.append(f"{title}: {_few(codes, 6)}: {safe(reason, 160)}{where}")
+        entries.append(f"{title}: {_few(codes, 6)}: {escape_text(reason, 160)}{where}")
     return entries
 
 
@@ -202,7 +206,7 @@ def _few(names: Sequence[str], most: int) -> str:
 def _some(entries: list[str], what: str, style: str, console: Console) -> None:
     """The first entries of a list that may be long, each wrapped, and how many more there are."""
     for entry in entries[:_LEDGER_LINES]:
-        for line in wrapped(entry, console.width, indent=_INDENT):
+        for line in wrap_text(entry, console.width, indent=_INDENT):
             console.print(Text(line, style=style))
     if len(entries) > _LEDGER_LINES:
         more = len(entries) - _LEDGER_LINES
@@ -211,12 +215,12 @@ def _some(entries: list[str], what: str, style: str, console: Console) -> None:
 
 def _last_line(report: Report, console: Console) -> None:
     style = {"conforms": "bold green", "violations": "bold red"}.get(report.verdict, "bold yellow")
-    line = Text(verdict_line(report))
+    line = Text(format_verdict(report))
     line.stylize(style, 0, len(report.verdict))
     console.print(line)
 
 
-def verdict_line(report: Report) -> str:
+def format_verdict(report: Report) -> str:
     """The verdict, how much was found, and the exit code."""
     found = ", ".join(count(report.counts[each], each) for each in SEVERITIES if report.counts[each])
     return f"{report.verdict.upper()}  {found or 'nothing found'} · exit {exit_code(report)}"

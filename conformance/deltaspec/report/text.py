@@ -10,7 +10,7 @@ UNENCODABLE = "deltaspec.unencodable"
 """Error handler for streams whose encoding lacks a character: a plain spelling of it, or its escape."""
 
 
-def safe(text: str, width: int | None = None) -> str:
+def escape_text(text: str, width: int | None = None) -> str:
     """Text with control, format and bidirectional characters shown as escapes, cut in the middle to `width`."""
     if width is not None and len(text) > 2 * width:  # an escape only makes it longer
         text = f"{text[:width]}{text[-width:]}"
@@ -40,7 +40,7 @@ def _plainly(fault: UnicodeError) -> tuple[str, int]:
 codecs.register_error(UNENCODABLE, _plainly)
 
 
-def wrapped(text: str, width: int, *, indent: str = "") -> list[str]:
+def wrap_text(text: str, width: int, *, indent: str = "") -> list[str]:
     """Lines of at most `width`, words with hyphens kept whole where they fit; further lines begin with `indent`."""
     return textwrap.wrap(text, max(width, 30), subsequent_indent=indent, break_on_hyphens=False)
 

@@ -3,12 +3,12 @@
 import polars as pl
 
 from deltaspec.rules.registry import rule
-from deltaspec.views.log_files import listing
-from deltaspec.views.staged_commits import staged_commits
+from deltaspec.views.log.log_files import listing
+from deltaspec.views.log.staged_commits import staged_commits
 
 
 @rule("CAT001", requires="catalog-managed.staged-content", view=staged_commits)
-def staged_commit_is_no_commit() -> pl.Expr:
+def invalid_staged_commit() -> pl.Expr:
     """A staged commit holds a line that no commit can hold.
 
     If the catalog ratifies it readers fail, and nobody can publish the version. (A file that breaks off in its last
@@ -24,7 +24,7 @@ def staged_commit_is_no_commit() -> pl.Expr:
 
 
 @rule("CAT002", requires="catalog-managed.staged-names", view=staged_commits)
-def staged_uuid_used_again() -> pl.Expr:
+def reused_staged_commit_uuid() -> pl.Expr:
     """Staged commits of several versions have the same UUID in their names.
 
     Each attempt takes a random UUID of its own: what tells attempts apart no longer does, and a file that was staged
@@ -40,7 +40,7 @@ def staged_uuid_used_again() -> pl.Expr:
 
 
 @rule("CAT003", requires="catalog-managed.published-copies-ratified", view=staged_commits)
-def published_otherwise_than_staged() -> pl.Expr:
+def published_commit_differs_from_staged() -> pl.Expr:
     """A published commit is of the transaction of a staged one of its version, and holds other actions.
 
     Publishing copies what was ratified: readers who got the staged commit from the catalog have another table than

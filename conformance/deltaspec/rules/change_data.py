@@ -3,7 +3,7 @@
 import polars as pl
 
 from deltaspec.rules.registry import rule
-from deltaspec.views.changes import change_commits, change_files
+from deltaspec.views.data.change_data import change_commits, change_files
 
 
 @rule("CDF001", requires="cdc.change-type-column", view=change_files)
@@ -29,12 +29,12 @@ def unknown_change_type() -> pl.Expr:
     Fix: as far as the rows before and after are still there, write the file's rows again with their change types.
 
     Conforms::
-        unknown_changes: []
-        unknown_changes: null
+        unknown_change_types: []
+        unknown_change_types: null
     Violates::
-        unknown_changes: ["upsert"]
+        unknown_change_types: ["upsert"]
     """
-    return pl.col("unknown_changes").list.len() > 0
+    return pl.col("unknown_change_types").list.len() > 0
 
 
 @rule("CDF003", requires="cdc.no-commit-columns", view=change_files, divergence="E38")
@@ -53,18 +53,18 @@ def commit_column_stored() -> pl.Expr:
 
 
 @rule("CDF004", requires="cdc.stored-partition-values", view=change_files, divergence="E38")
-def changes_of_another_partition() -> pl.Expr:
+def change_file_partition_value_differs() -> pl.Expr:
     """Rows of a change data file store another value of a partition column than the log gives the file.
 
     Readers that know the text take the log's value, those that look into the file the other.
     Fix: commit the changes in a file of their own partition, or without the column.
 
     Conforms::
-        odd_partition_values: []
+        mismatched_partition_values: []
     Violates::
-        odd_partition_values: ["p=1"]
+        mismatched_partition_values: ["p=1"]
     """
-    return pl.col("odd_partition_values").list.len() > 0
+    return pl.col("mismatched_partition_values").list.len() > 0
 
 
 @rule("CDF005", requires="cdc.images-in-pairs", view=change_commits, divergence="E39")
@@ -84,7 +84,7 @@ def preimages_without_postimages() -> pl.Expr:
 
 
 @rule("CDF006", requires="cdc.whole-changes", view=change_commits)
-def changes_do_not_add_up() -> pl.Expr:
+def change_row_counts_differ() -> pl.Expr:
     """The change data of a commit insert and delete other numbers of rows than its files do.
 
     Readers of changes take them for all that happened, and end up with another table.
@@ -100,19 +100,19 @@ def changes_do_not_add_up() -> pl.Expr:
 
 
 @rule("CDF007", requires="cdc.whole-changes", view=change_commits)
-def changes_of_other_rows() -> pl.Expr:
+def change_rows_differ() -> pl.Expr:
     """The change data of a commit hold other rows than those that its files add and remove.
 
     Readers of changes take them for what happened, and end up with another table.
     Fix: none in place; whoever follows the changes has to read the table anew.
 
     Conforms::
-        rows_agree: true
-        rows_agree: null
+        rows_match: true
+        rows_match: null
     Violates::
-        rows_agree: false
+        rows_match: false
     """
-    return ~pl.col("rows_agree")
+    return ~pl.col("rows_match")
 
 
 @rule(
@@ -129,16 +129,16 @@ def update_without_change_data() -> pl.Expr:
     Fix: the writer should write change data for updates, and for deletes that come with new files.
 
     Conforms::
-        change_files: 1, operation: UPDATE, new_files: 1, removed_files: 1, revectored_files: 0
-        change_files: 0, operation: WRITE, new_files: 1, removed_files: 1, revectored_files: 0
-        change_files: 0, operation: DELETE, new_files: 0, removed_files: 0, revectored_files: 1
-        change_files: 0, operation: WRITE, new_files: 1, removed_files: 0, revectored_files: 1
+        change_files: 1, operation: UPDATE, new_files: 1, removed_files: 1, vector_changed_files: 0
+        change_files: 0, operation: WRITE, new_files: 1, removed_files: 1, vector_changed_files: 0
+        change_files: 0, operation: DELETE, new_files: 0, removed_files: 0, vector_changed_files: 1
+        change_files: 0, operation: WRITE, new_files: 1, removed_files: 0, vector_changed_files: 1
     Violates::
-        change_files: 0, operation: UPDATE, new_files: 1, removed_files: 1, revectored_files: 0
-        change_files: 0, operation: MERGE, new_files: 1, removed_files: 0, revectored_files: 1
-        change_files: 0, operation: null, new_files: 1, removed_files: 0, revectored_files: 1
+        change_files: 0, operation: UPDATE, new_files: 1, removed_files: 1, vector_changed_files: 0
+        change_files: 0, operation: MERGE, new_files: 1, removed_files: 0, vector_changed_files: 1
+        change_files: 0, operation: null, new_files: 1, removed_files: 0, vector_changed_files: 1
     """
     updates = pl.col("operation").is_in(["UPDATE", "MERGE"])
     rewritten = updates.fill_null(False) & (pl.col("removed_files") > 0)
-    revectored = updates.fill_null(True) & (pl.col("revectored_files") > 0)
+    revectored = updates.fill_null(True) & (pl.col("vector_changed_files") > 0)
     return (pl.col("change_files") == 0) & (pl.col("new_files") > 0) & (rewritten | revectored)

@@ -3,99 +3,99 @@
 import polars as pl
 
 from deltaspec.rules.registry import rule
-from deltaspec.views.checkpoint_contents import checkpoint_contents
+from deltaspec.views.log.checkpoint_contents import checkpoint_contents
 
 
 @rule("CKP053", requires="checkpoint-contents.parsed-partition-values", view=checkpoint_contents)
-def parsed_partition_values_absent() -> pl.Expr:
+def parsed_partition_values_missing() -> pl.Expr:
     """Adds of a checkpoint lack partitionValues_parsed, which the table's properties ask for.
 
     Readers that prune partitions by the typed columns lose these files, or read them all.
     Fix: write the checkpoint anew with `partitionValues_parsed` in every add.
 
     Conforms::
-        is_parquet: true, is_partitioned: true, wants_columns: true, adds: 3, adds_with_partition_values: 3
-        is_parquet: true, is_partitioned: true, wants_columns: false, adds: 3, adds_with_partition_values: 0
-        is_parquet: true, is_partitioned: false, wants_columns: true, adds: 3, adds_with_partition_values: 0
-        is_parquet: false, is_partitioned: true, wants_columns: true, adds: 3, adds_with_partition_values: 0
+        is_parquet: true, is_partitioned: true, write_stats_as_struct: true, adds: 3, adds_with_parsed_partition_values: 3
+        is_parquet: true, is_partitioned: true, write_stats_as_struct: false, adds: 3, adds_with_parsed_partition_values: 0
+        is_parquet: true, is_partitioned: false, write_stats_as_struct: true, adds: 3, adds_with_parsed_partition_values: 0
+        is_parquet: false, is_partitioned: true, write_stats_as_struct: true, adds: 3, adds_with_parsed_partition_values: 0
     Violates::
-        is_parquet: true, is_partitioned: true, wants_columns: true, adds: 3, adds_with_partition_values: 2
+        is_parquet: true, is_partitioned: true, write_stats_as_struct: true, adds: 3, adds_with_parsed_partition_values: 2
     """
-    asked = pl.col("is_parquet") & pl.col("is_partitioned") & pl.col("wants_columns")
-    return asked & (pl.col("adds_with_partition_values") < pl.col("adds"))
+    asked = pl.col("is_parquet") & pl.col("is_partitioned") & pl.col("write_stats_as_struct")
+    return asked & (pl.col("adds_with_parsed_partition_values") < pl.col("adds"))
 
 
 @rule("CKP054", requires="checkpoint-contents.json-statistics", view=checkpoint_contents)
-def json_statistics_absent() -> pl.Expr:
+def json_statistics_missing() -> pl.Expr:
     """Adds of a checkpoint lack their statistics as JSON, which are available and asked for.
 
     Readers that know no typed statistics skip no files, and engines that count by statistics count anew.
     Fix: write the checkpoint anew with `stats`, or set delta.checkpoint.writeStatsAsJson to false.
 
     Conforms::
-        wants_json: true, adds_with_json: 3, adds_with_columns_alone: 0, adds_with_statistics: 3
-        wants_json: true, adds_with_json: 0, adds_with_columns_alone: 0, adds_with_statistics: null
-        wants_json: false, adds_with_json: 0, adds_with_columns_alone: 3, adds_with_statistics: 3
+        write_stats_as_json: true, adds_with_json: 3, adds_with_columns_only: 0, replayed_adds_with_stats: 3
+        write_stats_as_json: true, adds_with_json: 0, adds_with_columns_only: 0, replayed_adds_with_stats: null
+        write_stats_as_json: false, adds_with_json: 0, adds_with_columns_only: 3, replayed_adds_with_stats: 3
     Violates::
-        wants_json: true, adds_with_json: 2, adds_with_columns_alone: 1, adds_with_statistics: null
-        wants_json: true, adds_with_json: 2, adds_with_columns_alone: 0, adds_with_statistics: 3
+        write_stats_as_json: true, adds_with_json: 2, adds_with_columns_only: 1, replayed_adds_with_stats: null
+        write_stats_as_json: true, adds_with_json: 2, adds_with_columns_only: 0, replayed_adds_with_stats: 3
     """
-    available = pl.col("adds_with_statistics").fill_null(0) > pl.col("adds_with_json")
-    return pl.col("wants_json") & ((pl.col("adds_with_columns_alone") > 0) | available)
+    available = pl.col("replayed_adds_with_stats").fill_null(0) > pl.col("adds_with_json")
+    return pl.col("write_stats_as_json") & ((pl.col("adds_with_columns_only") > 0) | available)
 
 
 @rule("CKP055", requires="checkpoint-contents.json-statistics-off", view=checkpoint_contents)
-def json_statistics_unasked() -> pl.Expr:
+def unrequested_json_statistics() -> pl.Expr:
     """A checkpoint holds statistics as JSON although delta.checkpoint.writeStatsAsJson is false.
 
     Whoever switched them off still pays for them in every read of the checkpoint.
     Fix: write the checkpoint anew without `stats`.
 
     Conforms::
-        is_parquet: true, wants_json: true, adds_with_json: 3
-        is_parquet: true, wants_json: false, adds_with_json: 0
-        is_parquet: false, wants_json: false, adds_with_json: 3
+        is_parquet: true, write_stats_as_json: true, adds_with_json: 3
+        is_parquet: true, write_stats_as_json: false, adds_with_json: 0
+        is_parquet: false, write_stats_as_json: false, adds_with_json: 3
     Violates::
-        is_parquet: true, wants_json: false, adds_with_json: 3
+        is_parquet: true, write_stats_as_json: false, adds_with_json: 3
     """
-    return pl.col("is_parquet") & ~pl.col("wants_json") & (pl.col("adds_with_json") > 0)
+    return pl.col("is_parquet") & ~pl.col("write_stats_as_json") & (pl.col("adds_with_json") > 0)
 
 
 @rule("CKP056", requires="checkpoint-contents.struct-statistics", view=checkpoint_contents)
-def struct_statistics_absent() -> pl.Expr:
+def struct_statistics_missing() -> pl.Expr:
     """Adds of a checkpoint lack stats_parsed, though they have statistics and the table asks for the column.
 
     Readers that skip files by the typed columns read these files in vain.
     Fix: write the checkpoint anew with `stats_parsed` in every add that has statistics.
 
     Conforms::
-        is_parquet: true, wants_columns: true, adds_with_columns: 3, adds_with_json_alone: 0, adds_with_statistics: 3
-        is_parquet: true, wants_columns: false, adds_with_columns: 0, adds_with_json_alone: 3, adds_with_statistics: 3
-        is_parquet: false, wants_columns: true, adds_with_columns: 0, adds_with_json_alone: 3, adds_with_statistics: 3
+        is_parquet: true, write_stats_as_struct: true, adds_with_columns: 3, adds_with_json_only: 0, replayed_adds_with_stats: 3
+        is_parquet: true, write_stats_as_struct: false, adds_with_columns: 0, adds_with_json_only: 3, replayed_adds_with_stats: 3
+        is_parquet: false, write_stats_as_struct: true, adds_with_columns: 0, adds_with_json_only: 3, replayed_adds_with_stats: 3
     Violates::
-        is_parquet: true, wants_columns: true, adds_with_columns: 2, adds_with_json_alone: 1, adds_with_statistics: null
-        is_parquet: true, wants_columns: true, adds_with_columns: 0, adds_with_json_alone: 0, adds_with_statistics: 3
+        is_parquet: true, write_stats_as_struct: true, adds_with_columns: 2, adds_with_json_only: 1, replayed_adds_with_stats: null
+        is_parquet: true, write_stats_as_struct: true, adds_with_columns: 0, adds_with_json_only: 0, replayed_adds_with_stats: 3
     """
-    available = pl.col("adds_with_statistics").fill_null(0) > pl.col("adds_with_columns")
-    lacking = (pl.col("adds_with_json_alone") > 0) | available
-    return pl.col("is_parquet") & pl.col("wants_columns") & lacking
+    available = pl.col("replayed_adds_with_stats").fill_null(0) > pl.col("adds_with_columns")
+    lacking = (pl.col("adds_with_json_only") > 0) | available
+    return pl.col("is_parquet") & pl.col("write_stats_as_struct") & lacking
 
 
 @rule("CKP057", requires="checkpoint-contents.struct-statistics-off", view=checkpoint_contents)
-def struct_statistics_unasked() -> pl.Expr:
+def unrequested_struct_statistics() -> pl.Expr:
     """A checkpoint holds stats_parsed although delta.checkpoint.writeStatsAsStruct is false.
 
     The columns cost space and time that nobody asked for; readers may not count on them.
     Fix: set the property to true, or write the checkpoint anew without the column.
 
     Conforms::
-        wants_columns: true, adds_with_columns: 3
-        wants_columns: false, adds_with_columns: 0
-        wants_columns: null, adds_with_columns: 3
+        write_stats_as_struct: true, adds_with_columns: 3
+        write_stats_as_struct: false, adds_with_columns: 0
+        write_stats_as_struct: null, adds_with_columns: 3
     Violates::
-        wants_columns: false, adds_with_columns: 3
+        write_stats_as_struct: false, adds_with_columns: 3
     """
-    return ~pl.col("wants_columns") & (pl.col("adds_with_columns") > 0)
+    return ~pl.col("write_stats_as_struct") & (pl.col("adds_with_columns") > 0)
 
 
 @rule("CKP058", requires="checkpoint-contents.remove-fields", view=checkpoint_contents)

@@ -3,7 +3,7 @@
 import polars as pl
 
 from deltaspec.rules.registry import rule
-from deltaspec.views.checkpoint_contents import checkpoint_columns
+from deltaspec.views.log.checkpoint_contents import checkpoint_columns
 
 
 @rule(
@@ -17,7 +17,7 @@ from deltaspec.views.checkpoint_contents import checkpoint_columns
     ),
     view=checkpoint_columns,
 )
-def action_column_of_another_type() -> pl.Expr:
+def action_column_type_differs() -> pl.Expr:
     """A column of a checkpoint is of another type than the field of its action.
 
     Readers that ask for the field's own type fail, or read other values.
@@ -32,7 +32,7 @@ def action_column_of_another_type() -> pl.Expr:
 
 
 @rule("CKP061", requires="checkpoint-contents.parsed-partition-value-types", view=checkpoint_columns)
-def parsed_partition_value_of_another_type() -> pl.Expr:
+def parsed_partition_value_type_differs() -> pl.Expr:
     """A partition column is missing from partitionValues_parsed, or is of another type there.
 
     Readers that prune partitions by it read too much, or lose files.
@@ -53,7 +53,7 @@ def parsed_partition_value_of_another_type() -> pl.Expr:
     requires=("checkpoint-schema.parsed-statistics", "statistics.variant-bounds-in-parquet"),
     view=checkpoint_columns,
 )
-def parsed_statistic_of_another_type() -> pl.Expr:
+def parsed_statistic_type_differs() -> pl.Expr:
     """A column of stats_parsed is of another type than the statistic or the data column.
 
     Readers that skip files by it fail, or skip files that they need.
@@ -84,7 +84,7 @@ def parsed_column_by_logical_name() -> pl.Expr:
 
 
 @rule("CKP064", requires="checkpoint-schema.null-count", view=checkpoint_columns, divergence="E09")
-def null_counts_by_an_older_name() -> pl.Expr:
+def obsolete_null_counts_name() -> pl.Expr:
     """The null counts of stats_parsed are called nullCounts, as in the samples of earlier texts.
 
     Readers look for nullCount, which every text calls the statistic, and know no null counts.

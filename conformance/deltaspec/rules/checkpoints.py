@@ -3,7 +3,7 @@
 import polars as pl
 
 from deltaspec.rules.registry import rule
-from deltaspec.views.checkpoints import checkpoint_rows, checkpoints
+from deltaspec.views.log.checkpoints import checkpoints, replay_differences
 
 
 @rule(
@@ -147,7 +147,7 @@ def v2_content_in_multipart_checkpoint() -> pl.Expr:
 
 
 @rule("CKP009", requires="checkpoint.one-action-a-row", view=checkpoints)
-def row_without_one_action() -> pl.Expr:
+def row_without_exactly_one_action() -> pl.Expr:
     """A row of a checkpoint holds no action, or several.
 
     Readers that look at one column of a row after another lose what the others hold.
@@ -197,7 +197,7 @@ def repeated_domain_in_checkpoint() -> pl.Expr:
 
 
 @rule("CKP013", requires="checkpoint.v2-files-in-one-place", view=checkpoints)
-def files_beside_sidecars() -> pl.Expr:
+def file_actions_alongside_sidecars() -> pl.Expr:
     """A checkpoint lists files both itself and in sidecars.
 
     Readers that meet a sidecar look for files there only, and lose those in the checkpoint.
@@ -247,7 +247,7 @@ def multipart_checkpoint() -> pl.Expr:
 
 
 @rule("CKP071", requires="checkpoint-contents.parts-hashed", view=checkpoints, divergence="S28")
-def file_in_another_part_than_its_hash() -> pl.Expr:
+def file_in_wrong_checkpoint_part() -> pl.Expr:
     """Files of a multipart checkpoint stand in other parts than Spark's hash of their keys says.
 
     Where writers race, the parts of one are overwritten by the other's: files are then listed twice or not at all.
@@ -286,15 +286,15 @@ def several_row_id_marks_in_checkpoint() -> pl.Expr:
     Fix: delete the checkpoint while the commits before it remain, and write it anew.
 
     Conforms::
-        row_id_marks: 0
-        row_id_marks: 1
+        row_id_high_water_marks: 0
+        row_id_high_water_marks: 1
     Violates::
-        row_id_marks: 2
+        row_id_high_water_marks: 2
     """
-    return pl.col("row_id_marks") > 1
+    return pl.col("row_id_high_water_marks") > 1
 
 
-@rule("CKP091", requires="checkpoint.equals-replay", view=checkpoint_rows, until="r2")
+@rule("CKP091", requires="checkpoint.equals-replay", view=replay_differences, until="r2")
 def row_id_mark_differs_in_checkpoint() -> pl.Expr:
     """A checkpoint has another mark of row ids than the commits.
 

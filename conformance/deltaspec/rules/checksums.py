@@ -3,8 +3,8 @@
 import polars as pl
 
 from deltaspec.rules.registry import rule
-from deltaspec.views.checkpoints import checkpoint_rows, checksums
-from deltaspec.views.log_files import listing
+from deltaspec.views.log.checkpoints import checksums, replay_differences
+from deltaspec.views.log.log_files import listing
 
 
 @rule("CRC001", requires="checksum.form", view=checksums)
@@ -15,11 +15,11 @@ def malformed_checksum() -> pl.Expr:
     Fix: delete the file; checksums are optional.
 
     Conforms::
-        form_fault: null
+        schema_error: null
     Violates::
-        form_fault: "numFiles missing"
+        schema_error: "numFiles missing"
     """
-    return pl.col("form_fault").is_not_null()
+    return pl.col("schema_error").is_not_null()
 
 
 @rule("CRC002", requires=("checksum.table-size", "checksum.accurate"), view=checksums)
@@ -132,12 +132,12 @@ def malformed_histogram() -> pl.Expr:
     Fix: delete the file; the writer must follow the schema of the histogram.
 
     Conforms::
-        histogram_form_fault: null, deleted_histogram_form_fault: null
+        histogram_schema_error: null, deleted_histogram_schema_error: null
     Violates::
-        histogram_form_fault: "the first boundary is not 0", deleted_histogram_form_fault: null
-        histogram_form_fault: null, deleted_histogram_form_fault: "has 9 bins, not 10"
+        histogram_schema_error: "the first boundary is not 0", deleted_histogram_schema_error: null
+        histogram_schema_error: null, deleted_histogram_schema_error: "has 9 bins, not 10"
     """
-    return pl.col("histogram_form_fault").is_not_null() | pl.col("deleted_histogram_form_fault").is_not_null()
+    return pl.col("histogram_schema_error").is_not_null() | pl.col("deleted_histogram_schema_error").is_not_null()
 
 
 @rule(
@@ -170,7 +170,7 @@ def _differs(*kinds: str) -> pl.Expr:
     return (pl.col("claim") == "checksum") & pl.col("kind").is_in(kinds)
 
 
-@rule("CRC010", requires=("checksum.protocol-and-metadata", "checksum.accurate"), view=checkpoint_rows)
+@rule("CRC010", requires=("checksum.protocol-and-metadata", "checksum.accurate"), view=replay_differences)
 def checksum_state_differs() -> pl.Expr:
     """The protocol or metaData in a version checksum is not that of the version.
 
@@ -187,7 +187,7 @@ def checksum_state_differs() -> pl.Expr:
     return _differs("protocol", "metaData")
 
 
-@rule("CRC011", requires=("checksum.accurate", "checksum.transactions-and-domains"), view=checkpoint_rows)
+@rule("CRC011", requires=("checksum.accurate", "checksum.transactions-and-domains"), view=replay_differences)
 def checksum_transactions_or_domains_differ() -> pl.Expr:
     """The transactions or domains in a version checksum are not those of the version.
 
@@ -195,14 +195,14 @@ def checksum_transactions_or_domains_differ() -> pl.Expr:
     Fix: delete the file; the writer must list exactly what is in force.
 
     Conforms::
-        claim: checkpoint, kind: txn, expired_possible: false
-        claim: checksum, kind: txn, expired_possible: true
-        claim: checksum, kind: protocol, expired_possible: false
+        claim: checkpoint, kind: txn, may_have_expired: false
+        claim: checksum, kind: txn, may_have_expired: true
+        claim: checksum, kind: protocol, may_have_expired: false
     Violates::
-        claim: checksum, kind: txn, expired_possible: false
-        claim: checksum, kind: domainMetadata, expired_possible: false
+        claim: checksum, kind: txn, may_have_expired: false
+        claim: checksum, kind: domainMetadata, may_have_expired: false
     """
-    return _differs("txn", "domainMetadata") & ~pl.col("expired_possible")
+    return _differs("txn", "domainMetadata") & ~pl.col("may_have_expired")
 
 
 @rule("CRC012", requires="checksum.each-commit", view=listing)
@@ -213,16 +213,16 @@ def commit_without_checksum() -> pl.Expr:
     Fix: none for the commit; its writer should make a version checksum as the others do.
 
     Conforms::
-        checksum_skipped: false
-        checksum_skipped: null
+        checksum_missing: false
+        checksum_missing: null
     Violates::
-        checksum_skipped: true
+        checksum_missing: true
     """
-    return pl.col("checksum_skipped")
+    return pl.col("checksum_missing")
 
 
 @rule("CRC013", requires=("checksum.accurate", "checksum.transaction-id"), view=checksums)
-def checksum_of_another_transaction() -> pl.Expr:
+def checksum_transaction_id_differs() -> pl.Expr:
     """The transaction id in a version checksum is not that of the commit.
 
     The checksum was made for another attempt at the version: whatever else it says may be of that attempt too.

@@ -3,29 +3,29 @@
 import polars as pl
 
 from deltaspec.rules.registry import rule
-from deltaspec.views.clustered_files import clustered_files
-from deltaspec.views.file_actions import file_actions
-from deltaspec.views.table_state import clustering
+from deltaspec.views.files.clustered_files import clustered_files
+from deltaspec.views.files.file_actions import file_actions
+from deltaspec.views.table.table_actions import clustering
 
 
 @rule("CLU001", requires="clustering.provider", view=file_actions)
-def clustering_provider_without_a_name() -> pl.Expr:
+def empty_clustering_provider() -> pl.Expr:
     """A file has a clusteringProvider that is empty: something clustered it, and nobody is named.
 
     An implementation clusters its own files again and those that nothing clustered: this one is left as it is for ever.
     Fix: commit the file again with the name of the implementation, or without the field.
 
     Conforms::
-        provider_unnamed: false
-        provider_unnamed: null
+        provider_is_empty: false
+        provider_is_empty: null
     Violates::
-        provider_unnamed: true
+        provider_is_empty: true
     """
-    return pl.col("provider_unnamed")
+    return pl.col("provider_is_empty")
 
 
 @rule("CLU002", requires="clustering.physical-names", view=clustering, until="r3")
-def clustered_by_displayed_names() -> pl.Expr:
+def clustered_by_logical_names() -> pl.Expr:
     """Columns are mapped, and the domain of clustering has the displayed name of a column, not its physical one.
 
     After a rename the name is that of no column, or of another one: files are clustered by the wrong column.

@@ -3,8 +3,8 @@
 import polars as pl
 
 from deltaspec.rules.registry import rule
-from deltaspec.views.file_actions import file_actions
-from deltaspec.views.table_state import configuration, metadata, schema_fields
+from deltaspec.views.files.file_actions import file_actions
+from deltaspec.views.table.table_actions import configuration, metadata, schema_fields
 
 
 @rule("CMP001", requires=("column-mapping.ids-assigned", "column-mapping.new-columns-have-ids"), view=schema_fields)
@@ -47,13 +47,13 @@ def repeated_column_id() -> pl.Expr:
     Fix: commit a metaData with an id of its own for every field; files written with the shared id must be rewritten.
 
     Conforms::
-        column_mapping_mode: id, column_id: 1, fields_of_id: 1
-        column_mapping_mode: null, column_id: null, fields_of_id: 3
+        column_mapping_mode: id, column_id: 1, fields_with_column_id: 1
+        column_mapping_mode: null, column_id: null, fields_with_column_id: 3
     Violates::
-        column_mapping_mode: id, column_id: 1, fields_of_id: 2
+        column_mapping_mode: id, column_id: 1, fields_with_column_id: 2
     """
     mapped = pl.col("column_mapping_mode").is_not_null() & pl.col("column_id").is_not_null()
-    return mapped & (pl.col("fields_of_id") > 1)
+    return mapped & (pl.col("fields_with_column_id") > 1)
 
 
 @rule(
@@ -68,12 +68,12 @@ def repeated_physical_name() -> pl.Expr:
     Fix: commit a metaData with a physical name of its own for every field.
 
     Conforms::
-        column_mapping_mode: name, fields_of_physical_path: 1
-        column_mapping_mode: null, fields_of_physical_path: 2
+        column_mapping_mode: name, fields_with_physical_path: 1
+        column_mapping_mode: null, fields_with_physical_path: 2
     Violates::
-        column_mapping_mode: name, fields_of_physical_path: 2
+        column_mapping_mode: name, fields_with_physical_path: 2
     """
-    return pl.col("column_mapping_mode").is_not_null() & (pl.col("fields_of_physical_path") > 1)
+    return pl.col("column_mapping_mode").is_not_null() & (pl.col("fields_with_physical_path") > 1)
 
 
 @rule("CMP005", requires="column-mapping.max-column-id", view=metadata)
@@ -100,7 +100,7 @@ def max_column_id_too_low() -> pl.Expr:
     view=configuration,
     divergence="E43",
 )
-def mode_without_its_feature() -> pl.Expr:
+def column_mapping_mode_without_feature() -> pl.Expr:
     """A mode of column mapping is set on a table whose protocol does not support column mapping.
 
     The mode has no effect: columns go by their logical names. An engine that heeds it all the same writes files in
@@ -135,7 +135,7 @@ def column_id_beyond_32_bits() -> pl.Expr:
 
 
 @rule("CMP021", requires="column-mapping.physical-names-unique", view=schema_fields, until="r3")
-def physical_name_of_another_struct() -> pl.Expr:
+def physical_name_shared_between_structs() -> pl.Expr:
     """Two fields of different structs have the same physical name.
 
     The text wants each name only once in a table; clients that look fields up by physical name alone take one for the
@@ -143,13 +143,13 @@ def physical_name_of_another_struct() -> pl.Expr:
     Fix: commit a metaData with a physical name of its own for every field, before files are written with the shared one.
 
     Conforms::
-        column_mapping_mode: name, shares_physical_name: false, fields_of_physical_path: 1
-        column_mapping_mode: null, shares_physical_name: true, fields_of_physical_path: 1
-        column_mapping_mode: name, shares_physical_name: true, fields_of_physical_path: 2
+        column_mapping_mode: name, shares_physical_name: false, fields_with_physical_path: 1
+        column_mapping_mode: null, shares_physical_name: true, fields_with_physical_path: 1
+        column_mapping_mode: name, shares_physical_name: true, fields_with_physical_path: 2
     Violates::
-        column_mapping_mode: name, shares_physical_name: true, fields_of_physical_path: 1
+        column_mapping_mode: name, shares_physical_name: true, fields_with_physical_path: 1
     """
-    shared = pl.col("shares_physical_name") & (pl.col("fields_of_physical_path") == 1)
+    shared = pl.col("shares_physical_name") & (pl.col("fields_with_physical_path") == 1)
     return pl.col("column_mapping_mode").is_not_null() & shared
 
 
@@ -169,7 +169,7 @@ def physical_name_changed() -> pl.Expr:
 
 
 @rule("CMP024", requires="column-mapping.max-id-never-falls", view=metadata)
-def max_column_id_fell() -> pl.Expr:
+def max_column_id_decreased() -> pl.Expr:
     """`delta.columnMapping.maxColumnId` is lower than it was.
 
     The next column is given an id that another one has or had: old files show its values.
@@ -190,19 +190,19 @@ def max_column_id_fell() -> pl.Expr:
     view=schema_fields,
     since="current",
 )
-def physical_path_of_a_former_column() -> pl.Expr:
+def reused_physical_path() -> pl.Expr:
     """A new column has the physical path of one that the table has or had.
 
     Old files show the values of the other column in it.
     Fix: commit a metaData that gives the column a new physical name, before files are written with the old one.
 
     Conforms::
-        path_was_anothers: false, fields_of_physical_path: 1
-        path_was_anothers: true, fields_of_physical_path: 2
+        path_was_reused: false, fields_with_physical_path: 1
+        path_was_reused: true, fields_with_physical_path: 2
     Violates::
-        path_was_anothers: true, fields_of_physical_path: 1
+        path_was_reused: true, fields_with_physical_path: 1
     """
-    return pl.col("path_was_anothers") & (pl.col("fields_of_physical_path") == 1)
+    return pl.col("path_was_reused") & (pl.col("fields_with_physical_path") == 1)
 
 
 @rule(
@@ -211,19 +211,19 @@ def physical_path_of_a_former_column() -> pl.Expr:
     view=schema_fields,
     until="r3",
 )
-def physical_name_of_a_former_column() -> pl.Expr:
+def reused_physical_name() -> pl.Expr:
     """A new column has the physical name of one that the table has or had.
 
     Old files may show the values of the other column in it; the text wants a globally unique name.
     Fix: commit a metaData that gives the column a new physical name, before files are written with the old one.
 
     Conforms::
-        name_was_anothers: false, fields_of_physical_path: 1
-        name_was_anothers: true, fields_of_physical_path: 2
+        name_was_reused: false, fields_with_physical_path: 1
+        name_was_reused: true, fields_with_physical_path: 2
     Violates::
-        name_was_anothers: true, fields_of_physical_path: 1
+        name_was_reused: true, fields_with_physical_path: 1
     """
-    return pl.col("name_was_anothers") & (pl.col("fields_of_physical_path") == 1)
+    return pl.col("name_was_reused") & (pl.col("fields_with_physical_path") == 1)
 
 
 @rule("CMP028", requires="column-mapping.partition-keys-physical", view=file_actions)

@@ -3,7 +3,7 @@
 import polars as pl
 
 from deltaspec.rules.registry import rule
-from deltaspec.views.log_files import commits
+from deltaspec.views.log.log_files import commits
 
 
 @rule("COM001", requires="protocol.one-a-version", view=commits)
@@ -244,13 +244,13 @@ def enablement_not_recorded() -> pl.Expr:
     Fix: commit a metaData whose two properties name the version that enabled them and its timestamp.
 
     Conforms::
-        timestamps_enabled_by: 5, timestamp_of_enablement: 1700, recorded_enablement_version: 5, recorded_enablement_timestamp: 1700
-        timestamps_enabled_by: null, timestamp_of_enablement: null, recorded_enablement_version: null, recorded_enablement_timestamp: null
+        enablement_version: 5, enablement_timestamp: 1700, recorded_enablement_version: 5, recorded_enablement_timestamp: 1700
+        enablement_version: null, enablement_timestamp: null, recorded_enablement_version: null, recorded_enablement_timestamp: null
     Violates::
-        timestamps_enabled_by: 5, timestamp_of_enablement: 1700, recorded_enablement_version: null, recorded_enablement_timestamp: null
-        timestamps_enabled_by: 5, timestamp_of_enablement: 1700, recorded_enablement_version: 5, recorded_enablement_timestamp: 1699
+        enablement_version: 5, enablement_timestamp: 1700, recorded_enablement_version: null, recorded_enablement_timestamp: null
+        enablement_version: 5, enablement_timestamp: 1700, recorded_enablement_version: 5, recorded_enablement_timestamp: 1699
     """
-    version = pl.col("recorded_enablement_version").ne_missing(pl.col("timestamps_enabled_by"))
-    timestamp = pl.col("recorded_enablement_timestamp").ne_missing(pl.col("timestamp_of_enablement"))
-    known = pl.col("timestamp_of_enablement").is_not_null()
-    return pl.col("timestamps_enabled_by").is_not_null() & (version | (known & timestamp))
+    version = pl.col("recorded_enablement_version").ne_missing(pl.col("enablement_version"))
+    timestamp = pl.col("recorded_enablement_timestamp").ne_missing(pl.col("enablement_timestamp"))
+    known = pl.col("enablement_timestamp").is_not_null()
+    return pl.col("enablement_version").is_not_null() & (version | (known & timestamp))

@@ -3,14 +3,14 @@
 import polars as pl
 
 from deltaspec.rules.registry import rule
-from deltaspec.views.checkpoints import checkpoint_rows
+from deltaspec.views.log.checkpoints import replay_differences
 
 
 def _differs(difference: str) -> pl.Expr:
     return (pl.col("claim") == "compaction") & (pl.col("difference") == difference)
 
 
-@rule("COP001", requires=("compaction.equals-replay", "compaction.removes-kept"), view=checkpoint_rows)
+@rule("COP001", requires=("compaction.equals-replay", "compaction.removes-kept"), view=replay_differences)
 def action_missing_from_compaction() -> pl.Expr:
     """A log compaction lacks an action of the commits it stands for.
 
@@ -25,8 +25,8 @@ def action_missing_from_compaction() -> pl.Expr:
     return _differs("missing")
 
 
-@rule("COP002", requires="compaction.equals-replay", view=checkpoint_rows)
-def foreign_action_in_compaction() -> pl.Expr:
+@rule("COP002", requires="compaction.equals-replay", view=replay_differences)
+def unexpected_action_in_compaction() -> pl.Expr:
     """A log compaction holds an action that the commits it stands for do not leave.
 
     Engines that read compactions get another table than those that read the commits.
@@ -42,7 +42,7 @@ def foreign_action_in_compaction() -> pl.Expr:
     return _differs("extra") & (pl.col("kind") != "commitInfo")
 
 
-@rule("COP003", requires="compaction.equals-replay", view=checkpoint_rows)
+@rule("COP003", requires="compaction.equals-replay", view=replay_differences)
 def action_differs_in_compaction() -> pl.Expr:
     """A log compaction says something else in an action than the commits it stands for.
 
@@ -64,7 +64,7 @@ def _holds_commit_info() -> pl.Expr:
 @rule(
     "COP004",
     requires=("compaction.commit-info-dropped", "compaction.example-without-commit-info"),
-    view=checkpoint_rows,
+    view=replay_differences,
     since="current",
 )
 def commit_info_in_compaction() -> pl.Expr:
@@ -85,11 +85,11 @@ def commit_info_in_compaction() -> pl.Expr:
 @rule(
     "COP005",
     requires="compaction.example-without-commit-info",
-    view=checkpoint_rows,
+    view=replay_differences,
     divergence="S26",
     until="r3",
 )
-def commit_info_kept_in_compaction() -> pl.Expr:
+def unneeded_commit_info_in_compaction() -> pl.Expr:
     """A log compaction holds a commitInfo, which the text's example leaves out.
 
     The text says nowhere else what becomes of it; later texts forbid it.

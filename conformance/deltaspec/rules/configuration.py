@@ -3,7 +3,7 @@
 import polars as pl
 
 from deltaspec.rules.registry import rule
-from deltaspec.views.table_state import configuration
+from deltaspec.views.table.table_actions import configuration
 
 
 @rule(
@@ -17,7 +17,7 @@ from deltaspec.views.table_state import configuration
     ),
     view=configuration,
 )
-def bad_property_value() -> pl.Expr:
+def invalid_property_value() -> pl.Expr:
     """A table property has a value that it cannot have.
 
     Clients fail, or each takes the default that it thinks best.
@@ -43,7 +43,7 @@ def bad_property_value() -> pl.Expr:
     view=configuration,
     divergence="E43",
 )
-def property_without_its_feature() -> pl.Expr:
+def property_without_feature() -> pl.Expr:
     """A table property asks for something whose feature the protocol does not support.
 
     The property has no effect. Whether a writer may set it is not said, and some engines act on it all the same.
@@ -74,7 +74,7 @@ def property_without_its_feature() -> pl.Expr:
     ),
     view=configuration,
 )
-def property_that_requires_its_feature() -> pl.Expr:
+def property_without_required_feature() -> pl.Expr:
     """A property is set that the text allows only together with its feature, which the protocol does not support.
 
     Writers that do not know the feature pass over the property: constraints are not kept, row ids are not assigned.
@@ -100,18 +100,18 @@ def _text_demands_feature() -> pl.Expr:
 
 
 @rule("CFG003", requires="configuration.names", view=configuration, divergence="E03")
-def misspelt_property() -> pl.Expr:
+def misspelled_property() -> pl.Expr:
     """A table property has a name that the text's example prints without its prefix.
 
     It has no effect: the real name begins with `delta.`.
     Fix: set the property by its real name.
 
     Conforms::
-        meant: null
+        intended_name: null
     Violates::
-        meant: "delta.appendOnly"
+        intended_name: "delta.appendOnly"
     """
-    return pl.col("meant").is_not_null()
+    return pl.col("intended_name").is_not_null()
 
 
 @rule("CFG050", requires="configuration.page-version-values", view=configuration)
@@ -122,9 +122,9 @@ def unknown_page_version() -> pl.Expr:
     Fix: set it to 1.0.0 or to 2.x.y, or unset it.
 
     Conforms::
-        property: "delta.parquet.format.version", value_oddity: null
-        property: "delta.logRetentionDuration", value_oddity: "is no interval"
+        property: "delta.parquet.format.version", value_warning: null
+        property: "delta.logRetentionDuration", value_warning: "is no interval"
     Violates::
-        property: "delta.parquet.format.version", value_oddity: "is neither 1.0.0 nor 2.x.x"
+        property: "delta.parquet.format.version", value_warning: "is neither 1.0.0 nor 2.x.x"
     """
-    return (pl.col("property") == "delta.parquet.format.version") & pl.col("value_oddity").is_not_null()
+    return (pl.col("property") == "delta.parquet.format.version") & pl.col("value_warning").is_not_null()

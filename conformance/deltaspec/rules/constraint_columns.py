@@ -3,7 +3,7 @@
 import polars as pl
 
 from deltaspec.rules.registry import rule
-from deltaspec.views.table_state import constraint_columns
+from deltaspec.views.table.table_actions import constraint_columns
 
 
 @rule("CON030", requires="check-constraints.columns", view=constraint_columns, null="not checked")

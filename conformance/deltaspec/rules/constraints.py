@@ -6,8 +6,8 @@ Source: chapters CHECK Constraints, Column Invariants, Generated Columns, Defaul
 import polars as pl
 
 from deltaspec.rules.registry import rule
-from deltaspec.views.log_files import commits
-from deltaspec.views.table_state import configuration, schema_fields
+from deltaspec.views.log.log_files import commits
+from deltaspec.views.table.table_actions import configuration, schema_fields
 
 
 @rule(
@@ -22,7 +22,7 @@ from deltaspec.views.table_state import configuration, schema_fields
     view=schema_fields,
     divergence="E43",
 )
-def column_metadata_without_its_feature() -> pl.Expr:
+def column_metadata_without_feature() -> pl.Expr:
     """A column has an invariant, an expression, a default or an identity whose feature the protocol does not support.
 
     Writers pass over it: values are not generated, nor held to anything. Whether the key may stand there all the same
@@ -54,7 +54,7 @@ def malformed_invariant() -> pl.Expr:
 
 
 @rule("CON003", requires="check-constraints.key", view=configuration)
-def constraint_without_a_name() -> pl.Expr:
+def unnamed_constraint() -> pl.Expr:
     """A CHECK constraint has no name: its property ends with `delta.constraints.`.
 
     Nobody can drop it, and a writer that refuses a row by it cannot say why.
@@ -70,7 +70,7 @@ def constraint_without_a_name() -> pl.Expr:
 
 
 @rule("CON004", requires="check-constraints.value", view=configuration)
-def constraint_is_no_condition() -> pl.Expr:
+def invalid_constraint_expression() -> pl.Expr:
     """The value of a CHECK constraint is no SQL expression of type boolean.
 
     Writers can hold no row to it: they fail on every write, or pass over it.
@@ -87,7 +87,7 @@ def constraint_is_no_condition() -> pl.Expr:
 
 
 @rule("CON005", requires="default-columns.not-with-column", view=commits)
-def default_with_its_column() -> pl.Expr:
+def column_added_with_default() -> pl.Expr:
     """A commit adds a column to a table and gives it a default at once.
 
     Rows that are there already have null in it, where whoever reads the schema expects the default.

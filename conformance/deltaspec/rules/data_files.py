@@ -3,7 +3,7 @@
 import polars as pl
 
 from deltaspec.rules.registry import rule
-from deltaspec.views.data_files import data_files
+from deltaspec.views.data.data_files import data_files
 
 
 @rule("DAT001", requires="add.file-exists", view=data_files)

@@ -3,8 +3,8 @@
 import polars as pl
 
 from deltaspec.rules.registry import rule
-from deltaspec.views.added_vectors import added_vectors
-from deltaspec.views.file_actions import deletion_vectors
+from deltaspec.views.files.added_vectors import added_vectors
+from deltaspec.views.files.file_actions import deletion_vectors
 
 
 @rule("DVX001", requires="deletion-vectors.storage-type", view=deletion_vectors)
@@ -25,7 +25,7 @@ def unknown_storage_type() -> pl.Expr:
 
 
 @rule("DVX002", requires="deletion-vectors.path", view=deletion_vectors)
-def vector_names_no_file() -> pl.Expr:
+def invalid_vector_path() -> pl.Expr:
     """A stored deletion vector does not name a file: no UUID in Z85, or no absolute path.
 
     Readers cannot find the vector: they fail, or return deleted rows.
@@ -73,7 +73,7 @@ def stored_vector_without_offset() -> pl.Expr:
 
 
 @rule("DVX005", requires="deletion-vectors.size", view=deletion_vectors)
-def vector_size_impossible() -> pl.Expr:
+def invalid_vector_size() -> pl.Expr:
     """The size of a deletion vector is not that of what it describes.
 
     An inline vector is cut or padded to another bitmap; a stored one cannot be shorter than an empty bitmap.
@@ -125,7 +125,7 @@ def empty_vector() -> pl.Expr:
 
 
 @rule("DVX008", requires="deletion-vectors.rows-exist", view=deletion_vectors)
-def vector_deletes_rows_beyond_the_file() -> pl.Expr:
+def vector_deletes_rows_beyond_file_end() -> pl.Expr:
     """A deletion vector deletes more rows than its file has, or a row beyond the file's end.
 
     The vector belongs to another file, or the statistics are wrong: rows come back or vanish.
@@ -187,7 +187,7 @@ def vector_file_missing() -> pl.Expr:
 
 
 @rule("DVX011", requires=("deletion-vectors.file-version", "deletion-vectors.file-format"), view=deletion_vectors)
-def vector_file_of_another_version() -> pl.Expr:
+def unsupported_vector_file_version() -> pl.Expr:
     """The file of a deletion vector does not begin with the version 1.
 
     Readers refuse it, and with it the data file.
@@ -239,15 +239,15 @@ def vectors_overlap_in_file() -> pl.Expr:
     Fix: restore the version before; the writer must give each vector its own place.
 
     Conforms::
-        overlaps: null
+        overlapping_entry: null
     Violates::
-        overlaps: "offset 1, 44 bytes"
+        overlapping_entry: "offset 1, 44 bytes"
     """
-    return pl.col("overlaps").is_not_null()
+    return pl.col("overlapping_entry").is_not_null()
 
 
 @rule("DVX020", requires="deletion-vectors.made-while-enabled", view=added_vectors)
-def vector_made_while_not_enabled() -> pl.Expr:
+def vector_created_while_disabled() -> pl.Expr:
     """A commit adds a new deletion vector, and delta.enableDeletionVectors is not true.
 
     Whoever turned vectors off, for readers that cannot take them or to get rid of the feature, finds new ones. (A vector
@@ -263,37 +263,37 @@ def vector_made_while_not_enabled() -> pl.Expr:
 
 
 @rule("DVX021", requires="deletion-vectors.file-version", view=deletion_vectors, divergence="S02", until="r3")
-def version_in_two_bytes_as_in_the_table() -> pl.Expr:
+def ambiguous_two_byte_version() -> pl.Expr:
     """The version of a deletion-vector file stands in two bytes, as the text's table of bytes can be read.
 
     Engines write and read one byte, and refuse this file as one of version 0.
     Fix: write the file again with one byte for the version, and its vectors from offset 1 on.
 
     Conforms::
-        width_fault: null
+        version_width_fault: null
     Violates::
-        width_fault: "file version 1 stands in two bytes"
+        version_width_fault: "file version 1 stands in two bytes"
     """
-    return pl.col("width_fault").is_not_null()
+    return pl.col("version_width_fault").is_not_null()
 
 
 @rule("DVX022", requires="deletion-vectors.file-version-byte", view=deletion_vectors)
-def version_in_two_bytes() -> pl.Expr:
+def two_byte_version() -> pl.Expr:
     """The version of a deletion-vector file stands in two bytes.
 
     Readers take the first for the version 0 and refuse the file, and with it the data file.
     Fix: write the file again with one byte for the version, and its vectors from offset 1 on.
 
     Conforms::
-        width_fault: null
+        version_width_fault: null
     Violates::
-        width_fault: "file version 1 stands in two bytes"
+        version_width_fault: "file version 1 stands in two bytes"
     """
-    return pl.col("width_fault").is_not_null()
+    return pl.col("version_width_fault").is_not_null()
 
 
 @rule("DVX023", requires="deletion-vectors.file-big-endian", view=deletion_vectors)
-def entry_is_little_endian() -> pl.Expr:
+def little_endian_entry() -> pl.Expr:
     """Size or checksum of an entry of a deletion-vector file is little endian.
 
     Readers take the size for another number and refuse the vector, and with it the data file.
@@ -308,7 +308,7 @@ def entry_is_little_endian() -> pl.Expr:
 
 
 @rule("DVX024", requires="deletion-vectors.file-entry", view=deletion_vectors, divergence="S01", until="r2")
-def entry_of_unsaid_byte_order() -> pl.Expr:
+def unspecified_entry_byte_order() -> pl.Expr:
     """Size or checksum of an entry of a deletion-vector file is little endian, which the text does not rule out.
 
     It gives no order of bytes for the file, only for the bitmap; engines and later texts use big endian.
@@ -323,7 +323,7 @@ def entry_of_unsaid_byte_order() -> pl.Expr:
 
 
 @rule("DVX025", requires="deletion-vectors.inline", view=deletion_vectors, divergence="S04")
-def inline_padding_is_not_zero() -> pl.Expr:
+def nonzero_inline_padding() -> pl.Expr:
     """The bytes that fill an inline deletion vector up to a multiple of four are not zeros.
 
     The text does not say what they are; a reader that decodes them with the bitmap refuses it.

@@ -3,7 +3,7 @@
 import polars as pl
 
 from deltaspec.rules.registry import rule
-from deltaspec.views.table_state import clustering, domains
+from deltaspec.views.table.table_actions import clustering, domains
 
 
 @rule("DOM001", requires="domain.needs-feature", view=domains)
@@ -71,7 +71,7 @@ def domain_removed_without_pre_image() -> pl.Expr:
 
 
 @rule("DOM011", requires=("domain.demands-on-writers", "clustering.feature"), view=domains)
-def system_domain_without_its_feature() -> pl.Expr:
+def system_domain_without_feature() -> pl.Expr:
     """A domain that asks something of writers was written although the table does not support the feature it is part of.
 
     Writers of this table need not know what the domain asks: they leave row ids or clustering behind.
@@ -86,19 +86,19 @@ def system_domain_without_its_feature() -> pl.Expr:
 
 
 @rule("DOM012", requires="domain.user-naming", view=domains)
-def domain_name_like_anothers() -> pl.Expr:
+def confusable_domain_name() -> pl.Expr:
     """The name of a user's domain is empty, or differs from that of another domain or of all system domains in case alone.
 
     Applications take one for the other and overwrite it.
     Fix: name the domain after its owner, such as com.example.settings.
 
     Conforms::
-        taken_for: null
+        confusable_with: null
     Violates::
-        taken_for: "app.settings"
-        taken_for: "delta."
+        confusable_with: "app.settings"
+        confusable_with: "delta."
     """
-    return pl.col("taken_for").is_not_null()
+    return pl.col("confusable_with").is_not_null()
 
 
 @rule("DOM004", requires="clustering.not-partitioned", view=clustering)

@@ -3,7 +3,7 @@
 import polars as pl
 
 from deltaspec.rules.registry import rule
-from deltaspec.views.table_state import protocols
+from deltaspec.views.table.table_actions import protocols
 
 
 @rule(

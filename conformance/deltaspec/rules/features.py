@@ -3,7 +3,7 @@
 import polars as pl
 
 from deltaspec.rules.registry import rule
-from deltaspec.views.table_state import features
+from deltaspec.views.table.table_actions import features
 
 
 @rule(
@@ -11,7 +11,7 @@ from deltaspec.views.table_state import features
     requires=("table-features.none-for-readers-alone", "table-features.no-table-of-readers-alone"),
     view=features,
 )
-def feature_for_readers_alone() -> pl.Expr:
+def feature_listed_for_readers_only() -> pl.Expr:
     """A feature stands in readerFeatures and not in writerFeatures.
 
     Writers that do not know the feature would break what readers rely on.
@@ -27,7 +27,7 @@ def feature_for_readers_alone() -> pl.Expr:
 
 
 @rule("FEA002", requires="table-features.writer-feature-for-writers", view=features)
-def writer_feature_for_readers() -> pl.Expr:
+def writer_feature_listed_for_readers() -> pl.Expr:
     """A feature that concerns writers only stands in readerFeatures.
 
     Readers that do not know it refuse the table for nothing.
@@ -58,7 +58,7 @@ def writer_feature_for_readers() -> pl.Expr:
     ),
     view=features,
 )
-def reader_feature_for_writers_alone() -> pl.Expr:
+def reader_feature_listed_for_writers_only() -> pl.Expr:
     """A feature that readers must know stands in writerFeatures only.
 
     Readers that do not know it read the table and get wrong rows. (At reader version 2 columnMapping needs no
@@ -125,15 +125,15 @@ def repeated_feature() -> pl.Expr:
     view=features,
     divergence="E22",
 )
-def misspelt_feature() -> pl.Expr:
+def misspelled_feature() -> pl.Expr:
     """A feature has a name that the judged text spells otherwise: in another case, or as a text once misprinted it.
 
     To clients it is an unknown feature, and they refuse the table.
     Fix: commit a protocol with the name as the text spells it.
 
     Conforms::
-        meant: null
+        intended_name: null
     Violates::
-        meant: timestampNtz
+        intended_name: timestampNtz
     """
-    return pl.col("meant").is_not_null()
+    return pl.col("intended_name").is_not_null()

@@ -3,8 +3,8 @@
 import polars as pl
 
 from deltaspec.rules.registry import rule
-from deltaspec.views.bare_adds import bare_adds
-from deltaspec.views.file_actions import file_actions
+from deltaspec.views.files.adds_without_stats import adds_without_stats
+from deltaspec.views.files.file_actions import file_actions
 
 
 @rule("FIL007", requires="add.partition-values", view=file_actions)
@@ -27,7 +27,7 @@ def partition_column_missing() -> pl.Expr:
 
 
 @rule("FIL008", requires="add.partition-values", view=file_actions)
-def foreign_partition_column() -> pl.Expr:
+def unknown_partition_column_in_file() -> pl.Expr:
     """A file has a partition value for something that is no partition column of the table.
 
     The file was written for another schema; its rows may lack that column.
@@ -51,29 +51,29 @@ def unreadable_partition_value() -> pl.Expr:
     Fix: commit the file again with the value in the form of its type.
 
     Conforms::
-        kind: add, bad_partition_values: []
-        kind: remove, bad_partition_values: ["day=yesterday"]
+        kind: add, invalid_partition_values: []
+        kind: remove, invalid_partition_values: ["day=yesterday"]
     Violates::
-        kind: add, bad_partition_values: ["day=yesterday"]
-        kind: cdc, bad_partition_values: ["day=yesterday"]
+        kind: add, invalid_partition_values: ["day=yesterday"]
+        kind: cdc, invalid_partition_values: ["day=yesterday"]
     """
-    return (pl.col("kind") != "remove") & (pl.col("bad_partition_values").list.len() > 0)
+    return (pl.col("kind") != "remove") & (pl.col("invalid_partition_values").list.len() > 0)
 
 
 @rule("FIL010", requires="partition-values.serialization", view=file_actions, divergence="S11")
-def odd_partition_value() -> pl.Expr:
+def non_canonical_partition_value() -> pl.Expr:
     """A partition value can be read but is not spelled as the text shows it.
 
     Engines that compare partition values as text prune the wrong files.
     Fix: the writer should spell values as the text shows.
 
     Conforms::
-        kind: add, odd_partition_values: []
-        kind: remove, odd_partition_values: ["id=+01"]
+        kind: add, non_canonical_partition_values: []
+        kind: remove, non_canonical_partition_values: ["id=+01"]
     Violates::
-        kind: add, odd_partition_values: ["id=+01"]
+        kind: add, non_canonical_partition_values: ["id=+01"]
     """
-    return (pl.col("kind") != "remove") & (pl.col("odd_partition_values").list.len() > 0)
+    return (pl.col("kind") != "remove") & (pl.col("non_canonical_partition_values").list.len() > 0)
 
 
 @rule("FIL011", requires="add.size", view=file_actions)
@@ -195,7 +195,7 @@ def negative_num_records() -> pl.Expr:
 
 
 @rule("FIL018", requires="statistics.null-count", view=file_actions)
-def impossible_null_count() -> pl.Expr:
+def invalid_null_count() -> pl.Expr:
     """A null count in the statistics of a file is negative, not an integer, or above its number of records.
 
     Readers skip files by it: `IS NULL` and `IS NOT NULL` lose rows.
@@ -210,19 +210,19 @@ def impossible_null_count() -> pl.Expr:
 
 
 @rule("FIL019", requires="statistics.null-count", view=file_actions, divergence="E09")
-def null_counts_misspelt() -> pl.Expr:
+def null_counts_misspelled() -> pl.Expr:
     """The statistics of a file hold `nullCounts`, which readers do not look for.
 
     An example of older texts prints the name so; the field is `nullCount`.
     Fix: the writer must write nullCount.
 
     Conforms::
-        null_counts_key: false
-        null_counts_key: null
+        has_null_counts_key: false
+        has_null_counts_key: null
     Violates::
-        null_counts_key: true
+        has_null_counts_key: true
     """
-    return pl.col("null_counts_key")
+    return pl.col("has_null_counts_key")
 
 
 @rule("FIL020", requires="add.fields", view=file_actions)
@@ -258,7 +258,7 @@ def negative_row_id() -> pl.Expr:
 
 
 @rule("FIL022", requires="row-tracking.commit-version", view=file_actions)
-def row_commit_version_of_the_future() -> pl.Expr:
+def future_row_commit_version() -> pl.Expr:
     """The default row commit version of a file is later than the version that adds it.
 
     Rows claim to have changed after the commit that wrote them.
@@ -273,7 +273,7 @@ def row_commit_version_of_the_future() -> pl.Expr:
     return pl.col("default_row_commit_version") > pl.col("version")
 
 
-@rule("FIL023", requires="clustering.statistics", view=bare_adds)
+@rule("FIL023", requires="clustering.statistics", view=adds_without_stats)
 def clustering_column_without_statistics() -> pl.Expr:
     """A file was added to a clustered table without statistics of a clustering column.
 

@@ -3,7 +3,7 @@
 import polars as pl
 
 from deltaspec.rules.registry import rule
-from deltaspec.views.file_actions import file_history
+from deltaspec.views.files.file_actions import file_history
 
 
 @rule("FIL030", requires="reconciliation.no-repeated-actions", view=file_history)
@@ -104,15 +104,15 @@ def live_vector_not_removed() -> pl.Expr:
     Fix: restore the version before; the writer must remove the former logical file in the same commit.
 
     Conforms::
-        live_vector_unremoved: null
+        unremoved_live_vector: null
     Violates::
-        live_vector_unremoved: none
+        unremoved_live_vector: none
     """
-    return pl.col("live_vector_unremoved").is_not_null()
+    return pl.col("unremoved_live_vector").is_not_null()
 
 
 @rule("FIL034", requires="cdc.fields", view=file_history, divergence="E37")
-def change_file_twice() -> pl.Expr:
+def change_file_listed_twice() -> pl.Expr:
     """One commit names the same change data file twice.
 
     The text does not forbid it; consumers read its changes twice.
@@ -128,7 +128,7 @@ def change_file_twice() -> pl.Expr:
 
 
 @rule("FIL035", requires="add.path", view=file_history, divergence="S09")
-def path_spelled_two_ways() -> pl.Expr:
+def inconsistent_path_encoding() -> pl.Expr:
     """Actions of one file spell its path in different ways.
 
     Whether `a%20b` and `a b`, or an absolute and a relative path, are one file is not said: some engines match a
@@ -136,15 +136,15 @@ def path_spelled_two_ways() -> pl.Expr:
     Fix: the writer must repeat the path of the add.
 
     Conforms::
-        other_spelling: null
+        other_path_encoding: null
     Violates::
-        other_spelling: "a%62.parquet"
+        other_path_encoding: "a%62.parquet"
     """
-    return pl.col("other_spelling").is_not_null()
+    return pl.col("other_path_encoding").is_not_null()
 
 
 @rule("FIL051", requires="remove.tags-with-extended-metadata", view=file_history)
-def tags_left_out_of_extended_metadata() -> pl.Expr:
+def tags_missing_from_extended_metadata() -> pl.Expr:
     """A remove claims extended file metadata and lacks the tags that the file was added with.
 
     Whoever follows the changes of a table takes the file for one without tags.
@@ -162,7 +162,7 @@ def tags_left_out_of_extended_metadata() -> pl.Expr:
 
 
 @rule("FIL036", requires=("remove.row-ids", "row-ids.removed-base-row-id"), view=file_history)
-def remove_without_row_ids_of_the_file() -> pl.Expr:
+def row_ids_missing_from_remove() -> pl.Expr:
     """A file is removed without the row ids, or the row commit version, that it was added with.
 
     Whoever reads changes, or restores the file from its remove, gives its rows other ids.

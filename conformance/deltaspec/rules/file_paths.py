@@ -3,7 +3,7 @@
 import polars as pl
 
 from deltaspec.rules.registry import rule
-from deltaspec.views.file_actions import file_actions
+from deltaspec.views.files.file_actions import file_actions
 
 
 @rule("FIL001", requires="add.path-encoding", view=file_actions)
@@ -37,18 +37,18 @@ def path_not_ascii() -> pl.Expr:
 
 
 @rule("FIL003", requires="add.path", view=file_actions)
-def path_leaves_table() -> pl.Expr:
+def path_escapes_table() -> pl.Expr:
     """A relative path climbs out of the table.
 
     It names a file of somebody else; readers that follow it may expose or delete it.
     Fix: find out what wrote it; an absolute path is the only way to refer to a file elsewhere.
 
     Conforms::
-        path_leaves_table: false
+        path_escapes_table: false
     Violates::
-        path_leaves_table: true
+        path_escapes_table: true
     """
-    return pl.col("path_leaves_table")
+    return pl.col("path_escapes_table")
 
 
 @rule("FIL004", requires="data-files.location", view=file_actions)
@@ -74,7 +74,7 @@ def data_file_in_hidden_directory() -> pl.Expr:
 
 
 @rule("FIL005", requires="cdc.location", view=file_actions)
-def change_file_elsewhere() -> pl.Expr:
+def change_file_outside_change_data_directory() -> pl.Expr:
     """A change data file is not below `_change_data`.
 
     Vacuum and readers that list the folder miss it. (A cdc action may also name a data file that its commit adds.)

@@ -3,15 +3,15 @@
 import polars as pl
 
 from deltaspec.rules.registry import rule
-from deltaspec.views.data_files import data_files
-from deltaspec.views.file_columns import file_columns
+from deltaspec.views.data.data_files import data_files
+from deltaspec.views.data.file_columns import file_columns
 
 _TIMESTAMPS = ["timestamp", "timestamp_ntz"]
 _NESTED = ["struct", "array", "map"]
 
 
 @rule("PQT001", requires="parquet.format", view=data_files)
-def file_is_no_parquet() -> pl.Expr:
+def file_is_not_parquet() -> pl.Expr:
     """A data file is no Parquet file, or its footer is broken.
 
     Every query that touches the file fails, or loses its rows.
@@ -42,33 +42,33 @@ def row_count_differs() -> pl.Expr:
 
 
 @rule("PQT003", requires="parquet.listed-encodings", view=data_files)
-def columns_are_in_another_file() -> pl.Expr:
+def columns_stored_in_external_file() -> pl.Expr:
     """A data file says that its columns are in another file.
 
     Parquet has this for summaries of several files; readers of a table take the columns from the file itself, and fail.
     Fix: rewrite the file as one that holds its own columns.
 
     Conforms::
-        foreign_path: null
+        external_path: null
     Violates::
-        foreign_path: part-0.parquet
+        external_path: part-0.parquet
     """
-    return pl.col("foreign_path").is_not_null()
+    return pl.col("external_path").is_not_null()
 
 
 @rule("PQT004", requires="parquet.format", view=data_files)
-def row_groups_have_other_rows() -> pl.Expr:
+def row_group_row_counts_differ() -> pl.Expr:
     """The footer of a data file counts other rows than its row groups.
 
     Some readers take the one number and some the other; deletion vectors and row ids go by the rows of the groups.
     Fix: rewrite the file, once it is known which rows it is to have.
 
     Conforms::
-        row_count: 10, rows_in_groups: 10
+        row_count: 10, row_group_rows: 10
     Violates::
-        row_count: 11, rows_in_groups: 10
+        row_count: 11, row_group_rows: 10
     """
-    return pl.col("row_count") != pl.col("rows_in_groups")
+    return pl.col("row_count") != pl.col("row_group_rows")
 
 
 @rule(
@@ -81,7 +81,7 @@ def row_groups_have_other_rows() -> pl.Expr:
     ),
     view=file_columns,
 )
-def stored_in_another_type() -> pl.Expr:
+def stored_type_differs() -> pl.Expr:
     """A column is stored in a form that holds no values of its type.
 
     Readers fail, or take other values than were written.
@@ -101,7 +101,7 @@ def stored_in_another_type() -> pl.Expr:
 
 
 @rule("PQT011", requires="parquet.timestamps", view=file_columns)
-def timestamp_in_another_form() -> pl.Expr:
+def timestamp_type_differs() -> pl.Expr:
     """A timestamp is stored with, or without, adjustment to UTC where its type asks for the opposite, or as no timestamp.
 
     Readers shift it by the offset of a time zone, or fail.
@@ -117,7 +117,7 @@ def timestamp_in_another_form() -> pl.Expr:
 
 
 @rule("PQT012", requires="parquet.nested-types", view=file_columns)
-def nested_column_of_another_shape() -> pl.Expr:
+def nested_column_structure_differs() -> pl.Expr:
     """A struct, an array or a map is stored as no group of its kind.
 
     Readers fail, or take null for all that is in it.
@@ -134,7 +134,7 @@ def nested_column_of_another_shape() -> pl.Expr:
 
 
 @rule("PQT013", requires="variant.unshredded-form", view=file_columns)
-def variant_of_another_shape() -> pl.Expr:
+def variant_structure_differs() -> pl.Expr:
     """A variant is stored as something else than a group of binary metadata and value.
 
     Readers fail, or take what they find for the wrong part.
@@ -175,7 +175,7 @@ def shredded_without_feature() -> pl.Expr:
 
 
 @rule("PQT015", requires="type-widening.narrower-files", view=file_columns)
-def narrower_without_type_widening() -> pl.Expr:
+def narrower_type_without_type_widening() -> pl.Expr:
     """A column is stored in a narrower type, and the table does not support type widening.
 
     Readers that are not asked to widen fail, or take other bytes for the value.
@@ -199,13 +199,13 @@ def void_is_stored() -> pl.Expr:
     Fix: rewrite the file without the column.
 
     Conforms::
-        type: void, stored_as: null, void_may_be_stored: false
-        type: void, stored_as: "INT32 UNKNOWN", void_may_be_stored: true
-        type: long, stored_as: INT64, void_may_be_stored: false
+        type: void, stored_type: null, void_storage_supported: false
+        type: void, stored_type: "INT32 UNKNOWN", void_storage_supported: true
+        type: long, stored_type: INT64, void_storage_supported: false
     Violates::
-        type: void, stored_as: "INT32 UNKNOWN", void_may_be_stored: false
+        type: void, stored_type: "INT32 UNKNOWN", void_storage_supported: false
     """
-    return (pl.col("type") == "void") & pl.col("stored_as").is_not_null() & ~pl.col("void_may_be_stored")
+    return (pl.col("type") == "void") & pl.col("stored_type").is_not_null() & ~pl.col("void_storage_supported")
 
 
 @rule("PQT017", requires="parquet.listed-encodings", view=file_columns)
@@ -216,11 +216,11 @@ def unusual_encoding() -> pl.Expr:
     Fix: have the writer store the form that the text lists, and rewrite the file.
 
     Conforms::
-        type_oddity: null
+        type_warning: null
     Violates::
-        type_oddity: "INT64 TIMESTAMP(NANOS, UTC) is not of microseconds"
+        type_warning: "INT64 TIMESTAMP(NANOS, UTC) is not of microseconds"
     """
-    return pl.col("type_oddity").is_not_null()
+    return pl.col("type_warning").is_not_null()
 
 
 @rule("PQT018", requires="parquet.required-columns", view=file_columns)
@@ -231,36 +231,36 @@ def required_column_missing() -> pl.Expr:
     Fix: rewrite the file with the column, or commit a schema that lets it be null.
 
     Conforms::
-        is_required: true, rows_left: 0, nodes_found: 0, numbered_otherwise: false, named_otherwise: null, type: long
-        is_required: true, rows_left: 5, nodes_found: 1, numbered_otherwise: false, named_otherwise: null, type: long
-        is_required: true, rows_left: 5, nodes_found: 0, numbered_otherwise: true, named_otherwise: null, type: long
-        is_required: false, rows_left: 5, nodes_found: 0, numbered_otherwise: false, named_otherwise: null, type: long
+        is_required: true, remaining_rows: 0, matching_nodes: 0, node_with_other_id: false, node_with_other_name: null, type: long
+        is_required: true, remaining_rows: 5, matching_nodes: 1, node_with_other_id: false, node_with_other_name: null, type: long
+        is_required: true, remaining_rows: 5, matching_nodes: 0, node_with_other_id: true, node_with_other_name: null, type: long
+        is_required: false, remaining_rows: 5, matching_nodes: 0, node_with_other_id: false, node_with_other_name: null, type: long
     Violates::
-        is_required: true, rows_left: 5, nodes_found: 0, numbered_otherwise: false, named_otherwise: null, type: long
+        is_required: true, remaining_rows: 5, matching_nodes: 0, node_with_other_id: false, node_with_other_name: null, type: long
     """
-    known_elsewhere = pl.col("numbered_otherwise") | pl.col("named_otherwise").is_not_null()
-    asked = pl.col("is_required") & (pl.col("rows_left") > 0) & (pl.col("type") != "void")
-    return asked & (pl.col("nodes_found") == 0) & ~known_elsewhere
+    known_elsewhere = pl.col("node_with_other_id") | pl.col("node_with_other_name").is_not_null()
+    asked = pl.col("is_required") & (pl.col("remaining_rows") > 0) & (pl.col("type") != "void")
+    return asked & (pl.col("matching_nodes") == 0) & ~known_elsewhere
 
 
 @rule("PQT019", requires="parquet.column-types", view=file_columns)
-def column_is_there_twice() -> pl.Expr:
+def column_stored_twice() -> pl.Expr:
     """A data file has several columns that a reader would take for one column of the table.
 
     Which of them is read is up to the reader.
     Fix: rewrite the file with one column for each.
 
     Conforms::
-        nodes_found: 1
-        nodes_found: 0
+        matching_nodes: 1
+        matching_nodes: 0
     Violates::
-        nodes_found: 2
+        matching_nodes: 2
     """
-    return pl.col("nodes_found") > 1
+    return pl.col("matching_nodes") > 1
 
 
 @rule("PQT020", requires="parquet.names", view=file_columns, divergence="S34")
-def name_in_another_case() -> pl.Expr:
+def column_name_case_differs() -> pl.Expr:
     """A data file spells the name of a column in another case than the table.
 
     Readers that heed case find no column and take null.
@@ -280,20 +280,20 @@ def name_in_another_case() -> pl.Expr:
 
 
 @rule("PQT021", requires="parquet.row-tracking-columns", view=file_columns, divergence="S31")
-def row_tracking_column_of_another_type() -> pl.Expr:
+def row_tracking_column_type_differs() -> pl.Expr:
     """A column of materialized row ids or row commit versions is stored as integers, and not as longs.
 
     The text does not say of which width the integers are; engines write and read longs.
     Fix: rewrite the file with the column as a 64-bit integer.
 
     Conforms::
-        role: "row id", type_fault: null, narrower_type: null, stored_as: INT64
-        role: "change type", type_fault: "INT32 holds no string", narrower_type: null, stored_as: INT32
-        role: "row id", type_fault: "BYTE_ARRAY holds no long", narrower_type: null, stored_as: BYTE_ARRAY
+        role: "row id", type_fault: null, narrower_type: null, stored_type: INT64
+        role: "change type", type_fault: "INT32 holds no string", narrower_type: null, stored_type: INT32
+        role: "row id", type_fault: "BYTE_ARRAY holds no long", narrower_type: null, stored_type: BYTE_ARRAY
     Violates::
-        role: "row id", type_fault: "unsigned", narrower_type: null, stored_as: "INT64 INT(64, unsigned)"
-        role: "row commit version", type_fault: null, narrower_type: integer, stored_as: INT32
+        role: "row id", type_fault: "unsigned", narrower_type: null, stored_type: "INT64 INT(64, unsigned)"
+        role: "row commit version", type_fault: null, narrower_type: integer, stored_type: INT32
     """
     other = pl.col("type_fault").is_not_null() | pl.col("narrower_type").is_not_null()
-    integers = pl.col("stored_as").str.contains(r"^INT(?:32|64)(?: INT\(.*\))?$")
+    integers = pl.col("stored_type").str.contains(r"^INT(?:32|64)(?: INT\(.*\))?$")
     return pl.col("role").is_in(["row id", "row commit version"]) & other & integers

@@ -3,10 +3,10 @@
 import polars as pl
 
 from deltaspec.rules.registry import rule
-from deltaspec.views.bare_adds import bare_adds
-from deltaspec.views.data_files import data_files
-from deltaspec.views.file_columns import file_columns
-from deltaspec.views.iceberg import iceberg, nested_ids
+from deltaspec.views.data.data_files import data_files
+from deltaspec.views.data.file_columns import file_columns
+from deltaspec.views.files.adds_without_stats import adds_without_stats
+from deltaspec.views.table.iceberg import iceberg, nested_ids
 
 
 @rule("ICE001", requires=("iceberg-v2.mapped", "iceberg-v1.mapped"), view=iceberg)
@@ -35,30 +35,30 @@ def compatible_with_deletion_vectors() -> pl.Expr:
     Fix: unset delta.enableDeletionVectors and purge the vectors there are; under V1 drop the feature as well.
 
     Conforms::
-        vectors_hinder: false
+        conflicts_with_vectors: false
     Violates::
-        vectors_hinder: true
+        conflicts_with_vectors: true
     """
-    return pl.col("vectors_hinder")
+    return pl.col("conflicts_with_vectors")
 
 
 @rule("ICE003", requires="iceberg-v2.not-with-first", view=iceberg)
-def both_compatibilities() -> pl.Expr:
+def both_iceberg_compatibilities_enabled() -> pl.Expr:
     """Iceberg compatibility V1 and V2 are enabled at once.
 
     What one lets in the other forbids: a writer that keeps to V1 assigns no ids to the parts of arrays and maps.
     Fix: set delta.enableIcebergCompatV1 to false.
 
     Conforms::
-        is_with_first: false
+        v1_also_enabled: false
     Violates::
-        is_with_first: true
+        v1_also_enabled: true
     """
-    return pl.col("is_with_first")
+    return pl.col("v1_also_enabled")
 
 
 @rule("ICE004", requires=("iceberg-v2.types", "iceberg-v1.types"), view=iceberg)
-def type_that_compatibility_lacks() -> pl.Expr:
+def type_not_supported_by_iceberg() -> pl.Expr:
     """The schema has a type that the enabled Iceberg compatibility has no room for.
 
     The column has no type in Iceberg, or none that a converter of this compatibility knows: the table cannot be read.
@@ -73,7 +73,7 @@ def type_that_compatibility_lacks() -> pl.Expr:
 
 
 @rule("ICE005", requires=("iceberg-v2.type-changes", "iceberg-v1.type-changes"), view=iceberg)
-def type_change_that_iceberg_lacks() -> pl.Expr:
+def type_change_not_supported_by_iceberg() -> pl.Expr:
     """A column of a table with Iceberg compatibility records a change of its type that Iceberg does not know.
 
     Files from before the change hold values of the old type, which readers of Iceberg do not take for the new one.
@@ -89,24 +89,24 @@ def type_change_that_iceberg_lacks() -> pl.Expr:
 
 
 @rule("ICE006", requires=("iceberg-v2.partitions-keep-names", "iceberg-v1.partitions-keep-names"), view=iceberg)
-def compatible_table_partitioned_by_another_name() -> pl.Expr:
+def partition_columns_renamed() -> pl.Expr:
     """A partitioned table with Iceberg compatibility was replaced by one whose partition columns have other names.
 
     Its history in Iceberg would need a second partition spec, which the conversion does not make.
     Fix: replace the table by one that is partitioned by columns of the same names, or write to a new table.
 
     Conforms::
-        renamed_partitioning: []
-        renamed_partitioning: null
+        renamed_partition_columns: []
+        renamed_partition_columns: null
     Violates::
-        renamed_partitioning: ["part_b"]
-        renamed_partitioning: ["part_b", "part_a"]
+        renamed_partition_columns: ["part_b"]
+        renamed_partition_columns: ["part_b", "part_a"]
     """
-    return pl.col("renamed_partitioning").list.len() > 0
+    return pl.col("renamed_partition_columns").list.len() > 0
 
 
-@rule("ICE007", requires=("iceberg-v2.numbers-of-records", "iceberg-v1.numbers-of-records"), view=bare_adds)
-def compatible_file_without_number_of_records() -> pl.Expr:
+@rule("ICE007", requires=("iceberg-v2.numbers-of-records", "iceberg-v1.numbers-of-records"), view=adds_without_stats)
+def compatible_file_without_num_records() -> pl.Expr:
     """A file was added to a table with Iceberg compatibility, and its statistics have no numRecords.
 
     A manifest of Iceberg names the number of records of every file: without it none can be written. (V1 asks it of every
@@ -114,36 +114,36 @@ def compatible_file_without_number_of_records() -> pl.Expr:
     Fix: commit the file again with statistics.
 
     Conforms::
-        iceberg_compatibility: V2, lacks_number: false, path_is_new: true
-        iceberg_compatibility: V2, lacks_number: true, path_is_new: false
-        iceberg_compatibility: V2, lacks_number: true, path_is_new: null
-        iceberg_compatibility: null, lacks_number: null, path_is_new: true
+        iceberg_compatibility: V2, num_records_missing: false, path_is_new: true
+        iceberg_compatibility: V2, num_records_missing: true, path_is_new: false
+        iceberg_compatibility: V2, num_records_missing: true, path_is_new: null
+        iceberg_compatibility: null, num_records_missing: null, path_is_new: true
     Violates::
-        iceberg_compatibility: V1, lacks_number: true, path_is_new: false
-        iceberg_compatibility: V2, lacks_number: true, path_is_new: true
+        iceberg_compatibility: V1, num_records_missing: true, path_is_new: false
+        iceberg_compatibility: V2, num_records_missing: true, path_is_new: true
     """
     asked = (pl.col("iceberg_compatibility") == "V1") | pl.col("path_is_new")
-    return asked & pl.col("lacks_number")
+    return asked & pl.col("num_records_missing")
 
 
 # ids of elements, keys and values
 
 
 @rule("ICE010", requires="iceberg-v2.nested-ids", view=nested_ids)
-def part_without_an_id_of_its_own() -> pl.Expr:
+def nested_field_without_unique_id() -> pl.Expr:
     """The element of an array, or a key or value of a map, has no id of 32 bits that nothing else has.
 
     Iceberg knows it by the id: readers return null, or take one part for another.
     Fix: commit the schema with an id for it, above every id that was used.
 
     Conforms::
-        missing: [], too_wide: [], shared: []
+        missing: [], out_of_range: [], shared: []
     Violates::
-        missing: ["col-1.element"], too_wide: [], shared: []
-        missing: [], too_wide: ["col-1.element=4294967296"], shared: []
-        missing: [], too_wide: [], shared: ["col-1.key=3", "col-1.value=3"]
+        missing: ["col-1.element"], out_of_range: [], shared: []
+        missing: [], out_of_range: ["col-1.element=4294967296"], shared: []
+        missing: [], out_of_range: [], shared: ["col-1.key=3", "col-1.value=3"]
     """
-    faults = [pl.col(name).list.len() > 0 for name in ("missing", "too_wide", "shared")]
+    faults = [pl.col(name).list.len() > 0 for name in ("missing", "out_of_range", "shared")]
     return pl.any_horizontal(faults)
 
 
@@ -163,7 +163,7 @@ def nested_id_in_another_field() -> pl.Expr:
 
 
 @rule("ICE012", requires="iceberg-v2.nested-ids-path", view=nested_ids)
-def nested_id_of_no_part() -> pl.Expr:
+def nested_id_without_field() -> pl.Expr:
     """The map of nested ids has a name that leads to no part of the field, and a part that has no id.
 
     The name is misspelt: behind that of the field come element, key and value, parents first, with dots between.
@@ -253,7 +253,7 @@ def compatible_timestamp_as_int96() -> pl.Expr:
 
 
 @rule("ICE023", requires="iceberg-v2.nested-ids-in-files", view=file_columns)
-def part_stored_without_its_id() -> pl.Expr:
+def nested_field_stored_without_id() -> pl.Expr:
     """A file that was written under Iceberg compatibility V2 gives an element, key or value no id, or another one.
 
     Readers of Iceberg look for it by the id that the schema assigns, and return null.

@@ -3,8 +3,8 @@
 import polars as pl
 
 from deltaspec.rules.registry import rule
-from deltaspec.views.identity_values import identity_values
-from deltaspec.views.log_files import commits
+from deltaspec.views.data.identity_values import identity_values
+from deltaspec.views.log.log_files import commits
 
 
 @rule("IDN001", requires="identity-columns.fixed", view=commits)
@@ -24,7 +24,7 @@ def identity_changed() -> pl.Expr:
 
 
 @rule("IDN002", requires="identity-columns.mark-updated", view=commits)
-def identity_mark_moved_back() -> pl.Expr:
+def identity_mark_decreased() -> pl.Expr:
     """A commit that adds files leaves the high-water mark of an identity column behind where it was.
 
     Values between the two are generated a second time.
@@ -74,7 +74,7 @@ def identity_value_off_sequence() -> pl.Expr:
 
 
 @rule("IDN005", requires="identity-columns.unique", view=identity_values)
-def identity_value_of_two_rows() -> pl.Expr:
+def duplicate_identity_value() -> pl.Expr:
     """Two rows have the same value in an identity column, though users may give it none.
 
     The column is there to tell rows apart: whoever joins on it, or merges by it, takes one row for the other.

@@ -3,11 +3,11 @@
 import polars as pl
 
 from deltaspec.rules.registry import rule
-from deltaspec.views.log_files import commits
+from deltaspec.views.log.log_files import commits
 
 
 @rule("ICT001", requires="in-commit-timestamp.after-file-time", view=commits, divergence="S40")
-def timestamps_begin_too_early() -> pl.Expr:
+def enablement_timestamp_too_early() -> pl.Expr:
     """The commit that enables in-commit timestamps has one that is not later than the file of the commit before it.
 
     Time seems to run backwards there: a moment between the two leads to another version. File times are those of the

@@ -3,7 +3,7 @@
 import polars as pl
 
 from deltaspec.rules.registry import rule
-from deltaspec.views.checkpoints import last_checkpoint
+from deltaspec.views.log.checkpoints import last_checkpoint
 
 
 @rule(
@@ -18,11 +18,11 @@ def malformed_hint() -> pl.Expr:
     Fix: delete `_last_checkpoint`; the next checkpoint writes it anew.
 
     Conforms::
-        form_fault: null
+        schema_error: null
     Violates::
-        form_fault: "size missing"
+        schema_error: "size missing"
     """
-    return pl.col("form_fault").is_not_null()
+    return pl.col("schema_error").is_not_null()
 
 
 @rule("LCP002", requires="last-checkpoint.no-repeated-keys", view=last_checkpoint)
@@ -95,16 +95,16 @@ def hint_parts_differ() -> pl.Expr:
     Fix: delete `_last_checkpoint`; the next checkpoint writes it anew.
 
     Conforms::
-        parts: 2, listed_parts: [2], checkpoint_listed: true
-        parts: null, listed_parts: [0], checkpoint_listed: true
-        parts: 2, listed_parts: [], checkpoint_listed: false
+        parts: 2, listed_part_counts: [2], checkpoint_listed: true
+        parts: null, listed_part_counts: [0], checkpoint_listed: true
+        parts: 2, listed_part_counts: [], checkpoint_listed: false
     Violates::
-        parts: 2, listed_parts: [3], checkpoint_listed: true
-        parts: null, listed_parts: [2], checkpoint_listed: true
+        parts: 2, listed_part_counts: [3], checkpoint_listed: true
+        parts: null, listed_part_counts: [2], checkpoint_listed: true
     """
     claimed = pl.col("parts").fill_null(0)
-    one_file = (claimed == 1) & pl.col("listed_parts").list.contains(0)
-    return pl.col("checkpoint_listed") & ~pl.col("listed_parts").list.contains(claimed) & ~one_file
+    one_file = (claimed == 1) & pl.col("listed_part_counts").list.contains(0)
+    return pl.col("checkpoint_listed") & ~pl.col("listed_part_counts").list.contains(claimed) & ~one_file
 
 
 @rule("LCP006", requires="last-checkpoint.size", view=last_checkpoint, divergence="S16")
@@ -115,13 +115,13 @@ def hint_size_differs() -> pl.Expr:
     Fix: none is needed; the next checkpoint writes it anew.
 
     Conforms::
-        size: 12, counted_sizes: [2, 12]
-        size: 12, counted_sizes: null
-        size: 12, counted_sizes: []
+        size: 12, actual_sizes: [2, 12]
+        size: 12, actual_sizes: null
+        size: 12, actual_sizes: []
     Violates::
-        size: 13, counted_sizes: [2, 12]
+        size: 13, actual_sizes: [2, 12]
     """
-    counted = pl.col("counted_sizes")
+    counted = pl.col("actual_sizes")
     claimed = pl.col("size")
     return claimed.is_not_null() & (counted.list.len() > 0) & ~counted.list.contains(claimed)
 
@@ -135,12 +135,12 @@ def hint_bytes_differ() -> pl.Expr:
     Fix: none is needed if the checkpoint reads well; the next one writes the hint anew.
 
     Conforms::
-        size_in_bytes: 900, counted_sizes_in_bytes: [900, 1800]
-        size_in_bytes: null, counted_sizes_in_bytes: [900]
+        size_in_bytes: 900, actual_sizes_in_bytes: [900, 1800]
+        size_in_bytes: null, actual_sizes_in_bytes: [900]
     Violates::
-        size_in_bytes: 901, counted_sizes_in_bytes: [900, 1800]
+        size_in_bytes: 901, actual_sizes_in_bytes: [900, 1800]
     """
-    counted = pl.col("counted_sizes_in_bytes")
+    counted = pl.col("actual_sizes_in_bytes")
     claimed = pl.col("size_in_bytes")
     return claimed.is_not_null() & (counted.list.len() > 0) & ~counted.list.contains(claimed)
 
@@ -154,12 +154,12 @@ def hint_add_files_differ() -> pl.Expr:
     Fix: none is needed if the checkpoint reads well; the next one writes the hint anew.
 
     Conforms::
-        num_of_add_files: 10, counted_add_files: [10]
-        num_of_add_files: null, counted_add_files: [10]
+        num_of_add_files: 10, actual_add_file_counts: [10]
+        num_of_add_files: null, actual_add_file_counts: [10]
     Violates::
-        num_of_add_files: 11, counted_add_files: [10]
+        num_of_add_files: 11, actual_add_file_counts: [10]
     """
-    counted = pl.col("counted_add_files")
+    counted = pl.col("actual_add_file_counts")
     claimed = pl.col("num_of_add_files")
     return claimed.is_not_null() & (counted.list.len() > 0) & ~counted.list.contains(claimed)
 
@@ -183,7 +183,7 @@ def hint_without_checksum() -> pl.Expr:
 
 
 @rule("LCP010", requires="last-checkpoint.canonical-order", view=last_checkpoint, divergence="S18")
-def hint_checksum_of_sorted_pairs() -> pl.Expr:
+def hint_checksum_uses_pair_order() -> pl.Expr:
     """The checksum of the checkpoint hint is right only if whole pairs are sorted, and not their paths.
 
     The text sorts paths, Delta Spark pairs; the two part where an array has more than ten elements. Readers that go by

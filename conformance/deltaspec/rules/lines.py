@@ -3,7 +3,7 @@
 import polars as pl
 
 from deltaspec.rules.registry import rule
-from deltaspec.views.log_files import lines
+from deltaspec.views.log.log_files import lines
 
 
 @rule("LIN001", requires="log.commit-lines", view=lines)
@@ -14,11 +14,11 @@ def line_is_not_json() -> pl.Expr:
     Fix: restore the file from a backup; a commit cut short by a failed upload must not be repaired by hand.
 
     Conforms::
-        not_json: null
+        json_error: null
     Violates::
-        not_json: "expecting value at character 0"
+        json_error: "expecting value at character 0"
     """
-    return pl.col("not_json").is_not_null()
+    return pl.col("json_error").is_not_null()
 
 
 @rule("LIN002", requires=("log.one-action-a-line", "compaction.one-action-a-line"), view=lines)
@@ -45,12 +45,12 @@ def line_without_action() -> pl.Expr:
     Fix: the writer must not write the line.
 
     Conforms::
-        actions: 1, odd_space: null, not_json: null
-        actions: 0, odd_space: "blank line", not_json: null
+        actions: 1, unexpected_whitespace: null, json_error: null
+        actions: 0, unexpected_whitespace: "blank line", json_error: null
     Violates::
-        actions: 0, odd_space: null, not_json: null
+        actions: 0, unexpected_whitespace: null, json_error: null
     """
-    is_object = pl.col("odd_space").fill_null("").ne("blank line") & pl.col("not_json").is_null()
+    is_object = pl.col("unexpected_whitespace").fill_null("").ne("blank line") & pl.col("json_error").is_null()
     return (pl.col("actions") == 0) & is_object
 
 
@@ -70,22 +70,22 @@ def repeated_key() -> pl.Expr:
 
 
 @rule("LIN005", requires="log.commit-lines", view=lines, divergence="S21")
-def odd_space() -> pl.Expr:
+def unexpected_whitespace() -> pl.Expr:
     """A line of the log is blank, or has a byte order mark or a carriage return.
 
     The text is silent; most readers tolerate it, some fail.
     Fix: write one action a line, each ended by a line feed alone.
 
     Conforms::
-        odd_space: null
+        unexpected_whitespace: null
     Violates::
-        odd_space: "blank line"
+        unexpected_whitespace: "blank line"
     """
-    return pl.col("odd_space").is_not_null()
+    return pl.col("unexpected_whitespace").is_not_null()
 
 
 @rule("LIN006", requires="log.commit-lines", view=lines, divergence="S21")
-def half_of_a_surrogate_pair() -> pl.Expr:
+def lone_surrogate_in_line() -> pl.Expr:
     """A line of the log escapes half of a surrogate pair.
 
     JSON's grammar admits it, but no UTF-8 holds what it stands for: parsers keep, replace or refuse it, so that engines
@@ -93,15 +93,15 @@ def half_of_a_surrogate_pair() -> pl.Expr:
     Fix: the writer must escape whole characters; text is best cut between characters.
 
     Conforms::
-        half_pair: false
+        has_lone_surrogate: false
     Violates::
-        half_pair: true
+        has_lone_surrogate: true
     """
-    return pl.col("half_pair")
+    return pl.col("has_lone_surrogate")
 
 
 def _malformed(kind: str) -> pl.Expr:
-    return (pl.col("kind") == kind) & pl.col("form_fault").is_not_null()
+    return (pl.col("kind") == kind) & pl.col("schema_error").is_not_null()
 
 
 @rule("LIN010", requires=("add.fields", "add.optional-fields"), view=lines)
@@ -112,9 +112,9 @@ def malformed_add() -> pl.Expr:
     Fix: the writer must write every required field of add with the type that the text gives.
 
     Conforms::
-        kind: add, form_fault: null
+        kind: add, schema_error: null
     Violates::
-        kind: add, form_fault: "size is the text '12', should be integer"
+        kind: add, schema_error: "size is the text '12', should be integer"
     """
     return _malformed("add")
 
@@ -127,9 +127,9 @@ def malformed_remove() -> pl.Expr:
     Fix: the writer must write every required field of remove with the type that the text gives.
 
     Conforms::
-        kind: remove, form_fault: null
+        kind: remove, schema_error: null
     Violates::
-        kind: remove, form_fault: "path missing"
+        kind: remove, schema_error: "path missing"
     """
     return _malformed("remove")
 
@@ -142,9 +142,9 @@ def malformed_cdc() -> pl.Expr:
     Fix: the writer must write every required field of cdc with the type that the text gives.
 
     Conforms::
-        kind: cdc, form_fault: null
+        kind: cdc, schema_error: null
     Violates::
-        kind: cdc, form_fault: "partitionValues missing"
+        kind: cdc, schema_error: "partitionValues missing"
     """
     return _malformed("cdc")
 
@@ -157,9 +157,9 @@ def malformed_metadata() -> pl.Expr:
     Fix: commit a metaData with every required field.
 
     Conforms::
-        kind: metaData, form_fault: null
+        kind: metaData, schema_error: null
     Violates::
-        kind: metaData, form_fault: "schemaString missing"
+        kind: metaData, schema_error: "schemaString missing"
     """
     return _malformed("metaData")
 
@@ -173,9 +173,9 @@ def malformed_protocol() -> pl.Expr:
     Fix: commit a protocol with minReaderVersion and minWriterVersion.
 
     Conforms::
-        kind: protocol, form_fault: null
+        kind: protocol, schema_error: null
     Violates::
-        kind: protocol, form_fault: "minReaderVersion, minWriterVersion missing"
+        kind: protocol, schema_error: "minReaderVersion, minWriterVersion missing"
     """
     return _malformed("protocol")
 
@@ -188,9 +188,9 @@ def malformed_txn() -> pl.Expr:
     Fix: the writer must write appId and version.
 
     Conforms::
-        kind: txn, form_fault: null
+        kind: txn, schema_error: null
     Violates::
-        kind: txn, form_fault: "version is the text 'x', should be integer"
+        kind: txn, schema_error: "version is the text 'x', should be integer"
     """
     return _malformed("txn")
 
@@ -203,9 +203,9 @@ def malformed_domain_metadata() -> pl.Expr:
     Fix: the writer must write domain, configuration (a string; before r3 a map of strings) and removed.
 
     Conforms::
-        kind: domainMetadata, form_fault: null
+        kind: domainMetadata, schema_error: null
     Violates::
-        kind: domainMetadata, form_fault: "configuration is an object {}, should be string"
+        kind: domainMetadata, schema_error: "configuration is an object {}, should be string"
     """
     return _malformed("domainMetadata")
 
@@ -218,9 +218,9 @@ def malformed_commit_info() -> pl.Expr:
     Fix: the writer must write inCommitTimestamp as an integer and txnId as a string.
 
     Conforms::
-        kind: commitInfo, form_fault: null
+        kind: commitInfo, schema_error: null
     Violates::
-        kind: commitInfo, form_fault: "inCommitTimestamp is the number 1.5, should be of another type"
+        kind: commitInfo, schema_error: "inCommitTimestamp is the number 1.5, should be of another type"
     """
     return _malformed("commitInfo")
 
@@ -233,9 +233,9 @@ def malformed_row_id_high_water_mark() -> pl.Expr:
     Fix: the writer must write highWaterMark (a long), and by the oldest text preservedRowIds (a boolean).
 
     Conforms::
-        kind: rowIdHighWaterMark, form_fault: null
+        kind: rowIdHighWaterMark, schema_error: null
     Violates::
-        kind: rowIdHighWaterMark, form_fault: "highWaterMark missing"
+        kind: rowIdHighWaterMark, schema_error: "highWaterMark missing"
     """
     return _malformed("rowIdHighWaterMark")
 
@@ -248,9 +248,9 @@ def malformed_checkpoint_metadata() -> pl.Expr:
     Fix: write the checkpoint anew.
 
     Conforms::
-        kind: checkpointMetadata, form_fault: null
+        kind: checkpointMetadata, schema_error: null
     Violates::
-        kind: checkpointMetadata, form_fault: "version missing"
+        kind: checkpointMetadata, schema_error: "version missing"
     """
     return _malformed("checkpointMetadata")
 
@@ -263,8 +263,8 @@ def malformed_sidecar() -> pl.Expr:
     Fix: write the checkpoint anew.
 
     Conforms::
-        kind: sidecar, form_fault: null
+        kind: sidecar, schema_error: null
     Violates::
-        kind: sidecar, form_fault: "sizeInBytes missing"
+        kind: sidecar, schema_error: "sizeInBytes missing"
     """
     return _malformed("sidecar")

@@ -3,7 +3,7 @@
 import polars as pl
 
 from deltaspec.rules.registry import rule
-from deltaspec.views.log_files import listing
+from deltaspec.views.log.log_files import listing
 
 
 @rule(
@@ -24,15 +24,15 @@ def commit_missing() -> pl.Expr:
     Fix: restore the files from a backup, or write a checkpoint that makes them unnecessary.
 
     Conforms::
-        missing_before: 0
+        missing_commits_before: 0
     Violates::
-        missing_before: 2
+        missing_commits_before: 2
     """
-    return pl.col("missing_before") > 0
+    return pl.col("missing_commits_before") > 0
 
 
 @rule("LOG002", requires="compaction.range-ascends", view=listing)
-def compaction_range_does_not_ascend() -> pl.Expr:
+def invalid_compaction_range() -> pl.Expr:
     """A log compaction does not end after the version it starts from.
 
     Its name stands for no range of commits, and readers that trust it replay the wrong ones.
@@ -49,7 +49,7 @@ def compaction_range_does_not_ascend() -> pl.Expr:
 
 
 @rule("LOG003", requires="checkpoint.multipart-parts", view=listing)
-def multipart_checkpoint_of_one_part() -> pl.Expr:
+def multipart_checkpoint_with_one_part() -> pl.Expr:
     """A multipart checkpoint claims to have one part.
 
     A checkpoint in one file has the classic name; readers that count parts pass this one over.
@@ -153,7 +153,7 @@ def uuid_checkpoint_without_feature() -> pl.Expr:
     view=listing,
     divergence="S36",
 )
-def misspelt_log_file_name() -> pl.Expr:
+def misspelled_log_file_name() -> pl.Expr:
     """A file is named nearly, but not quite, like a file of the log.
 
     Clients pass such files over, which is seldom what their writer meant: a commit of 19 digits is no commit.
@@ -186,22 +186,22 @@ def commit_of_first_checkpoint_missing() -> pl.Expr:
 
 def _knew(*texts: str) -> pl.Expr:
     """Whoever cleaned up knew one of these texts: older ones ask less of a cleanup."""
-    return pl.col("cleanup_knew").is_in(texts)
+    return pl.col("cleanup_revision").is_in(texts)
 
 
 @rule("LOG020", requires="cleanup.keeps-cutoff-checkpoint", view=listing)
-def commits_before_every_checkpoint() -> pl.Expr:
+def commits_before_first_checkpoint() -> pl.Expr:
     """Cleanup left commits before the first checkpoint: no state leads to their versions.
 
     It deleted the checkpoint that they need, or broke off: nobody can travel to these versions, nor read their changes.
     Fix: delete the commits before the checkpoint, or restore the checkpoint before them from a backup.
 
     Conforms::
-        unreachable_commits: 0, cleanup_knew: current
-        unreachable_commits: 5, cleanup_knew: r1
-        unreachable_commits: 5, cleanup_knew: null
+        unreachable_commits: 0, cleanup_revision: current
+        unreachable_commits: 5, cleanup_revision: r1
+        unreachable_commits: 5, cleanup_revision: null
     Violates::
-        unreachable_commits: 5, cleanup_knew: r3
+        unreachable_commits: 5, cleanup_revision: r3
     """
     return (pl.col("unreachable_commits") > 0) & _knew("r3", "current")
 
@@ -214,11 +214,11 @@ def compaction_left_by_cleanup() -> pl.Expr:
     Fix: delete the file.
 
     Conforms::
-        kind: compaction, version: 4, cleaned_up_to: 4, cleanup_knew: r3
-        kind: compaction, version: 3, cleaned_up_to: 4, cleanup_knew: r1
-        kind: classic checkpoint, version: 3, cleaned_up_to: 4, cleanup_knew: r3
+        kind: compaction, version: 4, cleaned_up_to: 4, cleanup_revision: r3
+        kind: compaction, version: 3, cleaned_up_to: 4, cleanup_revision: r1
+        kind: classic checkpoint, version: 3, cleaned_up_to: 4, cleanup_revision: r3
     Violates::
-        kind: compaction, version: 3, cleaned_up_to: 4, cleanup_knew: r3
+        kind: compaction, version: 3, cleaned_up_to: 4, cleanup_revision: r3
     """
     left = (pl.col("kind") == "compaction") & (pl.col("version") < pl.col("cleaned_up_to"))
     return left & _knew("r3", "current")
@@ -232,10 +232,10 @@ def checksum_left_by_cleanup() -> pl.Expr:
     Fix: delete the file.
 
     Conforms::
-        kind: checksum, version: 4, cleaned_up_to: 4, cleanup_knew: current
-        kind: checksum, version: 3, cleaned_up_to: 4, cleanup_knew: r3
+        kind: checksum, version: 4, cleaned_up_to: 4, cleanup_revision: current
+        kind: checksum, version: 3, cleaned_up_to: 4, cleanup_revision: r3
     Violates::
-        kind: checksum, version: 3, cleaned_up_to: 4, cleanup_knew: current
+        kind: checksum, version: 3, cleaned_up_to: 4, cleanup_revision: current
     """
     left = (pl.col("kind") == "checksum") & (pl.col("version") < pl.col("cleaned_up_to"))
     return left & _knew("current")

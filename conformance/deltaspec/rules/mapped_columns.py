@@ -3,12 +3,12 @@
 import polars as pl
 
 from deltaspec.rules.registry import rule
-from deltaspec.views.data_files import data_files
-from deltaspec.views.file_columns import file_columns
+from deltaspec.views.data.data_files import data_files
+from deltaspec.views.data.file_columns import file_columns
 
 
 @rule("PQT030", requires="column-mapping.field-ids-in-files", view=file_columns)
-def field_id_is_not_the_columns() -> pl.Expr:
+def field_id_differs_from_column() -> pl.Expr:
     """Columns are mapped by id, and a data file gives a column of its name another field id, or none.
 
     Readers find no column of the id and take null for every value. (Where the name may come from elsewhere, as in files
@@ -16,16 +16,16 @@ def field_id_is_not_the_columns() -> pl.Expr:
     Fix: rewrite the file with the column's id as its Parquet field id.
 
     Conforms::
-        column_mapping_mode: id, numbered_otherwise: false, file_has_ids: true, stored_id: null, name_is_generated: true
-        column_mapping_mode: id, numbered_otherwise: true, file_has_ids: false, stored_id: null, name_is_generated: true
-        column_mapping_mode: name, numbered_otherwise: true, file_has_ids: true, stored_id: 7, name_is_generated: true
-        column_mapping_mode: id, numbered_otherwise: true, file_has_ids: true, stored_id: 7, name_is_generated: false
-        column_mapping_mode: id, numbered_otherwise: true, file_has_ids: true, stored_id: 7, name_is_generated: null
+        column_mapping_mode: id, node_with_other_id: false, file_has_ids: true, stored_id: null, name_is_generated: true
+        column_mapping_mode: id, node_with_other_id: true, file_has_ids: false, stored_id: null, name_is_generated: true
+        column_mapping_mode: name, node_with_other_id: true, file_has_ids: true, stored_id: 7, name_is_generated: true
+        column_mapping_mode: id, node_with_other_id: true, file_has_ids: true, stored_id: 7, name_is_generated: false
+        column_mapping_mode: id, node_with_other_id: true, file_has_ids: true, stored_id: 7, name_is_generated: null
     Violates::
-        column_mapping_mode: id, numbered_otherwise: true, file_has_ids: true, stored_id: 7, name_is_generated: true
-        column_mapping_mode: id, numbered_otherwise: true, file_has_ids: true, stored_id: null, name_is_generated: false
+        column_mapping_mode: id, node_with_other_id: true, file_has_ids: true, stored_id: 7, name_is_generated: true
+        column_mapping_mode: id, node_with_other_id: true, file_has_ids: true, stored_id: null, name_is_generated: false
     """
-    other = pl.col("numbered_otherwise") & pl.col("file_has_ids") & pl.col("name_is_generated").is_not_null()
+    other = pl.col("node_with_other_id") & pl.col("file_has_ids") & pl.col("name_is_generated").is_not_null()
     certain = pl.col("name_is_generated") | pl.col("stored_id").is_null()
     return (pl.col("column_mapping_mode") == "id") & other & certain
 
@@ -39,16 +39,16 @@ def field_id_differs() -> pl.Expr:
     Fix: rewrite the file with the column's id as its Parquet field id, if it is the column.
 
     Conforms::
-        column_mapping_mode: name, numbered_otherwise: false, file_has_ids: true, stored_id: null, name_is_generated: true
-        column_mapping_mode: name, numbered_otherwise: true, file_has_ids: false, stored_id: null, name_is_generated: true
-        column_mapping_mode: id, numbered_otherwise: true, file_has_ids: true, stored_id: 7, name_is_generated: true
-        column_mapping_mode: id, numbered_otherwise: true, file_has_ids: true, stored_id: null, name_is_generated: false
-        column_mapping_mode: name, numbered_otherwise: true, file_has_ids: true, stored_id: 7, name_is_generated: null
+        column_mapping_mode: name, node_with_other_id: false, file_has_ids: true, stored_id: null, name_is_generated: true
+        column_mapping_mode: name, node_with_other_id: true, file_has_ids: false, stored_id: null, name_is_generated: true
+        column_mapping_mode: id, node_with_other_id: true, file_has_ids: true, stored_id: 7, name_is_generated: true
+        column_mapping_mode: id, node_with_other_id: true, file_has_ids: true, stored_id: null, name_is_generated: false
+        column_mapping_mode: name, node_with_other_id: true, file_has_ids: true, stored_id: 7, name_is_generated: null
     Violates::
-        column_mapping_mode: name, numbered_otherwise: true, file_has_ids: true, stored_id: 7, name_is_generated: true
-        column_mapping_mode: id, numbered_otherwise: true, file_has_ids: true, stored_id: 7, name_is_generated: false
+        column_mapping_mode: name, node_with_other_id: true, file_has_ids: true, stored_id: 7, name_is_generated: true
+        column_mapping_mode: id, node_with_other_id: true, file_has_ids: true, stored_id: 7, name_is_generated: false
     """
-    other = pl.col("numbered_otherwise") & pl.col("file_has_ids") & pl.col("name_is_generated").is_not_null()
+    other = pl.col("node_with_other_id") & pl.col("file_has_ids") & pl.col("name_is_generated").is_not_null()
     unclear = ~pl.col("name_is_generated") & pl.col("stored_id").is_not_null()
     by_name, by_id = (pl.col("column_mapping_mode") == mode for mode in ("name", "id"))
     return other & (by_name | (by_id & unclear))
@@ -63,14 +63,14 @@ def column_not_under_its_physical_name() -> pl.Expr:
     Fix: rewrite the file with physical names.
 
     Conforms::
-        column_mapping_mode: name, named_otherwise: null, generated_names: 2
-        column_mapping_mode: name, named_otherwise: price, generated_names: 0
-        column_mapping_mode: id, named_otherwise: price, generated_names: 2
+        column_mapping_mode: name, node_with_other_name: null, generated_names: 2
+        column_mapping_mode: name, node_with_other_name: price, generated_names: 0
+        column_mapping_mode: id, node_with_other_name: price, generated_names: 2
     Violates::
-        column_mapping_mode: name, named_otherwise: price, generated_names: 2
+        column_mapping_mode: name, node_with_other_name: price, generated_names: 2
     """
     knows_mapping = pl.col("generated_names") > 0
-    return (pl.col("column_mapping_mode") == "name") & pl.col("named_otherwise").is_not_null() & knows_mapping
+    return (pl.col("column_mapping_mode") == "name") & pl.col("node_with_other_name").is_not_null() & knows_mapping
 
 
 @rule("PQT033", requires="column-mapping.physical-names-in-files", view=file_columns, divergence="S30")
@@ -82,14 +82,14 @@ def column_id_under_another_name() -> pl.Expr:
     Fix: rewrite the file with physical names, if it is the column.
 
     Conforms::
-        column_mapping_mode: id, named_otherwise: null, generated_names: 2
-        column_mapping_mode: name, named_otherwise: price, generated_names: 2
+        column_mapping_mode: id, node_with_other_name: null, generated_names: 2
+        column_mapping_mode: name, node_with_other_name: price, generated_names: 2
     Violates::
-        column_mapping_mode: id, named_otherwise: price, generated_names: 2
-        column_mapping_mode: name, named_otherwise: price, generated_names: 0
+        column_mapping_mode: id, node_with_other_name: price, generated_names: 2
+        column_mapping_mode: name, node_with_other_name: price, generated_names: 0
     """
     may_be_older = (pl.col("column_mapping_mode") == "name") & (pl.col("generated_names") == 0)
-    return pl.col("named_otherwise").is_not_null() & ((pl.col("column_mapping_mode") == "id") | may_be_older)
+    return pl.col("node_with_other_name").is_not_null() & ((pl.col("column_mapping_mode") == "id") | may_be_older)
 
 
 @rule("PQT034", requires="column-mapping.field-ids-in-files", view=data_files, divergence="S30")
@@ -134,19 +134,19 @@ def file_with_logical_names() -> pl.Expr:
 
 
 @rule("PQT036", requires="column-mapping.nested-ids-in-files", view=file_columns, divergence="S30")
-def nested_id_differs() -> pl.Expr:
+def nested_field_id_differs() -> pl.Expr:
     """A data file gives an array's element, or a map's key or value, another field id than the schema assigns.
 
     Readers of Iceberg look for it by that id and take null. A file that is older than the ids may have others.
     Fix: rewrite the file with the ids that the schema assigns.
 
     Conforms::
-        numbered_otherwise: false, physical_name: null, written_under_v2: null
-        numbered_otherwise: true, physical_name: col-1, written_under_v2: null
-        numbered_otherwise: true, physical_name: null, written_under_v2: true
+        node_with_other_id: false, physical_name: null, written_under_v2: null
+        node_with_other_id: true, physical_name: col-1, written_under_v2: null
+        node_with_other_id: true, physical_name: null, written_under_v2: true
     Violates::
-        numbered_otherwise: true, physical_name: null, written_under_v2: null
-        numbered_otherwise: true, physical_name: null, written_under_v2: false
+        node_with_other_id: true, physical_name: null, written_under_v2: null
+        node_with_other_id: true, physical_name: null, written_under_v2: false
     """
     may_be_older = ~pl.col("written_under_v2").fill_null(False)
-    return pl.col("numbered_otherwise") & pl.col("physical_name").is_null() & may_be_older
+    return pl.col("node_with_other_id") & pl.col("physical_name").is_null() & may_be_older

@@ -3,11 +3,11 @@
 import polars as pl
 
 from deltaspec.rules.registry import rule
-from deltaspec.views.table_state import metadata
+from deltaspec.views.table.table_actions import metadata
 
 
 @rule("MET001", requires="metadata.id-is-guid", view=metadata)
-def table_id_is_no_guid() -> pl.Expr:
+def table_id_is_not_guid() -> pl.Expr:
     """The id of a table is not a GUID.
 
     Clients and catalogs use it to tell tables apart; a made-up word collides.

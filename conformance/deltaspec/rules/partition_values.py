@@ -3,11 +3,11 @@
 import polars as pl
 
 from deltaspec.rules.registry import rule
-from deltaspec.views.file_actions import file_actions
+from deltaspec.views.files.file_actions import file_actions
 
 
 @rule("FIL060", requires="partition-values.serialization", view=file_actions, until="r3")
-def timestamp_in_a_newer_form() -> pl.Expr:
+def timestamp_partition_value_in_newer_format() -> pl.Expr:
     """A partition value of a timestamp column is spelled in ISO 8601, which this text does not know.
 
     Readers of the time expect a space between date and time and no zone: they fail, or take null for the value.
@@ -49,7 +49,7 @@ def timestamp_without_zone_added() -> pl.Expr:
     requires=("schema.void-not-in-containers", "schema.void-not-all-of-a-struct", "schema.void-not-all-columns"),
     view=file_actions,
 )
-def file_added_beside_void() -> pl.Expr:
+def file_added_with_void_columns() -> pl.Expr:
     """A file was added to a table whose columns of type void let none be written.
 
     Parquet has no group or container without columns: readers cannot tell how many values there are, and fail. (A file
@@ -57,13 +57,13 @@ def file_added_beside_void() -> pl.Expr:
     Fix: remove the file, give the columns a type, and write its rows again.
 
     Conforms::
-        kind: add, source: commit, data_change: true, has_deletion_vector: false, void_hindrance: null
-        kind: add, source: commit, data_change: false, has_deletion_vector: false, void_hindrance: "all columns are void"
-        kind: add, source: commit, data_change: true, has_deletion_vector: true, void_hindrance: "all columns are void"
-        kind: add, source: checkpoint, data_change: true, has_deletion_vector: false, void_hindrance: "all columns are void"
-        kind: remove, source: commit, data_change: true, has_deletion_vector: false, void_hindrance: "all columns are void"
+        kind: add, source: commit, data_change: true, has_deletion_vector: false, void_columns_reason: null
+        kind: add, source: commit, data_change: false, has_deletion_vector: false, void_columns_reason: "all columns are void"
+        kind: add, source: commit, data_change: true, has_deletion_vector: true, void_columns_reason: "all columns are void"
+        kind: add, source: checkpoint, data_change: true, has_deletion_vector: false, void_columns_reason: "all columns are void"
+        kind: remove, source: commit, data_change: true, has_deletion_vector: false, void_columns_reason: "all columns are void"
     Violates::
-        kind: add, source: commit, data_change: true, has_deletion_vector: false, void_hindrance: "all columns are void"
+        kind: add, source: commit, data_change: true, has_deletion_vector: false, void_columns_reason: "all columns are void"
     """
     added = (pl.col("kind") == "add") & (pl.col("source") == "commit") & pl.col("data_change")
-    return added & ~pl.col("has_deletion_vector") & pl.col("void_hindrance").is_not_null()
+    return added & ~pl.col("has_deletion_vector") & pl.col("void_columns_reason").is_not_null()

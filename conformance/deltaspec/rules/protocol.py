@@ -3,7 +3,7 @@
 import polars as pl
 
 from deltaspec.rules.registry import rule
-from deltaspec.views.table_state import protocols
+from deltaspec.views.table.table_actions import protocols
 
 
 @rule("PRO001", requires=("protocol.reader-features-only-at-3", "protocol.new-tables-list-writers"), view=protocols)
@@ -103,7 +103,7 @@ def dropped_feature() -> pl.Expr:
 
 
 @rule("PRO007", requires="protocol.features-stay", view=protocols, divergence="E41")
-def lower_versions() -> pl.Expr:
+def protocol_version_decreased() -> pl.Expr:
     """A protocol has a lower version than the one before it.
 
     The text is silent; clients that remember the higher version may refuse or go on.

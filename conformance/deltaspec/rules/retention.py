@@ -3,11 +3,11 @@
 import polars as pl
 
 from deltaspec.rules.registry import rule
-from deltaspec.views.retention import log_beginnings, removed_files
+from deltaspec.views.files.retention import log_starts, removed_files
 
 
 @rule("VAC001", requires="table.vacuum-after-retention", view=removed_files, divergence="S25")
-def removed_file_gone_too_early() -> pl.Expr:
+def removed_file_deleted_too_early() -> pl.Expr:
     """A data file is gone although its removal is not as old as the retention period.
 
     Queries of older versions that are still running fail, and so does time travel that the retention allows. The text
@@ -15,32 +15,32 @@ def removed_file_gone_too_early() -> pl.Expr:
     Fix: restore the file if older versions are needed; let vacuums keep to the retention.
 
     Conforms::
-        deletion_timestamp: 1700000000000, kept_since: 1700000000001, exists: false
-        deletion_timestamp: 1700000000000, kept_since: 1699999999999, exists: true
+        deletion_timestamp: 1700000000000, retention_cutoff: 1700000000001, exists: false
+        deletion_timestamp: 1700000000000, retention_cutoff: 1699999999999, exists: true
     Violates::
-        deletion_timestamp: 1700000000000, kept_since: 1700000000000, exists: false
+        deletion_timestamp: 1700000000000, retention_cutoff: 1700000000000, exists: false
     """
-    return (pl.col("deletion_timestamp") >= pl.col("kept_since")) & ~pl.col("exists")
+    return (pl.col("deletion_timestamp") >= pl.col("retention_cutoff")) & ~pl.col("exists")
 
 
 @rule("VAC002", requires="table.vacuum-after-retention", view=removed_files, divergence="S25")
-def removed_vector_gone_too_early() -> pl.Expr:
+def removed_vector_deleted_too_early() -> pl.Expr:
     """A deletion vector's file is gone although the removal that ended it is not as old as the retention period.
 
     Older versions that the retention keeps show rows that were deleted, or cannot be read.
     Fix: restore the file if older versions are needed; vacuums must look at the vectors of tombstones, too.
 
     Conforms::
-        deletion_timestamp: 1700000000000, kept_since: 1700000000001, vector_exists: false
-        deletion_timestamp: 1700000000000, kept_since: 1699999999999, vector_exists: true
-        deletion_timestamp: 1700000000000, kept_since: 1699999999999, vector_exists: null
+        deletion_timestamp: 1700000000000, retention_cutoff: 1700000000001, vector_exists: false
+        deletion_timestamp: 1700000000000, retention_cutoff: 1699999999999, vector_exists: true
+        deletion_timestamp: 1700000000000, retention_cutoff: 1699999999999, vector_exists: null
     Violates::
-        deletion_timestamp: 1700000000000, kept_since: 1699999999999, vector_exists: false
+        deletion_timestamp: 1700000000000, retention_cutoff: 1699999999999, vector_exists: false
     """
-    return (pl.col("deletion_timestamp") >= pl.col("kept_since")) & ~pl.col("vector_exists")
+    return (pl.col("deletion_timestamp") >= pl.col("retention_cutoff")) & ~pl.col("vector_exists")
 
 
-@rule("VAC003", requires="cleanup.keeps-cutoff-commit", view=log_beginnings, divergence="S25")
+@rule("VAC003", requires="cleanup.keeps-cutoff-commit", view=log_starts, divergence="S25")
 def log_cleaned_up_too_early() -> pl.Expr:
     """History was cut off later than delta.logRetentionDuration allows.
 
@@ -49,9 +49,9 @@ def log_cleaned_up_too_early() -> pl.Expr:
     Fix: none for this table; let cleanups keep to the retention.
 
     Conforms::
-        committed_at: 1699920000000, kept_since: 1699920000000
-        committed_at: null, kept_since: 1699920000000
+        committed_at: 1699920000000, retention_cutoff: 1699920000000
+        committed_at: null, retention_cutoff: 1699920000000
     Violates::
-        committed_at: 1699920000001, kept_since: 1699920000000
+        committed_at: 1699920000001, retention_cutoff: 1699920000000
     """
-    return pl.col("committed_at") > pl.col("kept_since")
+    return pl.col("committed_at") > pl.col("retention_cutoff")

@@ -3,29 +3,29 @@
 import polars as pl
 
 from deltaspec.rules.registry import rule
-from deltaspec.views.file_actions import file_history
-from deltaspec.views.row_id_history import new_row_ids, row_id_commits, row_id_rivals, row_id_states
+from deltaspec.views.files.file_actions import file_history
+from deltaspec.views.files.row_id_history import new_row_ids, row_id_commits, row_id_conflicts, row_id_states
 
 
 @rule("RID020", requires=("row-tracking.fresh-version", "row-tracking.commit-version"), view=new_row_ids)
-def row_commit_version_of_the_past() -> pl.Expr:
+def outdated_row_commit_version() -> pl.Expr:
     """A new file has a default row commit version before that of the commit which adds it.
 
     Its rows claim to be older than they are: whoever looks for rows changed since a version misses them.
     Fix: restore the version before; the writer must use the version it commits, also when it tries again.
 
     Conforms::
-        default_row_commit_version: 4, version: 4, history_is_whole: true
-        default_row_commit_version: null, version: 4, history_is_whole: true
-        default_row_commit_version: 2, version: 4, history_is_whole: false
+        default_row_commit_version: 4, version: 4, history_is_complete: true
+        default_row_commit_version: null, version: 4, history_is_complete: true
+        default_row_commit_version: 2, version: 4, history_is_complete: false
     Violates::
-        default_row_commit_version: 2, version: 4, history_is_whole: true
+        default_row_commit_version: 2, version: 4, history_is_complete: true
     """
-    return (pl.col("default_row_commit_version") < pl.col("version")) & pl.col("history_is_whole")
+    return (pl.col("default_row_commit_version") < pl.col("version")) & pl.col("history_is_complete")
 
 
-@rule("RID021", requires="row-tracking.above-mark", view=row_id_rivals)
-def row_ids_given_again() -> pl.Expr:
+@rule("RID021", requires="row-tracking.above-mark", view=row_id_conflicts)
+def reused_row_ids() -> pl.Expr:
     """A file is given default row ids that a file had which is removed by now.
 
     They are below the mark, which covers all that were ever given: whoever compares versions takes a new row for one
@@ -41,8 +41,8 @@ def row_ids_given_again() -> pl.Expr:
     return ~pl.col("other_is_live")
 
 
-@rule("RID022", requires=("row-tracking.unique-default-ids", "row-ids.base-row-id"), view=row_id_rivals)
-def default_row_ids_overlapped() -> pl.Expr:
+@rule("RID022", requires=("row-tracking.unique-default-ids", "row-ids.base-row-id"), view=row_id_conflicts)
+def default_row_ids_overlapped_in_history() -> pl.Expr:
     """Rows of two files had the same default row ids in an earlier version.
 
     Whoever reads that version by row ids, or follows rows through it, takes different rows for one.
@@ -65,15 +65,17 @@ def row_ids_assigned_while_suspended() -> pl.Expr:
     Fix: the writer should leave both fields out while delta.rowTrackingSuspended is true.
 
     Conforms::
-        suspended: true, history_is_whole: true, base_row_id: null, default_row_commit_version: null, version: 4
-        suspended: false, history_is_whole: true, base_row_id: 10, default_row_commit_version: 4, version: 4
-        suspended: true, history_is_whole: false, base_row_id: 10, default_row_commit_version: 2, version: 4
+        suspended: true, history_is_complete: true, base_row_id: null, default_row_commit_version: null, version: 4
+        suspended: false, history_is_complete: true, base_row_id: 10, default_row_commit_version: 4, version: 4
+        suspended: true, history_is_complete: false, base_row_id: 10, default_row_commit_version: 2, version: 4
     Violates::
-        suspended: true, history_is_whole: true, base_row_id: 10, default_row_commit_version: null, version: 4
-        suspended: true, history_is_whole: false, base_row_id: 10, default_row_commit_version: 4, version: 4
+        suspended: true, history_is_complete: true, base_row_id: 10, default_row_commit_version: null, version: 4
+        suspended: true, history_is_complete: false, base_row_id: 10, default_row_commit_version: 4, version: 4
     """
     assigned = pl.col("base_row_id").is_not_null() | pl.col("default_row_commit_version").is_not_null()
-    is_new = pl.col("history_is_whole") | (pl.col("default_row_commit_version") == pl.col("version")).fill_null(False)
+    is_new = pl.col("history_is_complete") | (pl.col("default_row_commit_version") == pl.col("version")).fill_null(
+        False
+    )
     return pl.col("suspended") & assigned & is_new
 
 
@@ -133,7 +135,7 @@ def suspended_and_enabled() -> pl.Expr:
 
 
 @rule("RID027", requires="row-ids.mark-while-reserved", view=row_id_commits)
-def row_ids_assigned_without_a_mark() -> pl.Expr:
+def row_ids_assigned_without_high_water_mark() -> pl.Expr:
     """A commit adds a new file and has no rowIdHighWaterMark, though other commits of the table have one.
 
     Also a mark that stays the same, as ids were reserved before, belongs to each commit that uses them: it tells
@@ -141,14 +143,14 @@ def row_ids_assigned_without_a_mark() -> pl.Expr:
     Fix: the writer must include the action in every commit that adds a new file.
 
     Conforms::
-        new_files: 1, marks: 1, table_has_mark: true
-        new_files: 0, marks: 0, table_has_mark: true
-        new_files: 1, marks: 0, table_has_mark: false
-        new_files: null, marks: 0, table_has_mark: true
+        new_files: 1, marks: 1, table_has_high_water_mark: true
+        new_files: 0, marks: 0, table_has_high_water_mark: true
+        new_files: 1, marks: 0, table_has_high_water_mark: false
+        new_files: null, marks: 0, table_has_high_water_mark: true
     Violates::
-        new_files: 1, marks: 0, table_has_mark: true
+        new_files: 1, marks: 0, table_has_high_water_mark: true
     """
-    return (pl.col("new_files") > 0) & (pl.col("marks") == 0) & pl.col("table_has_mark")
+    return (pl.col("new_files") > 0) & (pl.col("marks") == 0) & pl.col("table_has_high_water_mark")
 
 
 @rule("RID028", requires="reconciliation.one-high-water-mark", view=row_id_commits, divergence="E37")
@@ -168,7 +170,7 @@ def several_row_id_marks() -> pl.Expr:
 
 
 @rule("RID029", requires=("row-tracking.preserved-tag", "row-ids.preserved-flag"), view=row_id_commits)
-def nothing_to_preserve_denied() -> pl.Expr:
+def preserved_flag_unnecessarily_false() -> pl.Expr:
     """A commit that updates and copies no row says that row ids were not preserved.
 
     Whoever follows rows by their ids gives up on the table for nothing. (By the oldest text preservedRowIds of the mark

@@ -3,7 +3,7 @@
 import polars as pl
 
 from deltaspec.rules.registry import rule
-from deltaspec.views.row_ids import row_id_columns, row_id_files, row_id_ranges, row_id_rewrites
+from deltaspec.views.files.row_ids import row_id_columns, row_id_files, row_id_ranges, row_id_rewrites
 
 
 @rule("RID001", requires=("row-tracking.unique-default-ids", "row-ids.base-row-id"), view=row_id_ranges)
@@ -14,14 +14,14 @@ def default_row_ids_overlap() -> pl.Expr:
     Fix: commit the file again with a baseRowId above the high-water mark; the writer must read the mark before it writes.
 
     Conforms::
-        base_row_id: 10, last_row_id: 19, previous_end: 9
-        base_row_id: 0, last_row_id: 9, previous_end: null
-        base_row_id: 5, last_row_id: null, previous_end: 9
+        base_row_id: 10, last_row_id: 19, previous_last_row_id: 9
+        base_row_id: 0, last_row_id: 9, previous_last_row_id: null
+        base_row_id: 5, last_row_id: null, previous_last_row_id: 9
     Violates::
-        base_row_id: 9, last_row_id: 12, previous_end: 9
-        base_row_id: 0, last_row_id: 4, previous_end: 4
+        base_row_id: 9, last_row_id: 12, previous_last_row_id: 9
+        base_row_id: 0, last_row_id: 4, previous_last_row_id: 4
     """
-    return (pl.col("base_row_id") <= pl.col("previous_end")) & pl.col("last_row_id").is_not_null()
+    return (pl.col("base_row_id") <= pl.col("previous_last_row_id")) & pl.col("last_row_id").is_not_null()
 
 
 @rule(
@@ -58,12 +58,12 @@ def row_ids_without_high_water_mark() -> pl.Expr:
     Fix: commit it, with a mark of at least the highest id.
 
     Conforms::
-        last_row_id: 9, has_mark: true
-        last_row_id: null, has_mark: false
+        last_row_id: 9, has_high_water_mark: true
+        last_row_id: null, has_high_water_mark: false
     Violates::
-        last_row_id: 9, has_mark: false
+        last_row_id: 9, has_high_water_mark: false
     """
-    return pl.col("last_row_id").is_not_null() & ~pl.col("has_mark")
+    return pl.col("last_row_id").is_not_null() & ~pl.col("has_high_water_mark")
 
 
 @rule(
@@ -153,7 +153,7 @@ def materialized_column_name_taken() -> pl.Expr:
 
 
 @rule("RID008", requires=("row-tracking.unique-stable-ids", "row-tracking.unique-stable-row-ids"), view=row_id_files)
-def row_id_of_two_rows() -> pl.Expr:
+def duplicate_row_id() -> pl.Expr:
     """A row has a materialized id that another row of the table has too, kept or by default.
 
     Whoever joins on row ids, or follows rows by them, takes different rows for one.
@@ -169,7 +169,7 @@ def row_id_of_two_rows() -> pl.Expr:
 
 
 @rule("RID009", requires=("row-tracking.ids-kept", "row-tracking.row-ids-kept"), view=row_id_files)
-def materialized_row_id_never_given() -> pl.Expr:
+def materialized_row_id_never_assigned() -> pl.Expr:
     """A row has a materialized id above the high-water mark: no row can have had it before.
 
     A later writer gives the same id to a new row.
@@ -229,9 +229,9 @@ def row_commit_versions_lost_by_rewrite() -> pl.Expr:
     Fix: the writer must store the commit versions of rows that it copies in the column that the table names for it.
 
     Conforms::
-        commit_versions_kept: true
-        commit_versions_kept: null
+        commit_versions_preserved: true
+        commit_versions_preserved: null
     Violates::
-        commit_versions_kept: false
+        commit_versions_preserved: false
     """
-    return ~pl.col("commit_versions_kept")
+    return ~pl.col("commit_versions_preserved")

@@ -1,9 +1,9 @@
-"""Rules over the rows of data files, one column at a time. What SQL says of rows is looked at in `held_rows`."""
+"""Rules over the rows of data files, one column at a time. What SQL says of rows is looked at in `constraint_checks`."""
 
 import polars as pl
 
 from deltaspec.rules.registry import rule
-from deltaspec.views.row_checks import row_checks
+from deltaspec.views.data.row_checks import row_checks
 
 
 @rule("ROW001", requires="data-files.readable-pages", view=row_checks)
@@ -29,13 +29,13 @@ def null_in_required_column() -> pl.Expr:
     Fix: give the rows a value, or make the column nullable; find the writer that let them in.
 
     Conforms::
-        check: not null, below_container: false, broken_rows: 0
-        check: not null, below_container: true, broken_rows: 2
-        check: UTF-8, below_container: false, broken_rows: 2
+        check: not null, below_container: false, violating_rows: 0
+        check: not null, below_container: true, violating_rows: 2
+        check: UTF-8, below_container: false, violating_rows: 2
     Violates::
-        check: not null, below_container: false, broken_rows: 2
+        check: not null, below_container: false, violating_rows: 2
     """
-    return (pl.col("check") == "not null") & ~pl.col("below_container") & (pl.col("broken_rows") > 0)
+    return (pl.col("check") == "not null") & ~pl.col("below_container") & (pl.col("violating_rows") > 0)
 
 
 @rule("ROW003", requires="data-files.utf-8", view=row_checks)
@@ -46,28 +46,28 @@ def string_not_utf_8() -> pl.Expr:
     Fix: write the file again with valid text, or declare the column binary.
 
     Conforms::
-        check: UTF-8, broken_rows: 0
-        check: not null, broken_rows: 1
+        check: UTF-8, violating_rows: 0
+        check: not null, violating_rows: 1
     Violates::
-        check: UTF-8, broken_rows: 1
+        check: UTF-8, violating_rows: 1
     """
-    return (pl.col("check") == "UTF-8") & (pl.col("broken_rows") > 0)
+    return (pl.col("check") == "UTF-8") & (pl.col("violating_rows") > 0)
 
 
 @rule("ROW004", requires="data-files.value-ranges", view=row_checks)
-def value_beyond_its_type() -> pl.Expr:
+def value_out_of_type_range() -> pl.Expr:
     """A column holds a value that its type cannot.
 
     Parquet stores small integers and decimals in wider fields; engines cut such a value, make it null, or fail.
     Fix: widen the column's type, or write the file again with values that it holds.
 
     Conforms::
-        check: range, broken_rows: 0
-        check: UTF-8, broken_rows: 3
+        check: range, violating_rows: 0
+        check: UTF-8, violating_rows: 3
     Violates::
-        check: range, broken_rows: 3
+        check: range, violating_rows: 3
     """
-    return (pl.col("check") == "range") & (pl.col("broken_rows") > 0)
+    return (pl.col("check") == "range") & (pl.col("violating_rows") > 0)
 
 
 @rule("ROW005", requires="data-files.stored-partition-columns", view=row_checks, divergence="E38")
@@ -78,12 +78,12 @@ def stored_partition_column_differs() -> pl.Expr:
     Fix: find out which of the two is right, and commit the file again under the right partition.
 
     Conforms::
-        check: partition value, broken_rows: 0
-        check: range, broken_rows: 1
+        check: partition value, violating_rows: 0
+        check: range, violating_rows: 1
     Violates::
-        check: partition value, broken_rows: 1
+        check: partition value, violating_rows: 1
     """
-    return (pl.col("check") == "partition value") & (pl.col("broken_rows") > 0)
+    return (pl.col("check") == "partition value") & (pl.col("violating_rows") > 0)
 
 
 @rule("ROW007", requires="data-files.change-type-column", view=row_checks)
@@ -94,12 +94,12 @@ def change_type_in_data_file() -> pl.Expr:
     Fix: write the rows again with null in that column, or without it.
 
     Conforms::
-        check: change type, broken_rows: 0
-        check: UTF-8, broken_rows: 2
+        check: change type, violating_rows: 0
+        check: UTF-8, violating_rows: 2
     Violates::
-        check: change type, broken_rows: 2
+        check: change type, violating_rows: 2
     """
-    return (pl.col("check") == "change type") & (pl.col("broken_rows") > 0)
+    return (pl.col("check") == "change type") & (pl.col("violating_rows") > 0)
 
 
 @rule("ROW006", requires="data-files.required-columns", view=row_checks, divergence="S29")
@@ -110,9 +110,9 @@ def null_below_container() -> pl.Expr:
     Fix: let the type say that there are nulls, or write the file again without them.
 
     Conforms::
-        check: not null, below_container: true, broken_rows: 0
-        check: not null, below_container: false, broken_rows: 2
+        check: not null, below_container: true, violating_rows: 0
+        check: not null, below_container: false, violating_rows: 2
     Violates::
-        check: not null, below_container: true, broken_rows: 2
+        check: not null, below_container: true, violating_rows: 2
     """
-    return (pl.col("check") == "not null") & pl.col("below_container") & (pl.col("broken_rows") > 0)
+    return (pl.col("check") == "not null") & pl.col("below_container") & (pl.col("violating_rows") > 0)

@@ -3,11 +3,11 @@
 import polars as pl
 
 from deltaspec.rules.registry import rule
-from deltaspec.views.table_state import schema_fields
+from deltaspec.views.table.table_actions import schema_fields
 
 
 @rule("SCH001", requires=("schema.types-need-features", "variant.feature"), view=schema_fields)
-def type_without_its_feature() -> pl.Expr:
+def type_without_feature() -> pl.Expr:
     """A column has a type whose table feature the protocol does not support.
 
     Clients that do not know the type believe that they can read the table, and fail or misread the column.

@@ -3,11 +3,11 @@
 import polars as pl
 
 from deltaspec.rules.registry import rule
-from deltaspec.views.checkpoints import sidecars
+from deltaspec.views.log.checkpoints import sidecars
 
 
 @rule("CKP020", requires="sidecar.path", view=sidecars)
-def sidecar_elsewhere() -> pl.Expr:
+def sidecar_outside_sidecars_directory() -> pl.Expr:
     """A sidecar action leads to a place other than `_delta_log/_sidecars`.
 
     Readers look for the file in that folder and do not find it.
@@ -22,7 +22,7 @@ def sidecar_elsewhere() -> pl.Expr:
 
 
 @rule("CKP021", requires="sidecar.path-is-name", view=sidecars)
-def sidecar_path_is_no_bare_name() -> pl.Expr:
+def sidecar_path_is_not_file_name() -> pl.Expr:
     """A sidecar action names its file by a path instead of the bare name.
 
     The reference breaks when the table is copied or moved.
@@ -84,18 +84,18 @@ def sidecar_unreadable() -> pl.Expr:
 
 
 @rule("CKP025", requires=("sidecar.files-only", "checkpoint.v2-others-inline"), view=sidecars)
-def foreign_action_in_sidecar() -> pl.Expr:
+def unexpected_action_in_sidecar() -> pl.Expr:
     """A sidecar holds actions other than add and remove.
 
     Readers look at files only and lose the others.
     Fix: delete the checkpoint if the commits before it remain, and write it anew.
 
     Conforms::
-        other_actions: []
+        unexpected_actions: []
     Violates::
-        other_actions: ["txn"]
+        unexpected_actions: ["txn"]
     """
-    return pl.col("other_actions").list.len() > 0
+    return pl.col("unexpected_actions").list.len() > 0
 
 
 @rule("CKP026", requires="sidecar.unique-name", view=sidecars)

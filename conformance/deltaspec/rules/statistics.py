@@ -3,7 +3,7 @@
 import polars as pl
 
 from deltaspec.rules.registry import rule
-from deltaspec.views.column_facts import column_facts
+from deltaspec.views.data.column_facts import column_facts
 
 
 @rule("STA001", requires="statistics.minimum-bounds-data", view=column_facts)
@@ -14,14 +14,14 @@ def minimum_above_data() -> pl.Expr:
     Fix: compute the file's statistics anew and commit it again.
 
     Conforms::
-        claimed_min: "1", actual_min: "1", claimed_min_order: b, actual_min_order: b
-        claimed_min: "0", actual_min: "1", claimed_min_order: a, actual_min_order: b
-        claimed_min: null, actual_min: "1", claimed_min_order: null, actual_min_order: b
+        stats_min: "1", actual_min: "1", stats_min_order_key: b, actual_min_order_key: b
+        stats_min: "0", actual_min: "1", stats_min_order_key: a, actual_min_order_key: b
+        stats_min: null, actual_min: "1", stats_min_order_key: null, actual_min_order_key: b
     Violates::
-        claimed_min: "2", actual_min: "1", claimed_min_order: c, actual_min_order: b
+        stats_min: "2", actual_min: "1", stats_min_order_key: c, actual_min_order_key: b
     """
-    above = pl.col("claimed_min_order") > pl.col("actual_min_order")
-    return above & pl.col("claimed_min").is_not_null() & pl.col("actual_min").is_not_null()
+    above = pl.col("stats_min_order_key") > pl.col("actual_min_order_key")
+    return above & pl.col("stats_min").is_not_null() & pl.col("actual_min").is_not_null()
 
 
 @rule("STA002", requires="statistics.maximum-bounds-data", view=column_facts)
@@ -33,14 +33,14 @@ def maximum_below_data() -> pl.Expr:
     Fix: compute the file's statistics anew and commit it again.
 
     Conforms::
-        claimed_max: "2", actual_max: "2", claimed_max_order: c, actual_max_order: c
-        claimed_max: "3", actual_max: "2", claimed_max_order: d, actual_max_order: c
-        claimed_max: "3", actual_max: null, claimed_max_order: d, actual_max_order: null
+        stats_max: "2", actual_max: "2", stats_max_order_key: c, actual_max_order_key: c
+        stats_max: "3", actual_max: "2", stats_max_order_key: d, actual_max_order_key: c
+        stats_max: "3", actual_max: null, stats_max_order_key: d, actual_max_order_key: null
     Violates::
-        claimed_max: "1", actual_max: "2", claimed_max_order: b, actual_max_order: c
+        stats_max: "1", actual_max: "2", stats_max_order_key: b, actual_max_order_key: c
     """
-    below = pl.col("claimed_max_order") < pl.col("actual_max_order")
-    return below & pl.col("claimed_max").is_not_null() & pl.col("actual_max").is_not_null()
+    below = pl.col("stats_max_order_key") < pl.col("actual_max_order_key")
+    return below & pl.col("stats_max").is_not_null() & pl.col("actual_max").is_not_null()
 
 
 @rule("STA003", requires="statistics.tight-bounds", view=column_facts)
@@ -79,7 +79,7 @@ def bound_not_in_data_without_flag() -> pl.Expr:
 
 def _null_count_differs() -> pl.Expr:
     """The count is neither that of the file nor, with a deletion vector, that of its valid rows."""
-    claimed = pl.col("claimed_nulls")
+    claimed = pl.col("stats_null_count")
     return (claimed != pl.col("nulls")) & (claimed != pl.col("valid_nulls"))
 
 
@@ -91,14 +91,14 @@ def null_count_differs() -> pl.Expr:
     Fix: compute the file's statistics anew and commit it again.
 
     Conforms::
-        tight_bounds: true, has_deletion_vector: false, claimed_nulls: 2, nulls: 2, valid_nulls: 2
-        tight_bounds: true, has_deletion_vector: true, claimed_nulls: 2, nulls: 2, valid_nulls: 1
-        tight_bounds: true, has_deletion_vector: true, claimed_nulls: 1, nulls: 2, valid_nulls: 1
-        tight_bounds: false, has_deletion_vector: true, claimed_nulls: 5, nulls: 2, valid_nulls: 1
-        tight_bounds: null, has_deletion_vector: true, claimed_nulls: 5, nulls: 2, valid_nulls: 1
+        tight_bounds: true, has_deletion_vector: false, stats_null_count: 2, nulls: 2, valid_nulls: 2
+        tight_bounds: true, has_deletion_vector: true, stats_null_count: 2, nulls: 2, valid_nulls: 1
+        tight_bounds: true, has_deletion_vector: true, stats_null_count: 1, nulls: 2, valid_nulls: 1
+        tight_bounds: false, has_deletion_vector: true, stats_null_count: 5, nulls: 2, valid_nulls: 1
+        tight_bounds: null, has_deletion_vector: true, stats_null_count: 5, nulls: 2, valid_nulls: 1
     Violates::
-        tight_bounds: null, has_deletion_vector: false, claimed_nulls: 3, nulls: 2, valid_nulls: 2
-        tight_bounds: true, has_deletion_vector: true, claimed_nulls: 0, nulls: 2, valid_nulls: 1
+        tight_bounds: null, has_deletion_vector: false, stats_null_count: 3, nulls: 2, valid_nulls: 2
+        tight_bounds: true, has_deletion_vector: true, stats_null_count: 0, nulls: 2, valid_nulls: 1
     """
     is_tight = pl.coalesce(pl.col("tight_bounds"), ~pl.col("has_deletion_vector"))
     return is_tight & _null_count_differs()
@@ -112,38 +112,38 @@ def null_count_differs_without_flag() -> pl.Expr:
     Fix: commit the file again with `tightBounds` false, or with exact statistics.
 
     Conforms::
-        tight_bounds: null, has_deletion_vector: true, claimed_nulls: 2, nulls: 2, valid_nulls: 1
-        tight_bounds: null, has_deletion_vector: true, claimed_nulls: 1, nulls: 2, valid_nulls: 1
-        tight_bounds: null, has_deletion_vector: false, claimed_nulls: 3, nulls: 2, valid_nulls: 2
-        tight_bounds: false, has_deletion_vector: true, claimed_nulls: 3, nulls: 2, valid_nulls: 1
+        tight_bounds: null, has_deletion_vector: true, stats_null_count: 2, nulls: 2, valid_nulls: 1
+        tight_bounds: null, has_deletion_vector: true, stats_null_count: 1, nulls: 2, valid_nulls: 1
+        tight_bounds: null, has_deletion_vector: false, stats_null_count: 3, nulls: 2, valid_nulls: 2
+        tight_bounds: false, has_deletion_vector: true, stats_null_count: 3, nulls: 2, valid_nulls: 1
     Violates::
-        tight_bounds: null, has_deletion_vector: true, claimed_nulls: 3, nulls: 2, valid_nulls: 1
+        tight_bounds: null, has_deletion_vector: true, stats_null_count: 3, nulls: 2, valid_nulls: 1
     """
     return pl.col("tight_bounds").is_null() & pl.col("has_deletion_vector") & _null_count_differs()
 
 
 @rule("STA006", requires="statistics.wide-null-count", view=column_facts)
-def wide_null_count_lies() -> pl.Expr:
+def wide_null_count_wrong() -> pl.Expr:
     """A wide `nullCount` says that all valid rows are null, or that none is, and the rows say otherwise.
 
     Even a wide count of 0 or of all records is used to skip files: rows vanish from filtered queries.
     Fix: commit the file again with any other count, or with none.
 
     Conforms::
-        tight_bounds: false, claimed_nulls: 0, num_records: 4, valid_rows: 4, valid_nulls: 0
-        tight_bounds: false, claimed_nulls: 4, num_records: 4, valid_rows: 3, valid_nulls: 3
-        tight_bounds: false, claimed_nulls: 1, num_records: 4, valid_rows: 3, valid_nulls: 3
+        tight_bounds: false, stats_null_count: 0, num_records: 4, valid_rows: 4, valid_nulls: 0
+        tight_bounds: false, stats_null_count: 4, num_records: 4, valid_rows: 3, valid_nulls: 3
+        tight_bounds: false, stats_null_count: 1, num_records: 4, valid_rows: 3, valid_nulls: 3
     Violates::
-        tight_bounds: false, claimed_nulls: 0, num_records: 4, valid_rows: 4, valid_nulls: 1
-        tight_bounds: false, claimed_nulls: 4, num_records: 4, valid_rows: 4, valid_nulls: 3
+        tight_bounds: false, stats_null_count: 0, num_records: 4, valid_rows: 4, valid_nulls: 1
+        tight_bounds: false, stats_null_count: 4, num_records: 4, valid_rows: 4, valid_nulls: 3
     """
-    says_none = (pl.col("claimed_nulls") == 0) & (pl.col("valid_nulls") > 0)
-    says_all = (pl.col("claimed_nulls") > 0) & (pl.col("claimed_nulls") == pl.col("num_records"))
+    says_none = (pl.col("stats_null_count") == 0) & (pl.col("valid_nulls") > 0)
+    says_all = (pl.col("stats_null_count") > 0) & (pl.col("stats_null_count") == pl.col("num_records"))
     return ~pl.col("tight_bounds") & (says_none | (says_all & (pl.col("valid_nulls") < pl.col("valid_rows"))))
 
 
 @rule("STA007", requires="statistics.mirrors-schema", view=column_facts)
-def entry_does_not_mirror_schema() -> pl.Expr:
+def statistics_structure_differs_from_schema() -> pl.Expr:
     """Statistics nest otherwise than the schema: a struct has one entry, or a column without fields has several.
 
     Readers with a schema of statistics fail on the file, or lose its statistics.
@@ -158,7 +158,7 @@ def entry_does_not_mirror_schema() -> pl.Expr:
 
 
 @rule("STA008", requires="statistics.mirrors-schema", view=column_facts)
-def bound_of_another_type() -> pl.Expr:
+def bound_type_differs() -> pl.Expr:
     """A bound is no value of its column's type.
 
     Readers with a schema of statistics fail on the file, or lose its statistics.
@@ -174,7 +174,7 @@ def bound_of_another_type() -> pl.Expr:
 
 
 @rule("STA009", requires="statistics.bound-form", view=column_facts, divergence="S12")
-def bound_in_odd_form() -> pl.Expr:
+def non_standard_bound_format() -> pl.Expr:
     """A bound has a form that the text does not give, and that readers take differently.
 
     A timestamp without zone, a timestamp without time zone that has one, binary, numbers as strings, other dates: some
@@ -182,12 +182,12 @@ def bound_in_odd_form() -> pl.Expr:
     Fix: write dates and timestamps as in ISO 8601, and leave out bounds of binary columns.
 
     Conforms::
-        type: timestamp, odd_bound: null
+        type: timestamp, non_standard_bound: null
     Violates::
-        type: timestamp_ntz, odd_bound: "2024-01-02T03:04:05.123Z: a timestamp without time zone has a zone"
-        type: binary, odd_bound: "abc: the text gives no form for binary"
+        type: timestamp_ntz, non_standard_bound: "2024-01-02T03:04:05.123Z: a timestamp without time zone has a zone"
+        type: binary, non_standard_bound: "abc: the text gives no form for binary"
     """
-    return pl.col("odd_bound").is_not_null() & pl.col("type").is_not_null()
+    return pl.col("non_standard_bound").is_not_null() & pl.col("type").is_not_null()
 
 
 @rule("STA010", requires="statistics.bounds-of-nan", view=column_facts, divergence="S12")
@@ -198,45 +198,45 @@ def bound_is_nan() -> pl.Expr:
     Fix: leave out the bounds of columns that hold NaN.
 
     Conforms::
-        claims_nan: false
-        claims_nan: null
+        has_nan_bound: false
+        has_nan_bound: null
     Violates::
-        claims_nan: true
+        has_nan_bound: true
     """
-    return pl.col("claims_nan")
+    return pl.col("has_nan_bound")
 
 
 @rule("STA011", requires="statistics.bounds-of-nan", view=column_facts, divergence="S12")
-def maximum_passes_over_nan() -> pl.Expr:
+def maximum_ignores_nan() -> pl.Expr:
     """A file has a maximum of a column that holds NaN, and the maximum is not NaN.
 
     For readers that take NaN for the largest value, Spark among them, rows with NaN vanish from filtered queries.
     Fix: leave out the maximum of columns that hold NaN.
 
     Conforms::
-        has_nan: true, max_is_nan: null, claimed_max: null
-        has_nan: true, max_is_nan: true, claimed_max: "NaN"
-        has_nan: false, max_is_nan: false, claimed_max: "1.0"
+        has_nan: true, max_is_nan: null, stats_max: null
+        has_nan: true, max_is_nan: true, stats_max: "NaN"
+        has_nan: false, max_is_nan: false, stats_max: "1.0"
     Violates::
-        has_nan: true, max_is_nan: false, claimed_max: "1.0"
+        has_nan: true, max_is_nan: false, stats_max: "1.0"
     """
-    return pl.col("has_nan") & ~pl.col("max_is_nan") & pl.col("claimed_max").is_not_null()
+    return pl.col("has_nan") & ~pl.col("max_is_nan") & pl.col("stats_max").is_not_null()
 
 
 @rule("STA012", requires="statistics.string-prefix", view=column_facts, divergence="E50")
-def string_maximum_cut_short() -> pl.Expr:
+def truncated_string_maximum() -> pl.Expr:
     """The maximum of a string column is a prefix of the largest value: it was cut, and nothing put behind.
 
     A footnote has strings cut, yet what is cut is below the value: readers that trust it skip the file.
     Fix: end a cut maximum with a character above the first one cut off, or leave it out.
 
     Conforms::
-        max_is_bare_cut: false, claimed_max: "aa\\u007f", actual_max: "aab"
-        max_is_bare_cut: null, claimed_max: null, actual_max: "aab"
+        max_is_truncated: false, stats_max: "aa\\u007f", actual_max: "aab"
+        max_is_truncated: null, stats_max: null, actual_max: "aab"
     Violates::
-        max_is_bare_cut: true, claimed_max: "aa", actual_max: "aab"
+        max_is_truncated: true, stats_max: "aa", actual_max: "aab"
     """
-    return pl.col("max_is_bare_cut") & pl.col("claimed_max").is_not_null() & pl.col("actual_max").is_not_null()
+    return pl.col("max_is_truncated") & pl.col("stats_max").is_not_null() & pl.col("actual_max").is_not_null()
 
 
 @rule("STA013", requires="statistics.timestamp-milliseconds", view=column_facts, divergence="E50")
@@ -248,11 +248,11 @@ def timestamp_bound_finer_than_milliseconds() -> pl.Expr:
     Fix: cut bounds of timestamps down to milliseconds.
 
     Conforms::
-        fine_bound: null
+        sub_millisecond_bound: null
     Violates::
-        fine_bound: "2024-01-02T03:04:05.298677Z"
+        sub_millisecond_bound: "2024-01-02T03:04:05.298677Z"
     """
-    return pl.col("fine_bound").is_not_null()
+    return pl.col("sub_millisecond_bound").is_not_null()
 
 
 @rule(
@@ -283,38 +283,38 @@ def variant_bound_malformed() -> pl.Expr:
     Fix: compute the file's statistics anew and commit it again.
 
     Conforms::
-        variant_fault: null
+        variant_bound_fault: null
     Violates::
-        variant_fault: "minValues is no object but string"
+        variant_bound_fault: "minValues is no object but string"
     """
-    return pl.col("variant_fault").is_not_null()
+    return pl.col("variant_bound_fault").is_not_null()
 
 
 @rule("STA016", requires="statistics.variant-bound-encoding", view=column_facts, divergence="E18")
-def variant_bound_encoded_otherwise() -> pl.Expr:
+def variant_bound_encoding_differs() -> pl.Expr:
     """A bound of a variant column is not metadata and then value in Z85.
 
     The example of the text is not either: it has them the other way round, and a length that is no Z85.
     Fix: write metadata, then value, padded with zeros to a multiple of four bytes.
 
     Conforms::
-        unclear_variant: null
+        unclear_variant_bound: null
     Violates::
-        unclear_variant: "minValues: 53 characters are no multiple of 5"
+        unclear_variant_bound: "minValues: 53 characters are no multiple of 5"
     """
-    return pl.col("unclear_variant").is_not_null()
+    return pl.col("unclear_variant_bound").is_not_null()
 
 
 @rule("STA017", requires="statistics.variant-types", view=column_facts)
-def variant_bounds_of_two_types() -> pl.Expr:
+def variant_bound_types_differ() -> pl.Expr:
     """A path of a variant column has a minimum of one type and a maximum of another.
 
     Readers that compare with one of them skip files that hold the value.
     Fix: leave out the bounds of paths whose type differs between rows.
 
     Conforms::
-        variant_change: null
+        variant_type_change: null
     Violates::
-        variant_change: "$['a'] is string and double"
+        variant_type_change: "$['a'] is string and double"
     """
-    return pl.col("variant_change").is_not_null()
+    return pl.col("variant_type_change").is_not_null()

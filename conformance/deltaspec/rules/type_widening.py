@@ -3,9 +3,9 @@
 import polars as pl
 
 from deltaspec.rules.registry import rule
-from deltaspec.views.file_columns import file_columns
-from deltaspec.views.table_state import protocols
-from deltaspec.views.type_widening import recorded_type_changes, type_changes
+from deltaspec.views.data.file_columns import file_columns
+from deltaspec.views.table.table_actions import protocols
+from deltaspec.views.table.type_widening import recorded_type_changes, type_changes
 
 # what schemas record
 
@@ -27,7 +27,7 @@ def type_changes_without_feature() -> pl.Expr:
 
 
 @rule("WID002", requires="type-widening.changes-are-list", view=recorded_type_changes)
-def type_changes_no_list() -> pl.Expr:
+def type_changes_not_a_list() -> pl.Expr:
     """`delta.typeChanges` of a column is no list of objects.
 
     Readers cannot tell which types older files have for the column.
@@ -42,7 +42,7 @@ def type_changes_no_list() -> pl.Expr:
 
 
 @rule("WID003", requires="type-widening.changes-are-list", view=recorded_type_changes, divergence="E30")
-def type_changes_as_text() -> pl.Expr:
+def type_changes_as_string() -> pl.Expr:
     """`delta.typeChanges` of a column is a text.
 
     One chapter calls the value a list, the table of column metadata a JSON string; engines read and write a list.
@@ -83,11 +83,11 @@ def type_change_misplaced() -> pl.Expr:
     Fix: commit the schema with the change where it belongs, and the path from there.
 
     Conforms::
-        place_fault: null
+        field_path_fault: null
     Violates::
-        place_fault: "/0: the column is of type array"
+        field_path_fault: "/0: the column is of type array"
     """
-    return pl.col("place_fault").is_not_null()
+    return pl.col("field_path_fault").is_not_null()
 
 
 @rule("WID006", requires="type-widening.supported-changes", view=recorded_type_changes)
@@ -124,7 +124,7 @@ def type_changes_with_a_gap() -> pl.Expr:
 
 
 @rule("WID010", requires="type-widening.supported-changes", view=type_changes)
-def type_changed_otherwise() -> pl.Expr:
+def unsupported_type_change() -> pl.Expr:
     """A commit gave a column another type, the change is none that the text lists, and older files stay.
 
     Readers of type widening have to fail on files that hold the old type.
@@ -140,7 +140,7 @@ def type_changed_otherwise() -> pl.Expr:
 
 
 @rule("WID011", requires="type-widening.only-when-enabled", view=type_changes)
-def widened_while_disabled() -> pl.Expr:
+def type_widened_while_disabled() -> pl.Expr:
     """A commit gave a column a wider type, and delta.enableTypeWidening was not true.
 
     Who did not enable it did not expect that types change: writers have to refuse.
@@ -157,25 +157,25 @@ def widened_while_disabled() -> pl.Expr:
 
 
 @rule("WID012", requires="type-widening.changes-for-iceberg", view=type_changes)
-def widened_beyond_iceberg() -> pl.Expr:
+def type_widened_beyond_iceberg() -> pl.Expr:
     """A commit gave a column a wider type in a way that Iceberg does not know, in a table that is compatible with it.
 
     Clients of Iceberg cannot read older files as the new type.
     Fix: rewrite the files that are older than the change.
 
     Conforms::
-        iceberg_supported: true, suits_iceberg: true, older_files: 4
-        iceberg_supported: true, suits_iceberg: false, older_files: 0
-        iceberg_supported: true, suits_iceberg: null, older_files: 4
-        iceberg_supported: false, suits_iceberg: false, older_files: 4
+        iceberg_supported: true, allowed_by_iceberg: true, older_files: 4
+        iceberg_supported: true, allowed_by_iceberg: false, older_files: 0
+        iceberg_supported: true, allowed_by_iceberg: null, older_files: 4
+        iceberg_supported: false, allowed_by_iceberg: false, older_files: 4
     Violates::
-        iceberg_supported: true, suits_iceberg: false, older_files: 1
+        iceberg_supported: true, allowed_by_iceberg: false, older_files: 1
     """
-    return pl.col("iceberg_supported") & ~pl.col("suits_iceberg") & (pl.col("older_files") > 0)
+    return pl.col("iceberg_supported") & ~pl.col("allowed_by_iceberg") & (pl.col("older_files") > 0)
 
 
 @rule("WID013", requires="type-widening.recorded", view=type_changes)
-def widened_unrecorded() -> pl.Expr:
+def unrecorded_type_widening() -> pl.Expr:
     """A commit gave a column a wider type, older files stay, and the schema does not record the change.
 
     Readers take it that all files have the type of today, and fail or misread the older ones.
@@ -200,15 +200,15 @@ def type_changes_lost() -> pl.Expr:
     Fix: commit the schema with the changes as they were, or rewrite the files first.
 
     Conforms::
-        kind: add, type_widening_supported: true, widening_forgotten: false, rows_left: 10
-        kind: add, type_widening_supported: true, widening_forgotten: true, rows_left: 0
-        kind: add, type_widening_supported: false, widening_forgotten: true, rows_left: 10
-        kind: cdc, type_widening_supported: true, widening_forgotten: true, rows_left: 10
+        kind: add, type_widening_supported: true, widening_record_lost: false, remaining_rows: 10
+        kind: add, type_widening_supported: true, widening_record_lost: true, remaining_rows: 0
+        kind: add, type_widening_supported: false, widening_record_lost: true, remaining_rows: 10
+        kind: cdc, type_widening_supported: true, widening_record_lost: true, remaining_rows: 10
     Violates::
-        kind: add, type_widening_supported: true, widening_forgotten: true, rows_left: 10
+        kind: add, type_widening_supported: true, widening_record_lost: true, remaining_rows: 10
     """
-    has_rows = (pl.col("kind") == "add") & (pl.col("rows_left") > 0)
-    return has_rows & pl.col("widening_forgotten") & pl.col("type_widening_supported")
+    has_rows = (pl.col("kind") == "add") & (pl.col("remaining_rows") > 0)
+    return has_rows & pl.col("widening_record_lost") & pl.col("type_widening_supported")
 
 
 @rule("WID015", requires="type-widening.gone-with-feature", view=protocols)

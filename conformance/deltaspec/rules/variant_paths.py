@@ -3,7 +3,7 @@
 import polars as pl
 
 from deltaspec.rules.registry import rule
-from deltaspec.views.variant_paths import variant_paths
+from deltaspec.views.data.variant_paths import variant_paths
 
 
 @rule("STA030", requires="statistics.variant-same-type-in-rows", view=variant_paths)

@@ -3,8 +3,8 @@
 import polars as pl
 
 from deltaspec.rules.registry import rule
-from deltaspec.views.file_columns import file_columns
-from deltaspec.views.variants import variant_columns, variant_uses
+from deltaspec.views.data.file_columns import file_columns
+from deltaspec.views.data.variants import variant_columns, variant_uses
 
 # what else a variant column is
 

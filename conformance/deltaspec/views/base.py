@@ -22,7 +22,7 @@ class Column:
     """A column of a view: its Polars type and what a value says. Nullable throughout; null means "has none"."""
 
     dtype: pl.DataType | type[pl.DataType]
-    says: str
+    description: str
     level: Level = "log"
     """What has to be opened to fill it."""
     shown: bool = False
@@ -31,13 +31,13 @@ class Column:
     """It is filled only where the run is given a clock; rules that look at it are asked only then."""
 
 
-PLACE = {
+LOCATION_COLUMNS = {
     "version": Column(pl.Int64, "version the action belongs to"),
     "file": Column(pl.String, "name of the log file, relative to the table"),
     "line": Column(pl.Int64, "line or Parquet row, counted from 1"),
 }
 """Where an action stands: the first columns of views over actions."""
-DATA_FILE_PLACE = PLACE | {
+DATA_FILE_LOCATION_COLUMNS = LOCATION_COLUMNS | {
     "version": Column(pl.Int64, "version of the commit or checkpoint whose action is in force"),
     "path": Column(pl.String, "path of the data file as written"),
 }

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 from cluster import tables
-from cluster.commands import Ended, end, start, validate
-from cluster.processes import HOST, Cluster, asked, cluster, free_port, wait_until
+from cluster.commands import CompletedRun, start_validate, validate, wait_for
+from cluster.processes import HOST, Cluster, cluster, fetch_json, free_port, wait_until
 
 SHIPPED = Path(os.environ["DELTASPEC_SHIPPED"])
 IN_IT = "./env/bin/python"
@@ -38,7 +38,7 @@ def faulty(place: Path, valid: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def expected(valid: Path, faulty: Path) -> dict[Path, Ended]:
+def expected(valid: Path, faulty: Path) -> dict[Path, CompletedRun]:
     """What the embedded engine says of both at level `rows`."""
     found = {table: validate(table, "--level", "rows") for table in (valid, faulty)}
     assert [each.code for each in found.values()] == [0, 1]
@@ -60,38 +60,38 @@ def shipped(archive: Path | None = SHIPPED, python: str = IN_IT, **settings: obj
     return {"PYSPARK_PYTHON": python, "PYSPARK_SUBMIT_ARGS": " ".join([*options, "pyspark-shell"])}
 
 
-def test_a_table_that_conforms(two_workers: Cluster, valid: Path, expected: dict[Path, Ended]) -> None:
+def test_a_table_that_conforms(two_workers: Cluster, valid: Path, expected: dict[Path, CompletedRun]) -> None:
     found = validate(valid, "--level", "rows", "--engine", f"spark={two_workers.url}", **shipped())
     assert (found.code, found.report) == (0, expected[valid].report), found.said
 
 
-def test_a_worker_is_lost_amid_the_run(two_workers: Cluster, faulty: Path, expected: dict[Path, Ended]) -> None:
+def test_a_worker_is_lost_amid_the_run(two_workers: Cluster, faulty: Path, expected: dict[Path, CompletedRun]) -> None:
     port, log = free_port(), two_workers.folder / "events"
     log.mkdir()
     watched = {"spark__ui__enabled": "true", "spark__ui__port": port, "spark__eventLog__enabled": "true"}
     kept = {"spark__eventLog__dir": log.as_uri(), "spark__eventLog__compress": "false"}
     environment = shipped(**watched, **kept)
-    running = start(faulty, "--level", "rows", "--engine", f"spark={two_workers.url}", **environment)
+    running = start_validate(faulty, "--level", "rows", "--engine", f"spark={two_workers.url}", **environment)
     try:
         wait_until(lambda: _both_keep_rows(port), "both executors keep rows of tasks", 300)
         two_workers.kill_worker()
         assert running.poll() is None, "killed amid the run"
     finally:
-        found = end(running)
+        found = wait_for(running)
     assert (found.code, found.report) == (1, expected[faulty].report), found.said
     assert "SparkListenerExecutorRemoved" in _before_the_last_job(log)
 
 
 def test_every_worker_is_lost(two_workers: Cluster, valid: Path) -> None:
     environment = shipped() | {"DELTASPEC_SPARK_EXECUTOR_SECONDS": "10"}
-    running = start(valid, "--level", "rows", "--engine", f"spark={two_workers.url}", **environment)
+    running = start_validate(valid, "--level", "rows", "--engine", f"spark={two_workers.url}", **environment)
     try:
         wait_until(lambda: _has_executors(two_workers), "the executors are there")
         time.sleep(5)
         two_workers.kill_worker()
         two_workers.kill_worker()
     finally:
-        found = end(running)
+        found = wait_for(running)
     assert (found.code, found.output) == (3, "")
     assert found.said == "deltaspec: Spark had no executor for 10 seconds: are the workers of the cluster up?\n"
 
@@ -128,7 +128,7 @@ def _bare(folder: Path) -> str:
 def _both_keep_rows(port: int) -> bool:
     """Whether each of two executors has done tasks and keeps partitions on its disk."""
     page = f"http://{HOST}:{port}/api/v1/applications"
-    found = asked(f"{page}/{asked(page)[0]['id']}/executors")
+    found = fetch_json(f"{page}/{fetch_json(page)[0]['id']}/executors")
     keeping = [each for each in found if each["id"] != "driver" and each["rddBlocks"] and each["completedTasks"] > 3]
     return len(keeping) == 2
 

@@ -14,7 +14,7 @@ MINUTES = 6
 
 
 @dataclass(frozen=True)
-class Ended:
+class CompletedRun:
     """How a command ended."""
 
     code: int
@@ -31,7 +31,7 @@ class Ended:
         return found
 
 
-def start(table: Path | str, *options: str, **environment: str) -> subprocess.Popen[str]:
+def start_validate(table: Path | str, *options: str, **environment: str) -> subprocess.Popen[str]:
     """Begin `deltaspec validate TABLE --format json`."""
     command = [sys.executable, "-m", "deltaspec", "validate", str(table), "--format", "json", *options]
     mine = {name: value for name, value in os.environ.items() if not name.startswith(("PYSPARK", "SPARK"))}
@@ -41,15 +41,15 @@ def start(table: Path | str, *options: str, **environment: str) -> subprocess.Po
     )
 
 
-def end(process: subprocess.Popen[str]) -> Ended:
+def wait_for(process: subprocess.Popen[str]) -> CompletedRun:
     """Wait for a command."""
     try:
         output, said = process.communicate(timeout=MINUTES * 60)
     finally:
         process.kill()
-    return Ended(process.returncode, output, said)
+    return CompletedRun(process.returncode, output, said)
 
 
-def validate(table: Path | str, *options: str, **environment: str) -> Ended:
+def validate(table: Path | str, *options: str, **environment: str) -> CompletedRun:
     """`deltaspec validate TABLE --format json` to its end."""
-    return end(start(table, *options, **environment))
+    return wait_for(start_validate(table, *options, **environment))

@@ -48,7 +48,7 @@ class Cluster:
 
     def alive(self) -> int:
         """How many workers the master counts on."""
-        return sum(worker["state"] == "ALIVE" for worker in asked(f"{self._page}/json/")["workers"])
+        return sum(worker["state"] == "ALIVE" for worker in fetch_json(f"{self._page}/json/")["workers"])
 
     def kill_worker(self) -> None:
         """SIGKILL to the first worker that is left, and to the executors that it has started."""
@@ -63,7 +63,7 @@ def cluster(folder: Path, workers: int = 2) -> Iterator[Cluster]:
     master = _process([*_java_class(_MASTER), *options], folder / "master.log")
     found = Cluster(f"spark://{HOST}:{port}", folder, f"http://{HOST}:{page}")
     try:
-        wait_until(lambda: asked(f"{found._page}/json/")["status"] == "ALIVE", "the master is there")
+        wait_until(lambda: fetch_json(f"{found._page}/json/")["status"] == "ALIVE", "the master is there")
         for _ in range(workers):
             found.add_worker()
         yield found
@@ -115,7 +115,7 @@ def free_port() -> int:
         return int(found.getsockname()[1])
 
 
-def asked(url: str) -> Any:
+def fetch_json(url: str) -> Any:
     """The JSON at a URL of a web page of Spark."""
     with urllib.request.urlopen(url, timeout=5) as answer:
         return json.load(answer)

@@ -1,9 +1,9 @@
 """Prints the divergences seen in the tables of delta-rs."""
 
 import pytest
-from deviations import summary
+from helpers.known_deviations import list_divergences
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    for line in summary("delta_rs"):
+    for line in list_divergences("delta_rs"):
         terminalreporter.write_line(f"divergence: {line}")

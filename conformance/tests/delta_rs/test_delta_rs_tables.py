@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from delta_rs.corpus import TABLES
-from deviations import compare
+from helpers.known_deviations import check_against_known_deviations
 
 pytest.importorskip("deltalake", reason="the Python package deltalake (extra [deltalake]) is not installed")
 
@@ -13,4 +13,4 @@ pytest.importorskip("deltalake", reason="the Python package deltalake (extra [de
 def test_table_written_by_delta_rs_conforms(name: str, tmp_path: Path) -> None:
     path = str(tmp_path / name)
     TABLES[name](path)
-    compare(f"delta_rs/{name}", path)
+    check_against_known_deviations(f"delta_rs/{name}", path)

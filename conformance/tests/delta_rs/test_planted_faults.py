@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from delta_rs.corpus import TABLES
 
-from deltaspec.validate import validate_table
+from deltaspec.validation import validate_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable

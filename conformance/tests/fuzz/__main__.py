@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 from fuzz.harness import FAILURES, OUTCOMES, SECONDS_EACH, Counts, Outcome, run, worker_command
-from fuzz.mutate import mutation_of, pack
-from fuzz.subjects import SUBJECTS, subject_of
+from fuzz.mutate import build_mutation, pack
+from fuzz.subjects import SUBJECTS, choose_subject
 
 
 def main(arguments: list[str]) -> int:
@@ -48,12 +48,12 @@ def main(arguments: list[str]) -> int:
 def save(outcome: Outcome, seed: int, folder: Path) -> Path:
     """The mutated table as an archive that `--replay` takes."""
     number = int(outcome.job)
-    sound = SUBJECTS[subject_of(number)].build()
-    mutation = mutation_of(sound, seed, number)
+    sound = SUBJECTS[choose_subject(number)].build()
+    mutation = build_mutation(sound, seed, number)
     folder.mkdir(parents=True, exist_ok=True)
     place = folder / f"{outcome.outcome.replace(' ', '-')}-{seed}-{number}.zip"
     place.write_bytes(pack({**sound, **mutation.files}))
-    outcome.mutation, outcome.path = mutation.name, f"{subject_of(number)}: {mutation.path}"
+    outcome.mutation, outcome.path = mutation.name, f"{choose_subject(number)}: {mutation.path}"
     return place
 
 

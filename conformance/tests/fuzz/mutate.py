@@ -11,7 +11,7 @@ import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
-Files = dict[str, bytes]
+TableBytes = dict[str, bytes]
 """The files of a table: bytes by path relative to it."""
 
 _EXTREMES = (0, 1, 0x7F, 0xFF, 0x7FFF, 0xFFFF, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 0xFFFFFFF0)
@@ -28,11 +28,11 @@ class Mutation:
     name: str
     path: str
     """The file that is changed; of two that change places, one."""
-    files: Files
+    files: TableBytes
     """The files that differ from the sound table."""
 
 
-def mutation_of(table: Files, seed: int, number: int) -> Mutation:
+def build_mutation(table: TableBytes, seed: int, number: int) -> Mutation:
     """A mutation of a table whose data files end in `.parquet` and whose deletion-vector files end in `.bin`."""
     chance = random.Random(f"{seed}-{number}")
     paths = [path for path in sorted(table) if path.endswith((".parquet", ".bin")) and path != UNREAD]
@@ -51,7 +51,7 @@ def mutation_of(table: Files, seed: int, number: int) -> Mutation:
     return Mutation(name, path, changed)
 
 
-def _broken(path: str, table: Files, chance: random.Random) -> tuple[str, bytes]:
+def _broken(path: str, table: TableBytes, chance: random.Random) -> tuple[str, bytes]:
     data = table[path]
     if not data:
         return "bytes from nowhere", chance.randbytes(chance.randrange(1, 64))
@@ -114,7 +114,7 @@ def _with_checksums(before: bytes, broken: bytes) -> bytes:
     return bytes(mended)
 
 
-def _with_true_size(table: Files, path: str, broken: bytes) -> Files:
+def _with_true_size(table: TableBytes, path: str, broken: bytes) -> TableBytes:
     """The commits with the new length of a data file, so that its length alone gives nothing away."""
     name = re.escape(path.rpartition("/")[2]).encode()
     line = re.compile(rb'^.*"path":"[^"]*' + name + rb'".*$', re.MULTILINE)
@@ -128,7 +128,7 @@ def _with_true_size(table: Files, path: str, broken: bytes) -> Files:
     return changed
 
 
-def pack(table: Files) -> bytes:
+def pack(table: TableBytes) -> bytes:
     """A table as a zip archive."""
     sink = io.BytesIO()
     with zipfile.ZipFile(sink, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -137,7 +137,7 @@ def pack(table: Files) -> bytes:
     return sink.getvalue()
 
 
-def unpack(file: Path) -> Files:
+def unpack(file: Path) -> TableBytes:
     """The files of a zip archive."""
     with zipfile.ZipFile(file) as archive:
         return {name: archive.read(name) for name in archive.namelist()}

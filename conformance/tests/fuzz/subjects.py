@@ -8,12 +8,16 @@ from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
-from fuzz.mutate import Files
-from validate.raw_logs import RICH_TABLE_AT_3, RawLog, sidecar_checkpoint
+from fuzz.mutate import TableBytes
+from helpers.raw_logs import RICH_CHECKPOINT_TABLE_ROWS, RawLog, write_sidecar_checkpoint
 
-from deltaspec_generators.builder import lay_down, protocol_action
-from deltaspec_generators.column_bases import filled
-from deltaspec_generators.data_bases import changed, with_data, with_stored_vectors
+from deltaspec_generators.bases.column_features import build_identity_table
+from deltaspec_generators.bases.data_files import (
+    build_table_with_change_data,
+    build_table_with_data,
+    build_table_with_stored_vectors,
+)
+from deltaspec_generators.table_files import encode_table, protocol_action
 
 _STRUCT = {
     "type": "struct",
@@ -109,26 +113,26 @@ _CONSTRAINTS = (
 )
 
 
-def _constrained() -> Files:
+def _constrained() -> TableBytes:
     properties = {f"delta.constraints.c{number}": text for number, text in enumerate(_CONSTRAINTS)}
     return _every_type({"compression": "none"}, protocol=protocol_action(1, 3), configuration=properties)
 
 
-def _every_type(options: dict[str, Any], **described: Any) -> Files:
+def _every_type(options: dict[str, Any], **described: Any) -> TableBytes:
     fields = [(name, kind) for name, kind, _ in _FIELDS]
     tables = [_rows(first, 150) for first in (0, 150, 300)]
-    files = with_data(fields=fields, tables=tables, parquet_options=options, **described)
+    files = build_table_with_data(fields=fields, tables=tables, parquet_options=options, **described)
     for line in (line for lines in files.commits.values() for line in lines):
         if isinstance(line, dict) and "add" in line:
             stats = json.loads(line["add"]["stats"])
             del stats["nullCount"]["struct"]  # it would be counted member by member
             line["add"]["stats"] = json.dumps(stats)
-    return lay_down(files)
+    return encode_table(files)
 
 
-def _vectors() -> Files:
+def _vectors() -> TableBytes:
     deleted = (sorted({*range(0, 8, 2), *range(500, 6000, 3), *range(66_000, 69_000)}), [1, 7])
-    return lay_down(with_stored_vectors(deleted, [_small(10), _small(70_000), _small(10)]))
+    return encode_table(build_table_with_stored_vectors(deleted, [_small(10), _small(70_000), _small(10)]))
 
 
 def _small(count: int) -> pa.Table:
@@ -136,10 +140,10 @@ def _small(count: int) -> pa.Table:
     return pa.table({"id": pa.array(range(count), pa.int64()), "name": text, "price": pa.nulls(count, pa.float64())})
 
 
-def _log() -> Files:
+def _log() -> TableBytes:
     log = RawLog("rich")
-    sidecar_checkpoint(log, lambda checkpoint: setattr(checkpoint, "naming", "uuid-parquet"))
-    log.checkpoint(0, log.rows(*RICH_TABLE_AT_3[:2]))
+    write_sidecar_checkpoint(log, lambda checkpoint: setattr(checkpoint, "naming", "uuid-parquet"))
+    log.checkpoint(0, log.rows(*RICH_CHECKPOINT_TABLE_ROWS[:2]))
     return {f"_delta_log/{name}": data for name, data in log.files.items()}
 
 
@@ -147,7 +151,7 @@ def _log() -> Files:
 class Subject:
     """A sound table, and the level that reads what is mutated of it."""
 
-    build: Callable[[], Files]
+    build: Callable[[], TableBytes]
     level: str = "rows"
 
 
@@ -155,14 +159,16 @@ SUBJECTS: dict[str, Subject] = {
     **{name: Subject(lambda options=options: _every_type(options)) for name, options in _SPELLINGS.items()},
     "constraints": Subject(_constrained),
     "many vectors": Subject(_vectors),
-    "vectors": Subject(lambda: lay_down(with_stored_vectors())),
-    "change data": Subject(lambda: lay_down(changed())),
-    "identities": Subject(lambda: lay_down(filled((298, [*range(100, 300, 2)]), (320, [300, None, 320])))),
+    "vectors": Subject(lambda: encode_table(build_table_with_stored_vectors())),
+    "change data": Subject(lambda: encode_table(build_table_with_change_data())),
+    "identities": Subject(
+        lambda: encode_table(build_identity_table((298, [*range(100, 300, 2)]), (320, [300, None, 320])))
+    ),
     "log": Subject(_log, level="log"),  # its data files are not there
 }
 """By name."""
 
 
-def subject_of(number: int) -> str:
+def choose_subject(number: int) -> str:
     """The table that a mutation is of: each in turn."""
     return list(SUBJECTS)[number % len(SUBJECTS)]

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 from fuzz.__main__ import main, save, summary
 from fuzz.harness import Outcome, run, worker_command
-from fuzz.mutate import mutation_of, unpack
-from fuzz.subjects import SUBJECTS, subject_of
-from fuzz.worker import lay
+from fuzz.mutate import build_mutation, unpack
+from fuzz.subjects import SUBJECTS, choose_subject
+from fuzz.worker import write_files
 
-from deltaspec.validate import validate_table
+from deltaspec.validation import validate_table
 
 SEED, MUTATIONS = 20261121, 120
 
@@ -29,16 +29,16 @@ for line in sys.stdin:
 
 @pytest.mark.parametrize("name", SUBJECTS)
 def test_table_that_is_mutated_is_sound_before(name: str, tmp_path: Path) -> None:
-    lay(tmp_path, SUBJECTS[name].build())
+    write_files(tmp_path, SUBJECTS[name].build())
     report = validate_table(str(tmp_path), level=SUBJECTS[name].level, history="all")
     assert (report.verdict, report.totals) == ("conforms", {})
 
 
 def test_seed_and_number_give_the_mutation() -> None:
     files = SUBJECTS["vectors"].build()
-    drawn = [mutation_of(files, 7, number) for number in range(200)]
-    assert drawn == [mutation_of(files, 7, number) for number in range(200)]
-    assert drawn != [mutation_of(files, 8, number) for number in range(200)]
+    drawn = [build_mutation(files, 7, number) for number in range(200)]
+    assert drawn == [build_mutation(files, 7, number) for number in range(200)]
+    assert drawn != [build_mutation(files, 8, number) for number in range(200)]
     assert len({mutation.name for mutation in drawn}) == 10
     assert {mutation.path for mutation in drawn} == {path for path in files if path[0] in "bcd"}
 
@@ -60,7 +60,7 @@ def test_worker_that_dies_hangs_or_eats_is_counted_and_replaced() -> None:
 
 def test_failure_is_saved_and_replayed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     place = save(Outcome("8", "hang"), SEED, tmp_path)
-    sound = SUBJECTS[subject_of(8)].build()
-    assert unpack(place) == {**sound, **mutation_of(sound, SEED, 8).files} != sound
+    sound = SUBJECTS[choose_subject(8)].build()
+    assert unpack(place) == {**sound, **build_mutation(sound, SEED, 8).files} != sound
     assert main(["--replay", str(place)]) == 0
     assert f"{place.name}, " in capsys.readouterr().out

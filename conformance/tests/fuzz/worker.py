@@ -16,12 +16,12 @@ import traceback
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from fuzz.mutate import Files, mutation_of, unpack
-from fuzz.subjects import SUBJECTS, subject_of
-from validate.raw_logs import fingerprint
+from fuzz.mutate import TableBytes, build_mutation, unpack
+from fuzz.subjects import SUBJECTS, choose_subject
+from helpers.raw_logs import compute_fingerprint
 
 from deltaspec.errors import DeltaspecError
-from deltaspec.validate import validate_table
+from deltaspec.validation import validate_table
 
 ADDRESS_BYTES = 8 << 30
 """Address space; Arrow and Polars reserve about a third of it before they read anything."""
@@ -50,13 +50,13 @@ class Tables:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._sound: dict[str, Files] = {}
+        self._sound: dict[str, TableBytes] = {}
 
-    def sound(self, subject: str) -> Files:
+    def sound(self, subject: str) -> TableBytes:
         """A table as bytes; in the directory it is laid down when it is first asked for."""
         if subject not in self._sound:
             self._sound[subject] = SUBJECTS[subject].build()
-            lay(self.place(subject), self._sound[subject])
+            write_files(self.place(subject), self._sound[subject])
             judge(self.place(subject), SUBJECTS[subject].level)  # what is loaded once is no table's fault
         return self._sound[subject]
 
@@ -64,7 +64,7 @@ class Tables:
         return self._folder / subject.replace(" ", "_")
 
 
-def lay(root: Path, files: Files) -> None:
+def write_files(root: Path, files: TableBytes) -> None:
     """Write files below a directory."""
     for path, data in files.items():
         target = root / path
@@ -79,15 +79,15 @@ def judge(root: Path, level: str) -> str:
 
 def mutated(tables: Tables, seed: int, number: int) -> Answer:
     """Break a table, validate it, and mend it again."""
-    subject = subject_of(number)
+    subject = choose_subject(number)
     sound = tables.sound(subject)
-    mutation = mutation_of(sound, seed, number)
+    mutation = build_mutation(sound, seed, number)
     root = tables.place(subject)
-    lay(root, mutation.files)
+    write_files(root, mutation.files)
     try:
         answer = watched(root, SUBJECTS[subject].level)
     finally:
-        lay(root, {path: sound[path] for path in mutation.files})
+        write_files(root, {path: sound[path] for path in mutation.files})
     answer.mutation, answer.path = mutation.name, f"{subject}: {mutation.path}"
     return answer
 
@@ -96,7 +96,7 @@ def replayed(folder: Path, file: Path) -> Answer:
     """Validate a table that was saved."""
     root = folder / "replayed"
     shutil.rmtree(root, ignore_errors=True)
-    lay(root, unpack(file))
+    write_files(root, unpack(file))
     answer = watched(root, "rows")
     answer.mutation, answer.path = "replayed", file.name
     return answer
@@ -104,7 +104,7 @@ def replayed(folder: Path, file: Path) -> Answer:
 
 def watched(root: Path, level: str) -> Answer:
     """One run: what it says, how long it takes, and how much memory it takes at most."""
-    before, said_before = fingerprint(root), os.fstat(2).st_size
+    before, said_before = compute_fingerprint(root), os.fstat(2).st_size
     size = sum(path.stat().st_size for path in root.rglob("*") if path.is_file())
     _reset_peak()
     held, began, said = _memory("VmRSS"), time.monotonic(), ""
@@ -120,7 +120,7 @@ def watched(root: Path, level: str) -> Answer:
             outcome, said = "over memory", f"{peak} bytes for files of {size}"
         elif os.fstat(2).st_size != said_before:
             outcome, said = "noise", "something was written to stderr"
-        elif fingerprint(root) != before:
+        elif compute_fingerprint(root) != before:
             outcome, said = "changed", "the table is not as it was"
     return Answer(outcome, "", "", seconds, peak, said)
 

@@ -5,10 +5,10 @@ from typing import Any
 import pyarrow as pa
 from known_bugs.registry import known_bug
 
-from deltaspec_generators import bases
-from deltaspec_generators.bases import commit_info
-from deltaspec_generators.builder import TableFiles, metadata_action, protocol_action, remove_action
-from deltaspec_generators.data_bases import FIELDS, parquet, rows, stored
+from deltaspec_generators.bases import log_only
+from deltaspec_generators.bases.data_files import FIELDS, add_data_file, encode_data_file, rows
+from deltaspec_generators.bases.log_only import commit_info_action
+from deltaspec_generators.table_files import TableFiles, metadata_action, protocol_action, remove_action
 
 FED = {"delta.enableChangeDataFeed": "true"}
 
@@ -16,7 +16,7 @@ FED = {"delta.enableChangeDataFeed": "true"}
 @known_bug("cdf-003", FIL007=1)
 def null_partition_value_dropped_from_change_file(right: bool) -> TableFiles:
     """An update sets the partition column to null, and the change file has no key for it: readers fail."""
-    files = bases.plain(
+    files = log_only.build_table(
         protocol=protocol_action(1, 4),
         configuration=FED,
         fields=[("id", "long"), ("p", "string")],
@@ -41,8 +41,8 @@ def overwrite_without_its_deletes(right: bool) -> TableFiles:
     new = rows(10, 5)
     changes = [_changes(new, "insert"), _changes(rows(), "delete")]
     files.commits[2] = [
-        commit_info(2, operation="WRITE", operationParameters={"mode": "Overwrite"}),
-        stored(files, "b.parquet", new),
+        commit_info_action(2, operation="WRITE", operationParameters={"mode": "Overwrite"}),
+        add_data_file(files, "b.parquet", new),
         remove_action(old),
         _cdc(files, pa.concat_tables(changes if right else changes[:1])),
     ]
@@ -54,8 +54,8 @@ def delete_leaves_out_rows(right: bool) -> TableFiles:
     """A delete of three rows writes two of them to the change feed."""
     files, old = _one_file()
     files.commits[2] = [
-        commit_info(2, operation="DELETE"),
-        stored(files, "b.parquet", rows(0, 7)),
+        commit_info_action(2, operation="DELETE"),
+        add_data_file(files, "b.parquet", rows(0, 7)),
         remove_action(old),
         _cdc(files, _changes(rows(7, 3 if right else 2), "delete")),
     ]
@@ -67,14 +67,14 @@ def update_by_vector_without_change_data(right: bool) -> TableFiles:
     """An update marks a row by a vector and adds its new form in another file, and consumers see two foreign events."""
     protocol = protocol_action(3, 7, ["deletionVectors"], ["deletionVectors", "changeDataFeed"])
     files, old = _one_file(protocol, {**FED, "delta.enableDeletionVectors": "true"})
-    marked = {"add": {**old["add"], "deletionVector": bases.inline_vector([3])}}
+    marked = {"add": {**old["add"], "deletionVector": log_only.inline_vector_descriptor([3])}}
     before = rows(3, 1)
     after = before.set_column(1, "name", pa.array(["changed"], pa.string()))
     files.commits[2] = [
-        commit_info(2, operation="UPDATE"),
+        commit_info_action(2, operation="UPDATE"),
         remove_action(old),
         marked,
-        stored(files, "b.parquet", after),
+        add_data_file(files, "b.parquet", after),
     ]
     if right:
         images = [_changes(before, "update_preimage"), _changes(after, "update_postimage")]
@@ -87,8 +87,8 @@ def change_file_vacuumed(right: bool) -> TableFiles:
     """A vacuum without retention takes the change files that commits of the log still name."""
     files, old = _one_file()
     files.commits[2] = [
-        commit_info(2, operation="DELETE"),
-        stored(files, "b.parquet", rows(0, 7)),
+        commit_info_action(2, operation="DELETE"),
+        add_data_file(files, "b.parquet", rows(0, 7)),
         remove_action(old),
         _cdc(files, _changes(rows(7, 3), "delete")),
     ]
@@ -103,9 +103,9 @@ def _one_file(
     """A table with a change feed and one file of ten rows; the file's add beside it."""
     files = TableFiles()
     metadata = metadata_action(FIELDS, configuration=configuration or FED)
-    files.commits[0] = [commit_info(0), protocol or protocol_action(1, 4), metadata]
-    old = stored(files, "a.parquet", rows())
-    files.commits[1] = [commit_info(1), old]
+    files.commits[0] = [commit_info_action(0), protocol or protocol_action(1, 4), metadata]
+    old = add_data_file(files, "a.parquet", rows())
+    files.commits[1] = [commit_info_action(1), old]
     return files, old
 
 
@@ -114,6 +114,6 @@ def _changes(table: pa.Table, kind: str) -> pa.Table:
 
 
 def _cdc(files: TableFiles, table: pa.Table) -> dict[str, Any]:
-    path, data = "_change_data/cdc-0.parquet", parquet(table)
+    path, data = "_change_data/cdc-0.parquet", encode_data_file(table)
     files.data[path] = data
     return {"cdc": {"path": path, "partitionValues": {}, "size": len(data), "dataChange": False}}

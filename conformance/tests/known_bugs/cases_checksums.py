@@ -2,15 +2,15 @@
 
 from known_bugs.registry import known_bug
 
-from deltaspec_generators import bases
-from deltaspec_generators.bases import action, commit_info
-from deltaspec_generators.builder import TableFiles, add_action, schema_string
+from deltaspec_generators.bases import log_only
+from deltaspec_generators.bases.log_only import commit_info_action, get_action
+from deltaspec_generators.table_files import TableFiles, add_action, schema_string
 
 
 @known_bug("crc-001", CRC010=1)
 def schema_in_checksum_is_another(right: bool) -> TableFiles:
     """A checksum holds another schema than the log, and clients that begin with it return a corrupted one."""
-    files = bases.checksummed()
+    files = log_only.build_table_with_checksum()
     if not right:
         metadata = dict(files.checksums[2]["metadata"])
         files.checksums[2]["metadata"] = metadata | {"schemaString": schema_string([("id", "integer")])}
@@ -20,7 +20,7 @@ def schema_in_checksum_is_another(right: bool) -> TableFiles:
 @known_bug("crc-001", LIN001=1)
 def commit_cut_short_beside_its_checksum(right: bool) -> TableFiles:
     """The commit of the newest version is cut within a line; clients that begin with its checksum do not notice."""
-    files = bases.checksummed()
+    files = log_only.build_table_with_checksum()
     if not right:
         files.commits[2][-1] = '{"remove":{"path":"a.parquet","dataCh'
     return files
@@ -29,7 +29,7 @@ def commit_cut_short_beside_its_checksum(right: bool) -> TableFiles:
 @known_bug("crc-001", CRC003=1)
 def file_count_in_checksum_is_wrong(right: bool) -> TableFiles:
     """A checksum counts a file that the table does not have."""
-    files = bases.checksummed()
+    files = log_only.build_table_with_checksum()
     if not right:
         del files.checksums[2]["allFiles"], files.checksums[2]["fileSizeHistogram"]
         del files.checksums[2]["deletedRecordCountsHistogramOpt"]
@@ -40,16 +40,16 @@ def file_count_in_checksum_is_wrong(right: bool) -> TableFiles:
 @known_bug("crc-004", CRC003=2)
 def writer_goes_on_above_a_wrong_checksum(right: bool) -> TableFiles:
     """State and checksum part at version 2, and the writer adds to both without noticing: each later one is wrong."""
-    files = bases.checksummed()
+    files = log_only.build_table_with_checksum()
     first = {
         name: files.checksums[2][name]
         for name in ("tableSizeBytes", "numFiles", "numMetadata", "numProtocol", "metadata", "protocol")
     }
-    files.commits[3] = [commit_info(3), add_action("d.parquet", rows=1, size=0)]
+    files.commits[3] = [commit_info_action(3), add_action("d.parquet", rows=1, size=0)]
     lost = 0 if right else 1
     files.checksums = {
         2: {**first, "numFiles": 2 + lost},
         3: {**first, "numFiles": 3 + lost},
     }
-    assert action(files, 3, "add")["size"] == 0
+    assert get_action(files, 3, "add")["size"] == 0
     return files

@@ -3,22 +3,22 @@
 from typing import Any
 
 import pyarrow as pa
-from known_bugs.registry import known_bug, silent
-from known_bugs.tables import featured, one_file
+from known_bugs.registry import known_bug, no_finding
+from known_bugs.single_file_tables import build_feature_protocol, build_single_file_table
 
-from deltaspec_generators import bases
-from deltaspec_generators.bases import action
-from deltaspec_generators.builder import TableFiles
-from deltaspec_generators.checkpoint_files import checkpoint_bytes
-from deltaspec_generators.data_bases import parquet, with_data
+from deltaspec_generators.bases import log_only
+from deltaspec_generators.bases.data_files import build_table_with_data, encode_data_file
+from deltaspec_generators.bases.log_only import get_action
+from deltaspec_generators.checkpoint_writer import encode_checkpoint
+from deltaspec_generators.table_files import TableFiles
 
 
 @known_bug("log-013", level="files", DAT002=1)
 def size_of_no_file(right: bool) -> TableFiles:
     """A writer records size 0, and readers that look for the footer by the size fail."""
-    files = with_data()
+    files = build_table_with_data()
     if not right:
-        action(files, 2, "add")["size"] = 0
+        get_action(files, 2, "add")["size"] = 0
     return files
 
 
@@ -26,8 +26,10 @@ def size_of_no_file(right: bool) -> TableFiles:
 def path_encoded_twice(right: bool) -> TableFiles:
     """Two encoders in a row: decoded once, the path names a file that is not there."""
     table = pa.table({"id": pa.array([1], pa.int64())})
-    files = one_file(table, [("id", "long"), ("p", "string")], partition={"p": "a b"}, path="p=a b/a.parquet")
-    action(files, 1, "add")["path"] = "p=a%20b/a.parquet" if right else "p=a%2520b/a.parquet"
+    files = build_single_file_table(
+        table, [("id", "long"), ("p", "string")], partition={"p": "a b"}, path="p=a b/a.parquet"
+    )
+    get_action(files, 1, "add")["path"] = "p=a%20b/a.parquet" if right else "p=a%2520b/a.parquet"
     return files
 
 
@@ -37,7 +39,9 @@ def instant_before_1970_a_second_late_in_the_log(right: bool) -> TableFiles:
     table = pa.table({"id": pa.array([1], pa.int64()), "p": pa.array([-2_342_342_342], pa.timestamp("us"))})
     text = "1969-12-31 23:20:57.657658" if right else "1969-12-31 23:20:58.657658"
     fields = [("id", "long"), ("p", "timestamp_ntz")]
-    return one_file(table, fields, protocol=featured("timestampNtz"), partition={"p": text})
+    return build_single_file_table(
+        table, fields, protocol=build_feature_protocol("timestampNtz"), partition={"p": text}
+    )
 
 
 @known_bug("part-002", level="rows", ROW002=1)
@@ -45,7 +49,7 @@ def null_for_a_partition_column_that_is_never_null(right: bool) -> TableFiles:
     """A writer takes a null for a partition column that the schema says is never null."""
     table = pa.table({"id": pa.array([1], pa.int64())})
     day = {"name": "day", "type": "date", "nullable": False, "metadata": {}}
-    return one_file(table, [("id", "long"), day], partition={"day": "2024-02-29" if right else None})
+    return build_single_file_table(table, [("id", "long"), day], partition={"day": "2024-02-29" if right else None})
 
 
 @known_bug("cm-003", level="footers", PQT035=1)
@@ -55,7 +59,9 @@ def logical_names_in_files_of_a_mapped_table(right: bool) -> TableFiles:
     configuration = {"delta.columnMapping.mode": "name", "delta.columnMapping.maxColumnId": "1"}
     names = ["col-1"] if right else ["id"]
     table = pa.table([pa.array([1], pa.int64())], names=names)
-    return one_file(table, [field], protocol=featured("columnMapping"), configuration=configuration)
+    return build_single_file_table(
+        table, [field], protocol=build_feature_protocol("columnMapping"), configuration=configuration
+    )
 
 
 @known_bug("cm-007", level="footers", PQT033=2)
@@ -70,35 +76,37 @@ def nested_fields_of_other_names_by_id(right: bool) -> TableFiles:
     kind = pa.list_(struct)
     schema = pa.schema([pa.field(outer, kind, metadata={"PARQUET:field_id": "1"})])
     table = pa.table([pa.array([[{nested: 1}]], kind)], schema=schema)
-    return one_file(table, [field], protocol=featured("columnMapping"), configuration=configuration)
+    return build_single_file_table(
+        table, [field], protocol=build_feature_protocol("columnMapping"), configuration=configuration
+    )
 
 
-@silent("cm-016", "a group has both fields, in whichever order", level="rows")
+@no_finding("cm-016", "a group has both fields, in whichever order", level="rows")
 def fields_of_a_variant_in_either_order() -> TableFiles:
     """Files hold variants as value and metadata or the other way round, and readers go by the order."""
     pair = {"metadata": b"\x01\x00\x00", "value": b"\x0c\x01"}
     kind = pa.struct([("value", pa.binary()), ("metadata", pa.binary())])
     table = pa.table({"v": pa.array([pair], kind)})
-    return one_file(table, [("v", "variant")], protocol=featured("variantType"))
+    return build_single_file_table(table, [("v", "variant")], protocol=build_feature_protocol("variantType"))
 
 
-@silent("cm-017", "older files name the group of a map otherwise, and readers go by its place", level="rows")
+@no_finding("cm-017", "older files name the group of a map otherwise, and readers go by its place", level="rows")
 def entries_of_a_map_under_another_name() -> TableFiles:
     """The group of a map's entries has another name than key_value, and readers that go by names refuse the file."""
     kind: dict[str, Any] = {"type": "map", "keyType": "string", "valueType": "long", "valueContainsNull": True}
     table = pa.table({"m": pa.array([[("a", 1)]], pa.map_(pa.string(), pa.int64()))})
-    files = one_file(table, [("m", kind)])
-    files.data["a.parquet"] = parquet(table).replace(b"key_value", b"map_entry")
+    files = build_single_file_table(table, [("m", kind)])
+    files.data["a.parquet"] = encode_data_file(table).replace(b"key_value", b"map_entry")
     return files
 
 
-@silent("cm-017", "older files name the group of a map otherwise, and readers go by its place")
+@no_finding("cm-017", "older files name the group of a map otherwise, and readers go by its place")
 def maps_of_a_checkpoint_under_another_name() -> TableFiles:
     """The same in a checkpoint, whose partition values and configuration are maps."""
     fields = [("id", "long"), ("p", "string")]
-    files = bases.checkpointed(fields=fields, partition_columns=["p"], partition={"p": "x"})
+    files = log_only.build_checkpointed_table(fields=fields, partition_columns=["p"], partition={"p": "x"})
     (checkpoint,) = files.checkpoints
-    ((name, data),) = checkpoint_bytes(checkpoint).items()
+    ((name, data),) = encode_checkpoint(checkpoint).items()
     files.extra[f"_delta_log/{name}"] = data.replace(b"key_value", b"map_entry")
     return files
 

@@ -1,17 +1,17 @@
 """Commits as wholes, the listing of the log, its cleanup, compactions and the hint."""
 
-from known_bugs.registry import known_bug, silent
+from known_bugs.registry import known_bug, no_finding
 
-from deltaspec_generators import bases
-from deltaspec_generators.bases import action, commit_info
-from deltaspec_generators.builder import TableFiles, add_action, metadata_action, protocol_action
-from deltaspec_generators.checkpoint_files import CheckpointFiles
+from deltaspec_generators.bases import log_only
+from deltaspec_generators.bases.log_only import commit_info_action, get_action
+from deltaspec_generators.checkpoint_writer import CheckpointFiles
+from deltaspec_generators.table_files import TableFiles, add_action, metadata_action, protocol_action
 
 
 @known_bug("log-006", COM001=1)
 def two_protocols_in_one_commit(right: bool) -> TableFiles:
     """One commit carries two protocols that differ, and engines pick either."""
-    files = bases.plain()
+    files = log_only.build_table()
     files.commits[2] += [protocol_action(1, 3), *([] if right else [protocol_action(1, 4)])]
     return files
 
@@ -19,24 +19,24 @@ def two_protocols_in_one_commit(right: bool) -> TableFiles:
 @known_bug("log-006", COM002=1)
 def two_metadata_in_one_commit(right: bool) -> TableFiles:
     """One commit carries two descriptions of the table, one with a column more, and engines pick either."""
-    files = bases.plain()
-    wider = [*bases.FIELDS, ("price", "double")]
-    files.commits[2] += [metadata_action(wider), *([] if right else [metadata_action(bases.FIELDS)])]
+    files = log_only.build_table()
+    wider = [*log_only.FIELDS, ("price", "double")]
+    files.commits[2] += [metadata_action(wider), *([] if right else [metadata_action(log_only.FIELDS)])]
     return files
 
 
-@silent("log-018", "the flag stands at each action, and rows of a remove without it may be in an add with it")
+@no_finding("log-018", "the flag stands at each action, and rows of a remove without it may be in an add with it")
 def flags_of_data_change_mixed_in_one_commit() -> TableFiles:
     """A rewrite removes its files without data change and adds the new file with it, so streams see rows anew."""
-    files = bases.plain()
-    action(files, 2, "remove")["dataChange"] = False
+    files = log_only.build_table()
+    get_action(files, 2, "remove")["dataChange"] = False
     return files
 
 
 @known_bug("wr-008", LIN010=3)
 def adds_lack_required_fields(right: bool) -> TableFiles:
     """A library commits whatever its caller hands it: adds without size, modification time and data change."""
-    files = bases.plain()
+    files = log_only.build_table()
     for number, name in enumerate(("size", "modificationTime", "dataChange")):
         added = add_action(f"handed-over-{number}.parquet", rows=1)
         if not right:
@@ -48,16 +48,16 @@ def adds_lack_required_fields(right: bool) -> TableFiles:
 @known_bug("wr-008", LIN011=1)
 def remove_lacks_data_change(right: bool) -> TableFiles:
     """A library commits a remove without data change."""
-    files = bases.plain()
+    files = log_only.build_table()
     if not right:
-        del action(files, 2, "remove")["dataChange"]
+        del get_action(files, 2, "remove")["dataChange"]
     return files
 
 
 @known_bug("log-017", LOG001=1)
 def log_begins_at_version_1(right: bool) -> TableFiles:
     """A drop raced with a write: the log holds nothing but version 1 with its files, neither protocol nor schema."""
-    files = bases.plain(last_remove=False)
+    files = log_only.build_table(last_remove=False)
     del files.commits[2]
     if not right:
         del files.commits[0]
@@ -82,8 +82,8 @@ def beginning_missing_without_a_checkpoint(right: bool) -> TableFiles:
         "numFiles": 5,
         "numMetadata": 1,
         "numProtocol": 1,
-        "metadata": action(files, 0, "metaData"),
-        "protocol": action(files, 0, "protocol"),
+        "metadata": get_action(files, 0, "metaData"),
+        "protocol": get_action(files, 0, "protocol"),
     }
     if not right:
         del files.commits[0], files.commits[1]
@@ -105,8 +105,8 @@ def version_missing_after_the_checkpoint(right: bool) -> TableFiles:
 @known_bug("log-001", COP001=1)
 def compaction_forgets_a_remove_without_time(right: bool) -> TableFiles:
     """A log compaction leaves out a remove that has no deletion time, taken for 1970 and so for expired."""
-    files = bases.compacted()
-    removed = action(files, 2, "remove")
+    files = log_only.build_table_with_compaction()
+    removed = get_action(files, 2, "remove")
     del removed["deletionTimestamp"]
     if not right:
         files.compactions[(1, 2)] = files.compactions[(1, 2)][:-1]
@@ -123,7 +123,7 @@ def commits_deleted_though_nothing_replaces_them(right: bool) -> TableFiles:
     return files
 
 
-@silent("clean-001", "which versions were promised depends on the clock and on when the cleanup ran")
+@no_finding("clean-001", "which versions were promised depends on the clock and on when the cleanup ran")
 def versions_within_retention_deleted() -> TableFiles:
     """Cleanup keeps the checkpoint of version 10 and deletes all before it, versions 8 and 9 among them, too early."""
     files = _many_versions(15)
@@ -136,7 +136,7 @@ def versions_within_retention_deleted() -> TableFiles:
 @known_bug("clean-002", LOG009=1)
 def commit_of_the_kept_checkpoint_deleted(right: bool) -> TableFiles:
     """Cleanup stops at a checkpoint and takes its commit too, where alone the in-commit timestamp of it stood."""
-    files = bases.timestamped()
+    files = log_only.build_table_with_timestamps()
     _checkpoint(files, 1)
     del files.commits[0]
     if not right:
@@ -144,7 +144,7 @@ def commit_of_the_kept_checkpoint_deleted(right: bool) -> TableFiles:
     return files
 
 
-@silent("clean-002", "without in-commit timestamps nothing needs the commit, and earlier texts let it go")
+@no_finding("clean-002", "without in-commit timestamps nothing needs the commit, and earlier texts let it go")
 def commit_of_the_kept_checkpoint_deleted_without_need() -> TableFiles:
     """Cleanup stops at a checkpoint and takes its commit too, of a table without in-commit timestamps."""
     files = _many_versions(4)
@@ -154,7 +154,7 @@ def commit_of_the_kept_checkpoint_deleted_without_need() -> TableFiles:
     return files
 
 
-@silent("ckpt-016", "the hint names a checkpoint that exists, and readers look for newer ones beyond it")
+@no_finding("ckpt-016", "the hint names a checkpoint that exists, and readers look for newer ones beyond it")
 def hint_moved_backwards() -> TableFiles:
     """A checkpoint made of an older version moves the hint from version 10 back to version 5."""
     files = _many_versions(12)
@@ -167,45 +167,45 @@ def hint_moved_backwards() -> TableFiles:
 @known_bug("wr-001", COM010=1)
 def rows_deleted_from_append_only_table(right: bool) -> TableFiles:
     """An engine that does not know the property deletes from an append-only table of writer version 2."""
-    return _append_only(bases.plain(configuration={"delta.appendOnly": "true"}), right)
+    return _append_only(log_only.build_table(configuration={"delta.appendOnly": "true"}), right)
 
 
 @known_bug("wr-001", COM010=1)
 def rows_overwritten_in_append_only_table_of_features(right: bool) -> TableFiles:
     """An engine overwrites an append-only table whose protocol lists the feature by name."""
     protocol = protocol_action(1, 7, None, ["appendOnly"])
-    return _append_only(bases.plain(protocol=protocol, configuration={"delta.appendOnly": "true"}), right)
+    return _append_only(log_only.build_table(protocol=protocol, configuration={"delta.appendOnly": "true"}), right)
 
 
-@silent("wr-007", "the text asks for a GUID, and not that it stays; a table that is replaced may get another")
+@no_finding("wr-007", "the text asks for a GUID, and not that it stays; a table that is replaced may get another")
 def table_id_changed_by_schema_evolution() -> TableFiles:
     """A writer that adds a column gives the table another id, and streams refuse to go on."""
-    files = bases.plain()
-    evolved = metadata_action([*bases.FIELDS, ("price", "double")], id="22222222-2222-4333-8444-555555555555")
+    files = log_only.build_table()
+    evolved = metadata_action([*log_only.FIELDS, ("price", "double")], id="22222222-2222-4333-8444-555555555555")
     files.commits[2].append(evolved)
     return files
 
 
-@silent("wr-007", "keys beyond those that the text defines are the user's, in whatever case")
+@no_finding("wr-007", "keys beyond those that the text defines are the user's, in whatever case")
 def property_of_the_user_lower_cased() -> TableFiles:
     """A writer sets the user's property My.Key as my.key."""
-    return bases.plain(configuration={"my.key": "1"})
+    return log_only.build_table(configuration={"my.key": "1"})
 
 
-@silent("log-013", "any number of milliseconds may be meant, and the time of a file is not in the log")
+@no_finding("log-013", "any number of milliseconds may be meant, and the time of a file is not in the log")
 def times_written_in_seconds() -> TableFiles:
     """Modification, creation and deletion times are seconds, so all of them lie in January 1970."""
-    files = bases.plain()
-    action(files, 0, "metaData")["createdTime"] = 1_700_000_000
-    action(files, 2, "add")["modificationTime"] = 1_700_000_000
-    action(files, 2, "remove")["deletionTimestamp"] = 1_700_000_000
+    files = log_only.build_table()
+    get_action(files, 0, "metaData")["createdTime"] = 1_700_000_000
+    get_action(files, 2, "add")["modificationTime"] = 1_700_000_000
+    get_action(files, 2, "remove")["deletionTimestamp"] = 1_700_000_000
     return files
 
 
-@silent("txn-001", "a batch that is committed twice under two file names looks like two batches")
+@no_finding("txn-001", "a batch that is committed twice under two file names looks like two batches")
 def batch_of_a_stream_committed_twice() -> TableFiles:
     """A sink restarts between commit and acknowledgement and commits its batch again, under the next version."""
-    files = bases.plain()
+    files = log_only.build_table()
     for version, name in ((1, "batch-7.parquet"), (2, "batch-7-again.parquet")):
         files.commits[version] += [
             add_action(name, rows=3),
@@ -217,16 +217,16 @@ def batch_of_a_stream_committed_twice() -> TableFiles:
 def _append_only(files: TableFiles, right: bool) -> TableFiles:
     """With `right` the remove only makes room for the same rows, in the file added."""
     for kind in ("add", "remove"):
-        action(files, 2, kind)["dataChange"] = not right
+        get_action(files, 2, kind)["dataChange"] = not right
     return files
 
 
 def _many_versions(count: int) -> TableFiles:
     """A table of so many versions, a file added in each but the first."""
     files = TableFiles()
-    files.commits[0] = [commit_info(0), protocol_action(1, 2), metadata_action(bases.FIELDS)]
+    files.commits[0] = [commit_info_action(0), protocol_action(1, 2), metadata_action(log_only.FIELDS)]
     for version in range(1, count):
-        files.commits[version] = [commit_info(version), add_action(f"{version}.parquet", rows=10)]
+        files.commits[version] = [commit_info_action(version), add_action(f"{version}.parquet", rows=10)]
     return files
 
 

@@ -5,9 +5,9 @@ from typing import Any
 import pyarrow as pa
 from known_bugs.registry import known_bug
 
-from deltaspec_generators.bases import commit_info
-from deltaspec_generators.builder import TableFiles, domain_action, metadata_action, protocol_action, remove_action
-from deltaspec_generators.data_bases import FIELDS, rows, stored
+from deltaspec_generators.bases.data_files import FIELDS, add_data_file, rows
+from deltaspec_generators.bases.log_only import commit_info_action
+from deltaspec_generators.table_files import TableFiles, domain_action, metadata_action, protocol_action, remove_action
 
 COLUMNS = {
     "delta.rowTracking.materializedRowIdColumnName": "_row-id",
@@ -36,7 +36,7 @@ def optimize_gives_new_row_ids(right: bool) -> TableFiles:
     if right:
         table = table.append_column("_row-id", pa.array(range(6), pa.int64()))
         table = table.append_column("_row-commit-version", pa.array([1, 2, 2, 2, 2, 2], pa.int64()))
-    whole = stored(files, "c.parquet", table, dataChange=False, baseRowId=6, defaultRowCommitVersion=3)
+    whole = add_data_file(files, "c.parquet", table, dataChange=False, baseRowId=6, defaultRowCommitVersion=3)
     removes = [remove_action(add, dataChange=False) for add in adds]
     said = _said(3, "true" if right else "false", operation="OPTIMIZE")
     files.commits[3] = [said, whole, *removes, _mark(11)]
@@ -64,9 +64,9 @@ def _two_files(base: int = 1, mark: int = 5) -> tuple[TableFiles, list[dict[str,
     files = TableFiles()
     protocol = protocol_action(1, 7, None, ["rowTracking", "domainMetadata"])
     metadata = metadata_action(FIELDS, configuration={"delta.enableRowTracking": "true", **COLUMNS})
-    files.commits[0] = [commit_info(0), protocol, metadata]
-    first = stored(files, "a.parquet", rows(0, 1), baseRowId=0, defaultRowCommitVersion=1)
-    second = stored(files, "b.parquet", rows(1, 5), baseRowId=base, defaultRowCommitVersion=2)
+    files.commits[0] = [commit_info_action(0), protocol, metadata]
+    first = add_data_file(files, "a.parquet", rows(0, 1), baseRowId=0, defaultRowCommitVersion=1)
+    second = add_data_file(files, "b.parquet", rows(1, 5), baseRowId=base, defaultRowCommitVersion=2)
     files.commits[1] = [_said(1), first, _mark(0)]
     files.commits[2] = [_said(2), second, _mark(mark)]
     return files, [first, second]
@@ -77,4 +77,4 @@ def _mark(highest: int) -> dict[str, Any]:
 
 
 def _said(version: int, preserved: str = "true", **more: Any) -> dict[str, Any]:
-    return commit_info(version, tags={"delta.rowTracking.preserved": preserved}, **more)
+    return commit_info_action(version, tags={"delta.rowTracking.preserved": preserved}, **more)

@@ -2,11 +2,11 @@
 
 import pyarrow as pa
 from known_bugs.registry import known_bug
-from known_bugs.tables import one_file
+from known_bugs.single_file_tables import build_single_file_table
 
-from deltaspec_generators import bases
-from deltaspec_generators.builder import TableFiles, protocol_action
-from deltaspec_generators.column_bases import filled
+from deltaspec_generators.bases import log_only
+from deltaspec_generators.bases.column_features import build_identity_table
+from deltaspec_generators.table_files import TableFiles, protocol_action
 
 
 @known_bug("wr-005", SCH003=1)
@@ -24,7 +24,7 @@ def identity_mark_moved_to_a_value_of_the_user(right: bool) -> TableFiles:
 @known_bug("wr-005", level="rows", IDN005=1, IDN006=1)
 def identity_value_by_an_engine_that_knows_none(right: bool) -> TableFiles:
     """An engine without identity columns takes values from the rows it is given; one is there already."""
-    return filled((102, [100, 102]), (104, [104]) if right else (102, [102]))
+    return build_identity_table((102, [100, 102]), (104, [104]) if right else (102, [102]))
 
 
 @known_bug("wr-002", level="rows", ROW043=1)
@@ -32,14 +32,14 @@ def invariant_broken(right: bool) -> TableFiles:
     """A column has the invariant x > 3, and a writer that ignores it commits 1 and a null."""
     metadata = {"delta.invariants": '{"expression":{"expression":"x > 3"}}'}
     field = {"name": "x", "type": "long", "nullable": True, "metadata": metadata}
-    return one_file(pa.table({"x": pa.array([4, 5] if right else [1, None], pa.int64())}), [field])
+    return build_single_file_table(pa.table({"x": pa.array([4, 5] if right else [1, None], pa.int64())}), [field])
 
 
 @known_bug("wr-002", level="rows", ROW002=1)
 def null_in_a_column_that_is_never_null(right: bool) -> TableFiles:
     """A writer does not look at nullability, and commits a null."""
     field = {"name": "x", "type": "long", "nullable": False, "metadata": {}}
-    return one_file(pa.table({"x": pa.array([1, 2 if right else None], pa.int64())}), [field])
+    return build_single_file_table(pa.table({"x": pa.array([1, 2 if right else None], pa.int64())}), [field])
 
 
 @known_bug("wr-002", level="rows", ROW002=1)
@@ -48,7 +48,7 @@ def null_in_a_field_of_a_struct_that_is_there(right: bool) -> TableFiles:
     inner = {"name": "a", "type": "long", "nullable": False, "metadata": {}}
     values = [None, {"a": 1 if right else None}]
     table = pa.table({"s": pa.array(values, pa.struct([("a", pa.int64())]))})
-    return one_file(table, [("s", {"type": "struct", "fields": [inner]})])
+    return build_single_file_table(table, [("s", {"type": "struct", "fields": [inner]})])
 
 
 @known_bug("wr-002", level="rows", ROW006=1)
@@ -56,7 +56,7 @@ def null_in_an_array_that_holds_none(right: bool) -> TableFiles:
     """An array is declared to hold no nulls, and a writer commits one within it."""
     kind = {"type": "array", "elementType": "long", "containsNull": False}
     table = pa.table({"l": pa.array([[1, 2 if right else None]], pa.list_(pa.int64()))})
-    return one_file(table, [("l", kind)])
+    return build_single_file_table(table, [("l", kind)])
 
 
 @known_bug("wr-003", level="rows", ROW040=1)
@@ -64,7 +64,7 @@ def constraint_of_null(right: bool) -> TableFiles:
     """A constraint c >= 0 is neither true nor false for a null, and a writer takes it as SQL does."""
     configuration = {"delta.constraints.positive": "c >= 0"}
     table = pa.table({"c": pa.array([0 if right else None], pa.int64())})
-    return one_file(table, [("c", "long")], protocol=protocol_action(1, 3), configuration=configuration)
+    return build_single_file_table(table, [("c", "long")], protocol=protocol_action(1, 3), configuration=configuration)
 
 
 @known_bug("wr-004", level="rows", ROW041=1)
@@ -73,11 +73,11 @@ def generated_column_of_another_value(right: bool) -> TableFiles:
     metadata = {"delta.generationExpression": "x * 2"}
     generated = {"name": "y", "type": "long", "nullable": True, "metadata": metadata}
     table = pa.table({"x": pa.array([1, 2], pa.int64()), "y": pa.array([2, 4] if right else [None, 7], pa.int64())})
-    return one_file(table, [("x", "long"), generated], protocol=protocol_action(1, 4))
+    return build_single_file_table(table, [("x", "long"), generated], protocol=protocol_action(1, 4))
 
 
 def _identity(mark: int) -> TableFiles:
     properties = {"start": 100, "step": 2, "allowExplicitInsert": True, "highWaterMark": mark}
     metadata = {f"delta.identity.{name}": value for name, value in properties.items()}
     field = {"name": "id", "type": "long", "nullable": True, "metadata": metadata}
-    return bases.plain(protocol=protocol_action(1, 6), fields=[field, ("name", "string")])
+    return log_only.build_table(protocol=protocol_action(1, 6), fields=[field, ("name", "string")])

@@ -3,22 +3,22 @@
 import json
 from typing import Any
 
-from known_bugs.registry import known_bug, not_expressed, silent
+from known_bugs.registry import known_bug, no_finding, no_table
 
-from deltaspec_generators import bases
-from deltaspec_generators.bases import action
-from deltaspec_generators.builder import TableFiles, domain_action, metadata_action, protocol_action
+from deltaspec_generators.bases import log_only
+from deltaspec_generators.bases.log_only import get_action
+from deltaspec_generators.table_files import TableFiles, domain_action, metadata_action, protocol_action
 
-not_expressed("cm-012", "limits of char and varchar are metadata of Spark's own, of which the text says nothing")
+no_table("cm-012", "limits of char and varchar are metadata of Spark's own, of which the text says nothing")
 
 
-@silent("cm-003", "without a mode, or with mode none, what fields say of a mapping has no meaning")
+@no_finding("cm-003", "without a mode, or with mode none, what fields say of a mapping has no meaning")
 def annotations_of_a_mapping_that_is_off() -> TableFiles:
     """Mode is none while fields still have ids and physical names, and data files use the displayed names."""
     return _mapped(_two_fields(), {"delta.columnMapping.mode": "none", "delta.columnMapping.maxColumnId": "2"})
 
 
-@silent("cm-003", "without a mode, or with mode none, what fields say of a mapping has no meaning")
+@no_finding("cm-003", "without a mode, or with mode none, what fields say of a mapping has no meaning")
 def annotations_without_a_mode() -> TableFiles:
     """No mode is set while fields have ids and physical names."""
     return _mapped(_two_fields(), {})
@@ -31,7 +31,7 @@ def nested_field_without_mapping(right: bool) -> TableFiles:
     return _mapped([_field("s", _struct(inner), 1)], _mode("name", 2))
 
 
-@silent("cm-004", "unique is the path, and a name may come again below another parent")
+@no_finding("cm-004", "unique is the path, and a name may come again below another parent")
 def same_leaf_names_below_different_parents() -> TableFiles:
     """A table upgraded to mapping keeps its names as physical ones, and both `a.b.c` and `x.y.c` end in one name."""
     fields = [
@@ -70,7 +70,7 @@ def clustered_by_the_name_before_a_rename(right: bool) -> TableFiles:
     files.commits[0].append(domain_action("delta.clustering", clustered))
     for version, which in ((1, 0), (1, 1), (2, 0)):
         stats = {"numRecords": 10, "minValues": {}, "maxValues": {}, "nullCount": {"col-1": 10}}
-        action(files, version, "add", which)["stats"] = json.dumps(stats)
+        get_action(files, version, "add", which)["stats"] = json.dumps(stats)
     return files
 
 
@@ -78,9 +78,9 @@ def clustered_by_the_name_before_a_rename(right: bool) -> TableFiles:
 def clustering_column_beyond_the_indexed_ones(right: bool) -> TableFiles:
     """Statistics are limited to the first columns, and the writer makes no exception for the clustering column."""
     files = _clustered("id", [])
-    action(files, 0, "metaData")["configuration"]["delta.dataSkippingNumIndexedCols"] = "0"
+    get_action(files, 0, "metaData")["configuration"]["delta.dataSkippingNumIndexedCols"] = "0"
     if not right:
-        action(files, 2, "add")["stats"] = '{"numRecords":10}'
+        get_action(files, 2, "add")["stats"] = '{"numRecords":10}'
     return files
 
 
@@ -89,7 +89,7 @@ def file_of_a_clustered_table_without_statistics(right: bool) -> TableFiles:
     """An engine appends to a clustered table and writes no statistics at all."""
     files = _clustered("id", [])
     if not right:
-        del action(files, 2, "add")["stats"]
+        del get_action(files, 2, "add")["stats"]
     return files
 
 
@@ -99,7 +99,7 @@ def clustered_and_partitioned(right: bool) -> TableFiles:
     return _clustered("id", ["day"] if not right else [])
 
 
-@silent("lc-001", "the feature may be listed before there are clustering columns, and stays when they are gone")
+@no_finding("lc-001", "the feature may be listed before there are clustering columns, and stays when they are gone")
 def clustering_without_its_domain() -> TableFiles:
     """The protocol lists clustering, and no domain says by which columns."""
     files = _clustered("id", [])
@@ -107,7 +107,7 @@ def clustering_without_its_domain() -> TableFiles:
     return files
 
 
-@silent("cm-007", "any name may be a physical one or a displayed one, quoted or not")
+@no_finding("cm-007", "any name may be a physical one or a displayed one, quoted or not")
 def columns_renamed_to_odd_names() -> TableFiles:
     """Columns are renamed to names with dots, commas, hashes and signs, and engines fail to project them."""
     names = ("c#2", "a.b", "x,y", "😀")
@@ -115,19 +115,19 @@ def columns_renamed_to_odd_names() -> TableFiles:
     return _mapped([*fields, _field("s", _struct(_field("x.y", "long", 6)), 5)], _mode("id", 6))
 
 
-@silent("cm-009", "an owner may turn a generated column into a plain one; whether it was meant is not in the log")
+@no_finding("cm-009", "an owner may turn a generated column into a plain one; whether it was meant is not in the log")
 def generation_expression_lost_by_schema_evolution() -> TableFiles:
     """A writer adds a column and writes the schema anew without what it did not know: the expression is gone."""
     generated = {"delta.generationExpression": "CAST(at AS DATE)"}
     fields = [("at", "timestamp"), {"name": "day", "type": "date", "nullable": True, "metadata": generated}]
-    files = bases.plain(protocol=protocol_action(1, 4), fields=fields)
+    files = log_only.build_table(protocol=protocol_action(1, 4), fields=fields)
     files.commits[2].append(metadata_action([("at", "timestamp"), ("day", "date"), ("price", "double")]))
     return files
 
 
 def _clustered(column: str, partition_columns: list[str]) -> TableFiles:
     """A table clustered by one of its columns, every file with statistics of `id`."""
-    files = bases.plain(
+    files = log_only.build_table(
         protocol=protocol_action(1, 7, None, ["domainMetadata", "clustering"]),
         fields=[("id", "long"), ("day", "date")],
         partition_columns=partition_columns,
@@ -136,12 +136,12 @@ def _clustered(column: str, partition_columns: list[str]) -> TableFiles:
     files.commits[0].append(domain_action("delta.clustering", json.dumps({"clusteringColumns": [[column]]})))
     for version, which in ((1, 0), (1, 1), (2, 0)):
         stats = {"numRecords": 10, "minValues": {"id": 0}, "maxValues": {"id": 9}, "nullCount": {"id": 0}}
-        action(files, version, "add", which)["stats"] = json.dumps(stats)
+        get_action(files, version, "add", which)["stats"] = json.dumps(stats)
     return files
 
 
 def _mapped(fields: list[dict[str, Any]], configuration: dict[str, str]) -> TableFiles:
-    return bases.plain(protocol=protocol_action(2, 5), fields=fields, configuration=configuration)
+    return log_only.build_table(protocol=protocol_action(2, 5), fields=fields, configuration=configuration)
 
 
 def _mode(mode: str, highest: int) -> dict[str, str]:

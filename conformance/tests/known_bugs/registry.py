@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from deltaspec.views.base import Level
-from deltaspec_generators.builder import TableFiles
+from deltaspec_generators.table_files import TableFiles
 
 Build = Callable[..., TableFiles]
 
@@ -25,11 +25,11 @@ class Case:
     area: str
     build: Build
     """With `right` False the broken table, with True its sound twin; of a silent case it takes nothing."""
-    words: str
+    description: str
     level: Level
-    finds: dict[str, int]
+    expected_findings: dict[str, int]
     """Rule to the number of its findings, and no other rule finds anything."""
-    silent: str | None
+    no_finding: str | None
     """Why no rule finds anything in this table; such a case has no twin."""
     unchecked: frozenset[str]
     """Rules that cannot decide at this level and say so."""
@@ -41,15 +41,15 @@ class Case:
 
     def broken(self) -> TableFiles:
         """The table as the bug leaves it."""
-        return self.build() if self.silent else self.build(right=False)
+        return self.build() if self.no_finding else self.build(right=False)
 
     def sound(self) -> TableFiles:
         """The same table as a right writer leaves it."""
-        return self.build() if self.silent else self.build(right=True)
+        return self.build() if self.no_finding else self.build(right=True)
 
 
 @dataclass(frozen=True)
-class Reason:
+class BugWithoutTable:
     """Why a known bug leaves no table that could be laid down."""
 
     id: str
@@ -58,36 +58,40 @@ class Reason:
 
 
 CASES: list[Case] = []
-REASONS: list[Reason] = []
+BUGS_WITHOUT_TABLE: list[BugWithoutTable] = []
 
 
 def known_bug(
-    bug: str, *, level: Level = "log", unchecked: tuple[str, ...] = (), **finds: int
+    bug: str, *, level: Level = "log", unchecked: tuple[str, ...] = (), **expected_findings: int
 ) -> Callable[[Build], Build]:
     """Enter a function as the case of a bug that rules find."""
-    return _enter(bug, level, finds, None, unchecked)
+    return _enter(bug, level, expected_findings, None, unchecked)
 
 
-def silent(
+def no_finding(
     bug: str, because: str, *, level: Level = "log", unchecked: tuple[str, ...] = ()
 ) -> Callable[[Build], Build]:
     """Enter a function as the case of a bug whose table breaks nothing that the text demands."""
     return _enter(bug, level, {}, because, unchecked)
 
 
-def not_expressed(bug: str, because: str) -> None:
+def no_table(bug: str, because: str) -> None:
     """Enter the reason why a bug has no table."""
     module = inspect.stack()[1].frame.f_globals["__name__"]
-    REASONS.append(Reason(bug, _area(module), because))
+    BUGS_WITHOUT_TABLE.append(BugWithoutTable(bug, _area(module), because))
 
 
 def _enter(
-    bug: str, level: Level, finds: dict[str, int], because: str | None, unchecked: tuple[str, ...]
+    bug: str, level: Level, expected_findings: dict[str, int], because: str | None, unchecked: tuple[str, ...]
 ) -> Callable[[Build], Build]:
     def enter(build: Build) -> Build:
-        words = inspect.getdoc(build) or ""
+        description = inspect.getdoc(build) or ""
         area = _area(build.__module__)
-        CASES.append(Case(bug, area, build, " ".join(words.split()), level, finds, because, frozenset(unchecked)))
+        CASES.append(
+            Case(
+                bug, area, build, " ".join(description.split()), level, expected_findings, because, frozenset(unchecked)
+            )
+        )
         return build
 
     return enter

@@ -5,20 +5,20 @@ from pathlib import Path
 
 import pytest
 from known_bugs import list_known_bugs
-from known_bugs.collection import IDS
-from known_bugs.every_case import CASES, REASONS
+from known_bugs.all_cases import BUGS_WITHOUT_TABLE, CASES
+from known_bugs.bug_ids import IDS
 from known_bugs.registry import Case
 
-from deltaspec.report.values import Report
+from deltaspec.report.report_types import Report
 from deltaspec.rules import RULES
-from deltaspec.validate import validate_table
+from deltaspec.validation import validate_table
 from deltaspec.views.base import LEVELS
-from deltaspec_generators.builder import TableFiles, write_table
+from deltaspec_generators.table_files import TableFiles, write_table
 
-WITH_TWIN = [case for case in CASES if case.silent is None]
+WITH_TWIN = [case for case in CASES if case.no_finding is None]
 
 
-def judged(files: TableFiles, case: Case, directory: Path) -> Report:
+def write_and_validate(files: TableFiles, case: Case, directory: Path) -> Report:
     """The report on a table laid down in a directory, over all of its history."""
     write_table(files, directory)
     return validate_table(str(directory), level=case.level, history="all")
@@ -26,25 +26,25 @@ def judged(files: TableFiles, case: Case, directory: Path) -> Report:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_case_gives_exactly_its_rules(case: Case, tmp_path: Path) -> None:
-    assert judged(case.broken(), case, tmp_path).totals == case.finds
+    assert write_and_validate(case.broken(), case, tmp_path).totals == case.expected_findings
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_table_of_a_right_writer_is_silent(case: Case, tmp_path: Path) -> None:
     """Of a bug that only readers have, that is the table itself."""
-    report = judged(case.sound(), case, tmp_path)
+    report = write_and_validate(case.sound(), case, tmp_path)
     assert report.totals == {}
     assert {entry.rule for entry in report.checked.not_checked} <= case.unchecked
 
 
 @pytest.mark.parametrize("case", WITH_TWIN, ids=lambda case: case.name)
 def test_case_is_laid_down_at_the_level_of_its_rules(case: Case) -> None:
-    assert case.finds
-    assert case.level == max((RULES[code].level for code in case.finds), key=LEVELS.index)
+    assert case.expected_findings
+    assert case.level == max((RULES[code].level for code in case.expected_findings), key=LEVELS.index)
 
 
 def test_every_bug_has_a_case_or_a_reason() -> None:
-    assert {case.id for case in CASES} | {reason.id for reason in REASONS} == IDS
+    assert {case.id for case in CASES} | {reason.id for reason in BUGS_WITHOUT_TABLE} == IDS
 
 
 def test_names_of_cases_are_unique() -> None:
@@ -53,14 +53,14 @@ def test_names_of_cases_are_unique() -> None:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_case_says_in_words_what_went_wrong(case: Case) -> None:
-    assert case.words.endswith(".")
-    assert case.silent is None or case.silent[0].islower()
+    assert case.description.endswith(".")
+    assert case.no_finding is None or case.no_finding[0].islower()
 
 
 def test_list_names_every_bug_and_what_is_said_of_it(capsys: pytest.CaptureFixture[str]) -> None:
     list_known_bugs.main()
     printed = capsys.readouterr().out
     assert {line.split()[0] for line in printed.splitlines() if line[:1].islower()} == IDS
-    assert all(case.words in printed for case in CASES)
-    assert all(each.reason in printed for each in REASONS)
+    assert all(case.description in printed for case in CASES)
+    assert all(each.reason in printed for each in BUGS_WITHOUT_TABLE)
     assert printed.splitlines()[-1].startswith(f"{len(IDS)} bugs: ")

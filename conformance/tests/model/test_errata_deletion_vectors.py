@@ -9,14 +9,14 @@ import pytest
 from pyroaring import BitMap
 
 from deltaspec.model.actions import DeletionVectorDescriptor
-from deltaspec.model.deletion_vectors import (
+from deltaspec.model.rows.deletion_vectors import (
     DeletionVectorError,
+    build_file,
+    build_relative_path,
     decode_bitmap,
     decode_inline,
     encode_bitmap,
-    layout_file,
-    read_from_file,
-    relative_path,
+    read_bitmap_at,
 )
 
 ROWS = [3, 4, 7, 11, 18, 29]
@@ -39,7 +39,7 @@ PRINTED_ABSOLUTE = DeletionVectorDescriptor(
 
 
 def test_path_and_id_of_the_printed_descriptors_are_right() -> None:
-    assert relative_path(PRINTED_RELATIVE) == "ab/deletion_vector_d2c639aa-8816-431a-aaf6-d3fe2512ff61.bin"
+    assert build_relative_path(PRINTED_RELATIVE) == "ab/deletion_vector_d2c639aa-8816-431a-aaf6-d3fe2512ff61.bin"
     assert PRINTED_RELATIVE.unique_id == "uab^-aqEH.-t@S}K{vb[*k^@4"
     assert PRINTED_ABSOLUTE.unique_id == f"p{PRINTED_ABSOLUTE.path_or_inline_dv}@4"
     assert PRINTED_INLINE.unique_id == "iwi5b=000010000siXQKl0rr91000f55c8Xg0@@D72lkbi5=-{L"
@@ -97,11 +97,11 @@ def test_no_vector_of_six_rows_takes_40_bytes() -> None:
 
 def test_no_vector_begins_at_offset_4() -> None:
     empty = encode_bitmap([])
-    _, offsets = layout_file([empty, empty])
+    _, offsets = build_file([empty, empty])
     assert offsets == [1, 21]
 
 
 def test_reading_at_the_printed_offset_is_refused() -> None:
-    data, _ = layout_file([encode_bitmap(ROWS)])
+    data, _ = build_file([encode_bitmap(ROWS)])
     with pytest.raises(DeletionVectorError, match="the file says"):
-        read_from_file(data, 4, 40)
+        read_bitmap_at(data, 4, 40)

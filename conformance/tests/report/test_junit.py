@@ -2,21 +2,21 @@
 
 from xml.etree import ElementTree
 
-from report.reports import divergence, finding, not_checked, report
+from helpers.reports import make_divergence, make_finding, not_checked, report
 
-from deltaspec.report.junit import render
-from deltaspec.report.values import Report
+from deltaspec.report.junit import render_junit
+from deltaspec.report.report_types import Report
 
 
 def case(shown: Report, rule: str) -> ElementTree.Element:
-    (found,) = ElementTree.fromstring(render(shown)).findall(f".//testcase[@name='{rule}']")
+    (found,) = ElementTree.fromstring(render_junit(shown)).findall(f".//testcase[@name='{rule}']")
     return found
 
 
 def test_whole() -> None:
-    shown = report(finding(), verdict="violations", run=["FIL001", "LOG001"], not_checked=[not_checked()])
+    shown = report(make_finding(), verdict="violations", run=["FIL001", "LOG001"], not_checked=[not_checked()])
     assert (
-        render(shown)
+        render_junit(shown)
         == """\
 <?xml version='1.0' encoding='utf-8'?>
 <testsuites name="/lake/sales">
@@ -40,7 +40,7 @@ violation: _delta_log/00000000000000000007.json line 3 · a b.parquet: path_faul
 
 
 def test_a_divergence_passes_and_is_printed() -> None:
-    (only,) = case(report(divergence()), "STA002")
+    (only,) = case(report(make_divergence()), "STA002")
     assert only.tag == "system-out"
     assert str(only.text).startswith("divergence: _delta_log/")
 
@@ -51,14 +51,14 @@ def test_what_was_accepted_unchecked_passes_and_is_printed() -> None:
 
 
 def test_a_violation_wins_over_what_was_not_checked_and_tells_both() -> None:
-    shown = report(finding(), verdict="violations", not_checked=[not_checked(rule="FIL001")])
+    shown = report(make_finding(), verdict="violations", not_checked=[not_checked(rule="FIL001")])
     (only,) = case(shown, "FIL001")
     assert only.tag == "failure"
     assert "not checked: _delta_log/7.crc" in str(only.text)
 
 
 def test_findings_that_are_not_listed_are_counted() -> None:
-    (only,) = case(report(finding(), verdict="violations", totals={"FIL001": 1204}), "FIL001")
+    (only,) = case(report(make_finding(), verdict="violations", totals={"FIL001": 1204}), "FIL001")
     assert only.get("message", "").startswith("1,204 findings: ")
     assert str(only.text).endswith("and 1,203 findings more")
 
@@ -69,10 +69,10 @@ def test_a_skip_gives_the_reason_of_the_ledger() -> None:
 
 
 def test_characters_that_xml_forbids_do_not_reach_it() -> None:
-    shown = report(finding(path="\x00\x1b]]>\ud800<&", evidence={"a": "\ufffe"}), verdict="violations")
+    shown = report(make_finding(path="\x00\x1b]]>\ud800<&", evidence={"a": "\ufffe"}), verdict="violations")
     (only,) = case(shown, "FIL001")
     assert "\\x00\\x1b]]>\\ud800<&" in str(only.text)
 
 
 def test_rules_that_were_not_asked_for_have_no_case() -> None:
-    assert not ElementTree.fromstring(render(report())).findall(".//testcase[@name='DOM001']")
+    assert not ElementTree.fromstring(render_junit(report())).findall(".//testcase[@name='DOM001']")

@@ -4,11 +4,11 @@ from io import StringIO
 
 import msgspec
 import pytest
-from report.reports import COMMIT, WORDS, divergence, finding, not_checked, not_compared, report
+from helpers.reports import COMMIT, RULE_DOCS, make_divergence, make_finding, make_not_compared, not_checked, report
 from rich.console import Console
 
+from deltaspec.report.report_types import Refusal, Report
 from deltaspec.report.terminal import exit_code, write
-from deltaspec.report.values import Refusal, Report
 
 
 def text_of(shown: Report, *, samples: int = 5, width: int = 100, color: bool = False) -> str:
@@ -16,7 +16,7 @@ def text_of(shown: Report, *, samples: int = 5, width: int = 100, color: bool = 
     console = Console(
         file=stream, width=width, force_terminal=color, highlight=False, soft_wrap=True, markup=False, emoji=False
     )
-    write(shown, WORDS, console, samples)
+    write(shown, RULE_DOCS, console, samples)
     return stream.getvalue()
 
 
@@ -47,12 +47,14 @@ VIOLATION FIL001 malformed-path
 3 rules run, 1 not applicable, 1 not asked
 VIOLATIONS  1 violation · exit 1
 """
-    assert text_of(report(finding(), verdict="violations")) == expected
+    assert text_of(report(make_finding(), verdict="violations")) == expected
 
 
 def test_findings_stand_grouped_by_rule_with_their_number_and_some_samples() -> None:
-    many = [finding(line=line) for line in range(1, 9)]
-    text = text_of(report(*many, divergence(), verdict="violations", totals={"FIL001": 1204, "STA002": 1}), samples=2)
+    many = [make_finding(line=line) for line in range(1, 9)]
+    text = text_of(
+        report(*many, make_divergence(), verdict="violations", totals={"FIL001": 1204, "STA002": 1}), samples=2
+    )
     assert "VIOLATION FIL001 malformed-path   1,204 findings\n" in text
     assert text.count(f"at {COMMIT} line") == 3
     assert "… and 1,202 more\n" in text
@@ -66,7 +68,7 @@ def test_what_was_not_checked_stands_with_its_reason_and_whether_it_was_accepted
         report(
             verdict="incomplete",
             not_checked=[not_checked(), not_checked(rule="CRC002"), not_checked(rule="CRC003", accepted=True)],
-            routes_not_compared=[not_compared("_delta_log/3.checkpoint.parquet")],
+            derived_files_not_compared=[make_not_compared("_delta_log/3.checkpoint.parquet")],
         )
     )
     assert "1 not asked, 3 not wholly checked\n" in text
@@ -77,15 +79,15 @@ def test_what_was_not_checked_stands_with_its_reason_and_whether_it_was_accepted
 
 
 def test_a_place_that_is_too_long_is_cut_between_its_parts() -> None:
-    text = text_of(report(finding(path="with spaces " * 5, column="price"), verdict="violations"))
+    text = text_of(report(make_finding(path="with spaces " * 5, column="price"), verdict="violations"))
     path = ("with spaces " * 5).rstrip()
     assert f"    at {COMMIT} line 3\n       {path}  · column price\n" in text
 
 
 def test_a_long_ledger_is_cut_and_counted() -> None:
     unchecked = [not_checked(reason=f"reason {number}") for number in range(10_000)]
-    routes = [not_compared(f"_delta_log/{number}.checkpoint.parquet") for number in range(500)]
-    text = text_of(report(verdict="incomplete", not_checked=unchecked, routes_not_compared=routes))
+    routes = [make_not_compared(f"_delta_log/{number}.checkpoint.parquet") for number in range(500)]
+    text = text_of(report(verdict="incomplete", not_checked=unchecked, derived_files_not_compared=routes))
     assert len(text.splitlines()) < 30
     assert "not checked: 9,990 more; --format json has all\n" in text
     assert "not compared: 490 more; --format json has all\n" in text
@@ -108,10 +110,10 @@ def test_one_reason_of_many_files_is_told_once() -> None:
 def test_names_of_a_table_cannot_write_to_the_terminal() -> None:
     hostile = "\x1b[2J\x07[bold red]x[/]\u202egnp\r\n:smile:"
     shown = report(
-        finding(path=hostile, file=hostile, column=hostile, evidence={"value": hostile}),
+        make_finding(path=hostile, file=hostile, column=hostile, evidence={"value": hostile}),
         verdict="violations",
         not_checked=[not_checked(reason=hostile, file=hostile)],
-        routes_not_compared=[not_compared(hostile)],
+        derived_files_not_compared=[make_not_compared(hostile)],
     )
     text = text_of(shown)
     assert not set(text) & {"\x1b", "\x07", "\u202e", "\r"}
@@ -123,10 +125,10 @@ def test_names_of_a_table_cannot_write_to_the_terminal() -> None:
 def test_no_line_is_wider_than_the_terminal(width: int) -> None:
     long = "p=" + "x" * 5000
     shown = report(
-        *(finding(path=long, file=long, column=long, message="word " * 60, evidence={"a": long, "b": long}),),
+        *(make_finding(path=long, file=long, column=long, message="word " * 60, evidence={"a": long, "b": long}),),
         verdict="violations",
         not_checked=[not_checked(reason="because " * 60, file=long)],
-        routes_not_compared=[not_compared(long)],
+        derived_files_not_compared=[make_not_compared(long)],
     )
     lines = text_of(shown, width=width).splitlines()
     assert max(map(len, lines[3:])) <= width
@@ -147,7 +149,7 @@ def test_exit_codes(verdict: str, code: int) -> None:
 def test_colour_changes_no_words() -> None:
     import re
 
-    shown = report(finding(), divergence(), verdict="violations", not_checked=[not_checked()])
+    shown = report(make_finding(), make_divergence(), verdict="violations", not_checked=[not_checked()])
     assert re.sub(r"\x1b\[[0-9;]*m", "", text_of(shown, color=True)) == text_of(shown)
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deltaspec.report.text import UNENCODABLE, count, safe, size, wrapped
+from deltaspec.report.text import UNENCODABLE, count, escape_text, size, wrap_text
 
 
 @pytest.mark.parametrize(
@@ -24,18 +24,18 @@ from deltaspec.report.text import UNENCODABLE, count, safe, size, wrapped
     ],
 )
 def test_what_a_terminal_would_obey_is_shown_as_an_escape(text: str, shown: str) -> None:
-    assert safe(text) == shown
+    assert escape_text(text) == shown
 
 
 @given(st.text(alphabet=st.characters()), st.integers(10, 60))
 def test_safe_text_is_printable_and_no_wider_than_asked(text: str, width: int) -> None:
-    shown = safe(text, width)
+    shown = escape_text(text, width)
     assert len(shown) <= width
     assert not any(unicodedata.category(each)[0] == "C" for each in shown)
 
 
 def test_a_long_text_keeps_its_beginning_and_its_end() -> None:
-    assert safe("begin" + "x" * 100_000 + "end", 20) == "beginxxxxxxxx…xxxend"
+    assert escape_text("begin" + "x" * 100_000 + "end", 20) == "beginxxxxxxxx…xxxend"
 
 
 def test_a_stream_that_cannot_print_a_sign_gets_a_plain_spelling() -> None:
@@ -44,11 +44,11 @@ def test_a_stream_that_cannot_print_a_sign_gets_a_plain_spelling() -> None:
 
 
 def test_lines_keep_paths_whole_and_never_pass_the_width() -> None:
-    assert wrapped("at part-00000-aaaa-bbbb-cccc.parquet here and there", 38, indent="  ") == [
+    assert wrap_text("at part-00000-aaaa-bbbb-cccc.parquet here and there", 38, indent="  ") == [
         "at part-00000-aaaa-bbbb-cccc.parquet",
         "  here and there",
     ]
-    assert max(map(len, wrapped("x" * 500, 40))) == 40
+    assert max(map(len, wrap_text("x" * 500, 40))) == 40
 
 
 @pytest.mark.parametrize(("number", "text"), [(0, "0 rules"), (1, "1 rule"), (1204, "1,204 rules")])

@@ -7,7 +7,7 @@ import pytest
 
 from deltaspec.rules import RULES
 from deltaspec.rules.registry import Rule, rule
-from deltaspec.views.log_files import commits
+from deltaspec.views.log.log_files import commits
 
 
 @pytest.fixture

@@ -5,14 +5,14 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from deviations import summary
-from spark.session import reason_not_to_run, start
+from helpers.known_deviations import list_divergences
+from spark.session import find_skip_reason, start
 
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """One session; where none can be started tests are skipped with the reason, in CI they fail."""
-    reason = reason_not_to_run()
+    reason = find_skip_reason()
     if reason and os.environ.get("CI"):
         pytest.fail(reason)
     if reason:
@@ -23,5 +23,5 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    for line in summary("spark"):
+    for line in list_divergences("spark"):
         terminalreporter.write_line(f"divergence: {line}")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from spark.session import Writer, start
 
-MODULES = ("plain", "values", "features", "lives", "checkpoints", "changes", "data", "rewrites")
+MODULES = ("plain", "values", "features", "scenarios", "checkpoints", "changes", "data", "rewrites")
 
 TABLES: dict[str, Writer] = {}
 for _module in MODULES:

@@ -38,7 +38,7 @@ SETTINGS = {
 }
 
 
-def reason_not_to_run() -> str | None:
+def find_skip_reason() -> str | None:
     """Why no session can be started here, or None."""
     if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
         return "there is no Java runtime"
@@ -73,12 +73,12 @@ def settings(spark: SparkSession, **values: object) -> Iterator[None]:
     """Spark settings for a while; a dot of the name is written as two underscores, below `spark.databricks.delta`."""
     names = {f"spark.databricks.delta.{name.replace('__', '.')}": str(value) for name, value in values.items()}
     lower = {name: value.lower() if value in ("True", "False") else value for name, value in names.items()}
-    with configured(spark, lower):
+    with with_settings(spark, lower):
         yield
 
 
 @contextmanager
-def configured(spark: SparkSession, values: dict[str, str]) -> Iterator[None]:
+def with_settings(spark: SparkSession, values: dict[str, str]) -> Iterator[None]:
     """Spark settings for a while, by their whole names."""
     before = {name: spark.conf.get(name, None) for name in values}
     for name, value in values.items():
@@ -133,7 +133,7 @@ def checkpoint(spark: SparkSession, path: str) -> None:
     log.checkpoint()
 
 
-def make_log_older(spark: SparkSession, path: str) -> None:
+def age_log_files(spark: SparkSession, path: str) -> None:
     """Date the log's files ten days back, in their order: Spark tells by modification times what may be cleaned up."""
     began = time.time() - 10 * 86_400
     for index, file in enumerate(sorted((Path(path) / "_delta_log").rglob("*"))):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from spark.session import Writer, append, checkpoint, create, insert, make_log_older, run, settings
+from spark.session import Writer, age_log_files, append, checkpoint, create, insert, run, settings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -97,7 +97,7 @@ def log_cleaned_up(spark: SparkSession, path: str) -> None:
         deletedFileRetentionDuration="interval 1 days",
     )
     insert(spark, path, "(1)", "(2)", "(3)", "(4)")
-    make_log_older(spark, path)
+    age_log_files(spark, path)
     insert(spark, path, "(5)", "(6)")
 
 
@@ -114,7 +114,7 @@ def log_cleaned_up_v2(spark: SparkSession, path: str) -> None:
             deletedFileRetentionDuration="interval 1 days",
         )
         insert(spark, path, "(1)", "(2)", "(3)", "(4)", "(5)")
-        make_log_older(spark, path)
+        age_log_files(spark, path)
         insert(spark, path, "(6)", "(7)", "(8)", "(9)")
 
 

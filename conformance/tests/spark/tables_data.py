@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from spark.session import Writer, append, checkpoint, configured, create, insert, run, settings
+from spark.session import Writer, append, checkpoint, create, insert, run, settings, with_settings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -182,7 +182,7 @@ def _every_file(name: str, **values: str) -> Writer:
     """A table of all edge values, written under these settings of Spark."""
 
     def write(spark: SparkSession, path: str) -> None:
-        with configured(spark, {key.replace("__", "."): value for key, value in values.items()}):
+        with with_settings(spark, {key.replace("__", "."): value for key, value in values.items()}):
             edge_values(spark, path)
             run(spark, path, "DELETE FROM {t} WHERE id = 2")
 
@@ -195,7 +195,7 @@ def _old_dates(name: str, **values: str) -> Writer:
 
     def write(spark: SparkSession, path: str) -> None:
         create(spark, path, "id INT, da DATE, ts TIMESTAMP")
-        with configured(spark, {key.replace("__", "."): value for key, value in values.items()}):
+        with with_settings(spark, {key.replace("__", "."): value for key, value in values.items()}):
             insert(
                 spark,
                 path,
@@ -212,7 +212,7 @@ def _old_dates(name: str, **values: str) -> Writer:
 
 def legacy_lists_and_maps(spark: SparkSession, path: str) -> None:
     """Arrays of two levels and maps called `map`, beside today's, in files of one table."""
-    with configured(spark, {"spark.sql.parquet.writeLegacyFormat": "true"}):
+    with with_settings(spark, {"spark.sql.parquet.writeLegacyFormat": "true"}):
         edge_values_nested(spark, path)
     insert(spark, path, "(9, NULL, array(), map(), NULL)")
 
@@ -225,7 +225,7 @@ def many_row_groups(spark: SparkSession, path: str) -> None:
         "SELECT id, concat('text ', id % 1000) AS s, CASE WHEN id % 7 = 0 THEN NULL ELSE id / 3 END AS d "
         "FROM range(20000)"
     )
-    with configured(spark, {**small, "parquet.block.size.row.check.min": "100"}):
+    with with_settings(spark, {**small, "parquet.block.size.row.check.min": "100"}):
         append(spark, path, query)
     run(spark, path, "DELETE FROM {t} WHERE id % 997 = 5", "DELETE FROM {t} WHERE id < 3000")
 
@@ -233,7 +233,7 @@ def many_row_groups(spark: SparkSession, path: str) -> None:
 def compression_codecs(spark: SparkSession, path: str) -> None:
     create(spark, path, "id BIGINT, s STRING")
     for codec in ("uncompressed", "snappy", "gzip", "zstd", "lz4_raw"):
-        with configured(spark, {"spark.sql.parquet.compression.codec": codec}):
+        with with_settings(spark, {"spark.sql.parquet.compression.codec": codec}):
             append(spark, path, f"SELECT id, '{codec}' AS s FROM range(100)")
 
 
@@ -303,7 +303,7 @@ def variants_shredded(spark: SparkSession, path: str) -> None:
         "spark.sql.variant.writeShredding.enabled": "true",
         "spark.sql.variant.forceShreddingSchemaForTest": "a INT, b STRING",
     }
-    with configured(spark, forced):
+    with with_settings(spark, forced):
         insert(spark, path, '(1, parse_json(\'{"a": 1, "b": "x", "c": true}\')), (2, parse_json(\'{"a": "no"}\'))')
         insert(spark, path, "(3, NULL), (4, parse_json('null'))")
 

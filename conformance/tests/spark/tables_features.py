@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from spark.session import Writer, append, checkpoint, create, insert, make_log_older, run, settings
+from spark.session import Writer, age_log_files, append, checkpoint, create, insert, run, settings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -258,7 +258,7 @@ def feature_dropped_with_history(spark: SparkSession, path: str) -> None:
     except Exception as error:  # the first call prepares and refuses; the next finds the history out of retention
         if "DELTA_FEATURE_DROP_WAIT_FOR_RETENTION_PERIOD" not in str(error):
             raise
-        make_log_older(spark, path)
+        age_log_files(spark, path)
         run(spark, path, drop)
     insert(spark, path, "(2)")
 

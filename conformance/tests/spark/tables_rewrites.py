@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from spark.session import Writer, append, checkpoint, configured, create, insert, make_log_older, run, settings
+from spark.session import Writer, age_log_files, append, checkpoint, create, insert, run, settings, with_settings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -91,7 +91,7 @@ def converted_without_partitions(spark: SparkSession, path: str) -> None:
         "CAST(id AS DECIMAL(38, 18)) AS de"
     )
     for kind in ("INT96", "TIMESTAMP_MICROS"):
-        with configured(spark, {"spark.sql.parquet.outputTimestampType": kind}):
+        with with_settings(spark, {"spark.sql.parquet.outputTimestampType": kind}):
             spark.sql(f"{query} FROM range(5)").write.mode("append").parquet(path)
     spark.sql(f"CONVERT TO DELTA parquet.`{path}`").collect()
     run(spark, path, "ALTER TABLE {t} SET TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')")
@@ -143,7 +143,7 @@ def struct_statistics_cleaned_up(spark: SparkSession, path: str) -> None:
     insert(spark, path, f"(1, 1, {row})")
     run(spark, path, "DELETE FROM {t} WHERE id = 4")
     insert(spark, path, f"(2, 2, {row})")
-    make_log_older(spark, path)
+    age_log_files(spark, path)
     insert(spark, path, f"(3, 3, {row})", f"(4, NULL, {row})")
 
 

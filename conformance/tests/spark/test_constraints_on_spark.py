@@ -12,28 +12,36 @@ from urllib.parse import unquote
 import polars as pl
 import pyarrow as pa
 import pytest
+from helpers.expression_values import COLUMNS, PLAIN_ROWS, SCHEMA, evaluate
 from spark.session import create, run
 from spark.test_sql_expressions import EXPRESSIONS
-from wire.expression_values import COLUMNS, PLAIN, SCHEMA, evaluate
 
-from deltaspec.model.data_types import name_of
 from deltaspec.model.revisions import Revision
+from deltaspec.model.schema.data_types import get_type_name
 from deltaspec.rules import RULES
-from deltaspec.validate.findings import Findings
-from deltaspec.validate.spark import constraints
-from deltaspec.validate.spark.constraint_session import is_built_in
-from deltaspec.views.file_replay import DATA_CHAIN, chain_frame
-from deltaspec.views.state import TableState
-from deltaspec.wire.expression_rows import Held
-from deltaspec.wire.local_storage import LocalStore
-from deltaspec.wire.log_lines import read_lines
-from deltaspec.wire.logical_rows import arrow_type
-from deltaspec.wire.sql_columns import RowColumns
-from deltaspec.wire.sql_evaluation import compile_expression
-from deltaspec.wire.sql_expressions import Admitted, parse
-from deltaspec_generators.builder import write_table
-from deltaspec_generators.expression_bases import CONSTRAINTS, GENERATED, YEAR, fields, held_to, invariant, with_values
-from deltaspec_generators.mutations_rows import table_of
+from deltaspec.sql.evaluation import compile_expression
+from deltaspec.sql.expression_columns import ExpressionColumns
+from deltaspec.sql.logical_row_reader import arrow_type
+from deltaspec.sql.parser import SupportedExpression, parse_expression
+from deltaspec.sql.row_evaluation import ConstraintResult
+from deltaspec.validation.findings import Findings
+from deltaspec.validation.spark import constraint_evaluation
+from deltaspec.validation.spark.constraint_session import is_builtin_function
+from deltaspec.views.files.file_replay import DATA_REPLAY_COLUMNS, build_empty_replay_frame
+from deltaspec.views.table.state import TableState
+from deltaspec.wire.log.line_decoder import decode_lines
+from deltaspec.wire.storage.local import LocalStore
+from deltaspec_generators.bases.expressions import (
+    CONSTRAINTS_PROTOCOL,
+    GENERATED,
+    YEAR,
+    build_constrained_table,
+    build_invariant_metadata,
+    fields,
+    replace_last_row,
+)
+from deltaspec_generators.mutations.rows import build_single_file_table
+from deltaspec_generators.table_files import write_table
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -53,8 +61,8 @@ class Told(Findings):
         super().__init__([RULES[f"ROW04{each}"] for each in range(5)], 1000)
         self.reasons: list[str] = []
 
-    def doubt_rule(self, code: str, reason: str, file: str | None = None) -> None:
-        super().doubt_rule(code, reason, file)
+    def mark_rule_undecided(self, code: str, reason: str, file: str | None = None) -> None:
+        super().mark_rule_undecided(code, reason, file)
         self.reasons.append(reason)
 
 
@@ -73,7 +81,7 @@ class Log:
         self.live: dict[str, dict[str, Any]] = {}
         for file in sorted((self.path / "_delta_log").glob("*.json")):
             version, name = int(file.stem), f"_delta_log/{file.name}"
-            self.state.apply(version, name, read_lines(file.read_bytes()).actions)
+            self.state.apply(version, name, decode_lines(file.read_bytes()).actions)
             actions = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
             for action in actions:
                 self.live.pop(action.get("remove", {}).get("path"), None)
@@ -84,7 +92,7 @@ class Log:
     def _row(self, version: int, file: str, line: int, add: dict[str, Any]) -> dict[str, Any]:
         vector = add.get("deletionVector") or {}
         return {
-            **dict.fromkeys(DATA_CHAIN),
+            **dict.fromkeys(DATA_REPLAY_COLUMNS),
             "version": version,
             "file": file,
             "line": line,
@@ -101,17 +109,17 @@ class Log:
         }
 
     def judged(self, spark: "SparkSession") -> Told:
-        frame = pl.DataFrame(list(self.live.values()), chain_frame(DATA_CHAIN).schema)
-        constraints.look_at_constraints(spark, self, frame.iter_slices(3))
+        frame = pl.DataFrame(list(self.live.values()), build_empty_replay_frame(DATA_REPLAY_COLUMNS).schema)
+        constraint_evaluation.check_constraints_on_spark(spark, self, frame.iter_slices(3))
         return self.findings
 
 
 def broken(found: Findings) -> dict[str, int]:
     """Rows that break each constraint, or the expression of each column."""
     rows: dict[str, int] = {}
-    for each in found.sorted:
+    for each in found.sorted_findings:
         name = each.evidence.get("constraint") or each.column
-        rows[str(name)] = rows.get(str(name), 0) + int(each.evidence["broken_rows"])
+        rows[str(name)] = rows.get(str(name), 0) + int(each.evidence["violating_rows"])
     return rows
 
 
@@ -198,7 +206,7 @@ def test_spark_tells_of_real_tables_what_delta_spark_reads(spark: "SparkSession"
     found = Log(path).judged(spark)
     assert ledger(found) == {}
     assert broken(found) == {name: number for name, number in counted.asDict().items() if number}
-    shown = [each.evidence for each in found.sorted if each.evidence["constraint"] == "c4"]
+    shown = [each.evidence for each in found.sorted_findings if each.evidence["constraint"] == "c4"]
     assert {(each["first_row"], each["found"]) for each in shown} == {
         (1, "n: 1.25, st.x y: 1"),  # the first row is deleted
         (0, "n: null, st.x y: null"),
@@ -209,28 +217,28 @@ def test_spark_agrees_with_what_needs_no_spark(
     spark: "SparkSession", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Columns with the values that the kit gives an expression, each in the row before its own."""
-    arrays, named = dict(zip(PLAIN.column_names, PLAIN.columns, strict=True)), []
+    arrays, named = dict(zip(PLAIN_ROWS.column_names, PLAIN_ROWS.columns, strict=True)), []
     differing: dict[str, int] = {}
     for number, text in enumerate(EXPRESSIONS):
-        answer, told = parse(text), evaluate(text, PLAIN)
-        assert isinstance(answer, Admitted)
-        kind = compile_expression(answer.tree, RowColumns(SCHEMA, None, [], {}, PLAIN.schema, {})).term.type
-        if name_of(kind) == "void":
+        answer, told = parse_expression(text), evaluate(text, PLAIN_ROWS)
+        assert isinstance(answer, SupportedExpression)
+        kind = compile_expression(answer.tree, ExpressionColumns(SCHEMA, None, [], {}, PLAIN_ROWS.schema, {})).term.type
+        if get_type_name(kind) == "void":
             continue
         values = pa.array(told, arrow_type(kind))
         turned = pa.concat_arrays([values[1:], values[:1]])
         arrays[f"q{number}"] = turned
-        named.append({"name": f"q{number}", "type": name_of(kind), "nullable": True, "metadata": {YEAR: text}})
+        named.append({"name": f"q{number}", "type": get_type_name(kind), "nullable": True, "metadata": {YEAR: text}})
         differing[f"q{number}"] = sum(
             repr(one) != repr(other) for one, other in zip(told, turned.to_pylist(), strict=True)
         )
     assert len(differing) > 150
     plain = [{"name": name, "type": kind, "nullable": True, "metadata": {}} for name, (kind, _) in COLUMNS.items()]
-    files = table_of(pa.table(arrays), [*plain, *named], protocol=GENERATED)
+    files = build_single_file_table(pa.table(arrays), [*plain, *named], protocol=GENERATED)
     write_table(files, tmp_path / "t")
     log = Log(tmp_path / "t")
-    nothing = [Held(undecided="it is to be told by Spark") for _ in named]
-    monkeypatch.setattr(constraints._Judge, "without_spark", lambda *_: {0: nothing})
+    nothing = [ConstraintResult(undecided="it is to be told by Spark") for _ in named]
+    monkeypatch.setattr(constraint_evaluation._Judge, "evaluate_without_spark", lambda *_: {0: nothing})
     found = log.judged(spark)
     assert ledger(found) == {}
     assert broken(found) == {name: number for name, number in differing.items() if number}
@@ -275,7 +283,7 @@ def test_what_is_not_beyond_doubt_is_left_open_and_nothing_foreign_runs(spark: "
     spark.range(1).selectExpr("'from a view' AS c0").createOrReplaceTempView("c0")
     told = ["upper(name) = 'A' OR round(id) > 1", "round(id) <> 3 AND length('${env:PATH}') = 11"]
     texts = [*LEFT_OPEN, *told]
-    write_table(held_to(CONSTRAINTS, fields(), checks(texts)), tmp_path / "t")
+    write_table(build_constrained_table(CONSTRAINTS_PROTOCOL, fields(), checks(texts)), tmp_path / "t")
     found = Log(tmp_path / "t").judged(spark)
     reasons = ledger(found)
     assert {
@@ -287,15 +295,15 @@ def test_what_is_not_beyond_doubt_is_left_open_and_nothing_foreign_runs(spark: "
     assert broken(found) == {f"c{len(texts) - 1}": 1}
     assert _ran(spark) is None
     assert spark.sql("SELECT secret IS NULL FROM (SELECT 1 AS secret)").collect()  # the session is the user's again
-    assert not is_built_in(spark, "secret")
-    assert not is_built_in(spark, "no_such_function")
-    assert is_built_in(spark, "lower")
+    assert not is_builtin_function(spark, "secret")
+    assert not is_builtin_function(spark, "no_such_function")
+    assert is_builtin_function(spark, "lower")
 
 
 def test_values_that_may_grow_too_long_are_kept_from_spark(spark: "SparkSession", tmp_path: Path) -> None:
     texts = ["round(length(repeat(name, 256))) >= 0", "round(id) < 3"]
-    table = with_values(name="a" * 70_000)
-    write_table(held_to(CONSTRAINTS, fields(), checks(texts), table), tmp_path / "t")
+    table = replace_last_row(name="a" * 70_000)
+    write_table(build_constrained_table(CONSTRAINTS_PROTOCOL, fields(), checks(texts), table), tmp_path / "t")
     found = Log(tmp_path / "t").judged(spark)
     assert ledger(found) == {"CHECK constraint c0": "values are longer than the 65536 bytes that it is evaluated on"}
     assert broken(found) == {"c1": 1}
@@ -304,9 +312,9 @@ def test_values_that_may_grow_too_long_are_kept_from_spark(spark: "SparkSession"
 def test_spark_is_asked_for_so_many_expressions_and_no_more(
     spark: "SparkSession", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(constraints, "_MOST_EXPRESSIONS", 2)
+    monkeypatch.setattr(constraint_evaluation, "_MOST_EXPRESSIONS", 2)
     texts = ["round(id) < 3", "id > 0", "round(id) < 2", "round(id) < 1"]
-    write_table(held_to(CONSTRAINTS, fields(), checks(texts)), tmp_path / "t")
+    write_table(build_constrained_table(CONSTRAINTS_PROTOCOL, fields(), checks(texts)), tmp_path / "t")
     found = Log(tmp_path / "t").judged(spark)
     assert ledger(found) == {"CHECK constraint c3": "Spark is asked for 2 at the most"}
     assert broken(found) == {"c0": 1, "c2": 2}
@@ -321,15 +329,15 @@ def _ran(spark: "SparkSession") -> str | None:
 def test_nothing_foreign_runs_in_columns_either(spark: "SparkSession", tmp_path: Path) -> None:
     call = "reflect('java.lang.System', 'setProperty', 'ran', 'column')"
     generated = fields(name={YEAR: f"concat(lower({call}), 'x')"}, year={YEAR: "round(id * 2)"})
-    write_table(held_to(GENERATED, generated, table=with_values(year=6)), tmp_path / "generated")
+    write_table(build_constrained_table(GENERATED, generated, table=replace_last_row(year=6)), tmp_path / "generated")
     found = Log(tmp_path / "generated").judged(spark)
     assert ledger(found) == {"the expression of name": REFLECT}
-    assert [(each.rule, each.evidence["broken_rows"]) for each in found.sorted] == [("ROW041", 2)]
-    held = fields(name=invariant(f"{call} IS NULL"), id=invariant("round(id) < 3"))
-    write_table(held_to(CONSTRAINTS, held), tmp_path / "invariants")
+    assert [(each.rule, each.evidence["violating_rows"]) for each in found.sorted_findings] == [("ROW041", 2)]
+    held = fields(name=build_invariant_metadata(f"{call} IS NULL"), id=build_invariant_metadata("round(id) < 3"))
+    write_table(build_constrained_table(CONSTRAINTS_PROTOCOL, held), tmp_path / "invariants")
     found = Log(tmp_path / "invariants").judged(spark)
     assert ledger(found) == {"the invariant of name": REFLECT}
-    assert [(each.rule, each.evidence["found"]) for each in found.sorted] == [("ROW043", "id: 3")]
+    assert [(each.rule, each.evidence["found"]) for each in found.sorted_findings] == [("ROW043", "id: 3")]
     assert _ran(spark) is None
 
 

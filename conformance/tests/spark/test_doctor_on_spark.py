@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from deltaspec import __version__
-from deltaspec.validate.spark.probe import PACKAGES, look_at_session
-from deltaspec_generators import bases
-from deltaspec_generators.builder import write_table
+from deltaspec.validation.spark.probe import PACKAGES, check_session
+from deltaspec_generators.bases import log_only
+from deltaspec_generators.table_files import write_table
 
 pytestmark = pytest.mark.spark
 
@@ -38,9 +38,9 @@ def executors_on(spark: Any, python: Path) -> Iterator[None]:
 
 
 def test_executors_that_have_all_reach_the_table(spark: Any, tmp_path: Path) -> None:
-    write_table(bases.plain(), tmp_path)
+    write_table(log_only.build_table(), tmp_path)
     with executors_on(spark, Path(sys.executable)):
-        checks = list(look_at_session(spark, str(tmp_path)))
+        checks = list(check_session(spark, str(tmp_path)))
     assert [(check.status, check.what) for check in checks] == [
         ("ok", "executors"),
         ("ok", "mapInArrow"),
@@ -52,7 +52,7 @@ def test_executors_that_have_all_reach_the_table(spark: Any, tmp_path: Path) -> 
 
 def test_executors_without_deltaspec(spark: Any, bare_python: Path) -> None:
     with executors_on(spark, bare_python):
-        first, second = look_at_session(spark)
+        first, second = check_session(spark)
     assert (first.status, second.status) == ("problem", "problem")
     assert first.says.startswith("cannot import deltaspec (")
     assert f"install deltaspec {__version__} in the Python of the executors" in str(first.todo)
@@ -65,7 +65,7 @@ def test_executors_with_another_version(spark: Any, bare_python: Path) -> None:
         (library / f"{name}.py").write_text('__version__ = "0.0.1"\n')
     try:
         with executors_on(spark, bare_python):
-            (check,) = look_at_session(spark)
+            (check,) = check_session(spark)
     finally:
         for name in ("deltaspec", *PACKAGES):
             (library / f"{name}.py").unlink()
@@ -74,7 +74,7 @@ def test_executors_with_another_version(spark: Any, bare_python: Path) -> None:
 
 def test_executors_without_a_python(spark: Any, tmp_path: Path) -> None:
     with executors_on(spark, tmp_path / "no-python"):
-        (check,) = look_at_session(spark)
+        (check,) = check_session(spark)
     assert (check.status, check.what) == ("problem", "executors")
     assert (
         check.says
@@ -100,7 +100,7 @@ def test_table_that_nobody_reaches(table: str, says: str, todo: str | None, spar
     os.environ["AWS_ENDPOINT_URL"] = "http://127.0.0.1:9"
     try:
         with executors_on(spark, Path(sys.executable)):
-            (*_, check) = look_at_session(spark, table)
+            (*_, check) = check_session(spark, table)
     finally:
         del os.environ["AWS_ENDPOINT_URL"]
     hadoop = spark._jvm.org.apache.hadoop.util.VersionInfo.getVersion()

@@ -9,17 +9,17 @@ from typing import Any
 import pytest
 
 from deltaspec.errors import TableUnreadable
-from deltaspec.validate.spark.fetch import (
+from deltaspec.validation.spark.log_fetch import (
     BATCH_BYTES,
-    failed_file,
+    build_hadoop_uri,
     fetch,
-    hadoop_path,
-    hidden,
+    find_failed_file,
+    find_missing_reason,
+    is_hidden,
+    limit_batch_bytes,
     list_log,
-    small_batches,
-    why_absent,
 )
-from deltaspec.wire.storage import Entry, FileGone, FileTooLarge, NoPermission, StorageError
+from deltaspec.wire.storage.interface import Entry, FileGone, FileTooLarge, NoPermission, StorageError
 
 pytestmark = pytest.mark.spark
 
@@ -125,7 +125,7 @@ class TestWhatComes:
         paths = [str(tmp_path / "_delta_log" / name) for name in [*names, "empty"]]
         found = spark.read.format("binaryFile").load(paths).select("path").collect()
         assert {row.path.rpartition("/")[2] for row in found} == set(SHOWN[:5])
-        assert [hidden(name) for name in names] == [False] * 5 + [True] * len(HIDDEN)
+        assert [is_hidden(name) for name in names] == [False] * 5 + [True] * len(HIDDEN)
 
     def test_the_listing_gives_names_lengths_and_times(self, session: Any, table: Path) -> None:
         os.utime(table / "_delta_log" / "=x", ns=(0, 1_600_000_000_123_000_000))
@@ -157,8 +157,8 @@ class TestWhatBecomesOfFaults:
         (tmp_path / "_delta_log" / "goes").unlink()
         (tmp_path / "_delta_log" / "grows").write_bytes(b"x" * 11)
         assert rows(got.frame) == {"stays": b"stays"}
-        assert isinstance(why_absent(session, str(tmp_path), "goes"), FileGone)
-        grown = why_absent(session, str(tmp_path), "grows")
+        assert isinstance(find_missing_reason(session, str(tmp_path), "goes"), FileGone)
+        grown = find_missing_reason(session, str(tmp_path), "grows")
         assert not isinstance(grown, FileGone)
         assert "did when it was asked again" in str(grown)
 
@@ -174,7 +174,7 @@ class TestWhatBecomesOfFaults:
         if may_read(closed):
             pytest.skip("nothing is closed to whom this runs as, and to the JVM")
         assert rows(fetch(session, str(tmp_path), sizes("open", "closed")).frame) == {"open": b"open"}
-        assert isinstance(why_absent(session, str(tmp_path), "closed"), NoPermission)
+        assert isinstance(find_missing_reason(session, str(tmp_path), "closed"), NoPermission)
 
     def test_a_job_that_failed_names_its_file(self, spark: Any, session: Any, table: Path) -> None:
         place = str(table / "_delta_log")
@@ -183,9 +183,9 @@ class TestWhatBecomesOfFaults:
         )
         with pytest.raises(Exception, match="exceeds the max length") as caught:
             reader.load(place).collect()
-        assert failed_file(caught.value, [*SHOWN, "large"]) == "large"
-        assert failed_file(caught.value, SHOWN) is None
-        fault = why_absent(session, str(table), "large")
+        assert find_failed_file(caught.value, [*SHOWN, "large"]) == "large"
+        assert find_failed_file(caught.value, SHOWN) is None
+        fault = find_missing_reason(session, str(table), "large")
         assert not isinstance(fault, FileGone)
         assert "exceeds the max length" in str(fault)
         assert isinstance(fault, StorageError)
@@ -209,7 +209,7 @@ def test_batches_hold_little_more_than_their_limit_and_settings_come_back(
 
     keys = ("spark.sql.execution.arrow.maxBytesPerBatch", "spark.sql.execution.arrow.maxRecordsPerBatch")
     before = [spark.conf.get(key) for key in keys]
-    with small_batches(spark):
+    with limit_batch_bytes(spark):
         found = [row.files for row in frame.mapInArrow(counted, "files long").collect()]
     assert sum(found) == 5
     assert max(found) == 2
@@ -229,7 +229,7 @@ def test_batches_hold_little_more_than_their_limit_and_settings_come_back(
     ],
 )
 def test_a_uri_is_spelt_as_hadoop_takes_it(uri: str, path: str) -> None:
-    assert hadoop_path(uri) == path
+    assert build_hadoop_uri(uri) == path
 
 
 def may_read(file: Path) -> bool:

@@ -14,11 +14,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from deltaspec.errors import InvalidUsage, TableUnreadable
-from deltaspec.validate.spark.hadoop import HadoopStore, driver_store
-from deltaspec.wire.blocks import BLOCK_BYTES
-from deltaspec.wire.local_storage import LocalStore
-from deltaspec.wire.parquet_rows import UnreadableParquet, open_parquet
-from deltaspec.wire.storage import CHUNK_BYTES, Entry, FileGone, FileTooLarge, StorageError
+from deltaspec.validation.spark.hadoop_store import HadoopStore, driver_store
+from deltaspec.wire.log.parquet_actions import UnreadableParquet, open_parquet
+from deltaspec.wire.storage.block_reader import BLOCK_BYTES
+from deltaspec.wire.storage.interface import CHUNK_BYTES, Entry, FileGone, FileTooLarge, StorageError
+from deltaspec.wire.storage.local import LocalStore
 
 pytestmark = pytest.mark.spark
 
@@ -72,7 +72,7 @@ WAYS: dict[str, Callable[[HadoopStore, str], object]] = {
     "read_range": lambda store, path: store.read_range(path, 0, 9),
     "size": lambda store, path: store.size(path),
     "chunks": lambda store, path: list(store.chunks(path)),
-    "open_random": lambda store, path: store.open_random(path),
+    "open_seekable": lambda store, path: store.open_seekable(path),
 }
 each_way = pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
 
@@ -106,7 +106,7 @@ class TestListing:
         before = picture()
         store.list_log()
         store.read(COMMIT, 10)
-        store.open_random(COMMIT).close()
+        store.open_seekable(COMMIT).close()
         assert picture() == before
 
 
@@ -129,7 +129,7 @@ class TestReading:
         assert hashlib.sha256(b"".join(pieces)).digest() == hashlib.sha256(content).digest()
         start, length = 3_000_001, CHUNK_BYTES + 7
         assert store.read_range("large", start, length) == content[start : start + length]
-        with store.open_random("large") as file:
+        with store.open_seekable("large") as file:
             for place, count in ((len(content) - 8, 8), (5, 10), (6, BLOCK_BYTES + 1), (0, 3)):
                 file.seek(place)
                 assert file.read(count) == content[place : place + count]
@@ -138,7 +138,7 @@ class TestReading:
     def test_parquet_is_read_at_random(self, spark: Any, tmp_path: Path) -> None:
         rows = pa.table({"number": list(range(300_000))})
         pq.write_table(rows, tmp_path / "rows.parquet", row_group_size=50_000, compression="NONE")
-        with pq.ParquetFile(HadoopStore(spark, str(tmp_path)).open_random("rows.parquet")) as file:
+        with pq.ParquetFile(HadoopStore(spark, str(tmp_path)).open_seekable("rows.parquet")) as file:
             assert file.read_row_group(4)["number"].to_pylist() == list(range(200_000, 250_000))
             assert file.read() == rows
 
@@ -146,12 +146,12 @@ class TestReading:
         content = random.Random(7).randbytes(400_000)
         pq.write_table(pa.table({"bytes": [content]}), tmp_path / "rows.parquet", compression="NONE")
         store = HadoopStore(spark, str(tmp_path))
-        source = store.open_random("rows.parquet")
+        source = store.open_seekable("rows.parquet")
         os.truncate(tmp_path / "rows.parquet", 1000)
         with pytest.raises(StorageError, match=r"rows\.parquet: is shorter than when it was opened"):
             pq.ParquetFile(source).read()
         with pytest.raises(UnreadableParquet):
-            open_parquet(store.open_random("rows.parquet"))
+            open_parquet(store.open_seekable("rows.parquet"))
 
     def test_a_stale_checksum_beside_a_file_says_nothing(self, spark: Any, tmp_path: Path) -> None:
         (tmp_path / "f").write_bytes(b"content")
@@ -231,7 +231,7 @@ class TestPlace:
         for uri in (table.as_uri(), f"{table.as_uri()}/", f"FILE:{table.as_uri().removeprefix('file://')}"):
             store = HadoopStore(spark, uri)
             assert store.read(COMMIT, 5) == b"zero\n"
-            assert (store.root, store.local_path, store.remote) == (str(table), str(table), True)
+            assert (store.root, store.local_path, store.is_remote) == (str(table), str(table), True)
 
     def test_a_local_table_is_read_without_java(self, spark: Any, table: Path) -> None:
         store = driver_store(spark, table.as_uri())

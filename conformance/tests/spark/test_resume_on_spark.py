@@ -13,13 +13,13 @@ from typing import Any
 
 import msgspec
 import pytest
-from killed import jvm_calls, runs
-from resumable import OPTIONS, full_table
+from helpers.killed_runs import count_jvm_calls, start_run_server
+from helpers.resume_table import OPTIONS, build_full_table
 
 from deltaspec.errors import InvalidUsage
-from deltaspec.validate.spark.kept import KeptJobs
-from deltaspec.validate.spark.run import validate
-from deltaspec_generators.builder import write_table
+from deltaspec.validation.spark.run import validate
+from deltaspec.validation.spark.saved_jobs import SavedJobs
+from deltaspec_generators.table_files import write_table
 
 pytestmark = pytest.mark.spark
 
@@ -31,16 +31,16 @@ SHARES = 3
 def test_resumed_report_is_that_of_a_run_in_one_piece(
     spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    table, options = tmp_path / "table", {**OPTIONS, "shares": SHARES}
-    write_table(full_table(), table)
+    table, options = tmp_path / "table", {**OPTIONS, "buckets": SHARES}
+    write_table(build_full_table(), table)
     expected = msgspec.json.encode(validate(spark, str(table), **options))
     assert {each["level"] for each in json.loads(expected)["findings"]} == {"log", "files", "footers", "rows"}
-    with jvm_calls() as calls:
+    with count_jvm_calls() as calls:
         whole = validate(spark, str(table), **options, state=str(tmp_path / "whole"))
     assert msgspec.json.encode(whole) == expected
     drawn, skipped = random.Random(SEED), 0
     spans = [calls.number * each // KILLS for each in range(KILLS + 1)]
-    with runs() as server:
+    with start_run_server() as server:
         for first, end in pairwise(spans):
             state, point, seconds = tmp_path / f"state {first}", drawn.randrange(first, end) + 1, drawn.random() / 2
             killed = {**options, "state": str(state), "on_spark": True, "seconds": seconds}
@@ -66,7 +66,7 @@ def test_resumed_report_is_that_of_a_run_in_one_piece(
     (table / "_delta_log" / f"{6:020}.json").write_text("{}\n", "utf-8")
     assert "the log was written to since" in refused(state)
     (table / "_delta_log" / f"{6:020}.json").unlink()
-    monkeypatch.setattr("deltaspec.validate.state_key.__version__", "0.0.1")
+    monkeypatch.setattr("deltaspec.validation.resume.resume_key.__version__", "0.0.1")
     assert "the release of deltaspec" in refused(state)
     monkeypatch.undo()
     assert refused(table / "state").startswith("lies in a table")
@@ -75,5 +75,5 @@ def test_resumed_report_is_that_of_a_run_in_one_piece(
         part.unlink()
     assert refused(state) == "its state is damaged; name another directory"
     shutil.rmtree(state)
-    monkeypatch.setattr(KeptJobs, "_read", lambda *_: [])  # as where executors write to disks of their own
+    monkeypatch.setattr(SavedJobs, "_read", lambda *_: [])  # as where executors write to disks of their own
     assert refused(state).startswith("is not the same place for all executors")

@@ -12,10 +12,10 @@ import pytest
 from spark.tables_checkpoints import checkpoint_v2_sidecars
 
 from deltaspec.errors import InvalidUsage, TableUnreadable
-from deltaspec.report.values import Report
+from deltaspec.report.report_types import Report
 from deltaspec.spark import validate
-from deltaspec.validate import validate_table
-from deltaspec.validate.spark import reach
+from deltaspec.validation import validate_table
+from deltaspec.validation.spark import table_access
 
 pytestmark = pytest.mark.spark
 
@@ -72,11 +72,11 @@ def test_report_is_the_same_however_the_table_is_reached(
         raise InvalidUsage("no Java at hand, for a test")
 
     if way == "bytes for executors":
-        monkeypatch.setattr(reach, "_ask_executors", lambda *_: "not from there, for a test")
+        monkeypatch.setattr(table_access, "_ask_executors", lambda *_: "not from there, for a test")
     else:
-        monkeypatch.setattr(reach, "open_store", no_storage)
+        monkeypatch.setattr(table_access, "open_store", no_storage)
     if way == "bytes alone":
-        monkeypatch.setattr(reach, "driver_store", no_java)
+        monkeypatch.setattr(table_access, "driver_store", no_java)
     found = validate(spark, table, level="files").report
     expected = validate_table(table, level="files")
     if way != "bytes alone":

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from deviations import compare
+from helpers.known_deviations import check_against_known_deviations
 from spark.corpus import TABLES
-from spark.same_answer import engines_differ
+from spark.engine_differences import find_engine_differences
 
 pytestmark = pytest.mark.spark
 
@@ -38,6 +38,6 @@ _ARE_COMPARED = TABLES if os.environ.get("DELTASPEC_SAME_ANSWER") == "all" else 
 def test_table_written_by_delta_spark_conforms(name: str, spark: Any, tmp_path: Path) -> None:
     path = str(tmp_path / name)
     TABLES[name](spark, path)
-    compare(f"spark/{name}", path)
+    check_against_known_deviations(f"spark/{name}", path)
     if name in _ARE_COMPARED:
-        assert engines_differ(spark, path, 2 + len(name) % 4, level="rows", history="all") == []
+        assert find_engine_differences(spark, path, 2 + len(name) % 4, level="rows", history="all") == []

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from spark.session import configured
-from wire.expression_values import EDGES, PLAIN, evaluate, parquet_of
+from helpers.expression_values import EDGE_CASE_ROWS, PLAIN_ROWS, build_parquet, evaluate
+from spark.session import with_settings
 
-from deltaspec.wire.sql_expressions import Admitted, parse
-from deltaspec.wire.sql_tree import render
+from deltaspec.sql.parser import SupportedExpression, parse_expression
+from deltaspec.sql.tree import render
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -272,14 +272,14 @@ def _is_same(ours: Any, theirs: Any) -> bool:
 
 @pytest.mark.parametrize(("rows", "ansi"), [("plain", "true"), ("edges", "false")])
 def test_spark_agrees(spark: "SparkSession", tmp_path: Path, rows: str, ansi: str) -> None:
-    table = PLAIN if rows == "plain" else EDGES
+    table = PLAIN_ROWS if rows == "plain" else EDGE_CASE_ROWS
     ours = {text: evaluate(text, table) for text in EXPRESSIONS}
     decided = [text for text, values in ours.items() if isinstance(values, list)]
     assert len(EXPRESSIONS) - len(decided) <= (0 if rows == "plain" else BEYOND_ON_EDGES)
-    (tmp_path / "a.parquet").write_bytes(parquet_of(table))
+    (tmp_path / "a.parquet").write_bytes(build_parquet(table))
     texts = decided if rows == "plain" else [_rendered(text) for text in decided]
     named = [f"{text} AS r{number}" for number, text in enumerate(texts)]
-    with configured(spark, {"spark.sql.ansi.enabled": ansi, "spark.sql.session.timeZone": "America/New_York"}):
+    with with_settings(spark, {"spark.sql.ansi.enabled": ansi, "spark.sql.session.timeZone": "America/New_York"}):
         collected = spark.read.parquet(str(tmp_path)).selectExpr(*named).collect()
     theirs = {text: [row[number] for row in collected] for number, text in enumerate(decided)}
     assert {text: (ours[text], theirs[text]) for text in decided if not _agree(ours[text], theirs[text])} == {}
@@ -290,11 +290,11 @@ def _agree(ours: Any, theirs: list[Any]) -> bool:
 
 
 def _rendered(text: str) -> str:
-    answer = parse(text)
-    assert isinstance(answer, Admitted)
+    answer = parse_expression(text)
+    assert isinstance(answer, SupportedExpression)
     return render(answer.tree)
 
 
 @pytest.mark.parametrize("text", LEFT_TO_SPARK)
 def test_what_is_in_doubt_is_left_to_spark(text: str) -> None:
-    assert isinstance(evaluate(text, PLAIN), str)
+    assert isinstance(evaluate(text, PLAIN_ROWS), str)

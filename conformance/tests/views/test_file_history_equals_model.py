@@ -2,41 +2,41 @@
 
 from typing import Any
 
-from examples import drawn
+from helpers.hypothesis_settings import example_settings
+from helpers.recording_run import DecodedLog, RecordingRun, compute_path_key, convert_action
 from hypothesis import given
-from views.model_answers import Row, ordered, table_actions, versions_of, wild_commits
-from views.observed import Decoded, ObservedRun, body_key, known
+from views.model_expectations import Row, arbitrary_commits, compute_snapshots, list_actions, sort_rows
 
-from deltaspec.model.reconciliation import vector_id
-from deltaspec_generators.builder import TableFiles
-from deltaspec_generators.logs import logs
+from deltaspec.model.log.reconciliation import get_vector_id
+from deltaspec_generators.logs.strategies import logs
+from deltaspec_generators.table_files import TableFiles
 
 
-def history_of_model(run: ObservedRun, decoded: Decoded) -> list[tuple[Any, ...]]:
+def history_of_model(run: RecordingRun, decoded: DecodedLog) -> list[tuple[Any, ...]]:
     """Rows of `file_history` for the base and the commits, from the definitions of its columns."""
-    snapshots = versions_of(run, decoded)
+    snapshots = compute_snapshots(run, decoded)
     written = [
         (version, "checkpoint" if run.plan.base and version == run.plan.base.version else "commit", line, kind, body)
-        for version, _, line, kind, body in table_actions(run, decoded)
+        for version, _, line, kind, body in list_actions(run, decoded)
         if kind in ("add", "remove", "cdc")
     ]
     spellings: dict[str, list[str]] = {}
     for *_, body in written:
-        spellings.setdefault(body_key(body), []).append(body["path"])
+        spellings.setdefault(compute_path_key(body), []).append(body["path"])
     found = []
     for version, source, line, kind, body in written:
-        key, vector = body_key(body), _vector(kind, body)
+        key, vector = compute_path_key(body), _vector(kind, body)
         if len(spellings[key]) == 1:
             continue
         together = [
             (other, _vector(other, each))
             for at, of, _, other, each in written
-            if (at, of) == (version, source) and body_key(each) == key
+            if (at, of) == (version, source) and compute_path_key(each) == key
         ]
         opposite = {"add": "remove", "remove": "add"}.get(kind)
         low, high = min(spellings[key]), max(spellings[key])
         before = snapshots[version - 1].files if source == "commit" and version - 1 in snapshots else {}
-        live = [vector_id(add) for (path, _), add in before.items() if path == key]
+        live = [get_vector_id(add) for (path, _), add in before.items() if path == key]
         kept = [each for each in live if each != vector and ("remove", each) not in together]
         found.append(
             (
@@ -53,33 +53,33 @@ def history_of_model(run: ObservedRun, decoded: Decoded) -> list[tuple[Any, ...]
                 low if body["path"] != low else high if body["path"] != high else None,
             )
         )
-    return ordered(found)
+    return sort_rows(found)
 
 
 def _vector(kind: str, body: Row) -> str | None:
-    return None if kind == "cdc" else vector_id(known(kind, body))
+    return None if kind == "cdc" else get_vector_id(convert_action(kind, body))
 
 
 _HISTORY = (
     *("version", "line", "kind", "path", "path_key", "deletion_vector_id", "same_path_same_kind"),
-    *("same_file_same_kind", "same_file_other_kind", "live_vector_unremoved", "other_spelling"),
+    *("same_file_same_kind", "same_file_other_kind", "unremoved_live_vector", "other_path_encoding"),
 )
 
 
-def history_of_run(run: ObservedRun) -> list[tuple[Any, ...]]:
-    replayed = run.seen.frames["file_history"][0]  # those of claims follow
-    return ordered(replayed.select(_HISTORY).iter_rows())
+def history_of_run(run: RecordingRun) -> list[tuple[Any, ...]]:
+    replayed = run.recorded.frames["file_history"][0]  # those of claims follow
+    return sort_rows(replayed.select(_HISTORY).iter_rows())
 
 
-@drawn(25)
+@example_settings(25)
 @given(files=logs())
 def test_file_history_of_valid_logs_follows_its_definition(files: TableFiles) -> None:
-    run = ObservedRun(files)
-    assert history_of_run(run) == history_of_model(run, Decoded.of(files))
+    run = RecordingRun(files)
+    assert history_of_run(run) == history_of_model(run, DecodedLog.of(files))
 
 
-@drawn(60)
-@given(files=wild_commits())
+@example_settings(60)
+@given(files=arbitrary_commits())
 def test_file_history_of_wild_commits_follows_its_definition(files: TableFiles) -> None:
-    run = ObservedRun(files)
-    assert history_of_run(run) == history_of_model(run, Decoded.of(files))
+    run = RecordingRun(files)
+    assert history_of_run(run) == history_of_model(run, DecodedLog.of(files))

@@ -4,8 +4,8 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deltaspec.model import paths
-from deltaspec.views.file_facts import _path_facts
+from deltaspec.model.log import paths
+from deltaspec.views.files.file_action_facts import _path_facts
 
 ROOT = "/a/b"
 PIECES = ["a", "b c", "/", "%20", "%25", "%2e", "%2F", "%3A", ":", "..", "é", "%C3%A9", "%zz", "%", "_x", "=", "file:"]
@@ -14,8 +14,8 @@ TEXTS = st.lists(st.sampled_from([*PIECES, "//", "./", "%7F", "%00", "?", "#", R
 ASK = {
     "path_key": lambda text: paths.path_key(text, ROOT),
     "path_fault": paths.fault,
-    "path_has_non_ascii": paths.non_ascii,
-    "path_leaves_table": paths.leaves_table,
+    "path_has_non_ascii": paths.has_non_ascii,
+    "path_escapes_table": paths.escapes_table,
     "path_is_absolute": paths.is_absolute,
     "colon_in_first_segment": paths.colon_in_first_segment,
 }

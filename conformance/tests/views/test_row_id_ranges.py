@@ -4,28 +4,28 @@ import json
 from typing import Any
 
 import polars as pl
-from examples import drawn
+from helpers.hypothesis_settings import example_settings
+from helpers.recording_run import DecodedLog, RecordingRun
 from hypothesis import given
 from hypothesis import strategies as st
-from views.observed import Decoded, ObservedRun
 
 from deltaspec.model.actions import Add
-from deltaspec.model.row_tracking import assigns_row_ids, default_row_ids, high_water_mark
+from deltaspec.model.rows.row_tracking import assigns_row_ids, compute_default_row_ids, high_water_mark
 from deltaspec.rules import RULES
-from deltaspec.views.file_replay import chain_frame
-from deltaspec.views.in_force import at_version, in_force_since, value_at
-from deltaspec.views.row_ids import ranges_of
-from deltaspec_generators.builder import TableFiles
-from deltaspec_generators.logs import logs
-from deltaspec_generators.row_id_bases import tracked
+from deltaspec.views.files.file_replay import build_empty_replay_frame
+from deltaspec.views.files.row_ids import build_row_id_ranges
+from deltaspec.views.table.enablement import build_enablement_history, get_enablement_at, get_property_at
+from deltaspec_generators.bases.row_ids import build_tracked_table
+from deltaspec_generators.logs.strategies import logs
+from deltaspec_generators.table_files import TableFiles
 
 
-@drawn(15)
-@given(files=logs(features=("rowTracking", "domainMetadata")) | st.just(tracked()))
+@example_settings(15)
+@given(files=logs(features=("rowTracking", "domainMetadata")) | st.just(build_tracked_table()))
 def test_default_ids_of_live_files_are_those_of_the_model(files: TableFiles) -> None:
-    run = ObservedRun(files, history="latest")
-    snapshot = Decoded.of(files).snapshots(run.plan.base, run.plan.version)[run.plan.version]
-    rows = run.seen.rows("row_id_ranges")
+    run = RecordingRun(files, history="latest")
+    snapshot = DecodedLog.of(files).snapshots(run.plan.base, run.plan.version)[run.plan.version]
+    rows = run.recorded.rows("row_id_ranges")
     assert snapshot.protocol is not None
     assert snapshot.metadata is not None
     if not assigns_row_ids(snapshot.protocol, snapshot.metadata):
@@ -42,7 +42,7 @@ def _last(add: Add) -> int | None:
         return None
     if add.stats is None:  # a checkpoint may hold them as columns alone, which are not read
         return None
-    ids = default_row_ids(add, json.loads(add.stats)["numRecords"])
+    ids = compute_default_row_ids(add, json.loads(add.stats)["numRecords"])
     return ids[-1] if ids else None
 
 
@@ -51,11 +51,11 @@ def _ranges(files: list[tuple[int, int]], mark: int = 2**62) -> pl.DataFrame:
         {"path_key": f"{number:02}", "source": "commit", "version": 1, "base_row_id": base, "num_records": count}
         for number, (base, count) in enumerate(files)
     ]
-    live = pl.concat([chain_frame(), pl.DataFrame(rows)], how="diagonal")
-    return ranges_of(live, mark, has_mark=True, enabled=True, since=[])
+    live = pl.concat([build_empty_replay_frame(), pl.DataFrame(rows)], how="diagonal")
+    return build_row_id_ranges(live, mark, has_high_water_mark=True, enabled=True, since=[])
 
 
-@drawn(60)
+@example_settings(60)
 @given(st.lists(st.tuples(st.integers(0, 12), st.integers(0, 4)), min_size=1, max_size=6))
 def test_overlap_is_found_where_two_files_share_an_id(files: list[tuple[int, int]]) -> None:
     overlaps = _ranges(files).filter(RULES["RID001"].expression())
@@ -63,7 +63,7 @@ def test_overlap_is_found_where_two_files_share_an_id(files: list[tuple[int, int
     assert bool(len(overlaps)) is (len(ids) > len(set(ids)))
 
 
-@drawn(60)
+@example_settings(60)
 @given(st.lists(st.tuples(st.integers(0, 12), st.integers(0, 4)), min_size=1, max_size=6), st.integers(0, 12))
 def test_id_above_the_mark_is_found_in_its_file(files: list[tuple[int, int]], mark: int) -> None:
     above = _ranges(files, mark).filter(RULES["RID002"].expression())
@@ -82,14 +82,14 @@ def _property(version: int, value: str | None) -> dict[str, Any]:
 def test_feature_and_property_are_in_force_from_their_versions_on() -> None:
     protocols = [_protocol(0, 2, None), _protocol(3, 7, ["changeDataFeed"]), _protocol(9, 7, [])]
     configuration = [_property(2, "true"), _property(5, "FALSE"), _property(7, "True"), _property(8, None)]
-    since = in_force_since(protocols, configuration, "changeDataFeed", "p")
-    found = [at_version(since, version) for version in range(10)]
+    since = build_enablement_history(protocols, configuration, "changeDataFeed", "p")
+    found = [get_enablement_at(since, version) for version in range(10)]
     assert [supported for supported, _ in found] == [False] * 3 + [True] * 6 + [False]
     assert [true for _, true in found] == [False] * 2 + [True] * 3 + [False] * 2 + [True, False, False]
-    assert [value_at(configuration, "p", version) for version in (1, 2, 6, 8)] == [None, "true", "FALSE", None]
+    assert [get_property_at(configuration, "p", version) for version in (1, 2, 6, 8)] == [None, "true", "FALSE", None]
 
 
 def test_legacy_versions_stand_for_their_features() -> None:
-    since = in_force_since([_protocol(0, 4, None), _protocol(1, 3, None)], [], "changeDataFeed", "p")
-    assert [at_version(since, version)[0] for version in (0, 1)] == [True, False]
-    assert at_version([], 5) == (False, False)
+    since = build_enablement_history([_protocol(0, 4, None), _protocol(1, 3, None)], [], "changeDataFeed", "p")
+    assert [get_enablement_at(since, version)[0] for version in (0, 1)] == [True, False]
+    assert get_enablement_at([], 5) == (False, False)

@@ -10,85 +10,87 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from examples import drawn
+from helpers.hypothesis_settings import example_settings
+from helpers.recording_run import DecodedLog, RecordingRun, convert_action
 from hypothesis import given
 from hypothesis import strategies as st
-from views.model_answers import (
+from views.model_expectations import (
     LOG,
     Row,
+    arbitrary_commits,
     cardinality,
+    compute_snapshots,
+    list_actions,
     num_records,
-    ordered,
-    rows_of,
-    table_actions,
-    versions_of,
-    wild_commits,
+    project_rows,
+    sort_rows,
 )
-from views.observed import Decoded, ObservedRun, known
 
-from deltaspec.model.checkpoints import checkpoint_difference, reconcile_checkpoint
-from deltaspec.model.configuration import in_commit_timestamps_enabled, is_append_only
-from deltaspec.model.paths import path_key
-from deltaspec.model.reconciliation import vector_id
+from deltaspec.model.features.table_properties import in_commit_timestamps_enabled, is_append_only
+from deltaspec.model.log.checkpoints import compare_checkpoint, reconcile_checkpoint
+from deltaspec.model.log.paths import path_key
+from deltaspec.model.log.reconciliation import get_vector_id
 from deltaspec.model.revisions import Revision
-from deltaspec.views.file_replay import live_at
-from deltaspec_generators.bases import action, inline_vector, with_vector
-from deltaspec_generators.builder import TableFiles
-from deltaspec_generators.every_mutation import MUTATIONS
-from deltaspec_generators.logs import logs
+from deltaspec.views.files.file_replay import find_live_files
+from deltaspec_generators.bases.log_only import build_table_with_vector, get_action, inline_vector_descriptor
+from deltaspec_generators.logs.strategies import logs
+from deltaspec_generators.mutations.all_mutations import MUTATIONS
+from deltaspec_generators.table_files import TableFiles
 
 # files
 
 
-def assert_files_equal(run: ObservedRun, decoded: Decoded) -> None:
-    for version, snapshot in versions_of(run, decoded).items():
-        live = live_at(run.spanned, version).select(
+def assert_files_equal(run: RecordingRun, decoded: DecodedLog) -> None:
+    for version, snapshot in compute_snapshots(run, decoded).items():
+        live = find_live_files(run.intervals, version).select(
             "path_key", "deletion_vector_id", "size", "cardinality", "num_records"
         )
-        assert ordered(live.iter_rows()) == ordered(
-            (path_key(add.path), vector_id(add), add.size, cardinality(add), num_records(add))
+        assert sort_rows(live.iter_rows()) == sort_rows(
+            (path_key(add.path), get_vector_id(add), add.size, cardinality(add), num_records(add))
             for add in snapshot.files.values()
         )
-        gone = live_at(run.spanned, version, "remove").select("path_key", "deletion_vector_id", "deletion_timestamp")
+        gone = find_live_files(run.intervals, version, "remove").select(
+            "path_key", "deletion_vector_id", "deletion_timestamp"
+        )
         dead = [(*key, remove.deletion_timestamp) for key, remove in snapshot.tombstones.items()]
         if not run.compared:  # the timestamps are kept for comparisons alone
             dead = [(*key, None) for key in snapshot.tombstones]
-        assert ordered(gone.iter_rows()) == ordered(dead)
+        assert sort_rows(gone.iter_rows()) == sort_rows(dead)
 
 
-@drawn(25)
+@example_settings(25)
 @given(files=logs())
 def test_live_files_and_tombstones_of_every_version_are_those_of_the_model(files: TableFiles) -> None:
-    run = ObservedRun(files)
-    assert_files_equal(run, Decoded.of(files))
-    assert run.files_in_doubt is None
-    assert not run.seen.doubts
+    run = RecordingRun(files)
+    assert_files_equal(run, DecodedLog.of(files))
+    assert run.replay_blocked_reason is None
+    assert not run.recorded.undecided
 
 
-@drawn(15)
+@example_settings(15)
 @given(files=logs())
 def test_snapshot_files_are_the_live_files_of_the_judged_version(files: TableFiles) -> None:
-    run = ObservedRun(files, history="latest")
-    snapshot = versions_of(run, Decoded.of(files))[run.plan.version]
+    run = RecordingRun(files, history="latest")
+    snapshot = compute_snapshots(run, DecodedLog.of(files))[run.plan.version]
     columns = ("version", "path", "path_key", "deletion_vector_id", "size", "base_row_id")
-    assert rows_of(run, "snapshot_files", *columns) == ordered(
-        (snapshot.version, add.path, path_key(add.path), vector_id(add), add.size, add.base_row_id)
+    assert project_rows(run, "snapshot_files", *columns) == sort_rows(
+        (snapshot.version, add.path, path_key(add.path), get_vector_id(add), add.size, add.base_row_id)
         for add in snapshot.files.values()
     )
 
 
 @pytest.mark.parametrize("revision", Revision)
-@drawn(40)
-@given(files=wild_commits())
+@example_settings(40)
+@given(files=arbitrary_commits())
 def test_replay_equals_the_model_on_commits_that_break_every_rule(revision: Revision, files: TableFiles) -> None:
-    assert_files_equal(ObservedRun(files, revision=revision), Decoded.of(files))
+    assert_files_equal(RecordingRun(files, revision=revision), DecodedLog.of(files))
 
 
 def two_vectors_of_a_path() -> TableFiles:
     """A path that is added under another vector, and never removed."""
-    files = with_vector()
-    add = action(files, 2, "add")
-    files.commits[3] = [{"add": {**add, "deletionVector": inline_vector((2,))}}]
+    files = build_table_with_vector()
+    add = get_action(files, 2, "add")
+    files.commits[3] = [{"add": {**add, "deletionVector": inline_vector_descriptor((2,))}}]
     return files
 
 
@@ -96,34 +98,34 @@ def two_vectors_of_a_path() -> TableFiles:
     ("revision", "vectors"), [(Revision.R1, 2), (Revision.R2, 2), (Revision.R3, 2), (Revision.CURRENT, 1)]
 )
 def test_adds_of_a_snapshot_are_known_by_path_and_vector_until_r3(revision: Revision, vectors: int) -> None:
-    run = ObservedRun(two_vectors_of_a_path(), revision=revision)
-    live = live_at(run.spanned, 3)
+    run = RecordingRun(two_vectors_of_a_path(), revision=revision)
+    live = find_live_files(run.intervals, 3)
     assert live["path_key"].to_list().count("c.parquet") == vectors
-    assert_files_equal(run, Decoded.of(two_vectors_of_a_path()))
+    assert_files_equal(run, DecodedLog.of(two_vectors_of_a_path()))
 
 
 # the table
 
 
-@drawn(15)
+@example_settings(15)
 @given(files=logs())
 def test_state_of_every_version_is_that_of_the_model(files: TableFiles) -> None:
-    run = ObservedRun(files)
-    snapshots = versions_of(run, Decoded.of(files))
-    assert run.state_at.keys() == snapshots.keys()
+    run = RecordingRun(files)
+    snapshots = compute_snapshots(run, DecodedLog.of(files))
+    assert run.states_by_version.keys() == snapshots.keys()
     for version, snapshot in snapshots.items():
-        state = run.state_at[version]
+        state = run.states_by_version[version]
         assert state.protocol == snapshot.protocol
         assert state.metadata == snapshot.metadata
         assert state.transactions == snapshot.transactions
         assert state.domains == snapshot.domains
 
 
-@drawn(15)
+@example_settings(15)
 @given(files=logs())
 def test_rows_of_table_actions_are_the_actions_as_written(files: TableFiles) -> None:
-    run = ObservedRun(files)
-    actions = table_actions(run, Decoded.of(files))
+    run = RecordingRun(files)
+    actions = list_actions(run, DecodedLog.of(files))
     features, configuration, transactions, domains = [], [], [], []
     settings: dict[str, str] = {}
     last: dict[str, int] = {}
@@ -149,11 +151,11 @@ def test_rows_of_table_actions_are_the_actions_as_written(files: TableFiles) -> 
                 domains.append((*place, body["domain"], body["removed"], body["configuration"]))
     place = ("version", "file", "line")
     columns = ("feature", "min_reader_version", "in_reader_features", "in_writer_features", "times")
-    assert rows_of(run, "features", *place, *columns) == ordered(features)
-    assert rows_of(run, "configuration", *place, "property", "value", "value_before") == ordered(configuration)
+    assert project_rows(run, "features", *place, *columns) == sort_rows(features)
+    assert project_rows(run, "configuration", *place, "property", "value", "value_before") == sort_rows(configuration)
     columns = ("app_id", "app_version", "app_version_before", "last_updated")
-    assert rows_of(run, "transactions", *place, *columns) == ordered(transactions)
-    assert rows_of(run, "domains", *place, "domain", "removed", "configuration") == ordered(domains)
+    assert project_rows(run, "transactions", *place, *columns) == sort_rows(transactions)
+    assert project_rows(run, "domains", *place, "domain", "removed", "configuration") == sort_rows(domains)
 
 
 # log files
@@ -171,10 +173,10 @@ _KINDS = {
 }
 
 
-@drawn(15)
+@example_settings(15)
 @given(files=logs())
 def test_listing_has_a_row_for_every_file_of_the_log(files: TableFiles) -> None:
-    run, log = ObservedRun(files), Decoded.of(files).log
+    run, log = RecordingRun(files), DecodedLog.of(files).log
     expected = []
     for name, data in log.items():
         if name.rpartition("/")[0] not in ("", "_sidecars", "_staged_commits"):
@@ -187,23 +189,33 @@ def test_listing_has_a_row_for_every_file_of_the_log(files: TableFiles) -> None:
         parts = [int(each) for each in re.findall(r"\.(\d{10})\b", name)] if kind.startswith("multi") else [None, None]
         missing = 0 if kind == "commit" else None
         expected.append((f"{LOG}/{name}", kind, version, end, *parts, len(data), None, missing))
-    columns = ("file", "kind", "version", "end_version", "part", "parts", "size_bytes", "near_miss", "missing_before")
-    assert rows_of(run, "listing", *columns) == ordered(expected)
+    columns = (
+        "file",
+        "kind",
+        "version",
+        "end_version",
+        "part",
+        "parts",
+        "size_bytes",
+        "near_miss",
+        "missing_commits_before",
+    )
+    assert project_rows(run, "listing", *columns) == sort_rows(expected)
 
 
-def json_files(run: ObservedRun, decoded: Decoded) -> dict[str, int]:
+def json_files(run: RecordingRun, decoded: DecodedLog) -> dict[str, int]:
     """Name and version of every JSON log file that the run looks at line by line."""
     found = {f"{version:020}.json": version for version in run.plan.commits}
     found |= {f"{each.start:020}.{each.end:020}.compacted.json": each.end for each in run.plan.compactions}
-    for each in [*run.plan.claims, *([run.plan.base] if run.plan.base else [])]:
+    for each in [*run.plan.compared_checkpoints, *([run.plan.base] if run.plan.base else [])]:
         found |= {name: each.version for name in each.files if name.endswith(".json")}
     return found
 
 
-@drawn(15)
+@example_settings(15)
 @given(files=logs())
 def test_lines_has_a_row_for_every_line(files: TableFiles) -> None:
-    run, decoded = ObservedRun(files), Decoded.of(files)
+    run, decoded = RecordingRun(files), DecodedLog.of(files)
     expected = []
     for name, version in json_files(run, decoded).items():
         pieces = decoded.log[name].split(b"\n")
@@ -214,15 +226,25 @@ def test_lines_has_a_row_for_every_line(files: TableFiles) -> None:
                 continue
             ((kind, _),) = json.loads(line).items()
             expected.append((*place, None if kind == "futureAction" else kind, 1, None, None, None, None))
-    columns = ("file", "version", "line", "kind", "actions", "not_json", "form_fault", "repeated_key", "odd_space")
-    assert rows_of(run, "lines", *columns) == ordered(expected)
+    columns = (
+        "file",
+        "version",
+        "line",
+        "kind",
+        "actions",
+        "json_error",
+        "schema_error",
+        "repeated_key",
+        "unexpected_whitespace",
+    )
+    assert project_rows(run, "lines", *columns) == sort_rows(expected)
 
 
-@drawn(15)
+@example_settings(15)
 @given(files=logs())
 def test_commits_count_the_actions_of_each_kind(files: TableFiles) -> None:
-    run, decoded = ObservedRun(files), Decoded.of(files)
-    snapshots = versions_of(run, decoded)
+    run, decoded = RecordingRun(files), DecodedLog.of(files)
+    snapshots = compute_snapshots(run, decoded)
     expected = []
     for version in run.plan.commits:
         rows = decoded.commits[version]
@@ -251,17 +273,17 @@ def test_commits_count_the_actions_of_each_kind(files: TableFiles) -> None:
     counts = ("actions", "protocols", "metadatas", "commit_infos", "adds", "removes", "cdcs", "domains")
     columns = ("version", "file", *counts, "checkpoint_only_actions", "first_action", "in_commit_timestamp", "txn_id")
     state = ("removes_with_data_change", "in_commit_timestamps_enabled", "append_only")
-    assert rows_of(run, "commits", *columns, *state) == ordered(expected)
+    assert project_rows(run, "commits", *columns, *state) == sort_rows(expected)
 
 
 # checkpoints beside replay
 
 
-@drawn(25)
+@example_settings(25)
 @given(files=logs())
 def test_no_claim_of_a_valid_log_differs_from_replay(files: TableFiles) -> None:
-    rows = ObservedRun(files).seen.rows("checkpoint_rows")
-    expired = [row for row in rows if (row["kind"], row["difference"], row["expired_possible"]) == _EXPIRED]
+    rows = RecordingRun(files).recorded.rows("replay_differences")
+    expired = [row for row in rows if (row["kind"], row["difference"], row["may_have_expired"]) == _EXPIRED]
     assert rows == expired
 
 
@@ -269,25 +291,25 @@ _EXPIRED = ("remove", "missing", True)
 """A tombstone that was past its retention: `logs()` leaves those out of some checkpoints, as the text allows."""
 
 
-def differences_of_model(run: ObservedRun, decoded: Decoded) -> list[tuple[Any, ...]]:
+def differences_of_model(run: RecordingRun, decoded: DecodedLog) -> list[tuple[Any, ...]]:
     """Version, kind, path (appId, domain), difference and field for every checkpoint that meets replay."""
-    snapshots, found = versions_of(run, decoded), []
-    for claim in run.plan.claims:
-        actions = [known(kind, body) for _, _, kind, body in decoded.checkpoint(claim)]
+    snapshots, found = compute_snapshots(run, decoded), []
+    for claim in run.plan.compared_checkpoints:
+        actions = [convert_action(kind, body) for _, _, kind, body in decoded.checkpoint(claim)]
         claimed = reconcile_checkpoint(claim.version, actions)
-        for each in checkpoint_difference(snapshots[claim.version], claimed):
+        for each in compare_checkpoint(snapshots[claim.version], claimed):
             path = each.key[0] if isinstance(each.key, tuple) else each.key
             found.append((claim.version, each.kind, path, each.what, each.field))
-    return ordered(found)
+    return sort_rows(found)
 
 
-def differences_of_run(run: ObservedRun) -> list[tuple[Any, ...]]:
-    rows = [row for row in run.seen.rows("checkpoint_rows") if row["claim"] == "checkpoint"]
+def differences_of_run(run: RecordingRun) -> list[tuple[Any, ...]]:
+    rows = [row for row in run.recorded.rows("replay_differences") if row["claim"] == "checkpoint"]
     found = []
     for row in rows:
         path = path_key(row["path"]) if row["kind"] in ("add", "remove") else row["path"]
         found.append((row["version"], row["kind"], path, row["difference"], row["field"]))
-    return ordered(found)
+    return sort_rows(found)
 
 
 _UNEQUAL = sorted(
@@ -297,12 +319,12 @@ _UNEQUAL = sorted(
 )
 
 
-@drawn(30)
+@example_settings(30)
 @given(data=st.data())
 def test_differences_of_mutated_checkpoints_are_those_of_the_model(data: st.DataObject) -> None:
     files = data.draw(MUTATIONS[data.draw(st.sampled_from(_UNEQUAL))].tables())
-    run = ObservedRun(files)
-    assert differences_of_run(run) == differences_of_model(run, Decoded.of(files))
+    run = RecordingRun(files)
+    assert differences_of_run(run) == differences_of_model(run, DecodedLog.of(files))
 
 
 @st.composite
@@ -330,8 +352,8 @@ def logs_with_a_changed_checkpoint(draw: st.DrawFn) -> TableFiles:
     return files
 
 
-@drawn(20)
+@example_settings(20)
 @given(files=logs_with_a_changed_checkpoint())
 def test_differences_of_changed_checkpoints_are_those_of_the_model(files: TableFiles) -> None:
-    run = ObservedRun(files)
-    assert differences_of_run(run) == differences_of_model(run, Decoded.of(files))
+    run = RecordingRun(files)
+    assert differences_of_run(run) == differences_of_model(run, DecodedLog.of(files))

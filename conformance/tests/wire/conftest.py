@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 
 import pytest
-from wire.faulty_s3 import FaultyS3, running, set_environment
+from helpers.faulty_s3 import FaultyS3, run_faulty_s3, set_environment
 
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[FaultyS3]:
-    with running() as s3:
+    with run_faulty_s3() as s3:
         yield s3
 
 

@@ -1,0 +1,94 @@
+"""A table of many rows and mixed columns, with true statistics, written with pyarrow."""
+
+import json
+from collections.abc import Sequence
+from decimal import Decimal
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+FILES = 200
+ROWS = 100_000
+_CONTENTS = 8
+"""Different files; the others repeat them under other names."""
+FIRST_MS = 1_700_000_000_000
+WORDS = ("amber", "basalt", "cobalt", "damask", "ecru", "fawn", "garnet", "henna")
+FIELDS = {
+    "id": (pa.int64(), "long"),
+    "count": (pa.int32(), "integer"),
+    "price": (pa.float64(), "double"),
+    "ratio": (pa.float32(), "float"),
+    "name": (pa.string(), "string"),
+    "color": (pa.string(), "string"),
+    "flag": (pa.bool_(), "boolean"),
+    "day": (pa.date32(), "date"),
+    "at": (pa.timestamp("us", "UTC"), "timestamp"),
+    "amount": (pa.decimal128(12, 2), "decimal(12,2)"),
+}
+
+
+def _content(number: int) -> pa.Table:
+    """Rows in no order, a tenth of the names and prices null, colors from a handful."""
+    random = Random(number)
+    picks = [random.randrange(1 << 30) for _ in range(ROWS)]
+    columns: dict[str, Sequence[Any]] = {
+        "id": [number * ROWS + pick for pick in picks],
+        "count": [pick % 1000 for pick in picks],
+        "price": [None if pick % 10 == 0 else pick / 64 for pick in picks],
+        "ratio": [pick % 4096 / 8 for pick in picks],
+        "name": [None if pick % 10 == 1 else f"customer {pick:010}" for pick in picks],
+        "color": [WORDS[pick % len(WORDS)] for pick in picks],
+        "flag": [pick % 3 == 0 for pick in picks],
+        "day": [pick % 20_000 for pick in picks],
+        "at": [(FIRST_MS + pick) * 1000 for pick in picks],
+    }
+    columns["amount"] = [Decimal(pick % 1000).scaleb(-2) for pick in picks]
+    return pa.table({name: pa.array(columns[name], kind) for name, (kind, _) in FIELDS.items()})
+
+
+def build_statistics(table: pa.Table) -> str:
+    """As Delta Spark spells them."""
+    ends = {name: pc.min_max(column).as_py() for name, column in zip(table.column_names, table.columns, strict=True)}
+    nulls = {name: column.null_count for name, column in zip(table.column_names, table.columns, strict=True)}
+    low = {name: _spelled(each["min"]) for name, each in ends.items() if name != "flag"}
+    high = {name: _spelled(each["max"]) for name, each in ends.items() if name != "flag"}
+    return json.dumps({"numRecords": table.num_rows, "minValues": low, "maxValues": high, "nullCount": nulls})
+
+
+def _spelled(value: Any) -> Any:
+    if hasattr(value, "hour"):
+        return value.strftime("%Y-%m-%dT%H:%M:%S.") + f"{value.microsecond // 1000:03}Z"
+    if hasattr(value, "isoformat"):
+        return value.isoformat()
+    return float(value) if hasattr(value, "adjusted") else value
+
+
+def many_rows(log: Path) -> None:
+    """(e) One commit of 200 Parquet files of 10 columns and 100,000 rows."""
+    fields = [{"name": name, "type": kind, "nullable": True, "metadata": {}} for name, (_, kind) in FIELDS.items()]
+    metadata = {
+        "id": "00000000-0000-4000-8000-000000000008",
+        "format": {"provider": "parquet", "options": {}},
+        "schemaString": json.dumps({"type": "struct", "fields": fields}),
+        "partitionColumns": [],
+        "configuration": {},
+        "createdTime": FIRST_MS,
+    }
+    lines: list[dict[str, Any]] = [{"commitInfo": {"timestamp": FIRST_MS, "operation": "WRITE"}}]
+    lines += [{"protocol": {"minReaderVersion": 1, "minWriterVersion": 2}}, {"metaData": metadata}]
+    for number in range(_CONTENTS):
+        table = _content(number)
+        sink = pa.BufferOutputStream()
+        pq.write_table(table, sink, compression="snappy", store_schema=False)
+        data, stats = sink.getvalue(), build_statistics(table)
+        for copy in range(number, FILES, _CONTENTS):
+            path = f"part-{copy:05}.snappy.parquet"
+            (log.parent / path).write_bytes(data)
+            add = {"path": path, "partitionValues": {}, "size": data.size, "modificationTime": FIRST_MS}
+            lines.append({"add": {**add, "dataChange": True, "stats": stats}})
+    text = "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines)
+    (log / f"{0:020d}.json").write_text(text, encoding="utf-8")

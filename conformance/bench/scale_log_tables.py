@@ -1,0 +1,310 @@
+"""Logs of millions of files: a V2 checkpoint with sidecars, and a few commits, checksums and the hint behind it.
+
+What an action says of a file is a pure function of the file's number, computed column by column, so that the bytes do
+not depend on a random generator's release and memory is that of one sidecar, whatever the size of the table.
+
+`python conformance/bench/scale_log_tables.py MILLIONS` prints the path of the table.
+"""
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from scale_cache import check_free_disk, get_or_write
+
+from deltaspec_generators.checkpoint_writer import CLASSIC_COLUMNS
+
+GENERATION = 1
+"""Part of what the cache is known by: raise it when the bytes change."""
+
+SIDECAR_FILES = 250_000
+"""Adds a sidecar; one row group each, which Parquet's default of 128 MiB before compression makes of as many."""
+_TOMBSTONES = SIDECAR_FILES // 100
+_BYTES_A_MILLION = 145_000_000
+_BATCH = 50_000
+_BASE = 10_000
+"""Version of the checkpoint; the log before it has been cleaned up."""
+_APPENDED, _DELETED = 100, 45
+_DAY_MS = 86_400_000
+_FIRST_MS = 1_704_067_200_000 - 1000 * _DAY_MS
+"""2024-01-01 less the thousand days that the table spans."""
+_LAST_MS = 1_704_067_200_000
+_TYPES = {
+    "id": "long",
+    "price": "double",
+    "quantity": "integer",
+    "name": "string",
+    "at": "timestamp",
+    "date": "date",
+    "region": "string",
+}
+_METADATA: dict[str, Any] = {
+    "id": "00000000-0000-4000-8000-000000000009",
+    "format": {"provider": "parquet", "options": {}},
+    "schemaString": json.dumps(
+        {
+            "type": "struct",
+            "fields": [{"name": name, "type": kind, "nullable": True, "metadata": {}} for name, kind in _TYPES.items()],
+        },
+        separators=(",", ":"),
+    ),
+    "partitionColumns": ["date", "region"],
+    "configuration": {"delta.checkpointPolicy": "v2"},
+    "createdTime": _FIRST_MS,
+}
+_PROTOCOL = {
+    "minReaderVersion": 3,
+    "minWriterVersion": 7,
+    "readerFeatures": ["v2Checkpoint"],
+    "writerFeatures": ["v2Checkpoint", "appendOnly", "invariants"],
+}
+_TXN = {"appId": "deltaspec-bench", "version": 41, "lastUpdated": _LAST_MS}
+_REGIONS = ["af-south", "ap-east", "ap-south", "eu-central", "eu-west", "sa east", "us-east", "us-west"]
+_SCHEMA = pa.schema([("add", CLASSIC_COLUMNS["add"]), ("remove", CLASSIC_COLUMNS["remove"])])
+
+_DATES = pa.array([str(np.datetime64(_FIRST_MS // _DAY_MS + day, "D")) for day in range(1001)])
+_PARTS = pa.array([f"{part:05}" for part in range(200)])
+_PRICES = pa.array([json.dumps(price / 4) for price in range(4000)])
+_NAMES = pa.array([f"{name:03x}" for name in range(4096)])
+_SECONDS = pa.array([f"{each // 3600:02}:{each // 60 % 60:02}:{each % 60:02}" for each in range(86_400)])
+_THOUSANDTHS = pa.array([f"{each:03}" for each in range(1000)])
+_HEXADECIMAL = np.array([list(b"%02x" % byte) for byte in range(256)], np.uint8)
+
+
+class Files:
+    """What is said of the files of a table of a given size, by their numbers; those of tombstones come after all."""
+
+    def __init__(self, total: int) -> None:
+        self.total = total
+
+    def adds(self, numbers: np.ndarray) -> pa.StructArray:
+        """The `add` actions of some files, as they stand in a checkpoint."""
+        return _structs(CLASSIC_COLUMNS["add"], self._said(numbers))
+
+    def removes(self, numbers: np.ndarray, deletion_ms: int) -> pa.StructArray:
+        """The `remove` actions of some files, deleted within the minute before a time."""
+        said = self._said(numbers)
+        kept = {name: said[name] for name in ("path", "partitionValues", "size", "dataChange")}
+        times = pa.array(deletion_ms - (hash_numbers(numbers, 8) % 60_000).astype(np.int64))
+        extended = pa.repeat(True, len(numbers))
+        return _structs(
+            CLASSIC_COLUMNS["remove"], {**kept, "deletionTimestamp": times, "extendedFileMetadata": extended}
+        )
+
+    def _said(self, numbers: np.ndarray) -> dict[str, pa.Array]:
+        days = np.minimum(numbers * 1000 // self.total, 1000)
+        dates = _DATES.take(pa.array(days))
+        random = hash_numbers(numbers, 0)
+        regions = pa.array(_REGIONS).take(pa.array(random % len(_REGIONS)))
+        modified = _FIRST_MS + days.astype(np.int64) * _DAY_MS + (hash_numbers(numbers, 1) % _DAY_MS).astype(np.int64)
+        return {
+            "path": _joined(
+                *("date=", dates, "/region=", pc.replace_substring(regions, " ", "%20")),
+                *("/part-", _PARTS.take(pa.array(numbers % 200)), "-", _uuids(numbers), ".c000.snappy.parquet"),
+            ),
+            "partitionValues": _pairs("date", dates, "region", regions),
+            "size": pa.array((hash_numbers(numbers, 2) % (127 << 20)).astype(np.int64) + (1 << 20)),
+            "modificationTime": pa.array(np.minimum(modified, _LAST_MS - 1)),
+            "dataChange": pa.repeat(False, len(numbers)),
+            "stats": _statistics(numbers, dates),
+        }
+
+
+def _statistics(numbers: np.ndarray, dates: pa.Array) -> pa.Array:
+    """Records, ends and null counts of five columns, as Delta Spark spells them."""
+    records = (hash_numbers(numbers, 3) % 90_000).astype(np.int64) + 10_000
+    first = numbers.astype(np.int64) * 100_000
+    random, more = hash_numbers(numbers, 4), hash_numbers(numbers, 5)
+
+    def ends(high: int) -> tuple[Any, ...]:
+        """Ends of the other columns; those of the upper half of each range lie above all of the lower half."""
+        seconds = random % 43_200 + 43_200 * high
+        return (
+            *(',"price":', _PRICES.take(pa.array(more % 2000 + 2000 * high))),
+            *(',"quantity":', pc.cast(pa.array(more // 2000 % 500 + 500 * high), pa.string())),
+            *(',"name":"customer ', _NAMES.take(pa.array(random // 43_200 % 2048 + 2048 * high))),
+            *('","at":"', dates, "T", _SECONDS.take(pa.array(seconds))),
+            *(".", _THOUSANDTHS.take(pa.array(more // 1_000_000 % 1000)), 'Z"}'),
+        )
+
+    return _joined(
+        *('{"numRecords":', pc.cast(pa.array(records), pa.string())),
+        *(',"minValues":{"id":', pc.cast(pa.array(first), pa.string()), *ends(0)),
+        *(',"maxValues":{"id":', pc.cast(pa.array(first + records - 1), pa.string()), *ends(1)),
+        *(',"nullCount":{"id":0,"price":', pc.cast(pa.array(records // 10), pa.string())),
+        ',"quantity":0,"name":0,"at":0}}',
+    )
+
+
+def hash_numbers(numbers: np.ndarray, salt: int) -> np.ndarray:
+    """64 bits that look random, of each number: the finalizer of SplitMix64."""
+    bits = numbers.astype(np.uint64) * np.uint64(16) + np.uint64(salt)
+    bits = bits * np.uint64(0x9E3779B97F4A7C15)
+    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return bits ^ (bits >> np.uint64(31))
+
+
+def _uuids(numbers: np.ndarray) -> pa.Array:
+    """UUIDs of version 4, as text."""
+    count = len(numbers)
+    octets = np.empty((count, 16), np.uint8)
+    for half in range(2):
+        octets[:, half * 8 : half * 8 + 8] = (
+            hash_numbers(numbers, 6 + half).astype(">u8").view(np.uint8).reshape(count, 8)
+        )
+    octets[:, 6] = octets[:, 6] & 0x0F | 0x40
+    octets[:, 8] = octets[:, 8] & 0x3F | 0x80
+    digits = _HEXADECIMAL[octets].reshape(count, 32)
+    text = np.full((count, 36), ord("-"), np.uint8)
+    for start, end, dashes in ((0, 8, 0), (8, 12, 1), (12, 16, 2), (16, 20, 3), (20, 32, 4)):
+        text[:, start + dashes : end + dashes] = digits[:, start:end]
+    offsets = np.arange(count + 1, dtype=np.int32) * 36
+    return pa.StringArray.from_buffers(count, pa.py_buffer(offsets), pa.py_buffer(text))
+
+
+def _joined(*parts: Any) -> pa.Array:
+    return pc.binary_join_element_wise(*parts, "")
+
+
+def _pairs(first: str, values: pa.Array, second: str, others: pa.Array) -> pa.MapArray:
+    """Maps of two entries."""
+    count = len(values)
+    keys = pa.DictionaryArray.from_arrays(np.tile(np.array([0, 1], np.int8), count), [first, second])
+    order = np.arange(2 * count, dtype=np.int32).reshape(count, 2)
+    order = (order // 2 + (order % 2) * count).ravel()
+    items = pa.concat_arrays([values, others]).take(pa.array(order))
+    return pa.MapArray.from_arrays(
+        pa.array(np.arange(count + 1, dtype=np.int32) * 2), keys.dictionary_decode().cast(pa.string()), items
+    )
+
+
+def _structs(kind: pa.StructType, said: dict[str, pa.Array]) -> pa.StructArray:
+    """Actions; what nothing is said of is null."""
+    count = len(said["path"])
+    columns = [said.get(field.name, pa.nulls(count, field.type)) for field in kind]
+    return pa.StructArray.from_arrays(columns, fields=list(kind))
+
+
+def _body(action: dict[str, Any]) -> dict[str, Any]:
+    """An action as a commit spells it: without nulls, maps as objects, the data changed by it."""
+    said = {name: value for name, value in action.items() if value is not None}
+    return {**said, "partitionValues": dict(said["partitionValues"]), "dataChange": True}
+
+
+class Table:
+    """Writes one table; sums up what its version checksums say."""
+
+    def __init__(self, log: Path, total: int) -> None:
+        self.log = log
+        self.total = total
+        self.base = self.total - 2 * _APPENDED + _DELETED
+        self.files = Files(self.total)
+        self.live = 0
+        self.size = 0
+
+    def write(self) -> None:
+        """A checkpoint, then appends, a delete and appends, so that the newest version has just the files asked for."""
+        self._checkpoint()
+        last = np.arange(self.base - _APPENDED, self.base)
+        self._commit(0, "WRITE", [{"add": _body(each)} for each in self.files.adds(last).to_pylist()])
+        self._append(1, self.base)
+        gone = self.files.removes(np.arange(_DELETED) * (self.base // _DELETED), _LAST_MS + 2000)
+        self.live -= _DELETED
+        self.size -= pc.sum(pc.struct_field(gone, "size")).as_py()
+        self._commit(2, "DELETE", [{"remove": _body(each)} for each in gone.to_pylist()])
+        self._append(3, self.base + _APPENDED)
+
+    def _append(self, after: int, first: int) -> None:
+        adds = self.files.adds(np.arange(first, first + _APPENDED))
+        self.live += _APPENDED
+        self.size += pc.sum(pc.struct_field(adds, "size")).as_py()
+        self._commit(after, "WRITE", [{"add": _body(each)} for each in adds.to_pylist()])
+
+    def _commit(self, after: int, operation: str, actions: list[dict[str, Any]]) -> None:
+        version = _BASE + after
+        info = {
+            "timestamp": _LAST_MS + after * 1000,
+            "operation": operation,
+            "operationParameters": {"mode": "Append"} if operation == "WRITE" else {"predicate": "[]"},
+            "isolationLevel": "Serializable",
+            "isBlindAppend": operation == "WRITE",
+            "engineInfo": "deltaspec-bench",
+        }
+        lines = [json.dumps(each, separators=(",", ":")) for each in ({"commitInfo": info}, *actions)]
+        (self.log / f"{version:020d}.json").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        checksum = {
+            "tableSizeBytes": self.size,
+            "numFiles": self.live,
+            "numMetadata": 1,
+            "numProtocol": 1,
+            "setTransactions": [_TXN],
+            "domainMetadata": [],
+            "metadata": _METADATA,
+            "protocol": _PROTOCOL,
+        }
+        (self.log / f"{version:020d}.crc").write_text(json.dumps(checksum, separators=(",", ":")), encoding="utf-8")
+
+    def _checkpoint(self) -> None:
+        (self.log / "_sidecars").mkdir()
+        count = -(-self.base // SIDECAR_FILES)
+        sidecars = [self._sidecar(number, count) for number in range(count)]
+        rows: list[dict[str, Any]] = [{"checkpointMetadata": {"version": _BASE}}]
+        rows += [{"protocol": _PROTOCOL}, {"metaData": _METADATA}, {"txn": _TXN}]
+        rows += [{"sidecar": each} for each in sidecars]
+        name = f"{_BASE:020d}.checkpoint.00000000-0000-4000-8000-000000000009.json"
+        text = "".join(json.dumps(row, separators=(",", ":")) + "\n" for row in rows)
+        (self.log / name).write_text(text, encoding="utf-8")
+        hint = {
+            "version": _BASE,
+            "size": len(rows) + self.base + count * _TOMBSTONES,
+            "sizeInBytes": len(text) + sum(each["sizeInBytes"] for each in sidecars),
+            "numOfAddFiles": self.base,
+        }
+        (self.log / "_last_checkpoint").write_text(json.dumps(hint, separators=(",", ":")), encoding="utf-8")
+
+    def _sidecar(self, number: int, count: int) -> dict[str, Any]:
+        """Write one, and give its action."""
+        first, end = number * SIDECAR_FILES, min((number + 1) * SIDECAR_FILES, self.base)
+        unique = str(_uuids(np.array([self.total * 2 + number]))[0])
+        name = f"{_BASE:020d}.checkpoint.{number + 1:010}.{count:010}.{unique}.parquet"
+        table = pa.Table.batches_to_payloads(self._rows(first, end, number), schema=_SCHEMA)
+        target = self.log / "_sidecars" / name
+        pq.write_table(table, target, row_group_size=len(table), compression="snappy", store_schema=False)
+        self.live += end - first
+        self.size += pc.sum(pc.struct_field(table["add"], "size")).as_py()
+        return {"path": name, "sizeInBytes": target.stat().st_size, "modificationTime": _LAST_MS}
+
+    def _rows(self, first: int, end: int, number: int) -> Iterator[pa.RecordBatch]:
+        """Adds, then the tombstones of files that the table no longer has."""
+        for start in range(first, end, _BATCH):
+            adds = self.files.adds(np.arange(start, min(start + _BATCH, end)))
+            yield pa.record_batch([adds, pa.nulls(len(adds), _SCHEMA.field("remove").type)], schema=_SCHEMA)
+        gone = self.total + np.arange(number * _TOMBSTONES, (number + 1) * _TOMBSTONES)
+        removes = self.files.removes(gone, _LAST_MS)
+        yield pa.record_batch([pa.nulls(len(removes), _SCHEMA.field("add").type), removes], schema=_SCHEMA)
+
+
+def scale_table(millions: float) -> Path:
+    """A table of so many million files, at least 1,000, written if the cache has none of this generation.
+
+    Raises:
+        SystemExit: the disk has no room for it.
+    """
+
+    def write(folder: Path) -> None:
+        check_free_disk(folder, round(millions * _BYTES_A_MILLION))
+        (folder / "_delta_log").mkdir()
+        Table(folder / "_delta_log", round(millions * 1_000_000)).write()
+
+    return get_or_write(f"{millions:g}", GENERATION, write)
+
+
+if __name__ == "__main__":
+    print(scale_table(float(sys.argv[1])))

@@ -1,0 +1,1 @@
+"""Commits: may this commit follow this snapshot?"""

@@ -1,0 +1,73 @@
+"""What a commit may do to a clustered table. Source: Writer Requirements for Clustered Table."""
+
+from collections.abc import Iterator
+
+from deltaspec.model.actions import Add, DomainMetadata, MetaData
+from deltaspec.model.features import clustering
+from deltaspec.model.features.protocol import Refused, get_supported_features
+from deltaspec.model.features.table_features import strip_preview_suffix
+from deltaspec.model.log.proposed_commit import CommitCheck, ProposedCommit
+from deltaspec.model.revisions import Revision
+
+
+def _columns(proposal: ProposedCommit) -> tuple[clustering.Path, ...]:
+    """Clustering columns after the commit; none where clustering is not supported."""
+    if not proposal.revision.since(Revision.R3) or not proposal.supports(clustering.FEATURE):  # [Changed in r3]
+        return ()
+    return clustering.clustering_columns(proposal.after.domains.get(clustering.DOMAIN))
+
+
+def feature(proposal: ProposedCommit) -> Iterator[Refused]:
+    """A table that the domain gives clustering columns is one whose writers know clustering."""
+    protocol = proposal.after.protocol
+    if protocol is None or not proposal.revision.since(Revision.R3):  # [Changed in r3] clustering is new
+        return
+    if clustering.FEATURE in {strip_preview_suffix(name) for name in get_supported_features(protocol)}:
+        return
+    for action in proposal.of(DomainMetadata):
+        if clustering.clustering_columns(action):
+            yield Refused("clustering.feature", action.configuration)
+
+
+def columns(proposal: ProposedCommit) -> Iterator[Refused]:
+    """Clustering columns are columns of the table, by their physical names, and the table is not partitioned."""
+    schema, metadata, named = proposal.schema, proposal.after.metadata, _columns(proposal)
+    is_new = proposal.of(MetaData) != [] or any(
+        each.domain == clustering.DOMAIN for each in proposal.of(DomainMetadata)
+    )
+    if not named or schema is None or metadata is None or not is_new:
+        return
+    if metadata.partition_columns:
+        yield Refused("clustering.not-partitioned", ", ".join(metadata.partition_columns))
+    for name in clustering.find_unknown_columns(named, schema, proposal.mapping, proposal.revision):
+        yield Refused("clustering.columns-by-physical-name", name)
+
+
+def statistics(proposal: ProposedCommit) -> Iterator[Refused]:
+    """Files have statistics of the clustering columns: those that are added, and all where there is a new column.
+
+    By the letter: a snapshot does not tell whether a file is older than a column, and so has none to speak of.
+    """
+    named = clustering.resolve_columns(_columns(proposal), proposal.schema, proposal.mapping)
+    before = clustering.clustering_columns(proposal.before.domains.get(clustering.DOMAIN))
+    new = tuple(each for each in named if each not in before)
+    added = proposal.of(Add)
+    for add in added:
+        for name in clustering.find_columns_without_statistics(add.stats, named) or ():
+            yield Refused("clustering.statistics", f"{add.path}: {name}")
+    for add in proposal.after.files.values() if new else ():
+        for name in (clustering.find_columns_without_statistics(add.stats, new) or ()) if add not in added else ():
+            yield Refused("clustering.statistics-of-new-columns", f"{add.path} stays live: {name}")
+
+
+def provider(proposal: ProposedCommit) -> Iterator[Refused]:
+    """Whoever clustered a file is named."""
+    if not proposal.revision.since(Revision.R3):  # [Changed in r3] the field is new
+        return
+    for add in proposal.of(Add):
+        if clustering.has_blank_provider(add.clustering_provider):
+            yield Refused("clustering.provider", add.path)
+
+
+CHECKS: tuple[CommitCheck, ...] = (feature, columns, statistics, provider)
+"""In the order in which `commit.judge` asks."""

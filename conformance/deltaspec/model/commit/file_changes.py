@@ -1,0 +1,132 @@
+"""What a commit may say of files. Source: Add File and Remove File, Add CDC File, Deletion Vectors."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from deltaspec.model.actions import Add, Cdc, DeletionVectorDescriptor, MetaData, Remove
+from deltaspec.model.features.protocol import Refused
+from deltaspec.model.features.table_properties import is_property_true
+from deltaspec.model.log.paths import is_absolute, path_key
+from deltaspec.model.log.proposed_commit import CommitCheck, ProposedCommit
+from deltaspec.model.log.reconciliation import get_file_key, get_vector_id
+from deltaspec.model.revisions import Revision
+from deltaspec.model.rows import change_data
+from deltaspec.model.rows.statistics import parse_statistics
+from deltaspec.model.schema import column_mapping
+
+
+def one_action_a_file(proposal: ProposedCommit) -> Iterator[Refused]:
+    """Add File and Remove File: a path is added once and removed once, a logical file not both (E36)."""
+    adds, removes = proposal.of(Add), proposal.of(Remove)
+    for path in _twice(adds):
+        yield Refused("reconciliation.no-repeated-actions", f"{path} is added twice")
+    for path in _twice(removes):
+        yield Refused("reconciliation.no-repeated-actions", f"{path} is removed twice")
+    for path, _ in sorted({get_file_key(add) for add in adds} & {get_file_key(remove) for remove in removes}, key=str):
+        yield Refused("reconciliation.live-and-dead-disjoint", f"{path} is added and removed")
+
+
+def _twice(actions: list[Add] | list[Remove]) -> list[str]:
+    return [path for path, times in Counter(path_key(action.path) for action in actions).items() if times > 1]
+
+
+def live_vectors(proposal: ProposedCommit) -> Iterator[Refused]:
+    """Add File and Remove File: another vector for a live file takes the place of the one before."""
+    if proposal.revision is not Revision.CURRENT:  # [Changed in current] silent before
+        return
+    removed = {get_file_key(remove) for remove in proposal.of(Remove)}
+    for add in proposal.of(Add):
+        path, vector = get_file_key(add)
+        for key in illegal_companions(path, vector, {*proposal.before.files}, removed):
+            yield Refused("add.live-vector-removed", f"{path} stays live with {key[1]}")
+
+
+def illegal_companions(
+    path: str, vector: str | None, live: set[tuple[str, str | None]], removed: set[tuple[str, str | None]]
+) -> list[tuple[str, str | None]]:
+    """Logical files of a path that are live under another vector, and that the commit which adds it does not remove.
+
+    Args:
+        path: key of the path that is added.
+        vector: id of its vector.
+        live: keys of the logical files before the commit.
+        removed: keys that the commit removes.
+    """
+    return [key for key in live if key[0] == path and key[1] != vector and key not in removed]
+
+
+def vectors(proposal: ProposedCommit) -> Iterator[Refused]:
+    """Deletion Vectors: the feature comes first, new ones are made while enabled, and rows are counted."""
+    files: list[Add | Remove] = [*proposal.of(Add), *proposal.of(Remove)]
+    for action in files:
+        if action.deletion_vector is not None and not proposal.supports("deletionVectors"):
+            yield Refused("deletion-vectors.needs-feature", action.path)
+    settings = proposal.after.metadata.configuration if proposal.after.metadata else {}
+    for add in proposal.of(Add):
+        if add.deletion_vector is None:
+            continue
+        # [Changed in r3] the property is new
+        enabled = is_property_true(settings, "delta.enableDeletionVectors") or not proposal.revision.since(Revision.R3)
+        if not enabled and _is_new(proposal, add, add.deletion_vector):
+            yield Refused("deletion-vectors.made-while-enabled", add.path)
+        if not has_row_count(add):
+            yield Refused("deletion-vectors.needs-num-records", add.path)
+
+
+def _is_new(proposal: ProposedCommit, add: Add, vector: DeletionVectorDescriptor) -> bool:
+    """Whether nobody has seen the vector before: a vector that is restored, or cloned with its table, is not new."""
+    if proposal.before.version < 0:
+        return False
+    known = {key[1] for key in (*proposal.before.files, *proposal.before.tombstones)}
+    known |= {get_vector_id(add) for add in proposal.before.files.values()}
+    return vector.unique_id not in known
+
+
+def has_row_count(add: Add) -> bool:
+    """Whether the statistics of a file say how many records it has."""
+    try:
+        return add.stats is not None and parse_statistics(add.stats).num_records is not None
+    except ValueError:
+        return False
+
+
+def partition_values(proposal: ProposedCommit) -> Iterator[Refused]:
+    """Add File and Remove File: a value for each partition column, under its physical name."""
+    schema, metadata = proposal.schema, proposal.after.metadata
+    if schema is None or metadata is None:
+        return
+    columns = set(column_mapping.physical_partition_columns(schema, metadata.partition_columns, proposal.mapping))
+    files: list[Add | Cdc] = [*proposal.of(Add), *proposal.of(Cdc)]
+    for action in files:
+        if set(action.partition_values) != columns:
+            yield Refused("add.partition-values", action.path)
+    for add in proposal.after.files.values() if proposal.of(MetaData) else ():
+        if add not in files and illegal_partitioning(columns, add):
+            yield Refused("add.partition-values", f"{add.path} stays live without a value of a new partition column")
+
+
+def illegal_partitioning(columns: set[str], add: Add) -> bool:
+    """Whether a live file lacks a value for a partition column (physical names) that the metadata after it names."""
+    return not columns <= set(add.partition_values)
+
+
+def removes(proposal: ProposedCommit) -> Iterator[Refused]:
+    """Add File and Remove File: what a remove says it has."""
+    for remove in proposal.of(Remove):
+        if remove.extended_file_metadata and (remove.partition_values is None or remove.size is None):
+            yield Refused("remove.extended-file-metadata", remove.path)
+
+
+def change_files(proposal: ProposedCommit) -> Iterator[Refused]:
+    """Add CDC File, Change Data Files: change files change no data, and lie below `_change_data`."""
+    added = {path_key(add.path) for add in proposal.of(Add)}
+    for cdc in proposal.of(Cdc):
+        if cdc.data_change:
+            yield Refused("cdc.no-data-change", cdc.path)
+        is_added = path_key(cdc.path) in added
+        if not change_data.is_in_allowed_location(cdc.path, is_absolute=is_absolute(cdc.path), is_added=is_added):
+            yield Refused("cdc.location", cdc.path)
+
+
+CHECKS: tuple[CommitCheck, ...] = (one_action_a_file, live_vectors, vectors, partition_values, removes, change_files)
+"""In the order in which `commit.judge` asks."""

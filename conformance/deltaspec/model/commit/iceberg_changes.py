@@ -1,0 +1,117 @@
+"""What Iceberg compatibility lets a commit do. Source: Iceberg Compatibility V1, Iceberg Compatibility V2."""
+
+from collections.abc import Iterator
+
+from deltaspec.model.actions import Add, CommitInfo, MetaData, Protocol
+from deltaspec.model.commit import iceberg_compat
+from deltaspec.model.commit.file_changes import has_row_count
+from deltaspec.model.commit.operations import reuses_existing_files
+from deltaspec.model.features.protocol import Refused, get_supported_features
+from deltaspec.model.log.paths import path_key
+from deltaspec.model.log.proposed_commit import CommitCheck, ProposedCommit, read_mapping_mode, read_schema
+from deltaspec.model.log.reconciliation import Snapshot
+from deltaspec.model.revisions import Revision
+from deltaspec.model.schema.data_types import get_type_name
+
+
+def _enabled(snapshot: Snapshot, revision: Revision) -> tuple[str, ...]:
+    if snapshot.protocol is None or snapshot.metadata is None:
+        return ()
+    features = get_supported_features(snapshot.protocol)
+    return iceberg_compat.enabled(features, snapshot.metadata.configuration, revision)
+
+
+def _requirement(compatibility: str, name: str) -> str:
+    """Both chapters have entries of the same names."""
+    return f"iceberg-{compatibility.lower()}.{name}"
+
+
+def _changes_table(proposal: ProposedCommit) -> bool:
+    return any(isinstance(each, Protocol | MetaData) for each in proposal.actions)
+
+
+def readers(proposal: ProposedCommit) -> Iterator[Refused]:
+    """The feature comes with a protocol that makes readers know column mapping."""
+    for action in proposal.of(Protocol):
+        for compatibility, feature in iceberg_compat.FEATURES.items():
+            listed = feature in (action.writer_features or ()) and proposal.revision.since(Revision.R3)
+            if listed and not iceberg_compat.readers_support_mapping(action):
+                yield Refused(_requirement(compatibility, "readers"), feature)
+
+
+def state(proposal: ProposedCommit) -> Iterator[Refused]:
+    """Column mapping is on, deletion vectors and the other compatibility are not, and types are those of Iceberg."""
+    protocol, metadata, schema = proposal.after.protocol, proposal.after.metadata, proposal.schema
+    if protocol is None or metadata is None or not _changes_table(proposal):
+        return
+    enabled = _enabled(proposal.after, proposal.revision)
+    for each in enabled:
+        if proposal.mapping is None:
+            yield Refused(_requirement(each, "mapped"), "columns are not mapped")
+        if iceberg_compat.conflicts_with_vectors(each, get_supported_features(protocol), metadata.configuration):
+            yield Refused(_requirement(each, "no-deletion-vectors"), "deletionVectors")
+        if each == "V2" and len(enabled) > 1:
+            yield Refused("iceberg-v2.not-with-first", "V1 is enabled too")
+        if schema is None:
+            continue
+        for path, kind in iceberg_compat.forbidden_columns(schema, each):
+            yield Refused(_requirement(each, "types"), f"{'.'.join(path)}: {get_type_name(kind)}")
+        if proposal.supports("typeWidening") and proposal.revision is Revision.CURRENT:  # [Changed in current]
+            for path, old, new in iceberg_compat.forbidden_type_changes(schema):
+                yield Refused(
+                    _requirement(each, "type-changes"), f"{'.'.join(path)}: {get_type_name(old)}, {get_type_name(new)}"
+                )
+
+
+def partitioning(proposal: ProposedCommit) -> Iterator[Refused]:
+    """A table that is replaced keeps the names of its partition columns; one that is restored had them before."""
+    before, after = proposal.before, proposal.after
+    if any(
+        reuses_existing_files(each.operation) for each in proposal.of(CommitInfo) if isinstance(each.operation, str)
+    ):
+        return
+    enabled = _enabled(after, proposal.revision)
+    if not proposal.of(MetaData) or not enabled or not _enabled(before, proposal.revision):
+        return
+    sides = []
+    for snapshot in (before, after):
+        schema = read_schema(snapshot.metadata)
+        if schema is None or snapshot.metadata is None:
+            return
+        sides.append((schema, snapshot.metadata.partition_columns, read_mapping_mode(snapshot)))
+    for name in iceberg_compat.renamed_partition_columns(sides[0], sides[1]):
+        yield Refused(_requirement(enabled[0], "partitions-keep-names"), name)
+
+
+def nested_ids(proposal: ProposedCommit) -> Iterator[Refused]:
+    """Under V2 each element, key and value has an id of its own, where the text looks for it."""
+    schema, mapping = proposal.schema, proposal.mapping
+    if schema is None or mapping is None or "V2" not in _enabled(proposal.after, proposal.revision):
+        return
+    if not _changes_table(proposal):
+        return
+    is_current = proposal.revision is Revision.CURRENT
+    # [Changed in current] key and names
+    key = "iceberg-v2.nested-ids-key" if is_current else "iceberg-v2.nested-ids-key-by-name"
+    for found in iceberg_compat.nested_ids(schema, mapping, proposal.revision):
+        for requirement, names in (
+            (key, found.under_another_key),
+            ("iceberg-v2.nested-ids-place", found.elsewhere),
+            ("iceberg-v2.nested-ids-path", found.misnamed),
+            ("iceberg-v2.nested-ids", (*found.missing, *found.out_of_range, *found.shared)),
+        ):
+            if names:
+                yield Refused(requirement, ", ".join(names))
+
+
+def adds(proposal: ProposedCommit) -> Iterator[Refused]:
+    """Files that are added say how many records they have; under V2 those that are new."""
+    known = {path for path, _ in (*proposal.before.files, *proposal.before.tombstones)}
+    for each in _enabled(proposal.after, proposal.revision):
+        for add in proposal.of(Add):
+            if not has_row_count(add) and (each == "V1" or path_key(add.path) not in known):
+                yield Refused(_requirement(each, "numbers-of-records"), add.path)
+
+
+CHECKS: tuple[CommitCheck, ...] = (readers, state, partitioning, nested_ids, adds)
+"""In the order in which `commit.judge` asks."""

@@ -1,0 +1,370 @@
+"""Wider types: which changes are legal, how columns record them, and how a record follows from version to version.
+
+A *place* is where a type stands: a struct field, or a key, value or element below one. Its changes are recorded in the
+metadata of that nearest struct field. Source: Type Widening (current).
+"""
+
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from deltaspec.model.actions import MetaData
+from deltaspec.model.features.protocol import Refused, features_are_known, get_supported_features
+from deltaspec.model.features.table_features import strip_preview_suffix
+from deltaspec.model.features.table_properties import is_property_true
+from deltaspec.model.json_values import Number
+from deltaspec.model.log.proposed_commit import CommitCheck, ProposedCommit
+from deltaspec.model.log.reconciliation import Snapshot
+from deltaspec.model.revisions import Revision
+from deltaspec.model.schema.column_mapping import MODE, column_id
+from deltaspec.model.schema.data_types import (
+    Array,
+    DataType,
+    Decimal,
+    Field,
+    Map,
+    Primitive,
+    Struct,
+    UndefinedType,
+    get_type_name,
+    is_widening,
+    iter_fields,
+)
+from deltaspec.model.schema.schema_string import TYPE_CHANGES, SchemaError, TypeChange, read_type_change
+
+FEATURE = "typeWidening"
+ENABLED = "delta.enableTypeWidening"
+ICEBERG = ("icebergCompatV1", "icebergCompatV2")
+_FLAT = ("byte", "short", "integer")
+
+FaultKind: TypeAlias = Literal["text", "no list", "no object", "types", "place"]
+
+
+# what a change may be
+
+
+def allowed_by_iceberg(before: DataType, after: DataType) -> bool:
+    """Whether a legal change is one that Iceberg knows too. Source: Writer Requirements for Type Widening."""
+    match before, after:
+        case Primitive(old), Primitive("double") if old in _FLAT:
+            return False
+        case Primitive("date"), Primitive("timestamp_ntz"):
+            return False
+        case Decimal(), Decimal():
+            return before.scale == after.scale
+        case Primitive(), Decimal():
+            return False
+    return True
+
+
+def is_judged(kind: DataType) -> bool:
+    """Whether the chapter speaks of a type: not of void, which may become any, and not of types of proposals."""
+    return not isinstance(kind, UndefinedType) and kind != Primitive("void")
+
+
+# what a column records
+
+
+@dataclass(frozen=True)
+class RecordFault:
+    """What is wrong with the form of `delta.typeChanges`."""
+
+    kind: FaultKind
+    """A text instead of a list (E30); something else; an entry that is no object; its types; the place it names."""
+    what: str
+
+
+def read_type_change_record(field: Field) -> tuple[tuple[TypeChange, ...], tuple[RecordFault, ...]]:
+    """The changes that a column records, oldest first, and what is wrong with those that cannot be read.
+
+    Further keys of an entry are passed over: previews noted the version of the table there.
+    """
+    recorded = field.metadata.get(TYPE_CHANGES)
+    if recorded is None:
+        return (), ()
+    if isinstance(recorded, str) and not isinstance(recorded, Number):
+        return (), (RecordFault("text", "a text"),)
+    if not isinstance(recorded, list):
+        return (), (RecordFault("no list", "an object" if isinstance(recorded, dict) else "a single value"),)
+    changes: list[TypeChange] = []
+    faults: list[RecordFault] = []
+    for index, entry in enumerate(recorded):
+        try:
+            change = read_type_change(entry, f"/{index}")
+        except SchemaError as error:
+            faults.append(RecordFault(_kind(entry, error), str(error)))
+            continue
+        misplaced = find_field_path_fault(field.type, change.field_path)
+        if misplaced is not None:
+            faults.append(RecordFault("place", f"/{index}: {misplaced}"))
+        else:
+            changes.append(change)
+    return tuple(changes), tuple(faults)
+
+
+def _kind(entry: object, error: SchemaError) -> FaultKind:
+    if not isinstance(entry, dict):
+        return "no object"
+    return "place" if error.pointer.endswith("/fieldPath") else "types"
+
+
+def find_field_path_fault(kind: DataType, path: tuple[str, ...]) -> str | None:
+    """Why a field path does not lead from a field of that type to one that may be widened; None if it does."""
+    for step in path:
+        match kind, step:
+            case Array(element), "element":
+                kind = element
+            case Map(key, _), "key":
+                kind = key
+            case Map(_, value), "value":
+                kind = value
+            case _:
+                return f"{get_type_name(kind)} has no {step}"
+    if isinstance(kind, Struct | Array | Map):
+        return f"{'.'.join(path) or 'the column'} is of type {get_type_name(kind)}"
+    return None
+
+
+def has_type_change_record(field: Field) -> bool:
+    """Whether a column says anything of changes: a null says nothing, and an empty list that there were none."""
+    return field.metadata.get(TYPE_CHANGES) not in (None, [])
+
+
+@dataclass(frozen=True)
+class TypeLocation:
+    """A type in a schema, and the changes that are recorded of it."""
+
+    column: tuple[str, ...]
+    """Logical path of the nearest struct field."""
+    id: int | None
+    """Column id of that field."""
+    field_path: tuple[str, ...]
+    type: DataType
+    changes: tuple[TypeChange, ...]
+
+    def key(self, *, by_id: bool) -> Hashable:
+        """What a place is known by from schema to schema: the id of its column where columns are mapped, or names."""
+        return (self.id if by_id and self.id is not None else self.column, self.field_path)
+
+
+def list_type_locations(schema: Struct) -> list[TypeLocation]:
+    """Every place of a schema, columns before what is in them."""
+    found = []
+    for path, field in iter_fields(schema):
+        recorded: dict[tuple[str, ...], list[TypeChange]] = {}
+        for change in read_type_change_record(field)[0]:
+            recorded.setdefault(change.field_path, []).append(change)
+        for below, kind in _types(field.type, ()):
+            found.append(TypeLocation(path, column_id(field), below, kind, tuple(recorded.get(below, ()))))
+    return found
+
+
+def _types(kind: DataType, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], DataType]]:
+    """A type and those below it, down to struct fields, which are columns of their own."""
+    yield path, kind
+    match kind:
+        case Array(element):
+            yield from _types(element, (*path, "element"))
+        case Map(key, value):
+            yield from _types(key, (*path, "key"))
+            yield from _types(value, (*path, "value"))
+
+
+def find_gap(place: TypeLocation) -> str | None:
+    """Where the recorded changes do not lead from one to the next and at last to the type; None if they do."""
+    after = [*(change.before for change in place.changes[1:]), place.type]
+    for change, following in zip(place.changes, after, strict=False):
+        if change.after != following and is_judged(change.after) and is_judged(following):
+            return f"{get_type_name(change.after)} is followed by {get_type_name(following)}"
+    return None
+
+
+# from one schema to the next
+
+
+@dataclass(frozen=True)
+class ChangedType:
+    """A place in two schemas of which the first one has another type there, or records what the second does not."""
+
+    before: TypeLocation
+    after: TypeLocation
+
+    @property
+    def has_another_type(self) -> bool:
+        """Of nested types only whether they are of the same kind: what is in them are places too."""
+        old, new = self.before.type, self.after.type
+        if isinstance(old, Struct | Array | Map) and type(old) is type(new):
+            return False
+        return old != new
+
+    @property
+    def is_legal(self) -> bool:
+        """Whether the change is listed, or the chapter is silent of one of the types."""
+        old, new = self.before.type, self.after.type
+        if not self.has_another_type or not is_judged(old) or not is_judged(new):
+            return True
+        return is_widening(old, new)
+
+    @property
+    def is_widening(self) -> bool:
+        return is_widening(self.before.type, self.after.type)
+
+    @property
+    def is_recorded(self) -> bool:
+        """Whether the later schema has a record that leads from the one type to the other."""
+        changes = self.after.changes
+        return any(change.before == self.before.type for change in changes) and changes[-1].after == self.after.type
+
+    @property
+    def is_undone(self) -> bool:
+        """Whether a version is restored: the type is one of the record, and the record ends where it was that type."""
+        old, new = self.before.changes, self.after.changes
+        return len(new) < len(old) and old[: len(new)] == new and old[len(new)].before == self.after.type
+
+    @property
+    def lost(self) -> tuple[TypeChange, ...]:
+        """Changes recorded before, where the record is not what it was with some at its end."""
+        old = self.before.changes
+        return () if self.after.changes[: len(old)] == old else old
+
+
+def find_changed_types(before: Struct, after: Struct, *, by_id: bool) -> list[ChangedType]:
+    """Places that both schemas have and whose type or record is not what it was.
+
+    Args:
+        before: the schema before.
+        after: the schema of the next metadata.
+        by_id: column mapping is in force in both.
+    """
+    known = {place.key(by_id=by_id): place for place in list_type_locations(before)}
+    found = []
+    for place in list_type_locations(after):
+        old = known.get(place.key(by_id=by_id))
+        if old is not None:
+            change = ChangedType(old, place)
+            found += [change] if change.has_another_type or change.lost else []
+    return found
+
+
+def find_traces(schema: Struct, configuration: dict[str, str]) -> list[str]:
+    """What of type widening a table still has, which the version that drops the feature has not.
+
+    A property that is not true enables nothing: like one that is not there, it leaves nothing behind.
+    """
+    found = [".".join(path) for path, field in iter_fields(schema) if field.metadata.get(TYPE_CHANGES) is not None]
+    return [*found, ENABLED] if is_property_true(configuration, ENABLED) else found
+
+
+def is_dropped(before: set[str], after: set[str]) -> bool:
+    """Whether the feature, or a preview of it, is among the features before and no longer among those after."""
+    return _has_feature(before) and not _has_feature(after)
+
+
+def _has_feature(supported: set[str]) -> bool:
+    return any(strip_preview_suffix(name) == FEATURE for name in supported)
+
+
+# what a commit may do
+
+
+def recorded_changes(proposal: ProposedCommit) -> Iterator[Refused]:
+    """Type Change Metadata: the form of the record, which only tables that support the feature have."""
+    schema = proposal.schema
+    if schema is None or not proposal.of(MetaData) or proposal.revision is not Revision.CURRENT:  # [Changed in current]
+        return
+    for path, field in iter_fields(schema):
+        if has_type_change_record(field) and not _is_supported(proposal.after):
+            yield Refused("type-widening.feature", ".".join(path))
+        changes, faults = read_type_change_record(field)
+        for fault in faults:
+            yield Refused(_OF_FAULT[fault.kind], f"{'.'.join(path)}: {fault.what}")
+        for change in changes:
+            if not may_stand(change):
+                yield Refused("type-widening.supported-changes", f"{'.'.join(path)}: {change.before}, {change.after}")
+    for place in list_type_locations(schema):
+        missing = find_gap(place)
+        if missing is not None:
+            yield Refused("type-widening.recorded", f"{'.'.join(place.column)}: {missing}")
+
+
+def may_stand(change: TypeChange) -> bool:
+    """Whether a record may have a change: it is listed, or the chapter is silent of one of the types."""
+    old, new = change.before, change.after
+    return old == new or not is_judged(old) or not is_judged(new) or is_widening(old, new)
+
+
+_OF_FAULT = {
+    "text": "type-widening.changes-are-list",
+    "no list": "type-widening.changes-are-list",
+    "no object": "type-widening.changes-are-list",
+    "types": "type-widening.changes-name-types",
+    "place": "type-widening.changes-name-place",
+}
+
+
+def changed_types(proposal: ProposedCommit) -> Iterator[Refused]:
+    """Writer Requirements: what a commit makes of types of columns whose files stay.
+
+    Where no file stays, the table is written anew, and its schema is not a change of the one before.
+    """
+    before, after = proposal.schema_before, proposal.schema
+    if before is None or after is None or proposal.revision is not Revision.CURRENT:  # [Changed in current]
+        return
+    if not _is_supported(proposal.after) or not files_stay(proposal):
+        return
+    enabled = _is_enabled(proposal.before) or _is_enabled(proposal.after)
+    for change in find_changed_types(before, after, by_id=_by_id(proposal)):
+        name = ".".join(change.after.column)
+        if not change.is_legal and not change.is_undone:
+            yield Refused("type-widening.supported-changes", name)
+        # that a record went as a whole is legal once every file has the types of the schema, which no snapshot tells
+        if change.lost and change.after.changes and not change.is_undone:
+            yield Refused("type-widening.kept", name)
+        if not change.is_widening:
+            continue
+        if not enabled:
+            yield Refused("type-widening.only-when-enabled", name)
+        if iceberg_supported(proposal.after) and not allowed_by_iceberg(change.before.type, change.after.type):
+            yield Refused("type-widening.changes-for-iceberg", name)
+        if not change.is_recorded:
+            yield Refused("type-widening.recorded", name)
+
+
+def files_stay(proposal: ProposedCommit) -> bool:
+    """Whether a live file of the version before is live after it, and is not added again."""
+    return any(proposal.after.files.get(key) is add for key, add in proposal.before.files.items())
+
+
+def dropped_feature(proposal: ProposedCommit) -> Iterator[Refused]:
+    """Writer Requirements: the version that takes the feature away leaves no trace of it (E41)."""
+    old, new, schema = proposal.before.protocol, proposal.after.protocol, proposal.schema
+    if old is None or new is None or schema is None or proposal.after.metadata is None:
+        return
+    if proposal.revision is not Revision.CURRENT or not (features_are_known(old) and features_are_known(new)):
+        return
+    if is_dropped(get_supported_features(old), get_supported_features(new)):
+        for trace in find_traces(schema, proposal.after.metadata.configuration):
+            yield Refused("type-widening.gone-with-feature", trace)
+
+
+def _is_supported(snapshot: Snapshot) -> bool:
+    known = snapshot.protocol is not None and features_are_known(snapshot.protocol)
+    return known and snapshot.protocol is not None and _has_feature(get_supported_features(snapshot.protocol))
+
+
+def _is_enabled(snapshot: Snapshot) -> bool:
+    return snapshot.metadata is not None and is_property_true(snapshot.metadata.configuration, ENABLED)
+
+
+def iceberg_supported(snapshot: Snapshot) -> bool:
+    """Whether a feature of compatibility with Iceberg that the chapter names is supported."""
+    return snapshot.protocol is not None and not get_supported_features(snapshot.protocol).isdisjoint(ICEBERG)
+
+
+def _by_id(proposal: ProposedCommit) -> bool:
+    settings = proposal.before.metadata.configuration if proposal.before.metadata else {}
+    return proposal.mapping is not None and settings.get(MODE) in ("id", "name")
+
+
+CHECKS: tuple[CommitCheck, ...] = (recorded_changes, changed_types, dropped_feature)
+"""In the order in which `commit.judge` asks."""

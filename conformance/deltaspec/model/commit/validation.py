@@ -1,0 +1,131 @@
+"""May this commit follow this snapshot? Source: Requirements for Writers, chapter by chapter.
+
+What a single action must look like is its schema's to say, and what lies in data files is not looked at: everything
+here follows from the actions of the commit and from the state before it. A should is no reason to refuse.
+"""
+
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+
+from deltaspec.model.actions import (
+    Action,
+    CheckpointMetadata,
+    DomainMetadata,
+    MetaData,
+    Protocol,
+    Remove,
+    Sidecar,
+    Txn,
+)
+from deltaspec.model.commit import (
+    catalog_managed,
+    clustering_changes,
+    constraint_changes,
+    file_changes,
+    iceberg_changes,
+    in_commit_timestamps,
+    row_id_changes,
+    table_changes,
+    type_widening,
+    variant_columns,
+)
+from deltaspec.model.features.protocol import Accepted, Decision, Refused
+from deltaspec.model.features.table_properties import is_append_only
+from deltaspec.model.log.proposed_commit import CommitCheck, ProposedCommit
+from deltaspec.model.log.reconciliation import Snapshot
+from deltaspec.model.revisions import Revision
+
+
+def check_commit(
+    snapshot: Snapshot, version: int, actions: Sequence[Action], revision: Revision = Revision.CURRENT
+) -> Decision:
+    """Whether a commit of these actions may follow the snapshot, by the text of a revision.
+
+    Args:
+        snapshot: the table before; `reconciliation.EMPTY` for a table to be created.
+        version: that the commit wants to be.
+        actions: of the commit, in the order of its lines.
+        revision: of the text.
+
+    Returns:
+        `Accepted`, or the first `Refused` in the order of `CHECKS`; see `refusals` for all of them.
+    """
+    return next(collect_refusals(snapshot, version, actions, revision), Accepted())
+
+
+def collect_refusals(
+    snapshot: Snapshot, version: int, actions: Sequence[Action], revision: Revision = Revision.CURRENT
+) -> Iterator[Refused]:
+    """Every reason to refuse the commit."""
+    proposal = ProposedCommit(snapshot, version, actions, revision)
+    for check in CHECKS:
+        yield from check(proposal)
+
+
+def next_version(proposal: ProposedCommit) -> Iterator[Refused]:
+    """Delta Log Entries: versions are contiguous."""
+    if proposal.version != proposal.before.version + 1:
+        yield Refused("log.versions-contiguous", f"version {proposal.version} after {proposal.before.version}")
+
+
+def first_version(proposal: ProposedCommit) -> Iterator[Refused]:
+    """Change Metadata, Action Reconciliation: a table has a protocol and metadata from its first version on."""
+    if proposal.after.metadata is None:
+        yield Refused("metadata.in-first-version", "no metaData")
+    if proposal.after.protocol is None:
+        yield Refused("reconciliation.one-protocol", "no protocol")
+
+
+def one_of_a_kind(proposal: ProposedCommit) -> Iterator[Refused]:
+    """Delta Log Entries: actions of one commit that would replace each other, for they have no order."""
+    if len(proposal.of(Protocol)) > 1:
+        yield Refused("protocol.one-a-version", "two protocols")
+    if len(proposal.of(MetaData)) > 1:
+        yield Refused("metadata.one-a-version", "two metaData")
+    for app in illegal_repetition(action.app_id for action in proposal.of(Txn)):
+        yield Refused("reconciliation.no-repeated-actions", f"two txn of {app}")
+    for domain in illegal_repetition(action.domain for action in proposal.of(DomainMetadata)):
+        yield Refused("domain.one-a-version", f"two actions of {domain}")  # E37
+    if any(isinstance(action, CheckpointMetadata | Sidecar) for action in proposal.actions):
+        yield Refused("reconciliation.checkpoint-actions-not-in-commits", "an action of checkpoints")
+
+
+def illegal_repetition(keys: Iterable[Hashable]) -> list[Hashable]:
+    """Keys that stand twice, in the order in which they come first."""
+    return [key for key, times in Counter(keys).items() if times > 1]
+
+
+def append_only(proposal: ProposedCommit) -> Iterator[Refused]:
+    """Append-only Tables: no data is removed while the property is true after the commit (S33)."""
+    protocol, metadata = proposal.after.protocol, proposal.after.metadata
+    if protocol is None or metadata is None or not is_append_only(protocol, metadata):
+        return
+    for remove in proposal.of(Remove):
+        if remove.data_change:
+            yield Refused("append-only.no-removal", remove.path)
+
+
+def domains(proposal: ProposedCommit) -> Iterator[Refused]:
+    """Domain Metadata: the feature comes first."""
+    if proposal.of(DomainMetadata) and not proposal.supports("domainMetadata"):
+        yield Refused("domain.needs-feature", proposal.of(DomainMetadata)[0].domain)
+
+
+CHECKS: tuple[CommitCheck, ...] = (
+    next_version,
+    one_of_a_kind,
+    first_version,
+    *table_changes.CHECKS,
+    *type_widening.CHECKS,
+    *variant_columns.CHECKS,
+    *constraint_changes.CHECKS,
+    append_only,
+    domains,
+    *in_commit_timestamps.CHECKS,
+    *catalog_managed.CHECKS,
+    *iceberg_changes.CHECKS,
+    *clustering_changes.CHECKS,
+    *file_changes.CHECKS,
+    *row_id_changes.CHECKS,
+)
+"""In the order in which `judge` asks."""

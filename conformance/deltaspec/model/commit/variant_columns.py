@@ -1,0 +1,122 @@
+"""Where a variant column may not stand. Source: Variant Data Type, Compatibility with other Delta
+Features, Default Columns (current)."""
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from deltaspec.model.features import clustering
+from deltaspec.model.features.protocol import Refused
+from deltaspec.model.log.proposed_commit import CommitCheck, ProposedCommit
+from deltaspec.model.revisions import Revision
+from deltaspec.model.schema.column_mapping import list_physical_paths
+from deltaspec.model.schema.data_types import Field, Primitive, Struct, iter_fields
+
+VARIANT = Primitive("variant")
+DEFAULT = "CURRENT_DEFAULT"
+GENERATION = "delta.generationExpression"
+_SPACES = re.compile(r"\s*([()])\s*|\s+")
+_ANY_CASE = re.DOTALL | re.IGNORECASE
+_CAST = re.compile(r"cast ?\((.*)\bas variant\)", _ANY_CASE)
+_NULL = re.compile(r"null|null ?:: ?variant", _ANY_CASE)
+_NUMBER, _TEXT = r"[+-]?[\d.]+(e[+-]?\d+)?", r"((date|timestamp|timestamp_ntz|x) ?)?'([^'\\]|'')*'"
+_LITERAL = re.compile(rf"{_NUMBER}|true|false|{_TEXT}", _ANY_CASE)
+_PARSED = re.compile(r"parse_json ?\( ?'((?:[^'\\]|'')*)' ?\)", _ANY_CASE)
+
+
+@dataclass(frozen=True)
+class VariantColumn:
+    """A column of type variant, at any depth of structs, arrays and maps, and what else it is."""
+
+    path: tuple[str, ...]
+    is_partition_column: bool
+    is_clustering_column: bool
+    is_generated: bool
+    default: str | None
+    """The expression, as written; None without a default that is a text."""
+
+
+def variant_columns(
+    schema: Struct, partition_columns: Iterable[str], clustered: Iterable[tuple[str, ...]], mapping: str | None
+) -> Iterator[VariantColumn]:
+    """The variant columns of a table.
+
+    Args:
+        schema: of the table.
+        partition_columns: logical names.
+        clustered: clustering columns, as the domain names them.
+        mapping: column mapping in force: `id`, `name` or None.
+    """
+    partitions, clusters = set(partition_columns), set(clustering.resolve_columns(clustered, schema, mapping))
+    for (path, field), (physical, _) in zip(iter_fields(schema), list_physical_paths(schema, mapping), strict=True):
+        if field.type != VARIANT:
+            continue
+        yield VariantColumn(
+            path,
+            is_partition_column=len(path) == 1 and path[0] in partitions,
+            is_clustering_column=physical in clusters,
+            is_generated=GENERATION in field.metadata,
+            default=_default(field),
+        )
+
+
+def _default(field: Field) -> str | None:
+    found = field.metadata.get(DEFAULT)
+    return str(found) if isinstance(found, str) else None
+
+
+def default_is_null(expression: str) -> bool | None:
+    """Whether an expression of SQL is null; None where that takes an engine to tell.
+
+    Told of are null itself, literals, and texts of JSON that are parsed; each of them cast to a variant, or not.
+    """
+    text = _bare(expression)
+    cast = _CAST.fullmatch(text)
+    text = _bare(cast[1]) if cast is not None else text
+    if _NULL.fullmatch(text):
+        return True
+    if _LITERAL.fullmatch(text):
+        return False
+    parsed = _PARSED.fullmatch(text)
+    # a null of JSON is a variant that holds null, of which nobody says whether it is meant
+    return False if parsed is not None and _is_json_value(parsed[1]) else None
+
+
+def _bare(expression: str) -> str:
+    """An expression without superfluous space, and without brackets around the whole of it."""
+    text = expression.strip()
+    while text.startswith("(") and text.endswith(")") and "(" not in text[1:-1] and ")" not in text[1:-1]:
+        text = text[1:-1].strip()
+    return text if "'" in text else _SPACES.sub(lambda match: match[1] or " ", text)
+
+
+def _is_json_value(text: str) -> bool:
+    try:
+        return json.loads(text.replace("''", "'")) is not None
+    except (ValueError, RecursionError):
+        return False
+
+
+def uses_of_variants(proposal: ProposedCommit) -> Iterator[Refused]:
+    """Compatibility with other Delta Features: variants have no order, and are given by nobody but who writes rows."""
+    schema, metadata = proposal.schema, proposal.after.metadata
+    if schema is None or metadata is None or proposal.revision is not Revision.CURRENT:  # [Changed in current]
+        return
+    clustered = clustering.clustering_columns(proposal.after.domains.get(clustering.DOMAIN))
+    if not proposal.supports(clustering.FEATURE):
+        clustered = ()
+    for column in variant_columns(schema, metadata.partition_columns, clustered, proposal.mapping):
+        name = ".".join(column.path)
+        if column.is_partition_column:
+            yield Refused("variant.not-partitioning", name)
+        if column.is_clustering_column:
+            yield Refused("variant.not-clustering", name)
+        if column.is_generated:
+            yield Refused("variant.not-generated", name)
+        if column.default is not None and default_is_null(column.default) is False:
+            yield Refused("variant.default-null", f"{name}: {column.default}")
+
+
+CHECKS: tuple[CommitCheck, ...] = (uses_of_variants,)
+"""In the order in which `commit.judge` asks."""

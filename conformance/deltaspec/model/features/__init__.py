@@ -1,0 +1,1 @@
+"""Table features, protocol versions and table properties."""

@@ -1,0 +1,171 @@
+"""Who may read and who may write a table. Source: chapters Protocol Evolution, Table Features, Table Features for
+New and Existing Tables, Requirements for Readers."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from deltaspec.model.actions import Protocol
+from deltaspec.model.features.table_features import (
+    FEATURES,
+    MAX_READER_VERSION,
+    MAX_WRITER_VERSION,
+    get_implied_features,
+    get_required_features,
+    resolve_feature,
+    strip_preview_suffix,
+)
+from deltaspec.model.revisions import Revision
+
+
+@dataclass(frozen=True)
+class Accepted:
+    """The text lets it be."""
+
+
+@dataclass(frozen=True)
+class Refused:
+    """The text forbids it."""
+
+    requirement: str
+    """Id of the requirement in force."""
+    why: str
+
+
+Decision: TypeAlias = Accepted | Refused
+
+_KNOWN = frozenset(name for name, feature in FEATURES.items() if feature.revisions)
+
+
+def reader_features(protocol: Protocol) -> set[str]:
+    """Features that a reader must support: those listed, or those that the legacy reader version stands for."""
+    if protocol.min_reader_version >= MAX_READER_VERSION:
+        return set(protocol.reader_features or ())
+    return {"columnMapping"} if protocol.min_reader_version == 2 and supports(protocol, "columnMapping") else set()
+
+
+def get_supported_features(protocol: Protocol) -> set[str]:
+    """Features that the table supports: implied by its versions, or listed. Source: Supported Features.
+
+    At reader version 2 and writer version 7 `columnMapping` needs to be in the writer's list only (E02).
+    """
+    if protocol.min_writer_version < MAX_WRITER_VERSION:
+        return get_implied_features(protocol.min_reader_version, protocol.min_writer_version)
+    return set(protocol.writer_features or ())
+
+
+def features_are_known(protocol: Protocol) -> bool:
+    """Whether it can be told which features the table supports: at writer version 7 only the list tells."""
+    return protocol.min_writer_version < MAX_WRITER_VERSION or protocol.writer_features is not None
+
+
+def supports(protocol: Protocol, feature: str) -> bool:
+    """Whether the table supports a feature."""
+    return feature in get_supported_features(protocol)
+
+
+def may_read(protocol: Protocol, features: Collection[str] = _KNOWN, max_version: int = MAX_READER_VERSION) -> Decision:
+    """Whether a client that knows these features and reader versions may read the table."""
+    if protocol.min_reader_version > max_version:
+        return Refused("protocol.versions-supported", f"reader version {protocol.min_reader_version}")
+    unknown = sorted(reader_features(protocol) - set(features))
+    if unknown:
+        return Refused("table-features.reader-supports-all", f"reader features {', '.join(unknown)}")
+    return Accepted()
+
+
+def may_write(
+    protocol: Protocol,
+    features: Collection[str] = _KNOWN,
+    max_reader: int = MAX_READER_VERSION,
+    max_writer: int = MAX_WRITER_VERSION,
+) -> Decision:
+    """Whether a client that knows these features and versions may write to the table; it must be able to read it."""
+    reading = may_read(protocol, features, max_reader)
+    if isinstance(reading, Refused):
+        return reading
+    if protocol.min_writer_version > max_writer:
+        return Refused("protocol.versions-supported", f"writer version {protocol.min_writer_version}")
+    unknown = sorted(get_supported_features(protocol) - set(features))
+    if unknown:
+        return Refused("table-features.writer-supports-all", f"writer features {', '.join(unknown)}")
+    return Accepted()
+
+
+def missing_requirements(protocol: Protocol, feature: str, revision: Revision = Revision.CURRENT) -> list[str]:
+    """Features that a feature requires and the table does not support, not even by the name of a preview."""
+    required = get_required_features(feature, revision)
+    if not required:
+        return []
+    supported = {strip_preview_suffix(name) for name in get_supported_features(protocol)}
+    return [name for name in required if name not in supported]
+
+
+FAULTS = (
+    "version out of range",
+    "reader 3 with writer below 7",
+    "reader features without reader version 3",
+    "missing reader features",
+    "writer features without writer version 7",
+    "missing writer features",
+    "feature only in readerFeatures",
+    "writer-only feature in readerFeatures",
+    "reader-writer feature missing from readerFeatures",
+    "duplicate feature",
+    "required feature missing",
+)
+
+
+def find_protocol_faults(protocol: Protocol, revision: Revision = Revision.CURRENT) -> list[tuple[str, str | None]]:
+    """What is wrong with a protocol action by itself, as one of `FAULTS` and the feature, in the order of `FAULTS`.
+
+    Versions and features that the text does not know are none of it: they make a table unsupported, not unsound.
+
+    Source: chapters Protocol Evolution and Table Features.
+    """
+    return [(kind, None) for kind in _version_faults(protocol)] + _list_faults(protocol, revision)
+
+
+def _version_faults(protocol: Protocol) -> list[str]:
+    reader, writer = protocol.min_reader_version, protocol.min_writer_version
+    holds = {
+        "version out of range": reader < 1 or writer < 1,
+        # A table is never created so, and reader version 3 asks for writer version 7 (E42).
+        "reader 3 with writer below 7": reader >= MAX_READER_VERSION and writer < MAX_WRITER_VERSION,
+        "reader features without reader version 3": reader < MAX_READER_VERSION and _listed(protocol.reader_features),
+        "missing reader features": reader >= MAX_READER_VERSION and not _listed(protocol.reader_features),
+        "writer features without writer version 7": writer < MAX_WRITER_VERSION and _listed(protocol.writer_features),
+        "missing writer features": writer >= MAX_WRITER_VERSION and not _listed(protocol.writer_features),
+    }
+    return [kind for kind in FAULTS if holds.get(kind, False)]
+
+
+def _listed(features: list[str] | None) -> bool:
+    """An empty list is a list."""
+    return features is not None
+
+
+def _list_faults(protocol: Protocol, revision: Revision) -> list[tuple[str, str | None]]:
+    readers, writers = protocol.reader_features or [], protocol.writer_features or []
+    found: list[tuple[str, str | None]] = []
+    for name in sorted({*readers, *writers}):
+        known = resolve_feature(name, revision)
+        if name not in writers:
+            if _listed(protocol.writer_features):
+                found.append(("feature only in readerFeatures", name))
+        elif name in readers and known and known.kind == "writer":
+            found.append(("writer-only feature in readerFeatures", name))
+        elif name not in readers and known and known.kind == "reader-writer" and _lacks_reader(protocol, name):
+            found.append(("reader-writer feature missing from readerFeatures", name))
+        if max(readers.count(name), writers.count(name)) > 1:
+            found.append(("duplicate feature", name))
+        if name in writers and missing_requirements(protocol, name, revision):
+            found.append(("required feature missing", name))
+    return sorted(found, key=lambda fault: FAULTS.index(fault[0]))
+
+
+def _lacks_reader(protocol: Protocol, feature: str) -> bool:
+    """Whether `readerFeatures` ought to have a feature: reader version 2 alone stands for `columnMapping` (E02)."""
+    if protocol.min_reader_version >= MAX_READER_VERSION:
+        return _listed(protocol.reader_features)
+    return not (feature == "columnMapping" and protocol.min_reader_version == 2)

@@ -1,0 +1,239 @@
+"""Table properties: which values they take and which feature they rely on. Source: chapter Table Properties.
+
+Retention properties are not named by the text (S25); engines agree on them.
+"""
+
+import re
+
+from deltaspec.model.actions import MetaData, Protocol
+from deltaspec.model.features.protocol import get_supported_features, supports
+from deltaspec.model.revisions import Revision
+from deltaspec.model.schema.column_mapping import MAX_COLUMN_ID, MODE
+from deltaspec.model.schema.data_types import PRIMITIVES, Primitive, Struct, iter_fields, iter_leaf_types
+
+DEFAULT_FILE_RETENTION_MS = 7 * 86_400_000
+DEFAULT_LOG_RETENTION_MS = 30 * 86_400_000
+FILE_RETENTION = "delta.deletedFileRetentionDuration"
+LOG_RETENTION = "delta.logRetentionDuration"
+TRANSACTION_RETENTION = "delta.setTransactionRetentionDuration"
+
+BOOLEANS = {
+    "delta.appendOnly": "appendOnly",
+    "delta.enableChangeDataFeed": "changeDataFeed",
+    "delta.enableDeletionVectors": "deletionVectors",
+    "delta.enableRowTracking": "rowTracking",
+    "delta.rowTrackingSuspended": "rowTracking",
+    "delta.enableInCommitTimestamps": "inCommitTimestamp",
+    "delta.enableTypeWidening": "typeWidening",
+    "delta.enableIcebergCompatV1": "icebergCompatV1",
+    "delta.enableIcebergCompatV2": "icebergCompatV2",
+    "delta.enableVariantShredding": "variantShredding",
+    "delta.checkpoint.writeStatsAsJson": None,
+    "delta.checkpoint.writeStatsAsStruct": None,
+}
+"""Boolean properties to the feature that `true` relies on."""
+_BOOLEANS_OF_R1 = {"delta.enableRowIds": "rowIds"}
+"""The same of the oldest text alone."""
+
+CONSTRAINT_PREFIX = "delta.constraints."
+PARQUET_CODEC = "delta.parquet.compression.codec"
+DEFAULT_CODEC = "zstd"
+_CODECS = {
+    "uncompressed": ("uncompressed",),
+    "none": ("uncompressed",),
+    "snappy": ("snappy",),
+    "gzip": ("gzip",),
+    "lz4": ("lz4", "lz4_raw"),
+    "lz4_raw": ("lz4_raw",),
+    "zstd": ("zstd",),
+}
+"""Names of codecs, in small letters, to those of Parquet that they ask for: LZ4 is written as LZ4_RAW these days."""
+PARQUET_FORMAT_VERSION = "delta.parquet.format.version"
+DEFAULT_PAGE_VERSION = 1
+_FORMAT_VERSION = re.compile(r"1\.0\.0|2\.\d{1,9}\.\d{1,9}", re.ASCII)
+ENABLEMENT_VERSION = "delta.inCommitTimestampEnablementVersion"
+ENABLEMENT_TIMESTAMP = "delta.inCommitTimestampEnablementTimestamp"
+INTEGERS = (MAX_COLUMN_ID, ENABLEMENT_VERSION, ENABLEMENT_TIMESTAMP)
+MISPRINTED_PROPERTIES = {"appendOnly": "delta.appendOnly"}
+"""E03: the text's example prints the name without its prefix."""
+
+_UNITS_US = {
+    "week": 604_800_000_000,
+    "day": 86_400_000_000,
+    "hour": 3_600_000_000,
+    "minute": 60_000_000,
+    "second": 1_000_000,
+    "millisecond": 1000,
+    "microsecond": 1,
+}
+_INTERVAL_PART = re.compile(
+    r"([+-]? ?)(\d{1,15})(?:\.(\d{1,9})(?= seconds?( |$)))?"
+    r" (week|day|hour|minute|(?:milli|micro)?second)s?( |$)",
+    re.ASCII,
+)
+
+
+def find_property_fault(name: str, value: str, revision: Revision = Revision.CURRENT) -> str | None:
+    """What is wrong with the value of a property that the text defines; None for others and for sound values."""
+    # [Changed in r2] row ids are enabled by another property
+    boolean = name in BOOLEANS or (revision is Revision.R1 and name in _BOOLEANS_OF_R1)
+    if boolean and value.lower() not in ("true", "false"):
+        return "is neither true nor false"
+    if name in INTEGERS and not re.fullmatch(r"\d{1,19}", value, re.ASCII):
+        return "is no integer"
+    if name == MODE and value not in ("none", "id", "name"):
+        return "is none of none, id and name"
+    if name == FILE_RETENTION and parse_interval_ms(value) is None:
+        return "is no interval"
+    return None
+
+
+def find_property_warning(name: str, value: str) -> str | None:
+    """What writers should not take for the value of a property, though none must refuse it; None if nothing.
+
+    Codecs are not judged: the text allows more than it names. Source: Table Properties (current).
+    """
+    if name == PARQUET_FORMAT_VERSION and not _FORMAT_VERSION.fullmatch(value):
+        return "is neither 1.0.0 nor 2.x.x"
+    if name == LOG_RETENTION and parse_interval_ms(value) is None:
+        return "is no interval"
+    return None
+
+
+def requested_codecs(value: str) -> tuple[str, ...] | None:
+    """The codecs of Parquet that a value of the codec's property asks for; None for a name that the text lacks.
+
+    Source: Table Properties (current).
+    """
+    return _CODECS.get(value.lower())
+
+
+def requested_page_version(value: str) -> int | None:
+    """The version of data pages that a value of the format's property asks for; None for a value of no such version.
+
+    Source: Table Properties (current).
+    """
+    return int(value[0]) if _FORMAT_VERSION.fullmatch(value) else None
+
+
+def get_required_feature(name: str, value: str) -> str | None:
+    """The feature that a property of this value relies on."""
+    if name == MODE and value in ("id", "name"):
+        return "columnMapping"
+    if name.startswith(CONSTRAINT_PREFIX):
+        return "checkConstraints"
+    return {**BOOLEANS, **_BOOLEANS_OF_R1}.get(name) if value.lower() == "true" else None
+
+
+def parse_interval_ms(text: str) -> int | None:
+    """Milliseconds of an interval such as `interval 1 week 2 hours`; None if it is none.
+
+    Months and years have no length, so an interval with them is none.
+    """
+    words = " ".join(text.lower().split()).removeprefix("interval ")
+    microseconds, at = 0, 0
+    while at < len(words):
+        part = _INTERVAL_PART.match(words, at)
+        if part is None:
+            return None
+        sign, number, fraction, _, unit, _ = part.groups()
+        size = int(number) * _UNITS_US[unit] + int((fraction or "").ljust(6, "0")[:6])
+        microseconds += -size if sign.startswith("-") else size
+        at = part.end()
+    return microseconds // 1000 if words else None
+
+
+def file_retention_ms(configuration: dict[str, str]) -> int:
+    """How long a tombstone is kept, in milliseconds; seven days where nothing sound is set."""
+    found = parse_interval_ms(configuration.get(FILE_RETENTION, ""))
+    return DEFAULT_FILE_RETENTION_MS if found is None or found < 0 else found
+
+
+def compute_tombstone_cutoff_ms(configuration: dict[str, str], clock_ms: int) -> int | None:
+    """The deletion timestamp from which on tombstones had not expired by a moment; None where nobody can tell.
+
+    A week where the property is not set: the default that the text tells of cleaning up files (S25).
+
+    Args:
+        configuration: of the table's metadata.
+        clock_ms: the moment, in milliseconds since the epoch.
+    """
+    text = configuration.get(FILE_RETENTION)
+    retention = DEFAULT_FILE_RETENTION_MS if text is None else parse_interval_ms(text)
+    return None if retention is None or retention < 0 else clock_ms - retention
+
+
+def compute_transaction_cutoff_ms(configuration: dict[str, str], clock_ms: int) -> int | None:
+    """The same for the `lastUpdated` of transactions; None where no retention is set as well: then they are kept."""
+    text = configuration.get(TRANSACTION_RETENTION)
+    retention = None if text is None else parse_interval_ms(text)
+    return None if retention is None or retention < 0 else clock_ms - retention
+
+
+def log_retention_ms(configuration: dict[str, str]) -> int:
+    """How long commits and checkpoints are kept, in milliseconds; thirty days where nothing sound is set."""
+    found = parse_interval_ms(configuration.get(LOG_RETENTION, ""))
+    return DEFAULT_LOG_RETENTION_MS if found is None or found < 0 else found
+
+
+def is_property_true(configuration: dict[str, str], name: str) -> bool:
+    """Whether a boolean property is set and true."""
+    return configuration.get(name, "false").lower() == "true"
+
+
+def get_integer_property(configuration: dict[str, str], name: str) -> int | None:
+    """The integer that a property is set to; None where it is not set, or to none that fits 64 bits."""
+    value = configuration.get(name, "")
+    return int(value) if re.fullmatch(r"\d{1,18}", value, re.ASCII) else None
+
+
+def is_append_only(protocol: Protocol, metadata: MetaData) -> bool:
+    """Whether data may only be added. Source: Append-only Tables."""
+    return supports(protocol, "appendOnly") and is_property_true(metadata.configuration, "delta.appendOnly")
+
+
+def in_commit_timestamps_enabled(protocol: Protocol, metadata: MetaData) -> bool:
+    """Whether every commit carries its own timestamp. Source: In-Commit Timestamps (current)."""
+    return supports(protocol, "inCommitTimestamp") and is_property_true(
+        metadata.configuration, "delta.enableInCommitTimestamps"
+    )
+
+
+_FIELD_KEYS = {
+    "delta.invariants": "invariants",
+    "delta.generationExpression": "generatedColumns",
+    "CURRENT_DEFAULT": "allowColumnDefaults",
+}
+_ACTIVE_WHEN_SUPPORTED = ("domainMetadata", "v2Checkpoint", "clustering", "vacuumProtocolCheck", "catalogManaged")
+_BY_PROPERTY = {
+    name: feature
+    for name, feature in {**BOOLEANS, **_BOOLEANS_OF_R1}.items()
+    if feature and name != "delta.rowTrackingSuspended"
+}
+
+
+def find_active_features(protocol: Protocol, metadata: MetaData, schema: Struct) -> set[str]:
+    """Features that are supported and whose own metadata condition holds.
+
+    Args:
+        protocol: of the table.
+        metadata: of the table.
+        schema: what its schema string describes.
+
+    Source: Active Features, and the chapter of each feature.
+    """
+    settings = metadata.configuration
+    asked = {feature for name, feature in _BY_PROPERTY.items() if is_property_true(settings, name)}
+    asked |= set(_ACTIVE_WHEN_SUPPORTED)
+    asked |= {"checkConstraints" for name in settings if name.startswith(CONSTRAINT_PREFIX)}
+    if settings.get(MODE) in ("id", "name"):
+        asked.add("columnMapping")
+    for _, field in iter_fields(schema):
+        asked |= {feature for key, feature in _FIELD_KEYS.items() if key in field.metadata}
+        asked |= {"identityColumns" for key in field.metadata if key.startswith("delta.identity.")}
+    for leaf in iter_leaf_types(schema):
+        feature = PRIMITIVES.get(leaf.name) if isinstance(leaf, Primitive) else None
+        if feature:
+            # [Changed in r3] spelled timestampNTZ before
+            asked |= {feature, "timestampNTZ"} if feature == "timestampNtz" else {feature}
+    return asked & get_supported_features(protocol)

@@ -1,0 +1,1 @@
+"""The log: file names, segments, reconciliation, checkpoints, compactions, checksums, clean-up."""

@@ -1,0 +1,218 @@
+"""The columns of a Parquet checkpoint and their types. Source: chapters Checkpoints, Checkpoint Schema.
+
+A column that a file lacks is null in every row, and what it has beside the sample of the text is free (E10).
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from deltaspec.model.schema.column_mapping import partition_types, physical_name
+from deltaspec.model.schema.data_types import Array, DataType, Field, Map, Primitive, Struct, get_type_name
+from deltaspec.model.schema.parquet_types import Node, stored
+from deltaspec.model.schema.stored_columns import StoredColumn, stored_columns
+
+What = Literal["another type", "missing", "logical name", "older name"]
+
+_STRING, _LONG, _INT, _BOOLEAN = (Primitive(name) for name in ("string", "long", "integer", "boolean"))
+_STRINGS, _STRING_MAP = Array(_STRING, True), Map(_STRING, _STRING, True)
+
+
+def _struct(**members: DataType) -> Struct:
+    return Struct(tuple(Field(name, kind, True) for name, kind in members.items()))
+
+
+ACTION_COLUMNS: dict[str, Struct] = {
+    "metaData": _struct(
+        id=_STRING,
+        name=_STRING,
+        description=_STRING,
+        format=_struct(provider=_STRING, options=_STRING_MAP),
+        schemaString=_STRING,
+        partitionColumns=_STRINGS,
+        createdTime=_LONG,
+        configuration=_STRING_MAP,
+    ),
+    "protocol": _struct(minReaderVersion=_INT, minWriterVersion=_INT, readerFeatures=_STRINGS, writerFeatures=_STRINGS),
+    "txn": _struct(appId=_STRING, version=_LONG),
+    "add": _struct(
+        path=_STRING,
+        partitionValues=_STRING_MAP,
+        size=_LONG,
+        modificationTime=_LONG,
+        dataChange=_BOOLEAN,
+        stats=_STRING,
+        tags=_STRING_MAP,
+        # [Changed in r2] the sample of r1 lacks them; the action has baseRowId there as well
+        baseRowId=_LONG,
+        defaultRowCommitVersion=_LONG,
+    ),
+    "remove": _struct(path=_STRING, deletionTimestamp=_LONG, dataChange=_BOOLEAN),
+}
+"""The columns of the sample, struct by struct."""
+_WITHOUT_BOUNDS = ("void",)
+_BOUNDS = ("minValues", "maxValues")
+_NULL_COUNT, _OLDER_NULL_COUNT = "nullCount", "nullCounts"
+
+
+@dataclass(frozen=True)
+class ColumnFault:
+    """A column of a checkpoint that is not what the text has it be."""
+
+    path: tuple[str, ...]
+    """As the file names it."""
+    of: Literal["action", "partition values", "statistics"]
+    """`partition values` and `statistics` as columns, below `add`."""
+    what: What
+    expected: str | None = None
+    """The Delta type, or the name."""
+    stored: str | None = None
+    """How the file has it."""
+
+
+def find_column_faults(
+    root: Node, schema: Struct | None, partition_columns: list[str], mapping: str | None, *, widening: bool = False
+) -> list[ColumnFault]:
+    """What is wrong with the columns of one Parquet file of a checkpoint, or with those of a sidecar.
+
+    Args:
+        root: of the file's schema.
+        schema: of the table at the checkpoint's version; None where it is not known, and typed columns are passed over.
+        partition_columns: logical names.
+        mapping: column mapping in force: `id`, `name` or None.
+        widening: the table supports type widening, so that a file may be older than its columns' types.
+    """
+    found: list[ColumnFault] = []
+    for name, expected in ACTION_COLUMNS.items():
+        node = _child(root, name)
+        if node is not None:
+            found += _of_another_type(expected, node, (name,), "action")
+    add = _child(root, "add")
+    if add is None or schema is None:
+        return found
+    values = _child(add, "partitionValues_parsed")
+    if values is not None and partition_columns:
+        found += _partition_values(values, schema, partition_columns, mapping, widening=widening)
+    statistics = _child(add, "stats_parsed")
+    if statistics is not None:
+        found += _statistics(statistics, schema, partition_columns, mapping, widening=widening)
+    return found
+
+
+def _child(node: Node, name: str) -> Node | None:
+    return next((child for child in node.children if child.name == name), None)
+
+
+def _of_another_type(
+    expected: Struct, node: Node, path: tuple[str, ...], of: Literal["action", "partition values", "statistics"]
+) -> list[ColumnFault]:
+    if not _is_struct(node):
+        return [ColumnFault(path, of, "another type", "struct", str(node))]
+    return [
+        ColumnFault((*path, *column.path), of, "another type", get_type_name(column.type), str(column.node))
+        for column in stored_columns(expected, node, None)
+        if column.node is not None and _is_another(column, widening=False)
+    ]
+
+
+def _is_of_nulls(node: Node) -> bool:
+    """Whether a column has nothing but nulls, and is of no type."""
+    return node.annotation is not None and node.annotation.name == "UNKNOWN"
+
+
+def _is_struct(node: Node) -> bool:
+    return _is_of_nulls(node) or stored(_struct(), node).fault is None
+
+
+def _is_another(column: StoredColumn, *, widening: bool) -> bool:
+    """Whether a column is of another type; a column of nulls may be of none."""
+    node = column.node
+    if node is None or _is_of_nulls(node):
+        return False
+    return column.stored.fault is not None or (column.stored.narrower is not None and not widening)
+
+
+def _partition_values(
+    node: Node, schema: Struct, partition_columns: list[str], mapping: str | None, *, widening: bool
+) -> Iterator[ColumnFault]:
+    path = ("add", "partitionValues_parsed")
+    if not _is_struct(node):
+        yield ColumnFault(path, "partition values", "another type", "struct", str(node))
+        return
+    if _is_of_nulls(node):
+        return
+    types = partition_types(schema, partition_columns, mapping)
+    logical = {physical_name(field, mapping): field.name for field in schema.fields if field.name in partition_columns}
+    present = {child.name for child in node.children}
+    for column in stored_columns(_struct(**types), node, None):
+        if column.node is None and column.matching_nodes == 0 and len(column.path) == 1:
+            name = logical[column.path[0]]
+            if name in present - types.keys():
+                yield ColumnFault((*path, name), "partition values", "logical name", column.path[0], name)
+            else:
+                expected = get_type_name(column.type)
+                yield ColumnFault((*path, *column.path), "partition values", "missing", expected)
+        elif _is_another(column, widening=widening):
+            here = (*path, *column.path)
+            yield ColumnFault(here, "partition values", "another type", get_type_name(column.type), str(column.node))
+
+
+def _statistics(
+    node: Node, schema: Struct, partition_columns: list[str], mapping: str | None, *, widening: bool
+) -> Iterator[ColumnFault]:
+    path = ("add", "stats_parsed")
+    yield from _of_another_type(_struct(numRecords=_LONG, tightBounds=_BOOLEAN), node, path, "statistics")
+    if not _is_struct(node):
+        return
+    data = Struct(tuple(field for field in schema.fields if field.name not in partition_columns))
+    for name in (*_BOUNDS, _NULL_COUNT, _OLDER_NULL_COUNT):
+        part = _child(node, name)
+        if part is None:
+            continue
+        if name == _OLDER_NULL_COUNT:
+            # [Changed in current] the sample of earlier texts calls it so (E09)
+            yield ColumnFault((*path, name), "statistics", "older name", _NULL_COUNT, name)
+        if not _is_struct(part):
+            yield ColumnFault((*path, name), "statistics", "another type", "struct", str(part))
+            continue
+        kind = None if name in _BOUNDS else _LONG
+        for column in stored_columns(_leaves(data, mapping, kind), part, None):
+            if _is_another(column, widening=widening):
+                here = (*path, name, *column.path)
+                yield ColumnFault(here, "statistics", "another type", get_type_name(column.type), str(column.node))
+        yield from _logical_names(data, part, mapping, (*path, name))
+
+
+def _leaves(schema: Struct, mapping: str | None, kind: DataType | None) -> Struct:
+    """The data columns by physical names, those left out whose bounds or null counts no text gives a form.
+
+    Args:
+        schema: of the data columns.
+        mapping: column mapping in force.
+        kind: the type of every leaf; None: its own.
+    """
+    members = []
+    for field in schema.fields:
+        name = physical_name(field, mapping)
+        if isinstance(field.type, Struct):
+            members.append(Field(name, _leaves(field.type, mapping, kind), True))
+        elif not isinstance(field.type, Array | Map) and get_type_name(field.type) not in _WITHOUT_BOUNDS:
+            members.append(Field(name, kind or field.type, True))
+    return Struct(tuple(members))
+
+
+def _logical_names(schema: Struct, node: Node, mapping: str | None, path: tuple[str, ...]) -> Iterator[ColumnFault]:
+    """Columns that go by the logical name although they have another physical one.
+
+    Where others stand by their physical names, such a name is that of a column dropped since, carried along (S13).
+    """
+    if mapping is None:
+        return
+    physical = {physical_name(field, mapping) for field in schema.fields}
+    present = {child.name: child for child in node.children}
+    for field in schema.fields:
+        name = physical_name(field, mapping)
+        if field.name in present and not physical & present.keys():
+            yield ColumnFault((*path, field.name), "statistics", "logical name", name, field.name)
+        elif isinstance(field.type, Struct) and name in present:
+            yield from _logical_names(field.type, present[name], mapping, (*path, name))

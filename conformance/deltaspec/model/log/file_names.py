@@ -1,0 +1,209 @@
+"""Names of the files in the log directory. Source: chapters File Types and Checkpoint Naming Scheme: Classic
+checkpoint, Multi-part checkpoint, UUID-named checkpoint.
+
+A name that is not exactly of one of the forms belongs to nobody: it is `Other`, and clients pass it over.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+MAX_VERSION = 2**63 - 1
+SIDECARS = "_sidecars/"
+STAGED_COMMITS = "_staged_commits/"
+
+
+@dataclass(frozen=True)
+class CommitName:
+    version: int
+
+
+@dataclass(frozen=True)
+class ClassicCheckpoint:
+    version: int
+
+
+@dataclass(frozen=True)
+class MultipartCheckpoint:
+    version: int
+    part: int
+    """Counted from 1."""
+    parts: int
+
+
+@dataclass(frozen=True)
+class UuidCheckpoint:
+    version: int
+    uuid: str
+    format: str
+    """`json` or `parquet`."""
+
+
+@dataclass(frozen=True)
+class CompactionName:
+    start: int
+    end: int
+    """Inclusive."""
+
+
+@dataclass(frozen=True)
+class ChecksumName:
+    version: int
+
+
+@dataclass(frozen=True)
+class LastCheckpointName:
+    pass
+
+
+@dataclass(frozen=True)
+class SidecarName:
+    name: str
+
+
+@dataclass(frozen=True)
+class StagedCommit:
+    version: int
+    uuid: str
+
+
+@dataclass(frozen=True)
+class OtherFile:
+    name: str
+
+
+CheckpointName: TypeAlias = ClassicCheckpoint | MultipartCheckpoint | UuidCheckpoint
+LogFileName: TypeAlias = (
+    CommitName
+    | CheckpointName
+    | CompactionName
+    | ChecksumName
+    | LastCheckpointName
+    | SidecarName
+    | StagedCommit
+    | OtherFile
+)
+
+_VERSION = r"(?P<version>\d{20})"
+_UUID = r"(?P<uuid>[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})"
+_COMMIT = re.compile(rf"{_VERSION}\.json", re.ASCII)
+_CHECKSUM = re.compile(rf"{_VERSION}\.crc", re.ASCII)
+_CLASSIC = re.compile(rf"{_VERSION}\.checkpoint\.parquet", re.ASCII)
+_MULTIPART = re.compile(rf"{_VERSION}\.checkpoint\.(?P<part>\d{{10}})\.(?P<parts>\d{{10}})\.parquet", re.ASCII)
+_UUID_NAMED = re.compile(rf"{_VERSION}\.checkpoint\.{_UUID}\.(?P<format>json|parquet)", re.ASCII)
+_COMPACTION = re.compile(r"(?P<start>\d{20})\.(?P<end>\d{20})\.compacted\.json", re.ASCII)
+_STAGED = re.compile(rf"{STAGED_COMMITS}{_VERSION}\.{_UUID}\.json", re.ASCII)
+_FORMS: dict[re.Pattern[str], Callable[..., LogFileName]] = {
+    _COMMIT: CommitName,
+    _CHECKSUM: ChecksumName,
+    _CLASSIC: ClassicCheckpoint,
+    _MULTIPART: MultipartCheckpoint,
+    _UUID_NAMED: UuidCheckpoint,
+    _COMPACTION: CompactionName,
+    _STAGED: StagedCommit,
+}
+"""Each form, and what it names: its groups are the fields, in their order."""
+
+
+def parse_log_file_name(name: str) -> LogFileName:
+    """What a file is, from its name relative to `_delta_log`.
+
+    A version beyond 64 bits makes the name `Other`, and so does a part that is not one of its parts.
+    Source: Delta Log Entries, Checkpoints, Sidecar Files, Log Compaction Files, Last Checkpoint File,
+    Version Checksum File (current).
+    """
+    if name == "_last_checkpoint":
+        return LastCheckpointName()
+    if name.startswith(SIDECARS) and name.endswith(".parquet"):
+        rest = name.removeprefix(SIDECARS)
+        return OtherFile(name) if "/" in rest or rest.startswith(".") else SidecarName(rest)
+    for pattern, form in _FORMS.items():
+        if match := pattern.fullmatch(name):
+            fields = [int(text) if text.isdigit() else text for text in match.groups()]
+            numbers = [each for each in fields if isinstance(each, int)]
+            of_its_parts = form is not MultipartCheckpoint or 1 <= numbers[1] <= numbers[2]
+            return form(*fields) if max(numbers) <= MAX_VERSION and of_its_parts else OtherFile(name)
+    return OtherFile(name)
+
+
+def near_miss(name: str) -> str | None:
+    """What a name that is `Other` seems to want to be, in words; None where it resembles nothing.
+
+    Clients ignore such files, which is seldom what their writer meant.
+    """
+    if not isinstance(parse_log_file_name(name), OtherFile):
+        return None
+    if name.lower().lstrip("_") in ("last_checkpoint", "last_checkpoint.json"):
+        return "the checkpoint hint, which is named `_last_checkpoint`"
+    staged = name.removeprefix(STAGED_COMMITS)
+    if staged.startswith((".", "_")) or "/" in staged:
+        return None
+    head, _, tail = staged.partition(".")
+    if not head.isascii() or not head.isdigit():
+        return None
+    if staged != name:
+        return _staged_miss(head, tail) if tail.endswith("json") else None
+    if parse_log_file_name(STAGED_COMMITS + name) != OtherFile(STAGED_COMMITS + name):
+        return "a staged commit outside of `_staged_commits`"
+    if tail == "json":
+        return _padded("a commit", head)
+    if tail == "crc":
+        return _padded("a version checksum", head)
+    if tail == "checkpoint.parquet":
+        return _padded("a classic checkpoint", head)
+    if tail.startswith("checkpoint.") and tail.endswith((".parquet", ".json")):
+        return _checkpoint_miss(name)
+    if tail.endswith("compacted.json"):
+        if _COMPACTION.fullmatch(name):
+            return "a log compaction beyond 64 bits"
+        return "a log compaction whose versions are not two times 20 digits"
+    return None
+
+
+def _checkpoint_miss(name: str) -> str:
+    if match := _MULTIPART.fullmatch(name) or _UUID_NAMED.fullmatch(name):
+        if int(match["version"]) > MAX_VERSION:
+            return "a checkpoint beyond 64 bits"
+        return f"part {int(match['part'])} of a checkpoint of {int(match['parts'])} parts"
+    if _UUID_NAMED.fullmatch(name.lower()):
+        return "a checkpoint whose UUID is not in lower case"
+    return "a checkpoint whose name is of none of the three forms"
+
+
+def _staged_miss(head: str, tail: str) -> str:
+    if re.fullmatch(rf"{_UUID}\.json", tail, re.ASCII):
+        return _padded("a staged commit", head)
+    return "a staged commit whose name is not version and UUID"
+
+
+def _padded(what: str, digits: str) -> str:
+    return f"{what} whose version has {len(digits)} digits" if len(digits) != 20 else f"{what} beyond 64 bits"
+
+
+def commit_name(version: int) -> str:
+    return f"{version:020d}.json"
+
+
+def checksum_name(version: int) -> str:
+    return f"{version:020d}.crc"
+
+
+def classic_checkpoint_name(version: int) -> str:
+    return f"{version:020d}.checkpoint.parquet"
+
+
+def multipart_checkpoint_name(version: int, part: int, parts: int) -> str:
+    return f"{version:020d}.checkpoint.{part:010d}.{parts:010d}.parquet"
+
+
+def uuid_checkpoint_name(version: int, uuid: str, format: str) -> str:  # noqa: A002 - the field's own name
+    return f"{version:020d}.checkpoint.{uuid}.{format}"
+
+
+def compaction_name(start: int, end: int) -> str:
+    return f"{start:020d}.{end:020d}.compacted.json"
+
+
+def staged_commit_name(version: int, uuid: str) -> str:
+    return f"{STAGED_COMMITS}{version:020d}.{uuid}.json"

@@ -1,0 +1,158 @@
+"""Paths of data files: RFC 2396 URI references, relative to the table or absolute.
+
+Source: Add File and Remove File. The text does not say when two spellings are one file (S09); we compare what they
+decode to once the dot segments are resolved (RFC 2396, 5.2) and the scheme is in lower case (3.1).
+"""
+
+import re
+from urllib.parse import quote, unquote_to_bytes
+
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
+_BROKEN_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
+_NOT_IN_URI = re.compile(r"[\x00-\x20\"<>\\^`{|}\x7f#\[\]]")
+_AUTHORITY = re.compile(r"\A[A-Za-z][A-Za-z0-9+.\-]*://[^/]*")
+_ESCAPED_DOT = re.compile(r"%2[Ee]")
+_FILE_SCHEME = re.compile(r"\Afile:(?://(?:localhost)?(?=/)|(?=/)(?!//))/*", re.IGNORECASE)
+
+
+class PathError(ValueError):
+    """A path that does not decode to a file name."""
+
+
+def decode(path: str) -> str:
+    """The file name a path stands for: percent escapes are UTF-8 octets.
+
+    Raises:
+        PathError: a malformed escape, or octets that are not UTF-8.
+    """
+    if _BROKEN_ESCAPE.search(path):
+        raise PathError(f"malformed percent escape in {path!r}")
+    try:
+        return unquote_to_bytes(path).decode()
+    except UnicodeError as fault:
+        raise PathError(f"escapes in {path!r} are not UTF-8") from fault
+
+
+def encode(name: str) -> str:
+    """A relative file name as a path: everything but unreserved characters and `/ = + , @ $ & ! * ' ( )` escaped.
+
+    Raises:
+        PathError: the name has no UTF-8 form (half of a surrogate pair).
+    """
+    try:
+        return quote(name, safe="/-_.~=+,@$&!*'()")
+    except UnicodeError as fault:
+        raise PathError(f"{name!r} has no UTF-8 form") from fault
+
+
+def is_absolute(path: str) -> bool:
+    """Whether the path has a scheme or begins with a slash.
+
+    A colon before the first slash always ends a scheme in RFC 2396 (see `colon_in_first_segment`); a Hive-style
+    folder (`a=1:2/x`) is told from a scheme by its characters.
+    """
+    return path.startswith("/") or _SCHEME.match(path) is not None
+
+
+def colon_in_first_segment(path: str) -> bool:
+    """Whether an unencoded colon stands in the first segment of a path that is not plainly absolute.
+
+    RFC 2396 reads such a reference as a scheme, engines differ: `a:b/x.parquet`. A scheme with a slash behind its
+    colon (`s3://`, `file:/`) is absolute.
+    """
+    first = path.partition("/")[0]
+    if ":" not in first or path.startswith("/"):
+        return False
+    return not (_SCHEME.fullmatch(first) and "/" in path)
+
+
+def path_key(path: str, table_root: str | None = None) -> str:
+    """What equals for all spellings of one file; never raises, an undecodable path is its own key.
+
+    Args:
+        path: as the log spells it.
+        table_root: absolute path or URI of the table, decoded; an absolute path below it becomes relative.
+    """
+    try:
+        name = decode(_resolved(_lower_scheme(_without_file_scheme(path))))
+    except PathError:
+        return path
+    if table_root is None:
+        return name
+    root = _lower_scheme(_without_file_scheme(table_root)).rstrip("/") + "/"
+    below = name[len(root) :] if name.startswith(root) else None
+    return name if not below or ".." in below.split("/") else below
+
+
+def _lower_scheme(path: str) -> str:
+    scheme = _SCHEME.match(path)
+    return scheme[0].lower() + path[scheme.end() :] if scheme else path
+
+
+def _resolved(path: str) -> str:
+    """The path without `.` segments, and without `..` segments but those that climb above where it begins."""
+    if "." not in path and "%2" not in path:
+        return path
+    begin = _AUTHORITY.match(path)
+    head = begin[0] if begin else ""
+    kept: list[str] = []
+    for segment in path[len(head) :].split("/"):
+        match _ESCAPED_DOT.sub(".", segment):
+            case ".":
+                continue
+            case ".." if kept and kept[-1] not in ("", ".."):
+                kept.pop()
+            case plain:
+                kept.append(plain if plain == ".." else segment)
+    return head + "/".join(kept)
+
+
+def _without_file_scheme(path: str) -> str:
+    """`file:/x`, `file:///x` and `file://localhost/x` as `/x`; a file of another host stays what it is."""
+    return _FILE_SCHEME.sub("/", path)
+
+
+def fault(path: str) -> str | None:
+    """What breaks the URI form of a path, in words; None if nothing does.
+
+    Characters beyond ASCII are asked for by `has_non_ascii`. Source: Add File and Remove File; RFC 2396 section 2.
+    """
+    if not path:
+        return "is empty"
+    if _BROKEN_ESCAPE.search(path):
+        return "has a malformed percent escape"
+    if found := _NOT_IN_URI.search(_AUTHORITY.sub("", path)):
+        return f"holds a character that a URI must escape: {found[0]!r}"
+    if "?" in path:
+        return "holds an unescaped '?', which ends the path and begins a query"
+    if any("\ud800" <= character <= "\udfff" for character in path):
+        return "holds half of a surrogate pair"
+    try:
+        decode(path)
+    except PathError:
+        return "has percent escapes that are not UTF-8"
+    return None
+
+
+def has_non_ascii(path: str) -> bool:
+    """Whether the path holds characters beyond ASCII, which a URI must escape."""
+    return not path.isascii()
+
+
+def escapes_table(path: str) -> bool:
+    """Whether a relative path climbs above the table by `..` segments, escaped or not."""
+    if is_absolute(path):
+        return False
+    depth = 0
+    try:
+        segments = decode(path).split("/")
+    except PathError:
+        segments = path.split("/")
+    for segment in segments:
+        if segment == "..":
+            depth -= 1
+        elif segment not in ("", "."):
+            depth += 1
+        if depth < 0:
+            return True
+    return False

@@ -1,0 +1,216 @@
+"""The version checksum: the state of a version in one object. Source: Version Checksum File (current)."""
+
+from bisect import bisect_right
+from dataclasses import replace
+from itertools import pairwise
+
+from deltaspec.model.actions import Add, DomainMetadata, Int64, MetaData, Protocol, Txn, WireStruct
+from deltaspec.model.features.table_properties import in_commit_timestamps_enabled
+from deltaspec.model.log.paths import path_key
+from deltaspec.model.log.reconciliation import Snapshot
+from deltaspec.model.log.state_differences import Difference, compare_keyed, compare_single, partition_types
+
+DELETED_RECORD_BINS = 10
+
+
+class FileSizeHistogram(WireStruct, frozen=True):
+    """Live files by size. Source: File Size Histogram Schema."""
+
+    sorted_bin_boundaries: list[Int64]
+    """Bytes; the first is 0, each bin reaches to the next boundary, the last has no end."""
+    file_counts: list[Int64]
+    total_bytes: list[Int64]
+
+
+class DeletedRecordCountsHistogram(WireStruct, frozen=True):
+    """Live files by number of deleted rows, in ten bins of decades.
+
+    Source: Deleted Record Counts Histogram Schema.
+    """
+
+    deleted_record_counts: list[Int64]
+
+
+class VersionChecksum(WireStruct, frozen=True):
+    """What a `.crc` file claims of the version it is named by."""
+
+    table_size_bytes: Int64
+    num_files: Int64
+    num_metadata: Int64
+    num_protocol: Int64
+    metadata: MetaData
+    protocol: Protocol
+    txn_id: str | None = None
+    in_commit_timestamp_opt: Int64 | None = None
+    set_transactions: list[Txn] | None = None
+    domain_metadata: list[DomainMetadata] | None = None
+    file_size_histogram: FileSizeHistogram | None = None
+    all_files: list[Add] | None = None
+    num_deleted_records_opt: Int64 | None = None
+    num_deletion_vectors_opt: Int64 | None = None
+    deleted_record_counts_histogram_opt: DeletedRecordCountsHistogram | None = None
+
+
+def file_size_bin(boundaries: list[int], size: int) -> int:
+    """The bin of a file of `size` bytes: the last whose boundary is not above it.
+
+    Args:
+        boundaries: ascending bytes, the first 0.
+        size: bytes, not negative.
+    """
+    return bisect_right(boundaries, size) - 1
+
+
+def deleted_records_bin(count: int) -> int:
+    """The bin of a file with `count` deleted rows: none, then decades, then the two bins that end the range of int."""
+    if count < 10_000_000:
+        return len(str(count)) if count else 0
+    return 8 if count < 2**31 - 1 else 9
+
+
+def build_checksum(snapshot: Snapshot, boundaries: list[int] | None = None) -> VersionChecksum:
+    """The checksum of a snapshot that has a protocol and a metadata.
+
+    Args:
+        snapshot: the state.
+        boundaries: of the file size histogram; without them the histogram is left out.
+
+    Raises:
+        ValueError: the snapshot lacks one of the two.
+    """
+    if snapshot.metadata is None or snapshot.protocol is None:
+        raise ValueError("a version without metadata or protocol has no checksum")
+    files = list(snapshot.files.values())
+    deleted = [file.deletion_vector.cardinality if file.deletion_vector else 0 for file in files]
+    return VersionChecksum(
+        table_size_bytes=sum(file.size for file in files),
+        num_files=len(files),
+        num_metadata=1,
+        num_protocol=1,
+        metadata=snapshot.metadata,
+        protocol=snapshot.protocol,
+        in_commit_timestamp_opt=_in_commit_timestamp(snapshot),
+        set_transactions=list(snapshot.transactions.values()),
+        domain_metadata=list(snapshot.domains.values()),
+        file_size_histogram=_histogram(files, boundaries) if boundaries else None,
+        all_files=files,
+        num_deleted_records_opt=sum(deleted),
+        num_deletion_vectors_opt=sum(file.deletion_vector is not None for file in files),
+        deleted_record_counts_histogram_opt=DeletedRecordCountsHistogram(
+            deleted_record_counts=[
+                sum(deleted_records_bin(count) == each for count in deleted) for each in range(DELETED_RECORD_BINS)
+            ]
+        ),
+    )
+
+
+def _in_commit_timestamp(snapshot: Snapshot) -> int | None:
+    """That of the version's commit; None where the table does not enable them, or the commit is not known."""
+    if not _has_timestamps(snapshot) or snapshot.commit_info is None:
+        return None
+    return snapshot.commit_info.in_commit_timestamp
+
+
+def _has_timestamps(snapshot: Snapshot) -> bool:
+    if snapshot.protocol is None or snapshot.metadata is None:
+        return False
+    return in_commit_timestamps_enabled(snapshot.protocol, snapshot.metadata)
+
+
+def _histogram(files: list[Add], boundaries: list[int]) -> FileSizeHistogram:
+    counts, totals = [0] * len(boundaries), [0] * len(boundaries)
+    for file in files:
+        each = file_size_bin(boundaries, file.size)
+        counts[each] += 1
+        totals[each] += file.size
+    return FileSizeHistogram(sorted_bin_boundaries=boundaries, file_counts=counts, total_bytes=totals)
+
+
+COUNTS = (
+    "tableSizeBytes",
+    "numFiles",
+    "numMetadata",
+    "numProtocol",
+    "numDeletedRecordsOpt",
+    "numDeletionVectorsOpt",
+)
+"""Fields that are one number each."""
+
+
+def compare_checksum(snapshot: Snapshot, claimed: VersionChecksum) -> list[Difference]:
+    """Where a version checksum parts from its version; what it leaves out is not asked for.
+
+    A `Difference` of kind `versionChecksum` is one of its own fields; the actions it repeats have their own kinds, and
+    those of `allFiles` the kind `add`. `txnId` has nothing in the log to be held against.
+
+    Raises:
+        ValueError: the snapshot lacks metadata or protocol.
+    """
+    expected = build_checksum(snapshot)
+    types = partition_types(snapshot.protocol, snapshot.metadata)
+    found = []
+    for name in COUNTS:
+        ours, theirs = _number(claimed, name), _number(expected, name)
+        if ours is not None and ours != theirs:
+            found.append(_differs(name, ours, theirs))
+    found += _timestamp_differences(snapshot, claimed)
+    found += compare_single("protocol", claimed.protocol, snapshot.protocol, types)
+    found += compare_single("metaData", claimed.metadata, snapshot.metadata, types)
+    if claimed.set_transactions is not None:
+        transactions = {each.app_id: each for each in claimed.set_transactions}
+        for each in compare_keyed("txn", transactions, snapshot.transactions, types):
+            found.append(each if each.what == "differs" else replace(each, retained=None))
+    if claimed.domain_metadata is not None:
+        domains = {each.domain: each for each in claimed.domain_metadata}
+        found += compare_keyed("domainMetadata", domains, snapshot.domains, types)
+    if claimed.all_files is not None:
+        files = {path_key(each.path): each for each in claimed.all_files}
+        found += compare_keyed("add", files, {key[0]: add for key, add in snapshot.files.items()}, types)
+    return found + _histogram_differences(snapshot, claimed, expected)
+
+
+def _number(checksum: VersionChecksum, wire_name: str) -> int | None:
+    names = dict(zip(VersionChecksum.__struct_encode_fields__, VersionChecksum.__struct_fields__, strict=True))
+    number: int | None = getattr(checksum, names[wire_name])
+    return number
+
+
+def _differs(field: str, claimed: object, replayed: object) -> Difference:
+    return Difference("versionChecksum", None, "differs", field, claimed, replayed)
+
+
+def _timestamp_differences(snapshot: Snapshot, claimed: VersionChecksum) -> list[Difference]:
+    """The in-commit timestamp is there if and only if the table enables them, and is that of the commit."""
+    field, ours, theirs = "inCommitTimestampOpt", claimed.in_commit_timestamp_opt, _in_commit_timestamp(snapshot)
+    if not _has_timestamps(snapshot):
+        return [] if ours is None else [_differs(field, ours, None)]
+    if ours is None or (theirs is not None and ours != theirs):
+        return [_differs(field, ours, theirs)]
+    return []
+
+
+def _histogram_differences(snapshot: Snapshot, claimed: VersionChecksum, expected: VersionChecksum) -> list[Difference]:
+    found = []
+    ours, deleted = claimed.file_size_histogram, claimed.deleted_record_counts_histogram_opt
+    if ours is not None:
+        if fault := histogram_fault(ours):
+            found.append(_differs("fileSizeHistogram", fault, None))
+        elif ours != (theirs := _histogram(list(snapshot.files.values()), ours.sorted_bin_boundaries)):
+            found.append(_differs("fileSizeHistogram", ours, theirs))
+    if deleted is not None and deleted != expected.deleted_record_counts_histogram_opt:
+        theirs_deleted = expected.deleted_record_counts_histogram_opt
+        found.append(_differs("deletedRecordCountsHistogramOpt", deleted, theirs_deleted))
+    return found
+
+
+def histogram_fault(histogram: FileSizeHistogram) -> str | None:
+    """What breaks the form of a file size histogram, in words; None if nothing does."""
+    boundaries = histogram.sorted_bin_boundaries
+    if not boundaries or boundaries[0] != 0:
+        return "the first boundary is not 0"
+    if any(after < before for before, after in pairwise(boundaries)):  # equal ones are sorted: an empty bin
+        return "boundaries are not sorted"
+    counts, totals = len(histogram.file_counts), len(histogram.total_bytes)
+    if not counts == totals == len(boundaries):
+        return f"{len(boundaries)} boundaries, {counts} file counts and {totals} byte sums"
+    return None

@@ -1,0 +1,1 @@
+"""Rows: deletion vectors, row tracking, change data, data skipping."""

@@ -1,0 +1,230 @@
+"""Predicates over the rows of a table, and what they say of one row: the question that skipping must not get wrong.
+
+The protocol has no predicates. These are those of SQL: a comparison with null is neither true nor false but unknown
+(None), and a row is part of an answer only where its predicate is true.
+
+    both = And(Compare(("day",), Operator.EQUAL, 18262), Not(IsNull(("who", "name"))))
+    evaluate(both, {"day": 18262, "who": {"name": "Ann"}})      # True
+    evaluate(both, {"day": None, "who": {"name": "Ann"}})       # None
+
+Columns are paths of logical names; values are as `ordering.decode` gives them: int, float, `decimal.Decimal`, bool,
+str, bytes, dates as days and timestamps as microseconds since the epoch.
+"""
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, TypeAlias
+
+from deltaspec.model.rows.file_values import Column
+
+Truth: TypeAlias = bool | None
+"""None is SQL's unknown."""
+
+
+class Operator(StrEnum):
+    """How a value is compared with a literal."""
+
+    EQUAL = "="
+    NOT_EQUAL = "<>"
+    LESS = "<"
+    AT_MOST = "<="
+    GREATER = ">"
+    AT_LEAST = ">="
+
+
+class NanOrder(StrEnum):
+    """Where NaN stands among numbers, which the text leaves open (S12)."""
+
+    GREATEST = "greatest"
+    """Above all of them, and equal to itself: as Spark has it."""
+    UNORDERED = "unordered"
+    """Nowhere, and not equal to itself: as IEEE 754 has it."""
+
+
+@dataclass(frozen=True)
+class Compare:
+    """`column operator literal`; unknown where either is null."""
+
+    column: Column
+    operator: Operator
+    literal: Any
+
+
+@dataclass(frozen=True)
+class NullSafeEqual:
+    """`column <=> literal`: null equals null, and nothing is unknown."""
+
+    column: Column
+    literal: Any
+
+
+@dataclass(frozen=True)
+class In:
+    """`column IN (literals)`: equal to one of them; none at all is false."""
+
+    column: Column
+    literals: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class IsNull:
+    """`column IS NULL`."""
+
+    column: Column
+
+
+@dataclass(frozen=True)
+class IsNotNull:
+    """`column IS NOT NULL`."""
+
+    column: Column
+
+
+@dataclass(frozen=True)
+class StartsWith:
+    """`column LIKE 'prefix%'`, of strings."""
+
+    column: Column
+    prefix: str | None
+
+
+@dataclass(frozen=True)
+class And:
+    left: "Predicate"
+    right: "Predicate"
+
+
+@dataclass(frozen=True)
+class Or:
+    left: "Predicate"
+    right: "Predicate"
+
+
+@dataclass(frozen=True)
+class Not:
+    operand: "Predicate"
+
+
+Predicate: TypeAlias = Compare | NullSafeEqual | In | IsNull | IsNotNull | StartsWith | And | Or | Not
+ColumnPredicate: TypeAlias = Compare | NullSafeEqual | In | IsNull | IsNotNull | StartsWith
+"""A predicate of one column, made of no other."""
+
+
+def evaluate(predicate: Predicate, row: Mapping[str, Any], nan: NanOrder = NanOrder.GREATEST) -> Truth:
+    """What a predicate says of a row.
+
+    Args:
+        predicate: what is asked.
+        row: logical names to values, structs as mappings; what it lacks is null.
+        nan: where NaN stands.
+    """
+    match predicate:
+        case And(left, right):
+            return conjunction(evaluate(left, row, nan), evaluate(right, row, nan))
+        case Or(left, right):
+            return negation(
+                conjunction(negation(evaluate(left, row, nan)), negation(evaluate(right, row, nan))),
+            )
+        case Not(operand):
+            return negation(evaluate(operand, row, nan))
+        case _:
+            return evaluate_on_value(predicate, get_value(row, predicate.column), nan)
+
+
+def filter_rows(
+    predicate: Predicate, rows: Iterable[Mapping[str, Any]], nan: NanOrder = NanOrder.GREATEST
+) -> list[Mapping[str, Any]]:
+    """The rows of which a predicate is true."""
+    return [row for row in rows if evaluate(predicate, row, nan) is True]
+
+
+def get_value(row: Mapping[str, Any], column: Column) -> Any:
+    """The value of a column in a row; null where a struct on the way is null."""
+    here: Any = row
+    for name in column:
+        if here is None:
+            return None
+        here = here.get(name)
+    return here
+
+
+def evaluate_on_value(predicate: ColumnPredicate, value: Any, nan: NanOrder) -> Truth:
+    """What a predicate of one column says where the column has this value."""
+    match predicate:
+        case IsNull():
+            return value is None
+        case IsNotNull():
+            return value is not None
+        case NullSafeEqual(_, literal):
+            if value is None or literal is None:
+                return value is literal
+            return compare(value, Operator.EQUAL, literal, nan)
+        case In(_, literals):
+            return _is_in(value, literals, nan)
+        case StartsWith(_, prefix):
+            return None if value is None or prefix is None else bool(value.startswith(prefix))
+        case Compare(_, operator, literal):
+            return None if value is None or literal is None else compare(value, operator, literal, nan)
+
+
+def _is_in(value: Any, literals: tuple[Any, ...], nan: NanOrder) -> Truth:
+    if not literals:
+        return False
+    if value is None:
+        return None
+    if any(each is not None and compare(value, Operator.EQUAL, each, nan) for each in literals):
+        return True
+    return None if None in literals else False
+
+
+def compare(value: Any, operator: Operator, literal: Any, nan: NanOrder) -> bool:
+    """A comparison of two values of one type, neither of them null. -0.0 equals 0.0; strings compare by code points,
+    which is the order of their UTF-8 bytes."""
+    if is_nan(value) or is_nan(literal):
+        if nan is NanOrder.UNORDERED:
+            return operator is Operator.NOT_EQUAL
+        value, literal = is_nan(value), is_nan(literal)
+    match operator:
+        case Operator.EQUAL:
+            return bool(value == literal)
+        case Operator.NOT_EQUAL:
+            return bool(value != literal)
+        case Operator.LESS:
+            return bool(value < literal)
+        case Operator.AT_MOST:
+            return bool(value <= literal)
+        case Operator.GREATER:
+            return bool(value > literal)
+        case Operator.AT_LEAST:
+            return bool(value >= literal)
+
+
+def is_nan(value: Any) -> bool:
+    """Whether a value is a float that is no number."""
+    return isinstance(value, float) and math.isnan(value)
+
+
+def negation(truth: Truth) -> Truth:
+    """NOT of three truth values."""
+    return None if truth is None else not truth
+
+
+def conjunction(left: Truth, right: Truth) -> Truth:
+    """AND of three truth values: false is stronger than unknown."""
+    if left is False or right is False:
+        return False
+    return None if left is None or right is None else True
+
+
+def list_column_predicates(predicate: Predicate) -> Iterator[ColumnPredicate]:
+    """The predicates of single columns that a predicate is made of, from left to right."""
+    match predicate:
+        case And(left, right) | Or(left, right):
+            yield from list_column_predicates(left)
+            yield from list_column_predicates(right)
+        case Not(operand):
+            yield from list_column_predicates(operand)
+        case _:
+            yield predicate

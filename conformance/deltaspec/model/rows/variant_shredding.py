@@ -1,0 +1,101 @@
+"""Variants whose parts lie in columns of their own. Source: Variant Shredding (current), and Parquet's shredding of
+variants that it refers to.
+
+A value and its parts are each a pair of `value`, encoded, and `typed_value`: what is in the one is not in the other.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from deltaspec.model.rows.variant_bounds import VariantBoundError
+from deltaspec.model.rows.variant_encoding import FieldNames, VariantError, check_value, read_members
+from deltaspec.model.rows.variant_values import Step, find_type_at
+
+FEATURE = "variantShredding"
+ENABLED = "delta.enableVariantShredding"
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A value, or a part of one, of a row."""
+
+    value: bytes | None
+    typed: "Typed"
+
+
+Typed: TypeAlias = str | dict[str, Pair] | list[Pair] | None
+"""What `typed_value` holds: nothing; a scalar, told by its type; fields of an object; elements of an array."""
+
+
+def find_encoding_faults(pair: Pair, names: FieldNames) -> Iterator[str]:
+    """What is wrong with the encoded values of a row.
+
+    Raises:
+        VariantUndecided: one of them may be of a newer encoding.
+    """
+    for each in _pairs(pair):
+        if each.value is not None:
+            try:
+                check_value(each.value, names)
+            except VariantError as fault:
+                yield str(fault)
+
+
+def stored_twice(pair: Pair, names: FieldNames) -> Iterator[str]:
+    """What of a row both a typed column and an encoded value hold. Encoded values are sound.
+
+    Beside fields of an object in columns of their own, `value` holds an object of its other fields.
+    """
+    for each in _pairs(pair):
+        if each.value is None or each.typed is None:
+            continue
+        others = read_members(each.value, names)
+        if not isinstance(each.typed, dict) or others is None:
+            yield "a value"
+            continue
+        yield from (f"field {name}" for name in sorted(others & each.typed.keys()))
+
+
+def find_shredded_type(metadata: bytes, pair: Pair, wanted: tuple[Step, ...]) -> str | None:
+    """The type of what stands at a path, as `variant_values.find_type_at` names it; None if nothing does, or null.
+
+    Raises:
+        VariantBoundError: metadata or a value are not of the encoding.
+    """
+    for depth, step in enumerate(wanted):
+        part = _part(pair, step)
+        if part is None:
+            return None if pair.value is None else find_type_at(metadata, pair.value, wanted[depth:])
+        pair = part
+    match pair.typed:
+        case None:
+            return None if pair.value is None else find_type_at(metadata, pair.value, ())
+        case dict():
+            return "object"
+        case list():
+            return "array"
+        case str(kind):
+            return kind
+    raise VariantBoundError("is of no known form")
+
+
+def _part(pair: Pair, step: Step) -> Pair | None:
+    """The part of a value that has columns of its own; None where it is not there, or in the encoded value."""
+    if isinstance(pair.typed, dict) and isinstance(step, str):
+        return pair.typed.get(step)
+    if isinstance(pair.typed, list) and isinstance(step, int) and step < len(pair.typed):
+        return pair.typed[step]
+    return None
+
+
+def _pairs(pair: Pair) -> Iterator[Pair]:
+    """A value and all its parts."""
+    waiting = [pair]
+    while waiting:
+        each = waiting.pop()
+        yield each
+        if isinstance(each.typed, dict):
+            waiting += each.typed.values()
+        elif isinstance(each.typed, list):
+            waiting += each.typed

@@ -1,0 +1,1 @@
+"""Schemas and values: types, fields, column mapping, partition values, statistics."""

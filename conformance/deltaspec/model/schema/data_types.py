@@ -1,0 +1,140 @@
+"""Data types of a table schema as values. Source: Schema Serialization Format, Primitive Types."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+PRIMITIVES = {
+    "string": None,
+    "long": None,
+    "integer": None,
+    "short": None,
+    "byte": None,
+    "float": None,
+    "double": None,
+    "boolean": None,
+    "binary": None,
+    "date": None,
+    "timestamp": None,
+    "timestamp_ntz": "timestampNtz",
+    "void": None,
+    "variant": "variantType",
+}
+"""Primitive type names to the table feature that a column of it needs (E23: `timestamp_ntz` is in no text)."""
+
+MAX_PRECISION = 38
+
+
+@dataclass(frozen=True)
+class Primitive:
+    name: str
+
+
+@dataclass(frozen=True)
+class Decimal:
+    precision: int
+    scale: int
+
+
+@dataclass(frozen=True)
+class UndefinedType:
+    """A type of a proposal or a vendor that the text does not define: nothing is said about its values."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Array:
+    element: "DataType"
+    contains_null: bool
+
+
+@dataclass(frozen=True)
+class Map:
+    key: "DataType"
+    value: "DataType"
+    value_contains_null: bool
+
+
+@dataclass(frozen=True)
+class Field:
+    name: str
+    type: "DataType"
+    nullable: bool
+    metadata: dict[str, Any] = field(default_factory=dict, compare=False)
+
+
+@dataclass(frozen=True)
+class Struct:
+    fields: tuple[Field, ...]
+
+
+DataType: TypeAlias = Primitive | Decimal | UndefinedType | Array | Map | Struct
+
+
+def get_type_name(kind: DataType) -> str:
+    """The name of a type as a schema spells it; `struct`, `array` or `map` for nested ones."""
+    match kind:
+        case Primitive(name) | UndefinedType(name):
+            return name
+        case Decimal(precision, scale):
+            return f"decimal({precision},{scale})"
+    return type(kind).__name__.lower()
+
+
+def iter_fields(kind: DataType, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Field]]:
+    """Every struct field at every depth, with its path.
+
+    Paths name array elements `element`, map keys `key` and map values `value`. Source: Column Mapping.
+    """
+    match kind:
+        case Struct(fields):
+            for member in fields:
+                here = (*path, member.name)
+                yield here, member
+                yield from iter_fields(member.type, here)
+        case Array(element):
+            yield from iter_fields(element, (*path, "element"))
+        case Map(key, value):
+            yield from iter_fields(key, (*path, "key"))
+            yield from iter_fields(value, (*path, "value"))
+
+
+def iter_leaf_types(kind: DataType) -> Iterator[DataType]:
+    """Every type that is not nested, at every depth."""
+    match kind:
+        case Struct(fields):
+            for member in fields:
+                yield from iter_leaf_types(member.type)
+        case Array(element):
+            yield from iter_leaf_types(element)
+        case Map(key, value):
+            yield from iter_leaf_types(key)
+            yield from iter_leaf_types(value)
+        case _:
+            yield kind
+
+
+_INTEGERS = ("byte", "short", "integer", "long")
+_WIDER_FRACTIONS = {("float", "double"), ("byte", "double"), ("short", "double"), ("integer", "double")}
+
+
+def is_widening(before: DataType, after: DataType) -> bool:
+    """Whether the text lets a value of one type, none of them nested, become one of another.
+
+    Source: Type Widening, Supported Type Changes (current).
+    """
+    match before, after:
+        case Primitive(old), Primitive(new) if old in _INTEGERS and new in _INTEGERS:
+            return _INTEGERS.index(old) < _INTEGERS.index(new)
+        case Primitive("date"), Primitive("timestamp_ntz"):
+            return True
+        case Primitive(old), Primitive(new):
+            return (old, new) in _WIDER_FRACTIONS
+        case Decimal(precision, scale), Decimal() if before != after:
+            return after.precision - precision >= after.scale - scale >= 0
+        case Primitive("byte" | "short" | "integer"), Decimal(precision, scale):
+            return precision - 10 >= scale
+        case Primitive("long"), Decimal(precision, scale):
+            return precision - 20 >= scale
+    return False

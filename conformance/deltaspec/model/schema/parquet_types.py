@@ -1,0 +1,305 @@
+"""Delta types in Parquet files: what a node of a file's schema may hold, and what a reader cannot take.
+
+Three answers are kept apart. A *fault*: a reader of the table's type cannot take what is stored. An *oddity*: readers
+can take it, but it is none of the forms that the text lists. *Narrower*: the values are of a type that may become the
+table's, which only type widening lets a reader meet. Source: Delta Data Type to Parquet Type Mappings (current).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from deltaspec.model.schema.data_types import (
+    Array,
+    DataType,
+    Decimal,
+    Map,
+    Primitive,
+    Struct,
+    get_type_name,
+    is_widening,
+)
+
+Repetition = Literal["required", "optional", "repeated"]
+
+
+@dataclass(frozen=True)
+class Annotation:
+    """What a Parquet node is said to hold: its logical type, or the converted type that older writers give."""
+
+    name: str
+    """STRING, MAP, LIST, ENUM, DECIMAL, DATE, TIME, TIMESTAMP, INTEGER, UNKNOWN, JSON, BSON, UUID, FLOAT16, VARIANT,
+    INTERVAL, MAP_KEY_VALUE, or a number that is none of these."""
+    bits: int | None = None
+    """Of INTEGER."""
+    signed: bool | None = None
+    precision: int | None = None
+    """Of DECIMAL."""
+    scale: int | None = None
+    unit: str | None = None
+    """Of TIMESTAMP and TIME: MILLIS, MICROS or NANOS."""
+    utc: bool | None = None
+    """Of TIMESTAMP and TIME: isAdjustedToUTC."""
+    converted: bool = False
+    """Known from the converted type alone, which cannot say that a timestamp has no time zone."""
+
+    def __str__(self) -> str:
+        match self.name:
+            case "INTEGER":
+                return f"INT({self.bits}, {'signed' if self.signed else 'unsigned'})"
+            case "DECIMAL":
+                return f"DECIMAL({self.precision}, {self.scale})"
+            case "TIMESTAMP" | "TIME":
+                return f"{self.name}({self.unit}, {'UTC' if self.utc else 'no zone'})"
+        return self.name
+
+
+@dataclass(frozen=True)
+class Node:
+    """A node of a Parquet schema: a column of values, or a group of nodes."""
+
+    name: str
+    repetition: Repetition
+    physical: str | None = None
+    """BOOLEAN, INT32, INT64, INT96, FLOAT, DOUBLE, BYTE_ARRAY or FIXED_LEN_BYTE_ARRAY; None for a group."""
+    annotation: Annotation | None = None
+    field_id: int | None = None
+    children: tuple["Node", ...] = ()
+    length: int | None = None
+    """Bytes of a FIXED_LEN_BYTE_ARRAY."""
+
+    def __str__(self) -> str:
+        form = self.physical or "group"
+        if self.length is not None:
+            form += f"({self.length})"
+        return (
+            form + (f" {self.annotation}" if self.annotation else "") + (", repeated" * (self.repetition == "repeated"))
+        )
+
+
+@dataclass(frozen=True)
+class StoredType:
+    """How a node holds a type."""
+
+    fault: str | None = None
+    """Why a reader cannot take it."""
+    warning: str | None = None
+    """What is unusual about it."""
+    narrower: DataType | None = None
+    """The type of its values, where they need type widening to be read as the table's."""
+
+
+SOUND = StoredType()
+VARIANT_PARTS = ("metadata", "value", "typed_value")
+
+
+def stored(kind: DataType, node: Node) -> StoredType:
+    """How a node holds a Delta type; of a struct, an array or a map only whether it is a group of that kind.
+
+    Nothing is said of void, which no file holds, and of types of proposals.
+    """
+    match kind:
+        case Struct():
+            return _group(kind, node, lambda: _struct(node))
+        case Array():
+            return _array(kind, node)
+        case Map():
+            found = _group(kind, node, lambda: _map(node))
+            return found if found.fault else StoredType(warning=_odd_key(node))
+        case Primitive("variant"):
+            return _group(kind, node, lambda: _variant(node))
+        case Primitive("void"):
+            return SOUND
+        case Primitive() | Decimal():
+            return _leaf(kind, node)
+    return SOUND
+
+
+# leaves
+
+
+def find_type(node: Node) -> DataType | None:
+    """The Delta type that a node's form is listed for; None for a form of none, and for INT96, shared by two."""
+    annotation = node.annotation
+    name = annotation.name if annotation else None
+    if annotation and name == "DECIMAL":
+        sized = annotation.precision is not None and annotation.scale is not None
+        in_form = node.physical in ("INT32", "INT64", "FIXED_LEN_BYTE_ARRAY", "BYTE_ARRAY")
+        return Decimal(annotation.precision or 0, annotation.scale or 0) if sized and in_form else None
+    match node.physical, name:
+        case "BOOLEAN" | "FLOAT" | "DOUBLE", None:
+            return Primitive(node.physical.lower())
+        case "INT32", None:
+            return Primitive("integer")
+        case "INT64", None:
+            return Primitive("long")
+        case "INT32", "DATE":
+            return Primitive("date")
+        case "INT32" | "INT64", "INTEGER" if annotation and annotation.signed:
+            names = {("INT32", 8): "byte", ("INT32", 16): "short", ("INT32", 32): "integer", ("INT64", 64): "long"}
+            found = names.get((node.physical, annotation.bits or 0))
+            return Primitive(found) if found else None
+        case "INT64", "TIMESTAMP" if annotation:
+            return Primitive("timestamp" if annotation.utc else "timestamp_ntz")
+        case "BYTE_ARRAY", "STRING" | "ENUM" | "JSON":
+            return Primitive("string")
+        case "BYTE_ARRAY", None | "BSON":
+            return Primitive("binary")
+        case "FIXED_LEN_BYTE_ARRAY", None:
+            return Primitive("binary")
+    return None
+
+
+def _leaf(kind: DataType, node: Node) -> StoredType:
+    if node.physical is None or node.repetition == "repeated":
+        return StoredType(fault=f"{node} holds no {get_type_name(kind)}")
+    found = find_type(node)
+    if found == kind:
+        return StoredType(warning=_oddity(kind, node))
+    match kind, found:
+        case Primitive("timestamp" | "timestamp_ntz"), None if node.physical == "INT96":
+            return SOUND  # an INT96 does not say whether it has a time zone (E54): the table's type decides
+        case Primitive("timestamp_ntz"), Primitive("timestamp") if node.annotation and node.annotation.converted:
+            return StoredType(warning=f"{node} by a converted type alone, which has no form without time zone")
+        case Primitive("short" | "integer"), Primitive("byte" | "short") if is_widening(found, kind):
+            return SOUND  # the same bytes: every reader of the wider type takes them
+        case Primitive("byte" | "short"), Primitive("short" | "integer"):
+            return StoredType(warning=f"{node} may hold more than a {get_type_name(kind)}")
+        case Primitive("string"), Primitive("binary") if node.physical == "BYTE_ARRAY" and not node.annotation:
+            return StoredType(warning=f"{node} without the annotation of a string")
+        case Primitive("binary"), Primitive("string"):
+            return StoredType(warning=f"{node} is annotated as text")
+        case Primitive("binary"), None if node.annotation == Annotation("UUID"):
+            return StoredType(warning=f"{node} is annotated as a UUID")
+    if found is not None and is_widening(found, kind):
+        return StoredType(narrower=found)
+    return StoredType(fault=f"{node} holds no {get_type_name(kind)}")
+
+
+def _oddity(kind: DataType, node: Node) -> str | None:
+    annotation = node.annotation
+    if isinstance(kind, Decimal) and node.physical == "BYTE_ARRAY":
+        return f"{node} is not of a fixed length"
+    if annotation and annotation.name in ("ENUM", "JSON", "BSON"):
+        return f"{node} is not annotated as a {get_type_name(kind)}"
+    if annotation and annotation.name == "TIMESTAMP" and annotation.unit != "MICROS":
+        return f"{node} is not of microseconds"
+    if kind == Primitive("binary") and node.physical == "FIXED_LEN_BYTE_ARRAY":
+        return f"{node} is of a fixed length"
+    return None
+
+
+# groups
+
+
+def _group(kind: DataType, node: Node, look: Callable[[], str | None]) -> StoredType:
+    if node.physical is not None or node.repetition == "repeated":
+        return StoredType(fault=f"{node} holds no {get_type_name(kind)}")
+    return StoredType(fault=look())
+
+
+def _struct(node: Node) -> str | None:
+    return f"{node} holds no struct" if node.annotation else None
+
+
+def _map(node: Node) -> str | None:
+    # E55: the text also speaks of maps of two levels, which Parquet does not have.
+    if node.annotation is None or node.annotation.name not in ("MAP", "MAP_KEY_VALUE"):
+        return f"{node} is not annotated as a map"
+    inner = node.children[0] if len(node.children) == 1 else None
+    if inner is None or inner.physical is not None or inner.repetition != "repeated" or len(inner.children) != 2:
+        return "a map is a group of one repeated group of key and value"
+    return None
+
+
+def _odd_key(node: Node) -> str | None:
+    key, _ = get_map_nodes(node)
+    return None if key.repetition == "required" else f"the key of a map may be null: {key.repetition} {key}"
+
+
+def _array(kind: Array, node: Node) -> StoredType:
+    if node.repetition == "repeated":
+        # Parquet reads a repeated node outside of a LIST as a list that is required, of elements that are.
+        return StoredType(warning=f"{node} outside of a LIST")
+    if node.physical is not None:
+        return StoredType(fault=f"{node} holds no array")
+    if node.annotation is None or node.annotation.name != "LIST":
+        return StoredType(fault=f"{node} is not annotated as a list")
+    if len(node.children) != 1 or node.children[0].repetition != "repeated":
+        return StoredType(fault="a list is a group of one repeated node")
+    return SOUND
+
+
+def _variant(node: Node) -> str | None:
+    if node.annotation is not None and node.annotation.name != "VARIANT":
+        return f"{node} holds no variant"
+    parts = {child.name: child for child in node.children}
+    if len(parts) < len(node.children) or not parts.keys() <= set(VARIANT_PARTS):
+        return f"a variant has no part {', '.join(sorted(parts.keys() - set(VARIANT_PARTS))) or 'twice'}"
+    if "metadata" not in parts:
+        return "a variant has metadata"
+    for name in ("metadata", "value"):
+        part = parts.get(name)
+        if part and (part.physical != "BYTE_ARRAY" or part.annotation or part.repetition == "repeated"):
+            return f"{name} of a variant is {part}, not binary"
+    typed = parts.get("typed_value")
+    return None if typed is None else _typed_value(typed)
+
+
+def _typed_value(node: Node) -> str | None:
+    """Why a `typed_value` is of no form that shredding knows. Source: Shredded Variant data in Parquet (current).
+
+    What is within objects and arrays is shredded in turn: pairs of `value` and `typed_value`. Whether nodes are
+    required is not looked at, for readers find them by name.
+    """
+    waiting = [node]
+    while waiting:
+        each = waiting.pop()
+        name = each.annotation.name if each.annotation else None
+        if each.physical is not None:
+            if find_type(each) is None and name not in ("UUID", "TIME"):
+                return f"{each} is no type of a shredded value"
+            continue
+        if name not in (None, "LIST"):
+            return f"{each} is no type of a shredded value"
+        if name == "LIST" and (len(each.children) != 1 or each.children[0].repetition != "repeated"):
+            return "a list is a group of one repeated node"
+        for part in get_element_nodes(each)[:1] if name == "LIST" else each.children:
+            names = {child.name for child in part.children}
+            if not names or not names <= {"value", "typed_value"}:
+                return f"{part.name} of a shredded value is no group of value and typed_value"
+            waiting += [child for child in part.children if child.name == "typed_value"]
+    return None
+
+
+def is_shredded(node: Node) -> bool:
+    """Whether a variant may have its values elsewhere than in `value`. Source: Variant Shredding (current)."""
+    names = {child.name for child in node.children}
+    return "typed_value" in names or "value" not in names
+
+
+def get_map_nodes(node: Node) -> tuple[Node, Node]:
+    """Key and value of a sound map group, which Parquet finds by their order."""
+    key, value = node.children[0].children
+    return key, value
+
+
+def get_element_nodes(node: Node) -> list[Node]:
+    """What may be the element of a sound list, the likeliest first: of three levels, of two, or the bare repeated node.
+
+    A repeated group of one field may be the middle of three levels or an element of one field. Parquet decides by names
+    that only some writers gave, so whoever knows the element's type may try the other. Source: Parquet, Lists.
+    """
+    if node.repetition == "repeated":
+        return [_once(node)]
+    inner = node.children[0]
+    if inner.physical is not None or len(inner.children) != 1 or inner.children[0].repetition == "repeated":
+        return [_once(inner)]
+    if inner.name in ("array", f"{node.name}_tuple"):
+        return [_once(inner), inner.children[0]]
+    return [inner.children[0], _once(inner)]
+
+
+def _once(node: Node) -> Node:
+    """A repeated node as one of its elements, which are not null."""
+    return replace(node, repetition="required")

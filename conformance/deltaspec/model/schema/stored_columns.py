@@ -1,0 +1,183 @@
+"""Columns of a table beside the nodes of a data file: which node readers find for each, and how it holds the type.
+
+In `id` mode readers find columns by their field ids, else by their (physical) names. What a file lacks is null in every
+row; what it has beside is passed over. Source: Reader Requirements for Column Mapping, Consistency Between Table
+Metadata and Data Files.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from deltaspec.model.schema.column_mapping import (
+    NESTED_IDS,
+    NESTED_IDS_R3,
+    column_id,
+    nested_ids,
+    physical_name,
+)
+from deltaspec.model.schema.data_types import Array, DataType, Field, Map, Struct
+from deltaspec.model.schema.parquet_types import SOUND, Node, StoredType, get_element_nodes, get_map_nodes, stored
+
+
+@dataclass(frozen=True)
+class StoredColumn:
+    """A column of the table, at any depth, and what one file has for it."""
+
+    path: tuple[str, ...]
+    """Logical names; array elements are `element`, map keys `key`, map values `value`."""
+    type: DataType
+    node: Node | None
+    """What readers find; None where they find nothing and take null."""
+    stored: StoredType
+    physical_name: str | None = None
+    """None for elements, keys and values, which are found by their place."""
+    id: int | None = None
+    """The field id that its node has to have, if any."""
+    is_required: bool = False
+    """Neither the column nor any struct that it is nested in may be null."""
+    matching_nodes: int = 0
+    """Nodes that answer to the name, or in id mode to the id: one at most in a sound file."""
+    node_with_other_id: Node | None = None
+    """The node of the physical name, where it lacks the id or has another."""
+    node_with_other_name: Node | None = None
+    """The node of the id, where it has another name than the physical one."""
+
+
+def stored_columns(schema: Struct, root: Node, mapping: str | None) -> list[StoredColumn]:
+    """Every column of a schema, parents first; what is nested in a column that the file lacks is left out.
+
+    Args:
+        schema: of the table, or a part of it.
+        root: of the file's schema.
+        mapping: column mapping in force: `id`, `name` or None.
+    """
+    return list(_members(schema, root, mapping, (), required=True))
+
+
+@dataclass(frozen=True)
+class _Group:
+    """The nodes of a group by what readers find them by."""
+
+    by_name: dict[str, list[Node]]
+    by_id: dict[int, list[Node]]
+    in_any_case: dict[str, list[Node]]
+
+    @classmethod
+    def of(cls, group: Node) -> "_Group":
+        by_name, by_id, in_any_case = defaultdict(list), defaultdict(list), defaultdict(list)
+        for child in group.children:
+            by_name[child.name].append(child)
+            in_any_case[child.name.casefold()].append(child)
+            if child.field_id is not None:
+                by_id[child.field_id].append(child)
+        return cls(dict(by_name), dict(by_id), dict(in_any_case))
+
+
+def _members(
+    struct: Struct, node: Node, mapping: str | None, path: tuple[str, ...], *, required: bool
+) -> Iterator[StoredColumn]:
+    group = _Group.of(node)
+    taken = {physical_name(member, mapping) for member in struct.fields}
+    for member in struct.fields:
+        column = _find(member, group, taken, mapping, path, required=required and not member.nullable)
+        yield column
+        if column.node is not None and column.stored.fault is None:
+            ids = _ids_below(member, mapping)
+            yield from _below(column.type, column.node, mapping, column.path, column.is_required, ids, (member.name,))
+
+
+def _find(
+    member: Field, group: _Group, taken: set[str], mapping: str | None, path: tuple[str, ...], *, required: bool
+) -> StoredColumn:
+    """One member of a struct; `taken` are the names of all of them."""
+    name, number = physical_name(member, mapping), column_id(member) if mapping else None
+    named = group.by_name.get(name, [])
+    numbered = group.by_id.get(number, []) if number is not None else []
+    # Where a struct has no ids at all, the text lets a reader refuse the file or take null (S30); names tell as well.
+    if mapping == "id" and group.by_id:
+        found = numbered
+    else:
+        found = named or [each for each in group.in_any_case.get(name.casefold(), []) if each.name not in taken]
+    other = named[0] if named and number is not None and named[0].field_id != number else None
+    # Which of two nodes is meant, that of the name or that of the id, is not for its type to tell.
+    node = found[0] if len(found) == 1 and not (found is numbered and other) else None
+    return StoredColumn(
+        path=(*path, member.name),
+        type=member.type,
+        node=node,
+        stored=stored(member.type, node) if node is not None else SOUND,
+        physical_name=name,
+        id=number,
+        is_required=required,
+        matching_nodes=len(found),
+        node_with_other_id=other,
+        node_with_other_name=numbered[0] if numbered and not named else None,
+    )
+
+
+def _below(
+    kind: DataType,
+    node: Node,
+    mapping: str | None,
+    path: tuple[str, ...],
+    required: bool,
+    ids: dict[str, int],
+    place: tuple[str, ...],
+) -> list[StoredColumn]:
+    """What is nested in a column that the file has.
+
+    Args:
+        ids: of elements, keys and values, by their place below the nearest struct field.
+        place: below that field, its own name first.
+    """
+    match kind:
+        case Struct():
+            return list(_members(kind, node, mapping, path, required=required))
+        case Array(element):
+            nodes = get_element_nodes(node)
+            fitting = [each for each in nodes if stored(element, each).fault is None]
+            return _part("element", element, (fitting or nodes)[0], mapping, path, ids, place)
+        case Map(key, value):
+            parts = zip(("key", "value"), (key, value), get_map_nodes(node), strict=True)
+            return [column for name, each, at in parts for column in _part(name, each, at, mapping, path, ids, place)]
+    return []
+
+
+def _part(
+    name: str,
+    kind: DataType,
+    node: Node,
+    mapping: str | None,
+    path: tuple[str, ...],
+    ids: dict[str, int],
+    place: tuple[str, ...],
+) -> list[StoredColumn]:
+    """An element, a key or a value, and what is nested in it."""
+    number = ids.get(".".join((*place[1:], name)))
+    here = StoredColumn(
+        path=(*path, name),
+        type=kind,
+        node=node,
+        stored=stored(kind, node),
+        id=number,
+        matching_nodes=1,
+        # a file that is older than the ids of elements, keys and values has none
+        node_with_other_id=node if number is not None and node.field_id not in (None, number) else None,
+    )
+    if here.stored.fault is not None:
+        return [here]
+    return [here, *_below(kind, node, mapping, here.path, False, ids, (*place, name))]
+
+
+def _ids_below(member: Field, mapping: str | None) -> dict[str, int]:
+    """Ids of elements, keys and values below a field, by their place without the field's name.
+
+    [Changed in current] In r3 they stand under another key, and begin with the logical name.
+    """
+    found = {}
+    for key, root in ((NESTED_IDS, physical_name(member, mapping)), (NESTED_IDS_R3, member.name)):
+        for name, number in nested_ids(member, key).items():
+            if number is not None and name.startswith(f"{root}."):
+                found[name.removeprefix(f"{root}.")] = number
+    return found

@@ -1,0 +1,164 @@
+"""The live data files of a table as text: sizes as a histogram, skew by partition, small files, deletion vectors."""
+
+from collections.abc import Iterator
+
+from rich.console import Console
+from rich.text import Text
+
+from deltaspec.report.description import FileFacts, FilesDescription, PartitionFacts, Partitions, RowsPerFile
+from deltaspec.report.text import count, escape_text, size, wrap_text
+
+_MARKS = {"blocks": "█▌", "ascii": "#+"}
+_LABEL = 11
+_BOUND, _SIZE, _COUNT, _RATIO = 8, 10, 13, 9
+
+
+def write_files(files: FilesDescription, console: Console) -> None:
+    """Print how the data files of a table spread, at most 100 columns wide."""
+    width = min(console.width, 100)
+    what = f" · version {files.version} · data files"
+    console.print(Text.assemble((escape_text(files.table, width - len(what)), "bold"), what))
+    console.print()
+    for title, text in _facts(files):
+        for number, line in enumerate(wrap_text(text, width - _LABEL)):
+            console.print(Text.assemble((f"{title if number == 0 else '':<{_LABEL}}", "dim"), line))
+    if files.sizes:
+        console.print()
+        for line in histogram(files, width, blocks=_can_print_blocks(console)):
+            console.print(line)
+    if files.partitions is not None and files.partitions.count:
+        for line in _partitions(files.partitions, width):
+            console.print(line)
+    for title, some in (("largest", files.largest), ("smallest", files.smallest)):
+        if some:
+            console.print()
+            for number, each in enumerate(some):
+                console.print(_file(title if number == 0 else "", each, width))
+
+
+def _facts(files: FilesDescription) -> Iterator[tuple[str, str]]:
+    """Title and text of each line; the first title of a group alone is there."""
+    yield "files", f"{count(files.files, 'file')}, {size(files.bytes)}"
+    if not files.files:
+        return
+    if files.files_without_size:
+        yield "", f"{count(files.files_without_size, 'file')} of unknown size"
+    if files.median_bytes is not None:
+        ends = f"{size(files.smallest[0].bytes)} to {size(files.largest[0].bytes)}"
+        yield "sizes", f"{ends}, median {size(round(files.median_bytes))}"
+    small, theirs = _share(files.small_files, files.files), _share(files.small_bytes, files.bytes)
+    yield "small", f"{small} of the files are below {size(files.small_below)}, with {theirs} of the bytes"
+    if files.rows is not None:
+        yield "rows", _rows(files.rows)
+    if files.files_without_row_count:
+        yield "" if files.rows else "rows", f"{count(files.files_without_row_count, 'file')} without numRecords"
+    bare = _share(files.files_without_statistics, files.files)
+    yield "statistics", f"{bare} of the files have none" if files.files_without_statistics else "every file has them"
+    yield "vectors", _vectors(files)
+
+
+def _rows(rows: RowsPerFile) -> str:
+    if rows.least == rows.most:
+        return f"{rows.least:,} in every file"
+    return f"{rows.least:,} to {rows.most:,} a file, median {rows.median:,.0f}"
+
+
+def _vectors(files: FilesDescription) -> str:
+    if not files.files_with_deletion_vector:
+        return "no file has a deletion vector"
+    share = _share(files.files_with_deletion_vector, files.files)
+    text = f"{share} of the files have a deletion vector; {count(files.deleted_records, 'row')} deleted"
+    if files.rows is None or files.files_without_row_count:
+        return text
+    return f"{text}, {_share(files.deleted_records, files.rows.total)} of all"
+
+
+def _share(part: int, whole: int) -> str:
+    """A percentage that is 0 % only for none and 100 % only for all."""
+    if whole <= 0:
+        return "0 %"
+    share = 100 * part / whole
+    if part and share < 0.1:
+        return "less than 0.1 %"
+    if part < whole and share > 99.9:
+        return "more than 99.9 %"
+    return f"{share:.1f} %".replace(".0 %", " %")
+
+
+def histogram(files: FilesDescription, width: int, *, blocks: bool = True) -> list[str]:
+    """One row a range of sizes: its bounds, a bar as long as it has files, files and bytes.
+
+    Args:
+        files: what is drawn.
+        width: columns.
+        blocks: whether block characters can be printed; ASCII otherwise.
+    """
+    marks = _MARKS["blocks" if blocks else "ascii"]
+    numbers = [(f"{each.files:,}", size(each.bytes)) for each in files.sizes]
+    wide = [max(len(title), *(len(row[place]) for row in numbers)) for place, title in enumerate(("files", "bytes"))]
+    bound = max(_BOUND, *(len(_bound(each.below)) for each in files.sizes))
+    bar = max(width - 2 * bound - sum(wide) - 8, 8)
+    most = max(each.files for each in files.sizes)
+    lines = [f"{'from':>{bound}}  {'below':>{bound}}  {'files':>{wide[0]}}  {'bytes':>{wide[1]}}"]
+    for each, (number, total) in zip(files.sizes, numbers, strict=True):
+        halves = -(-2 * bar * each.files // most) if each.files else 0
+        drawn = marks[0] * (halves // 2) + marks[1] * (halves % 2)
+        bounds = f"{_bound(each.at_least):>{bound}}  {_bound(each.below):>{bound}}"
+        lines.append(f"{bounds}  {number:>{wide[0]}}  {total:>{wide[1]}}  {drawn}".rstrip())
+    return lines
+
+
+def _bound(number: int) -> str:
+    """A power of two, which needs no digits behind the point until sizes outgrow their units."""
+    return size(number).replace(".0 ", " ")
+
+
+def _partitions(partitions: Partitions, width: int) -> Iterator[str]:
+    yield ""
+    yield from wrap_text(
+        f"{count(partitions.count, 'partition')} by {', '.join(escape_text(name, 40) for name in partitions.columns)}; "
+        f"median {size(round(partitions.median_bytes))} and {_files(partitions.median_files)}",
+        width,
+    )
+    for title, some, of_bytes in (("bytes", partitions.by_bytes, True), ("files", partitions.by_files, False)):
+        yield f"{'most ' + title:<{_LABEL}}{'bytes':>{_SIZE}} {'files':>{_COUNT}} {'x median':>{_RATIO}}"
+        for each in some:
+            amount, median = (
+                (each.bytes, partitions.median_bytes) if of_bytes else (each.files, partitions.median_files)
+            )
+            ratio = f"{amount / median:,.1f}" if median > 0 else "-"
+            head = f"{'':<{_LABEL}}{size(each.bytes):>{_SIZE}} {each.files:>{_COUNT},} {ratio:>{_RATIO}}  "
+            yield head + _cut(_values(each, width), max(width - len(head), 8))
+
+
+def _files(number: float) -> str:
+    """A median, which may lie halfway."""
+    return count(int(number), "file") if number == int(number) else f"{number:,.1f} files"
+
+
+def _values(partition: PartitionFacts, width: int) -> str:
+    """As `a=1, b=null`. A value that reads like a null, or that ends unseen, stands in quotes."""
+    shown = []
+    for name, value in partition.values.items():
+        text = "null" if value is None else escape_text(value, width)
+        if value is not None and (value == "null" or value != value.strip() or "," in value):
+            text = f'"{text}"'
+        shown.append(f"{escape_text(name, 40)}={text}")
+    return ", ".join(shown)
+
+
+def _file(title: str, file: FileFacts, width: int) -> str:
+    head = f"{title:<{_LABEL}}{size(file.bytes):>{_SIZE}}  "
+    return head + escape_text(file.path, max(width - len(head), 8))
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def _can_print_blocks(console: Console) -> bool:
+    try:
+        _MARKS["blocks"].encode(console.encoding)
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True

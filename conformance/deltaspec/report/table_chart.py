@@ -1,0 +1,165 @@
+"""A table's state as text, with one picture of its log along the versions."""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable
+
+from rich.console import Console
+from rich.text import Text
+
+from deltaspec.report.description import FeatureState, LogFiles, TableDescription
+from deltaspec.report.text import count, escape_text, size, wrap_text
+
+_MARKS = {"blocks": "█▌·", "ascii": "#+."}
+_LABEL = 13
+_ENTRIES_SHOWN = 20
+Span = tuple[int, int]
+"""First and last version, both inside."""
+
+
+def write_description(table: TableDescription, console: Console) -> None:
+    """Print what a table is."""
+    console.print(Text.assemble((escape_text(table.table, 80), "bold"), f" · version {table.version}"))
+    console.print()
+    if table.earliest_version is not None and table.latest_version is not None:
+        _fact(console, "readable", f"versions {table.earliest_version} to {table.latest_version}")
+    if table.min_reader_version is None:
+        _fact(console, "protocol", "none")
+    else:
+        _fact(console, "protocol", f"reader {table.min_reader_version}, writer {table.min_writer_version}")
+    _fact(console, "features", ", ".join(map(_feature, table.features)) or "none")
+    _fact(
+        console, "id", escape_text(table.id or "none", 60) + (f" · {escape_text(table.name, 40)}" if table.name else "")
+    )
+    records = "" if table.records is None else f", {count(table.records, 'row')}"
+    _fact(console, "files", f"{count(table.files, 'file')}, {size(table.bytes)}{records}, {table.tombstones:,} removed")
+    if table.files_with_deletion_vector:
+        vectors = count(table.files_with_deletion_vector, "file")
+        _fact(console, "vectors", f"{vectors} with {count(table.deleted_records, 'deleted row')}")
+    _fact(console, "partitions", ", ".join(map(escape_text, table.partition_columns)) or "none")
+    _entries(
+        console,
+        "properties",
+        [f"{escape_text(name, 40)} = {escape_text(value, 44)}" for name, value in table.configuration.items()],
+    )
+    _entries(
+        console,
+        "domains",
+        [f"{escape_text(name, 40)} = {escape_text(value, 44)}" for name, value in table.domains.items()],
+    )
+    _entries(
+        console, "streams", [f"{escape_text(app, 60)} at {version}" for app, version in table.transactions.items()]
+    )
+    if table.schema_tree:
+        console.print()
+        for line in table.schema_tree.splitlines():
+            console.print(escape_text(line, 100))
+    console.print()
+    for line in render_log_chart(table.log, table.version, min(console.width, 100), blocks=_can_print_blocks(console)):
+        console.print(line)
+
+
+def _feature(feature: FeatureState) -> str:
+    note = " (unknown)" if not feature.known else " (not active)" if feature.active is False else ""
+    return escape_text(feature.name, 60) + note
+
+
+def _fact(console: Console, title: str, text: str) -> None:
+    """One fact, its further lines under the first."""
+    for line in wrap_text(text, console.width - 11) or [""]:
+        console.print(Text.assemble((f"{title:<11}", "dim"), line))
+        title = ""
+
+
+def _entries(console: Console, title: str, entries: list[str]) -> None:
+    more = len(entries) - _ENTRIES_SHOWN
+    shown = [*entries[:_ENTRIES_SHOWN], f"… and {more:,} more"] if more > 0 else entries
+    for number, entry in enumerate(shown):
+        _fact(console, title if number == 0 else "", entry)
+
+
+def _can_print_blocks(console: Console) -> bool:
+    try:
+        _MARKS["blocks"].encode(console.encoding)
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
+
+
+def render_log_chart(log: LogFiles, version: int, width: int, *, blocks: bool = True) -> list[str]:
+    """Commits, checkpoints, compactions and checksums along the versions, one row a kind.
+
+    Each cell stands for as many versions as are needed to fit `width`: full if all of them have such a file, half if
+    some do. Costs grow with the files listed and the width, not with the versions.
+
+    Args:
+        log: the files.
+        version: the one described.
+        width: columns.
+        blocks: whether block characters can be printed; ASCII otherwise.
+    """
+    marks = _MARKS["blocks" if blocks else "ascii"]
+    rows: dict[str, list[Span]] = {
+        "commits": _joined((each, each) for each in log.commits),
+        "checkpoints": _joined((each, each) for each, _ in log.checkpoints),
+        "compactions": _joined(span for span in log.compactions if span[0] <= span[1]),
+        "checksums": _joined((each, each) for each in log.checksums),
+    }
+    ends = [end for name in ("commits", "checkpoints") for span in rows[name] for end in span]
+    first, last = min([version, *ends]), max([version, *ends])
+    cells = max(width - _LABEL - 1, 10)
+    step = -(-(last - first + 1) // cells)
+    shown = -(-(last - first + 1) // step)
+    lines = [f"{'versions':<{_LABEL}}{_axis(first, last, shown)}"]
+    for name, spans in rows.items():
+        if spans:
+            row = "".join(
+                marks[_fill(spans, start, min(start + step - 1, last))]
+                for start in range(first, first + shown * step, step)
+            )
+            lines.append(f"{name:<{_LABEL}}{row}")
+    for label, place in (("hint", log.hint), ("shown", version if version != last else None)):
+        if place is not None and first <= place <= last:
+            lines.append(_pointer(label, place, (place - first) // step, width))
+    kinds = sorted({naming for _, naming in log.checkpoints})
+    if kinds:
+        lines.append(f"{'':<{_LABEL}}checkpoints: {', '.join(kinds)}")
+    if step > 1:
+        lines.append(f"{'':<{_LABEL}}a mark for {step} versions:")
+        lines.append(f"{'':<{_LABEL}}{marks[0]} all, {marks[1]} some, {marks[2]} none")
+    return lines
+
+
+def _joined(spans: Iterable[Span]) -> list[Span]:
+    """Spans as the fewest that cover the same versions, ascending."""
+    found: list[Span] = []
+    for start, end in sorted(spans):
+        if found and start <= found[-1][1] + 1:
+            found[-1] = (found[-1][0], max(end, found[-1][1]))
+        else:
+            found.append((start, end))
+    return found
+
+
+def _fill(spans: list[Span], start: int, end: int) -> int:
+    """0 if the spans cover every version from start to end, 1 if some, 2 if none."""
+    touched = spans[bisect_left(spans, start, key=lambda span: span[1]) : bisect_right(spans, end, key=lambda s: s[0])]
+    if not touched:
+        return 2
+    return 0 if touched[0][0] <= start and touched[0][1] >= end else 1
+
+
+def _axis(first: int, last: int, cells: int) -> str:
+    left, right = str(first), str(last)
+    if first == last:
+        return left
+    if cells < len(left) + len(right) + 1:
+        return f"{left} to {right}"
+    return f"{left}{' ' * (cells - len(left) - len(right))}{right}"
+
+
+def _pointer(label: str, version: int, cell: int, width: int) -> str:
+    """A mark under a version, with its number on the side that has room."""
+    number = str(version)
+    if _LABEL + cell + 2 + len(number) <= width:
+        return f"{label:<{_LABEL}}{' ' * cell}^ {number}"
+    return f"{label:<{_LABEL}}{number.rjust(cell - 1)} ^"

@@ -1,0 +1,125 @@
+"""What the kit can say of a rule or a requirement, from the registry and the catalogue."""
+
+import json
+from collections.abc import Sequence
+from difflib import get_close_matches
+from typing import Any
+
+from deltaspec.errors import InvalidUsage
+from deltaspec.report.terminal import RuleDoc
+from deltaspec.report.text import wrap_text
+from deltaspec.requirement_pages import (
+    WIDTH,
+    format_labelled,
+    render_requirement_list,
+    render_requirement_page,
+    statement,
+)
+from deltaspec.requirements import requirements
+from deltaspec.rules import RULES, Rule
+
+
+def build_rule_doc(code: str) -> RuleDoc:
+    """What a report says of a rule beside its findings."""
+    rule = RULES[code]
+    requirement = rule.requirement
+    level = f"diverge {rule.divergence}" if rule.divergence else requirement.level
+    return RuleDoc(requirement.statement, requirement.section, level, rule.why, rule.fix)
+
+
+def render_explanation(name: str, width: int = WIDTH) -> str:
+    """The page of a rule, by code or name, or of a requirement, by id; what there is of a chapter or a prefix of codes.
+
+    Raises:
+        InvalidUsage: there is none of that name; names the nearest.
+    """
+    by_name = {rule.name: rule for rule in RULES.values()}
+    rule = RULES.get(name.upper()) or by_name.get(name)
+    if rule is not None:
+        return _rule_page(rule, width)
+    if name in requirements():
+        return render_requirement_page(requirements()[name], width)
+    if any(requirement.chapter == name for requirement in requirements().values()):
+        return render_requirement_list(chapters=[name], width=width)
+    if name.isalpha() and any(code.startswith(name.upper()) for code in RULES):
+        return render_rule_list("text", [name.upper()])
+    near = get_close_matches(name, [*RULES, *by_name, *requirements()], 1) or get_close_matches(name.upper(), RULES, 1)
+    hint = f" (did you mean {near[0]}?)" if near else "; see `deltaspec rules` and `deltaspec requirements`"
+    raise InvalidUsage(f"no rule or requirement {name!r}{hint}")
+
+
+def _rule_page(rule: Rule, width: int) -> str:
+    requirement = rule.requirement
+    lines = [
+        f"{rule.code} {rule.name}",
+        f"{rule.severity} · level {rule.level} · view {rule.view.name} · revisions {', '.join(rule.revisions)}",
+        "",
+        *wrap_text(rule.message, width),
+        "",
+        *format_labelled("Why", rule.why, width),
+        *format_labelled("Fix", rule.fix, width),
+        "",
+    ]
+    for identity in rule.requires:
+        lines += statement(requirements()[identity], width)
+    if rule.divergence:
+        lines += format_labelled("Note", f"the text does not decide ({rule.divergence}): this is never an error", width)
+    elif requirement.level in ("must", "is"):
+        lines += format_labelled("Note", f"the text says {requirement.level}: a finding is a violation", width)
+    lines += ["", *_examples("Conforms", rule.conforms), *_examples("Violates", rule.violates)]
+    nulls = "the rule does not apply there" if rule.null == "not applicable" else "the row counts as not checked"
+    looks = f"Looks at {rule.view.name}: one row per {rule.view.grain}. Where a value is null, {nulls}."
+    lines += ["", *wrap_text(looks, width)]
+    for name in rule.reads:
+        lines += wrap_text(f"  {name}: {rule.view.columns[name].description}", width, indent="      ")
+    return "\n".join(lines)
+
+
+def _examples(title: str, rows: list[dict[str, Any]]) -> list[str]:
+    shown = [
+        ", ".join(f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in row.items()) for row in rows
+    ]
+    return [title, *(f"  {row}" for row in shown)]
+
+
+def render_rule_list(output_format: str, select: Sequence[str] = (), revision: str | None = None) -> str:
+    """The rules, as lines or as JSON.
+
+    Args:
+        output_format: `text` or `json`.
+        select: only those whose code begins with one of these; none: all.
+        revision: only those that are asked in this revision, with the severity that they have in it.
+
+    Raises:
+        InvalidUsage: no rule begins with one of the codes, or none is left.
+    """
+    for code in select:
+        if not any(each.startswith(code) for each in RULES):
+            raise InvalidUsage(f"no rule begins with {code!r}; see `deltaspec rules`")
+    chosen = [
+        rule
+        for rule in RULES.values()
+        if (not select or rule.code.startswith(tuple(select))) and (revision is None or revision in rule.revisions)
+    ]
+    if not chosen:
+        raise InvalidUsage(f"none of these rules is asked in {revision}")
+    severities = [rule.severity if revision is None else rule.severity_in(revision) for rule in chosen]
+    if output_format == "json":
+        return json.dumps(
+            [
+                {
+                    "code": rule.code,
+                    "name": rule.name,
+                    "severity": severity,
+                    "level": rule.level,
+                    "view": rule.view.name,
+                    "requires": list(rule.requires),
+                    "revisions": list(rule.revisions),
+                    "message": rule.message,
+                }
+                for rule, severity in zip(chosen, severities, strict=True)
+            ],
+            indent=2,
+        )
+    lines = zip(chosen, severities, strict=True)
+    return "\n".join(f"{rule.code}  {severity:<10}  {rule.name}" for rule, severity in lines)

@@ -1,0 +1,43 @@
+"""Built-in functions that an expression may call: the same rows give the same values, and nothing else happens.
+
+What calls classes of the JVM, tells of the session or the file, draws numbers, or looks at the clock is left out, and
+so is everything that an engine's user can define. Some depend on a session's time zone; they are harmless to run.
+"""
+
+_BY_ARGUMENTS = {
+    (0, 0): "pi e",
+    (1, 1): """
+        length len char_length character_length octet_length bit_length upper ucase lower lcase reverse initcap
+        ascii chr char abs sign signum ceil ceiling floor sqrt cbrt exp expm1 ln log10 log2 log1p
+        sin cos tan asin acos atan degrees radians
+        isnull isnotnull isnan year month day dayofmonth dayofweek dayofyear weekday weekofyear quarter hour
+        minute second last_day unix_date date_from_unix_date unix_seconds unix_millis unix_micros timestamp_seconds
+        timestamp_millis timestamp_micros md5 sha sha1 crc32 hex unhex base64 unbase64 bin bit_count size cardinality
+        array_size map_keys map_values array_max array_min array_distinct soundex positive negative not
+        """,
+    (1, 2): "trim ltrim rtrim btrim round bround to_date to_timestamp to_timestamp_ntz log from_unixtime",
+    (1, 99): "coalesce concat hash xxhash64 array struct",
+    (2, 2): """
+        left right startswith endswith contains instr repeat mod pmod power pow atan2 hypot nvl ifnull nullif nanvl
+        date_add date_sub datediff date_diff add_months trunc date_trunc next_day date_format sha2 array_contains
+        element_at get_json_object shiftleft shiftright bit_get equal_null rlike regexp regexp_like like
+        """,
+    (2, 3): "substring substr locate position split regexp_extract regexp_substr months_between lpad rpad",
+    (2, 99): "greatest least concat_ws",
+    (3, 3): "if nvl2 translate split_part conv make_date",
+    (3, 4): "replace overlay",
+    (3, 5): "regexp_replace",
+}
+
+DETERMINISTIC = {name: limits for limits, names in _BY_ARGUMENTS.items() for name in names.split()}
+"""Least and greatest number of arguments, by name in lower case."""
+
+
+def unsupported_call_reason(name: str, arguments: int) -> str | None:
+    """Why a call is not admitted; None where it is."""
+    if name not in DETERMINISTIC:
+        return f"the function {name[:60]} is not one of those that are known to be deterministic"
+    least, most = DETERMINISTIC[name]
+    if not least <= arguments <= most:
+        return f"{name} with {arguments} arguments"
+    return None

@@ -1,0 +1,258 @@
+"""The expressions that tables keep, as trees: of a column's name no character is ever read as SQL again.
+
+Few kinds of node stand for what the expressions of real tables are made of; whatever else SQL has is not read here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Literal as OneOf
+
+Value = bool | int | float | str | bytes | Decimal | None
+Logical = OneOf["and", "or"]
+Comparison = OneOf["=", "<>", "<", "<=", ">", ">=", "<=>"]
+Arithmetic = OneOf["+", "-", "*", "/", "%", "div", "&", "|", "^"]
+
+
+@dataclass(frozen=True)
+class Literal:
+    """A constant, with the type that Spark gives it.
+
+    `value` is a decimal where the type is `decimal`, the text as written where it is `date`, `timestamp` or
+    `timestamp_ntz`.
+    """
+
+    value: Value
+    type: str
+    """Name as a schema spells it, `decimal` without digits; `void` for NULL."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column by its name, or a member of one: which part is which the schema tells."""
+
+    parts: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Item:
+    """An element of an array, or the value of a key in a map: `base[key]`."""
+
+    base: Expression
+    key: Expression
+
+
+@dataclass(frozen=True)
+class Member:
+    """A member of a struct that is no plain column: `base.name`."""
+
+    base: Expression
+    name: str
+
+
+@dataclass(frozen=True)
+class Not:
+    operand: Expression
+
+
+@dataclass(frozen=True)
+class Sign:
+    """`-`, `+` or `~` before an operand."""
+
+    operator: OneOf["-", "+", "~"]
+    operand: Expression
+
+
+@dataclass(frozen=True)
+class Binary:
+    operator: Logical | Comparison | Arithmetic | OneOf["||"]
+    left: Expression
+    right: Expression
+
+
+@dataclass(frozen=True)
+class Is:
+    """`operand IS value`; of two values, or three."""
+
+    operand: Expression
+    value: bool | None
+
+
+@dataclass(frozen=True)
+class In:
+    operand: Expression
+    choices: tuple[Expression, ...]
+
+
+@dataclass(frozen=True)
+class Like:
+    operand: Expression
+    pattern: Expression
+    is_regex: bool = False
+    """RLIKE: the pattern is a regular expression."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """`CASE operand WHEN when THEN then ... ELSE otherwise END`; without operand, each `when` is a condition."""
+
+    operand: Expression | None
+    branches: tuple[tuple[Expression, Expression], ...]
+    otherwise: Expression | None
+
+
+@dataclass(frozen=True)
+class Cast:
+    operand: Expression
+    type: str
+    """As a schema spells it."""
+    is_try_cast: bool = False
+    """TRY_CAST: null where the value has no counterpart."""
+
+
+@dataclass(frozen=True)
+class Call:
+    name: str
+    """In lower case."""
+    arguments: tuple[Expression, ...]
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A unit of time, as `DAY`: a word of SQL in the place of an argument."""
+
+    name: str
+
+
+Expression = Literal | Column | Item | Member | Not | Sign | Binary | Is | In | Like | Case | Cast | Call | Unit
+
+
+def children(tree: Expression) -> tuple[Expression, ...]:
+    """What stands directly below a node, from left to right."""
+    match tree:
+        case Literal() | Column() | Unit():
+            return ()
+        case Item(base, key):
+            return (base, key)
+        case Member(operand) | Not(operand) | Sign(_, operand) | Is(operand) | Cast(operand):
+            return (operand,)
+        case Binary(_, left, right) | Like(left, right):
+            return (left, right)
+        case In(operand, choices):
+            return (operand, *choices)
+        case Call(_, arguments):
+            return arguments
+        case Case(operand, branches, otherwise):
+            parts = (operand, *(part for branch in branches for part in branch), otherwise)
+            return tuple(each for each in parts if each is not None)
+
+
+def with_children(tree: Expression, parts: Sequence[Expression]) -> Expression:
+    """The node with others below it, as many as `children` gives and in that order."""
+    match tree:
+        case Literal() | Column() | Unit():
+            return tree
+        case Item():
+            return Item(parts[0], parts[1])
+        case Member(_, name):
+            return Member(parts[0], name)
+        case Not():
+            return Not(parts[0])
+        case Sign(operator):
+            return Sign(operator, parts[0])
+        case Is(_, value):
+            return Is(parts[0], value)
+        case Cast(_, kind, is_try_cast):
+            return Cast(parts[0], kind, is_try_cast)
+        case Binary(operator):
+            return Binary(operator, parts[0], parts[1])
+        case Like(_, _, is_regex):
+            return Like(parts[0], parts[1], is_regex)
+        case In():
+            return In(parts[0], tuple(parts[1:]))
+        case Call(name):
+            return Call(name, tuple(parts))
+        case Case(operand, branches, otherwise):
+            left = list(parts)
+            first = None if operand is None else left.pop(0)
+            last = None if otherwise is None else left.pop()
+            pairs = zip(left[::2], left[1::2], strict=True)
+            assert len(left) == 2 * len(branches)
+            return Case(first, tuple(pairs), last)
+
+
+def walk(tree: Expression) -> Iterator[Expression]:
+    """A node and all below it, each before what is below it."""
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting += reversed(children(node))
+
+
+def render(tree: Expression) -> str:
+    """The tree as SQL of Spark, every operation in parentheses and every name in backticks."""
+    match tree:
+        case Literal():
+            return _literal(tree)
+        case Unit(name):
+            return name
+        case Column(parts):
+            return ".".join(map(_quoted, parts))
+        case Item(base, key):
+            return f"{render(base)}[{render(key)}]"
+        case Member(base, name):
+            return f"{render(base)}.{_quoted(name)}"
+        case Not(operand):
+            return f"(NOT {render(operand)})"
+        case Sign(operator, operand):
+            return f"({operator} {render(operand)})"
+        case Binary(operator, left, right):
+            return f"({render(left)} {operator.upper()} {render(right)})"
+        case Is(operand, value):
+            return f"({render(operand)} IS {'NULL' if value is None else str(value).upper()})"
+        case In(operand, choices):
+            return f"({render(operand)} IN ({', '.join(map(render, choices))}))"
+        case Like(operand, pattern, is_regex):
+            return f"({render(operand)} {'RLIKE' if is_regex else 'LIKE'} {render(pattern)})"
+        case Case(operand, branches, otherwise):
+            head = "CASE" if operand is None else f"CASE {render(operand)}"
+            body = "".join(f" WHEN {render(when)} THEN {render(then)}" for when, then in branches)
+            return f"{head}{body}{'' if otherwise is None else f' ELSE {render(otherwise)}'} END"
+        case Cast(operand, kind, is_try_cast):
+            return f"{'TRY_CAST' if is_try_cast else 'CAST'}({render(operand)} AS {kind})"
+        case Call(name, arguments):
+            return f"{name}({', '.join(map(render, arguments))})"
+
+
+_SUFFIX = {"byte": "Y", "short": "S", "long": "L", "float": "F", "double": "D"}
+
+
+def _literal(literal: Literal) -> str:
+    match literal.value:
+        case None:
+            return "NULL"
+        case bool(value):
+            return str(value).upper()
+        case bytes(value):
+            return f"X'{value.hex()}'"
+        case str(value):
+            prefix = {"date": "DATE", "timestamp": "TIMESTAMP", "timestamp_ntz": "TIMESTAMP_NTZ"}.get(literal.type, "")
+            return f"{prefix}{_text(value)}"
+        case Decimal() as value:
+            return f"{value:f}BD"
+        case value:
+            return f"{value!r}{_SUFFIX.get(literal.type, '')}"
+
+
+def _text(value: str) -> str:
+    """A string as every setting of Spark reads it: quotes go by their number, for how they are escaped depends."""
+    if "'" not in value:
+        return f"'{value}'"
+    return "concat(" + ", chr(39), ".join(f"'{part}'" for part in value.split("'")) + ")"
+
+
+def _quoted(name: str) -> str:
+    return f"`{name.replace('`', '``')}`"

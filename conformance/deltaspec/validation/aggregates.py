@@ -1,0 +1,78 @@
+"""What shares of a table say of its whole: counts and facts that add up, in whatever order the shares are looked at."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from operator import add
+
+import polars as pl
+
+from deltaspec.report.report_types import Inventory
+from deltaspec.views.log.derived_file_rows import LiveFileTotals
+
+_NAMED = 20
+"""Unreferenced files that an inventory names."""
+
+
+@dataclass
+class Aggregates:
+    """Facts of some shares of one table."""
+
+    live: dict[int, LiveFileTotals] = field(default_factory=dict)
+    """Live files at the versions of checksums."""
+    all_files_faults: dict[int, tuple[int, str, str]] = field(default_factory=dict)
+    """The first difference of a checksum's `allFiles` from the live files: rank, path, words."""
+    adds_with_known_stats: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    """How many adds of each file of a checkpoint replay has with statistics; by the tag of the checkpoint's rows."""
+    split_paths: Counter[str] = field(default_factory=Counter)
+    """Paths whose actions stand in several parts of a checkpoint, by the same tag."""
+    older_files: list[int] = field(default_factory=list)
+    """Of each change of a type: live files from when the column had the type before."""
+    kinds: dict[int, set[str]] = field(default_factory=lambda: defaultdict(set))
+    """Kinds of the file actions of each commit."""
+    rearranging: set[int] = field(default_factory=set)
+    """Versions of commits with a file action whose dataChange is false."""
+    inventory: Inventory | None = None
+
+    def merge(self, other: Aggregates) -> None:
+        """Add the facts of other shares."""
+        for version, live in other.live.items():
+            self.live[version] = self.live[version] + live if version in self.live else live
+        for version, fault in other.all_files_faults.items():
+            self.all_files_faults[version] = min(fault, self.all_files_faults.get(version, fault))
+        for tag, counts in other.adds_with_known_stats.items():
+            self.adds_with_known_stats[tag].update(counts)
+        self.split_paths.update(other.split_paths)
+        if self.older_files and other.older_files:
+            self.older_files = list(map(add, self.older_files, other.older_files))
+        else:
+            self.older_files = self.older_files or other.older_files
+        for each, kinds in other.kinds.items():
+            self.kinds[each] |= kinds
+        self.rearranging |= other.rearranging
+        if other.inventory is not None:
+            self.inventory = other.inventory if self.inventory is None else added(self.inventory, other.inventory)
+
+    def add_commits(self, intervals: pl.DataFrame) -> None:
+        """Take note of what commits do, by the adds and removes of a share."""
+        written = intervals.filter(pl.col("source") == "commit")
+        for version, kinds in written.group_by("version").agg(pl.col("kind").unique()).iter_rows():
+            self.kinds[version] |= set(kinds)
+        self.rearranging |= set(written.filter(~pl.col("data_change"))["version"].unique())
+
+    @property
+    def rewriting(self) -> list[int]:
+        """Versions of the commits that both add and remove."""
+        return sorted(version for version, kinds in self.kinds.items() if len(kinds) == 2)
+
+
+def added(one: Inventory, two: Inventory) -> Inventory:
+    """The inventory of two shares together."""
+    numbers = {
+        name: getattr(one, name) + getattr(two, name)
+        for name in one.__struct_fields__
+        if name not in ("unreferenced", "is_complete")
+    }
+    named = sorted([*one.unreferenced, *two.unreferenced])[:_NAMED]
+    return Inventory(**numbers, unreferenced=named, is_complete=one.is_complete and two.is_complete)

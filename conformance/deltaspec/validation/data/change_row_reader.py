@@ -1,0 +1,252 @@
+"""Reads rows that a commit changes: those of its change data files, and those of the files that it adds and removes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyroaring import BitMap64
+
+from deltaspec.model.rows.change_data import CHANGE_TYPE, CHANGE_TYPES, COMMIT_COLUMNS, INSERT, POSTIMAGE
+from deltaspec.model.schema.column_mapping import partition_types
+from deltaspec.model.schema.data_types import DataType, Primitive
+from deltaspec.model.schema.partition_values import PartitionValueError, parse_partition_value
+from deltaspec.validation.data.data_run import DataRun
+from deltaspec.views.data.data_files import DataFile
+from deltaspec.views.table.state import TableSchema
+from deltaspec.wire.data.column_aggregates import unwrap_array
+from deltaspec.wire.data.column_resolution import FileColumn, UnresolvableColumns, is_bytes, is_text, resolve_columns
+from deltaspec.wire.data.row_hashing import HASH_MODULUS, Incomparable, hash_rows, is_hashable, sum_hashes
+from deltaspec.wire.data.stored_partition_values import PartitionValueComparison
+from deltaspec.wire.parquet.file_opener import UnreadableRows
+from deltaspec.wire.parquet.row_batches import Batch, RowBatches, compute_remaining_rows
+
+ROW_COMPARISON_RULE = "CDF007"
+"""The rule that needs rows to be comparable; the others count them."""
+_VALUES_SHOWN = 10
+_ZONED = ("timestamp", "timestamp_ntz", "binary")
+"""Types of which one value has several texts in use: partition columns of them are not compared."""
+
+
+@dataclass(frozen=True)
+class Projection:
+    """The columns by which rows of one commit are compared: any choice of them that all its files share will do."""
+
+    table: TableSchema | None
+    partitions: dict[str, DataType] = field(default_factory=dict)
+    """Physical name to type of every partition column."""
+    compared_partitions: tuple[str, ...] = ()
+    left_out: frozenset[str] = frozenset()
+    """Physical names of partition columns, also of those that were some before a commit, or after it."""
+
+    @property
+    def compares(self) -> bool:
+        """Whether rows are compared at all, and not only counted."""
+        return self.table is not None
+
+    @classmethod
+    def of(cls, table: TableSchema | None, files: list[DataFile]) -> Projection:
+        """What the files of a commit on a table have in common."""
+        if table is None:
+            return cls(None)
+        types = partition_types(table.schema, table.partition_columns, table.mapping)
+        compared = tuple(
+            name
+            for name, kind in types.items()
+            if not (isinstance(kind, Primitive) and kind.name in _ZONED)
+            and all(name in file.partition_values for file in files)
+        )
+        left_out = frozenset(name for file in files for name in file.partition_values) | frozenset(types)
+        return cls(table, types, compared, left_out)
+
+    def columns(self, schema: pa.Schema) -> list[FileColumn]:
+        """Where a file has the compared columns. Raises `UnreadableRows` where that cannot be told."""
+        if self.table is None:
+            return []
+        try:
+            found = resolve_columns(schema, self.table.schema, self.table.mapping)
+        except UnresolvableColumns as fault:
+            raise UnreadableRows(str(fault)) from fault
+        return [each for each in found if each.path[0] not in self.left_out and is_hashable(each.kind)]
+
+    def constant(self, file: DataFile) -> str:
+        """What the partition values of a file add to each of its rows."""
+        return repr([_value(file.partition_values[name], self.partitions[name]) for name in self.compared_partitions])
+
+
+def _value(text: str | None, kind: DataType) -> Any:
+    try:
+        return parse_partition_value(text, kind)
+    except PartitionValueError:
+        return text
+
+
+@dataclass
+class ChangeFacts:
+    """What one change data file holds."""
+
+    has_change_type: bool = False
+    commit_columns: list[str] = field(default_factory=list)
+    mismatched_partition_values: list[str] = field(default_factory=list)
+    counts: Counter[str] = field(default_factory=Counter)
+    """Rows of each change type."""
+    unknown: dict[str, None] = field(default_factory=dict)
+    total: int = 0
+    """Hashes of rows that come less those of rows that go, modulo 2^64."""
+    incomparable_reason: str | None = None
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """Its columns of the view `change_files`."""
+        return {
+            "has_change_type": self.has_change_type,
+            "unknown_change_types": list(self.unknown)[:_VALUES_SHOWN] if self.has_change_type else None,
+            "commit_columns": self.commit_columns,
+            "mismatched_partition_values": self.mismatched_partition_values,
+        }
+
+
+@dataclass
+class NetRows:
+    """Rows added less rows removed."""
+
+    rows: int = 0
+    total: int | None = 0
+    """The same of their hashes, modulo 2^64; None where rows cannot be compared."""
+
+    def __add__(self, other: NetRows) -> NetRows:
+        both = None if self.total is None or other.total is None else (self.total + other.total) % HASH_MODULUS
+        return NetRows(self.rows + other.rows, both)
+
+
+def read_change_file(run: DataRun, file: DataFile, projection: Projection) -> ChangeFacts:
+    """Read a change data file. Raises `StorageError` and `UnreadableRows`."""
+    if file.actual_size is None:
+        raise run.get_missing_file_error(file.path_key)
+    with RowBatches(run.access, file.path_key) as source:
+        return _facts_of(source, file, projection)
+
+
+def _facts_of(source: RowBatches, file: DataFile, projection: Projection) -> ChangeFacts:
+    facts = ChangeFacts()
+    known = set() if projection.table is None else {each.name for each in projection.table.schema.fields}
+    facts.commit_columns = [name for name in COMMIT_COLUMNS if name in source.schema.names and name not in known]
+    facts.has_change_type = CHANGE_TYPE in source.schema.names
+    if not facts.has_change_type:
+        return facts
+    columns = projection.columns(source.schema)
+    stored = _stored_partitions(file, projection, source.schema)
+    names = {source.schema.names[each.place] for each in columns if each.place is not None}
+    for batch in source.read(sorted({CHANGE_TYPE, *names, *stored})):
+        kinds = _texts(unwrap_array(batch.columns[CHANGE_TYPE]))
+        _count(facts, kinds)
+        for name, partition in stored.items():
+            odd = partition.differences(unwrap_array(batch.columns[name]))
+            if odd and len(facts.mismatched_partition_values) < _VALUES_SHOWN:
+                facts.mismatched_partition_values.append(f"{name}={odd[0][1]}")
+        if projection.compares and facts.incomparable_reason is None:
+            _add_hashes(facts, source, columns, batch, projection.constant(file), kinds)
+    return facts
+
+
+def _texts(array: pa.Array) -> pa.Array:
+    """Change types as strings; another type is a finding of the footer."""
+    if not (is_text(array.type) or is_bytes(array.type) or pa.types.is_null(array.type)):
+        raise UnreadableRows(f"{CHANGE_TYPE} is {array.type}")
+    try:
+        return array.cast(pa.string())
+    except pa.ArrowInvalid as fault:
+        raise UnreadableRows(f"{CHANGE_TYPE} holds no text: {fault}") from fault
+
+
+def _stored_partitions(
+    file: DataFile, projection: Projection, schema: pa.Schema
+) -> dict[str, PartitionValueComparison]:
+    """Partition columns that the file stores as well, by their name in it."""
+    sums = {
+        name: PartitionValueComparison(kind, file.partition_values[name])
+        for name, kind in projection.partitions.items()
+        if name in file.partition_values and len(schema.get_all_field_indices(name)) == 1
+    }
+    return {name: each for name, each in sums.items() if each.is_comparable}
+
+
+def _count(facts: ChangeFacts, kinds: pa.Array) -> None:
+    for entry in pc.value_counts(kinds).to_pylist():
+        kind = entry["values"]
+        if kind in CHANGE_TYPES:
+            facts.counts[kind] += entry["counts"]
+        else:
+            facts.unknown["null" if kind is None else kind[:100]] = None
+
+
+def _add_hashes(
+    facts: ChangeFacts, source: RowBatches, columns: list[FileColumn], batch: Batch, constant: str, kinds: pa.Array
+) -> None:
+    try:
+        hashes = hash_rows(_arrays(columns, source.schema, batch), batch.rows, constant)
+    except Incomparable as fault:
+        facts.incomparable_reason = str(fault)
+        return
+    coming = pl.Series(pc.is_in(kinds, pa.array([INSERT, POSTIMAGE])).to_pylist(), dtype=pl.Boolean)
+    facts.total = (facts.total + sum_hashes(hashes.filter(coming)) - sum_hashes(hashes.filter(~coming))) % HASH_MODULUS
+
+
+def _arrays(columns: list[FileColumn], schema: pa.Schema, batch: Batch) -> list[tuple[FileColumn, pa.Array | None]]:
+    return [(each, None if each.place is None else batch.columns[schema.names[each.place]]) for each in columns]
+
+
+def read_net_rows(run: DataRun, files: list[DataFile], projection: Projection) -> NetRows:
+    """Rows that the actions of one commit on one path add less those that they remove.
+
+    A file that is removed and added, each time with another vector, is read once, for the rows that differ.
+
+    Raises:
+        StorageError: the file or a vector cannot be read; `FileGone` where it is not there any more.
+        UnreadableRows: it is no Parquet file that can be read.
+        DeletionVectorError: a vector cannot be decoded.
+    """
+    with RowBatches(run.access, files[0].path_key) as source:
+        return _net_rows(run, source, files, projection)
+
+
+def _net_rows(run: DataRun, source: RowBatches, files: list[DataFile], projection: Projection) -> NetRows:
+    everything = compute_remaining_rows(source.row_count, BitMap64())
+    coming, going = BitMap64(), BitMap64()
+    for file in files:
+        left = compute_remaining_rows(source.row_count, run.vector(file) or BitMap64())
+        if file.kind == "add":
+            coming |= left
+        else:
+            going |= left
+    net = NetRows()
+    for sign, chosen in ((1, coming - going), (-1, going - coming)):
+        if len(chosen):
+            part = _read(run, source, files[0], projection, None if chosen == everything else chosen)
+            total = None if part.total is None else sign * part.total
+            net += NetRows(sign * part.rows, total)
+    return net
+
+
+def _read(run: DataRun, source: RowBatches, file: DataFile, projection: Projection, chosen: BitMap64 | None) -> NetRows:
+    rows = source.row_count if chosen is None else len(chosen)
+    if not projection.compares:
+        return NetRows(rows, None)
+    columns, constant = projection.columns(source.schema), projection.constant(file)
+    names = sorted({source.schema.names[each.place] for each in columns if each.place is not None})
+    try:
+        if not names:
+            absent: list[tuple[FileColumn, pa.Array | None]] = [(each, None) for each in columns]
+            return NetRows(rows, sum_hashes(hash_rows(absent, 1, constant)) * rows % HASH_MODULUS)
+        batches = source.read(names, chosen)
+        total = sum(
+            sum_hashes(hash_rows(_arrays(columns, source.schema, batch), batch.rows, constant)) for batch in batches
+        )
+    except Incomparable as fault:
+        run.findings.mark_rule_undecided(ROW_COMPARISON_RULE, str(fault), file.path)
+        return NetRows(rows, None)
+    return NetRows(rows, total % HASH_MODULUS)

@@ -1,0 +1,108 @@
+"""What single commits of the judged history did, told without looking through the whole history for each.
+
+Histories have thousands of commits and millions of files: rows are grouped once, by their places, and data files are
+made for one commit at a time.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator
+
+import polars as pl
+
+from deltaspec.model.log.file_names import commit_name
+from deltaspec.views.data.data_files import DataFiles
+from deltaspec.wire.log.file_action_rows import FILE_ACTION_SCHEMA
+from deltaspec.wire.log.line_decoder import LogFile, decode_lines
+from deltaspec.wire.storage.interface import LOG_DIRECTORY, Store
+
+LINE, KIND, PATH, DATA_CHANGE = map(FILE_ACTION_SCHEMA.names.index, ("line", "kind", "path", "data_change"))
+"""Places in the rows of a decoded commit file."""
+MAX_COMMIT_BYTES = 64 << 20
+"""Longest commit file that is read again."""
+CACHE_BYTES = 8 << 20
+"""Commit files that are remembered are no longer together."""
+
+
+class RowGroups:
+    """Rows of a frame by a number that they have; the frame is not copied."""
+
+    def __init__(self, rows: pl.DataFrame, number: str, chosen: pl.Expr) -> None:
+        """`rows`: any; `number`: name of an integer column; `chosen`: which rows are grouped."""
+        self._rows = rows
+        places = rows.select(number, chosen.alias("_chosen")).with_row_index("_place").filter("_chosen")
+        places = places.drop_nulls(number).sort(number, maintain_order=True)
+        self._places = places["_place"]
+        counts = places.group_by(number, maintain_order=True).len()
+        ends = counts["len"].cum_sum().to_list()
+        self._spans = dict(zip(counts[number].to_list(), zip([0, *ends], ends, strict=False), strict=True))
+
+    def __iter__(self) -> Iterator[int]:
+        """The numbers, ascending."""
+        return iter(self._spans)
+
+    def of(self, number: int) -> pl.DataFrame:
+        """The rows that have a number, in their order."""
+        start, end = self._spans.get(number, (0, 0))
+        return self._rows[self._places[start:end]]
+
+
+def split_written_and_ended(intervals: pl.DataFrame, versions: Iterable[int]) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Adds and removes that some commits write, and adds of earlier versions that they end; both without statistics.
+
+    Args:
+        spanned: as `file_replay.spans` gives them, with the columns of `DATA_REPLAY_COLUMNS`.
+        versions: of the commits.
+    """
+    wanted = pl.Series(list(versions), dtype=pl.Int64).implode()
+    until = pl.col("until")
+    written = intervals.filter((pl.col("source") == "commit") & pl.col("version").is_in(wanted))
+    ended = intervals.filter((pl.col("kind") == "add") & (pl.col("version") < until) & until.is_in(wanted))
+    # statistics are long, and nothing that is asked of commits needs them
+    none = pl.lit(None, pl.String).alias("stats")
+    return written.with_columns(none), ended.with_columns(none)
+
+
+class Commits:
+    """Commits of the judged history, one by one."""
+
+    def __init__(self, store: Store, written: pl.DataFrame, ended: pl.DataFrame) -> None:
+        """Some commits of a store.
+
+        Args:
+            store: the table.
+            written: all adds and removes of these commits, as `split_written_and_ended` gives them.
+            ended: adds of earlier versions that they end, as given there.
+        """
+        self._store = store
+        self._written = RowGroups(written, "version", pl.lit(True))
+        self._ended = RowGroups(ended, "until", pl.lit(True))
+        kinds = written.group_by("version").agg(kinds=pl.col("kind").n_unique())
+        self.rewriting: list[int] = sorted(kinds.filter(pl.col("kinds") == 2)["version"])
+        """Versions of the commits that both add and remove."""
+        self._kept: OrderedDict[int, tuple[int, LogFile]] = OrderedDict()
+
+    def read(self, version: int) -> LogFile:
+        """A commit file, decoded; the last ones are remembered. Raises `StorageError`."""
+        if version in self._kept:
+            self._kept.move_to_end(version)
+            return self._kept[version][1]
+        data = self._store.read(f"{LOG_DIRECTORY}/{commit_name(version)}", MAX_COMMIT_BYTES)
+        log = decode_lines(data)
+        self._kept[version] = (len(data), log)
+        while sum(length for length, _ in self._kept.values()) > CACHE_BYTES:
+            self._kept.popitem(last=False)
+        return log
+
+    def files(self, version: int) -> DataFiles:
+        """Files that a commit adds and removes, without their statistics."""
+        return DataFiles(self._written.of(version))
+
+    def find_readded_files(self, version: int) -> DataFiles:
+        """Files, as they were before, whose paths a commit adds anew and does not remove."""
+        ended = self._ended.of(version)
+        if ended.is_empty():
+            return DataFiles(ended)
+        removed = self._written.of(version).filter(pl.col("kind") == "remove")
+        return DataFiles(ended.join(removed, on="path_key", how="anti"))

@@ -1,0 +1,146 @@
+"""Stored deletion vectors of the live files: their files, what the files' entries say, and the rows they decode to."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from deltaspec.model.actions import DeletionVectorDescriptor
+from deltaspec.model.rows.deletion_vectors import DeletionVectorError
+from deltaspec.validation.log.concurrent_writes import describe_missing_file
+from deltaspec.views.data.data_files import DataFile
+from deltaspec.views.files.file_actions import deletion_vectors
+from deltaspec.wire.data.bitmap_decoder import decode_bitmap
+from deltaspec.wire.data.deletion_vector_reader import find_vector_key
+from deltaspec.wire.storage.interface import FileGone, StorageError
+
+if TYPE_CHECKING:
+    from deltaspec.validation.data.data_run import DataRun
+
+Row = dict[str, Any]
+_FILLED = {
+    "decode_fault": pl.String,
+    "decoded_cardinality": pl.Int64,
+    "decoded_last_row": pl.Int64,
+    "vector_file": pl.String,
+    "file_exists": pl.Boolean,
+    "removed_since": pl.Boolean,
+    "version_fault": pl.String,
+    "version_width_fault": pl.String,
+    "byte_order_fault": pl.String,
+    "entry_fault": pl.String,
+    "checksum_fault": pl.String,
+    "overlapping_entry": pl.String,
+}
+
+
+_FAULTS = {
+    "version": "version_fault",
+    "width": "version_width_fault",
+    "byte order": "byte_order_fault",
+    "entry": "entry_fault",
+    "checksum": "checksum_fault",
+    "bitmap": "decode_fault",
+}
+
+
+def check_deletion_vectors(run: DataRun, written: pl.DataFrame) -> None:
+    """Judge every descriptor; those in force by what their files hold as well.
+
+    Args:
+        run: the run.
+        written: rows of the view `deletion_vectors`, every descriptor wherever it was written.
+    """
+    if not run.findings.has_rules_for(deletion_vectors) or written.is_empty():
+        return
+    facts = list(_stored(run))
+    _look_for_removed(run, [fact for fact in facts if fact.get("file_exists") is False])
+    if not facts:
+        run.findings.evaluate(deletion_vectors, written)
+        return
+    keys = ["file", "line"]
+    found = pl.DataFrame(
+        {name: [fact.get(name) for fact in facts] for name in (*keys, *_FILLED)},
+        schema={"file": pl.String, "line": pl.Int64, **_FILLED},
+    )
+    frame = written.join(found, on=keys, how="left", suffix="_stored")
+    stored = [pl.coalesce(name, f"{name}_stored").alias(name) for name in _FILLED]
+    run.findings.evaluate(deletion_vectors, frame.with_columns(stored).select(list(deletion_vectors.columns)))
+
+
+def _stored(run: DataRun) -> Iterator[Row]:
+    """Facts of each stored vector that is in force, file by file."""
+    rows = run.files.rows.filter(pl.col("dv_storage_type").is_in(["u", "p"]))
+    by_file: dict[str, list[tuple[DataFile, DeletionVectorDescriptor]]] = defaultdict(list)
+    for file in type(run.files)(rows):
+        descriptor = file.deletion_vector
+        if descriptor is None:
+            continue
+        try:
+            by_file[find_vector_key(descriptor, run.access.store.root)].append((file, descriptor))
+        except DeletionVectorError:
+            continue  # names no file: a finding of level log
+    done = 0
+    for key in sorted(by_file):
+        overlapping_entry = _overlaps([descriptor for _, descriptor in by_file[key]])
+        for (file, descriptor), overlap in zip(by_file[key], overlapping_entry, strict=True):
+            yield {
+                "file": file.file,
+                "line": file.line,
+                "path": file.path,
+                "path_key": file.path_key,
+                "vector_file": key,
+                "overlapping_entry": overlap,
+                **_facts(run, key, file, descriptor),
+            }
+            done += 1
+            if done % 100 == 0:
+                run.progress("deletion vectors", done, len(rows))
+
+
+def _facts(run: DataRun, key: str, file: DataFile, descriptor: DeletionVectorDescriptor) -> Row:
+    try:
+        bitmap = run.vectors.bitmap(descriptor)
+    except DeletionVectorError as fault:
+        return {"file_exists": True, _FAULTS[fault.kind]: str(fault)}
+    except FileGone:
+        return {"file_exists": False}
+    except StorageError as fault:
+        run.findings.mark_undecided((deletion_vectors,), f"a deletion vector cannot be read: {fault}", file.path)
+        return {}
+    try:
+        rows = decode_bitmap(bitmap)
+    except DeletionVectorError as fault:
+        return {"file_exists": True, "decode_fault": str(fault)}
+    last = rows.max() if len(rows) else None
+    return {"file_exists": True, "decoded_cardinality": len(rows), "decoded_last_row": last}
+
+
+def _look_for_removed(run: DataRun, gone: list[Row]) -> None:
+    """Fill in of files whose vector is gone whether a later commit removes them."""
+    removed = run.later_commits.find_removed([fact["path_key"] for fact in gone])
+    for fact in gone:
+        fact["removed_since"] = removed[fact["path_key"]]
+        if fact["removed_since"] is not False:
+            why = f"{fact['vector_file']}: the file it belongs to {describe_missing_file(fact['removed_since'])}"
+            run.findings.mark_undecided((deletion_vectors,), why, fact["path"])
+
+
+def _overlaps(descriptors: list[DeletionVectorDescriptor]) -> list[str | None]:
+    """Of each entry of one file another one whose bytes overlap its own; the same entry twice is no overlap."""
+    spans = sorted({(each.offset or 0, (each.offset or 0) + max(each.size_in_bytes, 0) + 8) for each in descriptors})
+    other: dict[tuple[int, int], tuple[int, int]] = {}
+    furthest: tuple[int, int] | None = None
+    for span in spans:
+        if furthest is not None and span[0] < furthest[1]:
+            other[span] = furthest
+            other.setdefault(furthest, span)
+        if furthest is None or span[1] > furthest[1]:
+            furthest = span
+    found = [
+        other.get(((each.offset or 0), (each.offset or 0) + max(each.size_in_bytes, 0) + 8)) for each in descriptors
+    ]
+    return [None if span is None else f"offset {span[0]}, {span[1] - span[0] - 8} bytes" for span in found]

@@ -1,0 +1,237 @@
+"""Looks at the footers of data files: whether they are Parquet, how many rows they have, and which columns."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from deltaspec.model.rows.variant_shredding import FEATURE
+from deltaspec.model.schema.data_types import Primitive, iter_leaf_types
+from deltaspec.model.schema.parquet_types import Node
+from deltaspec.views.data.data_files import DataFiles, data_files
+from deltaspec.views.data.file_columns import file_columns
+from deltaspec.views.data.footer_facts import (
+    SCHEMA_COLUMNS,
+    SchemaFacts,
+    build_data_file_rows,
+    build_schema_facts,
+    column_rows,
+)
+from deltaspec.views.data.variants import written_without_shredding
+from deltaspec.views.table.iceberg_history import find_paths_written_under_v2, join_written_under_v2
+from deltaspec.wire.parquet.footer_reader import Footer, FooterReader, NotParquet
+from deltaspec.wire.storage.interface import MAX_CONCURRENT_READS, FileGone, StorageError
+
+if TYPE_CHECKING:
+    from deltaspec.validation.data.data_run import DataRun
+    from deltaspec.views.table.state import TableSchema
+
+FILES_PER_BATCH = 4096
+_OF_A_THREAD = 32
+_LEVEL = ("footers",)
+COLUMNS_PER_BATCH = 200_000
+"""Columns of files that are laid out as rows, or remembered, at once: a file may have any number."""
+_TAKEN = ("version", "file", "line", "kind", "path", "path_key", "num_records", "cardinality")
+_WRITTEN = ("written_under_v2", "written_without_shredding")
+_READ = {
+    "_read": pl.Boolean,
+    "footer_fault": pl.String,
+    "row_count": pl.Int64,
+    "row_group_rows": pl.Int64,
+    "external_path": pl.String,
+    "_schema": pl.Int64,
+}
+_Row = tuple[bool, str | None, int | None, int | None, str | None]
+Read = Footer | NotParquet | StorageError
+
+
+def check_footers(run: DataRun) -> None:
+    """Open the footer of every live data file and change data file, and look at the views that they fill."""
+    if not run.findings.has_rules_for(data_files, file_columns):
+        return
+    metadata = run.state.metadata
+    if metadata is not None and metadata.format.provider != "parquet":
+        run.findings.mark_levels_undecided(
+            f"data files are of the format {metadata.format.provider} (S39)", levels=_LEVEL
+        )
+        return
+    looker = _Looker(run)
+    looker.check(run.files)
+    looker.check(run.changes)
+
+
+class _Batch:
+    """Files that are read and not looked at yet, and the schemas that they have."""
+
+    def __init__(self) -> None:
+        self.first = 0
+        """Position of the first of them in the part that they are of."""
+        self.rows: list[tuple[Any, ...]] = []
+        self.facts: list[SchemaFacts] = []
+        self.columns = 0
+        self._positions: dict[int, int] = {}
+
+    def add(self, row: _Row, facts: SchemaFacts | None) -> None:
+        """Take one file, and what its schema is to the table's."""
+        position = None
+        if facts is not None:
+            position = self._positions.setdefault(id(facts), len(self.facts))
+            if position == len(self.facts):
+                self.facts.append(facts)
+                self.columns += len(facts.columns)
+        self.rows.append((*row, position))
+
+    def clear(self) -> None:
+        """Begin anew behind the files taken so far."""
+        self.first += len(self.rows)
+        self.rows, self.facts, self.columns, self._positions = [], [], 0, {}
+
+
+class _Looker:
+    """Reads footers in threads, and judges each pair of a file's and a table's schema once."""
+
+    def __init__(self, run: DataRun) -> None:
+        self.run = run
+        self.reader = FooterReader(run.access)
+        self.facts: dict[tuple[int, int], tuple[object, object, SchemaFacts]] = {}
+        """By the identity of file schema and table schema, which are kept with it."""
+        self.kept = 0
+        """Columns in `facts`."""
+        self.unknown: set[tuple[str, int]] = set()
+        """Versions whose schema is not known."""
+
+    def check(self, files: DataFiles) -> None:
+        """Read and judge some files."""
+        done = 0
+        rows = self._with_shredding(self._with_compatibility(files.rows))
+        for part in rows.iter_slices(FILES_PER_BATCH):
+            batch = _Batch()
+            listed = part["actual_size"].is_not_null()
+            for path, version, kind, was_listed, read in zip(
+                _paths(part), part["version"], part["kind"], listed, self._read(part), strict=True
+            ):
+                # that a change data file is not there is told at level files (S25)
+                if not (kind == "cdc" and not was_listed and isinstance(read, FileGone)):
+                    self._doubt(path, read)
+                batch.add(*self._row(version, kind, read))
+                if batch.columns > COLUMNS_PER_BATCH:
+                    done = self._flush(part, batch, done)
+            done = self._flush(part, batch, done)
+        self.run.progress("footers", len(files), len(files))
+
+    def _with_compatibility(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """The files with the column `written_under_v2`."""
+        run, table = self.run, self.run.table
+        if table is None or "V2" not in table.iceberg:
+            return rows.with_columns(written_under_v2=pl.lit(None, pl.Boolean))
+        return join_written_under_v2(
+            rows,
+            find_paths_written_under_v2(
+                run.intervals, run.state.iceberg, run.operations, begins_with_checkpoint=run.starts_after_version_0
+            ),
+        )
+
+    def _with_shredding(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """The files with the column `written_without_shredding`."""
+        run, table = self.run, self.run.table
+        if table is None or not table.supports(FEATURE) or Primitive("variant") not in iter_leaf_types(table.schema):
+            return rows.with_columns(written_without_shredding=pl.lit(None, pl.Boolean))
+        written = written_without_shredding(
+            run.intervals,
+            run.state.rows["configuration"],
+            run.operations,
+            begins_with_checkpoint=run.starts_after_version_0,
+        )
+        return rows.with_columns(written_without_shredding=pl.col("path_key").is_in(written.implode()))
+
+    def _flush(self, part: pl.DataFrame, batch: _Batch, done: int) -> int:
+        """Look at the files gathered since; gives how many are done."""
+        files = part.slice(batch.first, len(batch.rows))
+        filled = pl.concat(
+            [
+                files.select(*_TAKEN, *_WRITTEN).with_columns(path=pl.coalesce("path", "path_key")),
+                pl.DataFrame(batch.rows, _READ, orient="row"),
+            ],
+            how="horizontal",
+        ).filter("_read")
+        self.run.findings.evaluate(data_files, build_data_file_rows(filled, batch.facts))
+        widest = max((len(each.columns) for each in batch.facts), default=0)
+        for some in filled.iter_slices(max(1, COLUMNS_PER_BATCH // max(1, widest))):
+            self.run.findings.evaluate(file_columns, column_rows(some, batch.facts))
+        done += len(files)
+        self.run.progress("footers", done, None)
+        batch.clear()
+        return done
+
+    def _read(self, files: pl.DataFrame) -> Iterator[Read]:
+        """The footers of some files, in their order."""
+        # the listing's size, where it has one: what the log says of it is a claim
+        sizes = files.select(pl.coalesce("actual_size", "size"))["actual_size"]
+        keyed = list(zip(files["path_key"], sizes, strict=True))
+        is_remote = self.run.access.store.is_remote
+        step = 1 if is_remote else _OF_A_THREAD
+        chunks = [keyed[start : start + step] for start in range(0, len(keyed), step)]
+        with ThreadPoolExecutor(MAX_CONCURRENT_READS if is_remote else min(8, os.cpu_count() or 1)) as pool:
+            for read in pool.map(self._read_some, chunks):
+                yield from read
+
+    def _read_some(self, files: list[tuple[str, int | None]]) -> list[Read]:
+        found: list[Read] = []
+        for key, size in files:
+            try:
+                found.append(self.reader.read(key, size))
+            except NotParquet as fault:
+                found.append(self._changed(key, size) or fault)
+            except StorageError as fault:
+                found.append(fault)
+        return found
+
+    def _changed(self, key: str, size: int | None) -> StorageError | None:
+        """Whether a file that looks broken is not the one that was listed: then nothing can be said of that."""
+        try:
+            now = self.run.access.size(key)
+        except StorageError as fault:
+            return fault
+        return None if size in (None, now) else StorageError(f"{key}: changed while it was read")
+
+    def _doubt(self, path: str, read: Read) -> None:
+        if isinstance(read, StorageError):
+            self.run.findings.mark_levels_undecided(str(read), path, levels=_LEVEL)
+
+    def _row(self, version: int, kind: str, read: Read) -> tuple[_Row, SchemaFacts | None]:
+        """What is known of one file, and of its schema."""
+        if isinstance(read, StorageError):
+            return (False, None, None, None, None), None
+        if isinstance(read, NotParquet):
+            return (True, str(read), None, None, None), None
+        table = self._table(kind, version)
+        facts = self._facts(read.schema, table) if table else None
+        return (True, None, read.row_count, read.row_group_rows, read.external_path), facts
+
+    def _table(self, kind: str, version: int) -> TableSchema | None:
+        table = self.run.table if kind == "add" else self.run.get_table_schema(version)
+        if table is None and (kind, version) not in self.unknown:
+            self.unknown.add((kind, version))
+            reason = f"the schema of version {version} is not known"
+            self.run.findings.mark_undecided((file_columns,), reason)
+            self.run.findings.mark_undecided((data_files,), reason, read_columns=frozenset(SCHEMA_COLUMNS))
+        return table
+
+    def _facts(self, root: Node, table: TableSchema) -> SchemaFacts:
+        key = (id(root), id(table))
+        if key not in self.facts:
+            if self.kept > COLUMNS_PER_BATCH:
+                self.facts.clear()
+                self.kept = 0
+            self.facts[key] = (root, table, build_schema_facts(root, table))
+            self.kept += len(self.facts[key][2].columns)
+        return self.facts[key][2]
+
+
+def _paths(files: pl.DataFrame) -> pl.Series:
+    """Paths as the log writes them, by which every step names a file."""
+    return files.select(path=pl.coalesce("path", "path_key"))["path"]

@@ -1,0 +1,98 @@
+"""What lies in the table's directories, and what of it the log refers to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from deltaspec.model.actions import DeletionVectorDescriptor
+from deltaspec.model.rows.deletion_vectors import DeletionVectorError
+from deltaspec.report.report_types import Inventory
+from deltaspec.wire.data.deletion_vector_reader import find_vector_key
+from deltaspec.wire.storage.data_access import NON_CANONICAL_KEY, normalize_key
+
+if TYPE_CHECKING:
+    from deltaspec.validation.data.data_run import DataRun
+
+_NAMED = 20
+_HIDDEN = r"(^|/)[_.][^/=]*(/|$)"
+"""A segment that begins with an underscore or a dot; a folder `_day=1` of a partition column is none."""
+
+
+REFERENCES: dict[str, Any] = {"path_key": pl.String, "is_live": pl.Boolean}
+"""Files that actions name, deletion-vector files among them, as a listing names them; one may stand several times."""
+
+
+def collect_references(run: DataRun) -> pl.DataFrame:
+    """What the actions of a share refer to: rows of `REFERENCES`."""
+    live = _keys(run, run.files.rows).with_columns(is_live=pl.lit(True))
+    named = [_keys(run, rows).with_columns(is_live=pl.lit(False)) for rows in (run.intervals, run.changes.rows)]
+    return pl.concat([live, *named])
+
+
+def build_empty_references() -> pl.DataFrame:
+    """No references."""
+    return pl.DataFrame(schema=REFERENCES)
+
+
+def build_inventory(listed: pl.DataFrame, named: pl.DataFrame, *, is_complete: bool) -> Inventory:
+    """Count listed files by what refers to them. Source: chapter File Types.
+
+    Args:
+        listed: `path_key` and `actual_size` of the files of a share.
+        named: rows of `REFERENCES`, all of those that name one of these files.
+        is_complete: every directory could be listed.
+    """
+    kind = (
+        pl.when("is_live")
+        .then(pl.lit("live"))
+        .when(pl.col("is_live").is_not_null())
+        .then(pl.lit("referenced"))
+        .when(pl.col("path_key").str.contains(_HIDDEN))
+        .then(pl.lit("hidden"))
+        .otherwise(pl.lit("unreferenced"))
+    )
+    once = named.group_by("path_key").agg(pl.col("is_live").any())
+    files = listed.join(once, on="path_key", how="left").with_columns(kind=kind)
+    sums = {
+        row["kind"]: (row["files"], row["bytes"])
+        for row in files.group_by("kind").agg(files=pl.len(), bytes=pl.col("actual_size").sum()).iter_rows(named=True)
+    }
+    first = files.filter(pl.col("kind") == "unreferenced")["path_key"].sort().head(_NAMED)
+    return Inventory(
+        files=len(files),
+        bytes=int(files["actual_size"].sum()),
+        live_files=sums.get("live", (0, 0))[0],
+        live_bytes=sums.get("live", (0, 0))[1],
+        referenced_files=sums.get("referenced", (0, 0))[0],
+        referenced_bytes=sums.get("referenced", (0, 0))[1],
+        unreferenced_files=sums.get("unreferenced", (0, 0))[0],
+        unreferenced_bytes=sums.get("unreferenced", (0, 0))[1],
+        hidden_files=sums.get("hidden", (0, 0))[0],
+        hidden_bytes=sums.get("hidden", (0, 0))[1],
+        unreferenced=first.to_list(),
+        is_complete=is_complete,
+    )
+
+
+def _keys(run: DataRun, rows: pl.DataFrame) -> pl.DataFrame:
+    """The files that actions name, their deletion-vector files among them, as a listing names them."""
+    keys = rows["path_key"]
+    odd = keys.str.contains(NON_CANONICAL_KEY).fill_null(False)
+    others = [normalize_key(key) for key in keys.filter(odd)] + _vector_keys(run, rows)
+    return pl.DataFrame({"path_key": pl.concat([keys.filter(~odd), pl.Series(others, dtype=pl.String)])}).unique()
+
+
+def _vector_keys(run: DataRun, rows: pl.DataFrame) -> list[str]:
+    found = []
+    stored = rows.filter(pl.col("dv_storage_type").is_in(["u", "p"]))
+    for kind, text in stored.select("dv_storage_type", "dv_path_or_inline").unique().iter_rows():
+        descriptor = DeletionVectorDescriptor(
+            storage_type=kind, path_or_inline_dv=text or "", size_in_bytes=0, cardinality=0
+        )
+        try:
+            found.append(normalize_key(find_vector_key(descriptor, run.access.store.root)))
+        except DeletionVectorError:
+            continue
+    return found

@@ -1,0 +1,221 @@
+"""Looks at row tracking: row ids that the log gives to files, and those that the files hold."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from deltaspec.model.features.protocol import supports
+from deltaspec.model.log.file_names import commit_name
+from deltaspec.model.revisions import Revision
+from deltaspec.model.rows import row_tracking
+from deltaspec.model.rows.deletion_vectors import DeletionVectorError
+from deltaspec.validation.data.commit_reader import DATA_CHANGE
+from deltaspec.validation.data.data_run import describe_read_error
+from deltaspec.validation.data.row_id_reader import MaterializedColumns, NonIntegerRowIds, RowIds, read_row_ids
+from deltaspec.validation.log.row_id_history_checks import (
+    build_suspension_history,
+    check_row_id_history,
+    find_inserted_paths,
+    history_is_complete,
+)
+from deltaspec.views.files.file_replay import find_live_files
+from deltaspec.views.files.row_id_history import new_row_ids, row_id_commits, row_id_conflicts, row_id_states
+from deltaspec.views.files.row_ids import (
+    MAX_ID,
+    build_row_id_ranges,
+    find_removed_files_above_mark,
+    paths_without_ids,
+    row_id_columns,
+    row_id_files,
+    row_id_ranges,
+    row_id_rewrites,
+)
+from deltaspec.views.table import table_actions
+from deltaspec.views.table.enablement import build_enablement_history, get_enablement_at
+from deltaspec.wire.parquet.file_opener import UnreadableRows
+from deltaspec.wire.storage.interface import LOG_DIRECTORY, FileGone, StorageError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from deltaspec.validation.base_run import Run
+    from deltaspec.validation.data.data_run import DataRun
+
+VIEWS_OF_THE_LOG = (row_id_ranges, row_id_columns, row_id_commits, row_id_states, new_row_ids, row_id_conflicts)
+_UPDATE = "UPDATE"
+"""What engines call a commit that changes rows, and neither inserts nor deletes any."""
+_OF_THE_MARK = ("RID002", "RID003", "RID009")
+"""Rules that need the high-water mark."""
+
+
+def may_have_row_ids(run: Run) -> bool:
+    """Whether the judged history has a version that supports row tracking, or may have one."""
+    supported = any(supported for _, supported, _ in build_suspension_history(run))
+    return supported or run.state.supports(row_tracking.get_feature_name(run.revision)) is not False
+
+
+def check_row_id_ranges(run: Run, intervals: pl.DataFrame) -> None:
+    """Look at what the log says of row ids, where the table supports row tracking or did in the judged history.
+
+    Args:
+        run: after its replay.
+        spanned: its adds and removes, as `file_replay.spans` gives them.
+    """
+    state = run.state
+    if not state.protocol_known or not state.metadata_known:
+        if state.supports(row_tracking.get_feature_name(run.revision)) is not False:
+            run.findings.mark_undecided(VIEWS_OF_THE_LOG, "an action that row tracking depends on cannot be decoded")
+        return
+    check_row_id_history(run, intervals)
+    if state.protocol is None or state.metadata is None:
+        return
+    if not row_tracking.assigns_row_ids(state.protocol, state.metadata, run.revision):
+        return
+    if run.replay_blocked_reason is not None:
+        run.findings.mark_undecided((row_id_ranges,), run.replay_blocked_reason)
+        return
+    mark, has_high_water_mark = state.high_water_mark
+    if has_high_water_mark is None:
+        for code in _OF_THE_MARK:
+            run.findings.mark_rule_undecided(code, "an action that may hold the high-water mark cannot be decoded")
+    live = find_live_files(intervals, run.plan.version)
+    # [Changed in r2] what is committed again keeps what it had, be it no ids
+    exempt = () if run.revision is Revision.R1 else paths_without_ids(live, intervals, whole=history_is_complete(run))
+    ranges = build_row_id_ranges(
+        live,
+        mark,
+        has_high_water_mark=has_high_water_mark,
+        enabled=row_tracking.is_enabled(state.protocol, state.metadata, run.revision),
+        since=build_suspension_history(run),
+        paths_without_ids=exempt,
+    )
+    run.findings.evaluate(row_id_ranges, ranges)
+    if mark is not None:
+        run.findings.evaluate(
+            row_id_ranges, find_removed_files_above_mark(intervals, live, mark, build_suspension_history(run))
+        )
+
+
+def supports_row_tracking(run: Run | DataRun) -> bool:
+    """Whether the table supports row tracking, and its state is known."""
+    state = run.state
+    if state.protocol is None or state.metadata is None:
+        return False
+    return supports(state.protocol, row_tracking.get_feature_name(state.revision))
+
+
+def check_live_row_ids(run: DataRun) -> None:
+    """Look at the row ids that live files hold."""
+    state = run.state
+    if not supports_row_tracking(run) or state.protocol is None or state.metadata is None:
+        return
+    enabled = row_tracking.is_enabled(state.protocol, state.metadata, state.revision)
+    assigned = row_tracking.assigns_row_ids(state.protocol, state.metadata, state.revision)
+    if not run.findings.has_rules_for(row_id_files) or not (enabled or assigned):
+        return
+    configuration = run.state.rows[table_actions.configuration.name]
+    hidden = (
+        MaterializedColumns.at(configuration, run.version, run.state.revision)
+        if enabled
+        else MaterializedColumns(None, None)
+    )
+    mark, _ = run.state.high_water_mark
+    inserted = find_inserted_paths(run) if enabled else frozenset()
+    seen = RowIds()
+    rows: list[dict[str, Any]] = []
+    for number, file in enumerate(run.files):
+        if number % 500 == 0:
+            run.progress("row ids", number, len(run.files))
+            run.findings.evaluate_rows(row_id_files, rows)
+            rows = []
+        if file.base_row_id is None:
+            continue  # a finding of the log
+        try:
+            ids = read_row_ids(run, file, hidden)
+        except NonIntegerRowIds as fault:
+            rows.append({**file.place, "materialized_column_fault": str(fault)})
+            run.findings.mark_undecided((row_id_files,), describe_read_error(fault), file.path)
+            continue
+        except (StorageError, UnreadableRows, DeletionVectorError) as fault:
+            run.findings.mark_undecided((row_id_files,), describe_read_error(fault), file.path)
+            continue
+        shared = seen.fresh & ids.fresh
+        repeated = seen.take(ids)
+        row = {
+            **file.place,
+            "high_water_mark": mark,
+            "table_version": run.version,
+            "default_row_commit_version": file.default_row_commit_version,
+            "inserted": file.path_key in inserted,
+            "duplicate_fresh_ids": len(shared),
+            "first_duplicate_fresh_id": shared.min() if len(shared) else None,
+            "materialized_ids": ids.preserved_rows,
+            "materialized_default_ids": ids.default_id_rows,
+            "highest_row_id": ids.highest_preserved,
+            "highest_row_commit_version": ids.highest_commit_version,
+            "earlier_row_commit_versions": ids.earlier_versions,
+            "repeated_ids": len(repeated),
+            "repeated_id": min(repeated.min(), MAX_ID) if len(repeated) else None,
+        }
+        rows.append(row)
+    run.findings.evaluate_rows(row_id_files, rows)
+
+
+def check_rewritten_row_ids(run: DataRun) -> None:
+    """Look at the row ids that rewritten rows had before."""
+    if not supports_row_tracking(run) or not run.findings.has_rules_for(row_id_rewrites):
+        return
+    revision = run.state.revision
+    rows = run.state.rows
+    configuration = rows[table_actions.configuration.name]
+    feature, enabled_by = row_tracking.get_feature_name(revision), row_tracking.enabled_by(revision)
+    since = build_enablement_history(rows[table_actions.protocols.name], configuration, feature, enabled_by)
+    for version in run.commits.rewriting:
+        hidden = MaterializedColumns.at(configuration, version, revision)
+        steady = all((*get_enablement_at(since, version - 1), *get_enablement_at(since, version)))
+        if not steady or hidden != MaterializedColumns.at(configuration, version - 1, revision):
+            continue
+        row = _rewrite(run, version, hidden)
+        run.findings.evaluate_rows(row_id_rewrites, [] if row is None else [row])
+
+
+def _rewrite(run: DataRun, version: int, hidden: MaterializedColumns) -> dict[str, Any] | None:
+    """A commit's row of `row_id_rewrites`; None where rows come or go, or its files are not all there."""
+    name = f"{LOG_DIRECTORY}/{commit_name(version)}"
+    ids = {"add": RowIds(), "remove": RowIds()}
+    place = name
+    try:
+        moves = all(row[DATA_CHANGE] is False for row in run.commit(version).files.rows)
+    except StorageError as fault:
+        run.findings.mark_undecided((row_id_rewrites,), str(fault), name)
+        return None
+    if not moves and run.operations.get(version) != _UPDATE:
+        return None
+    try:
+        again = (replace(file, kind="remove") for file in run.commits.find_readded_files(version))
+        for file in chain(run.commits.files(version), again):
+            if file.base_row_id is None:
+                return None
+            place = file.path
+            ids[file.kind].take(read_row_ids(run, file, hidden, versions=True))
+    except FileGone:
+        return None
+    except (StorageError, UnreadableRows, DeletionVectorError) as fault:
+        run.findings.mark_undecided((row_id_rewrites,), describe_read_error(fault), place)
+        return None
+    before, after = ids["remove"], ids["add"]
+    if not moves and len(before.stable) != len(after.stable):
+        return None  # whatever it calls itself, rows come or go
+    lost, new = len(before.stable - after.stable), len(after.stable - before.stable)
+    same = before.versions == after.versions if moves and lost == new == 0 else None
+    stated = run.stated_row_ids.get(version)
+    return {
+        "version": version,
+        "file": name,
+        "lost_ids": lost,
+        "new_ids": new,
+        "commit_versions_preserved": same,
+        "rows_preserved": stated.rows_preserved if stated else None,
+    }

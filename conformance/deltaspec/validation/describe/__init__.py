@@ -1,0 +1,1 @@
+"""Descriptions of a table and cost estimates of a run."""

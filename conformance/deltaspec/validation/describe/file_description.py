@@ -1,0 +1,198 @@
+"""`describe_files`: how the live data files of a table spread over sizes, partitions and rows, by the log alone."""
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+import polars as pl
+
+from deltaspec.model.schema.column_mapping import physical_partition_columns
+from deltaspec.report.description import (
+    FileFacts,
+    FilesDescription,
+    PartitionFacts,
+    Partitions,
+    RowsPerFile,
+    SizeBin,
+)
+from deltaspec.validation.describe.table_description import replay_table
+from deltaspec.validation.embedded import EmbeddedRun
+from deltaspec.validation.log.replay_stage import REPLAY_ROWS
+from deltaspec.views.files.file_replay import ENTRY_END, VALUE_BEGIN
+
+SMALL_FILE_LIMIT = 16 << 20
+"""Files under 16 MiB count as small: to open one takes about as long as to read it."""
+MAX_BINS = 14
+SHOWN = 5
+"""Files and partitions that are named."""
+
+
+class _FileRun(EmbeddedRun):
+    """Keeps partition values, which replay alone does not, and of statistics only whether there are any."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.compared = True
+
+    def put_rows(self, tag: str, rows: pl.DataFrame, places: pl.Series | None = None) -> None:
+        if tag == REPLAY_ROWS:
+            said = pl.col("stats").str.strip_chars().is_in(["", "{}"]).not_()
+            rows = rows.with_columns(stats=pl.when(said).then(pl.lit("")))
+        super().put_rows(tag, rows, places)
+
+
+def describe_files(
+    uri: str, *, at: int | None = None, progress: Callable[[str, int, int | None], None] | None = None
+) -> FilesDescription:
+    """The live data files of a table.
+
+    Args:
+        uri: path or URI of the table's root.
+        at: the version; the latest where None.
+        progress: as for `validate_table`.
+
+    Raises:
+        InvalidUsage: no such version.
+        TableUnreadable: there is no table, or its log cannot be replayed.
+    """
+    run, live, _ = replay_table(uri, at, progress, _FileRun)
+    size = pl.when(pl.col("size") >= 0).then(pl.col("size"))
+    files = live.select(
+        pl.coalesce("path", "path_key").alias("path"),
+        size.alias("size"),
+        "partition_text",
+        "num_records",
+        "stats",
+        pl.col("cardinality").fill_null(0),
+        pl.col("deletion_vector_id").is_not_null().alias("has_vector"),
+    )
+    small = files.filter(pl.col("size") < SMALL_FILE_LIMIT)
+    vectors = files.filter("has_vector")
+    return FilesDescription(
+        table=run.store.uri,
+        version=run.plan.version,
+        files=len(files),
+        bytes=_sum(files["size"]),
+        files_without_size=files["size"].null_count(),
+        median_bytes=_median(files["size"]),
+        sizes=build_size_bins(files["size"]),
+        small_below=SMALL_FILE_LIMIT,
+        small_files=len(small),
+        small_bytes=_sum(small["size"]),
+        largest=_files(files, descending=True),
+        smallest=_files(files, descending=False),
+        partitions=_partitions(files, run),
+        files_with_deletion_vector=len(vectors),
+        deleted_records=_sum(vectors["cardinality"]),
+        rows_under_vectors=None if vectors["num_records"].null_count() else _sum(vectors["num_records"]),
+        rows=_rows(files["num_records"].drop_nulls()),
+        files_without_row_count=files["num_records"].null_count(),
+        files_without_statistics=files["stats"].null_count(),
+    )
+
+
+def build_size_bins(sizes: pl.Series) -> list[SizeBin]:
+    """Ranges whose bounds are powers of two, equally wide in their logarithm, from the smallest to the largest size.
+
+    Args:
+        sizes: Int64, not negative; nulls are left out.
+
+    Returns:
+        At most `MAX_BINS`, adjoining and ascending; the first may begin at 0.
+    """
+    known = sizes.drop_nulls()
+    if known.is_empty():
+        return []
+    first, last = _whole(known.min()).bit_length(), _whole(known.max()).bit_length()
+    step = -(-(last - first + 1) // MAX_BINS)
+    bounds = [1 << power >> 1 for power in range(first, last + step + 1, step)]
+    inner = pl.Series(bounds[1:-1], dtype=pl.UInt64)
+    numbers = inner.search_sorted(known.cast(pl.UInt64), side="right")
+    counted = (
+        pl.DataFrame({"bin": numbers, "size": known})
+        .group_by("bin")
+        .agg(pl.len().alias("files"), pl.col("size").cast(pl.Int128).sum().alias("bytes"))
+    )
+    found = {row["bin"]: row for row in counted.iter_rows(named=True)}
+    empty = {"files": 0, "bytes": 0}
+    return [
+        SizeBin(
+            at_least=low,
+            below=high,
+            files=found.get(number, empty)["files"],
+            bytes=int(found.get(number, empty)["bytes"]),
+        )
+        for number, (low, high) in enumerate(pairwise(bounds))
+    ]
+
+
+def _files(files: pl.DataFrame, *, descending: bool) -> list[FileFacts]:
+    known = files.select("path", "size").drop_nulls()
+    some = known.top_k(SHOWN, by="size") if descending else known.bottom_k(SHOWN, by="size")
+    # of equal sizes which are named is left to chance; their order is not
+    return [
+        FileFacts(path=path, bytes=size)
+        for path, size in some.sort("size", "path", descending=[descending, False]).iter_rows()
+    ]
+
+
+def _rows(counts: pl.Series) -> RowsPerFile | None:
+    if counts.is_empty():
+        return None
+    return RowsPerFile(
+        least=_whole(counts.min()), median=_median(counts) or 0.0, most=_whole(counts.max()), total=_sum(counts)
+    )
+
+
+def _partitions(files: pl.DataFrame, run: EmbeddedRun) -> Partitions | None:
+    metadata, schema = run.state.metadata, run.state.schema
+    if metadata is None or schema is None or not metadata.partition_columns:
+        return None
+    columns = metadata.partition_columns
+    names = dict(zip(physical_partition_columns(schema, columns, run.state.mapping), columns, strict=True))
+    parts = files.group_by("partition_text").agg(
+        pl.len().alias("files"), pl.col("size").cast(pl.Int128).sum().alias("bytes")
+    )
+
+    def top(by: str) -> list[PartitionFacts]:
+        ranked = parts.sort(by, "files", "bytes", "partition_text", descending=[True, True, True, False]).head(SHOWN)
+        return [
+            PartitionFacts(values=_values(text, names), files=count, bytes=int(total))
+            for text, count, total in ranked.iter_rows()
+        ]
+
+    return Partitions(
+        columns=columns,
+        count=len(parts),
+        median_files=_median(parts["files"]) or 0.0,
+        median_bytes=_median(parts["bytes"].cast(pl.Float64)) or 0.0,
+        by_bytes=top("bytes"),
+        by_files=top("files"),
+    )
+
+
+def _values(text: str | None, names: dict[str, str]) -> dict[str, str | None]:
+    """The entries of `partition_text` by logical name; a value may hold the signs that end entries."""
+    found: dict[str, str] = {}
+    current = None
+    for part in (text or "").split(ENTRY_END):
+        key, sign, value = part.partition(VALUE_BEGIN)
+        if sign and key in names and key not in found:
+            current, found[key] = key, value
+        elif current is not None:
+            found[current] += ENTRY_END + part
+    return {logical: found.get(physical) or None for physical, logical in names.items()}
+
+
+def _sum(column: pl.Series) -> int:
+    """Exact, whatever the numbers of a log are: sums of 64-bit integers wrap around."""
+    return int(column.cast(pl.Int128).sum() or 0)
+
+
+def _median(column: pl.Series) -> float | None:
+    value = column.median()
+    return float(value) if isinstance(value, int | float) else None
+
+
+def _whole(value: Any) -> int:
+    return int(value)

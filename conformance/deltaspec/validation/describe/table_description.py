@@ -1,0 +1,124 @@
+"""`describe_table`: what a table is at a version, by the same replay that validation uses."""
+
+from collections.abc import Callable
+
+import msgspec
+import polars as pl
+
+from deltaspec.errors import TableUnreadable
+from deltaspec.model.features.table_features import get_feature
+from deltaspec.model.features.table_properties import find_active_features
+from deltaspec.model.log.file_names import ChecksumName, CommitName, CompactionName, parse_log_file_name
+from deltaspec.model.log.last_checkpoint import LastCheckpoint
+from deltaspec.model.schema.data_types import Struct
+from deltaspec.model.schema.schema_string import render_tree
+from deltaspec.report.description import FeatureState, LogFiles, TableDescription
+from deltaspec.validation.embedded import EmbeddedRun
+from deltaspec.validation.log.concurrent_writes import load_pinned_listing
+from deltaspec.validation.plan import Plan, build_plan
+from deltaspec.views.files.file_replay import find_live_files
+from deltaspec.wire.storage.interface import LOG_DIRECTORY, StorageError, Store, open_store
+
+_HINT_BYTES = 64 << 20
+
+
+def describe_table(
+    uri: str, *, at: int | None = None, progress: Callable[[str, int, int | None], None] | None = None
+) -> TableDescription:
+    """The state of a table.
+
+    Args:
+        uri: path or URI of the table's root.
+        at: the version; the latest where None.
+        progress: as for `validate_table`.
+
+    Raises:
+        InvalidUsage: no such version.
+        TableUnreadable: there is no table, or its log cannot be replayed.
+    """
+    run, live, intervals = replay_table(uri, at, progress)
+    store, plan, state = run.store, run.plan, run.state
+    rows = live["num_records"]
+    deleted = int(live["cardinality"].sum())
+    protocol, metadata = state.protocol, state.metadata
+    schema = state.schema if isinstance(state.schema, Struct) else None
+    active = find_active_features(protocol, metadata, schema) if protocol and metadata and schema else None
+    log = _log_files(store, plan)
+    return TableDescription(
+        table=store.uri,
+        version=plan.version,
+        earliest_version=_earliest(log),
+        latest_version=max([*log.commits, *(version for version, _ in log.checkpoints)]),
+        min_reader_version=protocol.min_reader_version if protocol else None,
+        min_writer_version=protocol.min_writer_version if protocol else None,
+        features=[_feature(name, active) for name in sorted(state.supported or ())],
+        id=metadata.id if metadata else None,
+        name=metadata.name if metadata else None,
+        schema_tree=render_tree(schema or Struct(())),
+        partition_columns=metadata.partition_columns if metadata else [],
+        configuration=dict(sorted(metadata.configuration.items())) if metadata else {},
+        files=len(live),
+        bytes=int(live["size"].sum()),
+        records=None if rows.null_count() else int(rows.sum()) - deleted,
+        files_with_deletion_vector=len(live) - live["deletion_vector_id"].null_count(),
+        deleted_records=deleted,
+        tombstones=len(find_live_files(intervals, plan.version, "remove")),
+        domains={name: each.configuration for name, each in sorted(state.domains.items())},
+        transactions={app: each.version for app, each in sorted(state.transactions.items())},
+        log=log,
+    )
+
+
+def replay_table(
+    uri: str,
+    at: int | None,
+    progress: Callable[[str, int, int | None], None] | None,
+    kind: type[EmbeddedRun] = EmbeddedRun,
+) -> tuple[EmbeddedRun, pl.DataFrame, pl.DataFrame]:
+    """A run without rules that has replayed the log, the live files, and all file actions as `spans` has them.
+
+    Raises:
+        InvalidUsage: no such version.
+        TableUnreadable: there is no table, or its log cannot be replayed.
+    """
+    store = open_store(uri)
+    plan = build_plan(store.uri, load_pinned_listing(store), at=at, history="snapshot")
+    if plan.missing:
+        raise TableUnreadable(
+            f"{store.uri}: commit {plan.missing[0]} is missing; run `deltaspec validate` to see what else is wrong"
+        )
+    run = kind(store, plan, [], 0, progress or (lambda *_: None))
+    intervals = run.replay()
+    if run.replay_blocked_reason:
+        raise TableUnreadable(f"{store.uri}: {run.replay_blocked_reason}; run `deltaspec validate` to see where")
+    return run, find_live_files(intervals, plan.version), intervals
+
+
+def _feature(name: str, active: set[str] | None) -> FeatureState:
+    known = get_feature(name) is not None
+    return FeatureState(name=name, known=known, active=name in active if known and active is not None else None)
+
+
+def _earliest(log: LogFiles) -> int | None:
+    """The version that the log can be read from: 0, or that of the first checkpoint. Later ones may lie in a gap."""
+    return 0 if log.commits[:1] == [0] else min((version for version, _ in log.checkpoints), default=None)
+
+
+def _log_files(store: Store, plan: Plan) -> LogFiles:
+    names = [parse_log_file_name(name) for name in plan.entries]
+    return LogFiles(
+        commits=sorted(name.version for name in names if isinstance(name, CommitName)),
+        checkpoints=[(each.version, each.naming) for each in plan.all_checkpoints],
+        compactions=sorted((name.start, name.end) for name in names if isinstance(name, CompactionName)),
+        checksums=sorted(name.version for name in names if isinstance(name, ChecksumName)),
+        hint=_hint(store) if plan.has_hint else None,
+    )
+
+
+def _hint(store: Store) -> int | None:
+    try:
+        return msgspec.json.decode(
+            store.read(f"{LOG_DIRECTORY}/_last_checkpoint", _HINT_BYTES), type=LastCheckpoint
+        ).version
+    except (StorageError, msgspec.DecodeError, RecursionError, ValueError):
+        return None

@@ -1,0 +1,214 @@
+"""Runs rules over frames of their views and keeps what they find, bounded; what several runs found can be merged.
+
+Nothing depends on the order in which frames come, nor on how a view's rows are dealt to them: both engines, and any
+number of shares of a table, give the same report.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable
+from itertools import chain
+from typing import Any
+
+import polars as pl
+
+from deltaspec.model.revisions import Revision
+from deltaspec.report.report_types import Finding, NotChecked
+from deltaspec.rules.registry import Rule
+from deltaspec.validation.findings_table import InMemorySink, Sink, build_finding_rows
+from deltaspec.validation.ledger import Ledger
+from deltaspec.views.base import LEVELS, LOCATION, View
+
+_TEXT_SHOWN = 300
+_ITEMS_SHOWN = 10
+_TIED = 10_000
+"""Rows of one place that are told apart by what the rule looked at."""
+
+
+class Findings:
+    """The rules of a run, and what they found so far.
+
+    All rules of a view are evaluated in one pass over a frame; only rows where one is true are looked at again. Of
+    each rule the first `samples` findings in the order of reports are kept, all are counted.
+    """
+
+    def __init__(self, rules: Iterable[Rule], samples: int, revision: str = Revision.CURRENT) -> None:
+        self._rules: dict[str, list[Rule]] = defaultdict(list)
+        for rule in rules:
+            self._rules[rule.view.name].append(rule)
+        self._samples = samples
+        self._revision = str(revision)
+        self._kept: dict[str, list[Finding]] = defaultdict(list)
+        self.totals: Counter[str] = Counter()
+        self.evaluated_views: set[str] = set()
+        self._ledger = Ledger()
+        self.sink: Sink | None = None
+        """Takes every finding, not only the first of each rule; None: nobody asks for them."""
+
+    @property
+    def rules(self) -> list[Rule]:
+        """The rules of the run."""
+        return [rule for rules in self._rules.values() for rule in rules]
+
+    @property
+    def sorted_findings(self) -> list[Finding]:
+        """What was found, gravest first, in stable order."""
+        first = [sorted(kept, key=_order)[: self._samples] for kept in self._kept.values()]
+        return sorted(chain.from_iterable(first), key=_order)
+
+    @property
+    def not_checked(self) -> list[NotChecked]:
+        """The ledger: what could not be decided, of each rule the first places and how many more there are."""
+        return self._ledger.entries
+
+    def copy_without_findings(self) -> Findings:
+        """The same rules, and nothing found."""
+        other = Findings(self.rules, self._samples, self._revision)
+        other.sink = None if self.sink is None else InMemorySink()
+        return other
+
+    def merge(self, other: Findings) -> None:
+        """Take over what another one of the same rules found."""
+        self.totals.update(other.totals)
+        self.evaluated_views |= other.evaluated_views
+        self._ledger.merge(other._ledger)
+        for code, found in other._kept.items():
+            self._keep(code, found)
+        if self.sink is not None and isinstance(other.sink, InMemorySink):
+            self.sink.take(other.sink.all())
+
+    def has_rules_for(self, *views: View) -> bool:
+        """Whether any rule of the run is over one of these views."""
+        return any(view.name in self._rules for view in views)
+
+    def evaluate(self, view: View, frame: pl.DataFrame) -> None:
+        """Evaluate every rule of a view over some of its rows."""
+        rules = self._rules.get(view.name)
+        if not rules or frame.is_empty():
+            return
+        self.evaluated_views.add(view.name)
+        answers = frame.select(rule.expression().alias(rule.code) for rule in rules)
+        for rule in rules:
+            hits = answers[rule.code]
+            if rule.null == "not checked" and hits.null_count():
+                self._ledger.add_undecided_rows(rule.code, view.name, hits.null_count())
+            number = int(hits.sum())
+            if number:
+                self.totals[rule.code] += number
+                found = frame.filter(hits)
+                self._keep(rule.code, self._findings(rule, found))
+                if self.sink is not None:
+                    self.sink.take(build_finding_rows(rule, self._revision, found))
+
+    def evaluate_rows(self, view: View, rows: list[dict[str, Any]]) -> None:
+        """The same for rows that are plain values."""
+        if rows and self.has_rules_for(view):
+            self.evaluate(view, view.frame(rows))
+
+    def mark_undecided(
+        self, views: Iterable[View], reason: str, file: str | None = None, *, read_columns: frozenset[str] | None = None
+    ) -> None:
+        """Enter into the ledger that rules over these views could not be decided wholly.
+
+        `reading`: only rules that look at one of these columns; all where None.
+        """
+        for view in views:
+            for rule in self._rules.get(view.name, ()):
+                if read_columns is None or not read_columns.isdisjoint(rule.reads):
+                    self._ledger.add_reason(rule.code, reason, file)
+
+    def mark_rule_undecided(self, code: str, reason: str, file: str | None = None) -> None:
+        """The same for a single rule, if it is one of the run's."""
+        if any(rule.code == code for rule in self.rules):
+            self._ledger.add_reason(code, reason, file)
+
+    def mark_levels_undecided(
+        self, reason: str, file: str | None = None, *, levels: Collection[str] = LEVELS[1:]
+    ) -> None:
+        """The same for all rules of some levels, by default those that look at files beside the log."""
+        for rule in self.rules:
+            if rule.level in levels:
+                self._ledger.add_reason(rule.code, reason, file)
+
+    def discard_findings(self, reason: str, *, except_views: Iterable[View]) -> None:
+        """Take back all that was found but by rules over some views; the others could not be decided."""
+        views = {view.name for view in except_views}
+        self.evaluated_views &= views
+        for rule in self.rules:
+            if rule.view.name not in views:
+                self.totals.pop(rule.code, None)
+                self._kept.pop(rule.code, None)
+                self._ledger.replace_reasons(rule.code, reason)
+        if self.sink is not None:
+            self.sink.retain_rules([rule.code for rule in self.rules if rule.view.name in views])
+
+    def _keep(self, code: str, found: list[Finding]) -> None:
+        """Keep the first of them; all are looked at again only now and then."""
+        kept = self._kept[code]
+        kept += found
+        if len(kept) > 2 * self._samples:
+            kept.sort(key=_order)
+            del kept[self._samples :]
+
+    def _findings(self, rule: Rule, rows: pl.DataFrame) -> list[Finding]:
+        if len(rows) > self._samples:
+            rows = self._first(rows, rule)
+        found = []
+        for row in rows.iter_rows(named=True):
+            where = {name: row[name] for name in LOCATION if name in row}
+            finding = Finding(
+                rule=rule.code,
+                name=rule.name,
+                severity=rule.severity_in(self._revision),
+                requirement=rule.requirement_in(self._revision).id,
+                level=rule.level,
+                message=rule.message,
+                evidence={name: _shown(row[name]) for name in rule.view.columns if _is_evidence(rule, name, row)},
+                **where,
+            )
+            found.append(finding)
+        if len(found) > self._samples:
+            found = sorted(found, key=_order)[: self._samples]
+        return found
+
+    def _first(self, rows: pl.DataFrame, rule: Rule) -> pl.DataFrame:
+        """The rows whose findings may be among the first `samples`: those at the last of their places included."""
+        order = [name for name in LOCATION if name in rows.columns]
+        if not order:
+            return rows
+        places = rows.select(_nulls_first(name, rows.schema[name]) for name in order).with_row_index("_row")
+        places = places.sort(order)
+        last = places.row(self._samples - 1, named=True)
+        same = pl.all_horizontal(pl.col(name) == last[name] for name in order)
+        tied = places.filter(same)
+        if len(tied) > _TIED:  # evidence would have to tell a multitude apart: any of one place serves
+            tied = tied.sort("_row").head(_TIED)
+        chosen = pl.concat([places.head(self._samples)["_row"], tied["_row"]]).unique().sort()
+        return rows[chosen]
+
+
+def _order(finding: Finding) -> tuple[Any, ...]:
+    return finding.sort_key
+
+
+def _nulls_first(name: str, dtype: pl.DataType) -> pl.Expr:
+    """A place as the order of reports has it, where none comes before all others."""
+    return pl.col(name).fill_null("" if dtype == pl.String else -1)
+
+
+def _is_evidence(rule: Rule, name: str, row: dict[str, Any]) -> bool:
+    """Places stand in the finding itself, and order keys say nothing to a reader: the text beside them does."""
+    column = rule.view.columns[name]
+    if name in LOCATION or column.dtype == pl.Binary:
+        return False
+    return name in rule.reads or (column.shown and row[name] is not None)
+
+
+def _shown(value: Any) -> Any:
+    if isinstance(value, str) and len(value) > _TEXT_SHOWN:
+        return f"{value[:_TEXT_SHOWN]}… ({len(value)} characters)"
+    if isinstance(value, list):
+        shown = [_shown(each) for each in value[:_ITEMS_SHOWN]]
+        return [*shown, f"… {len(value) - _ITEMS_SHOWN} more"] if len(value) > _ITEMS_SHOWN else shown
+    return value

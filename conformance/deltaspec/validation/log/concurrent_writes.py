@@ -1,0 +1,159 @@
+"""What the log says by now, asked where the pinned listing is no answer: a table may be written to while it is judged.
+
+A run lists the log once, and judges what that listing says. Two things it cannot take from it: whether a file that is
+not there was removed since by a commit that is younger than the listing, and whether an object that writers overwrite
+is the one that was listed. Before such a thing is found, the log is listed anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from itertools import pairwise
+
+from deltaspec.errors import DeltaspecError
+from deltaspec.model.log import paths
+from deltaspec.model.log.file_names import ChecksumName, CommitName, CompactionName, commit_name, parse_log_file_name
+from deltaspec.model.log.segment import find_complete_checkpoints
+from deltaspec.validation.data.commit_reader import KIND, MAX_COMMIT_BYTES, PATH
+from deltaspec.validation.plan import Plan
+from deltaspec.wire.log.line_decoder import decode_lines
+from deltaspec.wire.storage.interface import LOG_DIRECTORY, Entry, StorageError, Store
+
+HINT = "_last_checkpoint"
+LISTINGS = 5
+"""How often a log is listed that never looks whole."""
+
+
+def load_pinned_listing(store: Store) -> list[Entry]:
+    """The listing of the log that a run judges. Raises `TableUnreadable` where there is no table.
+
+    No store lists all of a directory in one moment: a file that is written meanwhile may be left out, and one that is
+    written after it may not. So a log that looks as if it lacked something is listed again, until it lacks the same
+    and nothing up to there came or went in between.
+    """
+    listed = store.list_log()
+    for _ in range(LISTINGS - 1):
+        lacking = _lacking(listed)
+        if not lacking:
+            break
+        before, listed = listed, store.list_log()
+        end = max(last for _, _, last in lacking) + 1
+        if _lacking(listed) == lacking and _up_to(end, before) == _up_to(end, listed):
+            break
+    return listed
+
+
+def _up_to(version: int, listed: list[Entry]) -> set[str]:
+    """Files that belong to no version after this one."""
+    names = {entry.name: getattr(parse_log_file_name(entry.name), "version", -1) for entry in listed}
+    return {name for name, each in names.items() if each <= version}
+
+
+def _lacking(listed: list[Entry]) -> set[tuple[str, int, int]]:
+    """What a listing has not, although it has what comes after: kind of file, first and last version."""
+    names = [entry.name for entry in listed]
+    checkpoints = [each.version for each in find_complete_checkpoints(names)]
+    commits: set[int] = set()
+    checksums: set[int] = set()
+    latest = max(checkpoints, default=-1)
+    for name in map(parse_log_file_name, names):
+        match name:
+            case CommitName(version):
+                commits.add(version)
+            case ChecksumName(version):
+                checksums.add(version)
+            case CompactionName(_, end):
+                latest = max(latest, end)
+    latest = max([latest, *checksums])
+    newest = max(commits, default=latest)
+    # no commit is needed before a checkpoint, nor at the version of one
+    known = sorted({*commits, *(checkpoints[-1:] or [-1])})
+    spans = {("commit", before + 1, after - 1) for before, after in pairwise(known) if after - before > 1}
+    spans |= {("commit", newest + 1, latest)} if latest > newest else set()
+    first, last = min(checksums, default=0), max(checksums, default=0)
+    return spans | {("checksum", each, each) for each in commits - checksums if first < each < last}
+
+
+class LaterCommits:
+    """Commits after the judged version, those among them that came after the run's listing."""
+
+    def __init__(self, store: Store, plan: Plan) -> None:
+        self._store = store
+        self._version = plan.version
+        self._newest = plan.version
+        self._listed: set[int] = set()
+        self._is_known = True
+        """No clean-up can have taken a commit after the judged version before it was listed."""
+        self._removed: dict[int, frozenset[str] | None] = {}
+        """Keys of the paths that a commit removes; None where it cannot be read."""
+        own = commit_name(plan.version)
+        checkpoints = (each.files[0] for each in plan.all_checkpoints if each.version == plan.version)
+        self._own = own if own in plan.entries else next(checkpoints, own)
+        """A file of the judged version."""
+        self._take(plan.entries)
+
+    def find_removed(self, keys: Collection[str]) -> dict[str, bool | None]:
+        """Which of some paths a commit after the judged version removes; None where not all commits can be read.
+
+        Files of the paths were looked for, and not found, before this is asked. A vacuum takes no file but after the
+        commit that removes it: where the listings seen so far do not have that commit, a new one has it.
+        """
+        found = {key: self._is_removed(key) for key in keys}
+        if all(found.values()):
+            return found
+        self.refresh()
+        return {key: self._is_removed(key) for key in keys}
+
+    def refresh(self) -> None:
+        """List the log anew."""
+        try:
+            self._take([entry.name for entry in self._store.list_log()])
+            self._store.size(f"{LOG_DIRECTORY}/{self._own}")  # a clean-up takes what is older first
+        except DeltaspecError:  # the table may be gone altogether
+            self._is_known = False
+
+    @property
+    def is_latest(self) -> bool:
+        """Whether nothing of a later version than the judged one has been seen."""
+        return self._is_known and self._newest == self._version
+
+    def _take(self, names: Collection[str]) -> None:
+        commits = {name.version for name in map(parse_log_file_name, names) if isinstance(name, CommitName)}
+        self._listed |= {version for version in commits if version > self._version}
+        self._newest = max([self._newest, *self._listed, *(each.version for each in find_complete_checkpoints(names))])
+
+    def _is_removed(self, key: str) -> bool | None:
+        for version in self._listed - self._removed.keys():
+            self._removed[version] = self._removed_by(version)
+        removed = self._removed.values()
+        if any(keys is not None and key in keys for keys in removed):
+            return True
+        is_complete = self._is_known and None not in removed and len(removed) == self._newest - self._version
+        return False if is_complete else None
+
+    def _removed_by(self, version: int) -> frozenset[str] | None:
+        try:
+            log = decode_lines(self._store.read(f"{LOG_DIRECTORY}/{commit_name(version)}", MAX_COMMIT_BYTES))
+        except StorageError:
+            return None
+        if log.undecoded_kinds & {"remove", None}:
+            return None
+        root = self._store.root
+        return frozenset(paths.path_key(str(row[PATH]), root) for row in log.files.rows if row[KIND] == "remove")
+
+
+def is_hint_unchanged(store: Store, plan: Plan) -> bool:
+    """Whether the hint is the one that was listed, by length and time, and the checkpoints are still those of the plan.
+
+    Writers overwrite the hint, and may have done so after the checkpoints were listed.
+    """
+    try:
+        now = {entry.name: entry for entry in store.list_log()}
+    except DeltaspecError:
+        return False
+    return now.get(HINT) == plan.entries[HINT] and tuple(find_complete_checkpoints(now)) == plan.all_checkpoints
+
+
+def describe_missing_file(removed: bool | None) -> str:
+    """What the ledger says of a file that is not there, by whether a later commit removes its path."""
+    return "cannot be told to be removed since" if removed is None else "was removed since, and is gone"

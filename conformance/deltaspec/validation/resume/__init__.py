@@ -1,0 +1,1 @@
+"""Resume state: what a run has done, saved so that another run can continue."""

@@ -1,0 +1,1 @@
+"""Views of data files and their rows."""

@@ -1,0 +1,1 @@
+"""Views of file actions and what replay makes of them."""

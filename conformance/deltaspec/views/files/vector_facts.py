@@ -1,0 +1,75 @@
+"""Deletion-vector descriptors, and what inline ones decode to."""
+
+from typing import Any
+
+import polars as pl
+
+from deltaspec.model.actions import DeletionVectorDescriptor
+from deltaspec.model.log import paths
+from deltaspec.model.rows.deletion_vectors import DeletionVectorError, build_relative_path
+from deltaspec.wire.data.bitmap_decoder import decode_bitmap, decode_inline_text
+
+_SHOWN_CHARACTERS = 200
+
+
+def vector_facts(rows: pl.DataFrame) -> pl.DataFrame:
+    """Rows of `build_file_facts` that have a descriptor, with the columns of the view `deletion_vectors`."""
+    facts = [
+        _facts(descriptor)
+        for descriptor in rows.select(
+            "dv_storage_type", "dv_path_or_inline", "dv_offset", "dv_size_in_bytes", "dv_cardinality"
+        ).iter_rows()
+    ]
+    columns = {
+        "path_fault": pl.String,
+        "decode_fault": pl.String,
+        "decoded_size": pl.Int64,
+        "padding_is_zero": pl.Boolean,
+        "decoded_cardinality": pl.Int64,
+        "decoded_last_row": pl.Int64,
+    }
+    answers = pl.DataFrame({name: [fact.get(name) for fact in facts] for name in columns}, schema=columns)
+    return rows.with_columns(
+        storage_type=pl.col("dv_storage_type"),
+        path_or_inline=pl.col("dv_path_or_inline").str.head(_SHOWN_CHARACTERS),
+        offset=pl.col("dv_offset"),
+        size_in_bytes=pl.col("dv_size_in_bytes"),
+        **{name: answers[name] for name in columns},
+    )
+
+
+def _facts(row: tuple[Any, ...]) -> dict[str, Any]:
+    storage_type, text, offset, size, cardinality = row
+    if text is None or size is None or cardinality is None:
+        return {}
+    descriptor = DeletionVectorDescriptor(
+        storage_type=storage_type, path_or_inline_dv=text, offset=offset, size_in_bytes=size, cardinality=cardinality
+    )
+    match storage_type:
+        case "u":
+            try:
+                build_relative_path(descriptor)
+            except DeletionVectorError as fault:
+                return {"path_fault": str(fault)}
+        case "p":
+            if not paths.is_absolute(text):
+                return {"path_fault": "is not absolute"}
+            return {"path_fault": paths.fault(text)}
+        case "i":
+            return _inline_facts(descriptor)
+    return {}
+
+
+def _inline_facts(descriptor: DeletionVectorDescriptor) -> dict[str, Any]:
+    facts: dict[str, Any] = {}
+    try:
+        padded = decode_inline_text(descriptor.path_or_inline_dv)
+        facts["decoded_size"] = len(padded)
+        facts["padding_is_zero"] = not any(padded[max(descriptor.size_in_bytes, 0) :])
+        rows = decode_bitmap(padded[: max(descriptor.size_in_bytes, 0)])
+    except DeletionVectorError as fault:
+        return {**facts, "decode_fault": str(fault)}
+    facts["decoded_cardinality"] = len(rows)
+    if len(rows):
+        facts["decoded_last_row"] = rows.max()
+    return facts

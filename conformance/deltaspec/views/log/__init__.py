@@ -1,0 +1,1 @@
+"""Views of the log's files and lines."""

@@ -1,0 +1,356 @@
+"""Fills `checkpoints`, `sidecars`, `checksums` and `last_checkpoint` from what was read of those files."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, fields
+from operator import add
+from typing import Any, ClassVar
+
+import msgspec
+import polars as pl
+
+from deltaspec.model.actions import DomainMetadata, Protocol, Txn
+from deltaspec.model.features.protocol import features_are_known, supports
+from deltaspec.model.json_values import JsonError, parse_lossless
+from deltaspec.model.log.last_checkpoint import LastCheckpoint, compare_hint_checksum
+from deltaspec.model.log.segment import Checkpoint
+from deltaspec.model.log.version_checksum import (
+    DELETED_RECORD_BINS,
+    VersionChecksum,
+    deleted_records_bin,
+    histogram_fault,
+)
+from deltaspec.wire.log.checkpoint_reader import ParsedCheckpoint
+from deltaspec.wire.log.line_validation import explain_object
+from deltaspec.wire.storage.interface import LOG_DIRECTORY
+
+Row = dict[str, Any]
+
+
+def build_checkpoint_row(read: ParsedCheckpoint) -> Row:
+    """The row of `checkpoints` for a checkpoint that was read to its end."""
+    checkpoint = read.checkpoint
+    place = {
+        "version": checkpoint.version,
+        "file": f"{LOG_DIRECTORY}/{checkpoint.files[0]}",
+        "naming": checkpoint.naming,
+        "parts": len(checkpoint.files),
+        "unreadable": read.unreadable,
+    }
+    if read.unreadable or read.storage_error:
+        return place
+    of_kind = _by_kind(read)
+    protocol = next(iter(of_kind(Protocol)), None)
+    known = protocol is not None and features_are_known(protocol)
+    return {
+        **place,
+        "protocols": read.kinds.get("protocol", 0),
+        "metadatas": read.kinds.get("metaData", 0),
+        "checkpoint_metadatas": read.kinds.get("checkpointMetadata", 0),
+        "checkpoint_metadata_version": read.metadata_version,
+        "sidecars": read.kinds.get("sidecar", 0),
+        "commit_infos": read.kinds.get("commitInfo", 0),
+        "cdcs": read.kinds.get("cdc", 0),
+        "adds": read.kinds.get("add", 0),
+        "removes": read.kinds.get("remove", 0),
+        "content": "v2" if read.is_v2 else "v1",
+        "misplaced_files": read.misplaced_files,
+        "split_paths": read.split_paths,
+        "row_id_high_water_marks": read.kinds.get("rowIdHighWaterMark", 0),
+        "rows_without_action": read.rows_without_action,
+        "rows_with_several_actions": read.rows_with_several_actions,
+        "removed_domains": sorted(each.domain for each in of_kind(DomainMetadata) if each.removed),
+        "repeated_domains": _repeated(each.domain for each in of_kind(DomainMetadata)),
+        "repeated_apps": _repeated(each.app_id for each in of_kind(Txn)),
+        "v2_checkpoint_supported": supports(protocol, "v2Checkpoint") if protocol and known else None,
+    }
+
+
+def _by_kind(read: ParsedCheckpoint) -> Any:
+    return lambda kind: [action for _, _, action in read.actions if isinstance(action, kind)]
+
+
+def _repeated(names: Iterable[str]) -> list[str]:
+    return sorted(name for name, times in Counter(names).items() if times > 1)
+
+
+def build_sidecar_rows(read: ParsedCheckpoint) -> list[Row]:
+    """Rows of `sidecars` for a checkpoint that was read to its end."""
+    times = Counter(each.action.path for each in read.sidecars)
+    return [
+        {
+            "version": read.checkpoint.version,
+            "file": each.file,
+            "line": each.line,
+            "path": each.action.path,
+            "path_is_name": "/" not in each.action.path,
+            "path_in_sidecars": each.name is not None,
+            "exists": each.actual_size is not None
+            or (None if each.name is None or read.was_deleted_while_read else False),
+            "size_in_bytes": each.action.size_in_bytes,
+            "actual_size": each.actual_size,
+            "unreadable": each.unreadable,
+            "unexpected_actions": each.unexpected_actions,
+            "times": times[each.action.path],
+        }
+        for each in read.sidecars
+    ]
+
+
+def read_checksum(data: bytes) -> tuple[VersionChecksum | None, str | None, str | None]:
+    """A version checksum, or what breaks its form and the JSON pointer of that place."""
+    try:
+        return msgspec.json.decode(data, type=VersionChecksum), None, None
+    except (msgspec.DecodeError, RecursionError, ValueError):
+        fault, pointer, _ = explain_object("versionChecksum", data)
+        return None, fault or "does not decode", pointer
+
+
+@dataclass(frozen=True)
+class CommitFacts:
+    """What a version checksum is compared with of the commit itself; None where it is not known."""
+
+    in_commit_timestamp: int | None = None
+    in_commit_timestamps_enabled: bool | None = None
+    txn_id: str | None = None
+    catalog_managed: bool | None = None
+
+    @classmethod
+    def of(cls, row: Row) -> "CommitFacts":
+        """Of a row of `commits`."""
+        return cls(**{each.name: row[each.name] for each in fields(cls)})
+
+
+def build_checksum_row(
+    file: str,
+    version: int,
+    claim: VersionChecksum | None,
+    fault: tuple[str | None, str | None],
+    live: "LiveFileTotals | None",
+    commit: CommitFacts,
+) -> Row:
+    """The row of `checksums` for one version checksum.
+
+    Args:
+        file: name, relative to the table.
+        version: in its name.
+        claim: what it says; None where it does not decode.
+        fault: what breaks its form, and where.
+        live: the live files of the version; None where replay is in doubt.
+        commit: of the version.
+    """
+    row: Row = {"version": version, "file": file, "schema_error": fault[0], "pointer": fault[1]}
+    if claim is None:
+        return row
+    histogram, deleted = claim.file_size_histogram, claim.deleted_record_counts_histogram_opt
+    row |= {
+        "table_size_bytes": claim.table_size_bytes,
+        "num_files": claim.num_files,
+        "num_metadata": claim.num_metadata,
+        "num_protocol": claim.num_protocol,
+        "num_deletion_vectors": claim.num_deletion_vectors_opt,
+        "num_deleted_records": claim.num_deleted_records_opt,
+        "in_commit_timestamp": claim.in_commit_timestamp_opt,
+        "replayed_in_commit_timestamp": commit.in_commit_timestamp,
+        "in_commit_timestamps_enabled": commit.in_commit_timestamps_enabled,
+        "txn_id": claim.txn_id,
+        "commit_txn_id": commit.txn_id,
+        "catalog_managed": commit.catalog_managed,
+        "histogram_schema_error": histogram_fault(histogram) if histogram else None,
+        "deleted_histogram_schema_error": _deleted_form(deleted.deleted_record_counts) if deleted else None,
+    }
+    if live is None:
+        return row
+    row |= {
+        "replayed_table_size_bytes": _shown(live.bytes),
+        "replayed_num_files": live.files,
+        "replayed_num_deletion_vectors": live.vectors,
+        "replayed_num_deleted_records": _shown(live.deleted_records),
+    }
+    if histogram and row["histogram_schema_error"] is None:
+        row["histogram_fault"] = _histogram_fault(histogram, live)
+    if deleted and row["deleted_histogram_schema_error"] is None:
+        row["deleted_histogram_fault"] = _deleted_fault(deleted.deleted_record_counts, live.files_by_deleted)
+    return row
+
+
+def _deleted_form(counts: list[int]) -> str | None:
+    return None if len(counts) == DELETED_RECORD_BINS else f"has {len(counts)} bins, not {DELETED_RECORD_BINS}"
+
+
+def _histogram_fault(histogram: Any, live: "LiveFileTotals") -> str | None:
+    if live.has_odd_sizes:
+        return None  # a file of no size falls in no bin: another rule speaks of it
+    for each, boundary in enumerate(histogram.sorted_bin_boundaries):
+        claimed = (histogram.file_counts[each], histogram.total_bytes[each])
+        counts, totals = live.files_by_size[each], live.bytes_by_size[each]
+        if claimed != (counts, totals):
+            return (
+                f"bin from {boundary}: claims {claimed[0]} files and {claimed[1]} bytes, "
+                f"replay has {counts} and {totals}"
+            )
+    return None
+
+
+def _deleted_fault(claimed: list[int], counts: Counter[int]) -> str | None:
+    for each, number in enumerate(claimed):
+        if number != counts[each]:
+            return f"bin {each}: claims {number} files, replay has {counts[each]}"
+    return None
+
+
+@dataclass(frozen=True)
+class LiveFileTotals:
+    """The live files of a version, added up; sums of several shares are added."""
+
+    COLUMNS: ClassVar = ("size", "cardinality", "deletion_vector_id")
+    """Columns of `file_replay.REPLAY_COLUMNS` that are added up."""
+
+    files: int
+    bytes: int
+    vectors: int
+    """Files with a deletion vector."""
+    deleted_records: int
+    files_by_deleted: Counter[int]
+    """By the bin of their number of deleted records."""
+    files_by_size: tuple[int, ...]
+    """By the bins of the histogram that they are compared with; empty without one."""
+    bytes_by_size: tuple[int, ...]
+    has_odd_sizes: bool
+    """A file has no size, or a negative one."""
+
+    @classmethod
+    def of(cls, live: pl.DataFrame, claim: VersionChecksum | None) -> "LiveFileTotals":
+        """Of rows with `COLUMNS`; `claim`: whose histogram, if it has a sound one, they are compared with."""
+        histogram = claim.file_size_histogram if claim else None
+        boundaries = histogram.sorted_bin_boundaries if histogram and histogram_fault(histogram) is None else []
+        sizes = live["size"]
+        odd = bool(((sizes < 0).fill_null(True)).any())
+        files, total = [0] * len(boundaries), [0] * len(boundaries)
+        if boundaries and not odd:
+            # the last boundary that is not above the size, as `model.version_checksum.file_size_bin`
+            bins = pl.Series(boundaries, dtype=pl.Int64).search_sorted(sizes, side="right").cast(pl.Int64) - 1
+            frame = pl.DataFrame({"bin": bins, "size": sizes})
+            for part in frame.iter_slices(_SUMMED_AT_ONCE):
+                by_bin = part.group_by("bin").agg(pl.len(), pl.col("size").cast(pl.Int128).sum())
+                for each, number, size in by_bin.iter_rows():
+                    files[each] += number
+                    total[each] += size
+        deleted: Counter[int] = Counter()
+        for count, number in live["cardinality"].fill_null(0).value_counts().iter_rows():
+            deleted[deleted_records_bin(max(count, 0))] += number
+        return cls(
+            files=len(live),
+            bytes=_sum(sizes),
+            vectors=len(live) - live["deletion_vector_id"].null_count(),
+            deleted_records=_sum(live["cardinality"]),
+            files_by_deleted=deleted,
+            files_by_size=tuple(files),
+            bytes_by_size=tuple(total),
+            has_odd_sizes=odd,
+        )
+
+    def __add__(self, other: "LiveFileTotals") -> "LiveFileTotals":
+        return LiveFileTotals(
+            files=self.files + other.files,
+            bytes=self.bytes + other.bytes,
+            vectors=self.vectors + other.vectors,
+            deleted_records=self.deleted_records + other.deleted_records,
+            files_by_deleted=self.files_by_deleted + other.files_by_deleted,
+            files_by_size=tuple(map(add, self.files_by_size, other.files_by_size)),
+            bytes_by_size=tuple(map(add, self.bytes_by_size, other.bytes_by_size)),
+            has_odd_sizes=self.has_odd_sizes or other.has_odd_sizes,
+        )
+
+
+_SUMMED_AT_ONCE = 1_000_000
+
+
+def _sum(numbers: pl.Series) -> int:
+    """The sum of 64-bit integers, which need not be one itself."""
+    parts = (numbers.slice(start, _SUMMED_AT_ONCE) for start in range(0, len(numbers), _SUMMED_AT_ONCE))
+    return sum(int(each.cast(pl.Int128).sum()) for each in parts)
+
+
+def _shown(number: int) -> int:
+    """A sum as a column of 64 bits holds it."""
+    return max(-(2**63), min(number, 2**63 - 1))
+
+
+def all_files_fault(listed: pl.DataFrame, differences: Iterable[Row]) -> tuple[int, str, str] | None:
+    """What is wrong with `allFiles` first: its rank, the path, and it in words.
+
+    Args:
+        listed: its files, rows of `file_replay.REPLAY_COLUMNS`.
+        differences: of those from the live files, rows of `replay_differences`.
+    """
+    return min(_faults(listed, differences), default=None)
+
+
+def _faults(listed: pl.DataFrame, differences: Iterable[Row]) -> Iterator[tuple[int, str, str]]:
+    for path, times in listed.filter(listed["path_key"].is_duplicated())["path_key"].value_counts().iter_rows():
+        yield 0, path, f"lists {path} {times} times"
+    for each in differences:
+        path = each["path"]
+        match each["difference"]:
+            case "extra":
+                yield 1, path, f"lists {path}, which is not live"
+            case "missing":
+                yield 2, path, f"lacks {path}"
+            case _:
+                yield 3, path, f"{path}: {each['field']} is {each['recorded']}, replay has {each['replayed']}"
+
+
+def build_hint_row(
+    data: bytes, complete: Iterable[Checkpoint], reads: dict[Checkpoint, ParsedCheckpoint], sizes: dict[str, int]
+) -> Row:
+    """The row of `last_checkpoint`.
+
+    Args:
+        data: the file.
+        complete: complete checkpoints listed.
+        reads: those that this run has read to their end.
+        sizes: length of every listed file.
+    """
+    complete = list(complete)
+    row: Row = {
+        "file": f"{LOG_DIRECTORY}/_last_checkpoint",
+        "newest_checkpoint": max((each.version for each in complete), default=None),
+    }
+    fault, _, row["repeated_key"] = explain_object("lastCheckpoint", data)
+    try:
+        document = parse_lossless(data).value
+        hint = msgspec.json.decode(data, type=LastCheckpoint)
+    except (JsonError, msgspec.DecodeError, RecursionError, ValueError):
+        return {**row, "schema_error": fault or "does not decode"}
+    of_version = [each for each in complete if each.version == hint.version]
+    seen = [reads[each] for each in of_version if each in reads and reads[each].is_complete]
+    all_seen = len(seen) == len(of_version)
+    return {
+        **row,
+        "version": hint.version,
+        "checkpoint_listed": bool(of_version),
+        "older_checkpoint_listed": any(each.version < hint.version for each in complete),
+        "has_checksum": hint.checksum is not None,
+        "checksum": compare_hint_checksum(document),
+        "parts": hint.parts,
+        "listed_part_counts": [len(each.files) if each.naming == "multipart" else 0 for each in of_version],
+        "size": hint.size,
+        "actual_sizes": [n for each in seen for n in _sizes(each)] if all_seen else None,
+        "size_in_bytes": hint.size_in_bytes,
+        "actual_sizes_in_bytes": [n for each in seen for n in _bytes(each, sizes)] if all_seen else None,
+        "num_of_add_files": hint.num_of_add_files,
+        "actual_add_file_counts": [each.kinds.get("add", 0) + each.adds_in_sidecars for each in seen]
+        if all_seen
+        else None,
+    }
+
+
+def _sizes(read: ParsedCheckpoint) -> list[int]:
+    own = sum(read.kinds.values())
+    return [own, own + read.actions_in_sidecars, own + read.actions_in_sidecars - read.kinds.get("sidecar", 0)]
+
+
+def _bytes(read: ParsedCheckpoint, sizes: dict[str, int]) -> list[int]:
+    own = sum(sizes.get(name, 0) for name in read.checkpoint.files)
+    return [own, own + sum(each.actual_size or 0 for each in read.sidecars)]

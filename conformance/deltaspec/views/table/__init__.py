@@ -1,0 +1,1 @@
+"""Views of the table state: protocol, metadata, schema, features, domains."""

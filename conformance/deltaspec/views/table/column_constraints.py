@@ -1,0 +1,160 @@
+"""What the log says of constraints, defaults and identity columns, as columns of the views over the table's state."""
+
+from bisect import bisect_left
+from dataclasses import dataclass, field
+from typing import Any
+
+from deltaspec.model.actions import CommitInfo, MetaData, WireStruct
+from deltaspec.model.commit.constraint_changes import is_replaced_table
+from deltaspec.model.features import constraints, default_columns, identity_columns
+from deltaspec.model.features.default_columns import KnownColumns
+from deltaspec.model.features.identity_columns import Identity
+from deltaspec.model.revisions import Revision
+from deltaspec.model.schema.column_mapping import column_id
+from deltaspec.model.schema.data_types import Field, Struct, iter_fields
+from deltaspec.sql.conditions import find_condition_error
+
+Row = dict[str, Any]
+
+
+def build_constraint_columns(member: Field, schema: Struct, supported: set[str] | None, revision: Revision) -> Row:
+    """Columns of `schema_fields` over the metadata of a field; none where it is not known what the table supports."""
+    if supported is None:
+        return {}
+    facts: Row = {"unsupported_keys": constraints.unsupported_keys(member.metadata, supported, revision)}
+    if constraints.INVARIANT not in facts["unsupported_keys"]:
+        facts["invariant_fault"] = _invariant_fault(member.metadata, schema)
+    if identity_columns.FEATURE in supported:
+        facts["identity_fault"] = identity_columns.fault(member.metadata)
+        facts["identity_mark_is_in_sequence"] = identity_columns.is_high_water_mark_in_sequence(member.metadata)
+    return facts
+
+
+def _invariant_fault(metadata: dict[str, Any], schema: Struct) -> str | None:
+    try:
+        expression = constraints.read_invariant(metadata)
+    except constraints.InvariantTooDeep:
+        return None
+    except constraints.InvariantError as fault:
+        return str(fault)
+    why = None if expression is None else find_condition_error(expression, schema)
+    return None if why is None else f"has no condition at expression.expression: {why}"
+
+
+def constraint_fault(name: str, value: str, schema: Struct | None) -> str | None:
+    """What is wrong with a table property that is a CHECK constraint: `no name`, or `no condition` and why."""
+    for constraint, expression in constraints.read_check_constraints({name: value}).items():
+        if constraints.constraint_fault(constraint, expression) == "check-constraints.key":
+            return "no name"
+        why = find_condition_error(expression, schema)
+        return None if why is None else f"no condition: {why}"
+    return None
+
+
+@dataclass(frozen=True)
+class _IdentityColumn:
+    path: tuple[str, ...]
+    number: int | None
+    """Column id, where columns are mapped."""
+    identity: Identity
+
+    def is_same(self, other: "_IdentityColumn") -> bool:
+        """By id where both have one; else by name."""
+        if self.number is not None and other.number is not None:
+            return self.number == other.number
+        return self.path == other.path
+
+
+@dataclass
+class ColumnHistory:
+    """What the judged history says of columns with defaults and of identity columns, version by version."""
+
+    changes: Row = field(default_factory=dict)
+    """Columns of `commits` for the last version taken."""
+    _identities_since: list[tuple[int, list[_IdentityColumn] | None]] = field(default_factory=list)
+    """Every version at which they may have changed; None where it is not known what they are."""
+    _metadata: MetaData | None = None
+    _known: KnownColumns | None = None
+    _identities: list[_IdentityColumn] = field(default_factory=list)
+    _is_whole: bool = False
+    """The judged history begins with the first version of the table, and nothing of it was lost."""
+
+    def forget(self) -> None:
+        """Note that a version could not be read: the next is compared with nothing."""
+        self.changes, self._metadata, self._known, self._identities, self._is_whole = {}, None, None, [], False
+
+    def take(
+        self,
+        place: tuple[int, str],
+        actions: list[tuple[int, WireStruct]],
+        metadata: MetaData | None,
+        schema: Struct | None,
+        mapping: str | None,
+        supported: set[str] | None,
+    ) -> None:
+        """Step to a version.
+
+        Args:
+            place: the version, and the log file.
+            actions: of the file.
+            metadata: of the table after it; None where it is not known.
+            schema: what its schema string describes; None where that cannot be read.
+            mapping: mode of column mapping in force.
+            supported: features that the table supports; None where that is not known.
+        """
+        version, file = place
+        self.changes = {}
+        if metadata is self._metadata and metadata is not None:
+            return
+        if metadata is None or schema is None or supported is None:
+            self.forget()
+            self._identities_since.append((version, None))
+            return
+        operation = next((action.operation for _, action in actions if isinstance(action, CommitInfo)), None)
+        self._is_whole = self._is_whole or (version == 0 and ".checkpoint." not in file)
+        before, self._metadata = self._metadata, metadata
+        identities = _identities(schema, mapping) if identity_columns.FEATURE in supported else []
+        if before is not None and not is_replaced_table(before, metadata, operation):
+            self.changes = self._compared(identities)
+            if not isinstance(operation, str):  # it may be a restore, which brings the mark back
+                self.changes["identity_marks_moved_back"] = None
+            if self._known and DEFAULTS in supported and (self._is_whole or isinstance(operation, str)):
+                new = default_columns.find_illegal_defaults(self._known, schema, mapping)
+                self.changes["new_columns_with_default"] = [".".join(path) for path in new]
+        self._known = default_columns.merge_columns(self._known, default_columns.collect_columns(schema, mapping))
+        self._identities = identities
+        self._identities_since.append((version, identities))
+
+    def find_identity_before(self, version: int, member: Field, mapping: str | None) -> Identity | None:
+        """What the metadata before a version says of a top-level identity column; None where that is not known."""
+        wanted = _IdentityColumn((member.name,), column_id(member) if mapping else None, Identity())
+        place = bisect_left(self._identities_since, version, key=lambda each: each[0])
+        told = self._identities_since[place - 1][1] if place else None
+        return next((each.identity for each in told or () if wanted.is_same(each)), None)
+
+    def _compared(self, identities: list[_IdentityColumn]) -> Row:
+        pairs = [(old, new) for new in identities for old in self._identities if new.is_same(old)]
+        return {
+            "changed_identity_columns": [
+                f"{'.'.join(new.path)}: {key}"
+                for old, new in pairs
+                for key in identity_columns.find_changed_properties(old.identity, new.identity)
+            ],
+            "identity_marks_moved_back": [
+                f"{'.'.join(new.path)}: {old.identity.mark}, then {new.identity.mark}"
+                for old, new in pairs
+                if identity_columns.is_illegal_high_water_mark(old.identity, new.identity)
+            ],
+        }
+
+
+DEFAULTS = "allowColumnDefaults"
+
+
+def _identities(schema: Struct, mapping: str | None) -> list[_IdentityColumn]:
+    found = []
+    for path, member in iter_fields(schema):
+        identity = identity_columns.read_identity(member.metadata)
+        if identity is not None:
+            found.append(_IdentityColumn(path, column_id(member) if mapping else None, identity))
+    return found

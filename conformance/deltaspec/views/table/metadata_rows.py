@@ -1,0 +1,142 @@
+"""What a metaData action says: rows of `metadata`, `schema_fields` and `configuration`."""
+
+import re
+from collections import Counter
+from typing import Any
+
+from deltaspec.model.actions import MetaData
+from deltaspec.model.features import table_features, table_properties
+from deltaspec.model.revisions import Revision
+from deltaspec.model.schema.data_types import (
+    PRIMITIVES,
+    Array,
+    DataType,
+    Map,
+    Primitive,
+    Struct,
+    UndefinedType,
+    get_type_name,
+    iter_fields,
+    iter_leaf_types,
+)
+from deltaspec.model.schema.schema_string import SchemaError, find_repeated_names
+from deltaspec.views.table.column_constraints import build_constraint_columns, constraint_fault
+
+Row = dict[str, Any]
+
+_GUID = re.compile(r"[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
+
+
+def build_metadata_row(
+    place: Row, action: MetaData, schema: Struct | None, fault: SchemaError | None, mapping: str | None
+) -> Row:
+    """The row of `metadata`, but for what column mapping along the history adds.
+
+    Args:
+        place: version, file and line.
+        action: the metadata.
+        schema: what its schema string describes; None where it cannot be read.
+        fault: why it cannot.
+        mapping: column mapping in force.
+    """
+    names = action.partition_columns
+    row: Row = {
+        **place,
+        "id": action.id,
+        "id_is_guid": _GUID.fullmatch(action.id) is not None,
+        "provider": action.format.provider,
+        "schema_fault": fault.kind if fault else None,
+        "schema_fault_pointer": str(fault) if fault else None,
+        "partition_columns": names,
+        "repeated_partition_columns": sorted(name for name, times in Counter(names).items() if times > 1),
+        "column_mapping_mode": mapping,
+    }
+    if schema is None:
+        return row
+    types = {member.name: member.type for member in schema.fields}
+    return row | {
+        "unknown_partition_columns": [name for name in names if name not in types],
+        "nested_partition_columns": [name for name in names if isinstance(types.get(name), Struct | Array | Map)],
+        "repeated_columns": find_repeated_names(schema),
+    }
+
+
+def build_field_rows(
+    place: Row, schema: Struct, mapped: list[Row], supported: set[str] | None, revision: Revision
+) -> list[Row]:
+    """The rows of `schema_fields`.
+
+    Args:
+        place: version, file and line.
+        schema: of the table.
+        mapped: what column mapping says of each field, in the order of `data_types.walk`.
+        supported: features that the table supports; None where that is not known.
+        revision: the text.
+    """
+    return [
+        {
+            **place,
+            "column": ".".join(path),
+            "type": get_type_name(member.type),
+            "nullable": member.nullable,
+            **names,
+            "unsupported_feature": _unsupported_feature(member.type, supported),
+            **build_constraint_columns(member, schema, supported, revision),
+        }
+        for (path, member), names in zip(iter_fields(schema), mapped, strict=True)
+    ]
+
+
+def _unsupported_feature(kind: DataType, supported: set[str] | None) -> str | None:
+    """The feature that a type needs, below structs asked of their fields, and the table does not support."""
+    if supported is None or isinstance(kind, Struct):
+        return None
+    for leaf in iter_leaf_types(kind):
+        needed = None if isinstance(leaf, UndefinedType) else PRIMITIVES.get(get_type_name(leaf))
+        if isinstance(leaf, Primitive) and needed and not supports_feature_or_preview(supported, needed):
+            return needed
+    return None
+
+
+def build_configuration_rows(
+    place: Row,
+    before: dict[str, str],
+    now: dict[str, str],
+    schema: Struct | None,
+    supported: set[str] | None,
+    revision: Revision,
+) -> list[Row]:
+    """The rows of `configuration`: what changed.
+
+    Args:
+        place: version, file and line.
+        before: the configuration that is replaced.
+        now: the configuration.
+        schema: of the table.
+        supported: features that the table supports; None where that is not known.
+        revision: the text.
+    """
+    rows = []
+    for name in sorted({*before, *now}):
+        value = now.get(name)
+        if value == before.get(name):
+            continue
+        row: Row = {**place, "property": name, "value": value, "value_before": before.get(name)}
+        if value is not None:
+            needed = table_properties.get_required_feature(name, value)
+            lacks = needed in table_features.get_known_features(revision) and supported is not None
+            lacks = lacks and not supports_feature_or_preview(supported or set(), needed or "")
+            row |= {
+                "value_fault": table_properties.find_property_fault(name, value, revision),
+                "value_warning": table_properties.find_property_warning(name, value),
+                "unsupported_feature": needed if lacks else None,
+                "intended_name": table_properties.MISPRINTED_PROPERTIES.get(name),
+                "constraint_fault": constraint_fault(name, value, schema),
+            }
+        rows.append(row)
+    return rows
+
+
+def supports_feature_or_preview(supported: set[str], feature: str) -> bool:
+    """Whether a feature or a preview of it is supported: a preview lets types and properties in as well."""
+    return any(table_features.strip_preview_suffix(name) == feature for name in supported)

@@ -1,0 +1,58 @@
+"""What a protocol action says, beside the one that it replaces: rows of `protocols` and `features`."""
+
+from collections import Counter
+from typing import Any
+
+from deltaspec.model.actions import Protocol
+from deltaspec.model.features import protocol_evolution, table_features
+from deltaspec.model.features.protocol import missing_requirements
+from deltaspec.model.revisions import Revision
+
+Row = dict[str, Any]
+
+
+def build_protocol_row(
+    place: Row, before: Protocol | None, action: Protocol, used: set[str], revision: Revision
+) -> Row:
+    """The row of `protocols`.
+
+    Args:
+        place: version, file and line.
+        before: the protocol that is replaced; None where there is none, or it is not known.
+        action: the protocol.
+        used: features that a version so far has used.
+        revision: the text.
+    """
+    return {
+        **place,
+        "min_reader_version": action.min_reader_version,
+        "min_writer_version": action.min_writer_version,
+        "reader_features": action.reader_features,
+        "writer_features": action.writer_features,
+        "previous_min_reader_version": before.min_reader_version if before else None,
+        "previous_min_writer_version": before.min_writer_version if before else None,
+        "dropped_features": protocol_evolution.find_illegal_removals(before, action, revision),
+        "unlisted_used_features": protocol_evolution.find_omitted_features(before, action, used),
+    }
+
+
+def build_feature_rows(place: Row, action: Protocol, revision: Revision) -> list[Row]:
+    """The rows of `features`, one for each name that the protocol lists, sorted."""
+    readers, writers = Counter(action.reader_features or ()), Counter(action.writer_features or ())
+    rows = []
+    for name in sorted({*readers, *writers}):
+        known = table_features.resolve_feature(name, revision)
+        rows.append(
+            {
+                **place,
+                "feature": name,
+                "min_reader_version": action.min_reader_version,
+                "in_reader_features": name in readers,
+                "in_writer_features": name in writers,
+                "times": max(readers[name], writers[name]),
+                "kind": known.kind if known else None,
+                "intended_name": table_features.intended_name(name, revision),
+                "missing_requirements": missing_requirements(action, name, revision),
+            }
+        )
+    return rows

@@ -1,0 +1,408 @@
+"""The table's state along the judged history, and the views whose rows are the actions that change it.
+
+A mutable rival of the model's replay for everything but files: protocol, metadata, domains, transactions.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from deltaspec.model.actions import CommitInfo, DomainMetadata, MetaData, Protocol, RowIdHighWaterMark, Txn, WireStruct
+from deltaspec.model.commit import iceberg_compat
+from deltaspec.model.commit.operations import reuses_existing_files
+from deltaspec.model.features import clustering, table_features, table_properties
+from deltaspec.model.features.protocol import (
+    Refused,
+    features_are_known,
+    get_supported_features,
+    may_read,
+    may_write,
+)
+from deltaspec.model.revisions import Revision
+from deltaspec.model.rows import row_tracking
+from deltaspec.model.schema import column_mapping
+from deltaspec.model.schema.data_types import DataType, Struct
+from deltaspec.model.schema.schema_string import SchemaError, get_void_blocked_reason, parse_schema
+from deltaspec.views.data.variants import build_variant_use_rows
+from deltaspec.views.files.file_action_facts import FileContext
+from deltaspec.views.table.clustering_history import ClusteringHistory, build_clustering_row
+from deltaspec.views.table.column_constraints import ColumnHistory
+from deltaspec.views.table.domain_rows import build_domain_row
+from deltaspec.views.table.iceberg_history import IcebergHistory
+from deltaspec.views.table.mapping_history import MappingHistory, entry_names, logical_partition_names
+from deltaspec.views.table.metadata_rows import (
+    build_configuration_rows,
+    build_field_rows,
+    build_metadata_row,
+    supports_feature_or_preview,
+)
+from deltaspec.views.table.protocol_rows import build_feature_rows, build_protocol_row
+from deltaspec.views.table.row_constraints import RowConstraintHistory
+from deltaspec.views.table.type_widening import WideningHistory, find_widening_traces
+
+Row = dict[str, Any]
+VIEW_NAMES = (
+    "protocols",
+    "features",
+    "metadata",
+    "schema_fields",
+    "configuration",
+    "domains",
+    "clustering",
+    "iceberg",
+    "nested_ids",
+    "transactions",
+    "constraint_columns",
+)
+
+
+@dataclass(frozen=True)
+class TableSchema:
+    """What data files of one version are judged against."""
+
+    schema: Struct
+    mapping: str | None
+    """Column mapping in force: `id`, `name` or None."""
+    partition_columns: list[str]
+    """Logical names, as the metadata has them."""
+    configuration: dict[str, str]
+    features: frozenset[str]
+    """Features that the table supports."""
+    forgotten: frozenset[tuple[tuple[str, ...], DataType]] = frozenset()
+    """Columns, by logical paths, and types before changes that a schema recorded and this one does not."""
+
+    def supports(self, feature: str) -> bool:
+        """Whether the table supports a feature, or a preview of it."""
+        return supports_feature_or_preview(set(self.features), feature)
+
+    @property
+    def iceberg(self) -> tuple[str, ...]:
+        """Which compatibility with Iceberg is enabled."""
+        return iceberg_compat.enabled(self.features, self.configuration)
+
+
+@dataclass
+class TableState:
+    """State of the table after the actions taken so far, and the rows of the views over them."""
+
+    revision: Revision = Revision.CURRENT
+    """The text it is judged by."""
+    protocol: Protocol | None = None
+    metadata: MetaData | None = None
+    protocol_known: bool = True
+    """False once a protocol action could not be decoded."""
+    metadata_known: bool = True
+    domains: dict[str, DomainMetadata] = field(default_factory=dict)
+    domains_known: bool = True
+    """False once a domainMetadata action could not be decoded."""
+    row_id_mark: RowIdHighWaterMark | None = None
+    """The last action of that name, which texts before r3 define."""
+    row_id_mark_known: bool = True
+    """False once one could not be decoded."""
+    transactions: dict[str, Txn] = field(default_factory=dict)
+    transactions_known: bool = True
+    """False once a txn action could not be decoded."""
+    rows: dict[str, list[Row]] = field(default_factory=lambda: {name: [] for name in VIEW_NAMES})
+    schema: Struct | None = None
+    mapping: str | None = None
+    supported: set[str] | None = None
+    """Features that the table supports; None while the protocol is not known, or lacks the list that tells."""
+    used: set[str] = field(default_factory=set)
+    """Features that a version so far has used: they were active."""
+    mapped: MappingHistory = field(default_factory=MappingHistory)
+    """What the versions so far say of mapped columns."""
+    columns: ColumnHistory = field(default_factory=ColumnHistory)
+    """What they say of columns with defaults and of identity columns."""
+    widening: WideningHistory = field(default_factory=WideningHistory)
+    """What they say of types that changed."""
+    clustered: ClusteringHistory = field(default_factory=ClusteringHistory)
+    """Since when they have their columns, and cluster by them."""
+    variant_uses: list[Row] = field(default_factory=list)
+    """Rows of the view of that name."""
+    iceberg: IcebergHistory = field(default_factory=IcebergHistory)
+    """Which compatibility with Iceberg they enable."""
+    conditions: RowConstraintHistory = field(init=False)
+    """What they hold the table's rows to."""
+    _context: FileContext | None = None
+    _leaving: frozenset[str] = frozenset()
+    """Domains that the commit at hand removes: its actions have no order."""
+
+    def __post_init__(self) -> None:
+        self.conditions = RowConstraintHistory(self.revision)
+
+    def apply(self, version: int, file: str, actions: list[tuple[int, WireStruct]]) -> None:
+        """Take the actions of one commit, or of a checkpoint that the history starts from.
+
+        Protocol and metadata hold for the whole commit, so they are taken first, wherever they stand.
+        """
+        domains = [action for _, action in actions if isinstance(action, DomainMetadata)]
+        self._leaving = frozenset(action.domain for action in domains if action.removed)
+        protocol_before, written = self.protocol, len(self.rows["protocols"])
+        for wanted in (Protocol, MetaData, DomainMetadata, RowIdHighWaterMark, Txn):
+            for line, action in actions:
+                if isinstance(action, wanted):
+                    place = {"version": version, "file": file, "line": line}
+                    match action:
+                        case Protocol():
+                            self._take_protocol(place, action)
+                        case MetaData():
+                            self._take_metadata(place, action)
+                        case DomainMetadata():
+                            self._take_domain(place, action)
+                        case RowIdHighWaterMark():
+                            self.row_id_mark = action
+                        case Txn():
+                            self._take_transaction(place, action)
+        self._take_clustering(version, file, actions)
+        self._take_iceberg(version, file, actions)
+        self._take_variants(version, file, actions)
+        for row in self.rows["protocols"][written:]:
+            row["type_widening_traces"] = find_widening_traces(
+                protocol_before, self.protocol, self.metadata, self.schema
+            )
+        self.columns.take((version, file), actions, self.metadata, self.schema, self.mapping, self.supported)
+        self.rows["constraint_columns"] += self.conditions.take(
+            (version, file), actions, self.metadata, self.schema, self.supported
+        )
+        changed = any(isinstance(action, Protocol | MetaData) for _, action in actions)
+        if changed and self.protocol is not None and self.metadata is not None and self.schema is not None:
+            self.used |= table_properties.find_active_features(self.protocol, self.metadata, self.schema)
+
+    def lose(self, kinds: set[str | None]) -> None:
+        """Note that actions of these kinds could not be decoded (None: of whatever kind)."""
+        if kinds & {"protocol", None}:
+            self.protocol, self.supported, self.protocol_known = None, None, False
+        if kinds & {"metaData", None}:
+            self.metadata, self.schema, self.metadata_known = None, None, False
+        if kinds & {"protocol", "metaData", None}:
+            self._context = None
+            self.mapped.forget()
+            self.iceberg.forget()
+            self.clustered.forget()
+            self.widening.forget()
+            self.columns.forget()
+            self.conditions.forget()
+        if kinds & {"domainMetadata", None}:
+            self.domains_known = False
+        if kinds & {"txn", None}:
+            self.transactions_known = False
+        if kinds & {"rowIdHighWaterMark", None}:
+            self.row_id_mark_known = False
+
+    @property
+    def high_water_mark(self) -> tuple[int | None, bool | None]:
+        """The highest row id ever given as the judged text keeps it, and whether it is kept; None: not known."""
+        if not self.revision.since(Revision.R3):  # [Changed in r3] from an action of its own to a domain
+            mark = self.row_id_mark
+            number = None if mark is None else mark.high_water_mark
+            return (number, mark is not None) if self.row_id_mark_known else (None, None)
+        domain = self.domains.get(row_tracking.DOMAIN)
+        if not self.domains_known:
+            return None, None
+        return (None, False) if domain is None else (row_tracking.parse_high_water_mark(domain.configuration), True)
+
+    def supports(self, feature: str) -> bool | None:
+        """Whether a feature is supported; None while the protocol is not known."""
+        return None if self.supported is None else feature in self.supported
+
+    def file_context(self, table_root: str | None) -> FileContext:
+        """What file actions of this state are judged against; the same object until the state changes."""
+        if self._context is None:
+            self._context = self._file_context(table_root)
+        return self._context
+
+    def _file_context(self, table_root: str | None) -> FileContext:
+        columns, logical, statistics = None, {}, None
+        if self.schema is not None and self.metadata is not None and self.supported is not None:
+            names, partitioned = {member.name for member in self.schema.fields}, self.metadata.partition_columns
+            if set(partitioned) <= names:
+                columns = column_mapping.partition_types(self.schema, partitioned, self.mapping)
+                logical = logical_partition_names(self.schema, partitioned, self.mapping)
+            statistics = entry_names(self.schema, self.metadata.configuration, self.mapping, self.mapped)
+        clustered = self.clustering_columns
+        vectors = self.supports("deletionVectors")
+        void = None if self.schema is None else get_void_blocked_reason(self.schema)
+        enabled = self.iceberg.enabled_now
+        return FileContext(
+            columns,
+            vectors,
+            table_root,
+            clustered,
+            self.clustered.fields_since(clustered),
+            self.revision,
+            self.mapping,
+            logical,
+            statistics,
+            void,
+            iceberg=enabled[-1] if enabled else None,
+        )
+
+    @property
+    def clustering_columns(self) -> tuple[clustering.Path, ...]:
+        """Physical paths of the fields that the table is clustered by; none where clustering is not supported."""
+        domain = self.domains.get(clustering.DOMAIN) if self.supports(clustering.FEATURE) else None
+        return clustering.resolve_columns(clustering.clustering_columns(domain), self.schema, self.mapping)
+
+    @property
+    def table_schema(self) -> TableSchema | None:
+        """What data files are judged against; None while protocol, metadata or schema is not known."""
+        if self.schema is None or self.metadata is None or self.supported is None:
+            return None
+        return TableSchema(
+            self.schema,
+            self.mapping,
+            list(self.metadata.partition_columns),
+            dict(self.metadata.configuration),
+            frozenset(self.supported),
+            self.widening.forgotten,
+        )
+
+    @property
+    def unknown_reader_features(self) -> list[str]:
+        """What the protocol asks of readers that may change replay: nobody defines it, or a proposal that does."""
+        if self.protocol is None:
+            return []
+        if self.protocol.min_reader_version > table_features.MAX_READER_VERSION:
+            return [f"reader version {self.protocol.min_reader_version}"]
+        known = table_features.get_known_features(self.revision)
+        names = [name for name in self.protocol.reader_features or () if name not in known]
+        return [name for name in names if table_features.may_alter_replay(name)]
+
+    @property
+    def refusal(self) -> Refused | None:
+        """Why a client of an older text may not read the table, or not write to it; None where it may do both.
+
+        Not asked of the newest text: what that does not know may stand in one that is newer than the kit.
+        """
+        if self.protocol is None or self.revision is Revision.CURRENT:
+            return None
+        known = table_features.get_known_features(self.revision)
+        for answer in (may_read(self.protocol, known), may_write(self.protocol, known)):
+            if isinstance(answer, Refused):
+                return answer
+        return None
+
+    @property
+    def in_commit_timestamps(self) -> bool | None:
+        """Whether in-commit timestamps are enabled; None while that is not known."""
+        if self.protocol is None or self.supported is None or self.metadata is None:
+            return None
+        return table_properties.in_commit_timestamps_enabled(self.protocol, self.metadata)
+
+    @property
+    def append_only(self) -> bool | None:
+        if self.protocol is None or self.supported is None or self.metadata is None:
+            return None
+        return table_properties.is_append_only(self.protocol, self.metadata)
+
+    def _take_protocol(self, place: Row, action: Protocol) -> None:
+        before = self.protocol
+        now = self._spelled_now(get_supported_features(action)) if features_are_known(action) else None
+        self.rows["protocols"].append(build_protocol_row(place, before, action, self.used, self.revision))
+        self.rows["features"] += build_feature_rows(place, action, self.revision)
+        self.protocol, self.supported, self.protocol_known = action, now, True
+        self._remap()
+
+    def _spelled_now(self, names: set[str]) -> set[str]:
+        return {table_features.get_current_name(name, self.revision) for name in names}
+
+    def _take_metadata(self, place: Row, action: MetaData) -> None:
+        before = self.metadata
+        fault = None
+        self.metadata, self.metadata_known = action, True
+        try:
+            self.schema = parse_schema(action.schema_string)
+        except SchemaError as error:
+            self.schema, fault = None, error
+        self._remap()
+        self.widening.take(place, self.schema, action.configuration, self.supported, mapped=self.mapping is not None)
+        mapped, named = self.mapped.take(
+            self.schema,
+            action.configuration,
+            self.mapping,
+            is_first=place["version"] == 0 and ".checkpoint." not in place["file"],
+        )
+        row = build_metadata_row(place, action, self.schema, fault, self.mapping)
+        self.rows["metadata"].append(row | mapped)
+        if self.schema is not None:
+            self.rows["schema_fields"] += build_field_rows(place, self.schema, named, self.supported, self.revision)
+        settings = before.configuration if before else {}
+        self.rows["configuration"] += build_configuration_rows(
+            place, settings, action.configuration, self.schema, self.supported, self.revision
+        )
+
+    def _remap(self) -> None:
+        """Draw the consequences of another protocol or metadata."""
+        self._context = None
+        supported = bool(self.supports("columnMapping"))
+        settings = self.metadata.configuration if self.metadata else {}
+        self.mapping = column_mapping.get_mapping_mode(settings, supported=supported)
+
+    def _take_domain(self, place: Row, action: DomainMetadata) -> None:
+        others = self.domains.keys() - self._leaving
+        row = build_domain_row(place, action, self.domains.get(action.domain), others)
+        needed = row.pop("needed_feature")
+        lacks = needed is not None and self.supported is not None
+        lacks = lacks and not supports_feature_or_preview(self.supported or set(), needed)
+        row |= {"supported": self.supports("domainMetadata"), "unsupported_feature": needed if lacks else None}
+        self.rows["domains"].append(row)
+        if action.removed:
+            self.domains.pop(action.domain, None)
+        else:
+            self.domains[action.domain] = action
+
+    def _take_clustering(self, version: int, file: str, actions: list[tuple[int, WireStruct]]) -> None:
+        """Look at the clustering anew where the domain or the metadata of the table changed."""
+        if any(isinstance(each, Protocol | MetaData) or _is_clustering(each) for _, each in actions):
+            self.clustered.take(version, self.schema, self.mapping, self.clustering_columns)
+        lines = [line for line, each in actions if isinstance(each, MetaData) or _is_clustering(each)]
+        columns = clustering.clustering_columns(self.domains.get(clustering.DOMAIN))
+        self._context = None if lines else self._context
+        if lines and columns and self.supports("clustering") and self.schema and self.metadata:
+            place = {"version": version, "file": file, "line": lines[-1]}
+            row = build_clustering_row(
+                columns, self.schema, self.metadata.partition_columns, self.mapping, self.revision
+            )
+            self.rows["clustering"].append(place | row)
+
+    def _take_iceberg(self, version: int, file: str, actions: list[tuple[int, WireStruct]]) -> None:
+        """Look at the compatibility with Iceberg anew where protocol or metadata of the table changed."""
+        lines = [line for line, each in actions if isinstance(each, Protocol | MetaData)]
+        if lines:
+            place = {"version": version, "file": file, "line": lines[-1]}
+            told = [action.operation for _, action in actions if isinstance(action, CommitInfo)]
+            facts = self.iceberg.take(
+                place,
+                self.protocol,
+                self.metadata,
+                self.schema,
+                self.mapping,
+                self.revision,
+                taken_over=any(isinstance(each, str) and reuses_existing_files(each) for each in told),
+            )
+            self.rows["iceberg"] += facts[0]
+            self.rows["nested_ids"] += facts[1]
+
+    def _take_variants(self, version: int, file: str, actions: list[tuple[int, WireStruct]]) -> None:
+        """Look at variant columns anew where the schema, the partitioning or the clustering may have changed."""
+        lines = [line for line, each in actions if isinstance(each, MetaData) or _is_clustering(each)]
+        if lines:
+            place = {"version": version, "file": file, "line": lines[-1]}
+            domain = self.domains.get(clustering.DOMAIN) if self.supports(clustering.FEATURE) else None
+            self.variant_uses += build_variant_use_rows(place, self.schema, self.metadata, domain, self.mapping)
+
+    def _take_transaction(self, place: Row, action: Txn) -> None:
+        before = self.transactions.get(action.app_id)
+        self.rows["transactions"].append(
+            {
+                **place,
+                "app_id": action.app_id,
+                "app_version": action.version,
+                "app_version_before": before.version if before else None,
+                "last_updated": action.last_updated,
+            }
+        )
+        self.transactions[action.app_id] = action
+
+
+def _is_clustering(action: WireStruct) -> bool:
+    return isinstance(action, DomainMetadata) and action.domain == clustering.DOMAIN

@@ -1,0 +1,1 @@
+"""Values of data files, read by the table schema, and deletion vectors."""

@@ -1,0 +1,172 @@
+"""Ends and nulls of the values of one column, batch by batch. Arrow computes, Python keeps what it found.
+
+Ends are kept as Python values of any size: timestamps and dates by their number, so that none is too early or too late
+for Python's own types.
+"""
+
+from decimal import Decimal as Exact
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from deltaspec.model.schema.data_types import Array, DataType, Decimal, Map, Primitive, Struct, UndefinedType
+from deltaspec.wire.data.column_resolution import FileColumn, is_bytes, is_text
+from deltaspec.wire.data.leaf_values import LeafValues
+
+_INTEGERS = {"byte": 8, "short": 16, "integer": 32, "long": 64}
+_TIMESTAMPS = ("timestamp", "timestamp_ntz")
+_NULLS_ONLY = ("variant", "void")
+_MICROSECONDS = {"s": (10**6, 1), "ms": (1000, 1), "us": (1, 1), "ns": (1, 1000)}
+_MILLISECONDS_OF_DAY = 86_400_000
+
+
+def type_limits(kind: DataType) -> tuple[Any, Any] | None:
+    """The least and the greatest value of a type; None where the file's own type keeps them."""
+    match kind:
+        case Primitive(name) if name in _INTEGERS:
+            beyond = 2 ** (_INTEGERS[name] - 1)
+            return -beyond, beyond - 1
+        case Decimal(precision, scale):
+            greatest = Exact((0, (9,) * precision, -scale))
+            return greatest.copy_negate(), greatest
+    return None
+
+
+def ends(array: pa.Array) -> tuple[Any, Any] | None:
+    """The smallest and the largest value of an array, NaN left out; None if it has none.
+
+    Values are those of `LeafValues`, but strings are bytes.
+    """
+    if array.null_count == len(array):
+        return None
+    kind = array.type
+    if is_text(kind) or pa.types.is_binary_view(kind):
+        array = array.cast(pa.large_binary() if pa.types.is_large_string(kind) else pa.binary())
+    elif pa.types.is_float16(kind):
+        array = array.cast(pa.float32())
+    elif pa.types.is_decimal32(kind) or pa.types.is_decimal64(kind):
+        array = array.cast(pa.decimal128(kind.precision, kind.scale))
+    found = pc.min_max(array)
+    low, high = to_python_value(found["min"]), to_python_value(found["max"])
+    return None if low != low else (low, high)
+
+
+def to_python_value(scalar: pa.Scalar) -> Any:
+    """A value as Python's own; dates as days and timestamps as microseconds since the epoch; None for null."""
+    if not scalar.is_valid:
+        return None
+    kind = scalar.type
+    if pa.types.is_timestamp(kind):
+        times, parts = _MICROSECONDS[kind.unit]
+        return scalar.value * times // parts
+    if pa.types.is_date64(kind):
+        return scalar.value // _MILLISECONDS_OF_DAY
+    if pa.types.is_date32(kind):
+        return scalar.value
+    return scalar.as_py()
+
+
+def delta_type(kind: pa.DataType) -> DataType | None:
+    """The Delta type whose values a column of a file holds; None if there is none, or it is nested."""
+    if pa.types.is_signed_integer(kind):
+        return Primitive({8: "byte", 16: "short", 32: "integer", 64: "long"}[kind.bit_width])
+    if pa.types.is_decimal(kind):
+        return Decimal(kind.precision, kind.scale)
+    named = {
+        "float": pa.types.is_float32(kind),
+        "double": pa.types.is_float64(kind),
+        "boolean": pa.types.is_boolean(kind),
+        "date": pa.types.is_date(kind),
+        "timestamp": pa.types.is_timestamp(kind),
+        "string": is_text(kind),
+        "binary": is_bytes(kind),
+    }
+    return next((Primitive(name) for name, fits in named.items() if fits), None)
+
+
+def find_conversion(kind: DataType, file_type: pa.DataType) -> tuple[str | None, DataType | None]:
+    """How values of a file's column become those of a table's type.
+
+    Returns:
+        Why they do not, or None; and the type they are of if it is another than the table's.
+    """
+    holds = delta_type(file_type)
+    match kind, holds:
+        case (Struct() | Array() | Map() | UndefinedType(), _) | (Primitive("variant" | "void"), _):
+            return None, None
+        case Primitive(name), Primitive(other) if name in _INTEGERS and other in _INTEGERS:
+            return None, None
+        case Primitive(name), Primitive("timestamp") if name in _TIMESTAMPS:
+            return None, None
+        case Primitive("string" | "binary"), Primitive("string" | "binary"):
+            return None, None
+        case Primitive("double"), Primitive(other) if other in _INTEGERS or other == "float":
+            return None, holds
+        case Primitive("timestamp_ntz"), Primitive("date"):
+            return None, holds
+        case Decimal(), Primitive(other) if other in _INTEGERS:
+            return None, holds
+        case Decimal(), Decimal():
+            return None, None if holds == kind else holds
+    return (None if holds == kind else f"the file holds {file_type}"), None
+
+
+class LeafAggregate:
+    """What one leaf of a data file holds so far. See `LeafValues`."""
+
+    def __init__(self, column: FileColumn, unread: str | None = None) -> None:
+        """`unread`: why nothing is known of its values, if that is known from the start."""
+        self.column = column
+        self.unread = unread
+        self._nulls = 0
+        self._valid_nulls = 0
+        self._ends: tuple[Any, Any] | None = None
+        self._has_nan = False
+        self._type: DataType | None = None
+        self._nulls_only = _has_no_ends(column.kind)
+        if column.file_type is not None:
+            self.unread, self._type = find_conversion(column.kind, column.file_type)
+
+    def take(self, array: pa.Array, keep: pa.BooleanArray | None) -> tuple[Any, Any] | None:
+        """Add a batch whose nulls have those of the parents among them; gives its ends.
+
+        Args:
+            array: every row of the batch.
+            keep: which of them the deletion vector leaves; None for all.
+        """
+        valid = array if keep is None else array.filter(keep)
+        self._nulls += array.null_count
+        self._valid_nulls += valid.null_count
+        if self._nulls_only or self.unread is not None:
+            return None
+        if pa.types.is_floating(array.type) and pc.any(pc.is_nan(valid)).as_py():
+            self._has_nan = True
+        found = ends(valid)
+        if found is not None:
+            before = self._ends or found
+            self._ends = min(before[0], found[0]), max(before[1], found[1])
+        return found
+
+    def values(self, rows: int, valid_rows: int) -> LeafValues:
+        """The whole, of a file with so many rows."""
+        path = self.column.path
+        if self.unread is not None:
+            return LeafValues(path, rows, valid_rows, unread=self.unread)
+        if self.column.place is None:
+            return LeafValues(path, rows, valid_rows, nulls=rows, valid_nulls=valid_rows)
+        try:
+            low, high = map(self._final, self._ends or (None, None))
+        except UnicodeDecodeError:  # a finding of its own
+            return LeafValues(path, rows, valid_rows, unread="the file holds a string that is not UTF-8")
+        return LeafValues(path, rows, valid_rows, self._nulls, self._valid_nulls, low, high, self._has_nan, self._type)
+
+    def _final(self, value: Any) -> Any:
+        """Text for strings, bytes for binary, whatever the file calls them."""
+        if isinstance(value, bytes) and self.column.kind == Primitive("string"):
+            return value.decode()
+        return value
+
+
+def _has_no_ends(kind: DataType) -> bool:
+    return isinstance(kind, (Struct, Array, Map, UndefinedType)) or kind in [Primitive(name) for name in _NULLS_ONLY]

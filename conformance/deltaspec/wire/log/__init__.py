@@ -1,0 +1,1 @@
+"""Files of the log: JSON lines and checkpoints become actions and rows of file actions."""

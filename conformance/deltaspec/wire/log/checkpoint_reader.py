@@ -1,0 +1,339 @@
+"""A checkpoint of any naming as one stream of actions: JSON or Parquet, one part or many, sidecars behind it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from deltaspec.errors import DeltaspecError
+from deltaspec.model.actions import CheckpointMetadata, Sidecar, WireStruct
+from deltaspec.model.log import paths
+from deltaspec.model.log.segment import Checkpoint
+from deltaspec.model.revisions import Revision
+from deltaspec.wire.log.checkpoint_summary import (
+    CheckpointFileSummary,
+    start_parquet_summary,
+    summarize_json_checkpoint,
+)
+from deltaspec.wire.log.line_decoder import MAX_LINE_BYTES, LogFile, decode_line_stream
+from deltaspec.wire.log.line_validation import LineError
+from deltaspec.wire.log.parquet_actions import (
+    FILE_ACTION_KINDS,
+    NonFileActions,
+    UnreadableParquet,
+    iter_file_action_tables,
+    open_parquet,
+    read_non_file_actions,
+)
+from deltaspec.wire.storage.interface import LOG_DIRECTORY, StorageError, Store, prefetch_handles, read_lines
+
+
+@dataclass
+class FileActionBatch:
+    """A run of file actions of one file."""
+
+    source: str
+    """`checkpoint` or `sidecar`."""
+    file: str
+    """Relative to the table."""
+    table: pa.Table
+    """Columns of `FILE_ACTION_SCHEMA`."""
+
+
+@dataclass
+class SidecarFile:
+    """A sidecar action, and what was found of the file it names."""
+
+    file: str
+    line: int
+    action: Sidecar
+    name: str | None
+    """Name within `_sidecars`; None for a path that leads elsewhere."""
+    actual_size: int | None = None
+    """None for a file that is not listed."""
+    unreadable: str | None = None
+    unexpected_actions: list[str] = field(default_factory=list)
+
+
+@dataclass
+class ParsedCheckpoint:
+    """What a checkpoint holds; the counts are complete once `runs` has been read to its end."""
+
+    checkpoint: Checkpoint
+    revision: Revision = Revision.CURRENT
+    """The text it is read by."""
+    actions: list[tuple[str, int, WireStruct]] = field(default_factory=list)
+    """Actions that are no file actions: file, line or row, action."""
+    faults: list[tuple[str, int, LineError]] = field(default_factory=list)
+    json_lines: list[tuple[str, LogFile]] = field(default_factory=list)
+    kinds: dict[str, int] = field(default_factory=dict)
+    """Actions by kind, sidecars left out."""
+    unreadable: str | None = None
+    storage_error: str | None = None
+    """Why storage did not give a part: no fault of the table."""
+    was_deleted_while_read: bool = False
+    """It was deleted while it was read, so that sidecars of it may be gone."""
+    rows_without_action: int = 0
+    rows_with_several_actions: int = 0
+    misplaced_files: int | None = None
+    """File actions that stand in another part than their hash says; told by whoever reads the runs of several parts."""
+    split_paths: int | None = None
+    """Paths whose actions stand in several parts; told by the same."""
+    sidecars: list[SidecarFile] = field(default_factory=list)
+    actions_in_sidecars: int = 0
+    adds_in_sidecars: int = 0
+    parquet: list[tuple[str, NonFileActions]] = field(default_factory=list)
+    contents: list[CheckpointFileSummary] = field(default_factory=list)
+    """What else its files hold, sidecars among them; complete once `runs` has been read to its end."""
+
+    @property
+    def is_complete(self) -> bool:
+        """Every part and sidecar could be read."""
+        broken = any(each.unreadable or each.actual_size is None for each in self.sidecars)
+        return self.unreadable is None and self.storage_error is None and not broken
+
+    @property
+    def is_v2(self) -> bool:
+        """It holds actions that only V2 content has."""
+        return bool(self.kinds.get("checkpointMetadata") or self.kinds.get("sidecar"))
+
+    @property
+    def metadata_version(self) -> int | None:
+        """Version that its checkpointMetadata claims."""
+        return next((a.version for _, _, a in self.actions if isinstance(a, CheckpointMetadata)), None)
+
+    def take(self, other: "ParsedCheckpoint") -> None:
+        """Take over what was read of another file of the checkpoint."""
+        self.actions += other.actions
+        self.faults += other.faults
+        self.json_lines += other.json_lines
+        self.parquet += other.parquet
+        _count(self.kinds, other.kinds)
+        self.unreadable = self.unreadable or other.unreadable
+        self.storage_error = self.storage_error or other.storage_error
+        self.rows_without_action += other.rows_without_action
+        self.rows_with_several_actions += other.rows_with_several_actions
+
+    def find_sidecars(self, table_root: str | None, sizes: dict[str, int]) -> None:
+        """Look where its sidecar actions lead, once all of its files were taken."""
+        for file, line, action in self.actions:
+            if isinstance(action, Sidecar):
+                name_in = sidecar_name(action.path, table_root)
+                size = sizes.get(f"_sidecars/{name_in}") if name_in else None
+                self.sidecars.append(SidecarFile(file, line, action, name_in, size))
+
+    def add_part(self, part: "CheckpointPart", found: "PartSummary") -> None:
+        """Take over what was found of the file actions of one of its files, in the order of `list_parts`."""
+        if found.contents is not None:
+            self.contents.append(found.contents)
+        self.storage_error = self.storage_error or found.storage_error
+        self.actions_in_sidecars += found.actions
+        self.adds_in_sidecars += found.adds
+        if part.sidecar is None:
+            self.unreadable = self.unreadable or (found.unreadable and f"{part.name}: {found.unreadable}")
+        else:
+            sidecar = self.sidecars[part.sidecar]
+            sidecar.unexpected_actions, sidecar.unreadable = found.unexpected_actions, found.unreadable
+
+
+def read_checkpoint(
+    store: Store, checkpoint: Checkpoint, sizes: dict[str, int], revision: Revision = Revision.CURRENT
+) -> ParsedCheckpoint:
+    """Read all of a checkpoint but its file actions, which `runs` gives.
+
+    Args:
+        store: the table.
+        checkpoint: its parts.
+        sizes: length of every listed file, by name relative to `_delta_log`.
+        revision: the text it is read by.
+    """
+    read = ParsedCheckpoint(checkpoint, revision)
+    sources = prefetch_handles(
+        store, (f"{LOG_DIRECTORY}/{name}" for name in checkpoint.files if name.endswith(".parquet"))
+    )
+    for name in checkpoint.files:
+        read.take(
+            read_part_actions(store, checkpoint, name, revision, next(sources) if name.endswith(".parquet") else None)
+        )
+    find_sidecars(store, read, sizes)
+    return read
+
+
+def find_sidecars(store: Store, read: ParsedCheckpoint, sizes: dict[str, int]) -> None:
+    """Look where the sidecar actions of a checkpoint lead, once all of its files were taken.
+
+    Where the listing lacks a sidecar the log is listed anew: it may have come while the log was listed, or gone with
+    its checkpoint, which a clean-up deletes first.
+
+    Args:
+        store: the table.
+        read: the checkpoint.
+        sizes: length of every listed file, by name relative to `_delta_log`.
+    """
+    read.find_sidecars(store.root, sizes)
+    lacking = [each for each in read.sidecars if each.name is not None and each.actual_size is None]
+    if not lacking:
+        return
+    try:
+        now = {entry.name: entry.size_bytes for entry in store.list_log()}
+    except DeltaspecError as fault:
+        read.was_deleted_while_read, read.storage_error = True, read.storage_error or str(fault)
+        return
+    gone = next((name for name in read.checkpoint.files if name not in now), None)
+    if gone is not None:
+        read.was_deleted_while_read, read.storage_error = (
+            True,
+            read.storage_error or f"{LOG_DIRECTORY}/{gone}: was deleted while it was read",
+        )
+    for each in lacking:
+        each.actual_size = now.get(f"_sidecars/{each.name}")
+
+
+def read_part_actions(
+    store: Store, checkpoint: Checkpoint, name: str, revision: Revision, source: Any | StorageError = None
+) -> ParsedCheckpoint:
+    """The actions of one file of a checkpoint, its file actions and what its sidecars hold left out.
+
+    Args:
+        store: the table.
+        checkpoint: the file is of.
+        name: of the file.
+        revision: the text it is read by.
+        source: the file, opened; None where it is not yet.
+    """
+    read, file = ParsedCheckpoint(checkpoint, revision), f"{LOG_DIRECTORY}/{name}"
+    try:
+        if name.endswith(".json"):
+            _read_json(read, store, file)
+        else:
+            rows = read_non_file_actions(open_parquet(_given(source or store.open_seekable(file))), revision)
+            read.parquet.append((name, rows))
+            read.actions += [(file, line, action) for line, action in rows.actions]
+            read.faults += [(file, line, fault) for line, fault in rows.faults.items()]
+            _count(read.kinds, rows.kinds)
+            read.rows_without_action += rows.rows_without_action
+            read.rows_with_several_actions += rows.rows_with_several_actions
+    except UnreadableParquet as fault:
+        read.unreadable = f"{name}: {fault}"
+    except StorageError as fault:
+        read.storage_error = str(fault)
+    return read
+
+
+@dataclass(frozen=True)
+class CheckpointPart:
+    """A file of a checkpoint with file actions."""
+
+    name: str
+    """Relative to `_delta_log`."""
+    rows: NonFileActions | None = None
+    """What else a Parquet file of the checkpoint itself holds; None of a JSON file or a sidecar."""
+    sidecar: int | None = None
+    """Which of the checkpoint's sidecars it is."""
+
+    @property
+    def file(self) -> str:
+        """Path relative to the table."""
+        return f"{LOG_DIRECTORY}/{self.name}"
+
+
+@dataclass
+class PartSummary:
+    """What was found in one of them; complete once its runs have been read to their end."""
+
+    contents: CheckpointFileSummary | None = None
+    unreadable: str | None = None
+    storage_error: str | None = None
+    unexpected_actions: list[str] = field(default_factory=list)
+    actions: int = 0
+    adds: int = 0
+
+
+def list_parts(read: ParsedCheckpoint) -> list[CheckpointPart]:
+    """The files that hold file actions, as far as they can be read: those of the checkpoint, then its sidecars."""
+    parts = [CheckpointPart(file.removeprefix(f"{LOG_DIRECTORY}/")) for file, _ in read.json_lines]
+    parts += [CheckpointPart(name, rows) for name, rows in read.parquet]
+    for number, each in enumerate(read.sidecars):
+        if each.name is not None and each.actual_size is not None:
+            parts.append(CheckpointPart(f"_sidecars/{each.name}", sidecar=number))
+    return parts
+
+
+def iter_file_action_batches(store: Store, read: ParsedCheckpoint) -> Iterator[FileActionBatch]:
+    """The file actions of a checkpoint, in batches; faults met on the way are noted in `read`."""
+    parts, json_lines = list_parts(read), dict(read.json_lines)
+    sources = prefetch_handles(store, [part.file for part in parts if part.file not in json_lines])
+    for part in parts:
+        found = PartSummary()
+        source = json_lines.get(part.file) or next(sources)
+        yield from iter_part_batches(part, source, found, read.revision)
+        read.add_part(part, found)
+
+
+def iter_part_batches(
+    part: CheckpointPart, source: LogFile | Any | StorageError, found: PartSummary, revision: Revision
+) -> Iterator[FileActionBatch]:
+    """The file actions of one file of a checkpoint, in batches.
+
+    Args:
+        part: the file.
+        source: the file decoded, if it is of JSON lines, else opened for random access, or why it was not.
+        found: filled on the way.
+        revision: the text it is read by.
+    """
+    if isinstance(source, LogFile):
+        found.contents = summarize_json_checkpoint(part.file, source)
+        yield FileActionBatch("checkpoint", part.file, source.files.table())
+        return
+    kind = "checkpoint" if part.sidecar is None else "sidecar"
+    try:
+        parquet = open_parquet(_given(source))
+        rows = part.rows if part.rows is not None else _sidecar_rows(parquet, found, revision)
+        found.contents = start_parquet_summary(kind, part.file, source)
+        for table in iter_file_action_tables(parquet, rows, found.contents):
+            yield FileActionBatch(kind, part.file, table)
+    except UnreadableParquet as fault:
+        found.contents, found.unreadable = None, str(fault)
+    except StorageError as fault:
+        found.contents, found.storage_error = None, str(fault)
+
+
+def _sidecar_rows(parquet: Any, found: PartSummary, revision: Revision) -> NonFileActions:
+    others = read_non_file_actions(parquet, revision)
+    if parquet.metadata.num_rows and not set(FILE_ACTION_KINDS) & set(parquet.schema_arrow.names):
+        raise UnreadableParquet("it has neither a column add nor a column remove")
+    found.unexpected_actions = sorted(others.kinds.keys() - set(FILE_ACTION_KINDS))
+    found.actions, found.adds = sum(others.kinds.values()), others.kinds.get("add", 0)
+    return others
+
+
+def _given(source: Any | StorageError) -> Any:
+    if isinstance(source, StorageError):
+        raise source
+    return source
+
+
+def _read_json(read: ParsedCheckpoint, store: Store, file: str) -> None:
+    log = decode_line_stream(read_lines(store, file, MAX_LINE_BYTES), read.revision)
+    read.json_lines.append((file, log))
+    read.actions += [(file, line, action) for line, action in log.actions]
+    for (kind, fault), number in log.lines.counts():
+        if kind is not None:
+            read.kinds[kind] = read.kinds.get(kind, 0) + number
+        if fault is not None and fault.actions == 0 and not fault.is_blank:
+            read.rows_without_action += number
+    for reason in list(log.unread.values())[:1]:
+        read.storage_error = f"{file}: {reason}"
+
+
+def sidecar_name(path: str, table_root: str | None) -> str | None:
+    """The name within `_sidecars` that the path of a sidecar action leads to; None where it leads elsewhere."""
+    key = paths.path_key(path, table_root)
+    name = key.removeprefix(f"{LOG_DIRECTORY}/_sidecars/")
+    return name if name and "/" not in name else None
+
+
+def _count(total: dict[str, int], more: dict[str, int]) -> None:
+    for kind, number in more.items():
+        total[kind] = total.get(kind, 0) + number

@@ -1,0 +1,160 @@
+"""What the rows of a checkpoint file hold beside the columns of `FILE_ACTION_SCHEMA`, counted; and the file's Parquet schema.
+
+Statistics as JSON and as columns, typed partition values, what tombstones should not carry: replay needs none of it, so
+it is counted while the batches go by and not kept.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from deltaspec.model.schema.parquet_types import Node
+from deltaspec.wire.log.line_decoder import LogFile
+from deltaspec.wire.parquet.footer_reader import MAX_FOOTER_BYTES
+from deltaspec.wire.parquet.thrift_footer import SchemaTooLarge, ThriftError, decode_schema
+
+PARSED_STATISTICS, PARSED_PARTITION_VALUES = "stats_parsed", "partitionValues_parsed"
+SHORTEST_STATISTICS = len('{"numRecords":0}')
+"""Characters of the shortest statistics that say anything: `{}` and `null` say nothing."""
+_COST = ("BOOLEAN", "INT32", "INT64", "DOUBLE", "FLOAT", "INT96", "FIXED_LEN_BYTE_ARRAY", "BYTE_ARRAY")
+_WANTED = {"add": (PARSED_STATISTICS, PARSED_PARTITION_VALUES), "remove": ("tags",)}
+
+
+@dataclass
+class CheckpointFileSummary:
+    """One file of a checkpoint, or one sidecar; complete once its batches went by."""
+
+    source: str
+    """`checkpoint` or `sidecar`."""
+    file: str
+    """Relative to the table."""
+    is_parquet: bool = True
+    schema: Node | None = None
+    """Root of the Parquet schema; None where it is none, or was not read."""
+    schema_unread_reason: str | None = None
+    adds: int = 0
+    adds_with_json: int = 0
+    """Adds with statistics as JSON."""
+    adds_with_columns: int = 0
+    """Adds with statistics as columns."""
+    adds_with_json_only: int = 0
+    adds_with_columns_only: int = 0
+    adds_with_parsed_partition_values: int = 0
+    """Adds with typed partition values."""
+    removes_with_statistics: int = 0
+    removes_with_tags: int = 0
+
+    def take(self, kind: str, column: pa.Array) -> None:
+        """Count some rows of a kind: a struct column without nulls."""
+        statistics = _says_something(column)
+        if kind == "remove":
+            tags = _member(column, "tags")
+            filled = None if tags is None or not pa.types.is_map(tags.type) else _has_entries(tags)
+            self.removes_with_statistics += _number(statistics)
+            self.removes_with_tags += _number(filled)
+            return
+        parsed, partitions = (_is_set(_member(column, name)) for name in _WANTED["add"])
+        both = 0 if statistics is None or parsed is None else _number(pc.and_kleene(statistics, parsed))
+        as_json, as_columns = _number(statistics), _number(parsed)
+        self.adds += len(column)
+        self.adds_with_json += as_json
+        self.adds_with_columns += as_columns
+        self.adds_with_json_only += as_json - both
+        self.adds_with_columns_only += as_columns - both
+        self.adds_with_parsed_partition_values += _number(partitions)
+
+
+def summarize_json_checkpoint(file: str, log: LogFile) -> CheckpointFileSummary:
+    """The contents of a JSON checkpoint: it has no columns."""
+    found = CheckpointFileSummary("checkpoint", file, is_parquet=False)
+    rows = log.files.table()
+    said = pc.greater_equal(pc.utf8_length(rows["stats"]), SHORTEST_STATISTICS)
+    adds, removes = pc.equal(rows["kind"], "add"), pc.equal(rows["kind"], "remove")
+    found.adds = _number(adds)
+    found.adds_with_json = found.adds_with_json_only = _number(pc.and_kleene(adds, said))
+    found.removes_with_statistics = _number(pc.and_kleene(removes, said))
+    found.removes_with_tags = log.files.removes_with_tags
+    return found
+
+
+def start_parquet_summary(source: str, file: str, handle: Any) -> CheckpointFileSummary:
+    """The contents of a Parquet file before its batches went by: its schema.
+
+    Args:
+        source: `checkpoint` or `sidecar`.
+        file: relative to the table.
+        handle: the opened file, which is left at no place in particular.
+    """
+    found = CheckpointFileSummary(source, file)
+    try:
+        found.schema, _ = decode_schema(_footer(handle))
+    except (ThriftError, SchemaTooLarge) as fault:
+        found.schema_unread_reason = str(fault)
+    return found
+
+
+def select_summary_columns(parquet: pq.ParquetFile, kinds: list[str]) -> list[str]:
+    """The paths of the columns to read beside those of `FILE_ACTION_SCHEMA`: of a struct its cheapest leaf, if any is single."""
+    found = []
+    for kind in kinds:
+        for name in _WANTED[kind]:
+            prefix = f"{kind}.{name}."
+            leaves = [
+                (leaf.max_repetition_level > 0, _COST.index(leaf.physical_type), leaf.path)
+                for leaf in map(parquet.schema.column, range(len(parquet.schema)))
+                if leaf.path.startswith(prefix)
+            ]
+            if leaves:
+                found.append(f"{kind}.{name}" if name == "tags" or min(leaves)[0] else min(leaves)[2])
+    return found
+
+
+def _footer(handle: Any) -> bytes:
+    """The Thrift structure at the end of a file that Arrow opened, and the eight bytes behind it."""
+    end = handle.seek(0, 2)
+    size = handle.tell() if end is None else end
+    handle.seek(size - 8)
+    length = int.from_bytes(handle.read(8)[:4], "little")
+    if length > min(size - 8, MAX_FOOTER_BYTES):
+        raise SchemaTooLarge(f"its footer has {length} bytes, more than the {MAX_FOOTER_BYTES} that are read")
+    handle.seek(size - 8 - length)
+    return bytes(handle.read(length + 8))
+
+
+def _says_something(column: pa.Array) -> pa.Array | None:
+    """Whether each row has statistics as JSON; null where it has none."""
+    texts = _member(column, "stats")
+    if texts is None or texts.null_count == len(texts):
+        return None
+    if pa.types.is_dictionary(texts.type):
+        texts = texts.dictionary_decode()
+    try:
+        return pc.greater_equal(pc.binary_length(texts), SHORTEST_STATISTICS)
+    except pa.ArrowNotImplementedError:
+        pass
+    try:  # views of text have no length of their own
+        return pc.greater_equal(pc.binary_length(texts.cast(pa.large_binary())), SHORTEST_STATISTICS)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # no text: told where the file actions are read
+        return None
+
+
+def _member(column: pa.Array, name: str) -> pa.Array | None:
+    if not pa.types.is_struct(column.type) or column.type.get_field_index(name) < 0:
+        return None
+    return pc.struct_field(column, name)
+
+
+def _is_set(column: pa.Array | None) -> pa.Array | None:
+    return None if column is None else column.is_valid()
+
+
+def _has_entries(maps: pa.Array) -> pa.Array:
+    offsets = maps.offsets
+    return pc.and_(pc.greater(pc.subtract(offsets[1:], offsets[:-1]), 0), maps.is_valid())
+
+
+def _number(which: pa.Array | None) -> int:
+    return 0 if which is None else pc.sum(which).as_py() or 0

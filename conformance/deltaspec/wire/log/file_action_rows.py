@@ -1,0 +1,124 @@
+"""File actions as columns: what commits, compactions, checkpoints and sidecars have in common once decoded.
+
+One Arrow schema serves all sources, so that every later step is written once. Nested deletion-vector fields are flat.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from deltaspec.model.actions import Add, Cdc, Remove
+from deltaspec.model.features.clustering import has_blank_provider
+
+PARTITION_VALUES = pa.map_(pa.string(), pa.string())
+
+FILE_ACTION_SCHEMA = pa.schema(
+    [
+        ("line", pa.int64()),
+        ("kind", pa.string()),
+        ("path", pa.string()),
+        ("partition_values", PARTITION_VALUES),
+        ("size", pa.int64()),
+        ("modification_time", pa.int64()),
+        ("data_change", pa.bool_()),
+        ("deletion_timestamp", pa.int64()),
+        ("extended_file_metadata", pa.bool_()),
+        ("stats", pa.string()),
+        ("dv_storage_type", pa.string()),
+        ("dv_path_or_inline", pa.string()),
+        ("dv_offset", pa.int64()),
+        ("dv_size_in_bytes", pa.int64()),
+        ("dv_cardinality", pa.int64()),
+        ("base_row_id", pa.int64()),
+        ("default_row_commit_version", pa.int64()),
+        ("has_tags", pa.bool_()),
+        ("provider_is_empty", pa.bool_()),
+    ]
+)
+"""Columns of a file action as written; all nullable. `line` counts lines or Parquet rows from 1; whether an action has
+tags, and whether its clusteringProvider is there and names none, is told of JSON lines only."""
+
+
+@dataclass
+class FileActionBuilder:
+    """Collects decoded file actions row by row until they are turned into one Arrow table."""
+
+    rows: list[tuple[Any, ...]] = field(default_factory=list)
+    removes_with_tags: int = 0
+    """Removes with tags, which the columns do not tell."""
+
+    def add(self, line: int, action: Add) -> None:
+        """One add, as the columns of `FILE_ACTION_SCHEMA`."""
+        self.rows.append(
+            (
+                line,
+                "add",
+                action.path,
+                list(action.partition_values.items()),
+                action.size,
+                action.modification_time,
+                action.data_change,
+                None,
+                None,
+                action.stats,
+                *_vector(action.deletion_vector),
+                action.base_row_id,
+                action.default_row_commit_version,
+                bool(action.tags),
+                None if action.clustering_provider is None else has_blank_provider(action.clustering_provider),
+            )
+        )
+
+    def remove(self, line: int, action: Remove) -> None:
+        """One remove, as the columns of `FILE_ACTION_SCHEMA`."""
+        values = action.partition_values
+        self.removes_with_tags += bool(action.tags)
+        self.rows.append(
+            (
+                line,
+                "remove",
+                action.path,
+                None if values is None else list(values.items()),
+                action.size,
+                None,
+                action.data_change,
+                action.deletion_timestamp,
+                action.extended_file_metadata,
+                action.stats,
+                *_vector(action.deletion_vector),
+                action.base_row_id,
+                action.default_row_commit_version,
+                bool(action.tags),
+                None,
+            )
+        )
+
+    def cdc(self, line: int, action: Cdc) -> None:
+        """One cdc, as the columns of `FILE_ACTION_SCHEMA`."""
+        values = list(action.partition_values.items())
+        self.rows.append((line, "cdc", action.path, values, action.size, None, action.data_change, *_NOTHING_MORE))
+
+    def table(self) -> pa.Table:
+        """What was collected, with the schema `FILE_ACTION_SCHEMA`."""
+        columns = zip(*self.rows, strict=True) if self.rows else ([] for _ in FILE_ACTION_SCHEMA)
+        return pa.table(
+            [pa.array(values, kind.type) for values, kind in zip(columns, FILE_ACTION_SCHEMA, strict=True)],
+            schema=FILE_ACTION_SCHEMA,
+        )
+
+
+_NOTHING_MORE = (None,) * 12
+_NO_VECTOR = (None,) * 5
+
+
+def _vector(descriptor: Any) -> tuple[Any, ...]:
+    if descriptor is None:
+        return _NO_VECTOR
+    return (
+        descriptor.storage_type,
+        descriptor.path_or_inline_dv,
+        descriptor.offset,
+        descriptor.size_in_bytes,
+        descriptor.cardinality,
+    )

@@ -1,0 +1,265 @@
+"""Rows of Parquet checkpoints and sidecars, by row group, to actions and to the columns of `FILE_ACTION_SCHEMA`.
+
+A checkpoint is read in passes of bounded memory: the few actions that describe the table first, the file actions after
+them, because what a file action must look like depends on the metadata.
+"""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from deltaspec.model.actions import WireStruct, action_types, normalize_action
+from deltaspec.model.revisions import Revision
+from deltaspec.wire.log.checkpoint_summary import CheckpointFileSummary, select_summary_columns
+from deltaspec.wire.log.file_action_rows import FILE_ACTION_SCHEMA
+from deltaspec.wire.log.line_validation import LineError, explain_action
+from deltaspec.wire.storage.interface import StorageError, format_error
+
+BATCH_ROWS = 1 << 16
+FILE_ACTION_KINDS = ("add", "remove")
+
+_FIELDS = {
+    "path": "path",
+    "partition_values": "partitionValues",
+    "size": "size",
+    "modification_time": "modificationTime",
+    "data_change": "dataChange",
+    "deletion_timestamp": "deletionTimestamp",
+    "extended_file_metadata": "extendedFileMetadata",
+    "stats": "stats",
+    "dv_storage_type": "deletionVector.storageType",
+    "dv_path_or_inline": "deletionVector.pathOrInlineDv",
+    "dv_offset": "deletionVector.offset",
+    "dv_size_in_bytes": "deletionVector.sizeInBytes",
+    "dv_cardinality": "deletionVector.cardinality",
+    "base_row_id": "baseRowId",
+    "default_row_commit_version": "defaultRowCommitVersion",
+}
+"""Column of `FILE_ACTION_SCHEMA` to the field of the action that it holds; what is told of JSON lines only is left out."""
+_OF_JSON_LINES = ("has_tags", "provider_is_empty")
+"""The last columns of `FILE_ACTION_SCHEMA`, which are null here."""
+
+
+class UnreadableParquet(ValueError):
+    """A file that should be a Parquet file of actions and cannot be read as one."""
+
+
+@dataclass
+class NonFileActions:
+    """The actions of one Parquet file that are not file actions, and how many there are of each kind."""
+
+    actions: list[tuple[int, WireStruct]] = field(default_factory=list)
+    """With their row, counted from 1."""
+    faults: dict[int, LineError] = field(default_factory=dict)
+    """Rows whose action breaks its form."""
+    kinds: dict[str, int] = field(default_factory=dict)
+    """Rows by action kind, decodable or not, add and remove among them."""
+    rows_without_action: int = 0
+    """0 where the file has columns of actions that are not known here: any row may hold one of them."""
+    rows_with_several_actions: int = 0
+
+
+def open_parquet(source: Any) -> pq.ParquetFile:
+    """Open a Parquet file of actions.
+
+    Nobody looks at the metadata of its column chunks: where those are bad, asking for them aborts the process, while
+    reading the columns raises an exception. What they claim to hold is allocated, but not touched, before it is read.
+
+    Args:
+        source: what `pyarrow.parquet.ParquetFile` opens.
+
+    Raises:
+        UnreadableParquet: it is none.
+        StorageError: the storage did not give it, which is no fault of the table.
+    """
+    try:
+        return pq.ParquetFile(
+            source, thrift_string_size_limit=64 << 20, thrift_container_size_limit=1 << 22, pre_buffer=False
+        )
+    except StorageError:
+        raise
+    except Exception as fault:
+        raise UnreadableParquet(format_error(fault)) from fault
+
+
+def read_non_file_actions(parquet: pq.ParquetFile, revision: Revision = Revision.CURRENT) -> NonFileActions:
+    """Every action that a revision knows but add and remove; of those, commitInfo and cdc only their number.
+
+    Which rows are set is told by the cheapest leaf of each column; only columns that have a row are read whole, and
+    only as far as their last row.
+
+    Raises:
+        UnreadableParquet: the file's pages cannot be decoded.
+    """
+    found = NonFileActions()
+    names = [name for name in parquet.schema_arrow.names if name in action_types(revision)]
+    all_known = len(names) == len(parquet.schema_arrow.names)
+    if len(set(names)) < len(names):
+        raise UnreadableParquet("it has two columns of one action")
+    if not names:  # nothing would bound how many rows are claimed
+        return found
+    last_row: dict[str, int] = {}
+    offset = 0
+    for batch in _batches(parquet, [_cheapest_leaf(parquet, name) for name in names]):
+        set_columns = pa.nulls(len(batch), pa.uint8()).fill_null(0)
+        for name in names:
+            column = batch.column(name)
+            if column.null_count < len(column):
+                there = column.is_valid()
+                set_columns = pc.add(set_columns, there.cast(pa.uint8()))
+                found.kinds[name] = found.kinds.get(name, 0) + len(column) - column.null_count
+                last_row[name] = offset + pc.max(pc.indices_nonzero(there)).as_py()
+        found.rows_without_action += pc.sum(pc.equal(set_columns, 0)).as_py() if all_known else 0
+        found.rows_with_several_actions += pc.sum(pc.greater(set_columns, 1)).as_py()
+        offset += len(batch)
+    wanted = {name: row for name, row in last_row.items() if name not in (*FILE_ACTION_KINDS, "commitInfo", "cdc")}
+    if wanted:
+        _take_actions(parquet, found, wanted, revision)
+    return found
+
+
+def _cheapest_leaf(parquet: pq.ParquetFile, name: str) -> str:
+    """The path of a leaf that tells whether a column of structs is set; the column itself if all repeat."""
+    cost = ("BOOLEAN", "INT32", "INT64", "DOUBLE", "FLOAT", "INT96", "FIXED_LEN_BYTE_ARRAY", "BYTE_ARRAY")
+    leaves = [
+        (cost.index(leaf.physical_type), leaf.path)
+        for leaf in map(parquet.schema.column, range(len(parquet.schema)))
+        if leaf.path.split(".")[0] == name and leaf.max_repetition_level == 0
+    ]
+    return min(leaves)[1] if leaves else name
+
+
+def _take_actions(parquet: pq.ParquetFile, found: NonFileActions, last_row: dict[str, int], revision: Revision) -> None:
+    offset = 0
+    for batch in _batches(parquet, list(last_row)):
+        for name in last_row:
+            column = batch.column(name)
+            if column.null_count == len(column):
+                continue
+            rows = pc.indices_nonzero(column.is_valid())
+            for row, value in zip(rows.to_pylist(), column.take(rows).to_pylist(), strict=True):
+                _take(found, offset + row + 1, name, _plain(value, column.type), revision)
+        offset += len(batch)
+        if offset > max(last_row.values()):
+            return
+
+
+def _take(found: NonFileActions, line: int, name: str, value: Any, revision: Revision) -> None:
+    try:
+        found.actions.append((line, normalize_action(msgspec.convert(value, action_types(revision)[name]))))
+    except msgspec.ValidationError:
+        found.faults[line] = explain_action(name, value, revision)
+
+
+def iter_file_action_tables(
+    parquet: pq.ParquetFile, others: NonFileActions, contents: CheckpointFileSummary | None = None
+) -> Iterator[pa.Table]:
+    """The add and remove actions of the file, batch by batch, with the columns of `FILE_ACTION_SCHEMA`.
+
+    Args:
+        parquet: the file.
+        others: what `read_non_file_actions` found in it.
+        contents: counts what else the rows hold.
+
+    Raises:
+        UnreadableParquet: pages cannot be decoded, or a field has a type that its values cannot be.
+    """
+    present = [name for name in FILE_ACTION_KINDS if others.kinds.get(name)]
+    if not present:
+        return
+    fields = dict.fromkeys(f"{kind}.{name.split('.')[0]}" for kind in present for name in _FIELDS.values())
+    more = [] if contents is None else select_summary_columns(parquet, present)
+    offset = 0
+    for batch in _batches(parquet, [*fields, *more]):
+        for kind in present:
+            if kind not in batch.schema.names:
+                raise UnreadableParquet(f"{kind} has none of the fields of its action")
+        yield pa.concat_tables([_rows_of_kind(batch, kind, offset, contents) for kind in present])
+        offset += len(batch)
+
+
+def _rows_of_kind(batch: pa.RecordBatch, kind: str, offset: int, contents: CheckpointFileSummary | None) -> pa.Table:
+    column = batch.column(kind)
+    rows = pc.indices_nonzero(column.is_valid())
+    taken = column if len(rows) == len(column) else column.take(rows)
+    arrays = [pc.add(rows.cast(pa.int64()), offset + 1), pa.repeat(pa.scalar(kind), len(rows))]
+    for name, wire_name in _FIELDS.items():
+        target = FILE_ACTION_SCHEMA.field(name).type
+        arrays.append(_field(taken, kind, wire_name, target))
+    arrays += [pa.nulls(len(rows), pa.bool_()) for _ in _OF_JSON_LINES]
+    if contents is not None:
+        contents.take(kind, taken)
+    return pa.table(arrays, schema=FILE_ACTION_SCHEMA)
+
+
+def _field(column: pa.Array, kind: str, wire_name: str, target: pa.DataType) -> pa.Array:
+    for part in wire_name.split("."):
+        if column.null_count == len(column):
+            return pa.nulls(len(column), target)
+        if not pa.types.is_struct(column.type):
+            raise UnreadableParquet(f"{kind}.{wire_name.split('.')[0]} is {column.type}, not a struct")
+        if column.type.get_field_index(part) < 0:
+            return pa.nulls(len(column), target)
+        column = pc.struct_field(column, part)
+    if column.null_count < len(column) and not _holds(column.type, target):
+        raise UnreadableParquet(f"{kind}.{wire_name} is {column.type}, not {target}")
+    try:
+        return column.cast(target)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as fault:
+        raise UnreadableParquet(f"{kind}.{wire_name} is {column.type}, not {target}") from fault
+
+
+def _holds(kind: pa.DataType, target: pa.DataType) -> bool:
+    """Whether values of a type are those of a field: Arrow would cast a boolean or a timestamp to a long as well."""
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    if pa.types.is_map(target):
+        return pa.types.is_map(kind) and _holds(kind.key_type, pa.string()) and _holds(kind.item_type, pa.string())
+    if pa.types.is_integer(target):
+        return bool(pa.types.is_integer(kind))
+    if pa.types.is_boolean(target):
+        return bool(pa.types.is_boolean(kind))
+    texts = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
+    return any(fits(kind) for fits in (*texts, pa.types.is_binary, pa.types.is_large_binary, pa.types.is_null))
+
+
+def _batches(parquet: pq.ParquetFile, columns: list[str]) -> Iterator[pa.RecordBatch]:
+    """The rows of some columns, one batch ahead of the reader: decoding needs no Python."""
+    try:
+        batches = parquet.iter_batches(batch_size=BATCH_ROWS, columns=columns, use_threads=True)
+        with ThreadPoolExecutor(1) as ahead:
+            coming = ahead.submit(_next_valid, batches)
+            while (batch := coming.result()) is not None:
+                coming = ahead.submit(_next_valid, batches)
+                yield batch
+    except StorageError:
+        raise
+    except Exception as fault:
+        raise UnreadableParquet(format_error(fault)) from fault
+
+
+def _next_valid(batches: Iterator[pa.RecordBatch]) -> pa.RecordBatch | None:
+    """The next batch, whose strings are UTF-8: the reader passes on whatever bytes the file holds."""
+    batch = next(batches, None)
+    if batch is not None:
+        batch.validate(full=True)
+    return batch
+
+
+def _plain(value: Any, kind: pa.DataType) -> Any:
+    """A Python value with maps as dicts, at every depth."""
+    if value is None:
+        return None
+    if pa.types.is_map(kind):
+        return {key: _plain(item, kind.item_type) for key, item in value}
+    if pa.types.is_struct(kind):
+        return {name: _plain(item, kind.field(name).type) for name, item in value.items()}
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        return [_plain(item, kind.value_type) for item in value]
+    return value

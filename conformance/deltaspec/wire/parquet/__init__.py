@@ -1,0 +1,1 @@
+"""Parquet: footers, column chunks, pages and batches of rows."""

@@ -1,0 +1,1 @@
+"""Storage: local directories, object stores, Arrow file systems, bytes in memory."""

@@ -1,0 +1,135 @@
+"""Tables in HDFS, and in whatever else pyarrow.fs knows. Imported only when a URI asks for it."""
+
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from urllib.parse import unquote
+
+from deltaspec.errors import TableUnreadable
+from deltaspec.wire.storage.client import check_size, describe_error, translating_errors
+from deltaspec.wire.storage.interface import (
+    CHUNK_BYTES,
+    LISTED_FOLDERS,
+    LOG_DIRECTORY,
+    Entry,
+    StorageError,
+    check_inside_table,
+    redact_uri,
+)
+
+
+class ArrowStore:
+    """A directory of a file system that pyarrow knows, such as HDFS. See `deltaspec.wire.storage.interface.Store`."""
+
+    def __init__(self, uri: str) -> None:
+        from pyarrow import fs
+
+        self.uri = redact_uri(uri)
+        self._given = uri
+        self.root: str | None = unquote(self.uri).rstrip("/")
+        self.is_remote = True
+        try:
+            self._system, base = fs.FileSystem.from_uri(uri)
+        except Exception as fault:  # noqa: BLE001 - whatever the client says
+            raise TableUnreadable(f"{self.uri}: {describe_error(fault)}") from None
+        self._base = base.rstrip("/")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Elsewhere it is opened anew."""
+        return ArrowStore, (self._given,)
+
+    def list_log(self) -> list[Entry]:
+        from pyarrow import fs
+
+        found = []
+        folders = ["", *(f"{folder}/" for folder in LISTED_FOLDERS)]
+        try:
+            for folder in folders:
+                selector = fs.FileSelector(
+                    f"{self._base}/{LOG_DIRECTORY}/{folder}".rstrip("/"), allow_not_found=bool(folder)
+                )
+                for item in self._system.get_file_info(selector):
+                    if item.type == fs.FileType.File:
+                        found.append(Entry(folder + item.base_name, item.size, (item.mtime_ns or 0) // 1_000_000))
+        except FileNotFoundError:
+            raise TableUnreadable(f"{self.uri}: holds no {LOG_DIRECTORY}") from None
+        except Exception as fault:  # noqa: BLE001 - whatever the client says
+            raise TableUnreadable(f"{self.uri}: {LOG_DIRECTORY} cannot be listed: {describe_error(fault)}") from None
+        return sorted(found, key=lambda entry: entry.name)
+
+    def list_files(self) -> Iterator[Entry | StorageError]:
+        from pyarrow import fs
+
+        folders = [""]
+        while folders:
+            folder = folders.pop()
+            try:
+                items = self._system.get_file_info(fs.FileSelector(f"{self._base}/{folder}".rstrip("/") or "/"))
+            except Exception as fault:  # noqa: BLE001 - whatever the client says, the folder is not listed
+                yield StorageError(f"{folder or '.'}: cannot be listed: {describe_error(fault)}")
+                continue
+            for item in items:
+                name = folder + item.base_name
+                if item.type == fs.FileType.File:
+                    yield Entry(name, item.size, (item.mtime_ns or 0) // 1_000_000)
+                elif item.type == fs.FileType.Directory and name != LOG_DIRECTORY:
+                    folders.append(f"{name}/")
+
+    def read_range(self, path: str, start: int, length: int) -> bytes:
+        with self._reading(path) as file:
+            file.seek(min(start, file.size()))
+            return bytes(file.read(max(length, 0)))
+
+    def size(self, path: str) -> int:
+        with self._reading(path) as file:
+            return int(file.size())
+
+    def read(self, path: str, limit: int) -> bytes:
+        with self._reading(path) as file:
+            check_size(path, file.size(), limit)
+            return bytes(file.read())
+
+    def chunks(self, path: str) -> Iterator[bytes]:
+        with self._reading(path) as file:
+            while piece := file.read(CHUNK_BYTES):
+                yield bytes(piece)
+
+    def open_seekable(self, path: str) -> Any:
+        with translating_errors(path):
+            return _Seekable(self._system.open_input_file(f"{self._base}/{check_inside_table(path)}"), path)
+
+    @contextmanager
+    def _reading(self, path: str) -> Iterator[Any]:
+        with translating_errors(path), self._system.open_input_file(f"{self._base}/{check_inside_table(path)}") as file:
+            yield file
+
+
+class _Seekable(io.RawIOBase):
+    """A file of pyarrow as pyarrow takes one of Python: a fault of the storage is not taken for bad Parquet."""
+
+    def __init__(self, reader: Any, path: str) -> None:
+        self._reader = reader
+        self._path = path
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return int(self._reader.tell())
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        with translating_errors(self._path):
+            return int(self._reader.seek(offset, whence))
+
+    def read(self, size: int = -1) -> bytes:
+        with translating_errors(self._path):
+            return bytes(self._reader.read(size if size >= 0 else None))
+
+    def close(self) -> None:
+        if not self.closed:
+            self._reader.close()
+        super().close()

@@ -1,0 +1,205 @@
+"""Tables in a local directory. Only regular files are opened: no FIFO, device or directory blocks or feeds a run."""
+
+import os
+import stat
+from collections import Counter
+from collections.abc import Iterator
+from difflib import get_close_matches
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from deltaspec.errors import TableUnreadable
+from deltaspec.wire.storage.interface import (
+    CHUNK_BYTES,
+    LISTED_FOLDERS,
+    LOG_DIRECTORY,
+    Entry,
+    FileGone,
+    FileTooLarge,
+    NoPermission,
+    StorageError,
+    check_inside_table,
+    escape_file_name,
+)
+
+_LOOKED_AT_FOR_HINT = 2000
+"""Entries of a directory that are looked at for a table nearby."""
+_TIMES_LINKED = 16
+"""How often a directory is listed that links lead to: links among a few directories make any number of paths."""
+_Place = tuple[int, int]
+"""Device and number of a directory, whatever its path."""
+
+
+class LocalStore:
+    """A directory. See `deltaspec.wire.storage.interface.Store`."""
+
+    def __init__(self, path: str) -> None:
+        self.uri = escape_file_name(path)
+        self.root: str | None = os.path.abspath(self.uri)
+        self.is_remote = False
+        self._path = path
+
+    def list_log(self) -> list[Entry]:
+        root = Path(self._path)
+        try:
+            if not root.exists():
+                raise TableUnreadable(f"{self.uri}: no such file or directory{_nearest(root)}")
+            if not root.is_dir():
+                raise TableUnreadable(f"{self.uri}: is a file; name the directory that holds {LOG_DIRECTORY}")
+            if root.name == LOG_DIRECTORY:
+                raise TableUnreadable(f"{self.uri}: is the log itself; name the table, {root.parent}")
+            if not (root / LOG_DIRECTORY).is_dir():
+                raise TableUnreadable(f"{self.uri}: holds no {LOG_DIRECTORY} directory{_nearest(root)}")
+            found = list(self._entries(root / LOG_DIRECTORY, ""))
+        except PermissionError as fault:
+            place = escape_file_name(str(fault.filename))
+            raise TableUnreadable(f"{place}: no permission to read; ask its owner for it") from fault
+        except OSError as fault:
+            raise TableUnreadable(f"{self.uri}: {fault.strerror or fault}") from fault
+        return sorted(found, key=lambda entry: entry.name)
+
+    def _entries(self, folder: Path, prefix: str) -> Iterator[Entry]:
+        folders = []
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                try:
+                    facts = entry.stat()
+                except PermissionError:
+                    raise
+                except OSError:
+                    continue  # gone since, or a link into nothing or itself
+                if not stat.S_ISDIR(facts.st_mode):
+                    name = prefix + escape_file_name(entry.name)
+                    yield Entry(name, facts.st_size, facts.st_mtime_ns // 1_000_000)
+                elif not prefix and entry.name in LISTED_FOLDERS:
+                    folders.append(entry.name)
+        for name in folders:  # last, for a checkpoint comes after its sidecars
+            yield from self._entries(folder / name, f"{name}/")
+
+    def list_files(self) -> Iterator[Entry | StorageError]:
+        folders: list[tuple[str, str, frozenset[_Place]]] = [(self._path, "", frozenset())]
+        times: Counter[_Place] = Counter()
+        while folders:
+            folder, prefix, above = folders.pop()
+            shown = escape_file_name(prefix) or "."
+            try:
+                facts = os.stat(folder)
+                here = (facts.st_dev, facts.st_ino)
+                if here in above:
+                    continue  # a link back into a folder that it lies below
+                times[here] += 1
+                if times[here] > _TIMES_LINKED:
+                    yield StorageError(f"{shown}: not listed, since links lead to it from too many places")
+                    continue
+                with os.scandir(folder) as entries:
+                    found = list(entries)
+            except OSError as fault:
+                yield StorageError(f"{shown}: cannot be listed: {fault.strerror or fault}")
+                continue
+            for entry in found:
+                name = prefix + entry.name
+                try:
+                    facts = entry.stat()
+                except PermissionError as fault:
+                    yield StorageError(f"{escape_file_name(name)}: {fault.strerror}")
+                    continue
+                except OSError:
+                    continue  # gone since, or a link into nothing or itself
+                if stat.S_ISREG(facts.st_mode):
+                    yield Entry(escape_file_name(name), facts.st_size, facts.st_mtime_ns // 1_000_000)
+                elif stat.S_ISDIR(facts.st_mode) and name != LOG_DIRECTORY:
+                    folders.append((entry.path, f"{name}/", above | {here}))
+
+    def read(self, path: str, limit: int) -> bytes:
+        handle = self._open(path)
+        try:
+            facts = os.fstat(handle)
+            if facts.st_size > limit:
+                raise FileTooLarge(f"{path}: {facts.st_size} bytes, more than the {limit} that are read at once")
+            pieces = []
+            while piece := os.read(handle, max(facts.st_size + 1, 1 << 16)):
+                pieces.append(piece)
+                if sum(map(len, pieces)) > limit:
+                    raise FileTooLarge(f"{path}: grew beyond {limit} bytes while it was read")
+            return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+        except OSError as fault:
+            raise StorageError(f"{path}: {fault.strerror or fault}") from fault
+        finally:
+            os.close(handle)
+
+    def read_range(self, path: str, start: int, length: int) -> bytes:
+        handle = self._open(path)
+        try:
+            rest = os.fstat(handle).st_size - start
+            return os.pread(handle, min(length, rest), start) if rest > 0 and length > 0 else b""
+        except OSError as fault:
+            raise StorageError(f"{path}: {fault.strerror or fault}") from fault
+        finally:
+            os.close(handle)
+
+    def size(self, path: str) -> int:
+        handle = self._open(path)
+        try:
+            return os.fstat(handle).st_size
+        finally:
+            os.close(handle)
+
+    def chunks(self, path: str) -> Iterator[bytes]:
+        handle = self._open(path)
+        try:
+            while piece := os.read(handle, CHUNK_BYTES):
+                yield piece
+        except OSError as fault:
+            raise StorageError(f"{path}: {fault.strerror or fault}") from fault
+        finally:
+            os.close(handle)
+
+    def open_seekable(self, path: str) -> Any:
+        import pyarrow as pa
+
+        os.close(self._open(path))
+        try:
+            return pa.OSFile(os.path.join(self._path, path))
+        except (OSError, ValueError) as fault:
+            raise StorageError(f"{path}: {fault}") from fault
+
+    def _open(self, path: str) -> int:
+        try:
+            handle = os.open(
+                os.path.join(self._path, check_inside_table(path)), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
+            )
+        except FileNotFoundError as fault:
+            raise FileGone(f"{path}: is not there") from fault
+        except PermissionError as fault:
+            raise NoPermission(f"{path}: no permission to read") from fault
+        except (OSError, ValueError) as fault:
+            raise StorageError(f"{path}: {getattr(fault, 'strerror', None) or fault}") from fault
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            os.close(handle)
+            raise StorageError(f"{path}: is not a regular file")
+        return handle
+
+
+def _nearest(root: Path) -> str:
+    """A hint at a table nearby, for somebody who missed it by a folder or a letter."""
+    place = Path(os.path.abspath(root))
+    try:
+        if root.is_dir() and (below := _tables_in(root)):
+            return f"; {root / below[0]} is a table"
+        for above in place.parents:
+            if (above / LOG_DIRECTORY).is_dir():
+                return f"; {above} is a table"
+        if near := get_close_matches(place.name, _tables_in(place.parent), 1):
+            return f"; did you mean {root.parent / near[0]}?"
+    except OSError:
+        return ""  # a hint is not worth a fault
+    return ""
+
+
+def _tables_in(folder: Path) -> list[str]:
+    if not folder.is_dir():
+        return []
+    with os.scandir(folder) as entries:
+        names = [entry.name for entry in islice(entries, _LOOKED_AT_FOR_HINT)]
+    return sorted(name for name in names if (folder / name / LOG_DIRECTORY).is_dir())

@@ -1,0 +1,98 @@
+"""Compares every way to spread the rows of a table, on all mutations and permissions, and on tables of directories.
+
+python -m same_answer [SEED] [DIRECTORY ...]      (in conformance/tests; `nox -s same_answer` does it)
+
+Of every mutation one table is drawn; levels, histories, revisions, samples and the clock are drawn for each table.
+What is found otherwise is printed; 1 if anything was.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+import time
+import traceback
+import warnings
+from collections.abc import Iterator
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+from helpers.engines import compare_reports, embedded_engine, list_engine, table_in_temporary_directory
+from hypothesis import HealthCheck, Phase, given, seed, settings
+
+from deltaspec.views.base import LEVELS
+from deltaspec_generators.mutations.all_mutations import MUTATIONS
+from deltaspec_generators.mutations.registry import Mutation
+from deltaspec_generators.permissions.all_permissions import PERMISSIONS
+from deltaspec_generators.table_files import TableFiles
+
+
+def draw_table(mutation: Mutation, number: int) -> TableFiles:
+    """One table of a mutation; which one the number tells."""
+    found: list[TableFiles] = []
+
+    @seed(number)
+    @settings(
+        max_examples=1, database=None, deadline=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck)
+    )
+    @given(mutation.tables())
+    def draw(files: TableFiles) -> None:
+        found.append(files)
+
+    draw()
+    return found[0]
+
+
+def tables(choice: random.Random, directories: list[str]) -> Iterator[tuple[str, str, Any, int | None]]:
+    """Name, least level, the table as a context that gives its path, and a clock."""
+    for name, mutation in sorted(MUTATIONS.items()):
+        files = draw_table(mutation, choice.randrange(1 << 30))
+        yield name, mutation.level, table_in_temporary_directory(files), files.clock_ms
+    for name, permission in sorted(PERMISSIONS.items()):
+        files = permission.table()
+        yield name, permission.level, table_in_temporary_directory(files), files.clock_ms
+    for directory in directories:
+        for path in sorted(Path(directory).iterdir()):
+            if (path / "_delta_log").is_dir():
+                yield str(path), "log", nullcontext(str(path)), time.time_ns() // 1_000_000
+
+
+def look(choice: random.Random, path: str, level: Any, clock: int | None) -> tuple[dict[str, Any], list[str]]:
+    """The options that were drawn, and what some engine says otherwise than the embedded one in memory."""
+    options = {
+        "level": choice.choice(LEVELS[LEVELS.index(level) :]),
+        "history": choice.choice(["latest", "all"]),
+        "samples": choice.choice([1, 3, 1000]),
+        "clock": choice.choice([None, clock]),
+        "revision": choice.choice(["current", "current", "current", "r1", "r2", "r3"]),
+    }
+    engines = {f"spilled to {number}": embedded_engine(0, number) for number in (1, 2, 7)}
+    engines["1 share of lists"] = list_engine(1, choice.randrange(999))
+    engines["shares of lists"] = list_engine(choice.choice([2, 3, 5]), choice.randrange(999))
+    engines["read by the driver"] = list_engine(choice.choice([1, 3]), choice.randrange(999), executors_can_read=False)
+    try:
+        return options, compare_reports(path, engines, **options)
+    except Exception:  # noqa: BLE001 - the next table is looked at all the same
+        return options, [traceback.format_exc()[-2000:]]
+
+
+def main(arguments: list[str]) -> int:
+    """Compare; 1 where something differs."""
+    warnings.simplefilter("ignore")
+    choice, directories = random.Random(int(arguments[0]) if arguments else 1), arguments[1:]
+    number = bad = 0
+    for name, level, table, clock in tables(choice, directories):
+        with table as path:
+            options, found = look(choice, path, level, clock)
+        number, bad = number + 1, bad + bool(found)
+        if found:
+            print(f"{name} {options}", *found[:10], sep="\n    ", flush=True)
+        if number % 100 == 0:
+            print(f"{number} tables, {bad} with differences", flush=True)
+    print(f"{number} tables, {bad} with differences")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

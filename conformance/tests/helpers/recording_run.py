@@ -1,0 +1,243 @@
+"""A run that keeps every frame it looks at, over a table in memory; and the same log decoded without `wire`."""
+
+import io
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from deltaspec.model.actions import ACTION_TYPES, DomainMetadata, MetaData, Protocol, Txn
+from deltaspec.model.log import file_names, reconciliation, segment
+from deltaspec.model.log.paths import path_key
+from deltaspec.model.revisions import Revision
+from deltaspec.validation.buckets import LocalBuckets
+from deltaspec.validation.embedded import EmbeddedRun
+from deltaspec.validation.findings import Findings
+from deltaspec.validation.log.replay_stage import REPLAY_ROWS
+from deltaspec.validation.plan import build_plan
+from deltaspec.views.base import Level, View
+from deltaspec.views.files.file_replay import (
+    DATA_REPLAY_COLUMNS,
+    REPLAY_COLUMNS,
+    build_empty_replay_frame,
+    build_intervals,
+)
+from deltaspec.wire.storage.interface import Entry, FileGone, FileTooLarge, StorageError
+from deltaspec_generators.table_files import LOG, TableFiles, encode_table
+
+
+@dataclass
+class MemoryStore:
+    """A table laid down in memory."""
+
+    files: dict[str, bytes]
+    uri: str = "memory"
+    root: str | None = None
+    is_remote: bool = False
+    written_ms: dict[str, int] = field(default_factory=dict)
+    """When files were last written; others at the beginning of time."""
+
+    def list_log(self) -> list[Entry]:
+        folders = ("", "_sidecars", "_staged_commits")
+        names = [path.removeprefix(LOG) for path in self.files if path.startswith(LOG)]
+        recorded = [name for name in names if name.rpartition("/")[0] in folders]
+        return [
+            Entry(name, len(self.files[LOG + name]), self.written_ms.get(LOG + name, 0)) for name in sorted(recorded)
+        ]
+
+    def read(self, path: str, limit: int) -> bytes:
+        data = self._bytes(path)
+        if len(data) > limit:
+            raise FileTooLarge(path)
+        return data
+
+    def chunks(self, path: str) -> Iterator[bytes]:
+        data = self._bytes(path)
+        yield from (data[start : start + 100] for start in range(0, len(data), 100))
+
+    def list_files(self) -> Iterator[Entry | StorageError]:
+        yield from (Entry(path, len(data), 0) for path, data in self.files.items() if not path.startswith(LOG))
+
+    def read_range(self, path: str, start: int, length: int) -> bytes:
+        return self._bytes(path)[start : start + length]
+
+    def size(self, path: str) -> int:
+        return len(self._bytes(path))
+
+    def open_seekable(self, path: str) -> Any:
+        return pa.BufferReader(self._bytes(path))
+
+    def _bytes(self, path: str) -> bytes:
+        if path not in self.files:
+            raise FileGone(path)
+        return self.files[path]
+
+
+class RecordingFindings(Findings):
+    """Takes the place of the rules: wants every view, and keeps what it is shown."""
+
+    def __init__(self) -> None:
+        super().__init__([], 0)
+        self.frames: dict[str, list[pl.DataFrame]] = defaultdict(list)
+        self.undecided: list[tuple[str, str | None]] = []
+
+    def has_rules_for(self, *views: View) -> bool:
+        return True
+
+    def evaluate(self, view: View, frame: pl.DataFrame) -> None:
+        assert frame.schema == pl.Schema(view.schema), view.name
+        self.frames[view.name].append(frame)
+
+    def mark_undecided(self, views: Any, reason: str, file: str | None = None) -> None:
+        self.undecided.append((reason, file))
+
+    def mark_levels_undecided(self, reason: str, file: str | None = None, **_: Any) -> None:
+        self.undecided.append((reason, file))
+
+    def rows(self, name: str) -> list[dict[str, Any]]:
+        """The rows of a view, of all frames together."""
+        return [row for frame in self.frames[name] for row in frame.to_dicts()]
+
+
+@dataclass(frozen=True)
+class RecordedState:
+    """What a run held of the table, beside its files, after a version."""
+
+    protocol: Protocol | None
+    metadata: MetaData | None
+    transactions: dict[str, Txn]
+    domains: dict[str, DomainMetadata]
+
+
+class _RecordingBuckets(LocalBuckets):
+    """Keeps the adds and removes of the judged history."""
+
+    chain: pl.DataFrame | None = None
+
+    def drop(self, tags: Iterable[str]) -> None:
+        if REPLAY_ROWS in tags:
+            self.chain = self.rows(REPLAY_ROWS)
+        super().drop(tags)
+
+
+class RecordingRun(EmbeddedRun):
+    """A run that keeps its replay, the state after every version, and every frame."""
+
+    def __init__(
+        self,
+        files: TableFiles,
+        history: str = "all",
+        at: int | None = None,
+        *,
+        level: Level = "log",
+        revision: Revision = Revision.CURRENT,
+    ) -> None:
+        store = MemoryStore(encode_table(files), written_ms=files.written_ms)
+        plan = build_plan(store.uri, store.list_log(), at=at, history=history)
+        super().__init__(store, plan, [], 0, lambda *_: None, level=level, revision=revision, clock_ms=files.clock_ms)
+        self.recorded = self.findings = RecordingFindings()
+        self.states_by_version: dict[int, RecordedState] = {}
+        self.buckets = buckets = _RecordingBuckets()
+        self.judge()
+        empty = build_empty_replay_frame(REPLAY_COLUMNS if level == "log" else DATA_REPLAY_COLUMNS)
+        self.intervals = build_intervals(empty if buckets.chain is None else buckets.chain, revision)
+
+    def _remember(self, version: int) -> None:
+        super()._remember(version)
+        state = self.state
+        recorded = RecordedState(state.protocol, state.metadata, dict(state.transactions), dict(state.domains))
+        self.states_by_version[version] = recorded
+
+
+# The log, read anew: json, pyarrow and msgspec alone.
+
+
+@dataclass
+class DecodedLog:
+    """A log as raw rows: for each file its rows, an object of one action each, by line or row from 1."""
+
+    log: dict[str, bytes]
+    commits: dict[int, list[tuple[int, str, Any]]] = field(default_factory=dict)
+    """Line, kind and body of every line that holds something."""
+
+    @classmethod
+    def of(cls, files: TableFiles) -> "DecodedLog":
+        log = {path.removeprefix(LOG): data for path, data in encode_table(files).items() if path.startswith(LOG)}
+        found = cls(log)
+        for name in log:
+            parsed = file_names.parse_log_file_name(name)
+            if isinstance(parsed, file_names.CommitName):
+                found.commits[parsed.version] = json_rows(log[name])
+        return found
+
+    def checkpoint(self, checkpoint: segment.Checkpoint) -> list[tuple[str, int, str, Any]]:
+        """File, line or row, kind and body of every action of a checkpoint, sidecars' among them."""
+        rows: list[tuple[str, int, str, Any]] = []
+        for name in checkpoint.files:
+            read = json_rows if name.endswith(".json") else parquet_rows
+            rows += [(name, *row) for row in read(self.log[name])]
+        for _, _, kind, body in list(rows):
+            if kind == "sidecar":
+                name = file_names.SIDECARS + body["path"]
+                rows += [(name, *row) for row in parquet_rows(self.log[name])]
+        return rows
+
+    def snapshots(
+        self, base: segment.Checkpoint | None, to: int, revision: Revision = Revision.CURRENT
+    ) -> dict[int, reconciliation.Snapshot]:
+        """The model's snapshot of every version, from that of the base on."""
+        snapshot, found = reconciliation.EMPTY_SNAPSHOT, {}
+        if base is not None:
+            actions = [convert_action(kind, body) for _, _, kind, body in self.checkpoint(base) if kind in ACTION_TYPES]
+            snapshot = found[base.version] = reconciliation.build_checkpoint_snapshot(base.version, actions, revision)
+        for version in range(snapshot.version + 1, to + 1):
+            actions = [convert_action(kind, body) for _, kind, body in self.commits[version] if kind in ACTION_TYPES]
+            snapshot = found[version] = reconciliation.replay_commit(snapshot, version, actions, revision)
+        return found
+
+
+def convert_action(kind: str, body: Any) -> Any:
+    """An action of the model."""
+    return msgspec.convert(body, ACTION_TYPES[kind])
+
+
+def json_rows(data: bytes) -> list[tuple[int, str, Any]]:
+    """Line, kind and body of the lines of a JSON log file that hold one action."""
+    rows = []
+    for number, line in enumerate(data.split(b"\n"), 1):
+        if line.strip():
+            ((kind, body),) = json.loads(line).items()
+            rows.append((number, kind, body))
+    return rows
+
+
+def parquet_rows(data: bytes) -> list[tuple[int, str, Any]]:
+    """Row, kind and body of the rows of a Parquet file of actions."""
+    table = pq.read_table(io.BytesIO(data))
+    rows = []
+    for number, row in enumerate(table.to_pylist(), 1):
+        for column in table.schema:
+            if row[column.name] is not None:
+                rows.append((number, column.name, _plain(row[column.name], column.type)))
+    return rows
+
+
+def _plain(value: Any, kind: pa.DataType) -> Any:
+    if value is None:
+        return None
+    if pa.types.is_map(kind):
+        return dict(value)
+    if pa.types.is_struct(kind):
+        return {each.name: _plain(value[each.name], each.type) for each in kind}
+    return value
+
+
+def compute_path_key(body: dict[str, Any]) -> str:
+    """The path key of a raw file action."""
+    return path_key(body["path"])

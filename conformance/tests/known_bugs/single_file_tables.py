@@ -1,0 +1,57 @@
+"""Tables of one data file, for cases that look into it."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from deltaspec_generators.bases.data_files import add_data_file
+from deltaspec_generators.bases.log_only import commit_info_action
+from deltaspec_generators.table_files import TableFiles, metadata_action, protocol_action
+
+Field = tuple[str, Any] | dict[str, Any]
+
+
+def build_single_file_table(
+    table: pa.Table,
+    fields: Sequence[Field],
+    *,
+    protocol: dict[str, Any] | None = None,
+    configuration: Mapping[str, str] | None = None,
+    partition: Mapping[str, str | None] | None = None,
+    stats: Mapping[str, Any] | str | None = None,
+    path: str = "a.parquet",
+) -> TableFiles:
+    """Two commits: protocol and metadata; one file.
+
+    Args:
+        table: rows of the file.
+        fields: of the schema, partition columns among them.
+        protocol: action; versions 1 and 2 where None.
+        configuration: of the table.
+        partition: partition columns and their values of the file.
+        stats: statistics beside the number of records, or their text as it stands.
+        path: of the file.
+    """
+    files = TableFiles()
+    text = stats if isinstance(stats, str) else json.dumps({"numRecords": table.num_rows, **(stats or {})})
+    values = dict(partition or {})
+    metadata = metadata_action(fields, list(values), configuration)
+    files.commits[0] = [commit_info_action(0), protocol or protocol_action(1, 2), metadata]
+    files.commits[1] = [commit_info_action(1), add_data_file(files, path, table, partition=values, stats=text)]
+    return files
+
+
+def build_bounds(column: str, low: Any, high: Any, nulls: int = 0) -> dict[str, Any]:
+    """Statistics of one column; a bound that is None is left out."""
+    return {
+        "minValues": {} if low is None else {column: low},
+        "maxValues": {} if high is None else {column: high},
+        "nullCount": {column: nulls},
+    }
+
+
+def build_feature_protocol(*readers: str, writers: Sequence[str] = ()) -> dict[str, Any]:
+    """A protocol of versions 3 and 7 with these features."""
+    return protocol_action(3, 7, readers, [*readers, *writers])

@@ -1,0 +1,90 @@
+"""What `commit.judge` says of commits that add constraints, and columns with defaults."""
+
+from typing import Any
+
+import pytest
+from helpers.scenario import Scenario, add, commit_info, field, metadata, protocol, remove, schema
+
+from deltaspec.model.commit.constraint_changes import creates_or_restores_table, is_replaced_table
+from deltaspec.model.revisions import Revision
+
+DEFAULTS = protocol(1, 7, None, ["allowColumnDefaults"])
+WITH_DEFAULT = metadata(schema=schema(field("id"), field("c", CURRENT_DEFAULT="7")))
+
+
+@pytest.mark.parametrize(
+    ("configuration", "requirement"),
+    [
+        ({"delta.constraints.": "id > 0"}, "check-constraints.key"),
+        ({"delta.constraints.positive": " "}, "check-constraints.value"),
+    ],
+)
+@pytest.mark.parametrize("revision", list(Revision))
+def test_a_constraint_of_no_name_or_text_is_refused(
+    configuration: dict[str, str], requirement: str, revision: Revision
+) -> None:
+    scenario = Scenario(protocol(1, 3), metadata(), revision=revision)
+    assert scenario.expect_refusal(metadata(configuration)) == requirement
+    scenario.commit(metadata({"delta.constraints.positive": "id > 0"}))
+
+
+def test_a_column_and_its_default_come_in_two_commits() -> None:
+    scenario = Scenario(DEFAULTS, metadata())
+    assert scenario.expect_refusal(WITH_DEFAULT) == "default-columns.not-with-column"
+    assert (
+        scenario.expect_refusal(commit_info(operation="ADD COLUMNS"), WITH_DEFAULT) == "default-columns.not-with-column"
+    )
+    scenario.commit(metadata(schema=schema(field("id"), field("c"))))
+    scenario.commit(WITH_DEFAULT)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        (commit_info(operation="RESTORE"),),
+        (commit_info(operation="CREATE OR REPLACE TABLE"),),
+        (remove("a"),),
+    ],
+)
+def test_a_table_made_anew_or_restored_has_its_defaults_at_once(more: tuple[Any, ...]) -> None:
+    Scenario(DEFAULTS, metadata(), add("a")).commit(*more, WITH_DEFAULT)
+
+
+def test_a_table_is_created_with_defaults() -> None:
+    Scenario(DEFAULTS, WITH_DEFAULT)
+
+
+def test_without_the_feature_a_default_is_no_default() -> None:
+    Scenario(protocol(1, 2), metadata()).commit(WITH_DEFAULT)
+
+
+@pytest.mark.parametrize("revision", [Revision.R1, Revision.R2])
+def test_older_texts_know_no_defaults(revision: Revision) -> None:
+    Scenario(protocol(1, 7, None, []), metadata(), revision=revision).commit(WITH_DEFAULT)
+
+
+@pytest.mark.parametrize(
+    ("operation", "answer"),
+    [
+        ("RESTORE", True),
+        ("CREATE OR REPLACE TABLE AS SELECT", True),
+        ("CLONE", True),
+        ("Convert", True),
+        ("ADD COLUMNS", False),
+        ("WRITE", False),
+        (None, False),
+        ({"name": "RESTORE"}, False),
+    ],
+)
+def test_engines_say_when_they_make_a_table_or_restore_it(operation: Any, answer: bool) -> None:
+    assert creates_or_restores_table(operation) is answer
+    assert is_replaced_table(metadata(), metadata({"owner": "me"}), operation) is answer
+
+
+def test_another_id_is_another_table() -> None:
+    other = metadata().__class__(**{**_fields(metadata()), "id": "22222222-2222-4333-8444-555555555555"})
+    assert is_replaced_table(metadata(), other, "WRITE")
+
+
+def _fields(action: Any) -> dict[str, Any]:
+    return {name: getattr(action, name) for name in action.__struct_fields__}

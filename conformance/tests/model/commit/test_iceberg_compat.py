@@ -1,0 +1,366 @@
+"""Iceberg compatibility: what it asks of protocol, metadata, schema and statistics, and of commits."""
+
+import json
+from typing import Any
+
+import pytest
+from helpers.scenario import Scenario, add, field, metadata, protocol, schema
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from deltaspec.model.actions import MetaData, Protocol
+from deltaspec.model.commit.iceberg_compat import (
+    NestedIdFaults,
+    conflicts_with_vectors,
+    enabled,
+    forbidden_columns,
+    forbidden_type_changes,
+    nested_ids,
+    readers_support_mapping,
+    renamed_partition_columns,
+)
+from deltaspec.model.commit.validation import collect_refusals
+from deltaspec.model.revisions import Revision
+from deltaspec.model.schema.data_types import Array, DataType, Decimal, Field, Map, Primitive, Struct, get_type_name
+from deltaspec.model.schema.schema_string import parse_schema
+
+LONG, TEXT = Primitive("long"), Primitive("string")
+V1, V2 = {"delta.enableIcebergCompatV1": "true"}, {"delta.enableIcebergCompatV2": "TRUE"}
+
+
+@pytest.mark.parametrize(
+    ("features", "settings", "answer"),
+    [
+        (["icebergCompatV1"], V1, ("V1",)),
+        (["icebergCompatV2"], V2, ("V2",)),
+        (["icebergCompatV1", "icebergCompatV2"], {**V1, **V2}, ("V1", "V2")),
+        (["icebergCompatV1"], V2, ()),
+        (["icebergCompatV1"], {"delta.enableIcebergCompatV1": "false"}, ()),
+        (["icebergCompatV3"], {"delta.enableIcebergCompatV3": "true"}, ()),
+    ],
+)
+def test_compatibility_is_enabled_by_feature_and_property(
+    features: list[str], settings: dict[str, str], answer: tuple[str, ...]
+) -> None:
+    assert enabled(features, settings) == answer
+    assert enabled(features, settings, Revision.R3) == answer
+    assert enabled(features, settings, Revision.R2) == ()
+
+
+@pytest.mark.parametrize(
+    ("action", "answer"),
+    [
+        (protocol(2, 7, None, ["columnMapping"]), True),
+        (protocol(3, 7, ["columnMapping"], ["columnMapping"]), True),
+        (protocol(3, 7, [], ["columnMapping"]), False),
+        (protocol(1, 7, None, ["columnMapping"]), False),
+    ],
+)
+def test_readers_know_the_mapping_by_version_2_or_by_the_list(action: Protocol, answer: bool) -> None:
+    assert readers_support_mapping(action) is answer
+
+
+@pytest.mark.parametrize(
+    ("compatibility", "features", "setting", "answer"),
+    [
+        ("V1", [], "true", False),
+        ("V1", ["deletionVectors"], "false", True),
+        ("V2", ["deletionVectors"], "false", False),
+        ("V2", ["deletionVectors"], "true", True),
+        ("V2", [], "true", False),
+    ],
+)
+def test_first_forbids_the_feature_of_vectors_and_second_their_property(
+    compatibility: str, features: list[str], setting: str, answer: bool
+) -> None:
+    assert conflicts_with_vectors(compatibility, features, {"delta.enableDeletionVectors": setting}) is answer
+
+
+# types
+
+
+def table(*kinds: Any) -> Struct:
+    return parse_schema(schema(*(field(f"c{number}", kind) for number, kind in enumerate(kinds))))
+
+
+ARRAY = {"type": "array", "elementType": "long", "containsNull": True}
+MAP = {"type": "map", "keyType": "string", "valueType": "variant", "valueContainsNull": True}
+STRUCT = {"type": "struct", "fields": [field("x", ARRAY), field("y", "void")]}
+
+
+def forbidden(kind: Any, compatibility: str) -> list[str]:
+    return [f"{'.'.join(path)}: {get_type_name(each)}" for path, each in forbidden_columns(table(kind), compatibility)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "first", "second"),
+    [
+        ("long", [], []),
+        ("decimal(38,10)", [], []),
+        ("timestamp_ntz", [], []),
+        ("void", ["c0: void"], ["c0: void"]),
+        ("variant", [], ["c0: variant"]),
+        ("interval year to month", [], ["c0: interval year to month"]),
+        ("varchar(10)", [], []),
+        ({"type": "udt", "class": "x", "sqlType": "long"}, [], []),
+        (ARRAY, ["c0: array"], []),
+        (MAP, ["c0: map"], ["c0.value: variant"]),
+        (STRUCT, ["c0.x: array", "c0.y: void"], ["c0.y: void"]),
+    ],
+)
+def test_types_that_have_no_room(kind: Any, first: list[str], second: list[str]) -> None:
+    assert forbidden(kind, "V1") == first
+    assert forbidden(kind, "V2") == second
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "known"),
+    [
+        ("byte", "short", True),
+        ("byte", "long", True),
+        ("integer", "long", True),
+        ("float", "double", True),
+        ("decimal(6,2)", "decimal(10,2)", True),
+        ("decimal(6,2)", "decimal(10,4)", False),
+        ("integer", "double", False),
+        ("byte", "double", False),
+        ("date", "timestamp_ntz", False),
+        ("long", "decimal(20,0)", False),
+    ],
+)
+def test_changes_that_iceberg_knows(old: str, new: str, known: bool) -> None:
+    changes = [{"fromType": old, "toType": new}]
+    found = forbidden_type_changes(parse_schema(schema(field("c", new, delta__typeChanges=changes))))
+    assert [path for path, _, _ in found] == ([] if known else [("c",)])
+
+
+def test_changes_of_parts_have_their_path_and_those_of_no_form_are_passed_over() -> None:
+    changes = [{"fromType": "date", "toType": "timestamp_ntz", "fieldPath": "value.element"}, {"fromType": "long"}]
+    kind = {**MAP, "valueType": {**ARRAY, "elementType": "timestamp_ntz"}}
+    found = forbidden_type_changes(parse_schema(schema(field("m", kind, delta__typeChanges=changes))))
+    assert found == [(("m", "value", "element"), Primitive("date"), Primitive("timestamp_ntz"))]
+
+
+# partition columns
+
+
+def mapped(name: str, physical: str) -> Field:
+    return Field(name, LONG, True, {"delta.columnMapping.physicalName": physical})
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "renamed"),
+    [
+        ({"a": "col-1"}, {"a": "col-9"}, []),
+        ({"a": "col-1"}, {"b": "col-1"}, []),
+        ({"a": "col-1"}, {"b": "col-9"}, ["b", "a"]),
+        ({"a": "col-1", "b": "col-2"}, {"b": "col-9"}, ["a"]),
+        ({"a": "col-1", "b": "col-2"}, {"c": "col-2"}, ["a"]),
+        ({"a": "col-1", "b": "col-2"}, {"b": "col-9", "a": "col-8"}, []),
+        ({"a": "col-1"}, {}, []),
+        ({}, {"a": "col-1"}, []),
+        ({"a": "col-1"}, {"a": "col-1", "b": "col-2"}, ["b"]),
+    ],
+)
+def test_a_replaced_column_keeps_its_name_and_a_renamed_one_its_physical_name(
+    before: dict[str, str], after: dict[str, str], renamed: list[str]
+) -> None:
+    sides = [(Struct(tuple(mapped(*pair) for pair in each.items())), list(each), "name") for each in (before, after)]
+    assert renamed_partition_columns(sides[0], sides[1]) == renamed
+
+
+# nested ids
+
+
+def owner(kind: DataType, name: str = "c", physical: str = "col-1", number: int = 1, **ids: Any) -> Field:
+    """A field; `ids` are the metadata of nested ids, `new` under the newest key, `old` under that of r3."""
+    keys = {"new": "delta.columnMapping.nested.ids", "old": "parquet.field.nested.ids"}
+    described = {"delta.columnMapping.id": number, "delta.columnMapping.physicalName": physical}
+    return Field(name, kind, True, {**described, **{keys[key]: value for key, value in ids.items()}})
+
+
+def ids_of(*fields: Field, revision: Revision = Revision.CURRENT) -> list[NestedIdFaults]:
+    return nested_ids(Struct(fields), "name", revision)
+
+
+LIST = Array(LONG, True)
+NEW, OLD = {"col-1.element": 7}, {"c.element": 7}
+
+
+def test_only_fields_around_arrays_and_maps_need_ids() -> None:
+    assert ids_of(owner(LONG)) == []
+    assert ids_of(owner(LIST, new=NEW)) == [NestedIdFaults(("c",))]
+    assert ids_of(owner(Struct((owner(LIST, "x", "col-2", 2),)))) == [
+        NestedIdFaults(("c", "x"), missing=("col-2.element",))
+    ]
+
+
+def test_key_and_name_are_those_of_the_text() -> None:
+    assert ids_of(owner(LIST, old=OLD), revision=Revision.R3) == [NestedIdFaults(("c",))]
+    for wrong in ({"old": OLD}, {"new": OLD}, {"old": NEW}):
+        assert ids_of(owner(LIST, **wrong)) == [NestedIdFaults(("c",), under_another_key=("col-1.element",))]
+    for wrong in ({"new": NEW}, {"new": OLD}, {"old": NEW}):
+        assert ids_of(owner(LIST, **wrong), revision=Revision.R3) == [
+            NestedIdFaults(("c",), under_another_key=("c.element",))
+        ]
+
+
+def test_field_whose_names_are_one_needs_the_key_alone() -> None:
+    found = ids_of(owner(LIST, "c", "c", new=OLD))
+    assert found == [NestedIdFaults(("c",))]
+
+
+def test_parts_are_named_parents_first() -> None:
+    nested = Map(TEXT, Map(LONG, LIST, True), True)
+    names = ["key", "value", "value.key", "value.value", "value.value.element"]
+    whole = {f"col-1.{name}": number for number, name in enumerate(names, 10)}
+    assert ids_of(owner(nested, new=whole)) == [NestedIdFaults(("c",))]
+    for name in whole:
+        less = {each: number for each, number in whole.items() if each != name}
+        assert ids_of(owner(nested, new=less)) == [NestedIdFaults(("c",), missing=(name,))]
+        other = {**less, f"{name}.item": 30}
+        assert ids_of(owner(nested, new=other)) == [NestedIdFaults(("c",), misnamed=(f"{name}.item",))]
+
+
+@pytest.mark.parametrize("value", [[["col-1.element", 7]], '{"col-1.element": 7}', 7])
+def test_ids_in_no_map_are_elsewhere(value: Any) -> None:
+    assert ids_of(owner(LIST, new=value)) == [NestedIdFaults(("c",), elsewhere=("col-1.element",))]
+
+
+def test_ids_in_another_field_are_elsewhere() -> None:
+    first, second = owner(LIST, new={**NEW, "col-2.element": 8}), owner(LIST, "d", "col-2", 2)
+    assert ids_of(first, second) == [NestedIdFaults(("c",)), NestedIdFaults(("d",), elsewhere=("col-2.element",))]
+
+
+@pytest.mark.parametrize(("number", "out_of_range"), [(2**31 - 1, False), (2**31, True), ("7", True), (1.5, True)])
+def test_ids_have_32_bits(number: Any, out_of_range: bool) -> None:
+    [found] = ids_of(owner(LIST, new={"col-1.element": number}))
+    assert bool(found.out_of_range) is out_of_range
+
+
+def test_no_two_have_one_id() -> None:
+    two = {"col-1.key": 7, "col-1.value": 7}
+    [found] = ids_of(owner(Map(TEXT, LONG, True), new=two))
+    assert found.shared == ("col-1.key=7", "col-1.value=7")
+    [found] = ids_of(owner(LIST, number=7, new=NEW))
+    assert found.shared == ("col-1.element=7",)
+
+
+_TYPES: st.SearchStrategy[DataType] = st.recursive(
+    st.just(LONG),
+    lambda inner: st.one_of(st.builds(Array, inner, st.just(True)), st.builds(Map, inner, inner, st.just(True))),
+    max_leaves=6,
+)
+
+
+def _parts(kind: DataType, name: str) -> list[str]:
+    """What the text asks ids for, by a rival of the model's."""
+    found: list[str] = []
+    stack = [(kind, name)]
+    while stack:
+        here, prefix = stack.pop()
+        below = {"element": here.element} if isinstance(here, Array) else {}
+        below |= {"key": here.key, "value": here.value} if isinstance(here, Map) else {}
+        for part, each in below.items():
+            found.append(f"{prefix}.{part}")
+            stack.append((each, f"{prefix}.{part}"))
+    return found
+
+
+@given(_TYPES, st.data())
+def test_ids_of_all_parts_are_sound_and_of_some_are_not(kind: DataType, data: st.DataObject) -> None:
+    parts = _parts(kind, "col-1")
+    ids = {name: number for number, name in enumerate(parts, 2)}
+    assert ids_of(owner(kind, new=ids)) == ([NestedIdFaults(("c",))] if parts else [])
+    if parts:
+        gone = data.draw(st.sampled_from(parts))
+        del ids[gone]
+        assert ids_of(owner(kind, new=ids)) == [NestedIdFaults(("c",), missing=(gone,))]
+
+
+# commits
+
+COUNTED = json.dumps({"numRecords": 1})
+
+
+def compatible(version: str, *columns: dict[str, Any], **settings: str) -> MetaData:
+    properties = {
+        "delta.columnMapping.mode": "name",
+        "delta.columnMapping.maxColumnId": "30",
+        f"delta.enableIcebergCompat{version}": "true",
+        **{f"delta.{key}": value for key, value in settings.items()},
+    }
+    return metadata(properties, schema(*columns))
+
+
+def column(name: str, number: int, kind: Any = "long", **more: Any) -> dict[str, Any]:
+    return field(
+        name, kind, delta__columnMapping__id=number, delta__columnMapping__physicalName=f"col-{number}", **more
+    )
+
+
+def known(version: str, *features: str) -> Protocol:
+    return protocol(3, 7, ["columnMapping", *features], ["columnMapping", f"icebergCompat{version}", *features])
+
+
+@pytest.mark.parametrize("version", ["V1", "V2"])
+@pytest.mark.parametrize("revision", [Revision.R3, Revision.CURRENT])
+def test_what_a_commit_to_a_compatible_table_may_not_do(version: str, revision: Revision) -> None:
+    chapter = f"iceberg-{version.lower()}"
+    scenario = Scenario(known(version), compatible(version, column("id", 1)), revision=revision)
+    unmapped = metadata({f"delta.enableIcebergCompat{version}": "true"}, schema(column("id", 1)))
+    assert scenario.expect_refusal(unmapped) == f"{chapter}.mapped"
+    assert scenario.expect_refusal(add()) == f"{chapter}.numbers-of-records"
+    with_vectors = compatible(version, column("id", 1), enableDeletionVectors="true")
+    assert scenario.expect_refusal(known(version, "deletionVectors"), with_vectors) == f"{chapter}.no-deletion-vectors"
+    assert scenario.expect_refusal(compatible(version, column("id", 1), column("v", 2, "void"))) == f"{chapter}.types"
+    scenario.commit(add(stats=COUNTED))
+
+
+def test_first_and_second_are_not_enabled_at_once() -> None:
+    scenario = Scenario(known("V1", "icebergCompatV2"), compatible("V1", column("id", 1)))
+    assert (
+        scenario.expect_refusal(compatible("V1", column("id", 1), enableIcebergCompatV2="true"))
+        == "iceberg-v2.not-with-first"
+    )
+    scenario.commit(compatible("V2", column("id", 1), enableIcebergCompatV1="false"))
+
+
+def test_protocol_by_which_readers_need_not_know_the_mapping_is_refused() -> None:
+    features = ["columnMapping", "icebergCompatV2"]
+    scenario = Scenario(protocol(1, 7, None, []), metadata())
+    answers = collect_refusals(scenario.now, 1, [protocol(1, 7, None, features)])
+    assert "iceberg-v2.readers" in [each.requirement for each in answers]
+    scenario.commit(protocol(2, 7, None, features))
+
+
+@pytest.mark.parametrize(
+    ("revision", "key"),
+    [(Revision.R3, "iceberg-v2.nested-ids-key-by-name"), (Revision.CURRENT, "iceberg-v2.nested-ids-key")],
+)
+def test_schema_without_sound_nested_ids_is_refused(revision: Revision, key: str) -> None:
+    scenario = Scenario(known("V2"), compatible("V2", column("id", 1)), revision=revision)
+    new = {"delta__columnMapping__nested__ids": {"col-2.element": 9}}
+    old = {"parquet__field__nested__ids": {"l.element": 9}}
+    right, wrong = (old, new) if revision is Revision.R3 else (new, old)
+    assert scenario.expect_refusal(compatible("V2", column("id", 1), column("l", 2, ARRAY))) == "iceberg-v2.nested-ids"
+    assert scenario.expect_refusal(compatible("V2", column("id", 1), column("l", 2, ARRAY, **wrong))) == key
+    scenario.commit(compatible("V2", column("id", 1), column("l", 2, ARRAY, **right)))
+
+
+def test_partition_columns_of_a_compatible_table_keep_their_names() -> None:
+    def by(name: str, *columns: dict[str, Any]) -> MetaData:
+        return replace(compatible("V1", *columns), partition_columns=[name])
+
+    scenario = Scenario(known("V1"), by("part_a", column("id", 1), column("part_a", 2)))
+    assert (
+        scenario.expect_refusal(by("part_b", column("id", 3), column("part_b", 4)))
+        == "iceberg-v1.partitions-keep-names"
+    )
+    scenario.commit(by("part_a", column("id", 3), column("part_a", 4, "string")))
+    scenario.commit(by("renamed", column("id", 3), column("renamed", 4, "string")))
+
+
+def test_decimal_scale_is_no_change_of_iceberg() -> None:
+    assert not forbidden_type_changes(Struct((Field("c", Decimal(10, 2), True),)))

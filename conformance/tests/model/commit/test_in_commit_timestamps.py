@@ -1,0 +1,53 @@
+"""Times of commits, by brute force over drawn logs. Source: In-Commit Timestamps."""
+
+from helpers.scenario import metadata, protocol
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from deltaspec.model.commit.in_commit_timestamps import (
+    CommitTime,
+    compute_next_timestamp,
+    find_version_at,
+    get_commit_timestamp,
+    is_illegal_first_timestamp,
+    is_illegal_timestamp,
+)
+from deltaspec.model.log.reconciliation import EMPTY_SNAPSHOT, Snapshot, replay_commit
+
+moments = st.integers(0, 60)
+
+
+def enabled_since(version: int, timestamp: int) -> Snapshot:
+    """The newest snapshot of a table whose commits carry their time from a version on."""
+    settings = {
+        "delta.enableInCommitTimestamps": "true",
+        "delta.inCommitTimestampEnablementVersion": str(version),
+        "delta.inCommitTimestampEnablementTimestamp": str(timestamp),
+    }
+    return replay_commit(EMPTY_SNAPSHOT, 99, [protocol(1, 7, None, ["inCommitTimestamp"]), metadata(settings)])
+
+
+@settings(max_examples=60)
+@given(
+    files=st.lists(moments, min_size=2, max_size=8),
+    clocks=st.lists(moments, min_size=1, max_size=6),
+    moment=st.integers(0, 80),
+)
+def test_moments_lead_to_versions_whatever_the_clocks(files: list[int], clocks: list[int], moment: int) -> None:
+    """Writers that give their commits the time that the text asks for, with clocks that jump to and fro."""
+    log = {version: CommitTime(made) for version, made in enumerate(files)}
+    began = compute_next_timestamp(clocks[0], None, files[-1])
+    assert not is_illegal_first_timestamp(files[-1], began)
+    last = began
+    for clock in clocks:
+        given = began if len(log) == len(files) else compute_next_timestamp(clock, last)
+        assert len(log) == len(files) or not is_illegal_timestamp(last, given)
+        log[len(log)], last = CommitTime(clock, given), given
+    latest = enabled_since(len(files), began)
+    times = {version: get_commit_timestamp(log, version, latest) for version in log}
+    found = find_version_at(log, moment, latest)
+    considered = [version for version in log if (version >= len(files)) == (moment >= began)]
+    assert found == max((version for version in considered if times[version] <= moment), default=None)
+    if moment >= began:
+        assert found is not None
+        assert found == max(version for version in log if times[version] <= moment)

@@ -1,0 +1,293 @@
+"""Type widening: the record of changes, and what a commit may make of types. Source: Type Widening (current)."""
+
+import itertools
+from typing import Any
+
+import pytest
+from helpers.scenario import Scenario, add, field, metadata, protocol, remove, schema
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from deltaspec.model.actions import Action
+from deltaspec.model.commit.type_widening import (
+    allowed_by_iceberg,
+    find_changed_types,
+    find_field_path_fault,
+    find_gap,
+    list_type_locations,
+    read_type_change_record,
+)
+from deltaspec.model.commit.validation import collect_refusals
+from deltaspec.model.revisions import Revision
+from deltaspec.model.schema.data_types import Array, Decimal, Field, Map, Primitive, Struct, is_widening
+from deltaspec.model.schema.schema_string import TypeChange, parse_schema
+
+BYTE, SHORT, INTEGER, LONG = (Primitive(name) for name in ("byte", "short", "integer", "long"))
+FEATURE = protocol(3, 7, ["typeWidening", "timestampNtz"], ["typeWidening", "timestampNtz"])
+ON = {"delta.enableTypeWidening": "true"}
+
+
+def changes(*steps: tuple[str, str] | tuple[str, str, str]) -> list[dict[str, str]]:
+    names = ("fromType", "toType", "fieldPath")
+    return [dict(zip(names, step, strict=False)) for step in steps]
+
+
+def widened(kind: Any, *steps: tuple[str, str] | tuple[str, str, str], **more: Any) -> dict[str, Any]:
+    return field("c", kind, **{"delta__typeChanges": changes(*steps), **more})
+
+
+def recorded(kind: Any, record: Any) -> tuple[list[TypeChange], list[str]]:
+    found, faults = read_type_change_record(Field("c", kind, True, {"delta.typeChanges": record}))
+    return list(found), [fault.kind for fault in faults]
+
+
+def test_record_of_a_column_that_changed_twice() -> None:
+    record = changes(("short", "integer"), ("integer", "long"))
+    assert recorded(LONG, record) == ([TypeChange(SHORT, INTEGER), TypeChange(INTEGER, LONG)], [])
+
+
+def test_record_of_places_below_a_column() -> None:
+    kind = Array(Map(Primitive("string"), Decimal(10, 4), True), True)
+    record = changes(("decimal(6, 2)", "decimal(10, 4)", "element.value"))
+    assert recorded(kind, record) == ([TypeChange(Decimal(6, 2), Decimal(10, 4), ("element", "value"))], [])
+
+
+def test_versions_that_previews_noted_are_passed_over() -> None:
+    record = [{"fromType": "byte", "toType": "short", "tableVersion": 3, "fieldPath": None}]
+    assert recorded(SHORT, record) == ([TypeChange(BYTE, SHORT)], [])
+
+
+@pytest.mark.parametrize(
+    ("record", "kinds"),
+    [
+        ('[{"fromType":"byte","toType":"short"}]', ["text"]),
+        ({"fromType": "byte", "toType": "short"}, ["no list"]),
+        (None, []),
+        ([1, "byte"], ["no object", "no object"]),
+        ([{"fromType": "byte"}], ["types"]),
+        ([{"toType": "short"}], ["types"]),
+        ([{"fromType": "byte", "toType": "int"}], ["types"]),
+        ([{"fromType": 1, "toType": "short"}], ["types"]),
+        ([{"fromType": "byte", "toType": "short", "fieldPath": 1}], ["place"]),
+        ([{"fromType": "byte", "toType": "short", "fieldPath": "items"}], ["place"]),
+        ([{"fromType": "byte", "toType": "short", "fieldPath": "element"}], ["place"]),
+    ],
+)
+def test_forms_that_are_none(record: Any, kinds: list[str]) -> None:
+    assert recorded(SHORT, record) == ([], kinds)
+
+
+@pytest.mark.parametrize(
+    ("kind", "path", "fault"),
+    [
+        (SHORT, (), None),
+        (Array(SHORT, True), ("element",), None),
+        (Array(SHORT, True), (), "the column is of type array"),
+        (Array(SHORT, True), ("value",), "array has no value"),
+        (Map(SHORT, Array(SHORT, True), True), ("value", "element"), None),
+        (Map(SHORT, Array(SHORT, True), True), ("value",), "value is of type array"),
+        (Array(Struct((Field("x", SHORT, True),)), True), ("element",), "element is of type struct"),
+        (Struct((Field("x", SHORT, True),)), ("x",), "struct has no x"),
+    ],
+)
+def test_where_a_field_path_leads(kind: Any, path: tuple[str, ...], fault: str | None) -> None:
+    assert find_field_path_fault(kind, path) == fault
+
+
+def test_places_are_columns_and_what_is_below_them_down_to_the_next_column() -> None:
+    inner = {"type": "struct", "fields": [field("x", "byte")]}
+    pairs = {"type": "map", "keyType": "short", "valueType": inner, "valueContainsNull": True}
+    found = [(place.column, place.field_path) for place in list_type_locations(parse_schema(schema(field("m", pairs))))]
+    assert found == [
+        (("m",), ()),
+        (("m",), ("key",)),
+        (("m",), ("value",)),
+        (("m", "value", "x"), ()),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "steps", "missing"),
+    [
+        ("long", [("short", "integer"), ("integer", "long")], None),
+        ("long", [("short", "integer")], "integer is followed by long"),
+        ("long", [("byte", "short"), ("integer", "long")], "short is followed by integer"),
+        ("long", [], None),
+    ],
+)
+def test_record_leads_from_change_to_change_and_to_the_type(kind: str, steps: Any, missing: str | None) -> None:
+    (place,) = list_type_locations(parse_schema(schema(widened(kind, *steps))))
+    assert find_gap(place) == missing
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "known"),
+    [
+        (BYTE, LONG, True),
+        (Primitive("float"), Primitive("double"), True),
+        (INTEGER, Primitive("double"), False),
+        (Primitive("date"), Primitive("timestamp_ntz"), False),
+        (Decimal(6, 2), Decimal(10, 2), True),
+        (Decimal(6, 2), Decimal(10, 3), False),
+        (LONG, Decimal(20, 0), False),
+    ],
+)
+def test_changes_that_iceberg_knows(before: Any, after: Any, known: bool) -> None:
+    assert allowed_by_iceberg(before, after) is known
+
+
+NUMBERS = {"byte": 1, "short": 2, "integer": 4, "long": 8}
+
+
+@settings(max_examples=60)
+@given(st.sampled_from([*NUMBERS]), st.sampled_from([*NUMBERS]))
+def test_an_integer_widens_to_those_that_hold_all_its_values(old: str, new: str) -> None:
+    assert is_widening(Primitive(old), Primitive(new)) is (NUMBERS[old] < NUMBERS[new])
+
+
+@settings(max_examples=100)
+@given(*[st.integers(1, 8)] * 2, *[st.integers(0, 8)] * 2)
+def test_a_decimal_widens_to_those_that_hold_all_its_values(p: int, q: int, s: int, t: int) -> None:
+    """Values before and behind the point, counted one by one."""
+    s, t = min(s, p), min(t, q)
+    holds = p - s <= q - t and s <= t
+    assert is_widening(Decimal(p, s), Decimal(q, t)) is (holds and (p, s) != (q, t))
+
+
+TYPES = st.sampled_from(["byte", "short", "integer", "long", "string"])
+
+
+@settings(max_examples=60)
+@given(st.lists(TYPES, min_size=1, max_size=4), st.lists(TYPES, min_size=1, max_size=4))
+def test_changed_places_are_those_whose_type_differs(old: list[str], new: list[str]) -> None:
+    before, after = (
+        parse_schema(schema(*(field(f"c{number}", kind) for number, kind in enumerate(kinds)))) for kinds in (old, new)
+    )
+    expected = [(f"c{number}",) for number, (a, b) in enumerate(itertools.zip_longest(old, new)) if a and b and a != b]
+    assert [each.after.column for each in find_changed_types(before, after, by_id=False)] == expected
+
+
+def test_mapped_columns_are_known_by_their_ids() -> None:
+    def mapped(name: str, number: int, kind: str) -> dict[str, Any]:
+        return field(name, kind, delta__columnMapping__id=number)
+
+    before = parse_schema(schema(mapped("a", 1, "byte"), mapped("b", 2, "string")))
+    after = parse_schema(schema(mapped("b", 1, "short"), mapped("a", 3, "binary")))
+    (change,) = find_changed_types(before, after, by_id=True)
+    assert (change.before.column, change.after.column, change.is_widening) == (("a",), ("b",), True)
+
+
+# what a commit may do
+
+
+def life(
+    kind: Any = "byte", *steps: Any, configuration: dict[str, str] | None = None, table: Any = FEATURE
+) -> Scenario:
+    """A table of one column and one file."""
+    column = widened(kind, *steps) if steps else field("c", kind)
+    return Scenario(table, metadata(ON if configuration is None else configuration, schema(column)), add("a"))
+
+
+def cited(table: Scenario, *actions: Action) -> list[str]:
+    return [each.requirement for each in collect_refusals(table.now, table.version + 1, actions, table.revision)]
+
+
+def to(kind: Any, *steps: Any, configuration: dict[str, str] | None = None) -> Action:
+    column = widened(kind, *steps) if steps else field("c", kind)
+    return metadata(ON if configuration is None else configuration, schema(column))
+
+
+def test_change_is_recorded() -> None:
+    assert cited(life(), to("short", ("byte", "short"))) == []
+    assert cited(life(), to("long", ("byte", "short"), ("short", "long"))) == []
+    assert cited(life(), to("short")) == ["type-widening.recorded"]
+    assert "type-widening.recorded" in cited(life(), to("long", ("byte", "short")))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [("short", "byte"), ("long", "double"), ("byte", "string"), ("string", "date")]
+)
+def test_unlisted_change_is_refused(old: str, new: str) -> None:
+    assert cited(life(old), to(new)) == ["type-widening.supported-changes"]
+    assert "type-widening.supported-changes" in cited(life(old), to(new, (old, new)))
+
+
+def test_kind_of_a_nested_type_stays() -> None:
+    listed = {"type": "array", "elementType": "byte", "containsNull": True}
+    assert cited(life(), to(listed)) == ["type-widening.supported-changes"]
+
+
+def test_table_written_anew_has_what_types_it_will() -> None:
+    assert cited(life("string"), to("byte"), remove("a"), add("b")) == []
+    assert cited(life("byte"), to("short"), add("a", data_change=False)) == []
+
+
+def test_void_may_become_anything() -> None:
+    assert cited(life("void"), to("string")) == []
+
+
+def test_change_needs_the_property() -> None:
+    assert cited(life(configuration={}), to("short", ("byte", "short"), configuration={})) == [
+        "type-widening.only-when-enabled"
+    ]
+    assert cited(life(configuration={}), to("short", ("byte", "short"))) == []
+
+
+def test_record_stays_or_goes_as_a_whole() -> None:
+    table = life("long", ("byte", "short"), ("short", "long"))
+    assert cited(table, to("long", ("byte", "short"), ("short", "long"))) == []
+    assert cited(table, to("long")) == []
+    assert cited(table, to("long", ("short", "long"))) == ["type-widening.kept"]
+    assert cited(table, to("long", ("byte", "long"))) == ["type-widening.kept"]
+
+
+def test_restored_version_has_the_type_and_the_record_of_its_time() -> None:
+    table = life("long", ("byte", "short"), ("short", "long"))
+    assert cited(table, to("short", ("byte", "short"))) == []
+    assert cited(table, to("byte")) == []
+    assert "type-widening.supported-changes" in cited(table, to("integer", ("byte", "short"), ("short", "integer")))
+
+
+def test_record_needs_the_feature() -> None:
+    table = life(table=protocol(1, 2), configuration={})
+    assert cited(table, to("short", ("byte", "short"), configuration={})) == ["type-widening.feature"]
+    assert cited(table, to("short", configuration={})) == []
+
+
+@pytest.mark.parametrize("nothing", [[], None])
+def test_nothing_recorded_needs_no_feature(nothing: Any) -> None:
+    table = life(table=protocol(1, 2), configuration={})
+    assert cited(table, metadata({}, schema(field("c", "byte", delta__typeChanges=nothing)))) == []
+
+
+def test_preview_of_the_feature_counts() -> None:
+    preview = protocol(3, 7, ["typeWidening-preview"], ["typeWidening-preview"])
+    assert cited(life(table=preview), to("short", ("byte", "short"))) == []
+    assert cited(life(table=preview), to("short")) == ["type-widening.recorded"]
+
+
+@pytest.mark.parametrize("version", ["V1", "V2"])
+def test_iceberg_takes_fewer_changes(version: str) -> None:
+    writers = ["typeWidening", f"icebergCompat{version}", "columnMapping"]
+    table = protocol(3, 7, ["typeWidening", "columnMapping"], writers)
+    assert cited(life("integer", table=table), to("long", ("integer", "long"))) == []
+    found = cited(life("integer", table=table), to("double", ("integer", "double")))
+    assert "type-widening.changes-for-iceberg" in found
+
+
+def test_dropped_feature_leaves_no_trace() -> None:
+    table = life("short", ("byte", "short"))
+    without = protocol(3, 7, ["timestampNtz"], ["timestampNtz"])
+    assert cited(table, without, to("short", configuration={})) == []
+    assert cited(table, without) == ["type-widening.gone-with-feature"] * 2
+    assert cited(table, without, to("short")) == ["type-widening.gone-with-feature"]
+    assert cited(table, without, to("short", configuration={"delta.enableTypeWidening": "false"})) == []
+    preview = protocol(3, 7, ["typeWidening-preview", "timestampNtz"], ["typeWidening-preview", "timestampNtz"])
+    assert "type-widening.gone-with-feature" not in cited(table, preview)
+
+
+@pytest.mark.parametrize("revision", [Revision.R1, Revision.R2, Revision.R3])
+def test_older_texts_know_nothing_of_it(revision: Revision) -> None:
+    table = Scenario(protocol(1, 2), metadata({}, schema(field("c", "byte"))), add("a"), revision=revision)
+    assert cited(table, to("string", configuration={})) == []
+    assert cited(table, to("short", ("byte", "long"), configuration={})) == []

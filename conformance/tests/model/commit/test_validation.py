@@ -1,0 +1,297 @@
+"""May this commit follow this snapshot? Source: the requirements for writers, chapter by chapter."""
+
+from typing import Any
+
+import msgspec
+import pytest
+from helpers.scenario import ONE_COLUMN, add, metadata, protocol, remove
+from msgspec.structs import replace
+
+from deltaspec.model.actions import (
+    Action,
+    Add,
+    CommitInfo,
+    DeletionVectorDescriptor,
+    DomainMetadata,
+    MetaData,
+    RowIdHighWaterMark,
+    Txn,
+)
+from deltaspec.model.commit.table_changes import FAULT_REQUIREMENTS
+from deltaspec.model.commit.validation import check_commit, collect_refusals
+from deltaspec.model.features.protocol import FAULTS, Accepted, Refused
+from deltaspec.model.log.reconciliation import EMPTY_SNAPSHOT, Snapshot, replay_commit
+from deltaspec.model.revisions import Revision
+
+ID = '{"name":"id","type":"long","nullable":true,"metadata":%s}'
+
+
+def table(*actions: Action, revision: Revision = Revision.CURRENT) -> Snapshot:
+    """A table that one commit creates."""
+    assert check_commit(EMPTY_SNAPSHOT, 0, actions, revision) == Accepted()
+    return replay_commit(EMPTY_SNAPSHOT, 0, actions, revision)
+
+
+def cited(snapshot: Snapshot, *actions: Action, revision: Revision = Revision.CURRENT) -> list[str]:
+    return [each.requirement for each in collect_refusals(snapshot, snapshot.version + 1, actions, revision)]
+
+
+PLAIN = table(protocol(1, 2), metadata(), add())
+
+
+def test_plain_commits_are_accepted() -> None:
+    assert check_commit(PLAIN, 1, [add("b"), remove(), Txn(app_id="x", version=1)]) == Accepted()
+    assert check_commit(PLAIN, 1, []) == Accepted()
+
+
+def test_the_first_reason_is_the_answer() -> None:
+    answer = check_commit(PLAIN, 3, [add("b"), add("b")])
+    assert answer == Refused("log.versions-contiguous", "version 3 after 0")
+    assert [each.requirement for each in collect_refusals(PLAIN, 3, [add("b"), add("b")])] == [
+        "log.versions-contiguous",
+        "reconciliation.no-repeated-actions",
+    ]
+
+
+def test_table_begins_with_protocol_and_metadata() -> None:
+    assert cited(EMPTY_SNAPSHOT, protocol(1, 2)) == ["metadata.in-first-version"]
+    assert cited(EMPTY_SNAPSHOT, metadata()) == ["reconciliation.one-protocol"]
+
+
+def test_file_may_be_removed_and_added_under_another_vector_only() -> None:
+    assert cited(PLAIN, remove(), add()) == ["reconciliation.live-and-dead-disjoint"]
+    assert cited(PLAIN, add(data_change=False, tags={"a": "b"})) == []
+
+
+def partitioned() -> MetaData:
+    return replace(metadata(), partition_columns=["id"])
+
+
+def test_live_files_have_values_for_new_partition_columns() -> None:
+    assert cited(PLAIN, partitioned()) == ["add.partition-values"]
+    assert cited(PLAIN, partitioned(), add("b", partition_values={"id": "1"}), remove()) == []
+    before = table(protocol(1, 2), partitioned(), add(partition_values={"id": "1"}))
+    assert cited(before, metadata()) == []
+    assert cited(before, add("b")) == ["add.partition-values"]
+
+
+VECTORS = table(
+    protocol(3, 7, ["deletionVectors"], ["deletionVectors"]), metadata({"delta.enableDeletionVectors": "true"}), add()
+)
+VECTOR = DeletionVectorDescriptor(storage_type="i", path_or_inline_dv="abc", size_in_bytes=2, cardinality=1)
+ROWS = '{"numRecords":3}'
+
+
+def test_vector_takes_the_place_of_the_file_without() -> None:
+    marked = add(deletion_vector=VECTOR, stats=ROWS)
+    assert cited(VECTORS, remove(), marked) == []
+    assert cited(VECTORS, marked) == ["add.live-vector-removed"]
+    assert cited(VECTORS, marked, revision=Revision.R3) == []
+
+
+def test_new_vector_asks_for_the_property_since_r3() -> None:
+    off = table(protocol(3, 7, ["deletionVectors"], ["deletionVectors"]), metadata(), add())
+    actions = (remove(), add(deletion_vector=VECTOR, stats=ROWS))
+    assert cited(off, *actions) == ["deletion-vectors.made-while-enabled"]
+    assert cited(off, *actions, revision=Revision.R2) == []
+
+
+def test_vector_of_an_older_version_is_not_new() -> None:
+    marked = add(deletion_vector=VECTOR, stats=ROWS)
+    with_vector = replay_commit(VECTORS, 1, [remove(), marked])
+    gone = replay_commit(with_vector, 2, [remove(deletion_vector=VECTOR), metadata()])
+    assert cited(gone, marked) == []
+
+
+def test_vectors_need_counted_rows_and_the_feature() -> None:
+    assert cited(VECTORS, add("b", deletion_vector=VECTOR, stats="{}")) == ["deletion-vectors.needs-num-records"]
+    enabled = metadata({"delta.enableDeletionVectors": "true"})
+    assert cited(table(protocol(1, 2), enabled), add(deletion_vector=VECTOR, stats=ROWS)) == [
+        "deletion-vectors.needs-feature"
+    ]
+
+
+def test_append_only_is_asked_after_the_commit() -> None:
+    """S33."""
+    appending = metadata({"delta.appendOnly": "true"})
+    kept = table(protocol(1, 2), appending, add())
+    assert cited(kept, remove()) == ["append-only.no-removal"]
+    assert cited(kept, remove(data_change=False), add("b", data_change=False)) == []
+    assert cited(kept, metadata({"delta.appendOnly": "false"}), remove()) == []
+    assert cited(kept, metadata(), remove()) == []
+    assert cited(PLAIN, appending, remove()) == ["append-only.no-removal"]
+    unsupported = table(protocol(1, 7, None, []), appending, add())
+    assert cited(unsupported, remove()) == []
+
+
+def test_features_stay() -> None:
+    """E41."""
+    before = table(protocol(1, 7, None, ["appendOnly", "domainMetadata"]), metadata())
+    assert cited(before, protocol(1, 7, None, ["appendOnly"])) == ["protocol.features-stay"]
+    assert cited(before, protocol(3, 7, ["deletionVectors"], ["appendOnly", "domainMetadata", "deletionVectors"])) == []
+
+
+WIDENING = protocol(3, 7, ["typeWidening"], ["typeWidening"])
+
+
+@pytest.mark.parametrize(
+    ("after", "schema", "expected"),
+    [
+        ({}, ONE_COLUMN, []),
+        ({"delta.enableTypeWidening": "true"}, ONE_COLUMN, ["type-widening.gone-with-feature"]),
+    ],
+)
+def test_type_widening_is_removed_without_a_trace(after: dict[str, str], schema: str, expected: list[str]) -> None:
+    """E41: the newest text tells how."""
+    before = table(WIDENING, metadata({"delta.enableTypeWidening": "true"}))
+    assert cited(before, protocol(3, 7, [], []), metadata(after, schema)) == expected
+
+
+def test_used_feature_is_listed_on_upgrade() -> None:
+    before = table(protocol(1, 4), metadata({"delta.enableChangeDataFeed": "true"}))
+    assert cited(before, protocol(1, 7, None, []), metadata()) == ["protocol.upgrade-assumes-use"]
+    assert cited(before, protocol(1, 7, None, ["changeDataFeed"]), metadata()) == []
+
+
+def test_feature_comes_before_or_with_what_needs_it() -> None:
+    ntz = ONE_COLUMN.replace("long", "timestamp_ntz")
+    both = ["timestampNtz"]
+    assert cited(PLAIN, metadata(schema=ntz)) == ["schema.types-need-features"]
+    assert cited(PLAIN, protocol(3, 7, both, [*both, "appendOnly", "invariants"]), metadata(schema=ntz)) == []
+    old = ["timestampNTZ"]
+    upgraded = (protocol(3, 7, old, [*old, "appendOnly", "invariants"]), metadata(schema=ntz))
+    assert cited(PLAIN, *upgraded, revision=Revision.R2) == []
+
+
+def mapped(number: int, physical: str, highest: int) -> MetaData:
+    own = f'{{"delta.columnMapping.id":{number},"delta.columnMapping.physicalName":"{physical}"}}'
+    settings = {"delta.columnMapping.mode": "name", "delta.columnMapping.maxColumnId": str(highest)}
+    return metadata(settings, '{"type":"struct","fields":[' + ID % own + "]}")
+
+
+def test_mapped_columns_keep_what_they_are_known_by() -> None:
+    before = table(protocol(2, 5), mapped(1, "col-1", 4))
+    assert cited(before, mapped(1, "col-1", 4)) == []
+    assert cited(before, mapped(1, "col-9", 4)) == ["column-mapping.physical-name-stays"]
+    assert cited(before, mapped(1, "col-1", 3)) == ["column-mapping.max-id-never-falls"]
+    assert cited(before, mapped(5, "col-1", 5)) == ["column-mapping.new-columns-have-new-paths"]
+    assert cited(before, mapped(5, "col-1", 5), revision=Revision.R3) == ["column-mapping.new-columns-named-anew"]
+    assert cited(before, mapped(5, "col-5", 4)) == ["column-mapping.max-column-id"]
+
+
+def test_mapping_begins_with_metadata_and_protocol_of_one_commit() -> None:
+    assert cited(PLAIN, protocol(2, 5), mapped(1, "id", 1)) == []
+
+
+TIMED = protocol(1, 7, None, ["inCommitTimestamp"])
+ENABLED = "delta.enableInCommitTimestamps"
+
+
+def info(timestamp: int | None) -> CommitInfo:
+    return CommitInfo(in_commit_timestamp=timestamp)
+
+
+def test_in_commit_timestamps_increase() -> None:
+    before = table(info(5), TIMED, metadata({ENABLED: "true"}))
+    assert cited(before, info(6), add()) == []
+    assert cited(before, info(5)) == ["in-commit-timestamp.increases"]
+    assert cited(before, info(None)) == ["in-commit-timestamp.present"]
+    assert cited(before, add(), info(6)) == ["in-commit-timestamp.commit-info-first"]
+    unknown = replay_commit(EMPTY_SNAPSHOT, 7, [TIMED, metadata({ENABLED: "true"})])
+    assert cited(unknown, info(1)) == []
+
+
+def test_enablement_on_an_older_table_is_recorded_and_stays_so() -> None:
+    version, timestamp = "delta.inCommitTimestampEnablementVersion", "delta.inCommitTimestampEnablementTimestamp"
+    recorded = {ENABLED: "true", version: "1", timestamp: "9"}
+    before = table(TIMED, metadata())
+    assert cited(before, info(9), metadata({ENABLED: "true"})) == ["in-commit-timestamp.enablement-recorded"]
+    assert cited(before, info(9), metadata(recorded)) == []
+    after = replay_commit(before, 1, [info(9), metadata(recorded)])
+    assert cited(after, info(10), metadata({ENABLED: "true"})) == ["in-commit-timestamp.enablement-recorded"]
+
+
+TRACKING = protocol(1, 7, None, ["rowTracking", "domainMetadata"])
+
+
+def mark(value: int) -> DomainMetadata:
+    text = f'{{"rowIdHighWaterMark":{value}}}'
+    return DomainMetadata(domain="delta.rowTracking", configuration=text, removed=False)
+
+
+def tracked(path: str, base: int | None, version: int | None, **more: Any) -> Add:
+    return add(path, base_row_id=base, default_row_commit_version=version, stats=ROWS, **more)
+
+
+def test_row_ids_are_fresh_and_below_the_mark() -> None:
+    before = table(TRACKING, metadata(), tracked("a", 0, 0), mark(2))
+    assert cited(before, tracked("b", 3, 1), mark(5)) == []
+    assert cited(before, tracked("b", 3, 1), mark(4)) == ["row-tracking.high-water-mark"]
+    assert cited(before, tracked("b", 2, 1), mark(5)) == ["row-tracking.unique-default-ids"]
+    assert cited(before, add("b", stats=ROWS)) == ["row-tracking.base-row-id", "row-tracking.commit-version"]
+    assert cited(before, tracked("b", 3, 2), mark(5)) == ["row-tracking.commit-version"] * 2
+    assert cited(before, mark(8)) == []
+
+
+def test_file_keeps_its_row_ids() -> None:
+    before = table(TRACKING, metadata(), tracked("a", 0, 0), mark(2))
+    assert cited(before, tracked("a", 0, 0)) == []
+    assert cited(before, tracked("a", 3, 1), mark(5)) == [
+        "row-tracking.base-row-id-kept",
+        "row-tracking.commit-version-kept",
+    ]
+    assert cited(before, remove(base_row_id=0, default_row_commit_version=0)) == []
+    assert cited(before, remove()) == ["remove.row-ids"]
+
+
+def test_files_of_another_table_are_new_to_it() -> None:
+    """A clone that is made once more: the same files, and another id."""
+    before = table(TRACKING, metadata(), tracked("a", 0, 0), mark(2))
+    anew = msgspec.structs.replace(metadata(), id="33333333-2222-4333-8444-555555555555")
+    assert cited(before, anew, tracked("a", 3, 1), mark(5)) == []
+    assert cited(before, anew, tracked("a", 3, 0), mark(5)) == []
+    assert cited(before, anew, tracked("a", 3, 2), mark(5)) == ["row-tracking.commit-version"] * 2
+    assert cited(before, anew, add("a", stats=ROWS)) == ["row-tracking.base-row-id", "row-tracking.commit-version"]
+
+
+def test_mark_is_an_action_before_r3() -> None:
+    r2 = protocol(1, 7, None, ["rowTracking"])
+    before = table(r2, metadata(), tracked("a", 0, 0), RowIdHighWaterMark(high_water_mark=2), revision=Revision.R2)
+    new, more = tracked("b", 3, 1), RowIdHighWaterMark(high_water_mark=5)
+    assert cited(before, new, more, revision=Revision.R2) == []
+    assert cited(before, new, revision=Revision.R2) == ["row-tracking.mark-of-action"]
+
+
+def test_every_new_file_comes_with_a_mark_in_r1() -> None:
+    r1 = protocol(1, 7, None, ["rowIds"])
+    reserved = RowIdHighWaterMark(high_water_mark=9, preserved_row_ids=False)
+    first = add(base_row_id=0, stats=ROWS)
+    before = table(r1, metadata(), first, reserved, revision=Revision.R1)
+    new = add("b", base_row_id=3, stats=ROWS)
+    assert cited(before, new, reserved, revision=Revision.R1) == []
+    assert cited(before, new, revision=Revision.R1) == ["row-ids.mark-with-new-files"]
+    assert cited(before, first, revision=Revision.R1) == []
+
+
+def test_enabled_row_tracking_has_names_for_its_columns() -> None:
+    before = table(TRACKING, metadata())
+    settings = {
+        "delta.enableRowTracking": "true",
+        "delta.rowTracking.materializedRowIdColumnName": "_row-id",
+        "delta.rowTracking.materializedRowCommitVersionColumnName": "_row-version",
+    }
+    assert cited(before, metadata(settings)) == []
+    assert cited(before, metadata({"delta.enableRowTracking": "true"})) == ["row-tracking.column-names"] * 2
+
+
+def test_faults_of_a_protocol_that_are_refused_are_faults() -> None:
+    assert set(FAULT_REQUIREMENTS) <= set(FAULTS)
+
+
+def test_catalog_managed_commits_name_their_transaction() -> None:
+    both = ["catalogManaged"]
+    managed = protocol(3, 7, both, [*both, "inCommitTimestamp"])
+    timed = CommitInfo(in_commit_timestamp=1, txn_id="t")
+    before = table(timed, managed, metadata({ENABLED: "true"}))
+    assert cited(before, CommitInfo(in_commit_timestamp=2, txn_id="u")) == []
+    assert cited(before, info(2)) == ["commit-info.transaction-id"]

@@ -1,0 +1,109 @@
+"""Where variant columns may not stand, and which defaults are null."""
+
+from typing import Any
+
+import pytest
+from helpers.scenario import Scenario, domain, field, metadata, protocol, schema
+
+from deltaspec.model.actions import Action
+from deltaspec.model.commit.validation import collect_refusals
+from deltaspec.model.commit.variant_columns import default_is_null, variant_columns
+from deltaspec.model.revisions import Revision
+from deltaspec.model.schema.schema_string import parse_schema
+
+V = field("v", "variant")
+
+
+@pytest.mark.parametrize("column", [("s", "v"), ("s.v",), ("S", "v")])
+def test_clustering_columns_are_those_that_the_domain_means(column: tuple[str, ...]) -> None:
+    inner = {"type": "struct", "fields": [V]}
+    found = variant_columns(parse_schema(schema(V, field("s", inner))), [], [column], None)
+    assert [(each.path, each.is_clustering_column) for each in found] == [(("v",), False), (("s", "v"), True)]
+
+
+@pytest.mark.parametrize(
+    ("expression", "is_null"),
+    [
+        ("NULL", True),
+        (" null ", True),
+        ("(NULL)", True),
+        ("CAST(NULL AS VARIANT)", True),
+        ("cast( null  as  variant )", True),
+        ("NULL::variant", True),
+        ("1", False),
+        ("-1.5e3", False),
+        ("'null'", False),
+        ("true", False),
+        ("date '2024-01-02'", False),
+        ("X'00'", False),
+        ("CAST('a' AS VARIANT)", False),
+        ("CAST((1) AS VARIANT)", False),
+        ("parse_json('{\"a\": 1}')", False),
+        ("PARSE_JSON('\"it''s\"')", False),
+        ("parse_json('null')", None),
+        ("parse_json('{')", None),
+        ("parse_json(NULL)", None),
+        ("try_parse_json('1')", None),
+        ("nullif(1, 1)", None),
+        ("CAST(nullif(1, 1) AS VARIANT)", None),
+        ("'a' || NULL", None),
+        ("(1) - (1)", None),
+        ("", None),
+        ("(" * 5000 + ")" * 5000, None),
+        ("'" * 5001, None),
+    ],
+)
+def test_defaults(expression: str, is_null: bool | None) -> None:
+    assert default_is_null(expression) is is_null
+
+
+def test_variant_columns_at_any_depth() -> None:
+    inner = {"type": "struct", "fields": [field("v", {"type": "variant"}, CURRENT_DEFAULT="NULL")]}
+    listed = {"type": "array", "elementType": "variant", "containsNull": True}
+    found = list(
+        variant_columns(parse_schema(schema(V, field("s", inner), field("l", listed))), ["v"], [("s", "v")], None)
+    )
+    assert [each.path for each in found] == [("v",), ("s", "v")]
+    assert [each.is_partition_column for each in found] == [True, False]
+    assert [each.is_clustering_column for each in found] == [False, True]
+    assert [each.default for each in found] == [None, "NULL"]
+
+
+def test_clustering_columns_go_by_physical_names() -> None:
+    mapped = field("v", "variant", delta__columnMapping__id=1, delta__columnMapping__physicalName="col-1")
+    (found,) = variant_columns(parse_schema(schema(mapped)), [], [("col-1",)], "name")
+    assert found.is_clustering_column
+
+
+WRITERS = ["variantType", "clustering", "domainMetadata", "generatedColumns", "allowColumnDefaults"]
+TABLE = (protocol(3, 7, ["variantType"], WRITERS), metadata({}, schema(field("id"), V)))
+
+
+def cited(*actions: Action) -> list[str]:
+    scenario = Scenario(*TABLE)
+    return [each.requirement for each in collect_refusals(scenario.now, 1, actions)]
+
+
+def with_variant(**more: Any) -> Action:
+    return metadata({}, schema(field("id"), field("v", "variant", **more)))
+
+
+def test_variants_partition_and_cluster_nothing() -> None:
+    assert "variant.not-partitioning" in cited(metadata({}, schema(field("id"), V), ["v"]))
+    assert cited(metadata({}, schema(field("id"), V), ["id"])) == []
+    assert "variant.not-clustering" in cited(domain("delta.clustering", {"clusteringColumns": [["v"]]}))
+    assert cited(domain("delta.clustering", {"clusteringColumns": [["id"]]})) == []
+
+
+def test_variants_are_not_generated_and_default_to_null() -> None:
+    assert "variant.not-generated" in cited(with_variant(delta__generationExpression="parse_json('1')"))
+    assert "variant.default-null" in cited(with_variant(CURRENT_DEFAULT="parse_json('1')"))
+    assert "variant.default-null" not in cited(with_variant(CURRENT_DEFAULT="NULL"))
+    assert "variant.default-null" not in cited(with_variant(CURRENT_DEFAULT="try_parse_json('{')"))
+
+
+@pytest.mark.parametrize("revision", [Revision.R1, Revision.R2, Revision.R3])
+def test_older_texts_have_no_variants(revision: Revision) -> None:
+    scenario = Scenario(protocol(1, 2), metadata({}, schema(field("id"))), revision=revision)
+    answers = collect_refusals(scenario.now, 1, [metadata({}, schema(field("id"), V), ["v"])], revision)
+    assert [each.requirement for each in answers if each.requirement.startswith("variant")] == []

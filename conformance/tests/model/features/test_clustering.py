@@ -1,0 +1,217 @@
+"""Clustered tables: the columns of the domain, what files say of them, and which commits are legal."""
+
+import json
+from typing import Any
+
+import pytest
+from helpers.scenario import Scenario, add, domain, field, metadata, protocol, remove, schema
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deltaspec.model.actions import DomainMetadata, MetaData
+from deltaspec.model.features.clustering import (
+    clustering_columns,
+    configuration_fault,
+    find_columns_without_statistics,
+    find_field,
+    find_logically_named_columns,
+    find_unknown_columns,
+    has_blank_provider,
+    resolve_columns,
+)
+from deltaspec.model.revisions import Revision
+from deltaspec.model.schema.schema_string import parse_schema
+
+
+def _domain(configuration: object, name: str = "delta.clustering") -> DomainMetadata:
+    return DomainMetadata(domain=name, configuration=json.dumps(configuration), removed=False)
+
+
+@pytest.mark.parametrize(
+    ("columns", "paths"),
+    [(["a", "b"], (("a",), ("b",))), ([["a"], ["s", "x"]], (("a",), ("s", "x"))), ([], ()), ({}, ())],
+)
+def test_columns_are_names_or_lists_of_their_parts(columns: object, paths: object) -> None:
+    assert clustering_columns(_domain({"clusteringColumns": columns})) == paths
+
+
+def test_without_the_domain_there_are_no_columns() -> None:
+    assert clustering_columns(None) == ()
+    assert clustering_columns(_domain({"clusteringColumns": ["a"]}, "mine")) == ()
+    assert clustering_columns(domain("delta.clustering", {"clusteringColumns": ["a"]}, removed=True)) == ()
+
+
+@pytest.mark.parametrize("columns", [{}, [1], [[]], [[1]], None, "col1"])
+def test_columns_of_another_form_are_a_fault(columns: object) -> None:
+    assert configuration_fault(json.dumps({"clusteringColumns": columns})) == "holds no list clusteringColumns"
+
+
+def test_half_of_a_surrogate_pair_names_no_column() -> None:
+    for column in ("\ud800", ["a", "\ud800"]):
+        assert (
+            configuration_fault(json.dumps({"clusteringColumns": [column]}))
+            == "names a column by half of a surrogate pair"
+        )
+
+
+def test_as_many_columns_as_a_log_may_name_are_looked_up_at_once() -> None:
+    columns = [(f"x{number}",) for number in range(50_000)]
+    for mapping in (None, "name"):
+        assert len(find_unknown_columns(columns, SCHEMA, mapping, Revision.R3)) == 50_000
+        assert find_logically_named_columns(columns, SCHEMA, mapping) == []
+        assert resolve_columns(columns, SCHEMA, mapping) == ()
+
+
+FIELD = {"nullable": True, "metadata": {"delta.columnMapping.id": 1, "delta.columnMapping.physicalName": "col-1"}}
+SCHEMA = parse_schema(json.dumps({"type": "struct", "fields": [{"name": "Region", "type": "string", **FIELD}]}))
+
+
+@pytest.mark.parametrize(
+    ("mapping", "column", "unknown", "displayed"),
+    [
+        (None, "Region", [], []),
+        (None, "region", [], []),
+        (None, "col-1", ["col-1"], []),
+        ("name", "col-1", [], []),
+        ("id", "Region", ["Region"], ["Region"]),
+        ("name", "COL-1", ["COL-1"], []),
+    ],
+)
+def test_column_is_known_by_its_physical_name_where_names_are_mapped(
+    mapping: str | None, column: str, unknown: list[str], displayed: list[str]
+) -> None:
+    assert find_unknown_columns([(column,)], SCHEMA, mapping) == unknown
+    assert find_logically_named_columns([(column,)], SCHEMA, mapping) == displayed
+    physical = "col-1" if mapping else "Region"
+    assert resolve_columns(((column,),), SCHEMA, mapping) == (() if unknown else ((physical,),))
+
+
+NESTED = parse_schema(schema(field("c"), field("s", {"type": "struct", "fields": [field("V")]}), field("s.w")))
+
+
+@pytest.mark.parametrize(
+    ("column", "path"),
+    [
+        (("c",), ("c",)),
+        (("C",), ("c",)),
+        (("s", "v"), ("s", "V")),
+        (("s.V",), ("s", "V")),
+        (("S.v",), ("s", "V")),
+        (("s.w",), ("s.w",)),
+        (("s.x",), None),
+        (("s", "w"), None),
+        (("",), None),
+    ],
+)
+def test_column_is_resolved_to_the_spelling_of_the_schema(column: tuple[str, ...], path: tuple[str, ...]) -> None:
+    found = find_field(column, NESTED, None)
+    assert (found and found[0]) == path
+    assert found is None or found[1].name == path[-1]
+    assert resolve_columns((column,), NESTED, None) == ((path,) if path else ())
+
+
+def test_columns_that_resolve_to_one_field_are_one() -> None:
+    assert resolve_columns((("C",), ("c",)), NESTED, None) == (("c",),)
+
+
+def test_of_a_schema_that_is_not_known_nothing_can_be_told() -> None:
+    assert resolve_columns((("c",),), None, None) == ()
+
+
+def test_letter_by_letter_comes_first() -> None:
+    both = parse_schema(schema(field("C"), field("c")))
+    assert [resolve_columns(((name,),), both, None) for name in ("c", "C")] == [(("c",),), (("C",),)]
+
+
+def test_before_the_newest_text_a_logical_name_is_none_that_the_table_lacks() -> None:
+    columns = [("Region",), ("col-1",), ("day",)]
+    assert find_unknown_columns(columns, SCHEMA, "name", Revision.R3) == ["day"]
+    assert find_unknown_columns(columns, SCHEMA, "name", Revision.CURRENT) == ["Region", "day"]
+
+
+@pytest.mark.parametrize(
+    ("text", "left_out"),
+    [
+        (None, ["a", "s.x"]),
+        ("{}", ["a", "s.x"]),
+        ('{"nullCount":{"a":3}}', ["s.x"]),
+        ('{"minValues":{"a":1},"maxValues":{"s":{"x":2}}}', []),
+        ('{"minValues":{"a":null},"nullCount":{"s":{"x":0}}}', ["a"]),
+        ('{"minValues":{"s":7},"nullCount":{"a":0}}', ["s.x"]),
+        ('{"numRecords":0}', []),
+        ("[]", None),
+        ("{", None),
+    ],
+)
+def test_any_entry_is_statistics_of_a_column(text: str | None, left_out: list[str] | None) -> None:
+    assert find_columns_without_statistics(text, (("a",), ("s", "x"))) == left_out
+
+
+_NAMES = st.sampled_from(["a", "b", "c"])
+
+
+@given(st.lists(_NAMES, unique=True), st.dictionaries(_NAMES, st.integers(0, 3)), st.integers(1, 5))
+def test_what_is_left_out_is_what_has_no_entry(columns: list[str], counts: dict[str, int], rows: int) -> None:
+    text = json.dumps({"numRecords": rows, "nullCount": counts})
+    assert find_columns_without_statistics(text, tuple((each,) for each in columns)) == [
+        each for each in columns if each not in counts
+    ]
+
+
+@pytest.mark.parametrize(("provider", "unnamed"), [(None, False), ("liquid", False), ("", True), (" ", True)])
+def test_an_empty_name_is_none(provider: str | None, unnamed: bool) -> None:
+    assert has_blank_provider(provider) is unnamed
+
+
+# commits
+
+CLUSTERING = protocol(1, 7, None, ["clustering", "domainMetadata"])
+
+
+def by(*columns: Any) -> DomainMetadata:
+    return domain("delta.clustering", {"clusteringColumns": list(columns)})
+
+
+def of_two_columns(*partitioned_by: str) -> MetaData:
+    return metadata(schema=schema(field("id"), field("day", "date")), partitioned_by=partitioned_by)
+
+
+def counted(*columns: str) -> str:
+    return json.dumps({"numRecords": 3, "nullCount": dict.fromkeys(columns, 0)})
+
+
+def test_file_without_statistics_of_a_clustering_column_is_refused() -> None:
+    scenario = Scenario(CLUSTERING, of_two_columns(), by("id"))
+    assert scenario.expect_refusal(add("a", rows=3)) == "clustering.statistics"
+    scenario.commit(add("a", stats=counted("id")))
+    assert scenario.expect_refusal(by("id", "day")) == "clustering.statistics-of-new-columns"
+    scenario.commit(remove("a"), add("b", stats=counted("id", "day")))
+    scenario.commit(by("id", "day"))
+
+
+def test_unknown_column_and_partitioning_are_refused() -> None:
+    scenario = Scenario(CLUSTERING, of_two_columns())
+    assert scenario.expect_refusal(by("hour")) == "clustering.columns-by-physical-name"
+    assert Scenario(CLUSTERING, of_two_columns("day")).expect_refusal(by("id")) == "clustering.not-partitioned"
+
+
+@pytest.mark.parametrize("features", [["domainMetadata"], ["domainMetadata", "appendOnly"]])
+def test_domain_of_clustering_without_the_feature_is_refused(features: list[str]) -> None:
+    scenario = Scenario(protocol(1, 7, None, features), of_two_columns())
+    assert scenario.expect_refusal(by("id")) == "clustering.feature"
+    scenario.commit(by())
+
+
+def test_preview_of_the_feature_lets_the_domain_in() -> None:
+    Scenario(protocol(1, 7, None, ["domainMetadata", "clustering-preview"]), of_two_columns(), by("id"))
+
+
+def test_nobody_is_no_clustering_provider() -> None:
+    scenario = Scenario(CLUSTERING, of_two_columns())
+    assert scenario.expect_refusal(add(clustering_provider="")) == "clustering.provider"
+    scenario.commit(add(clustering_provider="liquid"))
+
+
+def test_texts_before_r3_know_no_clustering() -> None:
+    scenario = Scenario(protocol(1, 7, None, ["domainMetadata"]), of_two_columns("day"), revision=Revision.R2)
+    scenario.commit(by("hour"))

@@ -1,0 +1,141 @@
+"""What metadata asks of rows: constraints by name, invariants by form, keys whose feature a table lacks."""
+
+import json
+from typing import Any
+
+import pytest
+
+from deltaspec.model.features.constraints import (
+    InvariantError,
+    InvariantTooDeep,
+    constraint_fault,
+    get_key_feature,
+    read_check_constraints,
+    read_invariant,
+    unsupported_keys,
+)
+from deltaspec.model.json_values import Number
+from deltaspec.model.revisions import Revision
+
+
+def test_constraints_go_by_what_follows_the_prefix() -> None:
+    configuration = {
+        "delta.constraints.positive": "id > 0",
+        "delta.constraints.a.b": "true",
+        "delta.constraint.missed": "id > 1",
+        "delta.appendOnly": "true",
+    }
+    assert read_check_constraints(configuration) == {"a.b": "true", "positive": "id > 0"}
+    assert read_check_constraints({}) == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "expression", "requirement"),
+    [
+        ("positive", "id > 0", None),
+        ("positive", "certainly no SQL (", None),
+        ("", "id > 0", "check-constraints.key"),
+        (" ", "id > 0", "check-constraints.key"),
+        ("positive", "", "check-constraints.value"),
+        ("positive", " \n", "check-constraints.value"),
+    ],
+)
+def test_a_constraint_has_a_name_and_a_text(name: str, expression: str, requirement: str | None) -> None:
+    assert constraint_fault(name, expression) == requirement
+
+
+def test_an_invariant_is_the_text_within_its_json() -> None:
+    assert read_invariant({"delta.invariants": '{"expression": { "expression": "x > 3"} }'}) == "x > 3"
+    more = '{"expression": {"expression": "x > 3", "language": "SQL"}, "name": "large"}'
+    assert read_invariant({"delta.invariants": more}) == "x > 3"
+    assert read_invariant({"comment": "x > 3"}) is None
+    assert read_invariant({"delta.invariants": None}) is None
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        ("x > 3", "is no JSON: expecting value at character 0"),
+        ("", "is no JSON: expecting value at character 0"),
+        ({"expression": {"expression": "x > 3"}}, "is no text"),
+        (Number("7"), "is no text"),
+        (True, "is no text"),
+        ("7", "has nothing at expression.expression"),
+        ("null", "has nothing at expression.expression"),
+        ('["expression"]', "has nothing at expression.expression"),
+        ('{"expression": "x > 3"}', "has nothing at expression.expression"),
+        ('{"Expression": {"expression": "x > 3"}}', "has nothing at expression.expression"),
+        ('{"expression": {"expression": null}}', "has no text at expression.expression"),
+        ('{"expression": {"expression": 3}}', "has no text at expression.expression"),
+        ('{"expression": {"expression": " "}}', "has an empty text at expression.expression"),
+    ],
+)
+def test_an_invariant_of_another_form_holds_no_expression(value: Any, words: str) -> None:
+    with pytest.raises(InvariantError) as caught:
+        read_invariant({"delta.invariants": value})
+    assert str(caught.value) == words
+
+
+def test_an_invariant_nested_beyond_what_is_read_may_be_sound() -> None:
+    told = json.dumps({"expression": {"expression": "x > 3"}, "more": "NESTED"})
+    with pytest.raises(InvariantTooDeep):
+        read_invariant({"delta.invariants": told.replace('"NESTED"', "[" * 300 + "]" * 300)})
+
+
+@pytest.mark.parametrize(
+    ("key", "feature"),
+    [
+        ("delta.invariants", "invariants"),
+        ("delta.generationExpression", "generatedColumns"),
+        ("CURRENT_DEFAULT", "allowColumnDefaults"),
+        ("delta.identity.start", "identityColumns"),
+        ("EXISTS_DEFAULT", None),
+        ("comment", None),
+    ],
+)
+def test_keys_belong_to_features(key: str, feature: str | None) -> None:
+    assert get_key_feature(key) == feature
+
+
+KEYS = {
+    "delta.invariants": "{}",
+    "delta.generationExpression": "1",
+    "CURRENT_DEFAULT": "1",
+    "delta.identity.start": Number("1"),
+    "delta.identity.step": None,
+    "comment": "a column",
+}
+
+
+def test_keys_have_no_effect_without_their_feature() -> None:
+    assert unsupported_keys(KEYS, {"generatedColumns"}) == [
+        "CURRENT_DEFAULT",
+        "delta.identity.start",
+        "delta.invariants",
+    ]
+    every = {"invariants", "generatedColumns", "identityColumns", "allowColumnDefaults"}
+    assert unsupported_keys(KEYS, every) == []
+    assert unsupported_keys({"comment": "a column"}, ()) == []
+
+
+def test_a_preview_of_a_feature_will_do() -> None:
+    assert unsupported_keys({"CURRENT_DEFAULT": "1"}, {"allowColumnDefaults-preview"}) == []
+
+
+@pytest.mark.parametrize("revision", [Revision.R1, Revision.R2])
+def test_older_texts_know_no_defaults(revision: Revision) -> None:
+    assert unsupported_keys({"CURRENT_DEFAULT": "1"}, (), revision) == []
+
+
+@pytest.mark.parametrize(
+    ("revision", "found"),
+    [
+        (Revision.R1, []),
+        (Revision.R2, []),
+        (Revision.R3, ["delta.invariants"]),
+        (Revision.CURRENT, ["delta.invariants"]),
+    ],
+)
+def test_older_texts_call_the_feature_of_invariants_otherwise(revision: Revision, found: list[str]) -> None:
+    assert unsupported_keys({"delta.invariants": "{}"}, {"columnInvariants"}, revision) == found
+    assert unsupported_keys({"delta.invariants": "{}"}, {"invariants"}, revision) == []

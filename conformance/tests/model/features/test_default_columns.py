@@ -1,0 +1,99 @@
+"""Which rows get a default, and which columns have one too early."""
+
+import json
+from typing import Any
+
+import pytest
+
+from deltaspec.model.features.default_columns import (
+    OMITTED,
+    apply_defaults,
+    collect_columns,
+    find_illegal_defaults,
+    merge_columns,
+    read_defaults,
+)
+from deltaspec.model.schema.data_types import Struct
+from deltaspec.model.schema.schema_string import parse_schema
+
+
+def column(name: str, default: Any = None, number: int | None = None, kind: Any = "long") -> dict[str, Any]:
+    told = {"CURRENT_DEFAULT": default, "delta.columnMapping.id": number}
+    metadata = {key: value for key, value in told.items() if value is not None}
+    return {"name": name, "type": kind, "nullable": True, "metadata": metadata}
+
+
+def struct(*columns: dict[str, Any]) -> Struct:
+    return parse_schema(json.dumps({"type": "struct", "fields": list(columns)}))
+
+
+def test_a_row_gets_the_default_for_what_it_lacks() -> None:
+    schema = struct(column("a", "7"), column("b"), column("c", "length('xy')"))
+    assert read_defaults(schema) == {"a": "7", "c": "length('xy')"}
+    results = {"a": 7, "c": 2}
+    assert apply_defaults({}, schema, results) == {"a": 7, "b": None, "c": 2}
+    assert apply_defaults({"a": 1, "c": OMITTED}, schema, results) == {"a": 1, "b": None, "c": 2}
+
+
+def test_an_explicit_null_is_a_value() -> None:
+    schema = struct(column("a", "7"))
+    assert apply_defaults({"a": None}, schema, {"a": 7}) == {"a": None}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "found"),
+    [
+        ([column("a")], [column("a", "7")], []),
+        ([column("a", "7")], [column("a", "8")], []),
+        ([column("a")], [column("a"), column("b")], []),
+        ([column("a")], [column("a"), column("b", "7")], [("b",)]),
+        ([column("a", "7")], [column("b", "7")], [("b",)]),
+    ],
+)
+def test_a_new_column_has_no_default(before: list[Any], after: list[Any], found: list[tuple[str, ...]]) -> None:
+    assert find_illegal_defaults(collect_columns(struct(*before), None), struct(*after), None) == found
+
+
+def test_a_new_member_of_a_struct_has_no_default() -> None:
+    def nested(*columns: dict[str, Any]) -> Struct:
+        element = {"type": "struct", "fields": list(columns)}
+        return struct(column("l", kind={"type": "array", "elementType": element, "containsNull": True}))
+
+    known = collect_columns(nested(column("x")), None)
+    assert find_illegal_defaults(known, nested(column("x", "1"), column("y", "2")), None) == [("l", "element", "y")]
+
+
+def test_a_mapped_column_is_known_by_its_id() -> None:
+    known = collect_columns(struct(column("a", number=1), column("b", number=2)), "name")
+    renamed = struct(column("a", number=1), column("c", "7", number=2))
+    replaced = struct(column("a", number=1), column("b", "7", number=3))
+    assert find_illegal_defaults(known, renamed, "name") == []
+    assert find_illegal_defaults(known, replaced, "name") == [("b",)]
+
+
+def test_columns_keep_their_names_when_mapping_begins_or_ends() -> None:
+    plain, mapped = struct(column("a")), struct(column("a", "7", number=1))
+    assert find_illegal_defaults(collect_columns(plain, None), mapped, "name") == []
+    assert find_illegal_defaults(collect_columns(mapped, "name"), mapped, None) == []
+
+
+@pytest.mark.parametrize(("first", "second"), [(1, 2), (2, 3)], ids=["ids that were given before", "other ids"])
+def test_ids_of_an_earlier_mapping_say_nothing(first: int, second: int) -> None:
+    """Mapping was on, off while a column came and got its default, and is on again."""
+    known = collect_columns(struct(column("a", number=1)), "name")
+    known = merge_columns(known, collect_columns(struct(column("a"), column("d")), None))
+    known = merge_columns(known, collect_columns(struct(column("a"), column("d", "1")), None))
+    again = struct(column("a", number=first), column("d", "1", number=second))
+    assert find_illegal_defaults(known, again, "name") == []
+    assert find_illegal_defaults(known, struct(column("e", "1", number=1)), "name") == [("e",)]
+    later = merge_columns(known, collect_columns(again, "name"))
+    assert find_illegal_defaults(
+        later, struct(column("b", "1", number=second), column("e", "1", number=9)), "name"
+    ) == [("e",)]
+
+
+def test_a_column_that_comes_back_is_not_new() -> None:
+    first, second = struct(column("a"), column("b")), struct(column("a"))
+    known = merge_columns(merge_columns(None, collect_columns(first, None)), collect_columns(second, None))
+    assert find_illegal_defaults(known, struct(column("a"), column("b", "7")), None) == []
+    assert find_illegal_defaults(collect_columns(second, None), struct(column("a"), column("b", "7")), None) == [("b",)]

@@ -1,0 +1,73 @@
+"""Changes of the protocol. Source: Table Features for New and Existing Tables, Supported Features."""
+
+import pytest
+
+from deltaspec.model.actions import Protocol
+from deltaspec.model.features.protocol_evolution import (
+    find_illegal_removals,
+    find_omitted_features,
+    get_listed_features,
+    is_illegal_downgrade,
+)
+from deltaspec.model.revisions import Revision
+
+
+def _protocol(reader: int, writer: int, readers: list[str] | None = None, writers: list[str] | None = None) -> Protocol:
+    return Protocol(
+        min_reader_version=reader, min_writer_version=writer, reader_features=readers, writer_features=writers
+    )
+
+
+LEGACY = _protocol(1, 4)
+
+
+def test_listed_features_are_those_of_both_lists() -> None:
+    assert get_listed_features(_protocol(3, 7, ["deletionVectors"], ["deletionVectors", "appendOnly"])) == {
+        "deletionVectors",
+        "appendOnly",
+    }
+    assert get_listed_features(LEGACY) == set()
+
+
+def test_feature_taken_out() -> None:
+    before = _protocol(1, 7, None, ["appendOnly", "invariants"])
+    assert find_illegal_removals(before, _protocol(1, 7, None, ["invariants"])) == ["appendOnly"]
+    assert find_illegal_removals(before, _protocol(1, 2)) == []
+    assert find_illegal_removals(before, _protocol(1, 7, None, ["invariants", "appendOnly", "domainMetadata"])) == []
+    assert find_illegal_removals(None, before) == []
+    assert find_illegal_removals(before, _protocol(1, 7)) == []
+
+
+def test_feature_spelled_otherwise_is_the_same_in_texts_that_take_both() -> None:
+    before, after = (
+        _protocol(3, 7, ["timestampNTZ"], ["timestampNTZ"]),
+        _protocol(3, 7, ["timestampNtz"], ["timestampNtz"]),
+    )
+    assert find_illegal_removals(before, after, Revision.R1) == []
+    assert find_illegal_removals(before, after, Revision.R3) == ["timestampNTZ"]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [((1, 2), (1, 2), False), ((1, 2), (2, 5), False), ((2, 5), (1, 5), True), ((1, 5), (1, 4), True)],
+)
+def test_versions_do_not_fall(before: tuple[int, int], after: tuple[int, int], expected: bool) -> None:
+    assert is_illegal_downgrade(_protocol(*before), _protocol(*after)) is expected
+    assert not is_illegal_downgrade(None, _protocol(*after))
+
+
+def test_used_feature_is_left_out_on_upgrade() -> None:
+    """The example of the text: a change feed that was on for a while."""
+    used = {"changeDataFeed", "identityColumns"}
+    after = _protocol(3, 7, [], ["appendOnly"])
+    assert find_omitted_features(LEGACY, after, used) == ["changeDataFeed"]
+    assert find_omitted_features(LEGACY, _protocol(3, 7, [], ["changeDataFeed"]), used) == []
+    assert find_omitted_features(LEGACY, _protocol(3, 7, [], ["changeDataFeed", "invariants"]), used) == []
+
+
+def test_nothing_is_asked_of_what_is_no_upgrade_to_lists() -> None:
+    used = {"changeDataFeed"}
+    assert find_omitted_features(None, _protocol(1, 7, None, []), used) == []
+    assert find_omitted_features(LEGACY, _protocol(1, 5), used) == []
+    assert find_omitted_features(LEGACY, _protocol(1, 7), used) == []
+    assert find_omitted_features(_protocol(1, 7, None, ["changeDataFeed"]), _protocol(1, 7, None, []), used) == []

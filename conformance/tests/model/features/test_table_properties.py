@@ -1,0 +1,277 @@
+"""Table properties: their values, the features they rely on, and what they make active. Source: Table Properties."""
+
+from typing import Any
+
+import pytest
+
+from deltaspec.model.actions import Format, MetaData, Protocol
+from deltaspec.model.features.table_features import FEATURES
+from deltaspec.model.features.table_properties import (
+    MISPRINTED_PROPERTIES,
+    compute_tombstone_cutoff_ms,
+    compute_transaction_cutoff_ms,
+    file_retention_ms,
+    find_active_features,
+    find_property_fault,
+    find_property_warning,
+    get_required_feature,
+    in_commit_timestamps_enabled,
+    is_append_only,
+    is_property_true,
+    log_retention_ms,
+    parse_interval_ms,
+    requested_codecs,
+    requested_page_version,
+)
+from deltaspec.model.schema.data_types import Array, Field, Primitive, Struct
+
+DAY = 86_400_000
+LONG = Primitive("long")
+
+
+def metadata(configuration: dict[str, str]) -> MetaData:
+    return MetaData(
+        id="00000000-0000-0000-0000-000000000000",
+        format=Format(provider="parquet"),
+        schema_string='{"type":"struct","fields":[]}',
+        partition_columns=[],
+        configuration=configuration,
+    )
+
+
+def listing(*features: str) -> Protocol:
+    return Protocol(
+        min_reader_version=3, min_writer_version=7, reader_features=list(features), writer_features=list(features)
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("delta.appendOnly", "true"),
+        ("delta.appendOnly", "FALSE"),
+        ("delta.enableVariantShredding", "false"),
+        ("delta.columnMapping.mode", "none"),
+        ("delta.columnMapping.mode", "id"),
+        ("delta.columnMapping.maxColumnId", "0"),
+        ("delta.inCommitTimestampEnablementTimestamp", "1700000000000"),
+        ("delta.deletedFileRetentionDuration", "interval 1 week"),
+        ("delta.deletedFileRetentionDuration", "interval 168 hours"),
+        ("delta.parquet.compression.codec", "brotli"),
+        ("delta.unheardOf", "whatever"),
+        ("delta.constraints.positive", "x > 0"),
+        ("appendOnly", "perhaps"),
+        ("owner", ""),
+    ],
+)
+def test_sound_values(name: str, value: str) -> None:
+    assert find_property_fault(name, value) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "fault"),
+    [
+        ("delta.appendOnly", "yes", "is neither true nor false"),
+        ("delta.enableRowTracking", "", "is neither true nor false"),
+        ("delta.checkpoint.writeStatsAsJson", "1", "is neither true nor false"),
+        ("delta.columnMapping.mode", "position", "is none of none, id and name"),
+        ("delta.columnMapping.maxColumnId", "-1", "is no integer"),
+        ("delta.columnMapping.maxColumnId", "٣", "is no integer"),
+        ("delta.inCommitTimestampEnablementVersion", "1.0", "is no integer"),
+        ("delta.deletedFileRetentionDuration", "a week", "is no interval"),
+    ],
+)
+def test_values_that_a_property_cannot_have(name: str, value: str, fault: str) -> None:
+    assert find_property_fault(name, value) == fault
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "warning"),
+    [
+        ("delta.parquet.format.version", "1.0.0", None),
+        ("delta.parquet.format.version", "2.12.0", None),
+        ("delta.parquet.format.version", "1.0.1", "is neither 1.0.0 nor 2.x.x"),
+        ("delta.parquet.format.version", "2.12", "is neither 1.0.0 nor 2.x.x"),
+        ("delta.logRetentionDuration", "interval 30 days", None),
+        ("delta.logRetentionDuration", "interval 1 month", "is no interval"),
+        ("delta.unheardOf", "x", None),
+    ],
+)
+def test_values_that_writers_should_not_take(name: str, value: str, warning: str | None) -> None:
+    assert find_property_warning(name, value) == warning
+    assert find_property_fault(name, value) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "milliseconds"),
+    [
+        ("interval 7 days", 7 * DAY),
+        ("interval 1 week", 7 * DAY),
+        ("INTERVAL 1 WEEK", 7 * DAY),
+        ("7 days", 7 * DAY),
+        ("interval  1 week   2 hours", 7 * DAY + 7_200_000),
+        ("interval 1 day 1 hour 1 minute 1 second 1 millisecond", DAY + 3_661_001),
+        ("interval 0 seconds", 0),
+        ("interval 1.5 seconds", 1500),
+        ("interval 2500 microseconds", 2),
+        ("interval -1 day", -DAY),
+        ("interval 2 days -1 hours", 2 * DAY - 3_600_000),
+    ],
+)
+def test_intervals_as_spark_writes_them(text: str, milliseconds: int) -> None:
+    assert parse_interval_ms(text) == milliseconds
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "interval", "7", "days", "interval 1 month", "interval 1 year", "interval 1 dayss", "1.5 days",
+     "1 day2 hours", "P7D",
+     "interval 1 week and a bit", "interval ٧ days", "9" * 100_000 + " days"],
+)  # fmt: skip
+def test_texts_that_are_no_interval(text: str) -> None:
+    assert parse_interval_ms(text) is None
+
+
+def test_retention_falls_back_to_its_default() -> None:
+    assert file_retention_ms({}) == 7 * DAY
+    assert log_retention_ms({}) == 30 * DAY
+    assert file_retention_ms({"delta.deletedFileRetentionDuration": "interval 0 hours"}) == 0
+    assert log_retention_ms({"delta.logRetentionDuration": "interval 2 days"}) == 2 * DAY
+    for odd in ("soon", "interval -1 day"):
+        assert file_retention_ms({"delta.deletedFileRetentionDuration": odd}) == 7 * DAY
+        assert log_retention_ms({"delta.logRetentionDuration": odd}) == 30 * DAY
+
+
+@pytest.mark.parametrize(
+    ("text", "days"), [(None, 7), ("interval 1 week", 7), ("interval 30 days", 30), ("interval 0 hours", 0)]
+)
+def test_tombstones_are_kept_for_their_retention(text: str | None, days: int) -> None:
+    settings = {} if text is None else {"delta.deletedFileRetentionDuration": text}
+    assert compute_tombstone_cutoff_ms(settings, 100 * DAY) == (100 - days) * DAY
+
+
+@pytest.mark.parametrize("text", ["interval 1 month", "interval -1 days", "", "week"])
+def test_nobody_can_tell_by_a_retention_without_a_length(text: str) -> None:
+    assert compute_tombstone_cutoff_ms({"delta.deletedFileRetentionDuration": text}, 100 * DAY) is None
+    assert compute_transaction_cutoff_ms({"delta.setTransactionRetentionDuration": text}, 100 * DAY) is None
+
+
+def test_transactions_expire_only_where_a_retention_is_set() -> None:
+    assert compute_transaction_cutoff_ms({}, 100 * DAY) is None
+    settings = {"delta.setTransactionRetentionDuration": "interval 2 weeks"}
+    assert compute_transaction_cutoff_ms(settings, 100 * DAY) == 86 * DAY
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "feature"),
+    [
+        ("delta.columnMapping.mode", "name", "columnMapping"),
+        ("delta.columnMapping.mode", "none", None),
+        ("delta.enableDeletionVectors", "true", "deletionVectors"),
+        ("delta.enableDeletionVectors", "false", None),
+        ("delta.enableRowTracking", "True", "rowTracking"),
+        ("delta.enableChangeDataFeed", "true", "changeDataFeed"),
+        ("delta.enableInCommitTimestamps", "true", "inCommitTimestamp"),
+        ("delta.enableTypeWidening", "true", "typeWidening"),
+        ("delta.enableVariantShredding", "true", "variantShredding"),
+        ("delta.enableIcebergCompatV2", "true", "icebergCompatV2"),
+        ("delta.constraints.positive", "x > 0", "checkConstraints"),
+        ("delta.checkpoint.writeStatsAsStruct", "true", None),
+        ("delta.unheardOf", "true", None),
+    ],
+)
+def test_feature_that_a_property_relies_on(name: str, value: str, feature: str | None) -> None:
+    assert get_required_feature(name, value) == feature
+    assert feature is None or feature in FEATURES
+
+
+def test_bare_append_only_is_a_misprint_without_effect() -> None:
+    """E03."""
+    assert MISPRINTED_PROPERTIES["appendOnly"] == "delta.appendOnly"
+    supporting = Protocol(min_reader_version=1, min_writer_version=2)
+    assert not is_append_only(supporting, metadata({"appendOnly": "true"}))
+    assert is_append_only(supporting, metadata({"delta.appendOnly": "true"}))
+    assert not is_append_only(supporting, metadata({"delta.appendOnly": "false"}))
+    assert not is_append_only(
+        Protocol(min_reader_version=1, min_writer_version=1), metadata({"delta.appendOnly": "true"})
+    )
+
+
+def test_in_commit_timestamps_need_feature_and_property() -> None:
+    on = metadata({"delta.enableInCommitTimestamps": "true"})
+    assert in_commit_timestamps_enabled(listing("inCommitTimestamp"), on)
+    assert not in_commit_timestamps_enabled(listing("inCommitTimestamp"), metadata({}))
+    assert not in_commit_timestamps_enabled(listing(), on)
+    assert is_property_true(on.configuration, "delta.enableInCommitTimestamps")
+
+
+def _schema(kind: Any = LONG, **keys: Any) -> Struct:
+    return Struct((Field("x", Array(Struct((Field("y", kind, True, keys),)), True), True),))
+
+
+@pytest.mark.parametrize(
+    ("configuration", "schema", "feature"),
+    [
+        ({"delta.appendOnly": "true"}, _schema(), "appendOnly"),
+        ({"delta.constraints.c": "y > 0"}, _schema(), "checkConstraints"),
+        ({"delta.enableChangeDataFeed": "true"}, _schema(), "changeDataFeed"),
+        ({"delta.columnMapping.mode": "id"}, _schema(), "columnMapping"),
+        ({"delta.enableDeletionVectors": "true"}, _schema(), "deletionVectors"),
+        ({"delta.enableRowTracking": "true"}, _schema(), "rowTracking"),
+        ({"delta.enableRowIds": "true"}, _schema(), "rowIds"),
+        ({"delta.enableIcebergCompatV1": "true"}, _schema(), "icebergCompatV1"),
+        ({"delta.enableIcebergCompatV2": "true"}, _schema(), "icebergCompatV2"),
+        ({"delta.enableInCommitTimestamps": "true"}, _schema(), "inCommitTimestamp"),
+        ({"delta.enableTypeWidening": "true"}, _schema(), "typeWidening"),
+        ({"delta.enableVariantShredding": "true"}, _schema(), "variantShredding"),
+        ({}, _schema(**{"delta.invariants": "{}"}), "invariants"),
+        ({}, _schema(**{"delta.generationExpression": "1"}), "generatedColumns"),
+        ({}, _schema(CURRENT_DEFAULT="1"), "allowColumnDefaults"),
+        ({}, _schema(**{"delta.identity.start": 1}), "identityColumns"),
+        ({}, _schema(Primitive("variant")), "variantType"),
+        ({}, _schema(Primitive("timestamp_ntz")), "timestampNtz"),
+    ],
+)
+def test_feature_is_active_by_its_metadata(configuration: dict[str, str], schema: Struct, feature: str) -> None:
+    everything = listing(*(name for name in FEATURES if name != "timestampNTZ"))
+    always = {"domainMetadata", "v2Checkpoint", "clustering", "vacuumProtocolCheck", "catalogManaged"}
+    assert find_active_features(everything, metadata(configuration), schema) - always == {feature}
+    assert find_active_features(listing(), metadata(configuration), schema) == set()
+
+
+def test_supported_is_not_active() -> None:
+    assert find_active_features(Protocol(min_reader_version=2, min_writer_version=6), metadata({}), _schema()) == set()
+    assert find_active_features(listing("appendOnly", "v2Checkpoint"), metadata({}), _schema()) == {"v2Checkpoint"}
+    suspended = metadata({"delta.rowTrackingSuspended": "true"})
+    assert find_active_features(listing("rowTracking", "domainMetadata"), suspended, _schema()) == {"domainMetadata"}
+
+
+def test_timestamp_without_zone_under_its_old_name() -> None:
+    assert find_active_features(listing("timestampNTZ"), metadata({}), _schema(Primitive("timestamp_ntz"))) == {
+        "timestampNTZ"
+    }
+
+
+@pytest.mark.parametrize(
+    ("value", "codecs"),
+    [
+        ("zstd", ("zstd",)),
+        ("SNAPPY", ("snappy",)),
+        ("None", ("uncompressed",)),
+        ("uncompressed", ("uncompressed",)),
+        ("Gzip", ("gzip",)),
+        ("lz4", ("lz4", "lz4_raw")),
+        ("LZ4_RAW", ("lz4_raw",)),
+        ("brotli", None),
+        ("", None),
+    ],
+)
+def test_codecs_that_the_property_asks_for(value: str, codecs: tuple[str, ...] | None) -> None:
+    assert requested_codecs(value) == codecs
+
+
+@pytest.mark.parametrize(
+    ("value", "version"), [("1.0.0", 1), ("2.0.0", 2), ("2.12.1", 2), ("1.0.1", None), ("2", None), ("3.0.0", None)]
+)
+def test_pages_that_the_property_asks_for(value: str, version: int | None) -> None:
+    assert requested_page_version(value) == version

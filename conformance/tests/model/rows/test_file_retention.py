@@ -1,0 +1,68 @@
+"""What a vacuum leaves is what readers need. Source: Overview, Add File and Remove File."""
+
+from helpers.scenario import add, metadata, protocol, remove
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from deltaspec.model.actions import Add, DeletionVectorDescriptor, Remove
+from deltaspec.model.log.reconciliation import EMPTY_SNAPSHOT, replay_commit
+from deltaspec.model.rows.file_retention import list_data_files, list_vector_files, may_be_removed
+from deltaspec.model.rows.materialized_partitions import find_requiring_features, get_requirement_level
+
+DAY = 86_400_000
+VECTORS = [
+    None,
+    DeletionVectorDescriptor("i", "wi5b=000010000siXQKl0rr91000f55c8Xg0@@D72lkbi5=-{L", 40, 6),
+    DeletionVectorDescriptor("u", "ab^-aqEH.-t@S}K{vb[*k^", 40, 6, 1),
+    DeletionVectorDescriptor("p", "s3://elsewhere/second.bin", 40, 6, 1),
+]
+PATHS = ["a", "b", "day=1/c", "s3://elsewhere/d"]
+files = st.builds(add, st.sampled_from(PATHS), deletion_vector=st.sampled_from(VECTORS))
+tombstones = st.builds(
+    remove,
+    st.sampled_from(PATHS),
+    deletion_vector=st.sampled_from(VECTORS),
+    deletion_timestamp=st.none() | st.integers(0, 20).map(lambda days: days * DAY),
+)
+histories = st.lists(st.lists(files | tombstones, max_size=3), max_size=6)
+
+
+@settings(max_examples=40)
+@given(history=histories, day=st.integers(0, 30), written=st.integers(0, 30))
+def test_what_a_version_within_the_retention_names_is_left(
+    history: list[list[Add | Remove]], day: int, written: int
+) -> None:
+    """By brute force over all versions: files of the newest, and of those whose end is not a week ago."""
+    snapshot, versions = replay_commit(EMPTY_SNAPSHOT, 0, [protocol(1, 2), metadata()]), []
+    for number, actions in enumerate(history, 1):
+        snapshot = replay_commit(snapshot, number, actions)
+        versions.append(snapshot)
+    if not versions:
+        return
+    needed = {
+        file for each in versions[-1].files.values() for file in list_data_files([each]) | list_vector_files([each])
+    }
+    for tombstone in versions[-1].tombstones.values():
+        if day * DAY - (tombstone.deletion_timestamp or 0) <= 7 * DAY:
+            needed |= list_data_files([tombstone]) | list_vector_files([tombstone])
+    named = {file for each in versions for add in each.files.values() for file in list_data_files([add])}
+    gone = {file for file in named | needed if may_be_removed(file, written * DAY, versions[-1], day * DAY)}
+    assert not gone & needed
+    assert gone == (named - needed if day - written > 7 else set())
+
+
+def test_who_asks_for_partition_columns_in_files() -> None:
+    name, wish = "materializePartitionColumns", "delta.writePartitionColumnsToParquet"
+    plain, feature = protocol(1, 7, None, []), protocol(1, 7, None, [name])
+    assert find_requiring_features(feature, metadata()) == [name]
+    compatible = protocol(2, 7, None, ["columnMapping", "icebergCompatV1", "icebergCompatV2"])
+    enabled = {"delta.enableIcebergCompatV2": "true", "delta.enableIcebergCompatV1": "false"}
+    assert find_requiring_features(compatible, metadata(enabled)) == ["icebergCompatV2"]
+    assert find_requiring_features(plain, metadata(enabled)) == []
+    assert [get_requirement_level(feature, metadata({wish: value})) for value in ("true", "false")] == ["must", "must"]
+    assert [get_requirement_level(plain, metadata({wish: value})) for value in ("true", "false")] == [
+        "should",
+        "should not",
+    ]
+    assert get_requirement_level(plain, metadata()) is None
+    assert get_requirement_level(compatible, metadata(enabled | {wish: "false"})) == "must"

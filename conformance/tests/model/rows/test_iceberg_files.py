@@ -1,0 +1,57 @@
+"""Data files beside the partition columns and timestamps of a table that is compatible with Iceberg."""
+
+import pytest
+
+from deltaspec.model.rows.iceberg_files import absent_partition_columns, int96_timestamps, misplaced_partition_columns
+from deltaspec.model.schema.data_types import Field, Primitive, Struct
+from deltaspec.model.schema.parquet_types import Node
+
+
+def column(name: str, kind: str, number: int) -> Field:
+    described = {"delta.columnMapping.id": number, "delta.columnMapping.physicalName": f"col-{number}"}
+    return Field(name, Primitive(kind), True, described)
+
+
+SCHEMA = Struct(
+    (column("id", "long", 1), column("at", "timestamp", 2), column("day", "long", 3), column("nothing", "void", 4))
+)
+PARTITIONED_BY = ["day", "nothing"]
+
+
+def file(*columns: str, at: str = "INT64", numbered: bool = True) -> Node:
+    """A file with these columns, each with the field id that its name ends on."""
+    return Node(
+        "schema",
+        "required",
+        children=tuple(
+            Node(name, "optional", at if name == "col-2" else "INT64", field_id=int(name[-1]) if numbered else None)
+            for name in columns
+        ),
+    )
+
+
+@pytest.mark.parametrize("mapping", ["name", "id"])
+@pytest.mark.parametrize(
+    ("columns", "absent", "misplaced"),
+    [
+        (["col-1", "col-2", "col-3"], [], []),
+        (["col-3", "col-1", "col-2"], [], ["day"]),
+        (["col-1", "col-3", "col-2"], [], ["day"]),
+        (["col-1", "col-2"], ["day"], []),
+        (["col-3"], [], []),
+        (["col-3", "col-9"], [], []),
+        ([], ["day"], []),
+    ],
+)
+def test_partition_columns_of_a_file(mapping: str, columns: list[str], absent: list[str], misplaced: list[str]) -> None:
+    assert absent_partition_columns(SCHEMA, PARTITIONED_BY, file(*columns), mapping) == absent
+    assert misplaced_partition_columns(SCHEMA, PARTITIONED_BY, file(*columns), mapping) == misplaced
+
+
+def test_column_by_its_name_alone_is_held() -> None:
+    assert absent_partition_columns(SCHEMA, PARTITIONED_BY, file("col-3", numbered=False), "id") == []
+
+
+@pytest.mark.parametrize(("at", "found"), [("INT96", [("at",)]), ("INT64", [])])
+def test_timestamps_of_96_bits(at: str, found: list[tuple[str, ...]]) -> None:
+    assert int96_timestamps(SCHEMA, file("col-1", "col-2", at=at), "name") == found

@@ -1,0 +1,237 @@
+"""Every rule keeps the house's form, and its docstring's examples are what its expression finds."""
+
+import ast
+import inspect
+import re
+import zlib
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import deltaspec.rules
+from deltaspec.requirements import requirements
+from deltaspec.rules import RULES, Rule
+from deltaspec.views.base import View
+
+CHAPTERS = {
+    "catalog_managed": "CAT",
+    "change_data": "CDF",
+    "checkpoint_replay": "CKP",
+    "checkpoint_files": "CKP",
+    "checkpoint_schema": "CKP",
+    "checkpoints": "CKP",
+    "checksums": "CRC",
+    "clustering": "CLU",
+    "column_mapping": "CMP",
+    "commits": "COM",
+    "compactions": "COP",
+    "configuration": "CFG",
+    "constraint_columns": "CON",
+    "constraints": "CON",
+    "data_files": "DAT",
+    "deletion_vectors": "DVX",
+    "domains": "DOM",
+    "evolution": "EVO",
+    "features": "FEA",
+    "file_actions": "FIL",
+    "write_settings": "PQT",
+    "file_history": "FIL",
+    "file_paths": "FIL",
+    "footers": "PQT",
+    "constraint_checks": "ROW",
+    "identity": "IDN",
+    "iceberg": "ICE",
+    "in_commit_timestamps": "ICT",
+    "last_checkpoint": "LCP",
+    "lines": "LIN",
+    "log_files": "LOG",
+    "mapped_columns": "PQT",
+    "metadata": "MET",
+    "partition_values": "FIL",
+    "protocol": "PRO",
+    "rearrangements": "COM",
+    "retention": "VAC",
+    "row_id_history": "RID",
+    "row_ids": "RID",
+    "rows": "ROW",
+    "schema": "SCH",
+    "sidecars": "CKP",
+    "statistics": "STA",
+    "materialized_row_ids": "RID",
+    "type_widening": "WID",
+    "variant_paths": "STA",
+    "variants": "VAR",
+}
+MODULES = {path.stem: path for path in Path(str(deltaspec.rules.__file__)).parent.glob("*.py")}
+NOT_OF_ONE_ROW = {
+    *("sum", "min", "max", "mean", "median", "std", "var", "quantile", "mode", "product", "implode"),
+    *("count", "len", "n_unique", "null_count", "unique", "unique_counts", "value_counts", "is_duplicated"),
+    *("is_unique", "is_first_distinct", "is_last_distinct", "first", "last", "get", "head", "tail", "slice"),
+    *("shift", "diff", "pct_change", "rank", "sort", "sort_by", "reverse", "arg_sort", "arg_max", "arg_min"),
+    *("cum_sum", "cum_max", "cum_min", "cum_count", "cum_prod", "rle_id", "forward_fill", "backward_fill"),
+    *("any", "all", "sample", "shuffle", "top_k", "bottom_k", "gather", "gather_every", "map_batches", "filter"),
+}
+OWN_NAMESPACES = {"list", "str", "struct", "dt", "bin"}
+POLARS_OF_ONE_ROW = {"col", "lit", "when", "coalesce", "concat_list", "all_horizontal", "any_horizontal", "Expr"}
+
+each_rule = pytest.mark.parametrize("rule", RULES.values(), ids=RULES.keys())
+
+
+def answers(rule: Rule, rows: list[dict[str, Any]]) -> list[bool | None]:
+    frame = rule.view.frame(rows)
+    return frame.select(rule.expression().alias("answer"))["answer"].to_list()
+
+
+def module_of(rule: Rule) -> str:
+    return rule.expression.__module__.rpartition(".")[2]
+
+
+@each_rule
+def test_every_violating_example_is_a_finding(rule: Rule) -> None:
+    assert rule.violates
+    assert answers(rule, rule.violates) == [True] * len(rule.violates)
+
+
+@each_rule
+def test_no_conforming_example_is_a_finding(rule: Rule) -> None:
+    assert rule.conforms
+    assert True not in answers(rule, rule.conforms)
+
+
+@each_rule
+def test_examples_name_exactly_the_columns_that_are_read(rule: Rule) -> None:
+    read = set(rule.expression().meta.root_names())
+    for row in (*rule.conforms, *rule.violates):
+        assert row.keys() == read
+    assert set(rule.reads) == read
+
+
+@each_rule
+def test_examples_tell_apart_what_conforms_and_what_violates(rule: Rule) -> None:
+    assert not [row for row in rule.conforms if row in rule.violates]
+
+
+@each_rule
+def test_answer_is_a_boolean(rule: Rule) -> None:
+    assert rule.view.frame([]).select(rule.expression().alias("answer")).schema == {"answer": pl.Boolean}
+
+
+@each_rule
+def test_no_row_is_no_finding(rule: Rule) -> None:
+    assert answers(rule, []) == []
+
+
+@each_rule
+def test_a_row_of_which_nothing_is_known_is_no_finding(rule: Rule) -> None:
+    assert answers(rule, [{}]) != [True]
+
+
+@each_rule
+@pytest.mark.parametrize("partitions", [2, 7])
+def test_findings_do_not_depend_on_how_rows_are_spread(rule: Rule, partitions: int) -> None:
+    frame = _many_rows(rule)
+    whole = frame.filter(rule.expression())
+    places = _partition(rule.view, frame, partitions)
+    parts = [frame.filter(pl.Series(places) == place).filter(rule.expression()) for place in range(partitions)]
+    assert len(whole) >= len(rule.violates)
+    assert pl.concat(parts).sort("_row")["_row"].to_list() == whole["_row"].to_list()
+
+
+def _many_rows(rule: Rule) -> pl.DataFrame:
+    """Five copies of all examples, two neighbours of one key, numbered in the column `_row`."""
+    rows = [*rule.conforms, *rule.violates] * 5
+    keys = [name for name in rule.view.key if name not in rule.reads]
+    for number, row in enumerate(rows):
+        for name in keys:
+            row[name] = number // 2 if rule.view.columns[name].dtype == pl.Int64 else f"key {number // 2}"
+    return rule.view.frame(rows).with_row_index("_row")
+
+
+def _partition(view: View, frame: pl.DataFrame, partitions: int) -> list[int]:
+    keys = view.key or ("_row",)
+    return [zlib.crc32(repr(key).encode()) % partitions for key in frame.select(keys).iter_rows()]
+
+
+@each_rule
+def test_code_has_the_prefix_of_its_chapter(rule: Rule) -> None:
+    assert re.fullmatch(rf"{CHAPTERS[module_of(rule)]}\d{{3}}", rule.code)
+
+
+@each_rule
+def test_words_are_complete(rule: Rule) -> None:
+    assert re.fullmatch(r"[A-Z`].*[.]", rule.message)
+    assert len(rule.message) <= 120
+    assert "\n" not in rule.message
+    assert rule.why.endswith((".", ")"))
+    assert rule.fix.endswith(".")
+
+
+@each_rule
+def test_rule_fits_a_screen(rule: Rule) -> None:
+    assert len(inspect.getsource(rule.expression).splitlines()) <= 60
+
+
+@each_rule
+def test_severity_follows_the_requirement(rule: Rule) -> None:
+    first = requirements()[rule.requires[0]]
+    if rule.divergence is None:
+        assert {"must": "violation", "is": "violation", "should": "warning"}[first.level] == rule.severity
+    else:
+        assert rule.severity == "divergence"
+        assert re.fullmatch(r"[ES]\d\d", rule.divergence)
+
+
+@each_rule
+def test_divergence_is_settled_by_the_reading_of_its_requirement(rule: Rule) -> None:
+    if rule.divergence is not None:
+        assert all(rule.divergence in rule.requirement_in(revision).notes for revision in rule.revisions)
+
+
+@each_rule
+def test_requirements_exist(rule: Rule) -> None:
+    assert rule.requires
+    assert set(rule.requires) <= requirements().keys()
+    assert rule.revisions
+
+
+@each_rule
+def test_view_has_every_column_that_is_read(rule: Rule) -> None:
+    assert set(rule.expression().meta.root_names()) <= set(rule.view.columns)
+
+
+def test_names_are_unique() -> None:
+    assert [name for name, times in Counter(rule.name for rule in RULES.values()).items() if times > 1] == []
+
+
+def test_every_module_of_rules_is_imported() -> None:
+    assert {module_of(rule) for rule in RULES.values()} == set(CHAPTERS)
+    assert set(MODULES) == set(CHAPTERS) | {"__init__", "registry", "examples"}
+
+
+@pytest.mark.parametrize("name", sorted(CHAPTERS))
+def test_expressions_look_at_rows_or_at_keys_only(name: str) -> None:
+    tree = ast.parse(MODULES[name].read_text("utf-8"))
+    keyed = {id(call.func.value) for call in _calls(tree, "over") if _partitions_by_whole_key(name, call)}
+    for call in ast.walk(tree):
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
+            continue
+        owner, method = call.func.value, call.func.attr
+        if isinstance(owner, ast.Name) and owner.id == "pl":
+            assert method in POLARS_OF_ONE_ROW, f"line {call.lineno}: pl.{method}"
+        elif not (isinstance(owner, ast.Attribute) and owner.attr in OWN_NAMESPACES):
+            assert method not in NOT_OF_ONE_ROW or id(call) in keyed, f"line {call.lineno}: {method}"
+            assert method != "over" or _partitions_by_whole_key(name, call), f"line {call.lineno}: over"
+
+
+def _calls(tree: ast.AST, method: str) -> list[ast.Call]:
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    return [call for call in calls if isinstance(call.func, ast.Attribute) and call.func.attr == method]
+
+
+def _partitions_by_whole_key(name: str, call: ast.Call) -> bool:
+    views = [rule.view for rule in RULES.values() if module_of(rule) == name]
+    named = {each.value for each in ast.walk(call) if isinstance(each, ast.Constant)}
+    return all(view.key and set(view.key) <= named for view in views)

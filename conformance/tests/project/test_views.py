@@ -1,0 +1,200 @@
+"""Every view keeps the house's form; its rows are what its columns say, and may be spread by its key."""
+
+import importlib
+import pkgutil
+import zlib
+from collections import defaultdict
+from typing import Any
+
+import polars as pl
+import pytest
+from helpers.hypothesis_settings import EXAMPLES_FACTOR
+from helpers.recording_run import RecordingRun
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+import deltaspec.views
+from deltaspec.model.revisions import Revision
+from deltaspec.requirements import requirements
+from deltaspec.rules import RULES, Rule
+from deltaspec.views.base import LEVELS, LOCATION, Level, View
+from deltaspec_generators.bases import log_only
+from deltaspec_generators.logs.strategies import logs
+from deltaspec_generators.mutations.all_mutations import MUTATIONS
+from deltaspec_generators.mutations.registry import Mutation
+from deltaspec_generators.table_files import TableFiles
+
+
+def _all_views() -> dict[str, View]:
+    found = {}
+    for module in pkgutil.walk_packages(deltaspec.views.__path__, "deltaspec.views."):
+        for value in vars(importlib.import_module(module.name)).values():
+            if isinstance(value, View):
+                found[value.name] = value
+    return found
+
+
+VIEWS = _all_views()
+each_view = pytest.mark.parametrize("view", VIEWS.values(), ids=VIEWS.keys())
+LOCATION_TYPES = dict(zip(LOCATION, (pl.Int64, pl.String, pl.Int64, pl.String, pl.String), strict=True))
+
+
+@each_view
+def test_view_says_what_a_row_is(view: View) -> None:
+    assert view.grain == view.grain.strip() != ""
+    assert not view.grain.endswith(".")
+    assert view.level in LEVELS
+
+
+@each_view
+def test_every_column_says_what_it_holds(view: View) -> None:
+    for name, column in view.columns.items():
+        assert name.isidentifier()
+        assert name == name.lower()
+        assert len(column.description.strip()) > 1, name
+        assert column.description == column.description.strip()
+        assert not column.description.endswith("."), name
+        assert LEVELS.index(column.level) >= LEVELS.index("log")
+
+
+@each_view
+def test_key_columns_exist(view: View) -> None:
+    assert set(view.key) <= view.columns.keys()
+    assert len(set(view.key)) == len(view.key)
+
+
+@each_view
+def test_location_columns_have_their_names_and_types(view: View) -> None:
+    """A finding is located by these columns: none of another name may hold what they hold."""
+    for name, dtype in LOCATION_TYPES.items():
+        if name in view.columns:
+            assert view.columns[name].dtype == dtype
+    assert "file" in view.columns or "path" in view.columns
+    aliases = {"line_number", "row", "row_number", "file_name", "filename", "log_file", "commit_version", "field_path"}
+    assert not aliases & view.columns.keys()
+
+
+def test_views_without_a_rule_are_those_that_describe() -> None:
+    """What lives in a snapshot, and how far applications came, is told; nothing in it is right or wrong by itself."""
+    assert VIEWS.keys() - {rule.view.name for rule in RULES.values()} == {"snapshot_files", "transactions"}
+
+
+@each_view
+def test_frame_of_no_rows_has_the_schema(view: View) -> None:
+    assert view.frame([]).schema == pl.Schema(view.schema)
+    assert view.frame([{}]).rows() == [(None,) * len(view.columns)]
+
+
+@each_view
+def test_a_column_that_the_view_does_not_have_is_refused(view: View) -> None:
+    with pytest.raises(KeyError, match="has no column 'made_up'"):
+        view.frame([{"made_up": 1}])
+
+
+# real rows, of valid logs and of every mutation
+
+
+_WITH_OWN_COLUMNS = ("deletionVectors", "changeDataFeed", "inCommitTimestamp")
+"""Features that rarely drawn columns depend on."""
+
+
+@pytest.fixture(scope="module")
+def captured() -> dict[str, pl.DataFrame]:
+    """Rows of every view, as runs over drawn and mutated logs fill them, those of all tables in one frame."""
+    frames: dict[str, list[pl.DataFrame]] = defaultdict(list)
+
+    @settings(
+        max_examples=40 * EXAMPLES_FACTOR,
+        derandomize=True,
+        database=None,
+        deadline=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(files=logs() | st.sampled_from(_WITH_OWN_COLUMNS).flatmap(lambda each: logs(features=[each])))
+    def draw_valid(files: TableFiles) -> None:
+        take(files)
+
+    def take(files: TableFiles, level: Level = "log", revision: Revision = Revision.CURRENT) -> None:
+        for name, each in RecordingRun(files, level=level, revision=revision).recorded.frames.items():
+            frames[name] += [frame for frame in each if len(frame)]
+
+    draw_valid()
+    take(_timestamped_with_checksum())
+    for name, mutation in MUTATIONS.items():
+
+        @settings(
+            max_examples=10 if name.startswith("checksum_") else 1,  # of many ways, each with its columns
+            derandomize=True,
+            database=None,
+            deadline=None,
+            phases=[Phase.generate],
+            suppress_health_check=list(HealthCheck),
+        )
+        @given(files=mutation.tables())
+        def draw_mutated(files: TableFiles) -> None:
+            take(files, mutation.level, _newest(mutation))  # noqa: B023 - called before the next mutation
+
+        draw_mutated()
+    return {name: pl.concat(each).with_row_index("_row") for name, each in frames.items()}
+
+
+def _newest(mutation: Mutation) -> Revision:
+    """The newest revision in which a mutation's table shows its fault."""
+    held = requirements()[mutation.requirement].revisions
+    return Revision([each for each in held if each in (mutation.revisions or held)][-1])
+
+
+def _timestamped_with_checksum() -> TableFiles:
+    """A table with in-commit timestamps and a checksum that states one: seldom drawn together."""
+    files = log_only.build_table_with_timestamps()
+    stated = {kind: log_only.get_action(files, 0, kind) for kind in ("protocol", "metaData")}
+    files.checksums[2] = {
+        "tableSizeBytes": 1,
+        "numFiles": 1,
+        "numMetadata": 1,
+        "numProtocol": 1,
+        "protocol": stated["protocol"],
+        "metadata": stated["metaData"],
+        "inCommitTimestampOpt": 5,
+    }
+    return files
+
+
+KEYED = [rule for rule in RULES.values() if rule.view.key]
+
+
+@pytest.mark.parametrize("partitions", [2, 7])
+def test_findings_on_real_rows_do_not_depend_on_partitions(captured: dict[str, pl.DataFrame], partitions: int) -> None:
+    """Rows of one key stay together, those of several tables too: a rule that looks across them sees the same ones."""
+    for name, rules in _by_view(KEYED).items():
+        rows = captured[name]
+        keys = rows.select(VIEWS[name].key).iter_rows()
+        places = pl.Series([_place(key, partitions) for key in keys])
+        parts = [rows.filter(places == place) for place in range(partitions)]
+        for rule in rules:
+            whole = rows.filter(rule.expression())["_row"].to_list()
+            apart = [row for part in parts for row in part.filter(rule.expression())["_row"]]
+            assert sorted(apart) == whole, rule.code
+
+
+def _by_view(rules: list[Rule]) -> dict[str, list[Rule]]:
+    found: dict[str, list[Rule]] = defaultdict(list)
+    for rule in rules:
+        found[rule.view.name].append(rule)
+    return found
+
+
+def _place(key: tuple[Any, ...], partitions: int) -> int:
+    return zlib.crc32(repr(key).encode()) % partitions
+
+
+def test_keyed_rules_find_something_in_the_captured_rows(captured: dict[str, pl.DataFrame]) -> None:
+    """Without findings, the comparison of partitions would be one of nothing with nothing."""
+    assert [rule.code for rule in KEYED if captured[rule.view.name].filter(rule.expression()).is_empty()] == []
+
+
+@each_view
+def test_every_column_is_filled_by_some_row(captured: dict[str, pl.DataFrame], view: View) -> None:
+    rows = captured[view.name]
+    assert [name for name in view.columns if rows[name].null_count() == len(rows)] == []

@@ -1,0 +1,185 @@
+"""A table of orders over its life: what it asks of rows, by invariants, constraints, expressions and defaults.
+
+The model does not evaluate SQL: it says which expressions are in force at a version, which commits may bring them, and
+what they leave of a row that a user gives.
+"""
+
+import json
+from typing import Any
+
+import pytest
+from helpers.scenario import Scenario, add, commit_info, field, metadata, protocol, remove, schema
+
+from deltaspec.model.features.constraints import read_check_constraints, read_invariant, unsupported_keys
+from deltaspec.model.features.default_columns import OMITTED, apply_defaults, read_defaults
+from deltaspec.model.features.protocol import get_supported_features
+from deltaspec.model.features.table_properties import find_active_features, is_append_only
+from deltaspec.model.log.reconciliation import Snapshot
+from deltaspec.model.revisions import Revision
+from deltaspec.model.schema.schema_string import parse_schema
+
+ID = field("id")
+AMOUNT = field("amount", "decimal(10,2)")
+POSITIVE = json.dumps({"expression": {"expression": "amount > 0"}})
+CHECKED_AMOUNT = field("amount", "decimal(10,2)", delta__invariants=POSITIVE)
+DAY = field("day", "date", delta__generationExpression="CAST(ordered_at AS DATE)")
+STATE = field("state", "string")
+NEW = field("state", "string", CURRENT_DEFAULT="'new'", EXISTS_DEFAULT="'new'")
+TIME = field("ordered_at", "timestamp")
+KNOWN_STATE = {"delta.constraints.known_state": "state IN ('new', 'paid', 'sent')"}
+
+
+def in_force(snapshot: Snapshot) -> dict[str, Any]:
+    """What a version asks of rows, by chapter; what it has no feature for is left out."""
+    assert snapshot.metadata is not None
+    assert snapshot.protocol is not None
+    supported = get_supported_features(snapshot.protocol)
+    columns = parse_schema(snapshot.metadata.schema_string)
+    found: dict[str, Any] = {"append-only": is_append_only(snapshot.protocol, snapshot.metadata)}
+    if "checkConstraints" in supported:
+        found |= read_check_constraints(snapshot.metadata.configuration)
+    for each in columns.fields:
+        inert = unsupported_keys(each.metadata, supported)
+        told = {
+            "invariant": ("delta.invariants", read_invariant(each.metadata)),
+            "generated": ("delta.generationExpression", each.metadata.get("delta.generationExpression")),
+            "default": ("CURRENT_DEFAULT", each.metadata.get("CURRENT_DEFAULT")),
+        }
+        found |= {f"{name} {each.name}": sql for name, (key, sql) in told.items() if sql and key not in inert}
+    return found
+
+
+@pytest.fixture(scope="module")
+def orders() -> Scenario:
+    # 0: an old table of two columns, one of them checked
+    scenario = Scenario(protocol(1, 2), metadata(schema=schema(ID, CHECKED_AMOUNT)))
+    # 1: it gets rows
+    scenario.commit(add("a", 3))
+    # 2: a constraint comes, and with it the version that stands for constraints
+    with_state = schema(ID, CHECKED_AMOUNT, STATE)
+    scenario.commit(commit_info(operation="ADD COLUMNS"), metadata(schema=with_state))
+    # 3
+    scenario.commit(commit_info(operation="ADD CONSTRAINT"), protocol(1, 3), metadata(KNOWN_STATE, with_state))
+    # 4: features in place of versions, and a column whose values are generated
+    features = ["appendOnly", "invariants", "checkConstraints", "generatedColumns", "allowColumnDefaults"]
+    generated = schema(ID, CHECKED_AMOUNT, STATE, TIME, DAY)
+    scenario.commit(protocol(1, 7, None, features), metadata(KNOWN_STATE, generated))
+    # 5: a default for a column that is there
+    with_default = schema(ID, CHECKED_AMOUNT, NEW, TIME, DAY)
+    scenario.commit(commit_info(operation="CHANGE COLUMN"), metadata(KNOWN_STATE, with_default))
+    # 6: from now on rows stay
+    append_only = {**KNOWN_STATE, "delta.appendOnly": "true"}
+    scenario.commit(metadata(append_only, with_default), add("b", 2))
+    # 7: files may still be rewritten
+    scenario.commit(
+        commit_info(operation="OPTIMIZE"),
+        remove("a", data_change=False),
+        remove("b", data_change=False),
+        add("c", 5, data_change=False),
+    )
+    # 8: the restriction is lifted, and the constraint dropped
+    scenario.commit(metadata({}, with_default), remove("c"))
+    # 9: back to version 5, with all that it asked
+    scenario.commit(commit_info(operation="RESTORE"), metadata(KNOWN_STATE, with_default))
+    return scenario
+
+
+INVARIANT = {"invariant amount": "amount > 0"}
+CONSTRAINT = {"known_state": "state IN ('new', 'paid', 'sent')"}
+GENERATED = {"generated day": "CAST(ordered_at AS DATE)"}
+DEFAULT = {"default state": "'new'"}
+
+
+@pytest.mark.parametrize(
+    ("version", "asked"),
+    [
+        (0, {"append-only": False, **INVARIANT}),
+        (1, {"append-only": False, **INVARIANT}),
+        (2, {"append-only": False, **INVARIANT}),
+        (3, {"append-only": False, **INVARIANT, **CONSTRAINT}),
+        (4, {"append-only": False, **INVARIANT, **CONSTRAINT, **GENERATED}),
+        (5, {"append-only": False, **INVARIANT, **CONSTRAINT, **GENERATED, **DEFAULT}),
+        (6, {"append-only": True, **INVARIANT, **CONSTRAINT, **GENERATED, **DEFAULT}),
+        (7, {"append-only": True, **INVARIANT, **CONSTRAINT, **GENERATED, **DEFAULT}),
+        (8, {"append-only": False, **INVARIANT, **GENERATED, **DEFAULT}),
+        (9, {"append-only": False, **INVARIANT, **CONSTRAINT, **GENERATED, **DEFAULT}),
+    ],
+)
+def test_what_each_version_asks_of_its_rows(orders: Scenario, version: int, asked: dict[str, Any]) -> None:
+    assert in_force(orders[version]) == asked
+
+
+def test_a_constraint_waits_for_its_feature() -> None:
+    """Without it, and in a commit of its own, it would bind nobody."""
+    scenario = Scenario(protocol(1, 2), metadata(schema=schema(ID, STATE)))
+    constrained = metadata(KNOWN_STATE, schema(ID, STATE))
+    assert scenario.expect_refusal(constrained) == "configuration.properties-need-features"
+    assert (
+        scenario.expect_refusal(constrained, protocol(1, 7, None, ["invariants"]))
+        == "configuration.properties-need-features"
+    )
+    scenario.commit(constrained, protocol(1, 7, None, ["checkConstraints"]))
+
+
+def test_a_column_waits_a_commit_for_its_default(orders: Scenario) -> None:
+    scenario = Scenario(protocol(1, 7, None, ["allowColumnDefaults"]), metadata(schema=schema(ID)))
+    with_default = metadata(schema=schema(ID, NEW))
+    assert (
+        scenario.expect_refusal(commit_info(operation="ADD COLUMNS"), with_default) == "default-columns.not-with-column"
+    )
+    scenario.commit(commit_info(operation="ADD COLUMNS"), metadata(schema=schema(ID, STATE)))
+    scenario.commit(commit_info(operation="CHANGE COLUMN"), with_default)
+
+
+def test_rows_of_an_append_only_table_stay(orders: Scenario) -> None:
+    scenario = Scenario(protocol(1, 2), metadata({"delta.appendOnly": "true"}), add("a"))
+    assert scenario.expect_refusal(remove("a")) == "append-only.no-removal"
+    assert scenario.expect_refusal(metadata({"delta.appendOnly": "true"}), remove("a")) == "append-only.no-removal"
+    scenario.commit(metadata({"delta.appendOnly": "false"}), remove("a"))
+
+
+def test_what_a_user_leaves_out_the_default_fills_in(orders: Scenario) -> None:
+    snapshot = orders[9]
+    assert snapshot.metadata is not None
+    columns = parse_schema(snapshot.metadata.schema_string)
+    assert read_defaults(columns) == {"state": "'new'"}
+    row = {"id": 1, "amount": "9.99", "ordered_at": None, "day": None}
+    assert apply_defaults(row, columns, {"state": "new"})["state"] == "new"
+    assert apply_defaults({**row, "state": OMITTED}, columns, {"state": "new"})["state"] == "new"
+    assert apply_defaults({**row, "state": None}, columns, {"state": "new"})["state"] is None
+
+
+def test_a_feature_in_use_is_not_dropped(orders: Scenario) -> None:
+    """Whoever drops `allowColumnDefaults` leaves a default behind that no writer heeds."""
+    without = ["appendOnly", "invariants", "checkConstraints", "generatedColumns"]
+    assert orders.expect_refusal(protocol(1, 7, None, without)) == "protocol.features-stay"
+    before = orders.now
+    assert before.protocol is not None
+    assert before.metadata is not None
+    columns = parse_schema(before.metadata.schema_string)
+    assert "allowColumnDefaults" in find_active_features(before.protocol, before.metadata, columns)
+    assert unsupported_keys(columns.fields[2].metadata, without) == ["CURRENT_DEFAULT"]
+
+
+def test_an_upgrade_lists_what_the_versions_stood_for() -> None:
+    """The constraint is in use, so its feature is not left out; that of generated columns nobody used."""
+    scenario = Scenario(protocol(1, 4), metadata(KNOWN_STATE, schema(ID, STATE)))
+    assert scenario.expect_refusal(protocol(1, 7, None, ["appendOnly", "invariants"])) == "protocol.upgrade-assumes-use"
+    scenario.commit(protocol(1, 7, None, ["checkConstraints"]))
+
+
+@pytest.mark.parametrize("revision", [Revision.R1, Revision.R2])
+def test_before_r3_there_are_no_defaults(revision: Revision) -> None:
+    """The key says nothing there, so it may come with its column."""
+    scenario = Scenario(protocol(1, 7, None, []), metadata(schema=schema(ID)), revision=revision)
+    scenario.commit(metadata(schema=schema(ID, NEW)))
+    assert unsupported_keys({"CURRENT_DEFAULT": "'new'"}, set(), revision) == []
+    assert unsupported_keys({"CURRENT_DEFAULT": "'new'"}, set(), Revision.R3) == ["CURRENT_DEFAULT"]
+
+
+@pytest.mark.parametrize("revision", list(Revision))
+def test_invariants_need_no_feature_before_version_7(revision: Revision) -> None:
+    told = {"delta.invariants": POSITIVE}
+    for version in range(2, 7):
+        assert unsupported_keys(told, get_supported_features(protocol(1, version)), revision) == []
+    assert unsupported_keys(told, get_supported_features(protocol(1, 7, None, [])), revision) == ["delta.invariants"]

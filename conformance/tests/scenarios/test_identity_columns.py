@@ -1,0 +1,199 @@
+"""A table of tickets over its life: the values that its two identity columns get, and how their marks move.
+
+`number` goes up from 100 by 10, and users may not give it. `rank` goes down from -1 by 1, and they may.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+from helpers.scenario import Scenario, add, commit_info, field, metadata, protocol, remove, schema
+
+from deltaspec.model.features.identity_columns import (
+    Identity,
+    allows_explicit_values,
+    find_changed_properties,
+    find_value_faults,
+    generate_values,
+    is_illegal_high_water_mark,
+    read_identity,
+)
+from deltaspec.model.features.protocol import Accepted, Refused
+from deltaspec.model.log.reconciliation import Snapshot
+from deltaspec.model.revisions import Revision
+from deltaspec.model.schema.schema_string import parse_schema
+
+NUMBER = Identity(start=100, step=10, explicit=False)
+RANK = Identity(start=-1, step=-1, explicit=True)
+
+
+def tickets(number: Identity = NUMBER, rank: Identity = RANK) -> Any:
+    """Metadata with two identity columns."""
+    return metadata(schema=schema(column("number", number), column("rank", rank), field("text", "string")))
+
+
+def column(name: str, identity: Identity) -> dict[str, Any]:
+    told = {
+        "delta__identity__start": identity.start,
+        "delta__identity__step": identity.step,
+        "delta__identity__highWaterMark": identity.mark,
+        "delta__identity__allowExplicitInsert": identity.explicit,
+    }
+    return field(name, **{key: value for key, value in told.items() if value is not None})
+
+
+def identities(snapshot: Snapshot) -> tuple[Identity, Identity]:
+    assert snapshot.metadata is not None
+    number, rank, _ = (read_identity(each.metadata) for each in parse_schema(snapshot.metadata.schema_string).fields)
+    assert number is not None
+    assert rank is not None
+    return number, rank
+
+
+@dataclass
+class Tickets:
+    """The log, and beside it the values that the rows of each version hold."""
+
+    scenario: Scenario
+    numbers: list[list[int]]
+    ranks: list[list[int]]
+
+    def write(self, count: int, ranks: list[int] | None = None, *more: Any, skip: int = 0, deleted: int = 0) -> None:
+        """Insert rows, and delete the last that are there.
+
+        `ranks` are given by the user, or generated. `skip` numbers are left out.
+        """
+        number, rank = identities(self.scenario.now)
+        numbers = generate_values(number, count + skip)
+        assert not isinstance(numbers, Refused)
+        numbers = numbers[skip:]
+        assert find_value_faults(number, self.numbers[-1], numbers) == []
+        number = replace(number, mark=numbers[-1])
+        new = ranks
+        if new is None:
+            generated = generate_values(rank, count)
+            assert not isinstance(generated, Refused)
+            rank, new = replace(rank, mark=generated[-1]), generated
+        else:
+            assert allows_explicit_values(rank) == Accepted()
+        left = len(self.numbers[-1]) - deleted
+        held = [*self.numbers[-1][:left], *numbers], [*self.ranks[-1][:left], *new]
+        self.commit(*held, tickets(number, rank), *more)
+
+    def commit(self, numbers: list[int], ranks: list[int], *actions: Any) -> None:
+        self.scenario.commit(*actions, add(f"file {self.scenario.version + 1}"))
+        self.numbers.append(numbers)
+        self.ranks.append(ranks)
+
+
+@pytest.fixture(scope="module", params=list(Revision))
+def table(request: pytest.FixtureRequest) -> Tickets:
+    # 0: the columns are created, and hold nothing
+    scenario = Scenario(protocol(1, 6), tickets(), revision=request.param)
+    found = Tickets(scenario, [[]], [[]])
+    # 1: three rows, all values generated
+    found.write(3)
+    # 2: users give ranks of their own; the mark stays where generated values left it
+    found.write(2, [7, -2])
+    # 3: two writers at once, of which one takes every other number
+    found.write(1, skip=2)
+    # 4: a merge updates a row, deletes the last, and inserts one
+    found.write(1, None, remove("file 3"), deleted=1)
+    # 5: an optimization moves rows, and no value
+    found.commit(
+        found.numbers[-1], found.ranks[-1], remove("file 1", data_change=False), remove("file 2", data_change=False)
+    )
+    # 6: the mark of `rank` follows what users gave, as the owner asks
+    number, rank = identities(scenario.now)
+    found.commit(found.numbers[-1], found.ranks[-1], tickets(number, replace(rank, mark=-5)))
+    # 7
+    found.write(1)
+    # 8: back to version 2, rows and all; the marks stay where they are
+    marks = identities(scenario.now)
+    found.commit(found.numbers[2], found.ranks[2], commit_info(operation="RESTORE"), tickets(*marks))
+    # 9
+    found.write(1)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("version", "number_mark", "rank_mark", "numbers"),
+    [
+        (0, None, None, []),
+        (1, 120, -3, [100, 110, 120]),
+        (2, 140, -3, [100, 110, 120, 130, 140]),
+        (3, 170, -4, [100, 110, 120, 130, 140, 170]),
+        (4, 180, -5, [100, 110, 120, 130, 140, 180]),
+        (5, 180, -5, [100, 110, 120, 130, 140, 180]),
+        (6, 180, -5, [100, 110, 120, 130, 140, 180]),
+        (7, 190, -6, [100, 110, 120, 130, 140, 180, 190]),
+        (8, 190, -6, [100, 110, 120, 130, 140]),
+        (9, 200, -7, [100, 110, 120, 130, 140, 200]),
+    ],
+)
+def test_marks_and_numbers_of_each_version(
+    table: Tickets, version: int, number_mark: int | None, rank_mark: int | None, numbers: list[int]
+) -> None:
+    number, rank = identities(table.scenario[version])
+    assert (number.mark, rank.mark) == (number_mark, rank_mark)
+    assert table.numbers[version] == numbers
+
+
+def test_ranks_that_users_gave_may_stand_twice(table: Tickets) -> None:
+    """-2 was generated, and given by a user later; 7 is not of the sequence at all."""
+    assert table.ranks[9] == [-1, -2, -3, 7, -2, -7]
+
+
+def test_no_mark_goes_back_and_nothing_else_changes(table: Tickets) -> None:
+    for version in range(1, 10):
+        for before, after in zip(
+            identities(table.scenario[version - 1]), identities(table.scenario[version]), strict=True
+        ):
+            assert not is_illegal_high_water_mark(before, after)
+            assert find_changed_properties(before, after) == []
+
+
+def test_a_restore_that_brings_the_mark_back_gives_numbers_again() -> None:
+    """Nobody is refused for it: that a mark goes on is no more than a should."""
+    scenario = Scenario(protocol(1, 6), tickets())
+    scenario.commit(tickets(replace(NUMBER, mark=120)), add("a"))
+    scenario.commit(tickets(replace(NUMBER, mark=150)), add("b"))
+    scenario.commit(commit_info(operation="RESTORE"), tickets(replace(NUMBER, mark=120)), remove("b"))
+    number, _ = identities(scenario.now)
+    assert is_illegal_high_water_mark(identities(scenario[2])[0], number)
+    assert generate_values(number, 2) == [130, 140]
+
+
+def test_numbers_that_a_careless_writer_gives() -> None:
+    number = replace(NUMBER, mark=140)
+    held = [100, 110, 140]
+    assert find_value_faults(number, held, [150, 160]) == []
+    assert find_value_faults(number, held, [110]) == [(110, "identity-columns.unique")]
+    assert find_value_faults(number, held, [155]) == [(155, "identity-columns.sequence")]
+    assert find_value_faults(number, held, [90]) == [(90, "identity-columns.sequence")]
+    assert find_value_faults(number, held, [130]) == [(130, "identity-columns.beyond-mark")]
+
+
+def test_users_give_ranks_and_no_numbers() -> None:
+    assert allows_explicit_values(RANK) == Accepted()
+    answer = allows_explicit_values(NUMBER)
+    assert isinstance(answer, Refused)
+    assert answer.requirement == "identity-columns.explicit-values"
+
+
+def test_the_last_numbers_of_all() -> None:
+    nearly = replace(NUMBER, mark=2**63 - 28)
+    assert generate_values(nearly, 2) == [2**63 - 18, 2**63 - 8]
+    answer = generate_values(nearly, 3)
+    assert isinstance(answer, Refused)
+    assert answer.requirement == "identity-columns.overflow"
+
+
+def test_a_step_of_0_is_no_step() -> None:
+    scenario = Scenario(protocol(1, 6), tickets())
+    assert scenario.expect_refusal(tickets(replace(NUMBER, step=0))) == "identity-columns.properties"
+
+
+def test_without_the_feature_a_column_is_like_any_other() -> None:
+    """No version before 6 stands for identity columns: what their metadata says binds nobody."""
+    Scenario(protocol(2, 5), tickets(replace(NUMBER, step=0)))

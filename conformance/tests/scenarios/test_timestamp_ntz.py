@@ -1,0 +1,82 @@
+"""The life of a table with timestamps without a time zone. Source: Timestamp without timezone (TimestampNtz)."""
+
+import pytest
+from helpers.scenario import Scenario, add, field, metadata, protocol, schema
+
+from deltaspec.model.features.protocol import Accepted, may_read
+from deltaspec.model.features.table_features import get_known_features
+from deltaspec.model.features.table_properties import find_active_features
+from deltaspec.model.log.reconciliation import Snapshot
+from deltaspec.model.revisions import Revision
+from deltaspec.model.schema.data_types import Primitive
+from deltaspec.model.schema.parquet_types import Annotation, Node, stored
+from deltaspec.model.schema.schema_string import parse_schema
+
+OLD, NEW = (protocol(3, 7, [name], [name]) for name in ("timestampNTZ", "timestampNtz"))
+PREVIEW = protocol(3, 7, ["timestampNtz-preview"], ["timestampNtz-preview"])
+ID, SEEN = field("id"), field("seen", "timestamp_ntz")
+NTZ = Primitive("timestamp_ntz")
+EARLY, LATE = [Revision.R1, Revision.R2], [Revision.R3, Revision.CURRENT]
+
+
+def active(snapshot: Snapshot) -> set[str]:
+    assert snapshot.protocol is not None
+    assert snapshot.metadata is not None
+    return find_active_features(snapshot.protocol, snapshot.metadata, parse_schema(snapshot.metadata.schema_string))
+
+
+@pytest.mark.parametrize("revision", EARLY)
+def test_early_texts_spell_it_in_capitals_and_engines_did_not(revision: Revision) -> None:
+    """E22."""
+    for spelling in (OLD, NEW):
+        scenario = Scenario(protocol(1, 2), metadata({}, schema(ID)), add("a"), revision=revision)
+        assert scenario.expect_refusal(metadata({}, schema(ID, SEEN))) == "schema.types-need-features"
+        scenario.commit(spelling, metadata({}, schema(ID, SEEN)))
+        scenario.commit(add("b"))
+        assert may_read(spelling, get_known_features(revision)) == Accepted()
+    scenario.commit(OLD)  # either name is the feature
+    scenario.commit(NEW)
+
+
+@pytest.mark.parametrize("revision", LATE)
+def test_later_texts_know_one_name(revision: Revision) -> None:
+    scenario = Scenario(protocol(1, 2), metadata({}, schema(ID)), add("a"), revision=revision)
+    assert scenario.expect_refusal(OLD, metadata({}, schema(ID, SEEN))) == "schema.types-need-features"
+    scenario.commit(NEW, metadata({}, schema(ID, SEEN)))
+    scenario.commit(add("b"))
+    assert active(scenario[0]) == set()
+    assert active(scenario.now) == {"timestampNtz"}
+    assert may_read(OLD, get_known_features(revision)) != Accepted()
+    assert may_read(NEW, get_known_features(revision)) == Accepted()
+
+
+@pytest.mark.parametrize("revision", [*EARLY, *LATE])
+def test_preview_lets_the_type_in(revision: Revision) -> None:
+    Scenario(PREVIEW, metadata({}, schema(ID, SEEN)), add("a"), revision=revision)
+
+
+@pytest.mark.parametrize("revision", [*EARLY, *LATE])
+def test_feature_is_for_readers_too(revision: Revision) -> None:
+    name = "timestampNTZ" if revision in EARLY else "timestampNtz"
+    scenario = Scenario(protocol(1, 2), metadata({}, schema(ID)), revision=revision)
+    one_side = protocol(3, 7, [], [name])
+    assert scenario.expect_refusal(one_side) == "table-features.reader-feature-on-both-sides"
+
+
+def test_elements_keys_and_values_need_it_too() -> None:
+    scenario = Scenario(protocol(1, 2), metadata({}, schema(ID)))
+    listed = {"type": "array", "elementType": "timestamp_ntz", "containsNull": True}
+    pairs = {"type": "map", "keyType": "timestamp_ntz", "valueType": "long", "valueContainsNull": True}
+    for kind in (listed, pairs, {"type": "struct", "fields": [SEEN]}):
+        assert scenario.expect_refusal(metadata({}, schema(field("c", kind)))) == "schema.types-need-features"
+        scenario.commit(NEW, metadata({}, schema(field("c", kind))))
+        scenario = Scenario(protocol(1, 2), metadata({}, schema(ID)))
+
+
+def test_files_hold_it_without_a_zone() -> None:
+    def node(utc: bool) -> Node:
+        return Node("seen", "optional", "INT64", Annotation("TIMESTAMP", unit="MICROS", utc=utc))
+
+    assert stored(NTZ, node(utc=False)).fault is None
+    assert stored(NTZ, node(utc=True)).fault is not None
+    assert stored(Primitive("timestamp"), node(utc=False)).fault is not None

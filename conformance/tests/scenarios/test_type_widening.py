@@ -1,0 +1,124 @@
+"""The life of a table whose columns become wider. Source: Type Widening (current)."""
+
+from typing import Any
+
+import pytest
+from helpers.scenario import Scenario, add, field, metadata, protocol, remove, schema
+
+from deltaspec.model.actions import Action
+from deltaspec.model.commit.type_widening import find_gap, list_type_locations
+from deltaspec.model.log.reconciliation import Snapshot
+from deltaspec.model.revisions import Revision
+from deltaspec.model.schema.data_types import Decimal, Primitive
+from deltaspec.model.schema.schema_string import TypeChange, parse_schema
+
+PLAIN = protocol(3, 7, ["timestampNtz"], ["timestampNtz"])
+WIDENING = protocol(3, 7, ["timestampNtz", "typeWidening"], ["timestampNtz", "typeWidening"])
+ENABLED = {"delta.enableTypeWidening": "true"}
+INTEGER, LONG = Primitive("integer"), Primitive("long")
+
+
+def column(name: str, kind: Any, *changes: tuple[str, ...]) -> dict[str, Any]:
+    """A column and its record: types before and after, and the field path where there is one."""
+    names = ("fromType", "toType", "fieldPath")
+    record = [dict(zip(names, change, strict=False)) for change in changes]
+    return field(name, kind, **({"delta__typeChanges": record} if record else {}))
+
+
+def prices(element: str) -> dict[str, Any]:
+    return {"type": "array", "elementType": element, "containsNull": True}
+
+
+def to(*columns: dict[str, Any], configuration: dict[str, str] = ENABLED) -> Action:
+    return metadata(configuration, schema(*columns))
+
+
+AMOUNT = column("amount", "integer")
+WIDER_AMOUNT = column("amount", "long", ("integer", "long"))
+PRICES = column("prices", prices("decimal(6,2)"))
+WIDER_PRICES = column("prices", prices("decimal(10,4)"), ("decimal(6,2)", "decimal(10,4)", "element"))
+
+
+def record(snapshot: Snapshot, name: str) -> tuple[TypeChange, ...]:
+    """What a snapshot records of a column."""
+    assert snapshot.metadata is not None
+    found = list_type_locations(parse_schema(snapshot.metadata.schema_string))
+    assert [find_gap(place) for place in found] == [None] * len(found)
+    return tuple(change for place in found if place.column == (name,) for change in place.changes)
+
+
+@pytest.fixture
+def orders() -> Scenario:
+    """Orders of amounts and prices that outgrow their types."""
+    scenario = Scenario(PLAIN, metadata({}, schema(AMOUNT, PRICES)), add("a"))  # 0
+    scenario.commit(WIDENING)  # 1: supported, and not enabled
+    scenario.commit(metadata(ENABLED, schema(AMOUNT, PRICES)))  # 2
+    scenario.commit(to(WIDER_AMOUNT, PRICES))  # 3: integer became long
+    scenario.commit(add("b"))  # 4: a file of longs beside the one of integers
+    scenario.commit(to(WIDER_AMOUNT, WIDER_PRICES))  # 5: and elements of an array a wider decimal
+    return scenario
+
+
+def test_what_is_recorded_of_each_version(orders: Scenario) -> None:
+    amount = TypeChange(INTEGER, LONG)
+    element = TypeChange(Decimal(6, 2), Decimal(10, 4), ("element",))
+    assert [record(orders[version], "amount") for version in range(6)] == [(), (), (), *[(amount,)] * 3]
+    assert [record(orders[version], "prices") for version in range(6)] == [*[()] * 5, (element,)]
+
+
+def test_no_type_changes_before_it_is_enabled() -> None:
+    scenario = Scenario(PLAIN, metadata({}, schema(AMOUNT)), add("a"))
+    assert scenario.expect_refusal(metadata({}, schema(WIDER_AMOUNT))) == "type-widening.feature"
+    scenario.commit(WIDENING)
+    assert scenario.expect_refusal(metadata({}, schema(WIDER_AMOUNT))) == "type-widening.only-when-enabled"
+    scenario.commit(to(WIDER_AMOUNT))  # enabling and widening may come at once
+
+
+def test_only_listed_changes_are_made_and_each_is_recorded(orders: Scenario) -> None:
+    again = ("integer", "long")
+    assert orders.expect_refusal(to(AMOUNT, column("prices", prices("double")))) == "type-widening.supported-changes"
+    assert orders.expect_refusal(to(column("amount", "string"), WIDER_PRICES)) == "type-widening.supported-changes"
+    assert orders.expect_refusal(to(column("amount", "decimal(20,0)", again), WIDER_PRICES)) == "type-widening.recorded"
+    orders.commit(to(column("amount", "decimal(20,0)", again, ("long", "decimal(20,0)")), WIDER_PRICES))
+    assert record(orders.now, "amount") == (TypeChange(INTEGER, LONG), TypeChange(LONG, Decimal(20, 0)))
+
+
+def test_record_says_where_in_a_column(orders: Scenario) -> None:
+    nowhere = column("prices", prices("decimal(10,4)"), ("decimal(6,2)", "decimal(10,4)"))
+    assert orders.expect_refusal(to(WIDER_AMOUNT, nowhere)) == "type-widening.changes-name-place"
+    text = field("amount", "long", delta__typeChanges='[{"fromType":"integer","toType":"long"}]')
+    assert orders.expect_refusal(to(text, WIDER_PRICES)) == "type-widening.changes-are-list"
+    half = field("amount", "long", delta__typeChanges=[{"toType": "long"}])
+    assert orders.expect_refusal(to(half, WIDER_PRICES)) == "type-widening.changes-name-types"
+
+
+def test_restored_version_has_its_old_types(orders: Scenario) -> None:
+    orders.commit(to(AMOUNT, PRICES), remove("b"))  # 6: as of version 2
+    assert record(orders.now, "amount") == record(orders.now, "prices") == ()
+    assert sorted(path for path, _ in orders.now.files) == ["a"]
+    orders.commit(to(column("amount", "short"), PRICES), remove("a"), add("c"))  # 7: the table is written anew
+
+
+def test_feature_goes_once_its_traces_are_gone(orders: Scenario) -> None:
+    assert orders.expect_refusal(PLAIN) == "type-widening.gone-with-feature"
+    orders.commit(remove("a", data_change=False), add("c", data_change=False))  # 6: rewritten with the types of now
+    orders.commit(to(column("amount", "long"), column("prices", prices("decimal(10,4)")), configuration={}))  # 7
+    orders.commit(PLAIN)  # 8
+    assert record(orders.now, "amount") == ()
+    assert orders.now.protocol == PLAIN
+
+
+def test_iceberg_lets_less_become_wider() -> None:
+    readers = ["timestampNtz", "typeWidening", "columnMapping"]
+    compatible = protocol(3, 7, readers, [*readers, "icebergCompatV2"])
+    scenario = Scenario(compatible, metadata(ENABLED, schema(AMOUNT, column("day", "date"))), add("a"))
+    scenario.commit(to(WIDER_AMOUNT, column("day", "date")))
+    later = column("day", "timestamp_ntz", ("date", "timestamp_ntz"))
+    assert scenario.expect_refusal(to(WIDER_AMOUNT, later)) == "type-widening.changes-for-iceberg"
+
+
+@pytest.mark.parametrize("revision", [Revision.R1, Revision.R2, Revision.R3])
+def test_texts_before_have_no_word_of_it(revision: Revision) -> None:
+    scenario = Scenario(protocol(1, 2), metadata({}, schema(AMOUNT)), add("a"), revision=revision)
+    scenario.commit(metadata({}, schema(WIDER_AMOUNT)))
+    scenario.commit(metadata({}, schema(column("amount", "string"))))

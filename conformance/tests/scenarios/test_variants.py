@@ -1,0 +1,145 @@
+"""The life of a table of events that are variants, shredded later. Source: Variant Data Type, Shredding (current)."""
+
+from typing import Any
+
+import pytest
+from helpers.scenario import Scenario, add, commit_info, domain, field, metadata, protocol, remove, schema
+
+from deltaspec.model.actions import Action
+from deltaspec.model.features.table_properties import find_active_features, is_property_true
+from deltaspec.model.log.reconciliation import Snapshot
+from deltaspec.model.revisions import Revision
+from deltaspec.model.rows.variant_encoding import check_value, read_metadata
+from deltaspec.model.rows.variant_shredding import ENABLED, Pair, find_shredded_type, stored_twice
+from deltaspec.model.schema.data_types import Primitive
+from deltaspec.model.schema.parquet_types import Node, is_shredded, stored
+from deltaspec.model.schema.schema_string import parse_schema
+
+ID, DAY = field("id"), field("day", "date")
+EVENT = field("event", "variant")
+WRITERS = [
+    "checkConstraints",
+    "changeDataFeed",
+    "allowColumnDefaults",
+    "generatedColumns",
+    "clustering",
+    "domainMetadata",
+]
+VARIANTS = protocol(3, 7, ["variantType"], ["variantType", *WRITERS])
+SHREDDING = protocol(3, 7, ["variantType", "variantShredding"], ["variantType", "variantShredding", *WRITERS])
+ON = {ENABLED: "true"}
+
+
+def to(*columns: dict[str, Any], configuration: dict[str, str] | None = None) -> Action:
+    return metadata(configuration or {}, schema(*columns), partitioned_by=["day"])
+
+
+def active(snapshot: Snapshot) -> set[str]:
+    assert snapshot.protocol is not None
+    assert snapshot.metadata is not None
+    read = parse_schema(snapshot.metadata.schema_string)
+    return find_active_features(snapshot.protocol, snapshot.metadata, read) & {"variantType", "variantShredding"}
+
+
+@pytest.fixture
+def events() -> Scenario:
+    """Events of a shop."""
+    days = {"partition_values": {"day": "2024-01-02"}}
+    scenario = Scenario(protocol(1, 2), to(ID, DAY), add("a", **days))  # 0
+    scenario.commit(VARIANTS)  # 1: variants are supported
+    scenario.commit(to(ID, DAY, EVENT))  # 2: and there is a column of them
+    scenario.commit(add("b", **days))  # 3
+    scenario.commit(SHREDDING)  # 4: shredding is supported, and not enabled
+    scenario.commit(to(ID, DAY, EVENT, configuration=ON))  # 5: now it is
+    scenario.commit(add("c", **days))  # 6: whose events may be shredded
+    scenario.commit(to(ID, DAY, EVENT))  # 7: it is disabled again; c remains as it is
+    return scenario
+
+
+def test_features_that_are_active_in_each_version(events: Scenario) -> None:
+    both = {"variantType", "variantShredding"}
+    expected = [set(), set(), *[{"variantType"}] * 3, both, both, {"variantType"}]
+    assert [active(events[version]) for version in range(8)] == expected
+
+
+def test_column_comes_after_its_feature() -> None:
+    scenario = Scenario(protocol(1, 2), to(ID, DAY))
+    assert scenario.expect_refusal(to(ID, DAY, EVENT)) == "schema.types-need-features"
+    assert scenario.expect_refusal(to(ID, DAY, field("event", {"type": "variant"}))) == "schema.types-need-features"
+    scenario.commit(VARIANTS, to(ID, DAY, EVENT))
+
+
+def test_shredding_comes_after_its_feature(events: Scenario) -> None:
+    scenario = Scenario(VARIANTS, to(ID, DAY, EVENT))
+    assert scenario.expect_refusal(to(ID, DAY, EVENT, configuration=ON)) == "configuration.properties-need-features"
+    without_variants = protocol(3, 7, ["variantShredding"], ["variantShredding", *WRITERS])
+    assert scenario.expect_refusal(without_variants) == "table-features.required-features"
+    one_side = protocol(3, 7, ["variantType"], ["variantType", "variantShredding", *WRITERS])
+    assert scenario.expect_refusal(one_side) == "table-features.reader-feature-on-both-sides"
+    scenario.commit(SHREDDING, to(ID, DAY, EVENT, configuration=ON))
+    assert events.now.metadata is not None
+    assert not is_property_true(events.now.metadata.configuration, ENABLED)
+
+
+def test_variants_have_no_order(events: Scenario) -> None:
+    by_event = metadata({}, schema(ID, DAY, EVENT), partitioned_by=["event"])
+    assert events.expect_refusal(by_event) == "variant.not-partitioning"
+    unpartitioned = metadata({}, schema(ID, DAY, EVENT))
+    columns = {"clusteringColumns": [["event"]]}
+    assert events.expect_refusal(unpartitioned, domain("delta.clustering", columns)) == "variant.not-clustering"
+    generated = field("event", "variant", delta__generationExpression="parse_json('{}')")
+    assert events.expect_refusal(to(ID, DAY, generated)) == "variant.not-generated"
+
+
+def test_other_uses_of_variants(events: Scenario) -> None:
+    default = field("event", "variant", CURRENT_DEFAULT="NULL")
+    kind = field("kind", "string", delta__generationExpression="variant_get(event, '$.kind', 'string')")
+    settings = {"delta.constraints.known": "event IS NOT NULL", "delta.enableChangeDataFeed": "true"}
+    events.commit(to(ID, DAY, default, kind, configuration=settings))  # 8
+    wrong = field("event", "variant", CURRENT_DEFAULT="parse_json('{}')")
+    assert events.expect_refusal(to(ID, DAY, wrong)) == "variant.default-null"
+
+
+# what the files hold
+
+BINARY = [Node("metadata", "required", "BYTE_ARRAY"), Node("value", "optional", "BYTE_ARRAY")]
+PAIR = Node("kind", "required", children=(BINARY[1], Node("typed_value", "optional", "INT32")))
+OF_B = Node("event", "optional", children=tuple(BINARY))
+OF_C = Node("event", "optional", children=(*BINARY, Node("typed_value", "optional", children=(PAIR,))))
+
+METADATA = b"\x11\x02\x00\x04\x09kindprice"
+"""The names kind and price."""
+PRICE = bytes([2, 1, 1, 0, 2]) + b"\x0c\x07"
+"""{"price": 7}"""
+SALE = bytes([2, 2, 0, 1, 0, 2, 4]) + b"\x0c\x01" + b"\x0c\x07"
+"""{"kind": 1, "price": 7}"""
+
+
+def test_files_are_of_either_form() -> None:
+    assert [stored(Primitive("variant"), node).fault for node in (OF_B, OF_C)] == [None, None]
+    assert [is_shredded(node) for node in (OF_B, OF_C)] == [False, True]
+
+
+def test_an_event_is_the_same_in_either_form() -> None:
+    names = read_metadata(METADATA)
+    assert names.names == ("kind", "price")
+    check_value(SALE, names)
+    whole, parts = Pair(SALE, None), Pair(PRICE, {"kind": Pair(None, "exact number")})
+    for path in ((), ("kind",), ("price",), ("other",)):
+        assert find_shredded_type(METADATA, whole, path) == find_shredded_type(METADATA, parts, path)
+    assert list(stored_twice(parts, names)) == []
+    assert list(stored_twice(Pair(SALE, {"kind": Pair(None, "exact number")}), names)) == ["field kind"]
+
+
+def test_rewriting_the_shredded_file_lets_the_feature_go(events: Scenario) -> None:
+    """Only that the protocol goes back is against the text (E41)."""
+    days = {"partition_values": {"day": "2024-01-02"}}
+    events.commit(commit_info(operation="REORG"), remove("c", data_change=False), add("d", data_change=False, **days))
+    assert events.expect_refusal(VARIANTS) == "protocol.features-stay"
+
+
+@pytest.mark.parametrize("revision", [Revision.R1, Revision.R2, Revision.R3])
+def test_older_texts_have_no_variants(revision: Revision) -> None:
+    """The name is that of no type there; what a reader of that text makes of it is no matter of the log."""
+    scenario = Scenario(protocol(1, 2), to(ID, DAY), revision=revision)
+    assert scenario.expect_refusal(to(ID, DAY, EVENT)) == "schema.types-need-features"

@@ -1,0 +1,64 @@
+"""Both engines say the same of tables that break a requirement, at every level, in several shares.
+
+Tables that Delta Spark writes are compared where they are written, in `test_spark_tables`.
+"""
+
+import os
+from pathlib import Path
+
+import pytest
+from helpers.compare_engines import draw_table
+from helpers.engines import table_in_temporary_directory
+from spark.engine_differences import find_engine_differences
+
+from deltaspec.validation import validate_table
+from deltaspec_generators.bases.expressions import CONSTRAINTS_PROTOCOL, build_constrained_table, fields
+from deltaspec_generators.bases.log_only import build_table_with_features, commit_info_action
+from deltaspec_generators.mutations.all_mutations import MUTATIONS
+from deltaspec_generators.table_files import add_action, write_table
+
+pytestmark = pytest.mark.spark
+
+BROKEN = (
+    ("path_live_twice", "all", 3),
+    ("another_base_row_id_in_the_checkpoint", "latest", 1),
+    ("action_of_nobody_in_compaction", "all", 2),
+    ("checksum_transactions", "latest", 1000),
+    ("live_file_gone", "latest", 2),
+    ("vector_entry_elsewhere", "all", 1),
+    ("file_is_garbage", "latest", 3),
+    ("column_in_another_case", "all", 1),
+    ("change_left_out", "all", 2),
+    ("first_fresh_id_stored", "latest", 1),
+    ("identity_value_before_the_mark", "latest", 3),
+    ("value_of_rows_before_their_expression", "all", 1000),
+)
+"""Mutations, with the history that is judged and how many samples are kept: some of every level."""
+
+
+@pytest.mark.parametrize(("name", "history", "samples"), BROKEN)
+def test_both_engines_say_the_same_of_a_broken_table(name: str, history: str, samples: int, spark: object) -> None:
+    files = draw_table(MUTATIONS[name], 7)
+    options = {"level": MUTATIONS[name].level, "history": history, "samples": samples, "clock": files.clock_ms}
+    with table_in_temporary_directory(files) as uri:
+        assert find_engine_differences(spark, uri, 2 + len(name) % 4, **options) == []
+
+
+def test_both_engines_say_the_same_of_conditions_on_files_that_are_not_there(spark: object, tmp_path: Path) -> None:
+    files = build_constrained_table(
+        CONSTRAINTS_PROTOCOL, fields(), {"delta.constraints.c": "id > 0", "delta.constraints.d": "uuid() = 'a'"}
+    )
+    files.commits[2] = [commit_info_action(2), *(add_action(name) for name in ("gone.parquet", "fifo.parquet"))]
+    write_table(files, tmp_path)
+    os.mkfifo(tmp_path / "fifo.parquet")
+    assert validate_table(str(tmp_path), level="rows").totals == {"DAT001": 2}
+    assert find_engine_differences(spark, str(tmp_path), 2, level="rows") == []
+
+
+def test_both_engines_refuse_a_table_alike(spark: object) -> None:
+    files = build_table_with_features(
+        "v2Checkpoint", configuration={"delta.constraints.c": "reflect('java.lang.Math', 'abs', id) > 0"}
+    )
+    with table_in_temporary_directory(files) as uri:
+        assert validate_table(uri, level="rows", revision="r1").verdict == "refused"
+        assert find_engine_differences(spark, uri, 2, level="rows", revision="r1") == []

@@ -1,0 +1,96 @@
+"""Which texts can be no condition, whatever functions and names in them mean."""
+
+import json
+
+import pytest
+
+from deltaspec.model.schema.schema_string import parse_schema
+from deltaspec.sql.conditions import find_condition_error
+
+KINDS = {"id": "long", "name": "string", "done": "boolean", "nothing": "void", "any": "variant", "p": "decimal(9,2)"}
+LIST = {"type": "array", "elementType": "boolean", "containsNull": True}
+INNER = {"type": "struct", "fields": [{"name": "x", "type": "long", "nullable": True, "metadata": {}}]}
+SCHEMA = parse_schema(
+    json.dumps(
+        {
+            "type": "struct",
+            "fields": [
+                {"name": name, "type": kind, "nullable": True, "metadata": {}}
+                for name, kind in {**KINDS, "list": LIST, "s": INNER}.items()
+            ],
+        }
+    )
+)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "id > 0",
+        "id IS NOT NULL",
+        "NOT done",
+        "done",
+        "`done`",
+        "true",
+        "NULL",
+        "nothing",
+        "any",
+        "id IN (1, 2) AND name LIKE 'a%'",
+        "id <=> 1",
+        "CASE WHEN id > 0 THEN done ELSE NULL END",
+        "CAST(name AS BOOLEAN)",
+        "length(name) BETWEEN 1 AND 3",
+        "isnotnull(id)",
+        "some_function_of_a_user(id)",
+        "length(name)",
+        "s.x",
+        "list[0]",
+        "unknown",
+        "rand() > 0.5",
+        "EXISTS(list, each -> each)",
+        "(done)",
+    ],
+)
+def test_what_is_a_condition_or_may_be_one(text: str) -> None:
+    assert find_condition_error(text, SCHEMA) is None
+    assert find_condition_error(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("", "it is empty"),
+        (" \n", "it is empty"),
+        ("id > 0)", "its brackets do not fit together"),
+        ("(id > 0", "a bracket stays open"),
+        ("name = 'a", "a quote or comment does not end"),
+        ("id >", "it ends with >"),
+        ("1", "it is integer, not boolean"),
+        ("'yes'", "it is string, not boolean"),
+        ("id + 1", "it is a number, not boolean"),
+        ("(id % 2)", "it is a number, not boolean"),
+        ("-id", "it is a number, not boolean"),
+        ("name || 'x'", "it is a text, not boolean"),
+        ("CAST(id AS STRING)", "it is string, not boolean"),
+        ("CASE WHEN id > 0 THEN NULL ELSE 0 END", "it is integer, not boolean"),
+    ],
+)
+def test_what_is_no_condition_in_any_table(text: str, why: str) -> None:
+    assert find_condition_error(text) == why
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("id", "it is long, not boolean"),
+        ("ID", "it is long, not boolean"),
+        ("`name`", "it is string, not boolean"),
+        ("p", "it is decimal(9,2), not boolean"),
+        ("list", "it is array, not boolean"),
+        ("s", "it is struct, not boolean"),
+        ("CASE WHEN done THEN id END", "it is long, not boolean"),
+    ],
+)
+def test_a_column_is_of_the_type_that_the_schema_gives(text: str, why: str) -> None:
+    assert find_condition_error(text, SCHEMA) == why
+    assert find_condition_error(text) is None

@@ -1,0 +1,192 @@
+"""What covers a requirement, on a catalogue of a few entries whose answers are written down here."""
+
+from dataclasses import replace
+from typing import Any
+
+import polars as pl
+import pytest
+
+from deltaspec import requirement_coverage, requirement_pages
+from deltaspec.requirement_coverage import RevisionCoverage, format_revisions
+from deltaspec.requirement_pages import render_requirement_list, render_requirement_page
+from deltaspec.requirements import REVISIONS, Requirement
+from deltaspec.rules import RULES, Rule, registry
+from deltaspec_generators.permissions.registry import Permission
+from deltaspec_generators.table_files import TableFiles
+
+LATER = ("r3", "current")
+
+
+def requirement(identity: str, **changes: Any) -> Requirement:
+    whole = Requirement(identity, "A Chapter", REVISIONS, "must", "table", "log", f"This is {identity}.", ("A.B",))
+    return replace(whole, **changes)
+
+
+CATALOGUE = {
+    each.id: each
+    for each in (
+        requirement("paths.known"),
+        requirement("paths.newer", revisions=LATER, level="should"),
+        requirement("paths.permitted", level="may", actor="writer"),
+        requirement("paths.half", check="data", reading="We read it so (E99).", notes=("E99", "S98")),
+        requirement("reading.done", actor="reader", check="behaviour"),
+        requirement("reading.forgotten", revisions=("r1",)),
+    )
+}
+
+
+def rule(code: str, *requires: str, **changes: str) -> Rule:
+    name = f"fault-{code.lower()}"
+    return Rule(code, name, requires, RULES["FIL001"].view, "not checked", None, lambda: pl.lit(True), "", **changes)
+
+
+@pytest.fixture(autouse=True)
+def small_catalogue(monkeypatch: pytest.MonkeyPatch) -> None:
+    rules = (
+        rule("AAA001", "paths.known", "paths.newer"),
+        rule("AAA002", "paths.known", until="r2"),
+        rule("AAA003", "paths.half", since="r3"),
+    )
+    for module in (requirement_coverage, requirement_pages, registry):
+        monkeypatch.setattr(module, "requirements", lambda: CATALOGUE)
+    for module in (requirement_coverage, requirement_pages):
+        monkeypatch.setattr(module, "RULES", {each.code: each for each in rules})
+    table = Permission("a_free_path", "paths.permitted", TableFiles)
+    monkeypatch.setattr(requirement_coverage, "PERMISSIONS", {table.name: table})
+
+
+def covering(identity: str) -> dict[str, RevisionCoverage]:
+    return requirement_coverage.coverage()[identity].revisions
+
+
+def test_a_rule_covers_what_it_requires_in_the_revisions_it_is_asked_in() -> None:
+    both, first = RevisionCoverage(("AAA001", "AAA002")), RevisionCoverage(("AAA001",))
+    assert covering("paths.known") == {"r1": both, "r2": both, "r3": first, "current": first}
+    assert covering("paths.half") == {
+        "r1": RevisionCoverage(),
+        "r2": RevisionCoverage(),
+        "r3": RevisionCoverage(("AAA003",)),
+        "current": RevisionCoverage(("AAA003",)),
+    }
+
+
+def test_a_requirement_is_covered_only_where_it_holds() -> None:
+    assert covering("paths.newer") == {"r3": RevisionCoverage(("AAA001",)), "current": RevisionCoverage(("AAA001",))}
+    assert covering("reading.forgotten") == {"r1": RevisionCoverage()}
+
+
+def test_a_permission_covers_every_revision() -> None:
+    assert covering("paths.permitted") == dict.fromkeys(REVISIONS, RevisionCoverage((), ("a_free_path",)))
+
+
+def test_uncovered_names_revisions_that_nothing_covers() -> None:
+    assert {name: each.uncovered for name, each in requirement_coverage.coverage().items()} == {
+        "paths.known": (),
+        "paths.newer": (),
+        "paths.permitted": (),
+        "paths.half": ("r1", "r2"),
+        "reading.done": REVISIONS,
+        "reading.forgotten": ("r1",),
+    }
+
+
+def test_one_revision_leaves_out_what_does_not_hold_there() -> None:
+    asked = requirement_coverage.coverage("r2")
+    assert list(asked) == ["paths.known", "paths.permitted", "paths.half", "reading.done"]
+    assert {name for name, each in asked.items() if each.uncovered} == {"paths.half", "reading.done"}
+    assert all(set(each.revisions) == {"r2"} for each in asked.values())
+
+
+@pytest.mark.parametrize(
+    ("revisions", "shown"),
+    [
+        (REVISIONS, "r1-current"),
+        (("r1",), "r1"),
+        (("r2", "r3"), "r2-r3"),
+        (("r1", "r3"), "r1, r3"),
+        (("r1", "r3", "current"), "r1, r3-current"),
+        ((), ""),
+    ],
+)
+def test_revisions_are_written_as_spans(revisions: tuple[str, ...], shown: str) -> None:
+    assert format_revisions(revisions) == shown
+
+
+def columns(line: str) -> list[str]:
+    return line.split(maxsplit=5)
+
+
+def test_the_list_has_a_line_of_each() -> None:
+    *lines, summary = render_requirement_list(width=200).splitlines()
+    assert [columns(line) for line in lines] == [
+        ["paths.known", "must", "table", "log", "r1-current", "AAA001, AAA002"],
+        ["paths.newer", "should", "table", "log", "r3-current", "AAA001"],
+        ["paths.permitted", "may", "writer", "log", "r1-current", "permitted"],
+        ["paths.half", "must", "table", "data", "r1-current", "AAA003"],
+        ["reading.done", "must", "reader", "behaviour", "r1-current", "-"],
+        ["reading.forgotten", "must", "table", "log", "r1", "-"],
+    ]
+    assert summary == (
+        "6 requirements: 2 checked by rules, 1 permitted, 3 not covered in every revision, 1 of these about behaviour"
+    )
+
+
+def test_uncovered_ones_say_where() -> None:
+    *lines, summary = render_requirement_list(uncovered=True, width=200).splitlines()
+    assert [columns(line)[::5] for line in lines] == [
+        ["paths.half", "AAA003; not in r1-r2"],
+        ["reading.done", "nothing"],
+        ["reading.forgotten", "nothing"],
+    ]
+    assert summary.startswith("3 requirements: 0 checked by rules, 0 permitted, 3 not covered")
+
+
+def test_uncovered_in_one_revision() -> None:
+    assert "paths.half" not in render_requirement_list(uncovered=True, revision="current")
+    assert "paths.half" in render_requirement_list(uncovered=True, revision="r1")
+
+
+def test_chapters_and_revisions_narrow_the_list() -> None:
+    ids = [
+        line.split()[0] for line in render_requirement_list(chapters=["reading"], revision="r3", width=200).splitlines()
+    ]
+    assert ids == ["reading.done", "1"]
+
+
+def test_a_narrow_terminal_gets_two_lines_of_each() -> None:
+    lines = render_requirement_list(chapters=["paths"], width=60).splitlines()
+    assert lines[:2] == ["paths.known", "    must · table · log · r1-current · AAA001, AAA002"]
+    assert max(map(len, render_requirement_list(width=40).splitlines())) <= 40
+
+
+def test_the_page_tells_what_covers_each_revision() -> None:
+    assert render_requirement_page(CATALOGUE["paths.half"]).splitlines() == [
+        "paths.half",
+        "must · table · data · revisions r1, r2, r3, current",
+        "",
+        "MUST    This is paths.half. (A Chapter; paths.half)",
+        "Read    We read it so (E99).",
+        "Settles E99, S98",
+        "",
+        "Covered",
+        "  r1       nothing",
+        "  r2       nothing",
+        "  r3       AAA003",
+        "  current  AAA003",
+        "",
+        "Checked by",
+        "  AAA003 fault-aaa003",
+        "",
+        "From A.B",
+    ]
+
+
+def test_the_page_names_the_tables_that_use_a_permission() -> None:
+    page = render_requirement_page(CATALOGUE["paths.permitted"])
+    assert "  r2       permitted\n" in page
+    assert "\nPermitted: sound tables that use it, on which no rule says anything\n  a free path\n" in page
+
+
+def test_the_page_says_that_behaviour_is_not_seen_in_tables() -> None:
+    assert "  Only what an implementation does shows it.\n" in render_requirement_page(CATALOGUE["reading.done"])
+    assert "behaviour" not in render_requirement_page(CATALOGUE["reading.forgotten"])

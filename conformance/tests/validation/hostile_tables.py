@@ -1,0 +1,33 @@
+"""Tables with odd things among their files: laid down, judged, and left as they were."""
+
+from pathlib import Path
+from typing import Any
+
+from helpers.raw_logs import compute_fingerprint
+
+from deltaspec.report.report_types import Report
+from deltaspec.validation import validate_table
+from deltaspec_generators.table_files import TableFiles, write_table
+
+LEVELS = ("files", "footers", "rows")
+TIME_LIMIT_SECONDS = 60
+"""How long a test may take."""
+VECTORS = "deletion_vector_d2c639aa-8816-431a-aaf6-d3fe2512ff61.bin"
+
+
+def write_table_below(files: TableFiles, tmp_path: Path) -> Path:
+    root = tmp_path / "table"
+    write_table(files, root)
+    return root
+
+
+def validate_unchanged(root: Path, level: str, **options: Any) -> Report:
+    """The report on a table, which is left as it was."""
+    before = compute_fingerprint(root)
+    report = validate_table(str(root), level=level, **options)
+    assert compute_fingerprint(root) == before
+    return report
+
+
+def join_unchecked_reasons(report: Report) -> str:
+    return "\n".join(sorted({each.reason for each in report.checked.not_checked}))

@@ -1,0 +1,125 @@
+"""A clock decides what a checkpoint still has to hold: tombstones by their retention, transactions by theirs."""
+
+import tempfile
+from pathlib import Path
+
+import pytest
+from helpers.hypothesis_settings import example_settings
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deltaspec.model.revisions import Revision
+from deltaspec.report.report_types import Report
+from deltaspec.validation import validate_table
+from deltaspec_generators.bases import log_only
+from deltaspec_generators.checkpoint_writer import CheckpointFiles
+from deltaspec_generators.logs.strategies import GeneratedLog, logs_with_states
+from deltaspec_generators.table_files import TableFiles, txn_action, write_table
+
+REMOVED_MS = 1_700_000_000_000
+"""When the removed file of `bases.plain` was removed."""
+DAY_MS = 86_400_000
+
+
+def write_and_validate(files: TableFiles, directory: Path, clock: int | None) -> Report:
+    write_table(files, directory / "table")
+    return validate_table(str(directory / "table"), level="log", clock=clock)
+
+
+def without_tombstone(retention: str | None = None, deletion_timestamp: int | None = REMOVED_MS) -> TableFiles:
+    """A checkpoint of a version that removes a file; the checkpoint does not hold the tombstone."""
+    settings = {} if retention is None else {"delta.deletedFileRetentionDuration": retention}
+    files = log_only.build_table(configuration=settings)
+    log_only.get_action(files, 2, "remove").pop("deletionTimestamp")
+    if deletion_timestamp is not None:
+        log_only.get_action(files, 2, "remove")["deletionTimestamp"] = deletion_timestamp
+    rows = [files.commits[0][1], files.commits[0][2], files.commits[1][2], files.commits[2][1]]
+    files.checkpoints.append(CheckpointFiles(2, rows=rows))
+    return files
+
+
+def without_transaction(retention: str | None, last_updated: int | None) -> TableFiles:
+    """A checkpoint that lacks the transaction of an application."""
+    settings = {} if retention is None else {"delta.setTransactionRetentionDuration": retention}
+    files = log_only.build_checkpointed_table(configuration=settings)
+    more = {} if last_updated is None else {"lastUpdated": last_updated}
+    files.commits[1].append(txn_action("app", 5, **more))
+    return files
+
+
+@pytest.mark.parametrize(
+    ("retention", "days", "found"),
+    [
+        (None, 0, True),
+        (None, 7, True),
+        (None, 7.001, False),
+        ("interval 1 week", 7, True),
+        ("interval 30 days", 30, True),
+        ("interval 30 days", 30.001, False),
+        ("interval 2 hours", 0.5, False),
+        ("interval 1 month", 0, False),
+    ],
+)
+def test_tombstone_is_missed_until_its_retention_is_over(
+    retention: str | None, days: float, found: bool, tmp_path: Path
+) -> None:
+    report = write_and_validate(without_tombstone(retention), tmp_path, REMOVED_MS + int(days * DAY_MS))
+    assert report.totals.get("CKP050", 0) == found
+
+
+def test_tombstone_without_a_time_has_expired(tmp_path: Path) -> None:
+    report = write_and_validate(without_tombstone(deletion_timestamp=None), tmp_path, REMOVED_MS)
+    assert (report.verdict, report.totals) == ("conforms", {})
+
+
+def test_without_a_clock_no_tombstone_is_missed(tmp_path: Path) -> None:
+    report = write_and_validate(without_tombstone(), tmp_path, None)
+    assert (report.verdict, report.clock) == ("conforms", None)
+    assert "CKP050" in report.checked.not_applicable
+    assert report.checked.reasons["CKP050"] == "no clock is given"
+
+
+def test_clock_stands_in_the_report(tmp_path: Path) -> None:
+    report = write_and_validate(log_only.build_checkpointed_table(), tmp_path, REMOVED_MS)
+    assert (report.verdict, report.clock) == ("conforms", REMOVED_MS)
+    assert "CKP050" in report.checked.run
+
+
+@pytest.mark.parametrize(
+    ("retention", "last_updated", "clock", "found"),
+    [
+        (None, None, None, True),
+        (None, 0, REMOVED_MS, True),
+        ("interval 2 weeks", REMOVED_MS, None, False),
+        ("interval 2 weeks", REMOVED_MS, REMOVED_MS + 14 * DAY_MS, True),
+        ("interval 2 weeks", REMOVED_MS, REMOVED_MS + 14 * DAY_MS + 1, False),
+        ("interval 2 weeks", None, REMOVED_MS, False),
+        ("interval 1 year", REMOVED_MS, REMOVED_MS, False),
+    ],
+)
+def test_transaction_is_missed_unless_it_may_have_expired(
+    retention: str | None, last_updated: int | None, clock: int | None, found: bool, tmp_path: Path
+) -> None:
+    report = write_and_validate(without_transaction(retention, last_updated), tmp_path, clock)
+    assert report.totals.get("CKP037", 0) == found
+
+
+@example_settings(25)
+@given(
+    st.sampled_from(Revision).flatmap(
+        lambda revision: st.tuples(st.just(revision), logs_with_states(revision=revision))
+    )
+)
+def test_checkpoints_that_drop_what_has_expired_are_sound(case: tuple[Revision, GeneratedLog]) -> None:
+    revision, log = case
+    with tempfile.TemporaryDirectory() as directory:
+        write_table(log.files, Path(directory) / "table")
+        report = validate_table(
+            str(Path(directory) / "table"),
+            level="log",
+            history="all",
+            revision=revision,
+            clock=log.states[-1].timestamp_ms,
+            select=["CKP037", "CKP050"],
+        )
+    assert (report.verdict, report.totals) == ("conforms", {})

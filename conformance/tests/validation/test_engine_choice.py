@@ -1,0 +1,134 @@
+"""Which engine is taken, and what is said of the choice."""
+
+from pathlib import Path
+
+import pytest
+from helpers.cli import run, single_error_line
+
+from deltaspec.errors import InvalidUsage
+from deltaspec.report.estimate import Amount, Estimate, LevelReads, Reads, exact_amount
+from deltaspec.validation import engine_choice
+from deltaspec.validation.engine_choice import (
+    MAX_EMBEDDED_LOG_BYTES,
+    MAX_EMBEDDED_REQUESTS,
+    MAX_EMBEDDED_ROW_BYTES,
+    RequestedEngine,
+    choose_engine,
+    parse_engine,
+)
+from deltaspec_generators.bases import log_only
+from deltaspec_generators.table_files import write_table
+
+
+def estimated(log: int = 0, footers: int = 0, rows: int | None = 0) -> Estimate:
+    """Bytes of log, requests for footers, bytes of rows; None for what is not known."""
+    amounts = {
+        "log": (exact_amount(1), exact_amount(log)),
+        "files": (exact_amount(1), exact_amount(0)),
+        "footers": (Amount(footers), Amount(footers)),
+        "rows": (exact_amount(1), Amount(rows)),
+    }
+    return Estimate(
+        estimate_version=1,
+        deltaspec="0",
+        table="t",
+        version=0,
+        history="latest",
+        revision="current",
+        live_files=Amount(7),
+        live_bytes=Amount(None),
+        live_source="",
+        levels=[
+            LevelReads(
+                level=level,
+                reads=[Reads(what=level, files=exact_amount(0), requests=requests, bytes=size, source="")],
+                not_known=[],
+            )
+            for level, (requests, size) in amounts.items()
+        ],
+    )
+
+
+@pytest.mark.parametrize(
+    ("estimate", "level", "engine"),
+    [
+        (estimated(), "rows", "embedded"),
+        (estimated(log=MAX_EMBEDDED_LOG_BYTES), "log", "embedded"),
+        (estimated(log=MAX_EMBEDDED_LOG_BYTES + 1), "log", "spark"),
+        (estimated(footers=MAX_EMBEDDED_REQUESTS + 1), "files", "embedded"),
+        (estimated(footers=MAX_EMBEDDED_REQUESTS + 1), "footers", "spark"),
+        (estimated(rows=MAX_EMBEDDED_ROW_BYTES + 1), "footers", "embedded"),
+        (estimated(rows=MAX_EMBEDDED_ROW_BYTES + 1), "rows", "spark"),
+        (estimated(rows=None), "rows", "embedded"),
+    ],
+)
+def test_what_the_level_reads_decides(estimate: Estimate, level: str, engine: str) -> None:
+    assert choose_engine(estimate, level, None).engine == engine
+
+
+def test_reason_names_what_is_much() -> None:
+    assert choose_engine(estimated(log=3 << 30), "log", None).reason == "3.0 GiB of log to read, more than 512.0 MiB"
+    assert choose_engine(estimated(log=5), "log", None).reason == "5 B of log to read, about 7 live files"
+    choice = choose_engine(estimated(rows=1 << 40), "rows", "there is no Java")
+    assert choice.engine == "embedded"
+    assert choice.reason == "1.0 TiB of data to read, more than 20.0 GiB would be for Spark, but there is no Java"
+
+
+@pytest.mark.parametrize(
+    ("text", "asked"),
+    [
+        ("embedded", RequestedEngine("embedded")),
+        ("auto", RequestedEngine("auto")),
+        ("spark", RequestedEngine("spark")),
+        *(
+            (f"spark={master}", RequestedEngine("spark", master))
+            for master in (
+                "local",
+                "local[*]",
+                "local[4,2]",
+                "yarn",
+                "spark://h:7077",
+                "k8s://https://h",
+                "sc://h:15002",
+            )
+        ),
+    ],
+)
+def test_engine_and_master(text: str, asked: RequestedEngine) -> None:
+    assert parse_engine(text) == asked
+
+
+@pytest.mark.parametrize("text", ["", "Spark", "flink", "spark=", "spark=local[", "spark=host:7077", "auto=yarn"])
+def test_what_is_no_engine_is_refused(text: str) -> None:
+    with pytest.raises(InvalidUsage):
+        parse_engine(text)
+
+
+class TestCommand:
+    @pytest.fixture
+    def table(self, tmp_path: Path) -> Path:
+        write_table(log_only.build_table(), tmp_path)
+        return tmp_path
+
+    def test_auto_says_what_it_takes(self, table: Path) -> None:
+        chosen = run("validate", table, "--engine", "auto", "--level", "log")
+        build_table = run("validate", table, "--level", "log")
+        assert (chosen.exit_code, chosen.stdout) == (0, build_table.stdout)
+        (line,) = chosen.stderr.splitlines()
+        assert line.startswith("engine embedded: ")
+        assert line.endswith(" of log to read, about 2 live files")
+
+    def test_auto_without_spark_says_so(self, table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(engine_choice, "MAX_EMBEDDED_LOG_BYTES", 10)
+        monkeypatch.setenv("JAVA_HOME", "/nowhere")
+        result = run("validate", table, "--engine", "auto", "--level", "log")
+        assert result.exit_code == 0
+        assert "more than 10 B would be for Spark, but JAVA_HOME is /nowhere" in result.stderr
+
+    def test_an_engine_that_there_is_not_is_one_line(self, table: Path) -> None:
+        result = run("validate", table, "--engine", "flink")
+        assert result.exit_code == 2
+        assert (
+            single_error_line(result)
+            == "deltaspec: there is no engine 'flink'; there is: embedded, spark[=MASTER], auto"
+        )

@@ -1,0 +1,51 @@
+"""Findings say what a reader needs to find the place: beside what the rule looks at, what its view says to show."""
+
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from mutations.caught_by import CAUGHT_BY
+
+from deltaspec.report.report_types import Finding
+from deltaspec.validation import validate_table
+from deltaspec_generators.mutations.all_mutations import MUTATIONS
+from deltaspec_generators.mutations.rows import build_single_file_table, build_string_array
+from deltaspec_generators.table_files import TableFiles, write_table
+
+
+def finding_of(files: TableFiles, path: Path, level: str) -> Finding:
+    write_table(files, path / "table")
+    return validate_table(str(path / "table"), level=level).findings[0]
+
+
+def test_rows_name_the_first_one_and_its_value(tmp_path: Path) -> None:
+    table = pa.table({"id": [1, 2, 3], "s": build_string_array(b"a", b"b", b"\xff")})
+    finding = finding_of(build_single_file_table(table, [("id", "long"), ("s", "string")]), tmp_path, "rows")
+    assert finding.evidence == {"check": "UTF-8", "violating_rows": 1, "first_row": 2, "found": r"b'\xff'"}
+
+
+@pytest.mark.parametrize(
+    ("mutation", "names"),
+    [
+        ("file_changed_in_checkpoint", {"difference", "field", "recorded", "replayed"}),
+        ("vector_file_gone", {"vector_file", "file_exists", "removed_since"}),
+        ("domain_of_reserved_name", {"domain"}),
+    ],
+)
+def test_findings_show_what_differs(tmp_path_factory: pytest.TempPathFactory, mutation: str, names: set[str]) -> None:
+    @settings(
+        max_examples=3,
+        database=None,
+        deadline=None,
+        derandomize=True,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(MUTATIONS[mutation].tables())
+    def run(files: TableFiles) -> None:
+        finding = finding_of(files, tmp_path_factory.mktemp("table"), MUTATIONS[mutation].level)
+        assert finding.rule == CAUGHT_BY[mutation]
+        assert {name for name, value in finding.evidence.items() if value is not None} >= names
+
+    run()

@@ -1,0 +1,48 @@
+"""Values on which expressions may cost more than they are worth are kept from them."""
+
+import pyarrow as pa
+
+from deltaspec.sql.parser import SupportedExpression, parse_expression
+from deltaspec.sql.resource_bounds import ResourceBounds, compute_resource_bounds
+from deltaspec.validation.spark.constraint_tasks import ColumnUse, CostGuard
+
+
+def bounds_of(text: str) -> ResourceBounds:
+    answer = parse_expression(text)
+    assert isinstance(answer, SupportedExpression)
+    return compute_resource_bounds(answer.tree)
+
+
+def texts(*lengths: int) -> pa.Array:
+    return pa.array(["a" * length for length in lengths])
+
+
+def test_values_that_may_grow_too_long_are_null_from_there_on() -> None:
+    guard = CostGuard(
+        [
+            ColumnUse(frozenset({0, 1}), bounds_of("repeat(s, 256) <> t")),
+            ColumnUse(frozenset({2}), bounds_of("u <> ''")),
+        ]
+    )
+    short = {0: texts(1, 65_536), 1: texts(2, 2), 2: texts(1 << 20, 3)}
+    values = dict(short)
+    assert guard.mask_costly_columns(values) == {}
+    assert values == short
+    values = {0: texts(65_537, 1), 1: texts(2, 2), 2: texts(4, 4)}
+    assert guard.mask_costly_columns(values) == {0: "values are longer than the 65536 bytes that it is evaluated on"}
+    assert values == {0: pa.nulls(2, pa.string()), 1: texts(2, 2), 2: texts(4, 4)}
+    values = dict(short)
+    assert guard.mask_costly_columns(values) == {}
+    assert values == {**short, 0: pa.nulls(2, pa.string())}
+
+
+def test_patterns_end_where_the_rows_of_a_file_have_taken_too_many_steps() -> None:
+    guard = CostGuard([ColumnUse(frozenset({3}), bounds_of("s rlike 'a*a*b'"))])
+    told = []
+    for _ in range(3):
+        values = {3: texts(2200, 2200)}
+        told.append(guard.mask_costly_columns(values))
+        is_kept = values[3].null_count == 2
+        assert is_kept == any(told)
+    why = "its patterns may take long on values so long and many"
+    assert told == [{}, {3: why}, {}]

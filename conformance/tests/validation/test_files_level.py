@@ -1,0 +1,236 @@
+"""Level files: what is there, what may be gone, what lies outside, and what nobody names."""
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from helpers.raw_logs import compute_fingerprint
+
+from deltaspec.report.report_types import Report
+from deltaspec.validation import validate_table
+from deltaspec.wire.storage.interface import Entry, StorageError
+from deltaspec.wire.storage.local import LocalStore
+from deltaspec_generators.bases.data_files import (
+    VECTOR_FILE_UUID,
+    add_data_file,
+    build_table_with_change_data,
+    build_table_with_data,
+    build_table_with_stored_vectors,
+    rows,
+)
+from deltaspec_generators.bases.log_only import commit_info_action, get_action
+from deltaspec_generators.table_files import TableFiles, remove_action, write_table
+
+VECTORS = f"deletion_vector_{VECTOR_FILE_UUID}.bin"
+
+
+def write_and_validate(files: TableFiles, root: Path, **options: Any) -> Report:
+    """The report on a table, which is left as it is."""
+    write_table(files, root)
+    before = compute_fingerprint(root)
+    report = validate_table(str(root), **options)
+    assert compute_fingerprint(root) == before
+    return report
+
+
+def reasons(report: Report) -> set[str]:
+    return {entry.reason for entry in report.checked.not_checked}
+
+
+def test_sound_tables_conform(tmp_path: Path) -> None:
+    for number, files in enumerate((build_table_with_data(), build_table_with_stored_vectors())):
+        report = write_and_validate(files, tmp_path / str(number))
+        assert (report.verdict, report.level, report.totals) == ("conforms", "files", {})
+
+
+def test_file_that_the_judged_version_removed_may_be_gone(tmp_path: Path) -> None:
+    files = build_table_with_data()
+    files.missing.add("a.parquet")
+    assert write_and_validate(files, tmp_path, history="all").verdict == "conforms"
+
+
+def test_file_that_a_later_version_removed_is_not_checked(tmp_path: Path) -> None:
+    files = build_table_with_data()
+    files.missing.add("a.parquet")
+    report = write_and_validate(files, tmp_path, at=1)
+    assert (report.verdict, report.totals) == ("incomplete", {})
+    assert reasons(report) == {"a.parquet: was removed since, and is gone"}
+
+
+def test_file_that_no_later_version_removed_is_missed_at_older_versions_too(tmp_path: Path) -> None:
+    files = build_table_with_data()
+    files.missing.add("b.parquet")
+    report = write_and_validate(files, tmp_path, at=1)
+    assert (report.verdict, report.totals) == ("violations", {"DAT001": 1})
+
+
+@pytest.mark.parametrize("later", [b"no JSON\n", None], ids=["unreadable", "absent"])
+def test_missing_file_is_not_checked_where_later_commits_cannot_be_read(tmp_path: Path, later: bytes | None) -> None:
+    files = build_table_with_data()
+    files.missing.add("b.parquet")
+    files.commits[3] = [commit_info_action(3)]
+    name = f"_delta_log/{2:020}.json"
+    if later is None:
+        files.missing.add(name)
+    else:
+        files.extra[name] = later
+    report = write_and_validate(files, tmp_path, at=1)
+    assert (report.verdict, report.totals) == ("incomplete", {})
+    assert reasons(report) == {"b.parquet: cannot be told to be removed since"}
+
+
+def test_vector_file_that_a_later_version_needs_no_more_is_not_checked(tmp_path: Path) -> None:
+    files = build_table_with_stored_vectors()
+    files.commits[4] = [commit_info_action(4), *(remove_action(line) for line in _adds(files, 3))]
+    files.missing.add(VECTORS)
+    assert write_and_validate(files, tmp_path / "now").verdict == "conforms"
+    report = write_and_validate(files, tmp_path / "then", at=3)
+    assert (report.verdict, report.totals) == ("incomplete", {})
+
+
+def _adds(files: TableFiles, version: int) -> list[dict[str, Any]]:
+    return [line for line in files.commits[version] if isinstance(line, dict) and "add" in line]
+
+
+@pytest.mark.parametrize("spelling", ["{root}/b.parquet", "file:{root}/b.parquet", "file://{root}/b.parquet"])
+def test_absolute_path_into_the_table_is_looked_at(tmp_path: Path, spelling: str) -> None:
+    files = build_table_with_data()
+    get_action(files, 1, "add", 1)["path"] = spelling.format(root=tmp_path)
+    assert write_and_validate(files, tmp_path).verdict == "conforms"
+    (tmp_path / "b.parquet").unlink()
+    assert validate_table(str(tmp_path)).totals == {"DAT001": 1}
+
+
+def _clone(root: Path) -> TableFiles:
+    """A table one of whose files is that of another one."""
+    source = build_table_with_data()
+    write_table(source, root / "source")
+    files = build_table_with_data()
+    get_action(files, 1, "add", 1)["path"] = f"file:{root}/source/b.parquet"
+    files.missing.add("b.parquet")
+    return files
+
+
+def test_file_outside_of_the_table_is_not_checked(tmp_path: Path) -> None:
+    report = write_and_validate(_clone(tmp_path), tmp_path / "clone")
+    assert (report.verdict, report.totals) == ("incomplete", {})
+    assert reasons(report) == {
+        f"{tmp_path}/source/b.parquet: leads out of the table; --allow-outside lets it be followed"
+    }
+
+
+def test_file_outside_of_the_table_is_followed_with_leave(tmp_path: Path) -> None:
+    report = write_and_validate(_clone(tmp_path), tmp_path / "clone", allow_outside=True)
+    assert (report.verdict, report.totals) == ("conforms", {})
+    (tmp_path / "source" / "b.parquet").unlink()
+    assert validate_table(str(tmp_path / "clone"), allow_outside=True).totals == {"DAT001": 1}
+
+
+def test_path_that_climbs_out_is_never_followed(tmp_path: Path) -> None:
+    files = build_table_with_data()
+    files.missing.add("b.parquet")
+    get_action(files, 1, "add", 1)["path"] = "../b.parquet"
+    report = write_and_validate(files, tmp_path / "table", allow_outside=True)
+    assert report.totals == {"FIL003": 1}
+    assert any("climbs out" in reason for reason in reasons(report))
+
+
+@pytest.mark.parametrize("path", ["./b.parquet", "x/../b.parquet", ".//b.parquet", "%62.parquet"])
+def test_odd_spellings_of_a_path_find_the_file(tmp_path: Path, path: str) -> None:
+    files = build_table_with_data()
+    get_action(files, 1, "add", 1)["path"] = path
+    assert "DAT001" not in write_and_validate(files, tmp_path).totals
+
+
+@pytest.mark.parametrize("level", ["files", "footers", "rows"])
+def test_change_file_that_is_gone_is_told_once(tmp_path: Path, level: str) -> None:
+    files = build_table_with_change_data()
+    files.missing.add(get_action(files, 3, "cdc")["path"])
+    report = write_and_validate(files, tmp_path, level=level)
+    assert (report.verdict, report.totals) == ("conforms", {"DAT004": 1})
+
+
+def test_rows_that_are_all_deleted_need_no_column(tmp_path: Path) -> None:
+    required = {"name": "need", "type": "long", "nullable": False, "metadata": {}}
+    files = build_table_with_stored_vectors((range(10), range(10)))
+    metadata = get_action(files, 0, "metaData")
+    schema = json.loads(metadata["schemaString"])
+    metadata["schemaString"] = json.dumps({**schema, "fields": [*schema["fields"], required]})
+    assert write_and_validate(files, tmp_path, level="rows").totals == {}
+    files = build_table_with_stored_vectors((range(10), range(9)))
+    get_action(files, 0, "metaData")["schemaString"] = metadata["schemaString"]
+    assert write_and_validate(files, tmp_path / "other", level="rows").totals == {"PQT018": 1}
+
+
+def test_directory_in_the_place_of_a_file_is_no_file(tmp_path: Path) -> None:
+    files = build_table_with_data()
+    files.missing.add("b.parquet")
+    files.extra["b.parquet/inner"] = b""
+    assert write_and_validate(files, tmp_path).totals == {"DAT001": 1}
+
+
+def test_what_could_not_be_listed_is_not_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken_listing(_: LocalStore) -> Iterator[Entry | StorageError]:
+        yield Entry("b.parquet", os.stat(tmp_path / "b.parquet").st_size, 0)
+        yield StorageError("x: cannot be listed: Permission denied")
+
+    write_table(build_table_with_data(), tmp_path)
+    monkeypatch.setattr(LocalStore, "list_files", broken_listing)
+    report = validate_table(str(tmp_path))
+    assert (report.verdict, report.totals) == ("incomplete", {})
+    assert report.inventory is not None
+    assert not report.inventory.is_complete
+
+
+def test_inventory_counts_files_by_what_refers_to_them(tmp_path: Path) -> None:
+    files = build_table_with_stored_vectors()
+    files.extra |= {
+        "orphan.parquet": b"12345",
+        "p=1/orphan.parquet": b"1",
+        "_temporary/0/part.parquet": b"123",
+        ".hidden": b"",
+        "_p=1/orphan.parquet": b"12",
+    }
+    found = write_and_validate(files, tmp_path).inventory
+    assert found is not None
+    sizes = {name: (tmp_path / name).stat().st_size for name in ("a.parquet", "b.parquet", "c.parquet", VECTORS)}
+    assert (found.live_files, found.live_bytes) == (3, sum(sizes.values()) - sizes["a.parquet"])
+    assert (found.referenced_files, found.referenced_bytes) == (1, sizes["a.parquet"])
+    assert (found.unreferenced_files, found.unreferenced_bytes) == (3, 8)
+    assert (found.hidden_files, found.hidden_bytes) == (2, 3)
+    assert found.unreferenced == ["_p=1/orphan.parquet", "orphan.parquet", "p=1/orphan.parquet"]
+    assert (found.files, found.bytes) == (9, sum(sizes.values()) + 11)
+
+
+def test_unknown_live_files_leave_the_files_unchecked(tmp_path: Path) -> None:
+    files = build_table_with_data()
+    files.commits[2].append("no JSON")
+    report = write_and_validate(files, tmp_path)
+    assert report.totals == {"LIN001": 1}
+    assert "DAT001" in {entry.rule for entry in report.checked.not_checked}
+
+
+def test_deletion_vectors_of_one_file_are_each_judged(tmp_path: Path) -> None:
+    files = build_table_with_stored_vectors()
+    for which, cardinality in ((0, 5), (1, 7)):
+        get_action(files, 3, "add", which)["deletionVector"]["cardinality"] = cardinality
+    report = write_and_validate(files, tmp_path)
+    assert report.totals == {"DVX006": 2}
+    assert [finding.evidence["decoded_cardinality"] for finding in report.findings] == [2, 1]
+
+
+def test_ledger_names_some_places_and_counts_the_others(tmp_path: Path) -> None:
+    files = build_table_with_data()
+    for number in range(50):
+        add = add_data_file(files, f"{number:02}.parquet", rows())
+        files.missing.add(f"{number:02}.parquet")
+        files.commits[2].append(add)
+    files.commits[3] = [commit_info_action(3), *(remove_action(line) for line in _adds(files, 2)[1:])]
+    report = write_and_validate(files, tmp_path, at=2)
+    entries = [entry.reason for entry in report.checked.not_checked if entry.rule == "DAT001"]
+    assert len(entries) == 21
+    assert "and at 30 more places" in entries
+    assert json.loads(json.dumps(report.totals)) == {}

@@ -1,0 +1,281 @@
+"""Level `footers` over whole tables: what is found, what is not-checked, and what is none of either."""
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pyarrow as pa
+import pytest
+
+from deltaspec.report.report_types import Report
+from deltaspec.rules import RULES
+from deltaspec.validation import validate_table
+from deltaspec_generators.bases import data_files
+from deltaspec_generators.bases.data_files import add_data_file, build_table_with_data, encode_data_file, rows
+from deltaspec_generators.bases.log_only import get_action
+from deltaspec_generators.mutations.footers import build_mapped_rows, build_mapped_table_with_data
+from deltaspec_generators.table_files import TableFiles, protocol_action, write_table
+
+PQT = {code for code in RULES if code.startswith("PQT")}
+
+
+def write_and_validate(files: TableFiles, directory: Path, **options: Any) -> Report:
+    write_table(files, directory / "table")
+    return validate_table(str(directory / "table"), level="footers", **options)
+
+
+def found(report: Report) -> Counter[str]:
+    return Counter({code: number for code, number in report.totals.items() if code in PQT})
+
+
+def unread(report: Report) -> set[str]:
+    """Why rules over footers are not checked."""
+    return {each.reason for each in report.checked.not_checked if each.rule in PQT}
+
+
+def test_sound_table_conforms(tmp_path: Path) -> None:
+    report = write_and_validate(build_table_with_data(), tmp_path)
+    assert report.verdict == "conforms"
+    assert not unread(report)
+    assert {"PQT001", "PQT002", "PQT010"} <= set(report.checked.run)
+
+
+@pytest.mark.parametrize("mode", ["id", "name"])
+def test_sound_table_with_column_mapping_conforms(tmp_path: Path, mode: str) -> None:
+    report = write_and_validate(build_mapped_table_with_data(mode), tmp_path)
+    assert report.verdict == "conforms"
+
+
+def test_level_files_opens_no_footer(tmp_path: Path) -> None:
+    files = build_table_with_data()
+    files.data["c.parquet"] = bytes(get_action(files, 2, "add")["size"])
+    write_table(files, tmp_path / "table")
+    report = validate_table(str(tmp_path / "table"), level="files")
+    assert report.verdict == "conforms"
+    assert not PQT & set(report.checked.run)
+
+
+def test_finding_names_file_and_column(tmp_path: Path) -> None:
+    files = build_table_with_data(fields=[*data_files.FIELDS, ("c", "long")])
+    data = encode_data_file(rows(20).append_column("c", pa.nulls(10, pa.string())))
+    files.data["c.parquet"] = data
+    get_action(files, 2, "add")["size"] = len(data)
+    [finding] = [each for each in write_and_validate(files, tmp_path).findings if each.rule in PQT]
+    assert (finding.rule, finding.path, finding.column, finding.version) == ("PQT010", "c.parquet", "c", 2)
+    assert finding.file == "_delta_log/00000000000000000002.json"
+    assert finding.evidence == {"role": None, "type": "long", "type_fault": "BYTE_ARRAY STRING holds no long"}
+
+
+def test_only_live_files_are_opened(tmp_path: Path) -> None:
+    files = build_table_with_data()
+    files.data["a.parquet"] = b"removed, and garbage since"
+    assert not found(write_and_validate(files, tmp_path))
+
+
+# legal, though not as a writer of today would do it
+
+
+def with_file(table: pa.Table, fields: Any = data_files.FIELDS, **options: Any) -> TableFiles:
+    """A table whose file c holds other columns."""
+    files = build_table_with_data(fields=fields, **options)
+    add = add_data_file(files, "c.parquet", table)["add"]
+    get_action(files, 2, "add").update(size=add["size"], stats=json.dumps({"numRecords": table.num_rows}))
+    return files
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        rows(20).drop_columns(["name"]),
+        rows(20).select(["price", "id", "name"]),
+        rows(20).append_column("more", pa.nulls(10, pa.time64("us"))),
+        rows(20).append_column("_change_type", pa.nulls(10, pa.string())),
+        rows(20, 0),
+        pa.table({"other": [1, 2]}),
+    ],
+    ids=["missing column", "other order", "extra column", "change type", "no rows", "none of its columns"],
+)
+def test_legal_files(tmp_path: Path, table: pa.Table) -> None:
+    assert write_and_validate(with_file(table), tmp_path).verdict == "conforms"
+
+
+def test_partition_column_in_a_file_is_not_judged(tmp_path: Path) -> None:
+    files = TableFiles()
+    base = build_table_with_data(fields=[*data_files.FIELDS, ("p", "integer")])
+    files.commits[0] = base.commits[0]
+    get_action(files, 0, "metaData")["partitionColumns"] = ["p"]
+    table = rows(0).append_column("p", pa.array(["1"] * 10))
+    files.commits[1] = [base.commits[1][0], add_data_file(files, "a.parquet", table, partition={"p": "1"})]
+    assert not found(write_and_validate(files, tmp_path))
+
+
+@pytest.mark.parametrize("feature", ["typeWidening", "typeWidening-preview"])
+def test_files_from_before_a_widening(tmp_path: Path, feature: str) -> None:
+    protocol = protocol_action(3, 7, [feature], [feature])
+    old = rows(20).set_column(0, "id", pa.array(range(20, 30), pa.int16()))
+    assert write_and_validate(with_file(old, protocol=protocol), tmp_path).verdict == "conforms"
+
+
+def test_timestamps_of_96_bits(tmp_path: Path) -> None:
+    files = build_table_with_data(
+        fields=[("t", "timestamp")], tables=[pa.table({"t": pa.nulls(3, pa.timestamp("us", "UTC"))})] * 3
+    )
+    for version, which, name in ((1, 0, "a"), (1, 1, "b"), (2, 0, "c")):
+        data = encode_data_file(pa.table({"t": pa.nulls(3, pa.timestamp("us"))}), use_deprecated_int96_timestamps=True)
+        files.data[f"{name}.parquet"] = data
+        get_action(files, version, "add", which)["size"] = len(data)
+    get_action(files, 2, "remove")["size"] = len(files.data["a.parquet"])
+    assert write_and_validate(files, tmp_path).verdict == "conforms"
+
+
+def test_files_from_before_an_upgrade_to_column_mapping(tmp_path: Path) -> None:
+    """They have no field ids; physical names are the names of then, and a column may have another name since."""
+    fields = []
+    for number, (name, kind) in enumerate(data_files.FIELDS, 1):
+        metadata = {"delta.columnMapping.id": number, "delta.columnMapping.physicalName": name}
+        logical = "label" if name == "name" else name
+        fields.append({"name": logical, "type": kind, "nullable": True, "metadata": metadata})
+    configuration = {"delta.columnMapping.mode": "name", "delta.columnMapping.maxColumnId": "3"}
+    files = build_table_with_data(protocol=protocol_action(2, 5), configuration=configuration, fields=fields)
+    assert write_and_validate(files, tmp_path).verdict == "conforms"
+
+
+@pytest.mark.parametrize(
+    ("mode", "ids", "codes"),
+    [
+        ("id", {"id": 1, "name": 7, "price": 3}, {"PQT031": 1}),
+        ("name", {"id": 1, "name": 2, "price": 9}, {"PQT031": 1, "PQT033": 1}),
+    ],
+)
+def test_files_with_ids_from_before_the_mapping(
+    tmp_path: Path, mode: str, ids: dict[str, int], codes: dict[str, int]
+) -> None:
+    """As those of Iceberg after a column of the name was dropped, or of writers that number all nodes."""
+    files = build_mapped_table_with_data(mode)
+    fields = json.loads(get_action(files, 0, "metaData")["schemaString"])
+    for each in fields["fields"]:
+        each["metadata"]["delta.columnMapping.physicalName"] = each["name"]
+    late = {"delta.columnMapping.id": 9, "delta.columnMapping.physicalName": f"col-{uuid4()}"}
+    fields["fields"].append({"name": "late", "type": "long", "nullable": True, "metadata": late})
+    get_action(files, 0, "metaData")["schemaString"] = json.dumps(fields)
+    get_action(files, 0, "metaData")["configuration"]["delta.columnMapping.maxColumnId"] = "9"
+    names = {each: each for each in ids}
+    for path, first, version, which in (("b.parquet", 10, 1, 1), ("c.parquet", 20, 2, 0)):
+        table = build_mapped_rows(first, names, ids if path == "c.parquet" else {"id": 1, "name": 2, "price": 3})
+        files.data[path] = encode_data_file(table)
+        get_action(files, version, "add", which).update(size=len(files.data[path]), stats="{}")
+    assert found(write_and_validate(files, tmp_path)) == codes
+
+
+def test_column_dropped_and_added_again_under_mapping(tmp_path: Path) -> None:
+    """An old file has the dropped column under the logical name that another column has now."""
+    names = {"id": "id", "name": "name", "price": "price"}
+    files = build_mapped_table_with_data("name")
+    schema = json.loads(get_action(files, 0, "metaData")["schemaString"])
+    schema["fields"][0]["metadata"]["delta.columnMapping.physicalName"] = "id"
+    get_action(files, 0, "metaData")["schemaString"] = json.dumps(schema)
+    for name, first in (("b", 10), ("c", 20)):
+        data = encode_data_file(build_mapped_rows(first, names, dict.fromkeys(names)))
+        files.data[f"{name}.parquet"] = data
+        version, which = (1, 1) if name == "b" else (2, 0)
+        get_action(files, version, "add", which).update(size=len(data), stats=json.dumps({"numRecords": 10}))
+    assert write_and_validate(files, tmp_path).verdict == "conforms"
+
+
+def test_shredded_variant_with_the_feature(tmp_path: Path) -> None:
+    features = ["variantType", "variantShredding"]
+    kind = pa.struct([("metadata", pa.binary()), ("value", pa.binary()), ("typed_value", pa.int64())])
+    table = rows(20).append_column("v", pa.nulls(10, kind))
+    files = with_file(table, [*data_files.FIELDS, ("v", "variant")], protocol=protocol_action(3, 7, features, features))
+    assert not found(write_and_validate(files, tmp_path))
+
+
+# change data files
+
+
+def with_change_file(data: bytes) -> TableFiles:
+    files = build_table_with_data(
+        protocol=protocol_action(1, 7, None, ["changeDataFeed"]), configuration={"delta.enableChangeDataFeed": "true"}
+    )
+    files.data["_change_data/x.parquet"] = data
+    body = {"path": "_change_data/x.parquet", "partitionValues": {}, "size": len(data), "dataChange": False}
+    files.commits[2].append({"cdc": body})
+    return files
+
+
+def test_change_data_files_are_opened(tmp_path: Path) -> None:
+    report = write_and_validate(with_change_file(b"no Parquet at all"), tmp_path)
+    assert found(report) == {"PQT001": 1}
+
+
+def test_columns_of_change_data_files_are_judged(tmp_path: Path) -> None:
+    table = rows(0).set_column(0, "id", pa.array(["x"] * 10)).append_column("_change_type", pa.array(range(10)))
+    report = write_and_validate(with_change_file(encode_data_file(table)), tmp_path)
+    assert {each.column for each in report.findings if each.rule == "PQT010"} == {"_change_type", "id"}
+
+
+# not checked
+
+
+def test_encrypted_footer_is_not_checked(tmp_path: Path) -> None:
+    files = build_table_with_data()
+    data = files.data["c.parquet"]
+    assert isinstance(data, bytes)
+    files.data["c.parquet"] = b"PARE" + data[4:-4] + b"PARE"
+    report = write_and_validate(files, tmp_path)
+    assert report.verdict == "incomplete"
+    assert unread(report) == {"its footer is encrypted"}
+
+
+def test_file_that_is_gone_is_not_checked(tmp_path: Path) -> None:
+    files = build_table_with_data()
+    del files.data["c.parquet"]
+    report = write_and_validate(files, tmp_path)
+    assert not found(report)
+    assert any("c.parquet" in each for each in unread(report))
+
+
+def test_directory_in_place_of_a_file_is_not_checked(tmp_path: Path) -> None:
+    files = build_table_with_data()
+    del files.data["c.parquet"]
+    files.extra["c.parquet/x"] = b"x"
+    report = write_and_validate(files, tmp_path)
+    assert not found(report)
+    assert unread(report)
+
+
+def test_table_of_another_format_is_not_checked(tmp_path: Path) -> None:
+    files = build_table_with_data()
+    get_action(files, 0, "metaData")["format"] = {"provider": "orc", "options": {}}
+    report = write_and_validate(files, tmp_path)
+    assert not found(report)
+    assert unread(report) == {"data files are of the format orc (S39)"}
+
+
+def test_row_counts_are_judged_where_the_schema_is_not_known(tmp_path: Path) -> None:
+    files = build_table_with_data()
+    get_action(files, 0, "metaData")["schemaString"] = "{"
+    get_action(files, 2, "add")["stats"] = '{"numRecords": 11}'
+    report = write_and_validate(files, tmp_path)
+    assert found(report) == {"PQT002": 1}
+    assert unread(report)
+
+
+def test_many_files_of_few_schemas(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("deltaspec.validation.data.footer_checks.FILES_PER_BATCH", 7)
+    monkeypatch.setattr("deltaspec.validation.data.footer_checks.COLUMNS_PER_BATCH", 3)
+    files = build_table_with_data()
+    for number in range(40):
+        name = f"x{number % 5}"
+        table = pa.table({"id": pa.array(range(number), pa.int64()), name: pa.nulls(number, pa.int64())})
+        add = add_data_file(
+            files, f"{number}.parquet", table, stats=json.dumps({"numRecords": number + (number == 33)})
+        )
+        files.commits[2].append(add)
+    report = write_and_validate(files, tmp_path)
+    assert found(report) == {"PQT002": 1}
+    [finding] = [each for each in report.findings if each.rule == "PQT002"]
+    assert finding.path == "33.parquet"
+    assert finding.evidence == {"num_records": 34, "row_count": 33}

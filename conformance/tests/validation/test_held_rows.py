@@ -1,0 +1,441 @@
+"""Rows that SQL of the metadata is evaluated on: whose rows, by whose names, and what is left to Spark."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from deltaspec.report.report_types import Report
+from deltaspec.validation import validate_table
+from deltaspec_generators.bases.data_files import FIELDS, add_data_file, build_table_with_stored_vectors
+from deltaspec_generators.bases.data_files import rows as plain_rows
+from deltaspec_generators.bases.expressions import (
+    CONSTRAINTS_PROTOCOL,
+    GENERATED,
+    INVARIANTS_PROTOCOL,
+    ROWS,
+    YEAR,
+    build_constrained_table,
+    build_invariant_metadata,
+    fields,
+    replace_last_row,
+    rewrite_data_file,
+)
+from deltaspec_generators.bases.log_only import build_checkpointed_table, commit_info_action
+from deltaspec_generators.mutations.rows import build_single_file_table
+from deltaspec_generators.table_files import TableFiles, metadata_action, protocol_action, write_table
+
+MINE = ("ROW04", "CON03")
+
+
+def write_and_validate(files: TableFiles, path: Path, **options: Any) -> Report:
+    write_table(files, path / "table")
+    return validate_table(str(path / "table"), level="rows", **options)
+
+
+def ledger(report: Report) -> set[tuple[str, str, str | None]]:
+    return {(each.rule, each.reason, each.file) for each in report.checked.not_checked}
+
+
+def check(expression: str) -> dict[str, str]:
+    return {"delta.constraints.c": expression}
+
+
+SOUND = [
+    build_constrained_table(CONSTRAINTS_PROTOCOL, fields(), check("id BETWEEN 1 AND 3 AND length(name) < 7")),
+    build_constrained_table(CONSTRAINTS_PROTOCOL, fields(), check("price IS NULL OR price <= 0.5 OR price > 1e308")),
+    build_constrained_table(CONSTRAINTS_PROTOCOL, fields(), check("id > 0"), replace_last_row(id=7), later=True),
+    build_constrained_table(GENERATED, fields(year={YEAR: "YEAR(day)"})),
+    build_constrained_table(GENERATED, fields(year={YEAR: "year(DAY)"}), table=replace_last_row(day=None, year=None)),
+    build_constrained_table(
+        GENERATED, fields(price={YEAR: "CASE id WHEN 1 THEN 0.5D WHEN 2 THEN 1e0 * price ELSE 0e0 END"})
+    ),
+    build_constrained_table(
+        INVARIANTS_PROTOCOL,
+        fields(id=build_invariant_metadata("id > 0"), name=build_invariant_metadata("name IS NOT NULL")),
+    ),
+]
+
+
+@pytest.mark.parametrize("number", range(len(SOUND)))
+def test_sound_rows_are_silent_and_leave_nothing_open(tmp_path: Path, number: int) -> None:
+    report = write_and_validate(SOUND[number], tmp_path)
+    assert report.totals == {}
+    assert ledger(report) == set()
+    assert report.verdict == "conforms"
+
+
+def test_finding_tells_the_row(tmp_path: Path) -> None:
+    report = write_and_validate(
+        build_constrained_table(
+            CONSTRAINTS_PROTOCOL, fields(), check("`ID` <> 9 OR day IS NULL"), replace_last_row(id=9)
+        ),
+        tmp_path,
+    )
+    (finding,) = report.findings
+    assert (finding.rule, finding.path, finding.version) == ("ROW040", "a.parquet", 1)
+    assert finding.evidence["constraint"] == "c"
+    assert finding.evidence["expression"] == "`ID` <> 9 OR day IS NULL"
+    assert (finding.evidence["violating_rows"], finding.evidence["first_row"]) == (1, 2)
+    assert finding.evidence["found"] == "ID: 9, day: 1969-12-31"
+
+
+def _no_text(*texts: bytes) -> pa.Array:
+    """Text columns of bytes that need not be UTF-8."""
+    return pa.array(texts, pa.binary()).view(pa.string())
+
+
+@pytest.mark.parametrize(
+    ("kind", "values", "found"),
+    [
+        ("date", pa.array([7_300_000] * 3, pa.date32()), "21956-09-21"),
+        ("timestamp_ntz", pa.array([5 * 10**17] * 3, pa.timestamp("us")), "17814-05-16 00:53:20.000000"),
+        (
+            {"type": "array", "elementType": "string", "containsNull": True},
+            pa.ListArray.from_arrays([0, 0, 0, 1], _no_text(b"\xff")),
+            "(no text)",
+        ),
+    ],
+)
+def test_row_is_told_whatever_it_holds(tmp_path: Path, kind: Any, values: pa.Array, found: str) -> None:
+    described = [*fields(), {"name": "other", "type": kind, "nullable": True, "metadata": {}}]
+    files = build_constrained_table(
+        CONSTRAINTS_PROTOCOL, described, check("id < 3 OR other IS NULL"), ROWS.append_column("other", values)
+    )
+    if kind == "timestamp_ntz":
+        files.commits[0][1] = protocol_action(3, 7, ["timestampNtz"], ["timestampNtz", "checkConstraints"])
+    (finding,) = write_and_validate(files, tmp_path, select=MINE).findings
+    assert (finding.evidence["first_row"], finding.evidence["found"]) == (2, f"id: 3, other: {found}")
+
+
+@pytest.mark.parametrize("expression", ["id > 0", "id IS NOT NULL AND id > 0", "NULL"])
+def test_null_is_not_true(tmp_path: Path, expression: str) -> None:
+    files = build_constrained_table(CONSTRAINTS_PROTOCOL, fields(), check(expression), replace_last_row(id=None))
+    assert write_and_validate(files, tmp_path, select=MINE).totals == {"ROW040": 1}
+
+
+def test_deleted_rows_are_held_to_nothing(tmp_path: Path) -> None:
+    files = build_table_with_stored_vectors(((1, 3), (2,)))  # of ids 10 to 19, and 20 to 29
+    kinds = ["deletionVectors", "checkConstraints"]
+    files.commits[0][1] = protocol_action(3, 7, ["deletionVectors"], kinds)
+    enabled = {"delta.enableDeletionVectors": "true"}
+    files.commits[0][2] = metadata_action(FIELDS, (), {**enabled, **check("id NOT IN (11, 13, 22)")})
+    assert write_and_validate(files, tmp_path / "sound", select=MINE).totals == {}
+    files.commits[0][2] = metadata_action(FIELDS, (), {**enabled, **check("id NOT IN (12, 13, 22)")})
+    report = write_and_validate(files, tmp_path / "broken", select=MINE)
+    assert [(each.path, each.evidence["first_row"]) for each in report.findings] == [("b.parquet", 2)]
+
+
+@pytest.mark.parametrize(
+    ("expression", "broken"),
+    [("p = '5'", {"ROW040": 1}), ("p IN ('x', 'y') AND n >= 7", {}), ("n = 8", {"ROW040": 1}), ("id < n", {})],
+)
+def test_partition_columns_have_the_value_of_the_log(tmp_path: Path, expression: str, broken: dict[str, int]) -> None:
+    files = build_single_file_table(
+        pa.table({"id": pa.array([1, 2], pa.int64())}),
+        [("id", "long"), ("p", "string"), ("n", "integer")],
+        partition={"p": "x", "n": "7"},
+        protocol=CONSTRAINTS_PROTOCOL,
+        configuration=check(expression),
+    )
+    assert write_and_validate(files, tmp_path, select=MINE).totals == broken
+
+
+def char(kind: str) -> dict[str, str]:
+    return {"__CHAR_VARCHAR_TYPE_STRING": kind}
+
+
+def field(name: str, kind: Any = "string", **metadata: Any) -> dict[str, Any]:
+    return {"name": name, "type": kind, "nullable": True, "metadata": metadata}
+
+
+EMPTY = pa.table({"s": ["", " "]})
+
+
+@pytest.mark.parametrize(
+    ("expression", "kind", "broken"),
+    [
+        ("trim(s)", "string", {}),
+        ("coalesce(p, trim(s))", "string", {}),
+        ("if(p = '', 'x', trim(s))", "string", {}),
+        ("if(p IS NULL, s, concat('y', s))", "string", {"ROW041": 1}),
+        ("X''", "binary", {}),
+        ("X'00'", "binary", {"ROW041": 2}),
+        ("s", "string", {"ROW041": 1}),
+        ("length(s)", "integer", {"ROW041": 2}),
+    ],
+)
+def test_a_generated_partition_column_may_have_been_empty_where_the_log_has_null(
+    tmp_path: Path, expression: str, kind: str, broken: dict[str, int]
+) -> None:
+    """Of each partition column the text has one spelling for null and for an empty string."""
+    files = build_single_file_table(
+        EMPTY,
+        [field("s"), field("g", kind, **{YEAR: expression}), field("p")],
+        partition={"g": None, "p": None},
+        protocol=GENERATED,
+    )
+    report = write_and_validate(files, tmp_path, select=MINE)
+    assert {each.rule: each.evidence["violating_rows"] for each in report.findings} == broken
+    assert ledger(report) == set()
+
+
+@pytest.mark.parametrize(("expression", "broken"), [("length(p)", {}), ("length(p) + 1", {"ROW041": 1})])
+def test_values_generated_of_a_partition_column_that_may_have_been_empty(
+    tmp_path: Path, expression: str, broken: dict[str, int]
+) -> None:
+    files = build_single_file_table(
+        pa.table({"g": pa.array([0, None], pa.int32())}),
+        [field("p"), field("g", "integer", **{YEAR: expression})],
+        partition={"p": ""},
+        protocol=GENERATED,
+    )
+    report = write_and_validate(files, tmp_path, select=MINE)
+    assert {each.rule: each.evidence["violating_rows"] for each in report.findings} == broken
+
+
+def test_of_many_partition_columns_that_may_have_been_empty_nothing_is_told(tmp_path: Path) -> None:
+    names = ["p", "q", "r", "t"]
+    files = build_single_file_table(
+        EMPTY,
+        [field("s", **{YEAR: "concat(p, q, r, t)"}), *map(field, names)],
+        partition=dict.fromkeys(names),
+        protocol=GENERATED,
+    )
+    reason = "the expression of s needs Spark: 4 partition columns may have been null or empty"
+    assert ledger(write_and_validate(files, tmp_path, select=MINE)) == {("ROW041", reason, None)}
+
+
+@pytest.mark.parametrize(
+    ("protocol", "configuration", "metadata", "broken"),
+    [
+        (CONSTRAINTS_PROTOCOL, check("p = ''"), {}, {"ROW040": 1}),
+        (INVARIANTS_PROTOCOL, {}, build_invariant_metadata("p = ''"), {}),
+        (INVARIANTS_PROTOCOL, {}, build_invariant_metadata("p = 'x'"), {"ROW043": 1}),
+    ],
+)
+def test_a_constraint_is_of_what_the_table_holds_an_invariant_of_what_is_written(
+    tmp_path: Path, protocol: Any, configuration: dict[str, str], metadata: dict[str, str], broken: dict[str, int]
+) -> None:
+    files = build_single_file_table(
+        EMPTY,
+        [field("s"), field("p", **metadata)],
+        partition={"p": None},
+        protocol=protocol,
+        configuration=configuration,
+    )
+    assert write_and_validate(files, tmp_path, select=MINE).totals == broken
+
+
+@pytest.mark.parametrize(
+    ("kind", "is_left"),
+    [
+        ("struct<a:char(5)>", True),
+        ("struct<x:int,a:CHAR (5)>", True),
+        ("map<string,struct<a:char(2)>>", True),
+        ("struct<a:varchar(5)>", False),
+        ("struct<char:varchar(5)>", False),
+    ],
+)
+def test_members_below_a_type_of_fixed_length_are_left_to_spark(tmp_path: Path, kind: str, is_left: bool) -> None:
+    """Their values may be padded with spaces, and are compared without them."""
+    files = build_single_file_table(
+        pa.table({"st": [{"a": "ab   "}]}),
+        [field("st", {"type": "struct", "fields": [field("a")]}, **char(kind))],
+        protocol=CONSTRAINTS_PROTOCOL,
+        configuration=check("st.a = 'ab'"),
+    )
+    report = write_and_validate(files, tmp_path, select=MINE)
+    reason = "CHECK constraint c needs Spark: how st.a is compared is left to Spark"
+    assert ledger(report) == ({("ROW040", reason, None)} if is_left else set())
+    assert report.totals == ({} if is_left else {"ROW040": 1})
+
+
+def test_times_of_partitions_without_zone_are_left_to_spark(tmp_path: Path) -> None:
+    files = build_single_file_table(
+        pa.table({"id": pa.array([1], pa.int64())}),
+        [("id", "long"), ("p", "timestamp")],
+        partition={"p": "2024-01-01 00:00:00"},
+        protocol=CONSTRAINTS_PROTOCOL,
+        configuration=check("p > '2020-01-01 00:00:00Z'"),
+    )
+    reason = "CHECK constraint c needs Spark: the value of the partition column p depends on its writer"
+    assert ledger(write_and_validate(files, tmp_path, select=MINE)) == {("ROW040", reason, None)}
+
+
+@pytest.mark.parametrize(("expression", "broken"), [("new IS NULL", {}), ("new > 0", {"ROW040": 1})])
+def test_columns_that_a_file_lacks_are_null(tmp_path: Path, expression: str, broken: dict[str, int]) -> None:
+    files = build_single_file_table(
+        pa.table({"id": pa.array([1], pa.int64())}),
+        [("id", "long"), ("new", "integer")],
+        protocol=CONSTRAINTS_PROTOCOL,
+        configuration=check(expression),
+    )
+    assert write_and_validate(files, tmp_path, select=MINE).totals == broken
+
+
+@pytest.mark.parametrize("mode", ["name", "id"])
+@pytest.mark.parametrize(("expression", "broken"), [("ID > 0", {}), ("`a.b`.c <> 'x'", {"ROW040": 1})])
+def test_columns_are_mapped(tmp_path: Path, mode: str, expression: str, broken: dict[str, int]) -> None:
+    def mapped(name: str, kind: Any, number: int) -> dict[str, Any]:
+        metadata = {"delta.columnMapping.id": number, "delta.columnMapping.physicalName": f"col-{number}"}
+        return {"name": name, "type": kind, "nullable": True, "metadata": metadata}
+
+    def field(kind: pa.DataType, number: int) -> pa.Field:
+        return pa.field(f"col-{number}", kind, metadata={"PARQUET:field_id": str(number)})
+
+    inner = pa.struct([field(pa.string(), 3)])
+    schema = pa.schema([field(pa.int64(), 1), field(inner, 2)])
+    table = pa.table([pa.array([1]), pa.array([{"col-3": "x"}], inner)], schema=schema)
+    columns = [mapped("id", "long", 1), mapped("a.b", {"type": "struct", "fields": [mapped("C", "string", 3)]}, 2)]
+    files = build_single_file_table(
+        table,
+        columns,
+        protocol=protocol_action(2, 5),
+        configuration={"delta.columnMapping.mode": mode, "delta.columnMapping.maxColumnId": "3", **check(expression)},
+    )
+    assert write_and_validate(files, tmp_path, select=MINE).totals == broken
+
+
+def test_file_of_a_narrower_type_is_widened(tmp_path: Path) -> None:
+    features = ["typeWidening"]
+    files = build_single_file_table(
+        pa.table({"id": pa.array([1, 2], pa.int16()), "d": pa.array([1, 2], pa.int32())}),
+        [("id", "long"), ("d", "decimal(12,2)")],
+        protocol=protocol_action(3, 7, features, [*features, "checkConstraints"]),
+        configuration=check("id < 3000000000 AND d <= 2.00"),
+    )
+    report = write_and_validate(files, tmp_path, select=MINE)
+    assert (report.totals, ledger(report)) == ({}, set())
+
+
+@pytest.mark.parametrize(
+    ("protocol", "configuration", "field", "rule", "reason"),
+    [
+        (
+            CONSTRAINTS_PROTOCOL,
+            check("round(id) > 0"),
+            {},
+            "ROW040",
+            "CHECK constraint c needs Spark: what round gives is left",
+        ),
+        (
+            CONSTRAINTS_PROTOCOL,
+            check("id > (SELECT 1)"),
+            {},
+            "ROW040",
+            "CHECK constraint c needs Spark: SELECT is not read",
+        ),
+        (
+            CONSTRAINTS_PROTOCOL,
+            check(f"id + {2**63 - 1} > 0"),
+            {},
+            "ROW040",
+            "CHECK constraint c needs Spark: in some rows, a",
+        ),
+        (
+            INVARIANTS_PROTOCOL,
+            {},
+            build_invariant_metadata("my_udf(id)"),
+            "ROW043",
+            "the invariant of id needs Spark: the function my_udf ",
+        ),
+        (GENERATED, {}, {YEAR: "rand()"}, "ROW041", "the expression of id needs Spark: the function rand is not one"),
+        (GENERATED, {}, {YEAR: "name"}, "ROW041", "the expression of id needs Spark: long is compared with string"),
+    ],
+)
+def test_what_is_left_to_spark_stands_in_the_ledger(
+    tmp_path: Path, protocol: Any, configuration: dict[str, str], field: dict[str, str], rule: str, reason: str
+) -> None:
+    report = write_and_validate(
+        build_constrained_table(protocol, fields(id=field), configuration), tmp_path, select=MINE[:1]
+    )
+    ((code, why, file),) = ledger(report)
+    assert (code, file) == (rule, "a.parquet" if "in some rows" in why else None)
+    assert why.startswith(reason)
+    assert (report.totals, report.verdict) == ({}, "incomplete")
+
+
+def test_files_that_cannot_be_read_are_told(tmp_path: Path) -> None:
+    files = build_constrained_table(CONSTRAINTS_PROTOCOL, fields(), check("id > 0"))
+    files.missing.add("a.parquet")
+    report = write_and_validate(files, tmp_path, select=["ROW040"])
+    assert ledger(report) == {("ROW040", "a.parquet: is not there", "a.parquet")}
+
+
+def test_without_the_feature_nothing_is_asked(tmp_path: Path) -> None:
+    without = protocol_action(1, 7, None, ["appendOnly"])
+    described = fields(id=build_invariant_metadata("id > 5"), year={YEAR: "1"})
+    report = write_and_validate(
+        build_constrained_table(without, described, check("id > 5 AND gone = 1")), tmp_path, select=MINE
+    )
+    assert (report.totals, ledger(report)) == ({}, set())
+
+
+def test_rows_may_be_older_where_the_first_version_is_not_read(tmp_path: Path) -> None:
+    """A checkpoint tells what holds now, not since when."""
+    described, broken = fields(year={YEAR: "year(day)"}), replace_last_row(year=5)
+    files = build_constrained_table(GENERATED, described, table=broken)
+    assert write_and_validate(files, tmp_path / "whole", select=MINE).totals == {"ROW041": 1}
+    started = build_constrained_table(GENERATED, described, table=broken)
+    started.commits[0][1] = INVARIANTS_PROTOCOL  # the feature comes with the next version
+    started.commits[2] = [commit_info_action(2), GENERATED]
+    assert write_and_validate(started, tmp_path / "later", select=MINE).totals == {"ROW042": 1}
+
+
+@pytest.mark.parametrize("operation", ["CLONE", "CONVERT"])
+def test_files_of_another_table_may_be_older_than_this_one(tmp_path: Path, operation: str) -> None:
+    files = build_constrained_table(
+        INVARIANTS_PROTOCOL, fields(id=build_invariant_metadata("id > 0")), table=replace_last_row(id=0)
+    )
+    files.commits[0][0] = commit_info_action(0, operation=operation)
+    assert write_and_validate(files, tmp_path, select=MINE).totals == {"ROW044": 1}
+
+
+def test_changed_expression_is_a_new_one(tmp_path: Path) -> None:
+    files = build_constrained_table(GENERATED, fields(year={YEAR: "year(day)"}))
+    files.commits[2] = [commit_info_action(2), metadata_action(fields(year={YEAR: "month(day)"}))]
+    assert write_and_validate(rewrite_data_file(files, ROWS), tmp_path, select=MINE).totals == {"ROW042": 1}
+
+
+def test_checkpoint_as_the_beginning(tmp_path: Path) -> None:
+    """Nothing before the checkpoint is left: a difference is a divergence, for the rows may have come first."""
+    files = build_checkpointed_table(protocol=GENERATED, fields=fields(year={YEAR: "year(day)"}), last_remove=False)
+    add = add_data_file(files, "d.parquet", replace_last_row(year=5), stats=json.dumps({"numRecords": 3}))
+    files.commits[2] = [commit_info_action(2), add]
+    for path in ("a.parquet", "b.parquet"):
+        add_data_file(files, path, ROWS)
+    for version in (0, 1):
+        del files.commits[version]
+    assert write_and_validate(files, tmp_path, select=MINE).totals == {"ROW042": 1}
+
+
+def test_columns_are_asked_for_again_when_the_schema_changes(tmp_path: Path) -> None:
+    files = build_constrained_table(CONSTRAINTS_PROTOCOL, fields(), check("day > '1900-01-01'"))
+    left = [each for each in fields() if each["name"] != "day"]
+    files.commits[2] = [commit_info_action(2), metadata_action(left, (), check("day > '1900-01-01'"))]
+    report = write_and_validate(files, tmp_path, select=["CON03"])
+    (finding,) = report.findings
+    assert (finding.rule, finding.version, finding.evidence["missing_columns"]) == ("CON030", 2, ["day"])
+
+
+def test_what_is_no_sql_that_is_read_leaves_its_columns_open(tmp_path: Path) -> None:
+    report = write_and_validate(
+        build_constrained_table(CONSTRAINTS_PROTOCOL, fields(), check("id > (SELECT 1)")), tmp_path, select=["CON03"]
+    )
+    assert report.totals == {}
+    assert {each.rule for each in report.checked.not_checked} == {"CON030"}
+
+
+def test_rows_of_many_batches(tmp_path: Path) -> None:
+    many = pa.concat_tables([plain_rows(first, 1000) for first in range(0, 40_000, 1000)])
+    files = build_single_file_table(
+        many,
+        FIELDS,
+        protocol=CONSTRAINTS_PROTOCOL,
+        configuration=check("id < 39998 AND id <> 17000"),
+    )
+    (finding,) = write_and_validate(files, tmp_path, select=MINE).findings
+    assert (finding.evidence["violating_rows"], finding.evidence["first_row"]) == (3, 17_000)

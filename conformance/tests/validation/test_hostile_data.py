@@ -1,0 +1,305 @@
+"""Odd things among a table's files, at every level that looks there: findings or not-checked, no hang, no traceback."""
+
+import os
+import signal
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+from helpers.raw_logs import count_findings_by_rule
+from validation.hostile_tables import (
+    LEVELS,
+    TIME_LIMIT_SECONDS,
+    VECTORS,
+    join_unchecked_reasons,
+    validate_unchanged,
+    write_table_below,
+)
+from wire.storage.test_interface import run_unprivileged
+
+from deltaspec.validation import validate_table
+from deltaspec.wire.storage import local
+from deltaspec.wire.storage.interface import Entry, StorageError
+from deltaspec.wire.storage.local import LocalStore
+from deltaspec_generators.bases.data_files import (
+    add_data_file,
+    build_table_with_change_data,
+    build_table_with_data,
+    build_table_with_stored_vectors,
+    rows,
+)
+from deltaspec_generators.bases.log_only import commit_info_action
+
+
+@pytest.fixture(autouse=True)
+def _no_hang() -> Iterator[None]:
+    """Ends a test that waits for what never comes."""
+
+    def end(number: int, frame: FrameType | None) -> None:
+        raise TimeoutError(f"still under way after {TIME_LIMIT_SECONDS} seconds")
+
+    before = signal.signal(signal.SIGALRM, end)
+    signal.alarm(TIME_LIMIT_SECONDS)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+
+
+# what is no file where a file is named
+
+PLANTED: dict[str, Callable[[Path], object]] = {
+    "FIFO": os.mkfifo,
+    "directory": Path.mkdir,
+    "device": lambda path: path.symlink_to("/dev/zero"),
+    "dangling link": lambda path: path.symlink_to("nowhere"),
+    "link to itself": lambda path: path.symlink_to(path.name),
+    "link to the table": lambda path: path.symlink_to("."),
+    "link to the log": lambda path: path.symlink_to("_delta_log"),
+}
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("kind", PLANTED)
+def test_what_is_no_file_is_no_data_file(kind: str, level: str, tmp_path: Path) -> None:
+    root = write_table_below(build_table_with_stored_vectors(), tmp_path)
+    (root / "b.parquet").unlink()
+    PLANTED[kind](root / "b.parquet")
+    assert count_findings_by_rule(validate_unchanged(root, level)) == {"DAT001": 1}
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("kind", PLANTED)
+def test_what_is_no_file_holds_no_deletion_vector(kind: str, level: str, tmp_path: Path) -> None:
+    root = write_table_below(build_table_with_stored_vectors(), tmp_path)
+    (root / VECTORS).unlink()
+    PLANTED[kind](root / VECTORS)
+    report = validate_unchanged(root, level)
+    if kind == "dangling link":
+        assert count_findings_by_rule(report) == {"DVX010": 2}
+    else:
+        assert (report.verdict, count_findings_by_rule(report)) == ("incomplete", {})
+        assert "a deletion vector cannot be read" in join_unchecked_reasons(report)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_what_is_no_file_is_no_change_data(level: str, tmp_path: Path) -> None:
+    root = write_table_below(build_table_with_change_data(), tmp_path)
+    (root / "_change_data/cdc-0.parquet").unlink()
+    os.mkfifo(root / "_change_data/cdc-0.parquet")
+    assert count_findings_by_rule(validate_unchanged(root, level)) == {"DAT004": 1}
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_odd_things_that_nobody_names_are_none_of_our_business(level: str, tmp_path: Path) -> None:
+    root = write_table_below(build_table_with_stored_vectors(), tmp_path)
+    for kind, plant in PLANTED.items():
+        plant(root / f"odd {kind}")
+    (root / "above").symlink_to("..")
+    with open(os.fsencode(str(root)) + b"/no\xffutf8", "wb"):
+        pass
+    os.mkdir(os.fsencode(str(root)) + b"/folder\xfe")
+    report = validate_unchanged(root, level)
+    assert (report.verdict, count_findings_by_rule(report)) == ("conforms", {})
+
+
+# names
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("n" * 247 + ".parquet", "n" * 247 + ".parquet"),
+        ("%C3%BC%20%25%2B%23%3F.parquet", "ü %+#?.parquet"),
+        ("%F0%9F%98%80%22%0A%5C.parquet", '😀"\n\\.parquet'),
+        ("p=%253A/d.parquet", "p=%3A/d.parquet"),
+    ],
+)
+def test_odd_name_leads_to_its_file(path: str, name: str, tmp_path: Path) -> None:
+    files = build_table_with_data()
+    files.commits[3] = [commit_info_action(3), add_data_file(files, path, rows(30))]
+    files.data[name] = files.data.pop(path)
+    root = write_table_below(files, tmp_path)
+    for level in LEVELS:
+        report = validate_unchanged(root, level)
+        assert (report.verdict, count_findings_by_rule(report)) == ("conforms", {})
+
+
+@pytest.mark.parametrize("path", ["n" * 256, "n/" * 3000 + "n", "nul%00", "%FF%FE.parquet", "b.parquet/below"])
+def test_name_that_no_file_can_have_is_a_finding_or_not_checked(path: str, tmp_path: Path) -> None:
+    files = build_table_with_data()
+    files.commits[3] = [commit_info_action(3), add_data_file(files, path, rows(30))]
+    files.data.pop(path)
+    root = write_table_below(files, tmp_path)
+    for level in LEVELS:
+        assert validate_unchanged(root, level).verdict in ("violations", "incomplete")
+
+
+def test_file_whose_name_is_no_utf8_is_not_taken_for_one_that_is(tmp_path: Path) -> None:
+    files = build_table_with_data()
+    files.commits[3] = [commit_info_action(3), add_data_file(files, "odd%FF.parquet", rows(30))]
+    data = files.data.pop("odd%FF.parquet")
+    assert isinstance(data, bytes)
+    root = write_table_below(files, tmp_path)
+    with open(os.fsencode(str(root)) + b"/odd\xff.parquet", "wb") as file:
+        file.write(data)
+    for level in LEVELS:
+        assert validate_unchanged(root, level).verdict in ("violations", "incomplete")
+
+
+# directories
+
+
+def test_directory_that_may_not_be_listed_leaves_its_files_not_checked() -> None:
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+        Path(folder).chmod(0o755)
+        files = build_table_with_data()
+        files.commits[3] = [commit_info_action(3), add_data_file(files, "p/d.parquet", rows(30))]
+        root = write_table_below(files, Path(folder))
+        (root / "p").chmod(0)
+        try:
+            for level in LEVELS:
+                with run_unprivileged():
+                    report = validate_table(str(root), level=level)
+                assert (report.verdict, count_findings_by_rule(report)) == ("incomplete", {})
+                assert "p/: cannot be listed: Permission denied" in join_unchecked_reasons(report)
+        finally:
+            (root / "p").chmod(0o755)
+
+
+def test_file_that_may_not_be_read_is_not_checked() -> None:
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+        Path(folder).chmod(0o755)
+        root = write_table_below(build_table_with_stored_vectors(), Path(folder))
+        for name in ("b.parquet", VECTORS):
+            (root / name).chmod(0)
+            for level in LEVELS:
+                with run_unprivileged():
+                    report = validate_table(str(root), level=level)
+                there = level == "files" and name == "b.parquet"
+                assert (report.verdict, count_findings_by_rule(report)) == ("conforms" if there else "incomplete", {})
+            (root / name).chmod(0o644)
+
+
+def test_listing_that_breaks_off_is_no_proof_of_missing_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def break_off(self: LocalStore) -> Iterator[Entry | StorageError]:
+        yield from list(whole(self))[:1]
+        yield StorageError("the disk is gone")
+
+    root, whole = write_table_below(build_table_with_stored_vectors(), tmp_path), LocalStore.list_files
+    monkeypatch.setattr(LocalStore, "list_files", break_off)
+    for level in LEVELS:
+        report = validate_unchanged(root, level)
+        assert (report.verdict, count_findings_by_rule(report)) == ("incomplete", {})
+        assert "the disk is gone" in join_unchecked_reasons(report)
+
+
+def test_links_among_directories_end(tmp_path: Path) -> None:
+    root = write_table_below(build_table_with_data(), tmp_path)
+    for number in range(12):
+        (root / f"d{number}").mkdir()
+        for other in range(12):
+            (root / f"d{number}" / f"to{other}").symlink_to(f"../d{other}")
+    for level in LEVELS:
+        assert count_findings_by_rule(validate_unchanged(root, level)) == {}
+
+
+def test_directories_deeper_than_any_path_end(tmp_path: Path) -> None:
+    root = write_table_below(build_table_with_data(), tmp_path)
+    here = os.open(root, os.O_RDONLY)
+    for _ in range(2200):
+        os.mkdir("d", dir_fd=here)
+        here, above = os.open("d", os.O_RDONLY, dir_fd=here), here
+        os.close(above)
+    os.close(here)
+    report = validate_table(str(root), level="rows")
+    assert count_findings_by_rule(report) == {}
+    subprocess.run(["rm", "-rf", str(root)], check=True)
+
+
+def test_directory_of_20000_files_is_listed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = write_table_below(build_table_with_data(), tmp_path)
+    folder = os.open(root, os.O_RDONLY)
+    for number in range(20_000):
+        os.close(os.open(f"left-{number:05}.parquet", os.O_CREAT | os.O_WRONLY, dir_fd=folder))
+    os.close(folder)
+    listed: list[str] = []
+    scan = os.scandir
+
+    def note(place: Any) -> Any:
+        listed.append(os.fspath(place))
+        return scan(place)
+
+    monkeypatch.setattr(local.os, "scandir", note)
+    report = validate_table(str(root), level="rows")
+    assert (report.verdict, count_findings_by_rule(report)) == ("conforms", {})
+    assert listed.count(str(root)) == 1
+
+
+# files that change meanwhile
+
+
+def once_opened(monkeypatch: pytest.MonkeyPatch, name: str, what: Callable[[Path], object], opening: int = 1) -> None:
+    """Let something happen to a file just before it is opened for the n-th time."""
+    opened, times = LocalStore._open, [0]
+
+    def open_late(self: LocalStore, path: str) -> int:
+        if path == name:
+            times[0] += 1
+            if times[0] == opening:
+                what(Path(self.uri) / path)
+        return opened(self, path)
+
+    monkeypatch.setattr(LocalStore, "_open", open_late)
+
+
+def grow(path: Path) -> None:
+    with path.open("ab") as file:
+        file.write(b"more" * 1000)
+
+
+def become_fifo(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
+CHANGES: dict[str, Callable[[Path], object]] = {
+    "vanishes": Path.unlink,
+    "shrinks": lambda path: os.truncate(path, 40),
+    "is emptied": lambda path: os.truncate(path, 0),
+    "grows": grow,
+    "becomes a FIFO": become_fifo,
+    "loses its link": lambda path: (path.unlink(), path.symlink_to("nowhere")),
+}
+
+
+@pytest.mark.parametrize("level", ["footers", "rows"])
+@pytest.mark.parametrize("opening", [1, 2, 3])
+@pytest.mark.parametrize("change", CHANGES)
+def test_data_file_that_changes_after_the_listing_is_no_fault_of_the_table(
+    change: str, opening: int, level: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = write_table_below(build_table_with_data(), tmp_path)
+    once_opened(monkeypatch, "b.parquet", CHANGES[change], opening)
+    report = validate_table(str(root), level=level)
+    assert count_findings_by_rule(report) == {}
+    if report.verdict == "conforms":
+        assert opening > 1  # it was opened less often
+    else:
+        assert report.verdict == "incomplete"
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_vector_file_that_changes_after_the_listing_gives_findings_or_is_not_checked(
+    change: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = write_table_below(build_table_with_stored_vectors(), tmp_path)
+    once_opened(monkeypatch, VECTORS, CHANGES[change])
+    report = validate_table(str(root), level="rows")
+    assert set(count_findings_by_rule(report)) <= {"DVX010", "DVX011", "DVX012"}
+    assert report.verdict == (
+        "conforms" if change == "grows" else "incomplete" if not count_findings_by_rule(report) else "violations"
+    )

@@ -1,0 +1,283 @@
+"""Bad input never gives a traceback, a hang, memory without bounds, or a write into the table."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from click.testing import CliRunner, Result
+from helpers.raw_logs import (
+    RICH_CHECKPOINT_ROWS,
+    RawLog,
+    compute_fingerprint,
+    count_findings_by_rule,
+    validate_unchanged,
+    write_sidecar_checkpoint,
+)
+
+from deltaspec.cli import main
+from deltaspec.errors import InvalidUsage, TableUnreadable
+from deltaspec.validation import validate_table
+from deltaspec.wire.storage import local
+from deltaspec.wire.storage.local import LocalStore
+
+COMMIT_2 = "00000000000000000002.json"
+
+
+def run(*arguments: str) -> Result:
+    """Run the command in this process."""
+    return CliRunner().invoke(main, list(arguments))
+
+
+def assert_refused(result: Result, *words: str) -> None:
+    """One line on stderr that holds the words, nothing else, exit code 2."""
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("deltaspec: ")
+    assert all(word in line for word in words)
+
+
+# what is no table
+
+
+def test_no_such_directory_is_refused(tmp_path: Path) -> None:
+    assert_refused(run("validate", str(tmp_path / "sales")), "sales", "no such file or directory")
+
+
+def test_table_that_was_missed_by_a_letter_is_named(tmp_path: Path) -> None:
+    RawLog("plain").write(tmp_path / "sales")
+    assert_refused(run("validate", str(tmp_path / "sale")), f"did you mean {tmp_path / 'sales'}?")
+
+
+def test_empty_directory_is_refused(tmp_path: Path) -> None:
+    assert_refused(run("validate", str(tmp_path)), "holds no _delta_log")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_empty_log_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "_delta_log").mkdir()
+    assert_refused(run("validate", str(tmp_path)), "neither a commit nor a complete checkpoint")
+    assert list((tmp_path / "_delta_log").iterdir()) == []
+
+
+def test_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "table").write_text("no table")
+    assert_refused(run("validate", str(tmp_path / "table")), "is a file")
+
+
+def test_log_that_is_a_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "_delta_log").write_text("no directory")
+    assert_refused(run("validate", str(tmp_path)), "holds no _delta_log directory")
+
+
+def test_symbolic_link_to_itself_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "table").symlink_to(tmp_path / "table")
+    result = run("validate", str(tmp_path / "table"))
+    assert_refused(result, str(tmp_path / "table"))
+
+
+def test_unknown_scheme_is_refused() -> None:
+    assert_refused(run("validate", "gopher://host/table"), "no storage for scheme 'gopher'", "s3")
+
+
+@pytest.mark.parametrize("name", ["", "\0", "a\0b", "a" * 5000])
+def test_name_that_no_system_takes_is_refused(name: str) -> None:
+    with pytest.raises((InvalidUsage, TableUnreadable)):
+        validate_table(name)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything; the next test stands in for it")
+def test_log_without_permission_is_refused(tmp_path: Path) -> None:
+    root = RawLog("plain").write(tmp_path / "table")
+    (root / "_delta_log").chmod(0)
+    try:
+        assert_refused(run("validate", str(root)), "no permission to read", "ask its owner")
+    finally:
+        (root / "_delta_log").chmod(0o755)
+
+
+def test_log_that_may_not_be_listed_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(folder: Any) -> Any:
+        raise PermissionError(13, "Permission denied", str(folder))
+
+    root = RawLog("plain").write(tmp_path / "table")
+    monkeypatch.setattr(local.os, "scandir", refuse)
+    assert_refused(run("validate", str(root)), "no permission to read", "ask its owner")
+
+
+def test_commit_that_may_not_be_read_leaves_the_run_incomplete(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(path: str, *more: int) -> int:
+        if path.endswith(COMMIT_2):
+            raise PermissionError(13, "Permission denied", path)
+        return opened(path, *more)
+
+    root, opened = RawLog("plain").write(tmp_path / "table"), os.open
+    monkeypatch.setattr(local.os, "open", refuse)
+    result = run("validate", str(root))
+    assert result.exit_code == 3
+    assert "no permission to read" in result.stdout
+
+
+@pytest.mark.parametrize("version", [3, 2**31, 10**30])
+def test_version_that_is_not_there_is_refused(version: int, tmp_path: Path) -> None:
+    root = RawLog("plain").write(tmp_path)
+    assert_refused(run("validate", str(root), "--at", str(version)), str(version), "0 to 2")
+
+
+def test_unknown_rule_is_refused_and_the_nearest_named(tmp_path: Path) -> None:
+    root = RawLog("plain").write(tmp_path)
+    for option in ("--select", "--ignore", "--accept-unchecked"):
+        assert_refused(run("validate", str(root), option, "FIL0001"), "FIL0001", "did you mean FIL001?")
+
+
+# odd things in the log
+
+
+def assert_incomplete(root: Path, *words: str) -> None:
+    """Nothing is found, something is not-checked for a reason that has the words, exit code 3."""
+    report = validate_unchanged(root)
+    assert (report.verdict, count_findings_by_rule(report)) == ("incomplete", {})
+    assert any(all(word in each.reason for word in words) for each in report.checked.not_checked)
+    assert run("validate", str(root)).exit_code == 3
+
+
+def test_fifo_named_like_a_commit_does_not_block(tmp_path: Path) -> None:
+    root = RawLog("plain").write(tmp_path)
+    os.mkfifo(root / "_delta_log" / "00000000000000000003.json")
+    assert_incomplete(root, "is not a regular file")
+
+
+def test_device_named_like_a_commit_is_not_read(tmp_path: Path) -> None:
+    root = RawLog("plain").write(tmp_path)
+    (root / "_delta_log" / "00000000000000000003.json").symlink_to("/dev/zero")
+    assert_incomplete(root, "is not a regular file")
+
+
+def test_directory_named_like_a_commit_is_no_commit(tmp_path: Path) -> None:
+    root = RawLog("plain").write(tmp_path)
+    (root / "_delta_log" / "00000000000000000003.json").mkdir()
+    report = validate_unchanged(root)
+    assert (report.verdict, report.version, count_findings_by_rule(report)) == ("conforms", 2, {})
+
+
+def test_links_that_lead_in_circles_are_not_followed(tmp_path: Path) -> None:
+    root = RawLog("plain").write(tmp_path)
+    log = root / "_delta_log"
+    (log / "00000000000000000003.json").symlink_to(log / "00000000000000000003.json")
+    (log / "_sidecars").symlink_to(log)
+    (log / "_staged_commits").symlink_to(log / "_staged_commits")
+    report = validate_unchanged(root)
+    assert (report.verdict, report.version, count_findings_by_rule(report)) == ("conforms", 2, {})
+
+
+def before_read(monkeypatch: pytest.MonkeyPatch, name: str, what: Callable[[Path], object]) -> None:
+    """Let something happen to a file of the log after it was listed and before it is opened."""
+    opened = LocalStore._open
+
+    def open_late(self: LocalStore, path: str) -> int:
+        if path.endswith(name):
+            what(Path(self.uri) / path)
+        return opened(self, path)
+
+    monkeypatch.setattr(LocalStore, "_open", open_late)
+
+
+@pytest.mark.parametrize("version", [0, 1, 2])
+def test_commit_removed_under_the_run_is_not_checked(
+    version: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = RawLog("plain").write(tmp_path)
+    before_read(monkeypatch, f"{version:020d}.json", lambda path: path.unlink(missing_ok=True))
+    report = validate_table(str(root), level="log", history="all")
+    assert (report.verdict, count_findings_by_rule(report)) == ("incomplete", {})
+    assert {each.file for each in report.checked.not_checked if each.rule == "LIN010"} == {
+        f"_delta_log/{version:020d}.json"
+    }
+
+
+def test_command_exits_with_3_if_a_commit_is_removed_under_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = RawLog("plain").write(tmp_path)
+    before_read(monkeypatch, COMMIT_2, lambda path: path.unlink(missing_ok=True))
+    result = run("validate", str(root))
+    assert result.exit_code == 3
+    assert "is not there" in result.stdout
+
+
+def test_commit_that_shrank_is_judged_as_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = RawLog("plain").write(tmp_path)
+    before_read(monkeypatch, COMMIT_2, lambda path: os.truncate(path, 50))
+    assert count_findings_by_rule(validate_table(str(root), level="log")) == {"LIN001": 1}
+
+
+@pytest.mark.parametrize("name", ["checkpoint.parquet", "_last_checkpoint", ".crc", "compacted.json"])
+@pytest.mark.parametrize("opening", [1, 2])
+def test_claim_removed_under_the_run_is_not_checked(
+    name: str, opening: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = RawLog("rich")
+    log.checkpoint(3, log.rows(*RICH_CHECKPOINT_ROWS))
+    log.hint('{"version":3,"size":9}')
+    log.checksum(3, "{}")
+    log.compaction(1, 3, "".join(log.files[f"{each:020d}.json"].decode() for each in (1, 2, 3)))
+    root = log.write(tmp_path)
+    openings = []
+
+    def remove(path: Path) -> None:
+        openings.append(path)
+        if len(openings) == opening:
+            path.unlink()
+
+    before_read(monkeypatch, name, remove)
+    report = validate_table(str(root), level="log", history="all")
+    if len(openings) >= opening:  # only a checkpoint is opened twice
+        assert any("is not there" in each.reason for each in report.checked.not_checked)
+
+
+def test_paths_that_leave_the_table_are_found_and_not_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    outside = tmp_path / "outside.parquet"
+    log = RawLog("rich")
+    write_sidecar_checkpoint(
+        log,
+        lambda checkpoint: checkpoint.rows.extend(
+            {"sidecar": {"path": path, "sizeInBytes": 1, "modificationTime": 0}}
+            for path in ("../../../outside.parquet", str(outside), outside.as_uri(), "/etc/passwd")
+        ),
+    )
+    log.edit(1, '"path":"b.parquet"', '"path":"../outside.parquet"')
+    log.edit(3, "ab^-aqEH.-t@S}K{vb[*k^", "../../ab^-aqEH.-t@S}K{vb[*k^")
+    root = log.write(tmp_path / "table")
+    outside.write_bytes(b"not to be read")
+    opened: list[str] = []
+    system_open, arrow_open = os.open, pa.OSFile
+
+    def note(path: Any, *more: Any) -> int:
+        opened.append(os.path.realpath(path))
+        return system_open(path, *more)
+
+    def note_arrow(path: str, *more: Any) -> Any:
+        opened.append(os.path.realpath(path))
+        return arrow_open(path, *more)
+
+    monkeypatch.setattr(local.os, "open", note)
+    monkeypatch.setattr(pa, "OSFile", note_arrow)
+    found = count_findings_by_rule(validate_table(str(root), level="log", history="all"))
+    assert {"FIL003", "CKP020", "DVX002"} & found.keys() >= {"FIL003", "CKP020"}
+    assert opened
+    assert all(path.startswith(f"{os.path.realpath(root)}/_delta_log/") for path in opened)
+
+
+@pytest.mark.parametrize("command", [["validate"], ["validate", "--history", "all"], ["show"]])
+def test_commands_leave_the_table_as_it_was(command: list[str], tmp_path: Path) -> None:
+    log = RawLog("rich")
+    write_sidecar_checkpoint(log)
+    log.append(3, "{", DEEP_LINE)
+    root = log.write(tmp_path)
+    before = compute_fingerprint(root)
+    assert run(*command, str(root)).exit_code in (0, 1, 2)
+    assert compute_fingerprint(root) == before
+
+
+DEEP_LINE = "[" * 1000

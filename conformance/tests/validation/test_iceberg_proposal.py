@@ -1,0 +1,25 @@
+"""Iceberg compatibility V3 is a proposal: what it would ask of a table is asked of none."""
+
+from pathlib import Path
+
+from deltaspec.validation import validate_table
+from deltaspec_generators.bases import log_only
+from deltaspec_generators.bases.column_mapping import build_mapped_field
+from deltaspec_generators.bases.iceberg import build_configuration
+from deltaspec_generators.bases.log_only import get_action
+from deltaspec_generators.table_files import protocol_action, write_table
+
+
+def test_third_compatibility_forbids_nothing(tmp_path: Path) -> None:
+    """It stands beside deletion vectors, a void column and a file that nobody counted, without row tracking."""
+    features = ["columnMapping", "deletionVectors"]
+    files = log_only.build_table(
+        protocol=protocol_action(3, 7, features, [*features, "icebergCompatV3", "icebergWriterCompatV1"]),
+        configuration={**build_configuration("V3"), "delta.enableDeletionVectors": "true"},
+        fields=[build_mapped_field("id", 1), build_mapped_field("nothing", 3, "void")],
+    )
+    del get_action(files, 2, "add")["stats"]
+    write_table(files, tmp_path)
+    report = validate_table(str(tmp_path), level="log", history="all")
+    assert (report.verdict, report.totals) == ("conforms", {})
+    assert validate_table(str(tmp_path), level="log", revision="r3").verdict == "refused"

@@ -1,0 +1,69 @@
+"""What could not be looked at stands in the ledger: by every rule that needs it, and by no other."""
+
+from pathlib import Path
+
+from deltaspec.rules import RULES
+from deltaspec.validation import validate_table
+from deltaspec_generators.bases.data_files import (
+    VECTOR_FILE_UUID,
+    build_table_with_data,
+    build_table_with_stored_vectors,
+)
+from deltaspec_generators.bases.log_only import get_action
+from deltaspec_generators.bases.row_ids import build_rewritten_table
+from deltaspec_generators.table_files import TableFiles, write_table
+
+BY_FOOTER_ALONE = {"PQT050", "PQT051", "PQT052", "PQT053", "PQT001", "PQT002", "PQT003", "PQT004"}
+
+
+def not_checked(files: TableFiles, root: Path, level: str) -> set[str]:
+    write_table(files, root)
+    return {entry.rule for entry in validate_table(str(root), level=level).checked.not_checked}
+
+
+def test_without_the_schema_no_rule_that_needs_it_passes_in_silence(tmp_path: Path) -> None:
+    files = build_table_with_data()
+    get_action(files, 0, "metaData")["schemaString"] = "{"
+    of_footers = {code for code, rule in RULES.items() if rule.level == "footers"}
+    assert not_checked(files, tmp_path, "footers") & of_footers == of_footers - BY_FOOTER_ALONE
+
+
+def test_vector_that_cannot_be_read_leaves_footers_and_sizes_checked(tmp_path: Path) -> None:
+    files = build_table_with_stored_vectors()
+    name = f"deletion_vector_{VECTOR_FILE_UUID}.bin"
+    files.missing.add(name)
+    (tmp_path / name).mkdir()
+    assert {code[:3] for code in not_checked(files, tmp_path, "rows")} == {"DVX", "ROW", "STA"}
+
+
+def test_one_broken_file_has_one_reason_at_every_step_over_rows(tmp_path: Path) -> None:
+    files = build_rewritten_table()
+    path = "c.parquet"
+    files.data[path] = bytes(len(files.data[path]))
+    write_table(files, tmp_path)
+    report = validate_table(str(tmp_path), level="rows")
+    assert report.totals == {"PQT001": 1}
+    assert {entry.rule[:3] for entry in report.checked.not_checked} == {"RID", "ROW", "STA"}
+    [place] = {(entry.reason, entry.file) for entry in report.checked.not_checked}
+    assert place[1] == path
+
+
+def test_a_file_beyond_the_table_is_counted_once_by_each_rule(tmp_path: Path) -> None:
+    files = build_table_with_data()
+    add = get_action(files, 2, "add")
+    files.commits[2] += [{"add": {**add, "path": f"/nowhere/{number}.parquet"}} for number in range(30)]
+    write_table(files, tmp_path)
+    entries = validate_table(str(tmp_path), level="footers").checked.not_checked
+    more = {entry.rule: entry.reason for entry in entries if entry.file is None}
+    assert set(more.values()) == {"and at 10 more places"}
+    assert {"DAT001", "PQT001", "PQT010", "PQT034"} <= more.keys()
+
+
+def test_every_step_names_a_file_as_the_log_does(tmp_path: Path) -> None:
+    files = build_table_with_data()
+    files.missing.add("c.parquet")
+    get_action(files, 2, "add")["path"] = "c%20c.parquet"
+    write_table(files, tmp_path)
+    report = validate_table(str(tmp_path), level="rows")
+    assert report.totals == {"DAT001": 1}
+    assert {entry.file for entry in report.checked.not_checked} == {"c%20c.parquet"}

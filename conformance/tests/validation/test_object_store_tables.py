@@ -1,0 +1,278 @@
+"""Whole tables in an object store: the same report as from a disk, and what it says when the store does not answer."""
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from click.testing import CliRunner, Result
+from fuzz.subjects import SUBJECTS
+from fuzz.worker import write_files
+from helpers.faulty_s3 import BUCKET, KEY_ID, SECRET, TOKEN, Fault, FaultyS3, run_faulty_s3, set_environment
+from helpers.raw_logs import RawLog, count_findings_by_rule, write_sidecar_checkpoint
+
+from deltaspec.cli import main
+from deltaspec.report.report_types import Report
+from deltaspec.validation import validate_table
+from deltaspec_generators.bases.data_files import (
+    add_data_file,
+    build_table_with_change_data,
+    build_table_with_data,
+    build_table_with_stored_vectors,
+    rows,
+)
+from deltaspec_generators.bases.log_only import commit_info_action
+from deltaspec_generators.table_files import CheckpointFiles, SidecarFile, TableFiles, encode_table
+
+LEVELS = ("log", "files", "footers", "rows")
+COMMIT_2 = "t/_delta_log/00000000000000000002.json"
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[FaultyS3]:
+    with run_faulty_s3() as s3:
+        yield s3
+
+
+@pytest.fixture
+def s3(server: FaultyS3, monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultyS3]:
+    """The bucket, emptied, without faults."""
+    set_environment(monkeypatch, server)
+    server.clear()
+    yield server
+    server.clear()
+
+
+def odd_names() -> TableFiles:
+    files = build_table_with_data()
+    paths = {"a%20b/50%2525.parquet": "a b/50%25.parquet", "x%2By/%C3%BC.parquet": "x+y/ü.parquet"}
+    files.commits[3] = [commit_info_action(3), *(add_data_file(files, path, rows(30)) for path in paths)]
+    for path, name in paths.items():
+        files.data[name] = files.data.pop(path)
+    return files
+
+
+def broken() -> TableFiles:
+    """A file is missing, one is too long, one has no footer, and a vector's checksum is wrong."""
+    files = build_table_with_stored_vectors()
+    for name in ("d", "e", "f"):
+        files.commits[4] = [
+            *files.commits.get(4, [commit_info_action(4)]),
+            add_data_file(files, f"{name}.parquet", rows(30)),
+        ]
+    files.missing.add("d.parquet")
+    for name, change in {"e": lambda data: data + b"more", "f": lambda data: data[:-1] + b"?"}.items():
+        data = files.data[f"{name}.parquet"]
+        assert isinstance(data, bytes)
+        files.data[f"{name}.parquet"] = change(data)
+    (vectors,) = (name for name in files.extra if name.endswith(".bin"))
+    files.extra[vectors] = files.extra[vectors][:-1] + b"?"
+    return files
+
+
+TABLES: dict[str, Callable[[], dict[str, bytes]]] = {
+    "odd names": lambda: encode_table(odd_names()),
+    "vectors": lambda: encode_table(build_table_with_stored_vectors()),
+    "changes": lambda: encode_table(build_table_with_change_data()),
+    "broken": lambda: encode_table(broken()),
+    "every type": SUBJECTS["dictionaries"].build,
+    "checkpoints and sidecars": SUBJECTS["log"].build,
+}
+
+
+def put(s3: FaultyS3, files: dict[str, bytes]) -> str:
+    """Store a table; gives its URI."""
+    for path, data in files.items():
+        s3.put(f"t/{path}", data)
+    return f"s3://{BUCKET}/t"
+
+
+def told(report: Report) -> Any:
+    """All that a report says, but for the table's place."""
+    said = msgspec.to_builtins(report)
+    del said["table"]
+    return said
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("name", TABLES)
+def test_report_equals_that_of_the_same_table_on_disk(name: str, level: str, s3: FaultyS3, tmp_path: Path) -> None:
+    files = TABLES[name]()
+    uri = put(s3, files)
+    write_files(tmp_path, files)
+    s3.page = 3
+    report = validate_table(uri, level=level, history="all")
+    assert told(report) == told(validate_table(str(tmp_path), level=level, history="all"))
+    assert (count_findings_by_rule(report) == {}) == (
+        name not in ("broken", "checkpoints and sidecars") or level == "log"
+    )
+
+
+def test_requests_of_a_run_are_few(s3: FaultyS3) -> None:
+    """Three commits, three live files of more than 64 KiB, no vectors."""
+    files = build_table_with_data(tables=[rows(0, 20_000), rows(20_000, 20_000), rows(40_000, 20_000)])
+    uri = put(s3, encode_table(files))
+    asked = {}
+    for level in LEVELS:
+        s3.requests.clear()
+        assert validate_table(uri, level=level).verdict == "conforms"
+        asked[level] = (s3.count("list"), s3.count("get"), s3.count("head", "range"))
+    assert asked["log"] == (1, 3, 0)
+    assert asked["files"] == (2, 3, 0)
+    assert asked["footers"] == (2, 3, 2)  # one for each live file
+    lists, gets, ranges = asked["rows"]
+    assert (lists, gets) == (2, 3)
+    assert ranges <= 2 * 5
+
+
+def test_footers_and_rows_of_several_files_are_read_at_once(s3: FaultyS3) -> None:
+    files = build_table_with_data()
+    files.commits[3] = [
+        commit_info_action(3),
+        *(add_data_file(files, f"p{number}.parquet", rows(30)) for number in range(40)),
+    ]
+    uri = put(s3, encode_table(files))
+    s3.delay_seconds = 0.05
+    for level in ("footers", "rows"):
+        s3.at_once.clear()
+        assert validate_table(uri, level=level).verdict == "conforms"
+        assert s3.at_once["range"] >= 4
+
+
+def test_sidecars_are_opened_at_once(s3: FaultyS3) -> None:
+    log = RawLog("rich")
+
+    def spread(checkpoint: CheckpointFiles) -> None:
+        (sidecar,) = checkpoint.sidecars
+        checkpoint.sidecars = [
+            SidecarFile(f"{number:08x}-437a-438e-8683-9a9a4a79a395.parquet", [row])
+            for number, row in enumerate(sidecar.rows)
+        ]
+
+    write_sidecar_checkpoint(log, spread)
+    uri = put(s3, {f"_delta_log/{name}": data for name, data in log.files.items()})
+    sound = told(validate_table(uri, level="log", history="all"))
+    s3.delay_seconds = 0.1
+    s3.at_once.clear()
+    assert told(validate_table(uri, level="log", history="all")) == sound
+    assert s3.count("range", key=lambda key: "_sidecars/" in key) >= 4
+    assert s3.at_once["range"] >= 3
+
+
+# faults that pass
+
+
+@pytest.mark.parametrize("what", ["500", "503", "reset", "cut"])
+@pytest.mark.parametrize("kind", ["list", "get", "range"])
+def test_fault_that_passes_changes_nothing(kind: str, what: str, s3: FaultyS3) -> None:
+    uri = put(s3, TABLES["broken"]())
+    sound = told(validate_table(uri, level="rows"))
+    s3.faults = [Fault(what, kinds=(kind,), turns=lambda turn: turn in (1, 4))]
+    assert told(validate_table(uri, level="rows")) == sound
+    assert s3.faults[0].met
+
+
+@pytest.mark.parametrize("what", ["hang", "stall"])
+def test_silence_that_passes_changes_nothing(what: str, s3: FaultyS3, monkeypatch: pytest.MonkeyPatch) -> None:
+    set_environment(monkeypatch, s3, impatient=True)
+    uri = put(s3, TABLES["vectors"]())
+    s3.faults = [Fault(what, turns=lambda turn: turn == 1)]
+    report = validate_table(uri, level="rows")
+    assert (report.verdict, count_findings_by_rule(report)) == ("conforms", {})
+    assert len(s3.faults[0].met) > 5
+
+
+# faults that stay
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(main, list(arguments))
+
+
+@pytest.mark.parametrize("what", ["403", "500", "503", "reset", "cut", "hang", "stall"])
+def test_store_that_gives_no_data_leaves_the_run_incomplete(
+    what: str, s3: FaultyS3, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    set_environment(monkeypatch, s3, impatient=what in ("hang", "stall"))
+    uri = put(s3, TABLES["vectors"]())
+    s3.faults = [Fault(what, key=lambda key: "_delta_log" not in key)]
+    for level in ("rows",) if what in ("hang", "stall") else ("files", "rows"):
+        began = time.monotonic()
+        report = validate_table(uri, level=level)
+        assert (report.verdict, count_findings_by_rule(report)) == ("incomplete", {})
+        assert time.monotonic() - began < 45
+
+
+@pytest.mark.parametrize("what", ["403", "503", "reset", "cut"])
+@pytest.mark.parametrize("page", [1, 2])
+def test_listing_that_breaks_off_is_no_proof_of_missing_files(what: str, page: int, s3: FaultyS3) -> None:
+    uri = put(s3, TABLES["odd names"]())
+    s3.page = 4
+    s3.faults = [Fault(what, kinds=("list",), key=lambda key: key == "t/", turns=lambda turn: turn >= page)]
+    for level in ("files", "rows"):
+        s3.faults[0].met.clear()
+        report = validate_table(uri, level=level)
+        assert (report.verdict, count_findings_by_rule(report)) == ("incomplete", {})
+        assert any("cannot be listed" in each.reason for each in report.checked.not_checked)
+
+
+@pytest.mark.parametrize("what", ["403", "503", "cut"])
+@pytest.mark.parametrize(
+    "key", ["t/b.parquet", "t/deletion_vector_d2c639aa-8816-431a-aaf6-d3fe2512ff61.bin", COMMIT_2], ids=["b", "dv", "2"]
+)
+def test_one_object_that_cannot_be_read_is_not_checked(key: str, what: str, s3: FaultyS3) -> None:
+    uri = put(s3, TABLES["vectors"]())
+    s3.faults = [Fault(what, kinds=("get", "range", "head"), key=lambda asked: asked == key)]
+    report = validate_table(uri, level="rows")
+    assert (report.verdict, count_findings_by_rule(report)) == ("incomplete", {})
+    assert run("validate", uri, "--level", "rows").exit_code == 3
+
+
+@pytest.mark.parametrize("what", ["403", "500", "503", "reset", "cut", "hang", "stall"])
+def test_log_that_cannot_be_listed_is_one_line_and_exit_code_2(
+    what: str, s3: FaultyS3, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    set_environment(monkeypatch, s3, impatient=what in ("hang", "stall"))
+    uri = put(s3, TABLES["vectors"]())
+    s3.faults = [Fault(what, kinds=("list",))]
+    began = time.monotonic()
+    result = run("validate", uri, "--level", "rows")
+    assert (result.exit_code, result.stdout) == (2, "")
+    (line,) = result.stderr.splitlines()
+    assert line.startswith(f"deltaspec: {uri}: _delta_log cannot be listed: ")
+    assert time.monotonic() - began < 15
+
+
+# secrets
+
+
+@pytest.mark.parametrize("form", ["text", "json", "junit"])
+@pytest.mark.parametrize("what", [None, "403", "503", "reset", "cut"])
+def test_no_output_holds_a_secret(what: str | None, form: str, s3: FaultyS3, tmp_path: Path) -> None:
+    put(s3, TABLES["broken"]())
+    uri = f"s3://{KEY_ID}:{SECRET}@{BUCKET}/t"
+    output = tmp_path / "report"
+    for kinds in (("get", "range", "head"), ("list",)):
+        s3.faults = [Fault(what, kinds=kinds)] if what else []
+        for arguments in (["validate", uri, "--level", "rows", "--format", form], ["show", uri]):
+            for more in ([], ["--output", str(output)] if arguments[0] == "validate" else []):
+                result = run(*arguments, *more)
+                assert result.exit_code in (0, 1, 2, 3)
+                said = result.output + (output.read_text() if output.exists() else "")
+                assert said
+                assert not any(each in said for each in (KEY_ID, SECRET, TOKEN, "X-Amz", "AWS4-HMAC"))
+
+
+def test_absolute_paths_with_secrets_are_not_followed_with_them(s3: FaultyS3) -> None:
+    """A presigned URL in a log is the table's own text; what the kit adds of its own holds no secret."""
+    files = build_table_with_data()
+    files.commits[3] = [
+        commit_info_action(3),
+        add_data_file(files, f"s3://{KEY_ID}:{SECRET}@elsewhere/p.parquet", rows(30)),
+    ]
+    files.data.popitem()
+    uri = put(s3, encode_table(files))
+    report = validate_table(uri, level="rows", allow_outside=True)
+    assert SECRET not in "".join(each.reason for each in report.checked.not_checked)

@@ -1,0 +1,161 @@
+"""What the options of `validate` mean: how far back is judged, which rules, and what unchecked places do."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from helpers.raw_logs import PLAIN_CHECKPOINT_ROWS, RawLog, count_findings_by_rule, validate_unchanged
+
+from deltaspec.cli import main
+from deltaspec.errors import InvalidUsage
+from deltaspec.rules import RULES
+
+
+@pytest.fixture
+def checkpointed(tmp_path: Path) -> Path:
+    """`plain` at version 4, with checkpoints at 2 and 4; a path of version 1 and one of version 4 are malformed."""
+    log = RawLog("plain")
+    log.edit(1, "__/b.parquet", "__/b%.parquet")
+    at_2 = log.rows(*PLAIN_CHECKPOINT_ROWS)
+    log.checkpoint(2, at_2)
+    log.append(3, '{"txn":{"appId":"loader","version":2}}')
+    log.append(4, log.files["00000000000000000002.json"].decode().splitlines()[2].replace("/c.", "/d%."))
+    log.checkpoint(4, [*(row for row in at_2 if "txn" not in row), *log.rows((3, '{"txn"'), (4, '{"add"'))])
+    return log.write(tmp_path)
+
+
+def validate(root: Path, *options: str) -> tuple[int, dict[str, Any]]:
+    """Exit code and JSON report of the command."""
+    result = CliRunner().invoke(main, ["validate", str(root), "--level", "log", "--format", "json", *options])
+    return result.exit_code, json.loads(result.stdout)
+
+
+def versions(report: dict[str, Any]) -> set[int]:
+    return {finding["version"] for finding in report["findings"]}
+
+
+def test_latest_starts_from_the_checkpoint_before_the_newest(checkpointed: Path) -> None:
+    code, report = validate(checkpointed)
+    assert (code, report["history"], report["version"]) == (1, "latest", 4)
+    assert versions(report) == {2, 4}
+    assert report["checked"]["derived_files_not_compared"] == [
+        {"file": "_delta_log/00000000000000000002.checkpoint.parquet", "reason": "history is latest"}
+    ]
+
+
+def test_all_goes_back_to_version_0(checkpointed: Path) -> None:
+    code, report = validate(checkpointed, "--history", "all")
+    assert (code, report["history"]) == (1, "all")
+    assert versions(report) == {1, 2, 4}
+    assert report["checked"]["derived_files_not_compared"] == []
+
+
+def test_number_of_versions_goes_back_to_the_checkpoint_that_reaches_so_far(checkpointed: Path) -> None:
+    _, report = validate(checkpointed, "--history", "2")
+    assert versions(report) == {2, 4}
+    _, report = validate(checkpointed, "--history", "3")
+    assert versions(report) == {1, 2, 4}
+    assert {each.version for each in validate_unchanged(checkpointed, history=3).findings} == {1, 2, 4}
+
+
+@pytest.mark.parametrize("history", ["0", "-1", "none", "1.5", "٣", ""])
+def test_history_that_is_none_is_refused(history: str, checkpointed: Path) -> None:
+    with pytest.raises(InvalidUsage, match="neither latest, all nor a number"):
+        validate_unchanged(checkpointed, history=history)
+
+
+def test_at_judges_an_older_version_and_nothing_after_it(checkpointed: Path) -> None:
+    code, report = validate(checkpointed, "--at", "3", "--history", "all")
+    assert (code, report["version"]) == (1, 3)
+    assert versions(report) == {1, 2}
+    code, report = validate(checkpointed, "--at", "0")
+    assert (code, report["version"], report["verdict"], report["findings"]) == (0, 0, "conforms", [])
+
+
+def test_select_asks_for_some_rules_by_the_beginning_of_their_codes(checkpointed: Path) -> None:
+    code, report = validate(checkpointed, "--history", "all", "--select", "log,FIL011")
+    assert (code, report["verdict"]) == (0, "conforms")
+    assert {rule[:3] for rule in report["checked"]["run"]} == {"LOG", "FIL"}
+    assert "FIL001" in report["checked"]["skipped"]
+    code, report = validate(checkpointed, "--history", "all", "--select", "FIL001")
+    assert (code, report["checked"]["run"]) == (1, ["FIL001"])
+
+
+def test_ignore_leaves_rules_out_and_says_so(checkpointed: Path) -> None:
+    code, report = validate(checkpointed, "--history", "all", "--ignore", "FIL001")
+    assert (code, report["verdict"], report["findings"]) == (0, "conforms", [])
+    left_out = report["checked"]["skipped"]
+    of_the_log = [code for code in left_out if RULES[code].level == "log" and "current" in RULES[code].revisions]
+    assert of_the_log == ["FIL001"]
+
+
+def test_nothing_selected_is_refused(checkpointed: Path) -> None:
+    with pytest.raises(InvalidUsage, match="no rule is selected"):
+        validate_unchanged(checkpointed, select=["FIL001"], ignore=["FIL"])
+
+
+def test_counts_go_beyond_the_samples_kept(checkpointed: Path) -> None:
+    _, report = validate(checkpointed, "--history", "all", "--samples", "1")
+    assert len(report["findings"]) == 1
+    assert report["counts"]["violation"] == report["totals"]["FIL001"] == 5
+
+
+@pytest.fixture
+def unreadable(tmp_path: Path) -> Path:
+    """`plain` with a version checksum that is a link into a device, so that it is not read."""
+    root = RawLog("plain").write(tmp_path)
+    (root / "_delta_log" / "00000000000000000002.crc").symlink_to("/dev/null")
+    return root
+
+
+def test_what_is_not_checked_makes_a_run_incomplete(unreadable: Path) -> None:
+    code, report = validate(unreadable)
+    assert (code, report["verdict"], report["findings"]) == (3, "incomplete", [])
+    entry = next(each for each in report["checked"]["not_checked"] if each["rule"] == "CRC003")
+    assert entry == {
+        "rule": "CRC003",
+        "reason": "_delta_log/00000000000000000002.crc: is not a regular file",
+        "file": "_delta_log/00000000000000000002.crc",
+        "accepted": False,
+    }
+
+
+def test_unchecked_places_of_accepted_rules_do_not(unreadable: Path) -> None:
+    code, report = validate(unreadable, "--accept-unchecked", "CRC003")
+    assert (code, report["verdict"]) == (3, "incomplete")
+    code, report = validate(unreadable, "--accept-unchecked", "CRC")
+    assert (code, report["verdict"]) == (0, "conforms")
+    ledger = report["checked"]["not_checked"]
+    assert {each["rule"][:3] for each in ledger} == {"CRC"}
+    assert all(each["accepted"] for each in ledger)
+
+
+def test_violation_counts_more_than_what_is_not_checked(unreadable: Path) -> None:
+    log = RawLog("plain")
+    log.edit(1, "__/b.parquet", "__/b%.parquet")
+    log.write(unreadable)
+    code, report = validate(unreadable)
+    assert (code, report["verdict"]) == (1, "violations")
+    assert report["checked"]["not_checked"]
+
+
+def test_divergence_alone_conforms(tmp_path: Path) -> None:
+    log = RawLog("plain")
+    log.append(2, "")
+    report = validate_unchanged(log.write(tmp_path))
+    assert (report.verdict, count_findings_by_rule(report), report.counts["divergence"]) == (
+        "conforms",
+        {"LIN005": 1},
+        1,
+    )
+
+
+def test_every_rule_stands_once_in_the_ledger(checkpointed: Path) -> None:
+    from deltaspec.rules import RULES
+
+    _, report = validate(checkpointed, "--ignore", "CRC")
+    checked = report["checked"]
+    listed = [*checked["run"], *checked["not_applicable"], *checked["skipped"]]
+    assert sorted(listed) == sorted(RULES)

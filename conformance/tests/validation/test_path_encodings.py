@@ -1,0 +1,82 @@
+"""Paths in any form that RFC 2396 gives them: what is said of them, and which of them are one file."""
+
+from pathlib import Path
+
+import pytest
+
+from deltaspec.requirements import REVISIONS
+from deltaspec.validation import validate_table
+from deltaspec_generators.bases import log_only
+from deltaspec_generators.table_files import TableFiles, add_action, remove_action, write_table
+
+SOUND = (
+    "a%20b.parquet",
+    "p=%C3%A9/%E6%97%A5.parquet",
+    "p=x%3Ay/a.parquet",
+    "a/./b.parquet",
+    "a/../z.parquet",
+    "100%25.parquet",
+    "x;y,z@&=+$-_.!~*'().parquet",
+    "/elsewhere/z.parquet",
+    "file:/elsewhere/a.parquet",
+    "S3://bucket/a%23b.parquet",
+    "abfss://container@account.dfs.core.windows.net/a.parquet",
+)
+BROKEN = {
+    "a b.parquet": "FIL001",
+    "100%.parquet": "FIL001",
+    "a%FF.parquet": "FIL001",
+    "a#b.parquet": "FIL001",
+    "a?b.parquet": "FIL001",
+    "é.parquet": "FIL002",
+    "../a.parquet": "FIL003",
+    "a/%2E%2E/../b.parquet": "FIL003",
+    "a:b.parquet": "FIL006",
+}
+"""Path to the rule that speaks of it."""
+
+
+def with_path(path: str) -> TableFiles:
+    files = log_only.build_table()
+    added = add_action(path, rows=1)
+    files.commits[3] = [log_only.commit_info_action(3), added]
+    files.commits[4] = [log_only.commit_info_action(4), remove_action(added)]
+    return files
+
+
+def said(files: TableFiles, place: Path, revision: str = "current") -> dict[str, int]:
+    write_table(files, place)
+    report = validate_table(str(place), level="log", history="all", revision=revision)
+    assert not report.checked.not_checked
+    return dict(report.totals)
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_every_sound_path_is_passed_in_silence(revision: str, tmp_path: Path) -> None:
+    files = log_only.build_table()
+    files.commits[3] = [log_only.commit_info_action(3), *(add_action(path, rows=1) for path in SOUND)]
+    assert said(files, tmp_path, revision) == {}
+
+
+@pytest.mark.parametrize(("path", "rule"), BROKEN.items())
+def test_broken_path_is_named_in_add_and_remove(path: str, rule: str, tmp_path: Path) -> None:
+    assert said(with_path(path), tmp_path) == {rule: 2}
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("x.parquet", "./x.parquet"),
+        ("x.parquet", "a/../x.parquet"),
+        ("a%20x.parquet", "%61%20x.parquet"),
+        ("s3://b/x.parquet", "S3://b/x.parquet"),
+        ("file:///t/x.parquet", "/t/x.parquet"),
+    ],
+)
+def test_file_removed_by_another_spelling_is_removed(one: str, other: str, tmp_path: Path) -> None:
+    files = log_only.build_table_with_checksum()
+    summed = files.checksums.pop(2)
+    files.commits[3] = [log_only.commit_info_action(3), add_action(one, rows=1)]
+    files.commits[4] = [log_only.commit_info_action(4), remove_action(add_action(other, rows=1))]
+    files.checksums[4] = summed
+    assert said(files, tmp_path) == {"FIL035": 2}

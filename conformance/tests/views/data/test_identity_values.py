@@ -1,0 +1,228 @@
+"""What live files hold in identity columns, and which mark their commits found."""
+
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from helpers.recording_run import RecordingRun
+
+from deltaspec.model.rows import deletion_vectors
+from deltaspec.wire.parquet.row_batches import RowBatches
+from deltaspec_generators.bases.column_features import build_identity_column, build_identity_table, get_first_add
+from deltaspec_generators.bases.data_files import add_data_file
+from deltaspec_generators.bases.log_only import commit_info_action
+from deltaspec_generators.checkpoint_writer import CheckpointFiles
+from deltaspec_generators.table_files import TableFiles, metadata_action, protocol_action, remove_action
+
+SOUND = (104, [100, 102, 104]), (108, [106, None, 108])
+
+
+def rows(files: TableFiles) -> list[dict[str, Any]]:
+    return RecordingRun(files, level="rows").recorded.rows("identity_values")
+
+
+def told(files: TableFiles, *names: str) -> list[tuple[Any, ...]]:
+    return [tuple(row[name] for name in ("path", *names)) for row in rows(files)]
+
+
+def test_a_row_says_where_a_file_and_the_marks_stand() -> None:
+    assert rows(build_identity_table(*SOUND))[1] == {
+        "version": 2,
+        "file": "_delta_log/00000000000000000002.json",
+        "line": 3,
+        "path": "2.parquet",
+        "column": "id",
+        "step": 2,
+        "mark": 108,
+        "last_value": 108,
+        "last_is_beyond_mark": False,
+        "off_sequence": 0,
+        "first_off_sequence": None,
+        "repeated": 0,
+        "first_repeated": None,
+        "mark_before": 104,
+        "nearest_value": 106,
+        "nearest_is_beyond_mark_before": True,
+    }
+
+
+def test_before_the_first_value_there_is_no_mark() -> None:
+    names = "mark_before", "nearest_value", "nearest_is_beyond_mark_before"
+    assert told(build_identity_table(*SOUND), *names)[0] == ("1.parquet", None, 100, None)
+
+
+def test_for_a_negative_step_the_last_value_is_the_lowest() -> None:
+    files = build_identity_table((96, [100, 98, 96]), (96, [94]), step=-2)
+    names = "last_value", "last_is_beyond_mark", "nearest_value", "nearest_is_beyond_mark_before"
+    assert told(files, *names) == [("1.parquet", 96, False, 100, None), ("2.parquet", 94, True, 94, True)]
+
+
+@pytest.mark.parametrize("more", [{"explicit": True}, {"explicit": None}, {"start": None}, {"step": 0}])
+def test_where_users_may_give_values_or_the_sequence_is_not_known_nothing_is_held(more: dict[str, Any]) -> None:
+    assert rows(build_identity_table(*SOUND, **more)) == []
+
+
+def test_without_the_feature_it_is_a_column_like_any_other() -> None:
+    files = build_identity_table(*SOUND)
+    files.commits[0][1] = protocol_action(1, 5)
+    assert rows(files) == []
+
+
+def test_rows_that_a_deletion_vector_takes_away_hold_nothing() -> None:
+    files = build_identity_table((104, [100, 101, 104, 100]))
+    files.commits[0][1] = protocol_action(3, 7, ["deletionVectors"], ["deletionVectors", "identityColumns"])
+    vector = deletion_vectors.build_inline_descriptor([1, 3])
+    get_first_add(files, 1)["add"]["deletionVector"] = {
+        "storageType": "i",
+        "pathOrInlineDv": vector.path_or_inline_dv,
+        "sizeInBytes": vector.size_in_bytes,
+        "cardinality": 2,
+    }
+    assert told(files, "off_sequence", "repeated") == [("1.parquet", 0, 0)]
+
+
+@pytest.mark.parametrize("mode", ["name", "id"])
+def test_a_mapped_column_is_found_under_its_physical_name_or_id(mode: str) -> None:
+    field = build_identity_column(104)
+    field["metadata"] |= {"delta.columnMapping.id": 1, "delta.columnMapping.physicalName": "p"}
+    settings = {"delta.columnMapping.mode": mode, "delta.columnMapping.maxColumnId": "1"}
+    files = TableFiles()
+    files.commits[0] = [commit_info_action(0), protocol_action(2, 6), metadata_action([field], configuration=settings)]
+    kind = pa.field("p", pa.int64(), metadata={"PARQUET:field_id": "1"})
+    table = pa.Table.from_arrays([pa.array([100, 106])], schema=pa.schema([kind]))
+    files.commits[1] = [commit_info_action(1), add_data_file(files, "1.parquet", table)]
+    assert told(files, "column", "last_value", "last_is_beyond_mark") == [("1.parquet", "id", 106, True)]
+
+
+def test_a_file_without_the_column_holds_no_value() -> None:
+    files = build_identity_table(*SOUND)
+    files.commits[3] = [commit_info_action(3), add_data_file(files, "3.parquet", pa.table({"name": ["x"]}))]
+    assert [path for (path,) in told(files)] == ["1.parquet", "2.parquet"]
+
+
+def test_a_file_is_opened_once_for_all_its_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    files = build_identity_table(*SOUND)
+    columns = [{**build_identity_column(108), "name": f"id{number}"} for number in range(4)]
+    files.commits[3] = [
+        commit_info_action(3),
+        metadata_action(columns),
+        add_data_file(files, "3.parquet", pa.table({each["name"]: [100, 102] for each in columns})),
+    ]
+    opened: list[str] = []
+
+    class Counted(RowBatches):
+        def __init__(self, access: Any, key: str) -> None:
+            opened.append(key)
+            super().__init__(access, key)
+
+    monkeypatch.setattr("deltaspec.validation.data.identity_value_checks.RowBatches", Counted)
+    assert [row["column"] for row in rows(files) if row["path"] == "3.parquet"] == ["id0", "id1", "id2", "id3"]
+    assert sorted(opened) == ["1.parquet", "2.parquet", "3.parquet"]
+
+
+def test_values_too_far_apart_are_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A few bytes of a file may hold millions of numbers, each in a block of its own of a set."""
+    monkeypatch.setattr("deltaspec.wire.data.identity_value_scan._MOST_BLOCKS", 3)
+    apart = build_identity_table((10**9, [100, 200_000, 400_000, 600_000]))
+    reason = "values of an identity column are too far apart to be compared"
+    assert (reason, "1.parquet") in RecordingRun(apart, level="rows").recorded.undecided
+    several = build_identity_table((10**9, [100, 200_000]), (10**9, [400_000, 600_000]))
+    run = RecordingRun(several, level="rows")
+    assert [row["path"] for row in run.recorded.rows("identity_values")] == ["1.parquet"]
+    assert (reason, "2.parquet") in run.recorded.undecided
+
+
+@pytest.mark.parametrize(
+    ("table", "reason"),
+    [
+        (pa.table({"id": ["100"]}), "an identity column is string"),
+        (None, "3.parquet: is not there"),
+    ],
+)
+def test_what_cannot_be_read_is_in_doubt(table: pa.Table | None, reason: str) -> None:
+    files = build_identity_table(*SOUND)
+    files.commits[3] = [commit_info_action(3), add_data_file(files, "3.parquet", table or pa.table({"id": [110]}))]
+    if table is None:
+        files.missing.add("3.parquet")
+    assert (reason, "3.parquet") in RecordingRun(files, level="rows").recorded.undecided
+
+
+def test_a_column_that_partitions_the_table_is_in_doubt() -> None:
+    files = build_identity_table(*SOUND)
+    for version in range(3):
+        metadata = next(line for line in files.commits[version] if isinstance(line, dict) and "metaData" in line)
+        metadata["metaData"]["partitionColumns"] = ["id"]
+    reason = "id: an identity column that partitions the table"
+    assert (reason, None) in RecordingRun(files, level="rows").recorded.undecided
+
+
+def test_a_column_below_another_is_in_doubt() -> None:
+    files = build_identity_table(*SOUND)
+    fields = [
+        {
+            "name": "s",
+            "type": {"type": "struct", "fields": [build_identity_column(104)]},
+            "nullable": True,
+            "metadata": {},
+        }
+    ]
+    files.commits[3] = [commit_info_action(3), metadata_action(fields)]
+    assert ("s.id: an identity column below another column", None) in RecordingRun(
+        files, level="rows"
+    ).recorded.undecided
+
+
+# whether a commit generated what its files hold
+
+
+def _third(*more: Any, operation: str = "WRITE", values: tuple[int, ...] = (100, 110)) -> TableFiles:
+    """A third commit, of values that lie on both sides of the mark."""
+    files = build_identity_table(*SOUND)
+    rows = pa.table({"id": pa.array(values, pa.int64())})
+    files.commits[3] = [commit_info_action(3, operation=operation), *more, add_data_file(files, "3.parquet", rows)]
+    return files
+
+
+def _of_third(files: TableFiles) -> tuple[Any, ...]:
+    names = "mark_before", "nearest_is_beyond_mark_before"
+    return next(row[1:] for row in told(files, *names) if row[0] == "3.parquet")
+
+
+def test_a_commit_that_only_adds_generated_its_values() -> None:
+    assert _of_third(_third()) == (108, False)
+    assert _of_third(_third(values=(110, 112))) == (108, True)
+
+
+def test_a_commit_that_removes_files_may_have_copied_values() -> None:
+    files = _third()
+    files.commits[3].append(remove_action(get_first_add(files, 1)))
+    assert _of_third(files) == (None, None)
+
+
+def test_a_commit_that_moves_rows_generates_none() -> None:
+    files = _third()
+    get_first_add(files, 3)["add"]["dataChange"] = False
+    assert _of_third(files) == (None, None)
+
+
+@pytest.mark.parametrize("operation", ["RESTORE", "CLONE", "CONVERT"])
+def test_a_commit_that_brings_rows_back_generates_none(operation: str) -> None:
+    assert _of_third(_third(operation=operation)) == (None, None)
+
+
+def test_a_file_that_comes_back_was_written_before() -> None:
+    files = build_identity_table(*SOUND)
+    first = get_first_add(files, 1)
+    files.commits[3] = [commit_info_action(3), remove_action(first)]
+    files.commits[4] = [commit_info_action(4), first]
+    names = "version", "mark_before", "nearest_is_beyond_mark_before"
+    assert told(files, *names)[0] == ("1.parquet", 4, None, None)
+
+
+def test_of_files_in_a_checkpoint_the_mark_before_is_not_known() -> None:
+    files = build_identity_table(*SOUND)
+    table = [line for line in files.commits[0] if isinstance(line, dict) and "protocol" in line]
+    metadata = [line for line in files.commits[1] if isinstance(line, dict) and "metaData" in line]
+    files.checkpoints.append(CheckpointFiles(1, "classic", rows=[*table, *metadata, get_first_add(files, 1)]))
+    del files.commits[0], files.commits[1]
+    assert told(files, "mark_before") == [("1.parquet", None), ("2.parquet", 104)]

@@ -1,0 +1,159 @@
+"""Views over row ids along the history say what a count by hand says of the same files."""
+
+from typing import Any
+
+import polars as pl
+from helpers.hypothesis_settings import example_settings
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deltaspec.model.revisions import Revision
+from deltaspec.rules import RULES
+from deltaspec.views.files.file_replay import build_empty_replay_frame, build_intervals
+from deltaspec.views.files.row_id_history import (
+    StatedRowIds,
+    build_new_row_id_rows,
+    build_row_id_commit_rows,
+    build_row_id_conflict_rows,
+    flag_new_paths,
+    row_id_conflicts,
+)
+
+ALWAYS = [(0, True, False)]
+_PATHS = st.sampled_from(["a", "b", "c", "d"])
+_Action = tuple[int, str, str, int]
+"""Version, kind, path, and the base row id that the path is given; every file has two rows."""
+
+
+@st.composite
+def histories(draw: st.DrawFn) -> list[_Action]:
+    """File actions of five versions, each path at most once in a version, and always with the same base row id."""
+    bases = {path: draw(st.integers(0, 5)) for path in "abcd"}
+    found: list[_Action] = []
+    for version in range(1, 6):
+        for path in sorted(draw(st.sets(_PATHS, max_size=2))):
+            kind = draw(st.sampled_from(["add", "add", "remove"]))
+            found.append((version, kind, path, bases[path]))
+    return found
+
+
+def _spanned(actions: list[_Action], source: str = "commit") -> pl.DataFrame:
+    rows: list[dict[str, Any]] = [
+        {
+            "source": source,
+            "file": f"{version}",
+            "version": version,
+            "line": line,
+            "kind": kind,
+            "path_key": path,
+            "base_row_id": base,
+            "num_records": 2 if kind == "add" else None,
+            "default_row_commit_version": version,
+        }
+        for line, (version, kind, path, base) in enumerate(actions, 1)
+    ]
+    return build_intervals(
+        pl.concat([build_empty_replay_frame(), pl.DataFrame(rows)], how="diagonal")
+        if rows
+        else build_empty_replay_frame()
+    )
+
+
+def _live(actions: list[_Action], version: int) -> dict[str, int]:
+    """Live paths of a version with their base row ids."""
+    live: dict[str, int] = {}
+    for at, kind, path, base in actions:
+        if at <= version:
+            live.pop(path, None)
+            if kind == "add":
+                live[path] = base
+    return live
+
+
+def _shared(live: dict[str, int]) -> set[frozenset[str]]:
+    """Pairs of paths whose rows share an id."""
+    return {frozenset((one, two)) for one in live for two in live if one < two and abs(live[one] - live[two]) < 2}
+
+
+@example_settings(100)
+@given(histories())
+def test_rivals_are_found_that_were_live_side_by_side(actions: list[_Action]) -> None:
+    rows = row_id_conflicts.frame(build_row_id_conflict_rows(_spanned(actions), ALWAYS, 5))
+    past = {pair for version in range(1, 6) for pair in _shared(_live(actions, version))}
+    found = rows.filter(RULES["RID022"].expression())
+    if not _shared(_live(actions, 5)):
+        assert found.is_empty() is not bool(past)
+
+
+@example_settings(100)
+@given(histories())
+def test_ids_given_again_are_those_of_a_path_that_was_added_before(actions: list[_Action]) -> None:
+    rows = build_row_id_conflict_rows(_spanned(actions), ALWAYS, 5)
+    bases = {path: base for _, kind, path, base in actions if kind == "add"}
+    named = {frozenset((row["path"], row["other_path"])) for row in rows}
+    assert named <= _shared(bases)
+    assert bool(named) is bool(_shared(bases))
+
+
+@example_settings(60)
+@given(histories())
+def test_new_is_what_no_version_before_knew(actions: list[_Action]) -> None:
+    changed = flag_new_paths(_spanned(actions))
+    found = {(row["version"], row["path_key"]) for row in changed.to_dicts() if row["is_new"]}
+    expected = {
+        (version, path)
+        for version, kind, path, _ in actions
+        if kind == "add" and not any(at < version and other == path for at, _, other, _ in actions)
+    }
+    assert found == expected
+
+
+def test_path_of_the_checkpoint_is_not_new() -> None:
+    base = _spanned([(0, "add", "a", 0)], "checkpoint")
+    commits = _spanned([(1, "add", "a", 0), (1, "add", "b", 2)])
+    changed = flag_new_paths(pl.concat([base, commits]))
+    assert {row["path_key"]: row["is_new"] for row in changed.to_dicts()} == {"a": False, "b": True}
+
+
+def test_commit_may_copy_rows_where_new_files_come_and_others_lose_rows() -> None:
+    actions: list[_Action] = [
+        (1, "add", "a", 0),
+        (2, "add", "b", 2),
+        (3, "remove", "a", 0),
+        (4, "add", "c", 4),
+        (4, "remove", "b", 2),
+        (5, "add", "c", 4),
+        (5, "add", "d", 6),
+    ]
+    claims = {version: StatedRowIds(0, True, None) for version in range(7)}
+    files = {version: str(version) for version in claims}
+    enabled = [(0, False, False), (1, True, False), (3, True, True)]
+    changed = flag_new_paths(_spanned(actions))
+    rows = build_row_id_commit_rows(
+        changed, claims, files, enabled=enabled, has_high_water_mark=True, whole=True
+    ).to_dicts()
+    seen = {
+        row["version"]: (row["enabled"], row["file_actions"], row["new_files"], row["may_copy_rows"]) for row in rows
+    }
+    assert seen == {
+        1: (False, 1, 1, False),
+        2: (False, 1, 1, False),
+        3: (True, 1, 0, False),
+        4: (True, 2, 1, True),
+        5: (True, 2, 1, True),
+        6: (True, 0, 0, False),
+    }
+    partly = build_row_id_commit_rows(changed, claims, files, enabled=enabled, has_high_water_mark=True, whole=False)
+    assert partly["new_files"].null_count() == 6
+
+
+def test_new_files_are_of_versions_that_support_row_ids() -> None:
+    actions: list[_Action] = [(1, "add", "a", 0), (2, "add", "b", 2), (3, "add", "c", 4)]
+    suspended = [(0, False, False), (2, True, False), (3, True, True)]
+    rows = build_new_row_id_rows(flag_new_paths(_spanned(actions)), suspended, whole=True).to_dicts()
+    assert [(row["version"], row["path"], row["suspended"]) for row in rows] == [(2, "b", False), (3, "c", True)]
+
+
+def test_claims_that_cannot_be_decoded_are_not_known() -> None:
+    assert StatedRowIds.of([], {"commitInfo"}, Revision.CURRENT) == StatedRowIds(None, None, None)
+    assert StatedRowIds.of([], {"add"}, Revision.CURRENT) == StatedRowIds(0, False, None)

@@ -1,0 +1,22 @@
+"""Clustering columns beside the statistics of files."""
+
+import polars as pl
+
+from deltaspec.views.table.clustering_history import select_rows_without_statistics
+
+TEXTS = {
+    None: ["a", "s.x"],
+    "{}": ["a", "s.x"],
+    '{"nullCount":{"a":3}}': ["s.x"],
+    '{"minValues":{"a":1},"maxValues":{"s":{"x":2}}}': [],
+    "{": None,
+}
+
+
+def test_each_file_has_a_list_of_what_its_statistics_leave_out() -> None:
+    found = select_rows_without_statistics(pl.Series(list(TEXTS), dtype=pl.String), (("a",), ("s", "x")))
+    assert found.to_list() == list(TEXTS.values())
+
+
+def test_no_file_has_none() -> None:
+    assert select_rows_without_statistics(pl.Series([], dtype=pl.String), (("a",),)).dtype == pl.List(pl.String)

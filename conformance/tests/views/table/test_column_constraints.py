@@ -1,0 +1,200 @@
+"""What commits change of columns with defaults and identities, and when that cannot be told."""
+
+from typing import Any
+
+import pytest
+from helpers.hypothesis_settings import example_settings
+from helpers.recording_run import RecordingRun
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deltaspec_generators.bases import log_only
+from deltaspec_generators.bases.column_features import (
+    DEFAULTS_PROTOCOL,
+    build_identity_column,
+    build_table_with_column_history,
+    column,
+    get_first_add,
+)
+from deltaspec_generators.bases.log_only import commit_info_action
+from deltaspec_generators.checkpoint_writer import CheckpointFiles
+from deltaspec_generators.table_files import TableFiles, metadata_action, protocol_action, remove_action
+
+PLAIN = [column(), column("name", "string")]
+WITH_DEFAULT = [*PLAIN, column("c", CURRENT_DEFAULT="7")]
+
+
+def changes(files: TableFiles, name: str) -> dict[int, Any]:
+    """A column of `commits` by version; versions where it is null are left out."""
+    rows = RecordingRun(files).recorded.rows("commits")
+    return {row["version"]: row[name] for row in rows if row[name] is not None}
+
+
+def table(*schemas: list[Any], protocol: Any = DEFAULTS_PROTOCOL, **more: Any) -> TableFiles:
+    """A table whose schema is another at each version; `more` of every commitInfo but the first."""
+    files = TableFiles()
+    for version, fields in enumerate(schemas):
+        files.commits[version] = [commit_info_action(version, **more if version else {}), metadata_action(fields)]
+    files.commits[0].append(protocol)
+    return files
+
+
+def new_defaults(files: TableFiles) -> dict[int, list[str]]:
+    return changes(files, "new_columns_with_default")
+
+
+def test_a_column_that_comes_with_its_default_is_named() -> None:
+    assert new_defaults(table(PLAIN, WITH_DEFAULT)) == {1: ["c"]}
+    assert new_defaults(table(PLAIN, [*PLAIN, column("c")], WITH_DEFAULT)) == {1: [], 2: []}
+    assert new_defaults(table(WITH_DEFAULT)) == {}
+
+
+def test_a_column_that_an_older_version_had_is_not_new() -> None:
+    assert new_defaults(table(WITH_DEFAULT, PLAIN, WITH_DEFAULT)) == {1: [], 2: []}
+
+
+@pytest.mark.parametrize("operation", ["RESTORE", "CREATE OR REPLACE TABLE", "CLONE"])
+def test_a_commit_that_makes_the_table_anew_is_not_asked(operation: str) -> None:
+    assert new_defaults(table(PLAIN, WITH_DEFAULT, operation=operation)) == {}
+
+
+def test_a_table_of_another_id_is_another_table() -> None:
+    files = table(PLAIN, WITH_DEFAULT)
+    log_only.get_action(files, 1, "metaData")["id"] = "22222222-2222-4333-8444-555555555555"
+    assert new_defaults(files) == {}
+
+
+def test_without_the_feature_nobody_is_asked() -> None:
+    assert new_defaults(table(PLAIN, WITH_DEFAULT, protocol=protocol_action(1, 2))) == {}
+
+
+@pytest.mark.parametrize(
+    ("operation", "found"), [({}, {}), ({"operation": None}, {}), ({"operation": "X"}, {3: ["c"]})]
+)
+def test_after_a_checkpoint_only_a_commit_that_says_what_it_does_is_asked(
+    operation: dict[str, Any], found: dict[int, list[str]]
+) -> None:
+    """It may bring back a column of a version that the log no longer has."""
+    files = TableFiles()
+    files.checkpoints.append(CheckpointFiles(2, "classic", rows=[DEFAULTS_PROTOCOL, metadata_action(PLAIN)]))
+    info = {"commitInfo": {"timestamp": 1, **operation}}
+    files.commits[3] = [info, metadata_action(WITH_DEFAULT)]
+    assert new_defaults(files) == found
+
+
+def test_after_a_version_that_cannot_be_read_nothing_is_compared() -> None:
+    files = table(PLAIN, PLAIN, WITH_DEFAULT)
+    files.commits[1][1] = '{"metaData": {"id": 7}}'
+    assert new_defaults(files) == {}
+
+
+_names = st.sampled_from(["a", "b", "c"])
+_schemas = st.dictionaries(_names, st.booleans(), min_size=1)
+"""Columns by name, and whether they have a default."""
+
+
+@example_settings(25)
+@given(_schemas, st.lists(st.tuples(_schemas, st.sampled_from(["WRITE", "ADD COLUMNS", "RESTORE"])), max_size=5))
+def test_new_columns_with_a_default_are_those_that_no_version_had(
+    first: dict[str, bool], later: list[tuple[dict[str, bool], str]]
+) -> None:
+    files = TableFiles()
+    had: set[str] = set()
+    expected = {}
+    for version, (names, operation) in enumerate([(first, "CREATE TABLE"), *later]):
+        fields = [column(name, **({"CURRENT_DEFAULT": "7"} if names[name] else {})) for name in sorted(names)]
+        files.commits[version] = [commit_info_action(version, operation=operation), metadata_action(fields)]
+        if version and operation != "RESTORE":
+            expected[version] = [name for name in sorted(names) if names[name] and name not in had]
+        had |= set(names)
+    files.commits[0].append(DEFAULTS_PROTOCOL)
+    assert new_defaults(files) == expected
+
+
+def test_identity_properties_that_change_are_named() -> None:
+    files = build_table_with_column_history(
+        build_identity_column(), build_identity_column(102, step=4), build_identity_column(102, step=4, explicit=True)
+    )
+    assert changes(files, "changed_identity_columns") == {
+        1: ["id: delta.identity.step"],
+        2: ["id: delta.identity.allowExplicitInsert"],
+    }
+
+
+def test_marks_that_go_back_are_named() -> None:
+    files = build_table_with_column_history(
+        build_identity_column(), build_identity_column(104), build_identity_column(102), build_identity_column(102)
+    )
+    assert changes(files, "identity_marks_moved_back") == {1: [], 2: ["id: 104, then 102"], 3: []}
+    assert changes(
+        build_table_with_column_history(build_identity_column(104), build_identity_column(None)),
+        "identity_marks_moved_back",
+    ) == {1: ["id: 104, then None"]}
+
+
+@pytest.mark.parametrize("info", [[], [{"commitInfo": {"timestamp": 1}}], [{"commitInfo": {"operation": 7}}]])
+def test_marks_of_a_commit_that_does_not_say_what_it_does_are_not_asked(info: list[Any]) -> None:
+    """Everything is removed, and what an older version held is added again with its mark."""
+    files = build_table_with_column_history(
+        build_identity_column(), build_identity_column(103), build_identity_column(105)
+    )
+    first, second = get_first_add(files, 1), get_first_add(files, 2)
+    files.commits[3] = [remove_action(first), remove_action(second)]
+    files.commits[4] = [*info, metadata_action([build_identity_column(103), ("name", "string")]), first]
+    assert changes(files, "identity_marks_moved_back") == {1: [], 2: []}
+    files.commits[4] = [commit_info_action(4), *files.commits[4][len(info) :]]
+    assert changes(files, "identity_marks_moved_back") == {1: [], 2: [], 4: ["id: 105, then 103"]}
+
+
+def test_a_column_without_identity_properties_has_none_that_change() -> None:
+    files = build_table_with_column_history(build_identity_column(104), column())
+    assert changes(files, "changed_identity_columns") == {1: []}
+    assert changes(files, "identity_marks_moved_back") == {1: []}
+
+
+def test_a_renamed_column_is_known_by_its_id_and_another_of_its_name_is_not_it() -> None:
+    def mapped(name: str, number: int, **more: Any) -> dict[str, Any]:
+        told = {"delta.columnMapping.id": number, "delta.columnMapping.physicalName": f"p{number}"}
+        field = build_identity_column(**more)
+        return {**field, "name": name, "metadata": {**field["metadata"], **told}}
+
+    settings = {"delta.columnMapping.mode": "name", "delta.columnMapping.maxColumnId": "2"}
+    files = TableFiles()
+    schemas = [[mapped("id", 1, mark=104)], [mapped("key", 1, mark=102), mapped("id", 2, start=7)]]
+    for version, fields in enumerate(schemas):
+        files.commits[version] = [commit_info_action(version), metadata_action(fields, configuration=settings)]
+    files.commits[0].append(protocol_action(2, 6))
+    assert changes(files, "changed_identity_columns") == {1: []}
+    assert changes(files, "identity_marks_moved_back") == {1: ["key: 104, then 102"]}
+
+
+def test_without_the_feature_identities_bind_nobody() -> None:
+    files = build_table_with_column_history(build_identity_column(), build_identity_column(102, step=4), writer=5)
+    assert changes(files, "changed_identity_columns") == {1: []}
+
+
+# single fields and properties
+
+
+def facts(metadata: dict[str, Any], protocol: Any, name: str, revision: Any = None) -> Any:
+    files = log_only.build_table(protocol=protocol, fields=[column(**metadata)])
+    run = RecordingRun(files) if revision is None else RecordingRun(files, revision=revision)
+    return run.recorded.rows("schema_fields")[0][name]
+
+
+def test_a_key_without_its_feature_is_not_looked_into() -> None:
+    told = {"delta__invariants": "no JSON"}
+    assert facts(told, protocol_action(1, 1), "unsupported_keys") == ["delta.invariants"]
+    assert facts(told, protocol_action(1, 1), "invariant_fault") is None
+    assert facts(told, protocol_action(1, 2), "unsupported_keys") == []
+    assert facts(told, protocol_action(1, 2), "invariant_fault") == "is no JSON: expecting value at character 0"
+
+
+def test_an_invariant_that_is_no_condition() -> None:
+    told = {"delta__invariants": '{"expression": {"expression": "id"}}'}
+    words = "has no condition at expression.expression: it is long, not boolean"
+    assert facts(told, protocol_action(1, 2), "invariant_fault") == words
+
+
+def test_what_a_protocol_supports_that_lists_nothing_is_not_known() -> None:
+    assert facts({"CURRENT_DEFAULT": "7"}, protocol_action(1, 7), "unsupported_keys") is None

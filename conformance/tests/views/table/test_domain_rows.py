@@ -1,0 +1,64 @@
+"""Configurations of system domains. Vector V21: the forms that the text prints."""
+
+import json
+
+import pytest
+
+from deltaspec.model.actions import DomainMetadata
+from deltaspec.views.table.domain_rows import configuration_fault, confusable_with, find_domain_feature
+
+
+def _fault(domain: str, configuration: object) -> str | None:
+    text = configuration if isinstance(configuration, str) else json.dumps(configuration)
+    return configuration_fault(DomainMetadata(domain=domain, configuration=text, removed=False))
+
+
+@pytest.mark.parametrize("columns", [["col1", "col2"], [["col-x"], ["a", "b"]], []])
+def test_clustering_columns_are_names_or_lists_of_their_parts(columns: object) -> None:
+    assert _fault("delta.clustering", {"clusteringColumns": columns}) is None
+
+
+@pytest.mark.parametrize("columns", [{}, [1], [[]], [[1]], None, "col1"])
+def test_clustering_columns_of_another_form_are_a_fault(columns: object) -> None:
+    assert _fault("delta.clustering", {"clusteringColumns": columns}) == "holds no list clusteringColumns"
+
+
+@pytest.mark.parametrize("key", ["rowIdHighWaterMark", "highWaterMark"])
+def test_row_tracking_holds_its_mark_under_either_key(key: str) -> None:
+    assert _fault("delta.rowTracking", {key: 1432, "domainName": "delta.rowTracking"}) is None
+    assert _fault("delta.rowTracking", {key: 1.5}) == "holds no integer rowIdHighWaterMark"
+
+
+@pytest.mark.parametrize("configuration", ["", "{", "[]", "7"])
+def test_system_domain_that_is_no_object_is_a_fault(configuration: str) -> None:
+    assert (_fault("delta.rowTracking", configuration) or "").startswith("is no JSON")
+
+
+def test_configuration_of_a_user_domain_is_its_own_affair() -> None:
+    assert _fault("mine", {"key1": "value1"}) is None
+    assert _fault("mine", "anything") is None
+
+
+@pytest.mark.parametrize(
+    ("name", "other"),
+    [
+        ("com.example.settings", None),
+        ("app.settings", None),
+        ("App.settings", "app.settings"),
+        ("deltas", None),
+        ("delta", None),
+        ("Delta.mine", "delta."),
+        ("delta.mine", None),
+        ("", "nothing"),
+        (" ", "nothing"),
+    ],
+)
+def test_name_of_a_domain_is_taken_for_another_where_case_alone_differs(name: str, other: str | None) -> None:
+    assert confusable_with(name, ["app.settings", "delta.clustering"]) == other
+
+
+def test_system_domains_belong_to_features() -> None:
+    assert find_domain_feature("delta.clustering") == "clustering"
+    assert find_domain_feature("delta.rowTracking") == "rowTracking"
+    assert find_domain_feature("delta.unheard") is None
+    assert find_domain_feature("app.settings") is None

@@ -1,0 +1,91 @@
+"""No rule finds anything in a valid table with data, at the level that reads all of it."""
+
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from helpers.hypothesis_settings import example_settings
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from deltaspec.model.log import paths
+from deltaspec.report.report_types import Report
+from deltaspec.rules import RULES
+from deltaspec.validation import validate_table
+from deltaspec_generators.table_files import TableFiles, write_table
+from deltaspec_generators.tables.file_writer import CHANGE_DATA
+from deltaspec_generators.tables.strategies import GeneratedTable, data_tables, data_tables_with_states
+
+
+def write_and_validate(files: TableFiles, history: str = "latest", at: int | None = None) -> Report:
+    with tempfile.TemporaryDirectory() as directory:
+        write_table(files, Path(directory) / "table")
+        return validate_table(str(Path(directory) / "table"), level="rows", history=history, at=at)
+
+
+def assert_clean(report: Report) -> None:
+    assert report.totals == {}
+    assert report.checked.not_checked == []
+    assert report.verdict == "conforms"
+
+
+@pytest.mark.parametrize("history", ["latest", "all"])
+@example_settings(15)
+@given(files=data_tables())
+def test_no_rule_finds_anything_in_a_valid_table(history: str, files: TableFiles) -> None:
+    assert_clean(write_and_validate(files, history))
+
+
+@example_settings(10)
+@given(files=data_tables(features=("deletionVectors", "rowTracking", "changeDataFeed"), depth=0, max_commits=6))
+def test_no_rule_finds_anything_where_rows_move(files: TableFiles) -> None:
+    assert_clean(write_and_validate(files, "all"))
+
+
+@example_settings(10)
+@given(files=data_tables(features=("columnMapping", "typeWidening", "timestampNtz"), max_commits=6))
+def test_no_rule_finds_anything_where_columns_change(files: TableFiles) -> None:
+    assert_clean(write_and_validate(files, "all"))
+
+
+@example_settings(10)
+@given(table=data_tables_with_states(), data=st.data())
+def test_older_versions_are_as_clean(table: GeneratedTable, data: st.DataObject) -> None:
+    report = write_and_validate(table.files, "latest", data.draw(st.integers(0, len(table.states) - 1)))
+    assert_clean(report)
+
+
+def vacuumed(table: GeneratedTable) -> TableFiles:
+    """The table without data files that its last version does not need."""
+    live = {paths.decode(path) for path in table.states[-1].live}
+    table.files.missing |= {path for path in table.files.data if path not in live and not path.startswith(CHANGE_DATA)}
+    return table.files
+
+
+@example_settings(10)
+@given(table=data_tables_with_states(features=("deletionVectors", "rowTracking", "changeDataFeed"), depth=0))
+def test_files_that_are_no_longer_needed_may_be_gone(table: GeneratedTable) -> None:
+    report = write_and_validate(vacuumed(table))
+    assert report.totals == {}
+    assert report.verdict != "violations"
+
+
+def test_what_engines_do_beside_the_text_is_a_divergence_at_most() -> None:
+    """As NaN in bounds, and timestamps with all their digits."""
+    totals: Counter[str] = Counter()
+
+    @settings(
+        max_examples=50,
+        derandomize=True,
+        database=None,
+        deadline=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(files=data_tables(features=(), names=("double", "timestamp"), depth=0, non_conforming=True))
+    def look(files: TableFiles) -> None:
+        totals.update(write_and_validate(files).totals)
+
+    look()
+    assert all(RULES[code].severity == "divergence" for code in totals), totals

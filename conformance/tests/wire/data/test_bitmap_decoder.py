@@ -1,0 +1,126 @@
+"""The native decoder of vectors and the model's say the same of every bitmap, whole or mutated."""
+
+import pytest
+from helpers.hypothesis_settings import example_settings
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from deltaspec.model.rows import deletion_vectors as model
+from deltaspec.model.rows.deletion_vectors import MAGIC, DeletionVectorError, encode_bitmap
+from deltaspec.wire.data import bitmap_decoder as native
+
+MAX_ROWS = 1 << 20
+
+row_indexes = st.one_of(
+    st.integers(0, 300),
+    st.integers(0, 1 << 33),
+    st.sampled_from([0, 65535, 65536, (1 << 32) - 1, 1 << 32, (1 << 63) - 1]),
+)
+runs_of_rows = st.tuples(row_indexes, st.integers(1, 3000)).map(lambda run: range(run[0], min(sum(run), 1 << 63)))
+
+
+@st.composite
+def row_sets(draw: st.DrawFn) -> set[int]:
+    rows = set(draw(st.lists(row_indexes, max_size=8)))
+    for run in draw(st.lists(runs_of_rows, max_size=2)):
+        rows.update(run)
+    if draw(st.integers(0, 8)) == 0:  # enough for a container that is a bitmap
+        rows.update(range(0, 10_000, 2))
+    return rows
+
+
+def by_model(data: bytes) -> list[int] | None:
+    try:
+        return model.decode_bitmap(data, max_rows=MAX_ROWS)
+    except DeletionVectorError:
+        return None
+
+
+def by_native(data: bytes) -> list[int] | None:
+    try:
+        return list(native.decode_bitmap(data))
+    except DeletionVectorError:
+        return None
+
+
+@example_settings(60)
+@given(rows=row_sets(), runs=st.booleans())
+def test_sound_bitmaps_hold_their_rows(rows: set[int], runs: bool) -> None:
+    assert by_native(encode_bitmap(rows, runs=runs)) == sorted(rows)
+
+
+@st.composite
+def mutated_bitmaps(draw: st.DrawFn) -> bytes:
+    """A bitmap some of whose bytes are flipped, taken away, doubled or made up."""
+    data = bytearray(encode_bitmap(draw(row_sets()), runs=draw(st.booleans())))
+    for _ in range(draw(st.integers(1, 3))):
+        place = draw(st.integers(0, max(0, min(len(data) - 1, 80))))
+        match draw(st.sampled_from(["flip", "cut", "insert", "end", "number"])):
+            case "flip" if data:
+                data[place] ^= 1 << draw(st.integers(0, 7))
+            case "cut":
+                del data[place : place + draw(st.integers(1, 8))]
+            case "insert":
+                data[place:place] = draw(st.binary(min_size=1, max_size=4))
+            case "end":
+                data += draw(st.binary(min_size=1, max_size=4))
+            case _:
+                data[place : place + 4] = draw(st.sampled_from([0, 1, 2, 65535, 2**31, 2**32 - 1])).to_bytes(
+                    4, "little"
+                )
+    return bytes(data)
+
+
+@example_settings(200)
+@given(data=mutated_bitmaps())
+@example(data=b"")
+@example(data=MAGIC.to_bytes(4, "little"))
+@example(data=MAGIC.to_bytes(4, "little") + bytes(8))
+@example(data=MAGIC.to_bytes(4, "little") + bytes(9))
+def test_mutated_bitmaps_are_taken_or_refused_alike(data: bytes) -> None:
+    assert by_native(data) == by_model(data)
+
+
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [
+        (b"", "too short"),
+        (bytes(12), "magic number is 0"),
+        (MAGIC.to_bytes(4, "little") + b"\xff" * 8, "more buckets than its bytes can hold"),
+        (encode_bitmap([1]) + b"\0", "malformed"),
+        (encode_bitmap([1])[:-1], "malformed"),
+    ],
+)
+def test_a_refusal_says_why(data: bytes, why: str) -> None:
+    with pytest.raises(DeletionVectorError, match=why):
+        native.decode_bitmap(data)
+
+
+def test_a_bitmap_that_is_too_large_is_not_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(native, "MAX_BITMAP_BYTES", 20)
+    with pytest.raises(DeletionVectorError, match="more than the 20 that are decoded"):
+        native.decode_bitmap(encode_bitmap([1]))
+
+
+def test_rows_of_63_bits_are_the_last() -> None:
+    assert by_native(encode_bitmap([(1 << 63) - 1])) == [(1 << 63) - 1]
+    assert by_native(_one_row(high=1 << 31)) is None
+
+
+def _one_row(high: int) -> bytes:
+    """A bitmap of the row 0 of one bucket."""
+    bucket = (
+        (12346).to_bytes(4, "little") + (1).to_bytes(4, "little") + bytes(4) + (16).to_bytes(4, "little") + bytes(2)
+    )
+    return MAGIC.to_bytes(4, "little") + (1).to_bytes(8, "little") + high.to_bytes(4, "little") + bucket
+
+
+def test_one_row_by_hand_decodes() -> None:
+    assert by_native(_one_row(high=0)) == [0]
+    assert by_native(_one_row(high=2)) == [2 << 32]
+
+
+@pytest.mark.parametrize("text", ["abc", "~~~~~", "é" * 5])
+def test_text_that_is_no_z85_is_refused(text: str) -> None:
+    with pytest.raises(DeletionVectorError, match="Z85"):
+        native.decode_inline_text(text)

@@ -1,0 +1,71 @@
+"""Old dates of files that Spark wrote in the calendar of its version 2 are not taken for those that Parquet means."""
+
+import io
+from datetime import UTC, date, datetime
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from deltaspec.model.schema.data_types import Field, Primitive, Struct
+from deltaspec.wire.data.row_reader import DataFileRows, read_rows
+
+LEGACY = {"org.apache.spark.version": "4.2.0", "org.apache.spark.legacyDateTime": ""}
+OLD_DAY, NEW_DAY = date(1582, 10, 14), date(1582, 10, 15)
+OLD_TIME, NEW_TIME = datetime(1899, 12, 31, tzinfo=UTC), datetime(1900, 1, 2, tzinfo=UTC)
+
+
+def read(facts: dict[str, str] | None, *, days: list[date | None], times: list[datetime | None]) -> DataFileRows:
+    """What is read of a file with a column of dates and one of timestamps in a struct."""
+    when = pa.array([{"at": time} for time in times], pa.struct([("at", pa.timestamp("us", "UTC"))]))
+    table = pa.table({"day": pa.array(days, pa.date32()), "when": when}).replace_schema_metadata(facts)
+    sink = io.BytesIO()
+    pq.write_table(table, sink)
+    content = sink.getvalue()
+    at = Struct((Field("at", Primitive("timestamp"), True),))
+    schema = Struct((Field("day", Primitive("date"), True), Field("when", at, True)))
+    return read_rows(pa.BufferReader(content), len(content), schema, None, [], {}, None)
+
+
+def unread(held: DataFileRows) -> set[str]:
+    assert len(held.uncertain) == sum(not leaf.read for leaf in held.leaves)
+    return {".".join(leaf.path) for leaf in held.leaves if not leaf.read}
+
+
+@pytest.mark.parametrize(
+    ("facts", "columns"),
+    [
+        (None, set()),
+        ({"org.apache.spark.version": "4.2.0"}, set()),
+        ({"org.apache.spark.version": "3.1.1"}, set()),
+        ({"org.apache.spark.version": "x"}, set()),
+        (LEGACY, {"day", "when.at"}),
+        ({"org.apache.spark.version": "2.4.8"}, {"day", "when.at"}),
+        ({"org.apache.spark.version": "3.0.0-preview2"}, {"when.at"}),
+        ({"org.apache.spark.version": "3.5.0", "org.apache.spark.legacyINT96": ""}, {"when.at"}),
+    ],
+)
+def test_old_values_are_not_known_where_the_file_says_so(facts: dict[str, str] | None, columns: set[str]) -> None:
+    held = read(facts, days=[OLD_DAY, None], times=[OLD_TIME, NEW_TIME])
+    assert unread(held) == columns
+
+
+def test_values_that_both_calendars_share_are_known() -> None:
+    held = read(LEGACY, days=[NEW_DAY, None], times=[NEW_TIME, None])
+    assert unread(held) == set()
+    day, time = sorted(held.leaves, key=lambda leaf: leaf.path)
+    assert (day.minimum, day.nulls, time.minimum) == (-141427, 1, -2208902400000000)
+
+
+def test_columns_without_a_value_are_known() -> None:
+    nothing: Any = [None, None]
+    assert unread(read(LEGACY, days=nothing, times=nothing)) == set()
+
+
+def test_the_reason_names_the_column() -> None:
+    held = read(LEGACY, days=[OLD_DAY], times=[OLD_TIME])
+    assert sorted(held.uncertain) == [
+        "day: holds values before 1582-10-15 in the calendar of Spark 2",
+        "when.at: holds values before 1900 in the calendar of Spark 2",
+    ]

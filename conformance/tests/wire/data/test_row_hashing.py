@@ -1,0 +1,185 @@
+"""Equal rows have equal hashes however they are stored, and other rows have others."""
+
+import math
+from decimal import Decimal as Exact
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from helpers.hypothesis_settings import example_settings
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deltaspec.model.rows.change_data import DELETE, INSERT, is_consistent_with_files
+from deltaspec.model.schema.data_types import Array, DataType, Decimal, Field, Map, Primitive, Struct, UndefinedType
+from deltaspec.wire.data.column_resolution import resolve_columns
+from deltaspec.wire.data.row_hashing import HASH_MODULUS, Incomparable, hash_rows, is_hashable, sum_hashes
+
+LONG, STRING, DOUBLE = Primitive("long"), Primitive("string"), Primitive("double")
+
+
+def hashes(schema: Struct, table: pa.Table, constant: str = "", mapping: str | None = None) -> list[int]:
+    batch = table.combine_chunks().to_batches()[0]
+    columns = resolve_columns(table.schema, schema, mapping)
+    arrays = [(each, None if each.place is None else batch.column(each.place)) for each in columns]
+    return hash_rows(arrays, table.num_rows, constant).to_list()
+
+
+def of(kind: DataType, values: list[Any], stored: pa.DataType) -> list[int]:
+    return hashes(Struct((Field("x", kind, True),)), pa.table({"x": pa.array(values, stored)}))
+
+
+@pytest.mark.parametrize(
+    ("kind", "values", "one", "other"),
+    [
+        (LONG, [1, -5, None], pa.int64(), pa.int16()),
+        (DOUBLE, [1.5, math.nan, None], pa.float64(), pa.float32()),
+        (DOUBLE, [3.0, None, -7.0], pa.float64(), pa.int32()),
+        (Decimal(12, 4), [Exact("1.5"), None, Exact("-0.2")], pa.decimal128(12, 4), pa.decimal128(5, 2)),
+        (Decimal(12, 2), [Exact(3), None, Exact(-2)], pa.decimal128(12, 2), pa.int32()),
+        (STRING, ["a", "", None, "é"], pa.string(), pa.large_string()),
+        (STRING, ["a", "", None, "é"], pa.string(), pa.binary()),
+        (Primitive("timestamp"), [0, -1, None], pa.timestamp("us", "UTC"), pa.timestamp("us")),
+        (Primitive("timestamp_ntz"), [86_400_000_000, None], pa.timestamp("us"), pa.timestamp("ns")),
+        (Array(LONG, True), [[1, None], [], None], pa.list_(pa.int64()), pa.large_list(pa.int32())),
+    ],
+)
+def test_value_has_one_hash_in_every_form(kind: DataType, values: list[Any], one: Any, other: Any) -> None:
+    scale = 1000 if other == pa.timestamp("ns") else 1
+    others = [value if value is None else value * scale for value in values] if scale > 1 else values
+    assert of(kind, values, one) == of(kind, others, other)
+
+
+def test_date_is_the_first_moment_of_its_day_once_it_is_a_timestamp() -> None:
+    kind = Primitive("timestamp_ntz")
+    assert of(kind, [1, None], pa.date32()) == of(kind, [86_400_000_000, None], pa.timestamp("us"))
+
+
+@pytest.mark.parametrize(
+    ("kind", "stored", "old", "new"),
+    [
+        ("date", pa.date32(), [-200_000, -199_990, -141_428], [-141_426, 0]),
+        ("timestamp", pa.timestamp("us", "UTC"), [-(2**60), -2_208_988_800_000_001], [-2_208_902_399_999_999, 0]),
+        ("timestamp_ntz", pa.timestamp("us"), [-(2**60), -2_208_988_800_000_001], [-2_208_902_399_999_999, 0]),
+    ],
+)
+def test_days_and_moments_of_two_calendars_are_one(kind: str, stored: pa.DataType, old: Any, new: Any) -> None:
+    found = of(Primitive(kind), [*old, *new, None], stored)
+    assert len(set(found[: len(old)])) == 1
+    assert len(set(found)) == len(new) + 2
+
+
+def test_zeros_are_equal_and_so_are_all_that_are_no_numbers() -> None:
+    found = of(DOUBLE, [0.0, -0.0, math.nan, -math.nan, 1.0, None], pa.float64())
+    assert found[0] == found[1]
+    assert found[2] == found[3]
+    assert len(set(found)) == 4
+
+
+def test_column_that_a_file_lacks_is_null() -> None:
+    schema = Struct((Field("a", LONG, True), Field("b", Struct((Field("c", STRING, True),)), True)))
+    lacking = pa.table({"a": pa.array([1, 2])})
+    null = pa.array([None, None], pa.struct({"c": pa.string()}))
+    assert hashes(schema, lacking) == hashes(schema, pa.table({"b": null, "a": pa.array([1, 2])}))
+
+
+def test_order_and_names_of_columns_in_the_file_do_not_count() -> None:
+    def field(name: str, physical: str) -> Field:
+        return Field(name, LONG, True, {"delta.columnMapping.physicalName": physical})
+
+    table = pa.table({"c1": pa.array([1, 2]), "c2": pa.array([3, 4])})
+    before = Struct((field("a", "c1"), field("b", "c2")))
+    after = Struct((field("renamed", "c1"), field("b", "c2")))
+    assert hashes(before, table, mapping="name") == hashes(after, table.select(["c2", "c1"]), mapping="name")
+
+
+def test_entries_of_a_map_have_no_order() -> None:
+    kind, stored = Map(STRING, LONG, True), pa.map_(pa.string(), pa.int64())
+    found = of(kind, [[("a", 1), ("b", 2)], [("b", 2), ("a", 1)], [("a", 2), ("b", 1)], [], None], stored)
+    assert found[0] == found[1]
+    assert len(set(found)) == 4
+
+
+def test_elements_of_an_array_have_an_order() -> None:
+    found = of(Array(LONG, True), [[1, 2], [2, 1], [1, 2, None], [], [None], None], pa.list_(pa.int64()))
+    assert len(set(found)) == 6
+
+
+def test_slices_and_hidden_values_of_nulls_do_not_count() -> None:
+    kind = Array(Struct((Field("x", LONG, True),)), True)
+    stored = pa.list_(pa.struct({"x": pa.int64()}))
+    values: list[Any] = [[{"x": 1}], None, [{"x": None}, None], [{"x": 2}, {"x": 3}]]
+    whole = of(kind, values, stored)
+    schema = Struct((Field("x", kind, True),))
+    batch = pa.record_batch({"x": pa.array(values, stored)}).slice(1, 3)
+    column = resolve_columns(batch.schema, schema, None)[0]
+    assert hash_rows([(column, batch.column(0))], 3).to_list() == whole[1:]
+    hidden = pa.StructArray.from_arrays([pa.array([1, 9])], ["x"], mask=pa.array([False, True]))
+    struct = Struct((Field("x", LONG, True),))
+    assert of(struct, [{"x": 1}, None], pa.struct({"x": pa.int64()})) == hashes(
+        Struct((Field("x", struct, True),)), pa.table({"x": hidden})
+    )
+
+
+def test_values_that_change_places_make_other_rows() -> None:
+    schema = Struct((Field("a", LONG, True), Field("b", LONG, True)))
+    one = hashes(schema, pa.table({"a": [1, 2], "b": [3, 4]}))
+    other = hashes(schema, pa.table({"a": [1, 2], "b": [4, 3]}))
+    assert sum(one) % HASH_MODULUS != sum(other) % HASH_MODULUS
+
+
+def test_partition_values_are_part_of_a_row() -> None:
+    schema, table = Struct((Field("a", LONG, True),)), pa.table({"a": [1]})
+    assert hashes(schema, table, "[1]") != hashes(schema, table, "[2]")
+
+
+@pytest.mark.parametrize(
+    ("kind", "values", "stored"),
+    [
+        (LONG, ["x"], pa.string()),
+        (STRING, [1], pa.int64()),
+        (Array(LONG, True), [1], pa.int64()),
+        (Map(LONG, LONG, True), [1], pa.int64()),
+        (Struct((Field("x", LONG, True),)), [1], pa.int64()),
+        (Decimal(5, 2), [Exact("0.123")], pa.decimal128(5, 3)),
+    ],
+)
+def test_column_of_another_type_is_not_compared(kind: DataType, values: list[Any], stored: pa.DataType) -> None:
+    with pytest.raises(Incomparable):
+        of(kind, values, stored)
+
+
+@pytest.mark.parametrize(
+    ("kind", "hashed"),
+    [
+        (LONG, True),
+        (Primitive("variant"), False),
+        (Primitive("void"), False),
+        (UndefinedType("geometry"), False),
+        (Array(Primitive("variant"), True), False),
+        (Struct((Field("x", Map(STRING, Primitive("void"), True), True),)), False),
+    ],
+)
+def test_types_without_one_form_of_a_value_are_left_out(kind: DataType, hashed: bool) -> None:
+    assert is_hashable(kind) is hashed
+
+
+ROWS = st.lists(st.tuples(st.integers(0, 2), st.sampled_from(["a", "b", None])), max_size=5)
+
+
+@example_settings(60)
+@given(inserted=ROWS, deleted=ROWS, added=ROWS, removed=ROWS)
+def test_sums_of_hashes_agree_where_rows_do(inserted: Any, deleted: Any, added: Any, removed: Any) -> None:
+    schema = Struct((Field("a", LONG, True), Field("b", STRING, True)))
+
+    def total(rows: list[tuple[int, str | None]]) -> int:
+        if not rows:
+            return 0
+        columns = {"a": pa.array([a for a, _ in rows]), "b": pa.array([b for _, b in rows], pa.string())}
+        batch = pa.record_batch(columns)
+        places = resolve_columns(batch.schema, schema, None)
+        return sum_hashes(hash_rows([(each, batch.column(each.place)) for each in places], len(rows)))
+
+    recorded = [(INSERT, row) for row in inserted] + [(DELETE, row) for row in deleted]
+    sums = (total(inserted) - total(deleted) - total(added) + total(removed)) % HASH_MODULUS
+    assert (sums == 0) is is_consistent_with_files(recorded, added, removed)

@@ -1,0 +1,383 @@
+"""JSON lines are read as a naive reading of the same bytes says, whichever path they take.
+
+The naive reading keeps the pairs of every object, so that no key is lost, and numbers as they are written.
+"""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+from unittest.mock import patch
+
+import msgspec
+import pytest
+from helpers.hypothesis_settings import example_settings
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deltaspec.model.actions import ACTION_TYPES, action_types
+from deltaspec.model.revisions import Revision
+from deltaspec.wire.log import line_decoder
+from deltaspec.wire.log.line_decoder import LogFile, decode_line_stream, decode_lines
+from deltaspec.wire.log.line_validation import LineError, explain_line
+
+
+class Pairs(list[tuple[str, Any]]):
+    """The members of an object as they stand."""
+
+
+@dataclass(frozen=True)
+class Naive:
+    """What a line is, read slowly."""
+
+    kind: str | None = None
+    """The single known action."""
+    actions: int = 0
+    is_json: bool = True
+    repeats: bool = False
+    body: Any = None
+    """The action, with the last of repeated members."""
+
+
+def naive(line: bytes) -> Naive:
+    text = line.removeprefix(b"\xef\xbb\xbf")
+    if text == line:
+        text = text.removesuffix(b"\r")
+    if not text.strip():
+        return Naive()
+    try:
+        pairs = json.loads(text.decode(), object_pairs_hook=Pairs, parse_int=_integer, parse_constant=_refuse)
+    except ValueError:
+        return Naive(is_json=False)
+    if not isinstance(pairs, Pairs):
+        return Naive(is_json=False)
+    members = dict(pairs)
+    present = [name for name, value in members.items() if value is not None]
+    single = present[0] if len(present) == 1 and present[0] in ACTION_TYPES else None
+    return Naive(single, len(present), True, _repeats(pairs), _plain(members[single]) if single else None)
+
+
+def _integer(text: str) -> int | float:
+    return int(text) if len(text) < 100 else float(text)
+
+
+def _refuse(word: str) -> Any:
+    raise ValueError(word)
+
+
+def _repeats(value: Any) -> bool:
+    if isinstance(value, Pairs):
+        names = [name for name, _ in value]
+        return len(set(names)) < len(names) or any(_repeats(member) for _, member in value)
+    return isinstance(value, list) and any(_repeats(each) for each in value)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Pairs):
+        return {name: _plain(member) for name, member in value}
+    return [_plain(each) for each in value] if isinstance(value, list) else value
+
+
+def in_form(kind: str, body: Any) -> bool:
+    """Whether the body is one of its action: required fields there, each of its type, integers of their width."""
+    forms: dict[str, dict[str, tuple[type | tuple[type, ...], bool]]] = {
+        "txn": {"appId": (str, True), "version": (int, True), "lastUpdated": (int, False)},
+        "domainMetadata": {"domain": (str, True), "configuration": (str, True), "removed": (bool, True)},
+        "cdc": {"path": (str, True), "partitionValues": (dict, True), "size": (int, True), "dataChange": (bool, True)},
+        "checkpointMetadata": {"version": (int, True)},
+        "commitInfo": {"inCommitTimestamp": (int, False), "txnId": (str, False)},
+    }
+    if not isinstance(body, dict):
+        return False
+    for name, (wanted, required) in forms[kind].items():
+        value = body.get(name)
+        if value is None:
+            if required:
+                return False
+            continue
+        if not isinstance(value, wanted) or (wanted is int and isinstance(value, bool)):
+            return False
+        if wanted is int and not -(2**63) <= value < 2**63:
+            return False
+    values = body.get("partitionValues") if kind == "cdc" else {}
+    return all(value is None or isinstance(value, str) for value in values.values())
+
+
+# lines written member by member, so that keys may stand twice and be spelled oddly
+
+_PLAIN: dict[str, dict[str, list[str]]] = {
+    "txn": {"appId": ['"a"', '"\\\\\\" :"', "5"], "version": ["1", "-0", "1.0", "1e3"], "lastUpdated": ["7", "null"]},
+    "domainMetadata": {
+        "domain": ['"d"', '"\\":"', "null"],
+        "configuration": ['"{\\"a\\":1,\\"a\\":2}"', '"{}"', "{}", '{"a":"b"}', '{"a":1}'],
+        "removed": ["true", "false", '"true"'],
+    },
+    "cdc": {
+        "path": ['"x\\ty"', '"_change_data/\\" "', '"\\u00e9"'],
+        "partitionValues": ["{}", '{"p":"1"}', '{"p":null,"q" : "2"}', '{"p":"1","p":"1"}', '{"p":1}'],
+        "size": ["0", "9223372036854775807", "9223372036854775808", "-9223372036854775809", "1" * 40],
+        "dataChange": ["false", "true", "0"],
+    },
+    "rowIdHighWaterMark": {"highWaterMark": ["9", "-1", '"9"', "null"], "preservedRowIds": ["true", "null", "0"]},
+    "checkpointMetadata": {"version": ["3", "2147483648", "true", "-9223372036854775808"]},
+    "commitInfo": {"inCommitTimestamp": ["1", '"1"', "null"], "txnId": ['"t"', "1"]},
+}
+_UNKNOWN = [
+    *('"future":1', '"future":null', '"deep":{"a":[{"b":1,"b":2}]}', '"deep":[[{"k":"\\\\"}]]', '"n":1e400'),
+    *(f'"n":{"7" * 5000}', '"n":-1.5E-400', '"pair":"\\ud83d\\ude00"'),
+]
+
+
+@st.composite
+def members(draw: st.DrawFn, kind: str) -> str:
+    found = []
+    for name, values in _PLAIN[kind].items():
+        if draw(st.integers(0, 20)):
+            value = values[0] if draw(st.integers(0, 3)) else draw(st.sampled_from(values))
+            found.append(f"{draw(_names(name))}{draw(_colons)}{value}")
+    found += draw(st.lists(st.sampled_from(_UNKNOWN), max_size=1))
+    if found and not draw(st.integers(0, 5)):
+        found.append(draw(st.sampled_from(found)))
+    if not draw(st.integers(0, 5)):
+        found = draw(st.permutations(found))
+    return "{" + draw(_commas).join(found) + "}"
+
+
+def _names(name: str) -> st.SearchStrategy[str]:
+    escaped = f'"\\u{ord(name[0]):04x}{name[1:]}"'
+    return st.sampled_from((f'"{name}"',) * 8 + (escaped,))
+
+
+_colons = st.sampled_from((":",) * 6 + (": ", " :", "\t:", " : "))
+_commas = st.sampled_from((",", ", "))
+_ODD = (
+    "",
+    " ",
+    "\r",
+    "{}",
+    "null",
+    "[1]",
+    '{"add":null}',
+    '{"txn"}',
+    "NaN",
+    '{"txn":NaN}',
+    '{"txn":{}}x',
+    "\ufeff",
+    "5",
+)
+
+
+@st.composite
+def lines(draw: st.DrawFn) -> bytes:
+    if not draw(st.integers(0, 8)):
+        return draw(st.sampled_from((*(each.encode() for each in _ODD), b"\xff", b'{"txn":"\xff"}', b'{"a":"\t"}')))
+    kinds = [draw(st.sampled_from(sorted(_PLAIN)))]
+    if not draw(st.integers(0, 8)):
+        kinds.append(draw(st.sampled_from((*sorted(_PLAIN), "unknown"))))
+    actions = []
+    for kind in kinds:
+        body = "{}" if kind == "unknown" else draw(members(kind)) if draw(st.integers(0, 12)) else "null"
+        actions.append(f"{draw(_names(kind))}{draw(_colons)}{body}")
+    text = "{" + ",".join(actions) + "}"
+    begin, end = draw(
+        st.sampled_from((("", ""),) * 6 + (("\ufeff", ""), ("", "\r"), (" ", ""), ("", " "), ("\t", "\t")))
+    )
+    return (begin + text + end).encode()
+
+
+def actions_by_line(log: LogFile) -> dict[int, Any]:
+    """Every decoded action as plain values, whatever it was taken as."""
+    found: dict[int, Any] = {number: msgspec.to_builtins(action) for number, action in log.actions}
+    for row in log.files.rows:
+        number, kind, path, values, size, _, change, *_ = row
+        assert kind == "cdc"
+        found[number] = {"path": path, "partitionValues": dict(values), "size": size, "dataChange": change}
+    return found
+
+
+def assert_as_naive(log: LogFile, every: list[bytes]) -> None:
+    decoded = actions_by_line(log)
+    assert len(log.kinds) == len(every)
+    for number, line in enumerate(every, 1):
+        expected, fault = naive(line), log.faults.get(number)
+        assert log.kinds[number - 1] == expected.kind
+        sound = expected.kind is not None and in_form(expected.kind, expected.body)
+        assert (number in decoded) == sound
+        if sound:
+            assert_same(decoded[number], expected)
+        odd = not sound and not (expected.is_json and expected.kind is None and expected.actions == 1)
+        odd = odd or expected.repeats or line.startswith(b"\xef\xbb\xbf") or line.endswith(b"\r")
+        assert (fault is not None) == odd
+        if fault is not None:
+            assert (fault.json_error is not None) == (not expected.is_json)
+            assert fault.actions == expected.actions
+            assert (fault.repeated_key is not None) == expected.repeats
+            assert (fault.schema_error is not None) == (expected.kind is not None and not sound)
+
+
+def assert_same(decoded: dict[str, Any], expected: Naive) -> None:
+    """All that was decoded stands in the body; what the body has beyond is absent, null or unknown."""
+    known = ACTION_TYPES[str(expected.kind)].__struct_encode_fields__
+    stands = {name: value for name, value in expected.body.items() if name in known and value is not None}
+    assert decoded == stands
+
+
+@example_settings(300)
+@given(every=st.lists(lines(), min_size=1, max_size=4))
+def test_lines_are_read_as_a_naive_reading_says(every: list[bytes]) -> None:
+    if every[-1] != b"":
+        assert_as_naive(decode_lines(b"\n".join(every)), every)
+    assert_as_naive(decode_lines(b"".join(line + b"\n" for line in every)), every)
+
+
+@example_settings(200)
+@given(line=lines().filter(bool), revision=st.sampled_from(Revision))
+def test_the_fast_path_takes_only_what_the_slow_path_finds_in_order(line: bytes, revision: Revision) -> None:
+    kind, action = line_decoder._plain_action(line, action_types(revision))
+    if kind is None:
+        return
+    assert line_decoder._odd_line(line, revision) == (kind, action, None)
+
+
+def test_the_fast_path_takes_an_ordinary_line() -> None:
+    line = b'{"add":{"path":"a","partitionValues":{"p":null},"size":1,"modificationTime":2,"dataChange":true,'
+    line += rb'"stats":"{\"numRecords\":3,\"minValues\":{\"x\":\"a\"}}","tags":{"k":"v"}}}'
+    assert line_decoder._plain_action(line, ACTION_TYPES)[0] == "add"
+
+
+@pytest.mark.parametrize(
+    ("line", "pointer"),
+    [
+        (b'{"txn":{"appId":"a","version":1,"version":1}}', "/txn/version"),
+        (rb'{"txn":{"appId":"a","version":1,"\u0076ersion":1}}', "/txn/version"),
+        (b'{"txn":{"appId":"a","version":1},"txn":{"appId":"a","version":1}}', "/txn"),
+        (b'{"commitInfo":{"x":[{"y":[{"z":1,"z" :1}]}]}}', "/commitInfo/x/0/y/0/z"),
+        (rb'{"commitInfo":{"a/b~":1,"a\/b~":1}}', "/commitInfo/a~1b~0"),
+        (rb'{"commitInfo":{"\\\":":1,"\\\":":1}}', '/commitInfo/\\":'),
+    ],
+)
+def test_a_repeated_key_is_named_however_it_is_spelled(line: bytes, pointer: str) -> None:
+    log = decode_lines(line + b"\n")
+    assert log.faults[1].repeated_key == pointer
+    assert log.kinds == [log.faults[1].kind]
+
+
+def test_of_a_repeated_action_the_last_is_taken() -> None:
+    log = decode_lines(b'{"txn":{"appId":"a","version":1},"txn":{"appId":"a","version":2}}\n')
+    assert [(number, action.version) for number, action in log.actions] == [(1, 2)]  # type: ignore[attr-defined]
+
+
+def test_nothing_is_no_line() -> None:
+    assert decode_lines(b"").kinds == []
+    assert decode_lines(b"\n").kinds == [None]
+
+
+def test_the_feed_at_the_end_is_no_line_of_its_own() -> None:
+    line = b'{"commitInfo":{}}'
+    assert decode_lines(line).kinds == decode_lines(line + b"\n").kinds == ["commitInfo"]
+    assert decode_lines(line + b"\n\n").kinds == ["commitInfo", None]
+
+
+def test_unknown_actions_are_passed_over_in_silence() -> None:
+    log = decode_lines(b'{"future":{"add":{"path":1}}}\n')
+    assert (log.kinds, log.actions, log.faults, log.undecoded_kinds) == ([None], [], {}, set())
+
+
+def test_lines_that_are_too_long_are_counted_and_poison_the_file() -> None:
+    log = decode_line_stream(iter([b'{"commitInfo":{}}', None, b""]))
+    assert log.kinds == ["commitInfo", None]
+    assert list(log.unread) == [2]
+    assert log.undecoded_kinds == {None}
+
+
+@pytest.mark.parametrize("escape", [rb"\ud800", rb"\udc00\ud800", rb"a\uDFFF", rb"\ud83d\u0041"])
+def test_half_a_surrogate_pair_hides_the_action(escape: bytes) -> None:
+    log = decode_lines(b'{"txn":{"appId":"' + escape + b'","version":1}}\n{"future":"' + escape + b'"}\n')
+    assert [log.faults[line].has_lone_surrogate for line in (1, 2)] == [True, True]
+    assert (log.actions, log.undecoded_kinds) == ([], {"txn"})
+
+
+@pytest.mark.parametrize("opening", [b"[", b'{"a":'])
+def test_deep_nesting_is_a_fault_and_no_crash(opening: bytes) -> None:
+    log = decode_lines(b'{"commitInfo":{"x":' + opening * 100_000 + b"\n")
+    assert "levels deep" in (log.faults[1].json_error or "")
+
+
+def test_two_actions_of_one_line_are_both_unknown() -> None:
+    log = decode_lines(b'{"txn":{"appId":"a","version":1},"commitInfo":{}}\n')
+    assert log.faults[1].actions == 2
+    assert log.actions == []
+    assert log.undecoded_kinds == {None}
+
+
+@pytest.mark.parametrize("levels", [300, 500, 700, 900])
+def test_an_object_nested_deeply_is_decoded_or_not(levels: int) -> None:
+    """Whatever the stack has left: the line is an action or is told, and neither is a crash."""
+    log = decode_lines(b'{"commitInfo":{"x":' + b"[" * levels + b"]" * levels + b"}}\n")
+    assert len(log.actions) + len(log.unread) == 1
+    assert not log.faults
+
+
+def test_an_object_nested_too_deeply_is_not_decoded_and_no_fault() -> None:
+    deep = b'{"commitInfo":{"x":' + b"[" * 5000 + b"]" * 5000 + b"}}"
+    log = decode_lines(b"\n".join([deep, b"[" * 100_000, b""]))
+    assert list(log.unread) == [1]
+    assert list(log.faults) == [2]
+    assert log.undecoded_kinds == {None}
+
+
+FAULTY = [b"", b"{}", b"x", b"[]", b'{"add":1}', b'{"txn":{"appId":1}}', b'{"txn":{},"add":{}}', b"\xff", b'{"a":1}\r']
+
+
+@pytest.mark.parametrize("line", FAULTY)
+def test_lines_of_one_fault_are_explained_once_and_hold_nothing_of_their_own(
+    line: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    explained = []
+
+    def explain(text: bytes, revision: Revision) -> LineError:
+        explained.append(text)
+        return explain_line(text, revision)
+
+    monkeypatch.setattr(line_decoder, "explain_line", explain)
+    log = decode_lines((line + b"\n") * 5000)
+    assert explained.count(line) == 1
+    assert len(log.lines) == len(log.faults) == 5000
+    assert len(set(map(id, log.faults.values()))) == 1
+    assert log.lines.codes.itemsize == 4
+
+
+def test_lines_that_say_the_same_wrong_share_what_is_said() -> None:
+    bad = '{"add":{"path":"%d","partitionValues":{},"size":"1","modificationTime":1,"dataChange":true}}\n'
+    log = decode_lines("".join(bad % number for number in range(300)).encode())
+    assert log.faults[300].schema_error == "size is the text '1', should be integer"
+    assert len(set(map(id, log.faults.values()))) == 1
+
+
+def test_few_lines_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    known: dict[bytes, int] = {}
+    monkeypatch.setattr(line_decoder, "_REMEMBERED_LINES", 5)
+    for number in range(100):
+        line_decoder._remember(known, b"%d" % number, 1)
+        assert len(known) <= 5
+    known.clear()
+    line_decoder._remember(known, b"x" * (line_decoder._REMEMBERED_BYTES + 1), 1)
+    assert known == {}
+
+
+@example_settings(100)
+@given(every=st.lists(lines(), min_size=1, max_size=4), order=st.lists(st.integers(0, 3), max_size=12))
+def test_lines_that_come_again_are_read_as_when_they_come_alone(every: list[bytes], order: list[int]) -> None:
+    repeated = [every[place % len(every)] for place in order]
+    with patch.object(line_decoder, "_REMEMBERED_LINES", 2):
+        log = decode_lines(b"".join(line + b"\n" for line in repeated))
+    alone = [decode_lines(line + b"\n") for line in repeated]
+    assert log.kinds == [each.kinds[0] for each in alone]
+    assert [log.faults.get(number) for number in range(1, len(repeated) + 1)] == [each.faults.get(1) for each in alone]
+    assert len(actions_by_line(log)) == sum(len(actions_by_line(each)) for each in alone)
+
+
+@pytest.mark.parametrize("data", [b"", b"\n", b"a", b"ab\n\n\ncd\n", b"\n\nabcdefgh\ni", b"abc\nd\ne\nfgh\n"])
+def test_a_file_that_is_split_piece_by_piece_has_the_same_lines(data: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    for size in range(5):
+        monkeypatch.setattr(line_decoder, "_SPLIT_BYTES", size)
+        assert list(line_decoder._lines_of(data)) == data.split(b"\n")

@@ -1,0 +1,125 @@
+"""Actions whose form is another in older texts: the same bytes, read by each revision."""
+
+import json
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from deltaspec.model.actions import ACTION_TYPES, DomainMetadata, RowIdHighWaterMark, WireStruct, action_types
+from deltaspec.model.revisions import Revision
+from deltaspec.wire.log.line_decoder import LogFile, decode_lines
+from deltaspec.wire.log.line_validation import explain_action
+from deltaspec.wire.log.parquet_actions import open_parquet, read_non_file_actions
+
+OLD, NEW = (Revision.R1, Revision.R2), (Revision.R3, Revision.CURRENT)
+
+
+def read(body: dict[str, Any], revision: Revision) -> LogFile:
+    return decode_lines(json.dumps(body).encode() + b"\n", revision)
+
+
+def domain(configuration: Any) -> dict[str, Any]:
+    return {"domainMetadata": {"domain": "app.x", "configuration": configuration, "removed": False}}
+
+
+def stands_for(configuration: str) -> list[tuple[int, WireStruct]]:
+    return [(1, DomainMetadata(domain="app.x", configuration=configuration, removed=False))]
+
+
+@pytest.mark.parametrize("revision", OLD)
+def test_map_of_a_domain_is_read_as_its_json_text(revision: Revision) -> None:
+    log = read(domain({"b": "2", "ä": None}), revision)
+    assert log.actions == stands_for('{"b":"2","ä":null}')
+    assert log.faults == {}
+
+
+@pytest.mark.parametrize("revision", NEW)
+def test_map_of_a_domain_breaks_its_form_since_r3(revision: Revision) -> None:
+    log = read(domain({"b": "2"}), revision)
+    assert log.actions == []
+    assert log.faults[1].pointer == "/domainMetadata/configuration"
+    assert log.undecoded_kinds == {"domainMetadata"}
+
+
+@pytest.mark.parametrize("revision", list(Revision))
+def test_text_of_a_domain_is_read_by_every_revision(revision: Revision) -> None:
+    assert read(domain('{"b":2}'), revision).actions == stands_for('{"b":2}')
+
+
+@pytest.mark.parametrize("revision", OLD)
+@pytest.mark.parametrize("value", [["a"], {"a": 1}, 1, None])
+def test_neither_map_nor_text_breaks_the_form(revision: Revision, value: Any) -> None:
+    assert read(domain(value), revision).faults[1].schema_error is not None
+
+
+def mark(**body: Any) -> dict[str, Any]:
+    return {"rowIdHighWaterMark": body}
+
+
+def test_mark_is_known_before_r3() -> None:
+    first = read(mark(highWaterMark=9, preservedRowIds=True), Revision.R1)
+    assert first.actions == [(1, RowIdHighWaterMark(high_water_mark=9, preserved_row_ids=True))]
+    second = read(mark(highWaterMark=9), Revision.R2)
+    assert second.actions == [(1, RowIdHighWaterMark(high_water_mark=9))]
+    assert first.kinds == second.kinds == ["rowIdHighWaterMark"]
+    assert first.faults == second.faults == {}
+
+
+def test_preserved_is_asked_for_by_the_first_text_and_passed_over_by_the_second() -> None:
+    assert read(mark(highWaterMark=9), Revision.R1).faults[1].schema_error == "preservedRowIds missing"
+    second = read(mark(highWaterMark=9, preservedRowIds="yes"), Revision.R2)
+    assert second.actions == [(1, RowIdHighWaterMark(high_water_mark=9))]
+
+
+@pytest.mark.parametrize("revision", NEW)
+def test_mark_is_passed_over_since_r3(revision: Revision) -> None:
+    log = read(mark(highWaterMark="nine"), revision)
+    assert log.kinds == [None]
+    assert log.actions == []
+    assert log.faults == {}
+
+
+@pytest.mark.parametrize("revision", OLD)
+def test_mark_that_is_no_number_breaks_the_form(revision: Revision) -> None:
+    log = read(mark(highWaterMark="9", preservedRowIds=True), revision)
+    assert log.faults[1].pointer == "/rowIdHighWaterMark/highWaterMark"
+
+
+def test_types_differ_where_the_texts_do() -> None:
+    assert action_types() == action_types(Revision.R3) == ACTION_TYPES
+    for revision in OLD:
+        changed = {kind for kind, form in action_types(revision).items() if ACTION_TYPES.get(kind) is not form}
+        assert changed == {"domainMetadata", "rowIdHighWaterMark"}
+
+
+def checkpoint(column: str, kind: pa.StructType, value: Any) -> pa.BufferReader:
+    sink = pa.BufferOutputStream()
+    pq.write_table(pa.table({column: pa.array([value], kind)}), sink)
+    return pa.BufferReader(sink.getvalue())
+
+
+def test_older_forms_stand_in_parquet_checkpoints() -> None:
+    maps = pa.struct({"domain": pa.string(), "configuration": pa.map_(pa.string(), pa.string()), "removed": pa.bool_()})
+    value = {"domain": "app.x", "configuration": [("b", "2")], "removed": False}
+    for revision in OLD:
+        rows = read_non_file_actions(open_parquet(checkpoint("domainMetadata", maps, value)), revision)
+        assert rows.actions == stands_for('{"b":"2"}')
+    assert (
+        read_non_file_actions(open_parquet(checkpoint("domainMetadata", maps, value))).faults[1].kind
+        == "domainMetadata"
+    )
+    marks = pa.struct({"highWaterMark": pa.int64()})
+    rows = read_non_file_actions(
+        open_parquet(checkpoint("rowIdHighWaterMark", marks, {"highWaterMark": 9})), Revision.R2
+    )
+    assert rows.actions == [(1, RowIdHighWaterMark(high_water_mark=9))]
+    assert (
+        read_non_file_actions(open_parquet(checkpoint("rowIdHighWaterMark", marks, {"highWaterMark": 9}))).kinds == {}
+    )
+
+
+def test_a_row_is_explained_by_the_text_it_is_read_by() -> None:
+    body = {"domain": "d", "configuration": {"a": "b"}, "removed": None}
+    assert explain_action("domainMetadata", body, Revision.R1).pointer == "/domainMetadata/removed"

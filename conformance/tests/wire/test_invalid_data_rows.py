@@ -1,0 +1,214 @@
+"""Rows of data files that break what their columns are held to, and files that cannot be read."""
+
+from decimal import Decimal as Exact
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from wire.data_row_reading import (
+    LONG,
+    STRING,
+    fields,
+    find_bounds,
+    find_broken_checks,
+    find_leaf,
+    parquet_bytes,
+    read_file_rows,
+    to_micros,
+)
+
+from deltaspec.model.schema.data_types import Array, DataType, Decimal, Field, Map, Primitive, Struct
+from deltaspec.wire.data import row_reader
+from deltaspec.wire.data.column_aggregates import ColumnAggregate
+from deltaspec.wire.data.row_reader import read_rows
+from deltaspec.wire.parquet import file_opener
+from deltaspec.wire.parquet.file_opener import UnreadableRows
+from deltaspec.wire.storage.interface import StorageError
+
+# checks
+
+
+def test_rows_that_break_a_check_are_counted_from_the_first_of_the_file() -> None:
+    values = [None if each in (70_000, 150_000) else each for each in range(160_000)]
+    schema = Struct((Field("id", LONG, False),))
+    held = read_file_rows(parquet_bytes(pa.table({"id": values}), row_group_size=64_000), schema)
+    assert find_broken_checks(held) == {("not null", "id"): (2, 70_000)}
+    assert find_broken_checks(read_file_rows(parquet_bytes(pa.table({"id": values})), schema, deleted=[70_000])) == {
+        ("not null", "id"): (1, 150_000)
+    }
+
+
+def test_nulls_below_containers_count_their_rows_once() -> None:
+    inner = Struct((Field("x", LONG, False),))
+    kind = Map(STRING, Array(inner, False), False)
+    arrow = pa.map_(pa.string(), pa.list_(pa.struct([("x", pa.int64())])))
+    rows = [
+        [("a", [{"x": 1}])],
+        None,
+        [("a", [{"x": None}, {"x": None}]), ("b", [{"x": None}])],
+        [("a", None)],
+        [("a", [None, {"x": 1}])],
+    ]
+    held = read_file_rows(pa.table({"m": pa.array(rows, arrow)}), fields(m=kind))
+    assert find_broken_checks(held) == {
+        ("not null", "m.value"): (1, 3),
+        ("not null", "m.value.element"): (1, 4),
+        ("not null", "m.value.element.x"): (1, 2),
+    }
+    assert all(each.column.inside for each in held.checks if each.violating_rows)
+
+
+def test_an_integer_that_its_type_cannot_hold() -> None:
+    held = read_file_rows(pa.table({"b": pa.array([1, 128, None, -129], pa.int32())}), fields(b=Primitive("byte")))
+    check = next(each for each in held.checks if each.check == "range")
+    assert (check.violating_rows, check.first_row, check.found, check.expected) == (2, 1, "128", "byte")
+
+
+@pytest.mark.parametrize(
+    ("kind", "array"),
+    [
+        (Primitive("byte"), pa.array([300], pa.int64())),
+        (Decimal(5, 2), pa.array([Exact("12345.6")], pa.decimal128(6, 1))),
+        (Decimal(5, 2), pa.array([Exact("1.234")], pa.decimal128(5, 3))),
+    ],
+)
+def test_values_of_a_file_whose_type_is_wrong_are_not_held_to_limits(kind: DataType, array: pa.Array) -> None:
+    assert find_broken_checks(read_file_rows(pa.table({"c": array}), fields(c=kind))) == {}
+
+
+PARTITIONS: list[tuple[DataType, str | None, pa.Array, int]] = [
+    (STRING, "a", pa.array(["a", "a"]), 0),
+    (STRING, "a", pa.array(["a", "b"]), 1),
+    (STRING, "a", pa.array(["a", None]), 1),
+    (STRING, "", pa.array(["", None]), 0),
+    (STRING, None, pa.array(["", "a"]), 1),
+    (LONG, "007", pa.array([7, 7], pa.int32()), 0),
+    (Primitive("float"), "3.4", pa.array([3.4, 3.4], pa.float32()), 0),
+    (Primitive("double"), "3.4", pa.array([3.4, 3.4], pa.float32()), 0),
+    (Primitive("double"), "NaN", pa.array([float("nan"), 1.0]), 1),
+    (Primitive("double"), "-0.0", pa.array([0.0, -0.0]), 0),
+    (Decimal(5, 2), "1.5", pa.array([Exact("1.50"), Exact("1.51")], pa.decimal128(5, 2)), 1),
+    (Decimal(20, 0), "5", pa.array([5, 6], pa.int32()), 1),
+    (Primitive("boolean"), "TRUE", pa.array([True, False]), 1),
+    (Primitive("date"), "1500-02-28", pa.array([-171_606, -171_605], pa.date32()), 1),
+    (
+        Primitive("timestamp"),
+        "2024-01-01 00:00:00",
+        pa.array([to_micros(2024, 1, 1, 8)] * 2, pa.timestamp("us", "UTC")),
+        0,
+    ),
+    (
+        Primitive("timestamp"),
+        "2024-01-01 00:00:00",
+        pa.array([to_micros(2024, 1, 2)] * 2, pa.timestamp("us", "UTC")),
+        2,
+    ),
+    (Primitive("timestamp"), "2024-01-01T00:00:00Z", pa.array([to_micros(2024, 1, 1, 8)] * 2, pa.timestamp("us")), 2),
+    (Primitive("timestamp_ntz"), "2024-01-01 00:00:00", pa.array([to_micros(2024, 1, 1)] * 2, pa.timestamp("us")), 0),
+    (Primitive("timestamp_ntz"), "1970-01-02", pa.array([1, 2], pa.date32()), 1),
+    (Primitive("binary"), "\\u0001\\u00ff", pa.array([b"\x01\xff", b"\x01"]), 1),
+    (Primitive("binary"), "é", pa.array(["é".encode(), "é".encode()]), 0),
+    (Primitive("binary"), "\ufffd", pa.array([b"\xff", b"\xff"]), 0),
+    (LONG, "x", pa.array([7, 8]), 0),
+    (LONG, "7", pa.array(["7", "8"]), 0),
+]
+
+
+@pytest.mark.parametrize(("kind", "text", "array", "wrong"), PARTITIONS)
+def test_stored_partition_columns(kind: DataType, text: str | None, array: pa.Array, wrong: int) -> None:
+    held = read_file_rows(pa.table({"p": array, "id": [1, 2]}), fields(p=kind, id=LONG), partition={"p": text})
+    assert sum(each.violating_rows for each in held.checks) == wrong
+    assert [each.path for each in held.leaves] == [("id",)]
+
+
+def test_a_partition_value_that_the_log_lacks_differs_from_nothing() -> None:
+    data = parquet_bytes(pa.table({"p": ["a"], "id": [1]}))
+    schema = Struct((Field("p", STRING, False), Field("id", LONG, True)))
+    held = read_rows(pa.BufferReader(data), len(data), schema, None, ["p"], {}, None)
+    assert find_broken_checks(held) == {}
+    assert [each.path for each in held.leaves] == [("id",)]
+
+
+# what cannot be read
+
+
+PLAIN = {"compression": "none", "use_dictionary": False, "write_page_checksum": True}
+
+
+def damaged(table: pa.Table, column: int) -> bytes:
+    data = bytearray(parquet_bytes(table, **PLAIN))
+    chunk = pq.ParquetFile(pa.BufferReader(bytes(data))).metadata.row_group(0).column(column)
+    data[chunk.data_page_offset + chunk.total_compressed_size - 1] ^= 1
+    return bytes(data)
+
+
+def test_a_damaged_page_is_told_of_its_column_alone() -> None:
+    held = read_file_rows(
+        damaged(pa.table({"a": [1, 2], "b": [3, 4], "c": ["x", "y"]}), 1), fields(a=LONG, b=LONG, c=STRING)
+    )
+    assert list(held.corrupt) == ["b"]
+    assert "CRC" in held.corrupt["b"]
+    assert sorted(held.decoded) == ["a", "c"]
+    assert (find_bounds(held, "a"), find_bounds(held, "c")) == ((1, 2), ("x", "y"))
+    assert str(find_leaf(held, "b").unread).startswith("its pages cannot be decoded: ")
+
+
+def test_columns_that_the_table_does_not_have_are_not_read() -> None:
+    held = read_file_rows(damaged(pa.table({"a": [1, 2], "dropped": [3, 4]}), 1), fields(a=LONG))
+    assert (held.corrupt, held.decoded) == ({}, ["a"])
+
+
+@pytest.mark.parametrize(
+    "fault", [NotImplementedError("Codec lzo"), MemoryError("malloc of size 2"), OSError(5, "EIO")]
+)
+def test_what_arrow_cannot_read_is_no_corruption(fault: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: Any, **__: Any) -> Any:
+        raise fault
+
+    monkeypatch.setattr(pq.ParquetFile, "iter_batches", fail)
+    held = read_file_rows(pa.table({"id": [1]}), fields(id=LONG))
+    assert held.corrupt == {}
+    assert held.unread == [f"id: {' '.join(str(fault).split())}"]
+    assert find_leaf(held, "id").unread
+
+
+def test_a_fault_of_the_storage_is_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: Any, **__: Any) -> Any:
+        raise StorageError("a.parquet: timed out")
+
+    monkeypatch.setattr(pq.ParquetFile, "iter_batches", fail)
+    with pytest.raises(StorageError):
+        read_file_rows(pa.table({"id": [1]}), fields(id=LONG))
+
+
+@pytest.mark.parametrize("data", [b"", b"PAR1", b"PARE" * 10, b"PAR1" + b"\xff" * 50 + b"PAR1"])
+def test_what_is_no_parquet_cannot_be_opened(data: bytes) -> None:
+    with pytest.raises(UnreadableRows, match="cannot be opened as Parquet"):
+        read_file_rows(data, fields(id=LONG))
+
+
+def test_more_rows_than_a_file_of_its_size_can_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(file_opener, "_ROWS_OF_ANY_FILE", 10)
+    monkeypatch.setattr(file_opener, "_ROWS_OF_A_BYTE", 0)
+    with pytest.raises(UnreadableRows, match=r"11 rows are claimed of \d+ bytes"):
+        read_file_rows(pa.table({"id": range(11)}), fields(id=LONG))
+
+
+def test_a_batch_that_turns_out_large_is_read_in_smaller_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A dictionary makes little of what is much: 3 000 long texts, in a file of some kilobytes."""
+    text = "x" * 10_000
+    table = pa.table({"s": ["a"] * 1000 + [text] * 3000 + ["z"], "l": [[1, None]] * 4001})
+    monkeypatch.setattr(row_reader, "_LARGE_BATCH_BYTES", 1 << 20)
+    sizes = []
+    taken = ColumnAggregate.take
+
+    def take(self: Any, array: pa.Array, offset: int, keep: Any) -> None:
+        sizes.append(array.nbytes)
+        taken(self, array, offset, keep)
+
+    monkeypatch.setattr(ColumnAggregate, "take", take)
+    held = read_file_rows(table, fields(s=STRING, l=Array(LONG, False)))
+    assert max(sizes) <= 1 << 20
+    assert find_bounds(held, "s") == ("a", "z")
+    assert find_broken_checks(held) == {("not null", "l.element"): (4001, 0)}

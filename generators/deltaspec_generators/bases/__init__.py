@@ -1,0 +1,1 @@
+"""Base tables that mutations and permissions start from."""

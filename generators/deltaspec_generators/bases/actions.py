@@ -1,0 +1,118 @@
+"""Tables of single actions, change data among them; mutations and permissions edit them."""
+
+from typing import Any
+
+import pyarrow as pa
+
+from deltaspec_generators.bases import log_only
+from deltaspec_generators.bases.data_files import FIELDS, add_data_file, encode_data_file, rows
+from deltaspec_generators.bases.log_only import commit_info_action
+from deltaspec_generators.checkpoint_writer import Row
+from deltaspec_generators.table_files import TableFiles, add_action, metadata_action, protocol_action, remove_action
+
+DOMAIN_METADATA_PROTOCOL = protocol_action(1, 7, None, ["domainMetadata"])
+CHANGE_FEED_ENABLED = {"delta.enableChangeDataFeed": "true"}
+CHANGE_FILE_PATH = "_change_data/cdc-0.parquet"
+
+
+def build_change_rows(table: pa.Table, kinds: list[str | None]) -> pa.Table:
+    """Rows of a change data file."""
+    return table.append_column("_change_type", pa.array(kinds, pa.string()))
+
+
+def add_change_file(files: TableFiles, path: str, table: pa.Table, **more: Any) -> Row:
+    """Put a change data file into a table; gives the action that names it."""
+    data = encode_data_file(table)
+    files.data[path] = data
+    return {"cdc": {"path": path, "partitionValues": {}, "size": len(data), "dataChange": False, **more}}
+
+
+def build_updated_table() -> tuple[TableFiles, pa.Table]:
+    """A table whose last commit updates row 3 and deletes row 4 of ten, and the rows of its change data file."""
+    files = TableFiles()
+    files.commits[0] = [
+        commit_info_action(0),
+        protocol_action(1, 4),
+        metadata_action(FIELDS, configuration=CHANGE_FEED_ENABLED),
+    ]
+    before = rows()
+    add = add_data_file(files, "a.parquet", before)
+    files.commits[1] = [commit_info_action(1), add]
+    changed = before.slice(3, 1).set_column(1, "name", pa.array(["changed"], pa.string()))
+    after = pa.concat_tables([before.slice(0, 3), changed, before.slice(5)])
+    table = build_change_rows(
+        pa.concat_tables([before.slice(3, 1), changed, before.slice(4, 1)]),
+        ["update_preimage", "update_postimage", "delete"],
+    )
+    files.commits[2] = [
+        commit_info_action(2, operation="MERGE"),
+        add_data_file(files, "b.parquet", after),
+        remove_action(add),
+        add_change_file(files, CHANGE_FILE_PATH, table),
+    ]
+    return files, table
+
+
+def build_table_updated_by_vector(operation: str | None) -> TableFiles:
+    """A table with change data feed whose last commit hides row 3 and adds another, and records no change.
+
+    Args:
+        operation: what the commit says it is; None: nothing.
+    """
+    files = TableFiles()
+    features = ["deletionVectors"]
+    protocol = protocol_action(3, 7, features, [*features, "changeDataFeed"])
+    configuration = {**CHANGE_FEED_ENABLED, "delta.enableDeletionVectors": "true"}
+    files.commits[0] = [commit_info_action(0), protocol, metadata_action(FIELDS, configuration=configuration)]
+    add = add_data_file(files, "a.parquet", rows())
+    files.commits[1] = [commit_info_action(1), add]
+    changed = rows(3, 1).set_column(1, "name", pa.array(["changed"], pa.string()))
+    files.commits[2] = [
+        commit_info_action(2, operation=operation),
+        {"add": {**add["add"], "deletionVector": log_only.inline_vector_descriptor([3])}},
+        remove_action(add),
+        add_data_file(files, "b.parquet", changed),
+    ]
+    return files
+
+
+def build_updated_table_with_changes(table: pa.Table) -> TableFiles:
+    """`updated`, with other rows in its change data file."""
+    files, _ = build_updated_table()
+    files.commits[2][-1] = add_change_file(files, CHANGE_FILE_PATH, table)
+    return files
+
+
+def build_partitioned_change_table(path: str) -> TableFiles:
+    """A partitioned table whose last commit names a change data file."""
+    files = log_only.build_table(
+        fields=(("id", "long"), ("p", "string")), partition_columns=["p"], partition={"p": "x"}, last_remove=False
+    )
+    body = {"path": path, "partitionValues": {"p": "x"}, "size": 1000, "dataChange": False}
+    files.commits[2].append({"cdc": body})
+    return files
+
+
+def build_rearranged_table(removed: list[int], added: list[int], *, kept: bool = True) -> TableFiles:
+    """A table whose last commit says that it only moves rows.
+
+    Args:
+        removed: rows of the files that it removes.
+        added: rows of the files that it adds.
+        kept: it says so of its removes; else of its adds.
+    """
+    files = log_only.build_table(last_remove=False)
+    old = [add_action(f"old-{number}.parquet", rows=count) for number, count in enumerate(removed)]
+    files.commits[1] += old
+    says: dict[str, Any] = {"dataChange": False}
+    removes = [remove_action(each, **(says if kept else {})) for each in old]
+    adds = [
+        add_action(f"new-{number}.parquet", rows=count, **({} if kept else says)) for number, count in enumerate(added)
+    ]
+    files.commits[3] = [commit_info_action(3, operation="OPTIMIZE"), *removes, *adds]
+    return files
+
+
+def legacy_row_id_mark_action(highest: int, **more: Any) -> dict[str, object]:
+    """The action that older texts keep the high-water mark in, and that later ones pass over."""
+    return {"rowIdHighWaterMark": {"highWaterMark": highest, **more}}

@@ -1,0 +1,62 @@
+"""Tables with a checkpoint whose statistics or partition values are columns; mutations and permissions edit them."""
+
+from datetime import date
+from typing import Any
+
+import pyarrow as pa
+
+from deltaspec_generators.bases import log_only
+from deltaspec_generators.checkpoint_writer import Row
+from deltaspec_generators.table_files import TableFiles, protocol_action
+
+STATISTICS_AS_STRUCT = {"delta.checkpoint.writeStatsAsStruct": "true"}
+NO_JSON_STATISTICS = {"delta.checkpoint.writeStatsAsJson": "false"}
+PARTITION_TYPES = {"partitionValues_parsed": pa.struct([("day", pa.date32()), ("number", pa.int32())])}
+
+
+def build_table_with_checkpoint_properties(configuration: dict[str, str] | None = None, **more: Any) -> TableFiles:
+    """A table whose writers have to obey the checkpoint properties, with a checkpoint of version 1."""
+    return log_only.build_checkpointed_table(protocol=protocol_action(1, 3), configuration=configuration, **more)
+
+
+def build_partitioned_checkpoint_table(configuration: dict[str, str] | None = None) -> TableFiles:
+    """The same with the partition columns `day` and `number`."""
+    fields = [("id", "long"), ("day", "date"), ("number", "integer")]
+    names, values = ["day", "number"], {"day": "2026-11-21", "number": "7"}
+    return build_table_with_checkpoint_properties(
+        configuration, fields=fields, partition_columns=names, partition=values
+    )
+
+
+def edit_checkpoint_adds(files: TableFiles, change: Any, which: slice = slice(None)) -> None:
+    """Change copies of adds of the checkpoint: those of the commits stay."""
+    rows = files.checkpoints[0].rows
+    places = [place for place, row in enumerate(rows) if isinstance(row, dict) and "add" in row]
+    for place in places[which]:
+        row = rows[place]
+        assert isinstance(row, dict)
+        body = dict(row["add"])
+        change(body)
+        rows[place] = {"add": body}
+
+
+def add_statistics_columns(body: Row) -> None:
+    """Give an add its statistics as columns."""
+    body["stats_parsed"] = {"numRecords": 10}
+
+
+def remove_json_statistics(body: Row) -> None:
+    """Take the statistics as JSON from an add."""
+    del body["stats"]
+
+
+def add_partition_value_columns(body: Row) -> None:
+    """Give an add its partition values as columns."""
+    body["partitionValues_parsed"] = {"day": date(2026, 11, 21), "number": 7}
+
+
+def build_table_with_null_counts(name: str) -> TableFiles:
+    """A table whose checkpoint has statistics as columns, with null counts of that name."""
+    files = build_table_with_checkpoint_properties(STATISTICS_AS_STRUCT)
+    edit_checkpoint_adds(files, lambda body: body.update(stats_parsed={"numRecords": 10, name: {"id": 0, "name": 1}}))
+    return files

@@ -1,0 +1,131 @@
+"""Small sound tables with real data files, for mutations of what files hold.
+
+As in `bases`, each is known line by line. Sizes and statistics are true until a mutation makes them lie.
+"""
+
+import io
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from deltaspec.model.rows import deletion_vectors
+from deltaspec_generators.bases.log_only import commit_info_action
+from deltaspec_generators.checkpoint_writer import Row
+from deltaspec_generators.table_files import TableFiles, add_action, metadata_action, protocol_action, remove_action
+
+FIELDS: tuple[tuple[str, Any], ...] = (("id", "long"), ("name", "string"), ("price", "double"))
+VECTOR_FILE_UUID = UUID("d2c639aa-8816-431a-aaf6-d3fe2512ff61")
+
+
+def rows(first: int = 0, count: int = 10) -> pa.Table:
+    """Rows of `FIELDS`: ids in order, every fifth name null."""
+    ids = range(first, first + count)
+    return pa.table(
+        {
+            "id": pa.array(ids, pa.int64()),
+            "name": pa.array([None if each % 5 == 4 else f"name {each:03}" for each in ids], pa.string()),
+            "price": pa.array([each / 2 for each in ids], pa.float64()),
+        }
+    )
+
+
+def encode_data_file(table: pa.Table, **options: Any) -> bytes:
+    """A table as the bytes of a Parquet file; `options` as `pyarrow.parquet.write_table` takes them."""
+    sink = io.BytesIO()
+    pq.write_table(table, sink, **{"compression": "snappy", "store_schema": False, **options})
+    return sink.getvalue()
+
+
+def compute_statistics(table: pa.Table) -> dict[str, Any]:
+    """True statistics of the top-level columns whose values JSON can hold as they are."""
+    found: dict[str, Any] = {"numRecords": table.num_rows, "minValues": {}, "maxValues": {}, "nullCount": {}}
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        found["nullCount"][name] = column.null_count
+        plain = pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or pa.types.is_string(column.type)
+        if plain and column.null_count < len(column):
+            bounds = pc.min_max(column).as_py()
+            found["minValues"][name], found["maxValues"][name] = bounds["min"], bounds["max"]
+    return found
+
+
+def add_data_file(
+    files: TableFiles, path: str, table: pa.Table, *, parquet_options: Mapping[str, Any] | None = None, **more: Any
+) -> Row:
+    """Put a data file into a table; gives the add action that describes it truly, `more` by wire name in its body."""
+    data = encode_data_file(table, **(parquet_options or {}))
+    files.data[path] = data
+    stats = more.pop("stats", None) or json.dumps(compute_statistics(table))
+    return add_action(path, **{"size": len(data), "stats": stats, **more})
+
+
+def build_table_with_data(
+    *,
+    protocol: Row | None = None,
+    configuration: Mapping[str, str] | None = None,
+    fields: Sequence[Any] = FIELDS,
+    tables: Sequence[pa.Table] | None = None,
+    parquet_options: Mapping[str, Any] | None = None,
+) -> TableFiles:
+    """Three commits: protocol and metadata; files a and b; file c comes and a goes. Live are b and c."""
+    files = TableFiles()
+    first, second, third = tables or (rows(0), rows(10), rows(20))
+    files.commits[0] = [
+        commit_info_action(0),
+        protocol or protocol_action(1, 2),
+        metadata_action(fields, configuration=configuration),
+    ]
+    a = add_data_file(files, "a.parquet", first, parquet_options=parquet_options)
+    b = add_data_file(files, "b.parquet", second, parquet_options=parquet_options)
+    c = add_data_file(files, "c.parquet", third, parquet_options=parquet_options)
+    files.commits[1] = [commit_info_action(1), a, b]
+    files.commits[2] = [commit_info_action(2), c, remove_action(a)]
+    return files
+
+
+def build_table_with_stored_vectors(
+    deleted: Sequence[Sequence[int]] = ((1, 3), (2,)), tables: Sequence[pa.Table] | None = None
+) -> TableFiles:
+    """Files b and c each with a vector, both in one deletion-vector file in the table's root."""
+    files = build_table_with_data(
+        tables=tables,
+        protocol=protocol_action(3, 7, ["deletionVectors"], ["deletionVectors"]),
+        configuration={"delta.enableDeletionVectors": "true"},
+    )
+    bitmaps = [deletion_vectors.encode_bitmap(each) for each in deleted]
+    data, offsets = deletion_vectors.build_file(bitmaps)
+    files.extra[f"deletion_vector_{VECTOR_FILE_UUID}.bin"] = data
+    files.commits[3] = [commit_info_action(3)]
+    before = (files.commits[1][2], files.commits[2][1])
+    for add, bitmap, offset, each in zip(before, bitmaps, offsets, deleted, strict=True):
+        assert isinstance(add, dict)
+        descriptor = deletion_vectors.build_file_descriptor(VECTOR_FILE_UUID, offset, bitmap, len(each))
+        vector = {
+            "storageType": "u",
+            "pathOrInlineDv": descriptor.path_or_inline_dv,
+            "offset": offset,
+            "sizeInBytes": len(bitmap),
+            "cardinality": len(each),
+        }
+        stats = json.dumps({**json.loads(add["add"]["stats"]), "tightBounds": False})
+        files.commits[3] += [remove_action(add), {"add": {**add["add"], "stats": stats, "deletionVector": vector}}]
+    return files
+
+
+def build_table_with_change_data() -> TableFiles:
+    """Change data feed: version 3 deletes a row of file b, and says so in a change file."""
+    files = build_table_with_data(configuration={"delta.enableChangeDataFeed": "true"}, protocol=protocol_action(1, 4))
+    before, left, gone = rows(10), rows(10, 9), rows(19, 1)
+    kinds = pa.array(["delete"] * gone.num_rows, pa.string())
+    data = encode_data_file(gone.append_column("_change_type", kinds))
+    files.data["_change_data/cdc-0.parquet"] = data
+    cdc = {"path": "_change_data/cdc-0.parquet", "partitionValues": {}, "size": len(data), "dataChange": False}
+    assert before.num_rows == left.num_rows + gone.num_rows
+    b = files.commits[1][2]
+    assert isinstance(b, dict)
+    files.commits[3] = [commit_info_action(3), remove_action(b), add_data_file(files, "d.parquet", left), {"cdc": cdc}]
+    return files

@@ -1,0 +1,177 @@
+"""Small sound tables that are compatible with Iceberg, for mutations and permissions."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from deltaspec_generators.bases import log_only
+from deltaspec_generators.bases.column_mapping import build_mapped_field
+from deltaspec_generators.bases.data_files import add_data_file
+from deltaspec_generators.bases.log_only import commit_info_action, get_action
+from deltaspec_generators.table_files import TableFiles, metadata_action, protocol_action
+
+NESTED_ID_KEYS = ("delta.columnMapping.nested.ids", "parquet.field.nested.ids")
+"""Of the newest text, and of r3."""
+
+
+def build_configuration(compatibility: str, mode: str = "name", **more: str) -> dict[str, str]:
+    """Properties of such a table; further ones by their names without `delta.`, dots spelled `__`."""
+    return {
+        "delta.columnMapping.mode": mode,
+        "delta.columnMapping.maxColumnId": "30",
+        f"delta.enableIcebergCompat{compatibility}": "true",
+        **{f"delta.{name.replace('__', '.')}": value for name, value in more.items()},
+    }
+
+
+def protocol(compatibility: str, *features: str) -> dict[str, Any]:
+    """The protocol of such a table; `features` are those of readers and writers beside column mapping."""
+    writers = ["columnMapping", f"icebergCompat{compatibility}", *features]
+    return protocol_action(3, 7, ["columnMapping", *features], writers)
+
+
+def build_compatible_table(
+    compatibility: str,
+    *features: str,
+    fields: Sequence[Any] | None = None,
+    partition_columns: Sequence[str] = (),
+    partition: Mapping[str, str | None] | None = None,
+    **more: str,
+) -> TableFiles:
+    """`bases.plain` with compatibility V1 or V2 from the beginning; `more` as of `settings`."""
+    return log_only.build_table(
+        protocol=protocol(compatibility, *features),
+        configuration=build_configuration(compatibility, **more),
+        fields=fields or [build_mapped_field("id", 1), build_mapped_field("name", 2, "string")],
+        partition_columns=partition_columns,
+        partition=partition,
+    )
+
+
+# nested columns
+
+
+def numbered(name: str, number: int, kind: Any, parts: Mapping[str, int]) -> dict[str, Any]:
+    """A field with the ids of its parts under both keys, each with the names that its text gives."""
+    field = build_mapped_field(name, number, kind)
+    for key, root in zip(NESTED_ID_KEYS, (f"col-{number}", name), strict=True):
+        field["metadata"][key] = {f"{root}.{part}": part_id for part, part_id in parts.items()}
+    return field
+
+
+def array(element: Any) -> dict[str, Any]:
+    return {"type": "array", "elementType": element, "containsNull": True}
+
+
+def map_type(key: Any, value: Any) -> dict[str, Any]:
+    return {"type": "map", "keyType": key, "valueType": value, "valueContainsNull": True}
+
+
+def nested_fields() -> list[dict[str, Any]]:
+    """An array, a map whose values are arrays, and an array of structs with an array in them."""
+    inner = {"type": "struct", "fields": [numbered("x", 5, array("long"), {"element": 15})]}
+    return [
+        build_mapped_field("id", 1),
+        numbered("tags", 2, array("string"), {"element": 10}),
+        numbered("m", 3, map_type("string", array("long")), {"key": 11, "value": 12, "value.element": 13}),
+        numbered("s", 4, array(inner), {"element": 14}),
+    ]
+
+
+def build_nested_table(change: Callable[[list[Any]], object] = lambda fields: None) -> TableFiles:
+    """A table of V2 with these columns, after a change to their fields."""
+    files = build_compatible_table("V2", fields=nested_fields())
+    body = get_action(files, 0, "metaData")
+    schema = json.loads(body["schemaString"])
+    change(schema["fields"])
+    body["schemaString"] = json.dumps(schema)
+    return files
+
+
+# data files
+
+
+def field_id(number: int | None) -> dict[str, str]:
+    """Arrow metadata that give a Parquet node its field id."""
+    return {} if number is None else {"PARQUET:field_id": str(number)}
+
+
+def _rows(columns: Mapping[str, pa.Array], ids: Mapping[str, int]) -> pa.Table:
+    fields = [pa.field(name, each.type, metadata=field_id(ids[name])) for name, each in columns.items()]
+    return pa.table(list(columns.values()), schema=pa.schema(fields))
+
+
+def build_partitioned_rows(*names: str) -> pa.Table:
+    """Ten rows with some of the columns `col-1`, `col-2` and the partition column `col-3`, in that order."""
+    columns = {
+        "col-1": pa.array(range(10), pa.int64()),
+        "col-2": pa.array([f"name {each}" for each in range(10)], pa.string()),
+        "col-3": pa.array(["x"] * 10, pa.string()),
+    }
+    return _rows({name: columns[name] for name in names}, {"col-1": 1, "col-2": 2, "col-3": 3})
+
+
+def build_partitioned_table(compatibility: str, *files: pa.Table) -> TableFiles:
+    """A table partitioned by `day`, with these data files, the first in version 1, the others in version 2."""
+    fields = [
+        build_mapped_field("id", 1),
+        build_mapped_field("name", 2, "string"),
+        build_mapped_field("day", 3, "string"),
+    ]
+    return _written(compatibility, fields, files, ["day"], {"col-3": "x"})
+
+
+def _written(
+    compatibility: str,
+    fields: Sequence[Any],
+    tables: Sequence[pa.Table],
+    partition_columns: Sequence[str] = (),
+    partition: Mapping[str, str] | None = None,
+    **options: Any,
+) -> TableFiles:
+    files = TableFiles()
+    metadata = metadata_action(fields, partition_columns, build_configuration(compatibility))
+    files.commits[0] = [commit_info_action(0), protocol(compatibility), metadata]
+    for number, table in enumerate(tables):
+        version = min(number + 1, 2)
+        stats = json.dumps({"numRecords": table.num_rows})
+        row = add_data_file(
+            files,
+            f"{number}.parquet",
+            table,
+            stats=stats,
+            partitionValues=dict(partition or {}),
+            parquet_options=options,
+        )
+        files.commits.setdefault(version, [commit_info_action(version)]).append(row)
+    return files
+
+
+def build_timestamp_table(kind: str, *, int96: bool) -> TableFiles:
+    """A table of V2 with a column of timestamps, `timestamp` or `timestamp_ntz`, stored one way or the other."""
+    zone = "UTC" if kind == "timestamp" else None
+    column = pa.array(range(10), pa.timestamp("us", zone))
+    table = _rows({"col-1": pa.array(range(10), pa.int64()), "col-2": column}, {"col-1": 1, "col-2": 2})
+    fields = [build_mapped_field("id", 1), build_mapped_field("at", 2, kind)]
+    files = _written("V2", fields, [table, table], use_deprecated_int96_timestamps=int96)
+    if kind == "timestamp_ntz":
+        files.commits[0][1] = protocol("V2", "timestampNtz")
+    return files
+
+
+def build_nested_data_table(element: int | None, key: int | None, value: int | None) -> TableFiles:
+    """A table of V2 with an array and a map of longs, whose files have these field ids for their parts."""
+    fields = [
+        numbered("l", 1, array("long"), {"element": 10}),
+        numbered("m", 2, map_type("string", "long"), {"key": 11, "value": 12}),
+    ]
+    items = pa.list_(pa.field("element", pa.int64(), metadata=field_id(element)))
+    entries = pa.map_(
+        pa.field("key", pa.string(), nullable=False, metadata=field_id(key)),
+        pa.field("value", pa.int64(), metadata=field_id(value)),
+    )
+    columns = {"col-1": pa.nulls(10, items), "col-2": pa.nulls(10, entries)}
+    table = _rows(columns, {"col-1": 1, "col-2": 2})
+    return _written("V2", fields, [table, table])

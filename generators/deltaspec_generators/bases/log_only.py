@@ -1,0 +1,189 @@
+"""Small sound tables that mutations break: each has just what the broken requirement speaks of.
+
+Unlike `logs()`, which draws tables nobody thought of, these are known line by line, so that a mutation can be wrong
+in exactly one place.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from deltaspec.model.rows import deletion_vectors
+from deltaspec_generators.checkpoint_writer import CheckpointFiles, Row, SidecarFile
+from deltaspec_generators.table_files import (
+    TableFiles,
+    add_action,
+    metadata_action,
+    protocol_action,
+    remove_action,
+)
+
+FIELDS: tuple[tuple[str, Any], ...] = (("id", "long"), ("name", "string"))
+ALL_FEATURES = ("deletionVectors", "v2Checkpoint")
+
+
+def build_table(
+    *,
+    protocol: Row | None = None,
+    configuration: Mapping[str, str] | None = None,
+    fields: Sequence[Any] = FIELDS,
+    partition_columns: Sequence[str] = (),
+    partition: Mapping[str, str | None] | None = None,
+    last_remove: bool = True,
+) -> TableFiles:
+    """Three commits: protocol and metadata; two files; one file more and one less."""
+    first = add_action("a.parquet", rows=10, partition=partition)
+    second = add_action("b.parquet", rows=10, partition=partition)
+    third = add_action("c.parquet", rows=10, partition=partition)
+    files = TableFiles()
+    metadata = metadata_action(fields, partition_columns, configuration)
+    files.commits[0] = [commit_info_action(0), protocol or protocol_action(1, 2), metadata]
+    files.commits[1] = [commit_info_action(1), first, second]
+    files.commits[2] = [commit_info_action(2), third, *([remove_action(first)] if last_remove else [])]
+    return files
+
+
+def commit_info_action(version: int, **more: Any) -> Row:
+    """Provenance as engines write it."""
+    return {"commitInfo": {"timestamp": 1_700_000_000_000 + version, "operation": "WRITE", **more}}
+
+
+def build_table_with_features(*features: str, writer: Sequence[str] = (), **more: Any) -> TableFiles:
+    """`plain` with table features: those of readers and writers, and those of writers only."""
+    return build_table(protocol=protocol_action(3, 7, features, (*features, *writer)), **more)
+
+
+def build_checkpointed_table(naming: Any = "classic", **more: Any) -> TableFiles:
+    """`plain` with a checkpoint of version 1 of V1 content."""
+    files = build_table(**more)
+    files.checkpoints.append(CheckpointFiles(1, naming, rows=[*build_state_rows(files)]))
+    return files
+
+
+def build_v2_checkpointed_table(naming: Any = "uuid-parquet", *, sidecars: bool = True) -> TableFiles:
+    """A v2Checkpoint table with a checkpoint of version 1, its files in one sidecar, or in the checkpoint itself."""
+    files = build_table_with_features("v2Checkpoint")
+    rows = build_state_rows(files)
+    table = [row for row in rows if "add" not in row]
+    adds = [row for row in rows if "add" in row]
+    head: Row = {"checkpointMetadata": {"version": 1}}
+    checkpoint = CheckpointFiles(1, naming, rows=[head, *table, *([] if sidecars else adds)])
+    if sidecars:
+        checkpoint.sidecars.append(SidecarFile("00000000-0000-4000-8000-000000000001.parquet", rows=adds))
+    files.checkpoints.append(checkpoint)
+    return files
+
+
+def build_state_rows(files: TableFiles) -> list[Row]:
+    """What a checkpoint of version 1 of `plain` holds."""
+    actions = [line for version in (0, 1) for line in files.commits[version] if isinstance(line, dict)]
+    return [get_action for get_action in actions if "commitInfo" not in get_action]
+
+
+def build_table_with_checksum(**more: Any) -> TableFiles:
+    """`plain` with the version checksum of version 2, all optional fields among it."""
+    files = build_table(**more)
+    live = [row["add"] for row in (files.commits[1][2], files.commits[2][1]) if isinstance(row, dict)]
+    protocol, metadata = files.commits[0][1], files.commits[0][2]
+    assert isinstance(protocol, dict)
+    assert isinstance(metadata, dict)
+    files.checksums[2] = {
+        "tableSizeBytes": 2000,
+        "numFiles": 2,
+        "numMetadata": 1,
+        "numProtocol": 1,
+        "metadata": metadata["metaData"],
+        "protocol": protocol["protocol"],
+        "setTransactions": [],
+        "domainMetadata": [],
+        "allFiles": live,
+        "numDeletedRecordsOpt": 0,
+        "numDeletionVectorsOpt": 0,
+        "fileSizeHistogram": {"sortedBinBoundaries": [0, 1024], "fileCounts": [2, 0], "totalBytes": [2000, 0]},
+        "deletedRecordCountsHistogramOpt": {"deletedRecordCounts": [2, 0, 0, 0, 0, 0, 0, 0, 0, 0]},
+    }
+    return files
+
+
+def build_table_with_transaction_checksum(txn_id: str) -> TableFiles:
+    """A catalog-managed table whose last commit is of transaction `2a`, with a checksum that says of which it is."""
+    files = build_table_with_checksum(
+        protocol=protocol_action(3, 7, ["catalogManaged"], ["catalogManaged", "inCommitTimestamp"]),
+        configuration={"delta.enableInCommitTimestamps": "true"},
+    )
+    for version, lines in files.commits.items():
+        time = 1_700_000_000_000 + version
+        lines[0] = commit_info_action(version, inCommitTimestamp=time, txnId=f"{version}a")
+    body = files.checksums[2]
+    assert isinstance(body, dict)
+    files.checksums[2] = {**body, "inCommitTimestampOpt": 1_700_000_000_002, "txnId": txn_id}
+    return files
+
+
+def build_table_with_compaction() -> TableFiles:
+    """`plain` with a log compaction of versions 1 and 2."""
+    files = build_table()
+    removed, second = files.commits[2][2], files.commits[1][2]
+    files.compactions[(1, 2)] = [second, files.commits[2][1], removed]
+    return files
+
+
+def build_table_with_hint() -> TableFiles:
+    """`checkpointed` with a `_last_checkpoint` that points at the checkpoint."""
+    files = build_checkpointed_table()
+    files.last_checkpoint = {"version": 1, "size": 4, "numOfAddFiles": 2}
+    return files
+
+
+def build_table_with_timestamps(**more: Any) -> TableFiles:
+    """A table with in-commit timestamps."""
+    files = build_table(
+        protocol=protocol_action(1, 7, None, ["inCommitTimestamp"]),
+        configuration={"delta.enableInCommitTimestamps": "true"},
+        **more,
+    )
+    for version, lines in files.commits.items():
+        lines[0] = commit_info_action(version, inCommitTimestamp=1_700_000_000_000 + version)
+    return files
+
+
+def inline_vector_descriptor(rows: Sequence[int] = (1, 3)) -> dict[str, Any]:
+    """A raw descriptor of an inline deletion vector."""
+    found = deletion_vectors.build_inline_descriptor(rows)
+    return {
+        "storageType": found.storage_type,
+        "pathOrInlineDv": found.path_or_inline_dv,
+        "sizeInBytes": found.size_in_bytes,
+        "cardinality": found.cardinality,
+    }
+
+
+def build_table_with_vector(descriptor: Mapping[str, Any] | None = None, rows: int | None = 10) -> TableFiles:
+    """A table whose third version adds a file with a deletion vector."""
+    files = build_table_with_features("deletionVectors", configuration={"delta.enableDeletionVectors": "true"})
+    files.commits[2][1] = add_action(
+        "c.parquet", rows=rows, deletionVector=dict(descriptor or inline_vector_descriptor())
+    )
+    return files
+
+
+def build_table_with_column_mapping(mode: str = "name") -> TableFiles:
+    """A table with column mapping, a nested field among its columns."""
+
+    def field(name: str, number: int, kind: Any) -> dict[str, Any]:
+        metadata = {"delta.columnMapping.id": number, "delta.columnMapping.physicalName": f"col-{number}"}
+        return {"name": name, "type": kind, "nullable": True, "metadata": metadata}
+
+    inner = {"type": "struct", "fields": [field("x", 3, "long"), field("y", 4, "string")]}
+    configuration = {"delta.columnMapping.mode": mode, "delta.columnMapping.maxColumnId": "4"}
+    return build_table(
+        protocol=protocol_action(2, 5),
+        configuration=configuration,
+        fields=[field("id", 1, "long"), field("s", 2, inner)],
+    )
+
+
+def get_action(files: TableFiles, version: int, kind: str, which: int = 0) -> dict[str, Any]:
+    """The body of an action of a commit, to be changed in place."""
+    found = [line for line in files.commits[version] if isinstance(line, dict) and kind in line]
+    body: dict[str, Any] = found[which][kind]
+    return body

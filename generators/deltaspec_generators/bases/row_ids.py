@@ -1,0 +1,123 @@
+"""Small tables with row ids, in the three designs, for whoever breaks one thing in them or uses what they permit."""
+
+import json
+from typing import Any
+
+import pyarrow as pa
+
+from deltaspec_generators.bases import log_only
+from deltaspec_generators.bases.actions import legacy_row_id_mark_action
+from deltaspec_generators.bases.data_files import FIELDS, add_data_file, compute_statistics, rows
+from deltaspec_generators.bases.log_only import commit_info_action, get_action
+from deltaspec_generators.table_files import TableFiles, domain_action, metadata_action, protocol_action, remove_action
+
+ROW_ID, ROW_COMMIT_VERSION = "_row-id-col-1", "_row-commit-version-col-1"
+COLUMNS = {
+    "delta.rowTracking.materializedRowIdColumnName": ROW_ID,
+    "delta.rowTracking.materializedRowCommitVersionColumnName": ROW_COMMIT_VERSION,
+}
+ENABLED = {"delta.enableRowTracking": "true", **COLUMNS}
+R1_ENABLED = {"delta.enableRowIds": "true", "delta.rowIds.physicalColumnName": ROW_ID}
+"""The same by the oldest text."""
+PROTOCOL = protocol_action(1, 7, None, ["rowTracking", "domainMetadata"])
+FIRST_PROTOCOL = protocol_action(1, 7, None, ["rowIds"])
+
+
+def mark(highest: int, key: str = "rowIdHighWaterMark") -> dict[str, object]:
+    """The domain of the high-water mark."""
+    return domain_action("delta.rowTracking", json.dumps({key: highest}))
+
+
+def preserving_commit_info(version: int, preserved: Any = "true", **more: Any) -> dict[str, Any]:
+    """A commitInfo that says that rows keep their ids."""
+    return commit_info_action(version, tags={"delta.rowTracking.preserved": preserved}, **more)
+
+
+def build_tracked_table(*, enabled: bool = True) -> TableFiles:
+    """`bases.plain` with row tracking: a and b have the ids 0 to 19, c has 20 to 29; with the mark of every text."""
+    files = log_only.build_table(protocol=PROTOCOL, configuration=ENABLED if enabled else {})
+    for version in (1, 2):
+        files.commits[version][0] = preserving_commit_info(version)
+    for version, which, base in ((1, 0, 0), (1, 1, 10), (2, 0, 20)):
+        get_action(files, version, "add", which).update(baseRowId=base, defaultRowCommitVersion=version)
+    get_action(files, 2, "remove").update(baseRowId=0, defaultRowCommitVersion=1)
+    files.commits[1] += [legacy_row_id_mark_action(19), mark(19)]
+    files.commits[2] += [legacy_row_id_mark_action(29), mark(29)]
+    return files
+
+
+def build_r1_tracked_table(*, enabled: bool = False) -> TableFiles:
+    """`tracked` as the oldest text has it: another feature, and no row commit versions."""
+    settings = R1_ENABLED if enabled else {}
+    files = log_only.build_table(protocol=FIRST_PROTOCOL, configuration=settings)
+    for version, which, base in ((1, 0, 0), (1, 1, 10), (2, 0, 20)):
+        get_action(files, version, "add", which)["baseRowId"] = base
+    get_action(files, 2, "remove")["baseRowId"] = 0
+    files.commits[1].append(legacy_row_id_mark_action(19, preservedRowIds=True))
+    files.commits[2].append(legacy_row_id_mark_action(29, preservedRowIds=True))
+    return files
+
+
+# row ids that files hold
+
+
+def build_rewritten_table(
+    ids: list[int | None] | None = None,
+    versions: list[int | None] | None = None,
+    *,
+    data_change: bool = False,
+    preserved: bool | None = None,
+    oldest: bool = False,
+) -> TableFiles:
+    """A table whose files a (ids 0 to 4) and b (5 to 9) were compacted to c, and d (20 to 24) was added after.
+
+    Args:
+        ids: materialized row ids of c; those that its rows had before where None.
+        versions: materialized row commit versions of c; 1, as before, where None.
+        data_change: what the compaction says of itself; if true it is an update.
+        preserved: whether it says that ids and versions were kept; the truth where None.
+        oldest: the table is one of the oldest text, without row commit versions.
+    """
+    kept = (ids or [*range(10)]) == [*range(10)] and (versions or [1] * 10) == [1] * 10
+    claim = kept if preserved is None else preserved
+    files = TableFiles()
+    protocol, settings = (FIRST_PROTOCOL, R1_ENABLED) if oldest else (PROTOCOL, ENABLED)
+    files.commits[0] = [commit_info_action(0), protocol, metadata_action(FIELDS, configuration=settings)]
+    a, b = (
+        add_tracked_file(files, "a.parquet", rows(0, 5), 0, 1, oldest),
+        add_tracked_file(files, "b.parquet", rows(5, 5), 5, 1, oldest),
+    )
+    files.commits[1] = [preserving_commit_info(1), a, b, *row_id_mark_actions(9, oldest)]
+    table = rows().append_column(ROW_ID, pa.array(range(10) if ids is None else ids, pa.int64()))
+    if not oldest:
+        table = table.append_column(ROW_COMMIT_VERSION, pa.array(versions or [1] * 10, pa.int64()))
+    c = add_tracked_file(files, "c.parquet", table, 10, 2, oldest)
+    moves = [c, remove_action(a), remove_action(b)]
+    for move in moves:
+        next(iter(move.values()))["dataChange"] = data_change
+    files.commits[2] = [
+        preserving_commit_info(2, str(claim).lower()),
+        *moves,
+        *row_id_mark_actions(19, oldest, preserved=claim),
+    ]
+    d = add_tracked_file(files, "d.parquet", rows(10, 5), 20, 3, oldest)
+    files.commits[3] = [preserving_commit_info(3), d, *row_id_mark_actions(24, oldest)]
+    return files
+
+
+def row_id_mark_actions(highest: int, oldest: bool = False, *, preserved: bool = True) -> list[Any]:
+    """The high-water mark where each text looks for it."""
+    return (
+        [legacy_row_id_mark_action(highest, preservedRowIds=preserved)]
+        if oldest
+        else [legacy_row_id_mark_action(highest), mark(highest)]
+    )
+
+
+def add_tracked_file(
+    files: TableFiles, path: str, table: pa.Table, base: int, version: int, oldest: bool = False, **more: Any
+) -> dict[str, Any]:
+    """An add of a stored file with row ids; of hidden columns its statistics say nothing."""
+    visible = table.select([name for name in table.column_names if name not in (ROW_ID, ROW_COMMIT_VERSION)])
+    ids = {"baseRowId": base} if oldest else {"baseRowId": base, "defaultRowCommitVersion": version}
+    return add_data_file(files, path, table, **{"stats": json.dumps(compute_statistics(visible)), **ids, **more})

@@ -1,0 +1,269 @@
+"""Checkpoints and sidecars as bytes, from the same raw actions that JSON commits are written from.
+
+Parquet columns are those that engines write: one struct column an action kind. A row may set several of them, name
+unknown ones or hold nothing, because broken checkpoints are laid down by the same functions.
+"""
+
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from deltaspec.model.log import file_names, spark_hash
+from deltaspec_generators.action_lines import Line, encode_lines
+
+Row: TypeAlias = dict[str, Any]
+"""A row of a checkpoint: wire name of an action to its body, as it stands in JSON."""
+Naming = Literal["classic", "multipart", "uuid-json", "uuid-parquet"]
+
+_STRINGS = pa.map_(pa.string(), pa.string())
+_VECTOR = pa.struct(
+    [
+        ("storageType", pa.string()),
+        ("pathOrInlineDv", pa.string()),
+        ("offset", pa.int32()),
+        ("sizeInBytes", pa.int32()),
+        ("cardinality", pa.int64()),
+    ]
+)
+_ADD = pa.struct(
+    [
+        ("path", pa.string()),
+        ("partitionValues", _STRINGS),
+        ("size", pa.int64()),
+        ("modificationTime", pa.int64()),
+        ("dataChange", pa.bool_()),
+        ("stats", pa.string()),
+        ("tags", _STRINGS),
+        ("deletionVector", _VECTOR),
+        ("baseRowId", pa.int64()),
+        ("defaultRowCommitVersion", pa.int64()),
+        ("clusteringProvider", pa.string()),
+    ]
+)
+_REMOVE = pa.struct(
+    [
+        ("path", pa.string()),
+        ("deletionTimestamp", pa.int64()),
+        ("dataChange", pa.bool_()),
+        ("extendedFileMetadata", pa.bool_()),
+        ("partitionValues", _STRINGS),
+        ("size", pa.int64()),
+        ("deletionVector", _VECTOR),
+        ("baseRowId", pa.int64()),
+        ("defaultRowCommitVersion", pa.int64()),
+    ]
+)
+_TABLE_COLUMNS: dict[str, pa.DataType] = {
+    "txn": pa.struct([("appId", pa.string()), ("version", pa.int64()), ("lastUpdated", pa.int64())]),
+    "metaData": pa.struct(
+        [
+            ("id", pa.string()),
+            ("name", pa.string()),
+            ("description", pa.string()),
+            ("format", pa.struct([("provider", pa.string()), ("options", _STRINGS)])),
+            ("schemaString", pa.string()),
+            ("partitionColumns", pa.list_(pa.string())),
+            ("configuration", _STRINGS),
+            ("createdTime", pa.int64()),
+        ]
+    ),
+    "protocol": pa.struct(
+        [
+            ("minReaderVersion", pa.int32()),
+            ("minWriterVersion", pa.int32()),
+            ("readerFeatures", pa.list_(pa.string())),
+            ("writerFeatures", pa.list_(pa.string())),
+        ]
+    ),
+    "domainMetadata": pa.struct([("domain", pa.string()), ("configuration", pa.string()), ("removed", pa.bool_())]),
+}
+DOMAIN_WITH_MAP_CONFIGURATION = pa.struct(
+    [("domain", pa.string()), ("configuration", _STRINGS), ("removed", pa.bool_())]
+)
+"""Type of `domainMetadata` before r3."""
+_FILE_COLUMNS: dict[str, pa.DataType] = {"add": _ADD, "remove": _REMOVE}
+_V2_COLUMNS: dict[str, pa.DataType] = {
+    "checkpointMetadata": pa.struct([("version", pa.int64()), ("tags", _STRINGS)]),
+    "sidecar": pa.struct(
+        [("path", pa.string()), ("sizeInBytes", pa.int64()), ("modificationTime", pa.int64()), ("tags", _STRINGS)]
+    ),
+}
+
+
+CLASSIC_COLUMNS: dict[str, pa.DataType] = {
+    name: {**_FILE_COLUMNS, **_TABLE_COLUMNS}[name]
+    for name in ("txn", "add", "remove", "metaData", "protocol", "domainMetadata")
+}
+"""Columns of a classic checkpoint of V1 content, in the order in which Delta Spark writes them."""
+
+
+@dataclass
+class SidecarFile:
+    """A Parquet file of file actions in `_sidecars/`."""
+
+    name: str
+    """File name within `_sidecars/`."""
+    rows: list[Row] = field(default_factory=list)
+    listed: bool = True
+    """Whether the checkpoint gets a `sidecar` action for it, with the size it turns out to have."""
+    modification_time: int = 0
+
+
+@dataclass
+class CheckpointFiles:
+    """One checkpoint: where it is written, in what form, and its rows.
+
+    Nothing is checked and nothing added, but for the `sidecar` actions of sidecars that are `listed` and that no row
+    names.
+    """
+
+    version: int
+    naming: Naming = "classic"
+    v2: bool = False
+    """Whether the Parquet schema has the columns of V2 content; the rows say whether there is any."""
+    rows: list[Line] = field(default_factory=list)
+    """Raw actions; verbatim lines only in a JSON checkpoint."""
+    parts: int = 1
+    """Files of a multipart checkpoint; files are dealt to them by Spark's hash, other rows stand together."""
+    part_numbers: list[int] | None = None
+    """Part of each row, counted from 1, where a multipart checkpoint is dealt otherwise."""
+    uuid: str = "00000000-0000-4000-8000-000000000000"
+    sidecars: list[SidecarFile] = field(default_factory=list)
+    parsed: dict[str, pa.DataType] = field(default_factory=dict)
+    """Arrow types of `stats_parsed` and `partitionValues_parsed`, where rows hold them; inferred otherwise."""
+    types: dict[str, pa.DataType] = field(default_factory=dict)
+    """Arrow types of action kinds that are not those engines write today."""
+    dropped_columns: frozenset[str] = frozenset()
+    """Columns left out of the Parquet schema (they are null then)."""
+
+    @property
+    def names(self) -> list[str]:
+        """The files of the checkpoint itself, relative to `_delta_log`."""
+        match self.naming:
+            case "classic":
+                return [file_names.classic_checkpoint_name(self.version)]
+            case "multipart":
+                every = range(1, self.parts + 1)
+                return [file_names.multipart_checkpoint_name(self.version, part, self.parts) for part in every]
+            case "uuid-json" | "uuid-parquet":
+                kind = self.naming.removeprefix("uuid-")
+                return [file_names.uuid_checkpoint_name(self.version, self.uuid, kind)]
+
+
+def encode_checkpoint(checkpoint: CheckpointFiles, present: Mapping[str, bytes] | None = None) -> dict[str, bytes]:
+    """Every file of a checkpoint, sidecars among them.
+
+    Args:
+        checkpoint: what to write.
+        present: bytes by name of Parquet files written before; one that holds the same rows is taken as it is.
+
+    Returns:
+        Bytes by name, relative to `_delta_log`.
+    """
+    before = present or {}
+    written: dict[str, bytes] = {}
+    for sidecar in checkpoint.sidecars:
+        name = file_names.SIDECARS + sidecar.name
+        table = action_table(sidecar.rows, _FILE_COLUMNS, checkpoint)
+        written[name] = encode_parquet(table, before.get(name))
+    rows = [*checkpoint.rows, *_sidecar_actions(checkpoint, written)]
+    if checkpoint.naming == "uuid-json":
+        return {checkpoint.names[0]: encode_lines(rows), **written}
+    plain = [row for row in rows if isinstance(row, dict)]
+    assert len(plain) == len(rows), "verbatim lines do not fit in Parquet"
+    columns = {**_TABLE_COLUMNS, **_FILE_COLUMNS, **(_V2_COLUMNS if checkpoint.v2 else {})}
+    places = checkpoint.part_numbers or assign_parts(plain, len(checkpoint.names), vectors=_has_vectors(plain))
+    for part, name in enumerate(checkpoint.names, 1):
+        share = [row for row, place in zip(plain, places, strict=True) if place == part]
+        written[name] = encode_parquet(action_table(share, columns, checkpoint), before.get(name))
+    return written
+
+
+def _has_vectors(rows: Sequence[Row]) -> bool:
+    protocols = [row["protocol"] for row in rows if isinstance(row.get("protocol"), dict)]
+    return any("deletionVectors" in (each.get("writerFeatures") or ()) for each in protocols)
+
+
+def assign_parts(rows: Sequence[Row], parts: int, *, vectors: bool) -> list[int]:
+    """The part of each row, counted from 1, by Spark's hash of its path, and of its deletion vector if `vectors`."""
+    return [spark_hash.compute_part(_hashed(row.get("add") or row.get("remove") or {}, vectors), parts) for row in rows]
+
+
+def _hashed(body: Mapping[str, Any], vectors: bool) -> tuple[str | None, str | None]:
+    vector = body.get("deletionVector") if vectors else None
+    if not vector:
+        return body.get("path"), None
+    offset = vector.get("offset")
+    return body.get("path"), vector["storageType"] + vector["pathOrInlineDv"] + ("" if offset is None else f"@{offset}")
+
+
+def action_table(rows: Sequence[Row], columns: Mapping[str, pa.DataType], checkpoint: CheckpointFiles) -> pa.Table:
+    """Rows as one struct column an action kind.
+
+    Kinds and fields beyond the given types get a type that Arrow infers from their values; a kind left out by
+    `dropped_columns` is written only where rows hold it.
+    """
+    kinds = {kind for row in rows for kind in row}
+    wanted = [kind for kind in columns if kind not in checkpoint.dropped_columns or kind in kinds]
+    wanted += sorted(kinds - columns.keys())
+    arrays = []
+    for kind in wanted:
+        bodies = [row.get(kind) for row in rows]
+        known = checkpoint.types.get(kind, columns.get(kind))
+        arrays.append(pa.array(bodies) if known is None else _struct_array(bodies, known, checkpoint))
+    return pa.table(arrays, names=wanted)
+
+
+def encode_parquet(table: pa.Table, present: bytes | None = None) -> bytes:
+    """A table as Parquet; `present` itself where it holds the same table already.
+
+    Bytes of Parquet depend on the release of the library that writes them, content does not.
+    """
+    if present is not None and pq.read_table(io.BytesIO(present)).equals(table):
+        return present
+    sink = io.BytesIO()
+    pq.write_table(table, sink, compression="snappy", store_schema=False)
+    return sink.getvalue()
+
+
+def _struct_array(bodies: list[Any], known: pa.StructType, checkpoint: CheckpointFiles) -> pa.Array:
+    types = {known.field(index).name: known.field(index).type for index in range(known.num_fields)}
+    given = {name: kind for name, kind in checkpoint.parsed.items() if "path" in types}
+    for name in sorted({name for body in bodies if isinstance(body, dict) for name in body} - types.keys()):
+        found = [body.get(name) for body in bodies if isinstance(body, dict)]
+        types[name] = given.get(name) or pa.array(found).type
+    target = pa.struct(list(types.items()))
+    return pa.array([_pairs(body, target) for body in bodies], target)
+
+
+def _pairs(value: Any, kind: pa.DataType) -> Any:
+    """The value with objects that are maps in Arrow as lists of pairs."""
+    if isinstance(value, dict) and pa.types.is_map(kind):
+        return [(key, _pairs(item, kind.item_type)) for key, item in value.items()]
+    if isinstance(value, dict) and pa.types.is_struct(kind):
+        fields = [kind.field(index) for index in range(kind.num_fields)]
+        return {each.name: _pairs(value.get(each.name), each.type) for each in fields}
+    return value
+
+
+def _sidecar_actions(checkpoint: CheckpointFiles, written: Mapping[str, bytes]) -> list[Row]:
+    named = {
+        row["sidecar"].get("path")
+        for row in checkpoint.rows
+        if isinstance(row, dict) and isinstance(row.get("sidecar"), dict)
+    }
+    return [
+        {
+            "sidecar": {
+                "path": sidecar.name,
+                "sizeInBytes": len(written[file_names.SIDECARS + sidecar.name]),
+                "modificationTime": sidecar.modification_time,
+            }
+        }
+        for sidecar in checkpoint.sidecars
+        if sidecar.listed and sidecar.name not in named
+    ]

@@ -1,0 +1,1 @@
+"""Strategies for random valid logs and their layouts as files."""

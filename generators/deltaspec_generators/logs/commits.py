@@ -1,0 +1,117 @@
+"""Drawing commits: each operation adds actions to the commit at hand, and only such as the table allows at that point.
+
+One path takes part in at most one operation of a commit, so that no logical file is both added and removed in it.
+"""
+
+from collections.abc import Collection
+from typing import Any
+
+from hypothesis import strategies as st
+
+from deltaspec_generators.logs import (
+    column_operations,
+    feature_operations,
+    file_actions,
+    file_operations,
+    row_id_operations,
+    table_operations,
+    widening_operations,
+)
+from deltaspec_generators.logs.builder import DAY_MS, OPERATIONS, START_MS, LogBuilder, is_applicable
+from deltaspec_generators.logs.state import Body, apply_actions
+from deltaspec_generators.logs.table_specs import TableSpec
+
+__all__ = ["FAMILIES", "draw_commits"]
+
+FAMILIES = (
+    file_operations,
+    table_operations,
+    column_operations,
+    feature_operations,
+    row_id_operations,
+    widening_operations,
+)
+"""Modules that register what commits do."""
+
+
+def draw_commits(draw: st.DrawFn, spec: TableSpec, most: int, allowed: Collection[str]) -> LogBuilder:
+    """A log of at most so many commits that begins with the outline and stays within the allowed features.
+
+    How many there are is drawn first, and each commit and operation is a draw of its own, so that any can shrink away.
+    """
+    builder = LogBuilder(draw, spec, frozenset(allowed), spec.columns, spec.clustering)
+    for _ in range(draw(st.integers(1, most))):
+        draw(_commits(builder))
+    return builder
+
+
+@st.composite
+def _commits(draw: st.DrawFn, builder: LogBuilder) -> None:
+    """One more commit."""
+    version = builder.version
+    gap = draw(st.sampled_from((60_000, 1, 2 * DAY_MS, 9 * DAY_MS))) if version else 0
+    timestamp = (builder.state.timestamp_ms or START_MS) + gap
+    builder.actions, builder.touched, builder.copies = [], set(), False
+    if version == 0:
+        _first(builder)
+    for _ in range(draw(st.integers(0, 4))):
+        draw(_operations(builder, timestamp))
+    _finish(builder, timestamp)
+    builder.commits.append(builder.actions)
+    builder.state = apply_actions(builder.state, builder.actions, timestamp)
+    builder.states.append(builder.state)
+    builder.schemas.append(builder.columns)
+
+
+@st.composite
+def _operations(draw: st.DrawFn, builder: LogBuilder, timestamp: int) -> None:
+    """One operation, chosen from the same list every time, so that it stays what it is when another shrinks away."""
+    draw(st.sampled_from(OPERATIONS).filter(lambda each: is_applicable(each, builder)))(builder, timestamp)
+
+
+def _first(builder: LogBuilder) -> None:
+    builder.protocol, builder.metadata = builder.spec.protocol, builder.spec.metadata
+    builder.actions += [{"protocol": builder.protocol}, {"metaData": builder.metadata}]
+    builder.actions += [{"domainMetadata": body} for body in builder.spec.domains]
+
+
+def _finish(builder: LogBuilder, timestamp: int) -> None:
+    """Change files, marks, provenance and the order of lines."""
+    draw = builder.draw
+    changed = any("remove" in action and action["remove"]["dataChange"] for action in builder.actions)
+    feed = "delta.enableChangeDataFeed"
+    if changed and "changeDataFeed" in builder.features and builder.on(feed) and draw(st.booleans()):
+        builder.actions.append({"cdc": file_actions.draw_change_file(builder)})
+    column_operations.record_marks(builder)
+    row_id_operations.record_mark(builder)
+    for action in builder.actions:
+        if "remove" in action:
+            path = action["remove"]["path"]
+            builder.removed[path] = builder.state.live[path]
+    for action in builder.actions:
+        if "add" in action:
+            builder.removed.pop(action["add"]["path"], None)
+    if draw(st.booleans()):
+        builder.actions = draw(st.permutations(builder.actions))
+    timestamps = "inCommitTimestamp" in builder.features and builder.on("delta.enableInCommitTimestamps")
+    if timestamps or not builder.actions or draw(st.booleans()):
+        info = _commit_info(builder, timestamp)
+        if timestamps:
+            builder.in_commit_timestamp_ms = builder.next_in_commit_timestamp(timestamp)
+            info = {"inCommitTimestamp": builder.in_commit_timestamp_ms, **info}
+        builder.actions.insert(0 if timestamps else draw(st.integers(0, len(builder.actions))), {"commitInfo": info})
+
+
+def _commit_info(builder: LogBuilder, timestamp: int) -> Body:
+    info: dict[str, Any] = {"timestamp": timestamp, "operation": "WRITE", "operationParameters": {"mode": "Append"}}
+    if "catalogManaged" in builder.features or builder.draw(st.booleans()):
+        info |= {
+            "engineInfo": "drawn/1.0",
+            "isBlindAppend": False,
+            "txnId": file_actions.build_uuid(builder.next_number()),
+        }
+    if "rowTracking" in builder.features:
+        info["tags"] = {
+            "delta.rowTracking.preserved": "true" if row_id_operations.has_preserved_row_ids(builder) else "false"
+        }
+    return info

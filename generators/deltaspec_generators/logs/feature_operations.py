@@ -1,0 +1,52 @@
+"""Clustering that changes, in-commit timestamps that come and go, checkpoints that are protected."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+from deltaspec_generators.logs.builder import LogBuilder, change, operation
+from deltaspec_generators.logs.state import Body
+from deltaspec_generators.logs.table_operations import build_enablement_properties
+from deltaspec_generators.logs.table_specs import clusterings
+
+TIMESTAMPS = "delta.enableInCommitTimestamps"
+PROTECTED = "delta.requireCheckpointProtectionBeforeVersion"
+
+
+def _may_cluster(builder: LogBuilder) -> bool:
+    unsettled = builder.kinds & {"domainMetadata", "add"}
+    return "clustering" in builder.features and not unsettled and not builder.metadata["partitionColumns"]
+
+
+@operation(_may_cluster)
+def cluster(builder: LogBuilder, timestamp: int) -> None:
+    """The table is clustered by other columns, or by none."""
+    body = builder.state.domains.get("delta.clustering")
+    if builder.clustering and body is not None and builder.draw(st.booleans()):
+        builder.clustering = ()
+        builder.actions.append({"domainMetadata": {**body, "removed": True}})
+        return
+    builder.clustering, body = builder.draw(clusterings(builder.columns, builder.revision))
+    builder.actions.append({"domainMetadata": body})
+
+
+@change(lambda builder: "inCommitTimestamp" in builder.features and not builder.on(TIMESTAMPS), weight=2)
+def begin_timestamps(builder: LogBuilder, metadata: Body, timestamp: int) -> None:
+    """In-commit timestamps are enabled, and the metadata says since when."""
+    metadata["configuration"] |= build_enablement_properties(builder, timestamp)
+
+
+@change(lambda builder: builder.on(TIMESTAMPS) and "catalogManaged" not in builder.features)
+def end_timestamps(builder: LogBuilder, metadata: Body, timestamp: int) -> None:
+    """Commits have no timestamps of their own any more; what recorded their beginning may stay."""
+    configuration = metadata["configuration"]
+    configuration[TIMESTAMPS] = "false"
+    if builder.draw(st.booleans()):
+        for name in ("Version", "Timestamp"):
+            configuration.pop(f"delta.inCommitTimestampEnablement{name}", None)
+
+
+@change(lambda builder: "checkpointProtection" in builder.features, weight=2)
+def protect(builder: LogBuilder, metadata: Body, timestamp: int) -> None:
+    """What is before the commit at hand is cleaned up as a whole or not at all."""
+    metadata["configuration"][PROTECTED] = str(builder.version)

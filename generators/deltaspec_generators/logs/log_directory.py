@@ -1,0 +1,242 @@
+"""Laying drawn commits down: checkpoints, compactions, version checksums, the hint, clean-up, files of others."""
+
+from __future__ import annotations
+
+import typing
+from typing import Any
+
+from hypothesis import strategies as st
+
+from deltaspec.model.json_values import parse_lossless
+from deltaspec.model.log import canonical_json
+from deltaspec.model.revisions import Revision
+from deltaspec_generators.action_lines import encode_json, encode_lines
+from deltaspec_generators.checkpoint_writer import (
+    DOMAIN_WITH_MAP_CONFIGURATION,
+    Naming,
+    assign_parts,
+    encode_checkpoint,
+)
+from deltaspec_generators.logs import parsed_columns
+from deltaspec_generators.logs.builder import DAY_MS, LogBuilder
+from deltaspec_generators.logs.file_actions import build_uuid
+from deltaspec_generators.logs.state import Body, TableState, apply_actions
+from deltaspec_generators.table_files import LOG, CheckpointFiles, Line, Row, SidecarFile, TableFiles
+
+RETENTION_MS = {None: 7 * DAY_MS, "interval 1 week": 7 * DAY_MS, "interval 2 hours": DAY_MS // 12}
+_NOT_IN_CHECKPOINT = ("stats", "tags")
+"""Fields of `remove` that a checkpoint has no column for."""
+_BOUNDARIES = [0, 1024, 4096, 2**20]
+
+
+def draw_checkpoint(builder: LogBuilder, state: TableState) -> CheckpointFiles:
+    """A checkpoint of one version, in any form that the table allows there."""
+    draw = builder.draw
+    v2_supported = "v2Checkpoint" in state.features
+    kinds = ["classic", "uuid-parquet", "uuid-json", "classic-v2"] if v2_supported else ["classic", "multipart"]
+    kind = draw(st.sampled_from(kinds))
+    v2 = kind not in ("classic", "multipart")
+    as_json = state.configuration.get("delta.checkpoint.writeStatsAsJson") != "false"
+    as_struct = state.on("delta.checkpoint.writeStatsAsStruct")
+    table, files = _table_rows(state), _file_rows(builder, state)
+    # JSON has no typed statistics: where only those are wanted, files go into sidecars.
+    sidecar_count = draw(st.integers(1 if kind == "uuid-json" and not as_json else 0, 2)) if v2 else 0
+    if kind != "uuid-json" or sidecar_count:
+        files = [_file_row(builder, state, row, as_json=as_json, as_struct=as_struct) for row in files]
+    if not builder.revision.since(Revision.R3) and builder.draw(st.booleans()):
+        table.append({"commitInfo": state.commit_info or {"operation": "WRITE"}})
+    number = builder.next_number()
+    naming = typing.cast(Naming, kind.removesuffix("-v2"))
+    checkpoint = CheckpointFiles(state.version, naming, v2, uuid=build_uuid(number))
+    if not builder.revision.since(Revision.R3):
+        checkpoint.types = {"domainMetadata": DOMAIN_WITH_MAP_CONFIGURATION}
+    checkpoint.parsed = parsed_columns.types(builder, state) if as_struct else {}
+    if v2:
+        metadata: Body = {"version": state.version}
+        if draw(st.booleans()):
+            metadata["tags"] = {"numOfAddFiles": str(len(state.live))}
+        table.insert(0, {"checkpointMetadata": metadata})
+    if sidecar_count:
+        for index in range(sidecar_count):
+            share = files[index * len(files) // sidecar_count : (index + 1) * len(files) // sidecar_count]
+            name = f"{build_uuid(builder.next_number())}.parquet"
+            checkpoint.sidecars.append(SidecarFile(name, share, modification_time=state.timestamp_ms))
+        checkpoint.rows = [*table]
+    else:
+        checkpoint.rows = [*table, *files]
+    if kind == "multipart":
+        checkpoint.parts = draw(st.integers(2, max(2, len(checkpoint.rows) // 2)))
+        if not builder.revision.since(Revision.R3):  # where the path alone is the key
+            rows = [row for row in checkpoint.rows if isinstance(row, dict)]
+            checkpoint.part_numbers = assign_parts(rows, checkpoint.parts, vectors=False)
+    elif draw(st.booleans()):
+        checkpoint.rows = draw(st.permutations(checkpoint.rows))
+    return checkpoint
+
+
+def _table_rows(state: TableState) -> list[Row]:
+    rows: list[Row] = [{"protocol": state.protocol}, {"metaData": state.metadata}]
+    rows += [{"txn": body} for body in state.transactions.values()]
+    rows += [{"rowIdHighWaterMark": state.row_id_action}] if state.row_id_action else []
+    return rows + [{"domainMetadata": body} for body in state.domains.values()]
+
+
+def _file_rows(builder: LogBuilder, state: TableState) -> list[Row]:
+    """Live files and tombstones, ordered by path; tombstones past their retention may be left out."""
+    kept = list(state.tombstones.values())
+    if builder.draw(st.booleans()):
+        retention = RETENTION_MS[state.configuration.get("delta.deletedFileRetentionDuration")]
+        kept = [body for body in kept if body.get("deletionTimestamp", 0) + retention >= state.timestamp_ms]
+    rows = [("add", body) for body in state.live.values()] + [("remove", body) for body in kept]
+    rewritten = builder.draw(st.booleans())
+    found: list[Row] = []
+    for kind, body in sorted(rows, key=lambda row: str(row[1]["path"])):
+        left = _NOT_IN_CHECKPOINT if kind == "remove" else ()
+        row = {name: value for name, value in body.items() if name not in left}
+        found.append({kind: {**row, "dataChange": False} if rewritten else row})
+    return found
+
+
+def _file_row(builder: LogBuilder, state: TableState, row: Row, *, as_json: bool, as_struct: bool) -> Row:
+    """The row as the checkpoint properties ask for it: statistics as JSON, as typed columns, as both."""
+    if "add" not in row:
+        return row
+    add = dict(row["add"])
+    if as_struct:
+        add |= parsed_columns.values(builder, state, add)
+    if not as_json:
+        add.pop("stats", None)
+    return {"add": add}
+
+
+def build_compaction(builder: LogBuilder, start: int, end: int) -> list[Line]:
+    """The reconciled actions of the commits from start to end, removed domains and tombstones among them."""
+    state = TableState()
+    removed_domains: dict[str, Body] = {}
+    for version in range(start, end + 1):
+        actions = builder.commits[version]
+        state = apply_actions(state, actions, 0)
+        for action in actions:
+            body = action.get("domainMetadata")
+            if body is not None:
+                removed_domains.pop(body["domain"], None)
+                if body["removed"]:
+                    removed_domains[body["domain"]] = body
+    lines: list[Line] = [{"add": body} for body in state.live.values()]
+    lines += [{"remove": body} for body in state.tombstones.values()]
+    lines += [{"txn": body} for body in state.transactions.values()]
+    lines += [{"domainMetadata": body} for body in (*state.domains.values(), *removed_domains.values())]
+    lines += [{"metaData": state.metadata}] if state.metadata else []
+    lines += [{"protocol": state.protocol}] if state.protocol else []
+    lines += [{"rowIdHighWaterMark": state.row_id_action}] if state.row_id_action else []
+    return builder.draw(st.permutations(lines)) if builder.draw(st.booleans()) else lines
+
+
+def draw_checksum(builder: LogBuilder, state: TableState) -> Body:
+    """The version checksum of a state: what is required, and some of the optional fields."""
+    adds = list(state.live.values())
+    cardinalities = [add["deletionVector"]["cardinality"] if "deletionVector" in add else 0 for add in adds]
+    found: Body = {
+        "tableSizeBytes": sum(add["size"] for add in adds),
+        "numFiles": len(adds),
+        "numMetadata": 1,
+        "numProtocol": 1,
+        "metadata": state.metadata,
+        "protocol": state.protocol,
+    }
+    info = state.commit_info or {}
+    if "inCommitTimestamp" in info:
+        found["inCommitTimestampOpt"] = info["inCommitTimestamp"]
+    if "txnId" in info:
+        found["txnId"] = info["txnId"]
+    optional: Body = {
+        "setTransactions": list(state.transactions.values()),
+        "domainMetadata": list(state.domains.values()),
+        "allFiles": adds,
+        "fileSizeHistogram": _size_histogram([add["size"] for add in adds]),
+        "numDeletedRecordsOpt": sum(cardinalities),
+        "numDeletionVectorsOpt": sum("deletionVector" in add for add in adds),
+        "deletedRecordCountsHistogramOpt": {"deletedRecordCounts": _decades(cardinalities)},
+        "futureField": {"a": 1},
+    }
+    wanted = builder.draw(st.lists(st.sampled_from(sorted(optional)), unique=True))
+    return found | {name: optional[name] for name in wanted}
+
+
+def _size_histogram(sizes: list[int]) -> Body:
+    bins = [max(index for index, low in enumerate(_BOUNDARIES) if low <= size) for size in sizes]
+    return {
+        "sortedBinBoundaries": _BOUNDARIES,
+        "fileCounts": [bins.count(index) for index in range(len(_BOUNDARIES))],
+        "totalBytes": [
+            sum(size for size, where in zip(sizes, bins, strict=True) if where == index)
+            for index in range(len(_BOUNDARIES))
+        ],
+    }
+
+
+def _decades(cardinalities: list[int]) -> list[int]:
+    """Files by deleted rows; what is drawn stays far below the bins that end at the range of int."""
+    bins = [len(str(count)) if count else 0 for count in cardinalities]
+    return [bins.count(index) for index in range(10)]
+
+
+def draw_hint(builder: LogBuilder, checkpoint: CheckpointFiles, *, overwritten: bool) -> Body:
+    """A `_last_checkpoint` that points at a checkpoint; with a checksum if it was written over an older one."""
+    written = encode_checkpoint(checkpoint)
+    every = [row for row in checkpoint.rows if isinstance(row, dict)]
+    for sidecar in checkpoint.sidecars:
+        every += sidecar.rows
+    hint: Body = {"version": checkpoint.version, "size": len(every) + len(checkpoint.sidecars)}
+    if checkpoint.naming == "multipart":
+        hint["parts"] = checkpoint.parts
+    if builder.draw(st.booleans()):
+        hint["sizeInBytes"] = sum(map(len, written.values()))
+        hint["numOfAddFiles"] = sum("add" in row for row in every)
+    if builder.draw(st.booleans()):
+        hint["tags"] = {"writer": "drawn é"}
+    if overwritten or builder.draw(st.booleans()):
+        hint["checksum"] = canonical_json.checksum(parse_lossless(encode_json(hint)).value)
+    return hint
+
+
+def draw_staged_commits(builder: LogBuilder, files: TableFiles) -> dict[str, bytes]:
+    """Commits as they were handed to the catalog: some of the published ones, and one that is not published yet."""
+    found: dict[str, bytes] = {}
+    published = builder.draw(st.lists(st.sampled_from(sorted(files.commits)), unique=True, max_size=2))
+    for version in published:
+        found[_staged_name(builder, version)] = encode_lines(files.commits[version])
+    if builder.draw(st.booleans()):
+        timestamp = builder.next_in_commit_timestamp(builder.state.timestamp_ms)
+        info = {"inCommitTimestamp": timestamp, "operation": "WRITE", "txnId": build_uuid(builder.next_number())}
+        found[_staged_name(builder, builder.version)] = encode_lines([{"commitInfo": info}])
+    return found
+
+
+def _staged_name(builder: LogBuilder, version: int) -> str:
+    return f"{LOG}_staged_commits/{version:020d}.{build_uuid(builder.next_number())}.json"
+
+
+def draw_unknown_files(builder: LogBuilder) -> dict[str, bytes]:
+    """Files in and under the log directory that are not the log's."""
+    every: dict[str, Any] = {
+        f"{LOG}_staged_commits/00000000000000000001.{build_uuid(1)}.json": b'{"commitInfo":{}}\n',
+        f"{LOG}.00000000000000000000.json.crc": b"crc\x00",
+        f"{LOG}metadata/v1.metadata.json": b"{}",
+        f"{LOG}_commits/README": b"",
+        f"{LOG}.tmp": b"",
+        "_symlink_format_manifest/manifest": b"",
+    }
+    if "catalogManaged" in builder.features:
+        every = {path: data for path, data in every.items() if "_staged_commits" not in path}
+    return {
+        path: every[path] for path in builder.draw(st.lists(st.sampled_from(sorted(every)), unique=True, max_size=3))
+    }
+
+
+def delete_expired_files(files: TableFiles, cutoff: int) -> None:
+    """Remove everything before a checkpoint; the commit of the checkpoint's own version stays."""
+    files.commits = {version: lines for version, lines in files.commits.items() if version >= cutoff}
+    files.checkpoints = [each for each in files.checkpoints if each.version >= cutoff]
+    files.compactions = {span: lines for span, lines in files.compactions.items() if span[0] > cutoff}
+    files.checksums = {version: body for version, body in files.checksums.items() if version >= cutoff}

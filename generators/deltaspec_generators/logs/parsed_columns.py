@@ -1,0 +1,111 @@
+"""Typed columns of a checkpoint: `stats_parsed` and `partitionValues_parsed`. Source: Checkpoint Schema."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from deltaspec.model.schema import partition_values
+from deltaspec.model.schema.schema_string import parse_schema
+from deltaspec_generators.logs.state import Body, TableState
+from deltaspec_generators.logs.value_strategies import WITHOUT_BOUNDS, arrow_type
+
+if TYPE_CHECKING:
+    from deltaspec_generators.logs.builder import LogBuilder
+    from deltaspec_generators.logs.columns import Column
+
+
+def types(builder: LogBuilder, state: TableState) -> dict[str, pa.DataType]:
+    """Arrow types of both columns for the schema of a version, with physical names."""
+    partition, columns = _columns(builder, state)
+    low = _struct(columns, bounds=True)
+    statistics = [("numRecords", pa.int64()), ("tightBounds", pa.bool_())]
+    if low.num_fields:
+        statistics += [("minValues", low), ("maxValues", low)]
+    statistics.append(("nullCount", _struct(columns, bounds=False)))
+    found = {"stats_parsed": pa.struct(statistics)}
+    if partition:
+        found["partitionValues_parsed"] = pa.struct([(each.physical, arrow_type(each.kind)) for each in partition])
+    return found
+
+
+def values(builder: LogBuilder, state: TableState, add: Body) -> Body:
+    """The typed columns of one add, of the types that columns have by now; statistics are null where it has none."""
+    partition, columns = _columns(builder, state)
+    found: Body = {"stats_parsed": None}
+    if "stats" in add:
+        typed = dict(builder.parsed_stats[add["stats"]])
+        for name in {"minValues", "maxValues"} & {*typed}:
+            typed[name] = _widened(typed[name], columns)
+        found["stats_parsed"] = typed
+    if partition:
+        kinds = {field.name: field.type for field in parse_schema(state.metadata["schemaString"]).fields}
+        found["partitionValues_parsed"] = {
+            each.physical: _moment(
+                partition_values.parse_partition_value(add["partitionValues"][each.physical], kinds[each.name]),
+                each.kind,
+            )
+            for each in partition
+        }
+    return found
+
+
+def _columns(builder: LogBuilder, state: TableState) -> tuple[list[Column], list[Column]]:
+    """Columns of a version: those of its partitions in their order, and the others."""
+    every = {each.name: each for each in builder.schemas[state.version]}
+    names = state.metadata["partitionColumns"]
+    return [every[name] for name in names], [each for name, each in every.items() if name not in names]
+
+
+def _widened(bounds: Body, columns: Iterable[Column]) -> Body:
+    """Bounds as values of wider types; those of columns that the version does not have are left out."""
+    found: Body = {}
+    for column in columns:
+        value = bounds.get(column.physical)
+        match value, column.kind:
+            case None, _:
+                continue
+            case dict(), _:
+                found[column.physical] = _widened(value, column.fields)
+            case int(), "double":
+                found[column.physical] = float(value)
+            case int(), kind if kind.startswith("decimal"):
+                found[column.physical] = Decimal(value)
+            case date(), "timestamp_ntz" if not isinstance(value, datetime):
+                found[column.physical] = datetime.combine(value, time())
+            case _:
+                found[column.physical] = value
+    return found
+
+
+def _struct(columns: Any, *, bounds: bool) -> pa.StructType:
+    fields = []
+    for each in columns:
+        if each.kind == "void":
+            continue
+        if each.kind == "struct":
+            inner = _struct(each.fields, bounds=bounds)
+            if inner.num_fields:
+                fields.append((each.physical, inner))
+        elif not bounds:
+            fields.append((each.physical, pa.int64()))
+        elif each.kind not in WITHOUT_BOUNDS:
+            fields.append((each.physical, arrow_type(each.kind)))
+    return pa.struct(fields)
+
+
+def _moment(value: Any, kind: str) -> Any:
+    """Days and microseconds since the epoch as dates and timestamps."""
+    if value is None:
+        return None
+    match kind:
+        case "date":
+            return date(1970, 1, 1) + timedelta(days=value)
+        case "timestamp" | "timestamp_ntz":
+            moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=value)
+            return moment if kind == "timestamp" else moment.replace(tzinfo=None)
+    return value

@@ -1,0 +1,125 @@
+"""The state of a table version by version, kept in raw actions while a log is drawn.
+
+It is bookkeeping of what was drawn, not an interpreter: the reference model reads the drawn log on its own, and tests
+compare the two.
+"""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
+
+Body: TypeAlias = dict[str, Any]
+"""The body of an action, by wire name of the field."""
+
+
+@dataclass(frozen=True)
+class TableState:
+    """What holds at one version."""
+
+    version: int = -1
+    timestamp_ms: int = 0
+    """Clock of the commit."""
+    protocol: Body = field(default_factory=dict)
+    metadata: Body = field(default_factory=dict)
+    live: dict[str, Body] = field(default_factory=dict)
+    """Live adds by path, as last written."""
+    tombstones: dict[tuple[str, str | None], Body] = field(default_factory=dict)
+    """Removes by path and deletion-vector id."""
+    transactions: dict[str, Body] = field(default_factory=dict)
+    domains: dict[str, Body] = field(default_factory=dict)
+    """Domains without removed ones."""
+    commit_info: Body | None = None
+    row_id_action: Body | None = None
+    """Body of the newest `rowIdHighWaterMark`, which texts before r3 have."""
+
+    @property
+    def row_id_mark(self) -> int:
+        """The largest row id recorded; -1 where none is."""
+        if self.row_id_action is not None:
+            return int(self.row_id_action["highWaterMark"])
+        body = self.domains.get("delta.rowTracking")
+        return max(json.loads(body["configuration"]).values()) if body else -1
+
+    @property
+    def configuration(self) -> dict[str, str]:
+        """The table's properties."""
+        found: dict[str, str] = self.metadata.get("configuration", {})
+        return found
+
+    def on(self, name: str) -> bool:
+        """Whether a boolean property is true."""
+        return self.configuration.get(name) == "true"
+
+    @property
+    def features(self) -> frozenset[str]:
+        """Names of the features that the protocol lists or its versions imply."""
+        listed = self.protocol.get("writerFeatures")
+        if listed is not None:
+            return frozenset(listed)
+        writer = self.protocol.get("minWriterVersion", 0)
+        return frozenset(name for name, since in LEGACY.items() if since <= writer)
+
+
+LEGACY = {
+    "appendOnly": 2,
+    "invariants": 2,
+    "checkConstraints": 3,
+    "changeDataFeed": 4,
+    "generatedColumns": 4,
+    "columnMapping": 5,
+    "identityColumns": 6,
+}
+"""Features that legacy writer versions imply, with the first such version."""
+
+
+def vector_id(body: Body) -> str | None:
+    """The id of the deletion vector of an add or remove."""
+    vector = body.get("deletionVector")
+    if vector is None:
+        return None
+    plain: str = vector["storageType"] + vector["pathOrInlineDv"]
+    return plain if vector.get("offset") is None else f"{plain}@{vector['offset']}"
+
+
+def apply_actions(state: TableState, actions: Iterable[Body], timestamp_ms: int) -> TableState:
+    """The state after one more commit of raw actions."""
+    live, tombstones = dict(state.live), dict(state.tombstones)
+    transactions, domains = dict(state.transactions), dict(state.domains)
+    protocol, metadata, info, mark = state.protocol, state.metadata, None, state.row_id_action
+    for action in sorted(actions, key=lambda each: "add" in each):
+        for kind, body in action.items():
+            match kind:
+                case "protocol":
+                    protocol = body
+                case "metaData":
+                    metadata = body
+                case "commitInfo":
+                    info = body
+                case "rowIdHighWaterMark":
+                    mark = body
+                case "txn":
+                    transactions[body["appId"]] = body
+                case "domainMetadata":
+                    domains.pop(body["domain"], None)
+                    if not body["removed"]:
+                        domains[body["domain"]] = body
+                case "remove":
+                    live.pop(body["path"], None)
+                    tombstones[body["path"], vector_id(body)] = body
+                case "add":
+                    live[body["path"]] = body
+                    tombstones.pop((body["path"], vector_id(body)), None)
+    return replace(
+        state,
+        version=state.version + 1,
+        timestamp_ms=timestamp_ms,
+        protocol=protocol,
+        metadata=metadata,
+        live=live,
+        tombstones=tombstones,
+        transactions=transactions,
+        domains=domains,
+        commit_info=info,
+        row_id_action=mark,
+    )

@@ -1,0 +1,160 @@
+"""What commits do with the table itself: transactions, domains, its description, properties, columns and protocol."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hypothesis import strategies as st
+
+from deltaspec.model.revisions import Revision
+from deltaspec_generators.logs import revision_features, table_specs
+from deltaspec_generators.logs.builder import CHANGES, LogBuilder, change, is_applicable, operation
+from deltaspec_generators.logs.columns import Column, physical_name
+from deltaspec_generators.logs.state import Body
+
+_ON_THEIR_OWN = (*revision_features.ROW_ID_FEATURES, "inCommitTimestamp")
+"""Features whose properties ask for more than being set."""
+
+
+@operation(lambda builder: "txn" not in builder.kinds)
+def transaction(builder: LogBuilder, timestamp: int) -> None:
+    """An application says how far it has come."""
+    body: Body = {"appId": builder.draw(st.sampled_from(("app", "büro/1"))), "version": builder.draw(st.integers(0, 3))}
+    if builder.draw(st.booleans()):
+        body["lastUpdated"] = timestamp
+    builder.actions.append({"txn": body})
+
+
+@operation(lambda builder: "domainMetadata" not in builder.kinds and "domainMetadata" in builder.features)
+def domain(builder: LogBuilder, timestamp: int) -> None:
+    """A domain of a user's is set, or removed."""
+    user = [body for name, body in builder.state.domains.items() if not name.startswith("delta.")]
+    if bool(user) and builder.draw(st.booleans()):
+        builder.actions.append({"domainMetadata": {**builder.draw(st.sampled_from(user)), "removed": True}})
+        return
+    name = builder.draw(st.sampled_from(("app.settings", "app.é")))
+    body = revision_features.domain(builder.revision, name, builder.draw(st.sampled_from(({}, {"a": "b"}))))
+    if builder.revision.since(Revision.R3) and builder.draw(st.booleans()):
+        body["configuration"] = ""  # any text is a configuration
+    builder.actions.append({"domainMetadata": body})
+
+
+def _settled(builder: LogBuilder) -> bool:
+    """Whether protocol and metadata may still change: what the files of a commit may do depends on them."""
+    return builder.version > 0 and not builder.kinds & {"metaData", "protocol", "add", "remove"}
+
+
+@operation(_settled, weight=5)
+def change_metadata(builder: LogBuilder, timestamp: int) -> None:
+    """One change of the metadata."""
+    metadata: Body = {**builder.metadata, "configuration": dict(builder.metadata["configuration"])}
+    chosen = builder.draw(st.sampled_from(CHANGES).filter(lambda each: is_applicable(each, builder)))
+    chosen(builder, metadata, timestamp)
+    builder.metadata = metadata
+    builder.actions.append({"metaData": metadata})
+
+
+@change(lambda builder: True)
+def describe(builder: LogBuilder, metadata: Body, timestamp: int) -> None:
+    """Another description."""
+    metadata["description"] = builder.draw(st.sampled_from(("", "a table")))
+
+
+@change(lambda builder: True)
+def set_property(builder: LogBuilder, metadata: Body, timestamp: int) -> None:
+    """A property of the user's."""
+    metadata["configuration"]["owner"] = builder.draw(st.sampled_from(("someone", "nobody")))
+
+
+def _toggled(builder: LogBuilder) -> list[str]:
+    """Boolean properties that may change at any time."""
+    found = [name for feature, name in table_specs.PROPERTIES.items() if _free(builder, feature)]
+    return found + [f"delta.enableIcebergCompatV{builder.iceberg}"] * bool(builder.iceberg)
+
+
+def _free(builder: LogBuilder, feature: str) -> bool:
+    barred = feature == "deletionVectors" and builder.iceberg
+    return builder.has(feature) and feature not in _ON_THEIR_OWN and not barred
+
+
+@change(lambda builder: bool(_toggled(builder)))
+def toggle(builder: LogBuilder, metadata: Body, timestamp: int) -> None:
+    """A feature is used from now on, or no longer; Iceberg compatibility can only be left."""
+    name = builder.draw(st.sampled_from(_toggled(builder)))
+    metadata["configuration"][name] = "false" if builder.on(name) else "true"
+
+
+@change(lambda builder: True)
+def add_column(builder: LogBuilder, metadata: Body, timestamp: int) -> None:
+    """A column more, which files of before lack."""
+    name = f"added{builder.next_number()}"
+    column = Column(name, "string", name, added=True)
+    if builder.columns[0].id is not None:
+        configuration = metadata["configuration"]
+        highest = int(configuration["delta.columnMapping.maxColumnId"]) + 1
+        column = replace(column, id=highest, physical=physical_name(highest))
+        configuration["delta.columnMapping.maxColumnId"] = str(highest)
+    builder.set_columns((*builder.columns, column), metadata)
+
+
+_UPGRADES = (
+    "v2Checkpoint",
+    "deletionVectors",
+    "domainMetadata",
+    "inCommitTimestamp",
+    "vacuumProtocolCheck",
+    "rowTracking",
+    "rowIds",
+    "checkConstraints",
+    "allowColumnDefaults",
+    "typeWidening",
+    "changeDataFeed",
+    "checkpointProtection",
+    "materializePartitionColumns",
+)
+"""Features that ask nothing of the files and columns that are there already."""
+
+
+def _upgrades(builder: LogBuilder) -> list[str]:
+    """Features that the table can still get; a protocol of before table features with all that it implies."""
+    if not builder.features <= builder.allowed:
+        return []
+    known = revision_features.drawn(builder.revision, _UPGRADES)
+    new = [name for name in _UPGRADES if name in known and name in builder.allowed - builder.features]
+    barred = {"deletionVectors"} if builder.iceberg or "icebergCompatV1" in builder.features else set()
+    return [name for name in new if name not in barred]
+
+
+@operation(lambda builder: _settled(builder) and not builder.actions and bool(_upgrades(builder)))
+def upgrade(builder: LogBuilder, timestamp: int) -> None:
+    """Legacy or writer-only features become listed ones on both sides, with new ones beside them."""
+    new = builder.draw(st.lists(st.sampled_from(_upgrades(builder)), min_size=1, max_size=3, unique=True))
+    new += [
+        table_specs.REQUIRED_FEATURES[name]
+        for name in new
+        if table_specs.REQUIRED_FEATURES.get(name, name) not in (*new, *builder.features)
+    ]
+    writers = sorted(builder.features | set(new))
+    readers = [name for name in writers if name in table_specs.READERS]
+    builder.protocol = {
+        "minReaderVersion": 3,
+        "minWriterVersion": 7,
+        "readerFeatures": readers,
+        "writerFeatures": writers,
+    }
+    configuration = dict(builder.metadata["configuration"])
+    if "deletionVectors" in new:
+        configuration["delta.enableDeletionVectors"] = "true"
+    if "inCommitTimestamp" in new:
+        configuration |= build_enablement_properties(builder, timestamp)
+    builder.metadata = {**builder.metadata, "configuration": configuration}
+    builder.actions += [{"protocol": builder.protocol}, {"metaData": builder.metadata}]
+
+
+def build_enablement_properties(builder: LogBuilder, timestamp: int) -> dict[str, str]:
+    """Properties that enable in-commit timestamps with the commit at hand, and record that it did."""
+    return {
+        "delta.enableInCommitTimestamps": "true",
+        "delta.inCommitTimestampEnablementVersion": str(builder.version),
+        "delta.inCommitTimestampEnablementTimestamp": str(builder.next_in_commit_timestamp(timestamp)),
+    }

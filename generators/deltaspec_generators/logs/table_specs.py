@@ -1,0 +1,281 @@
+"""Strategies of a table's outline: protocol, features, columns and properties of its first version."""
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from typing import Any
+
+from hypothesis import strategies as st
+
+from deltaspec.model.revisions import Revision
+from deltaspec_generators.logs import column_features, revision_features
+from deltaspec_generators.logs.columns import (
+    Column,
+    assign_column_ids,
+    build_schema_string,
+    column_lists,
+    list_bounded_paths,
+    list_supported_types,
+)
+from deltaspec_generators.logs.state import Body, TableState
+from deltaspec_generators.logs.value_strategies import NARROW, NESTED, NEVER_PARTITIONED
+from deltaspec_generators.table_files import TABLE_ID
+
+WRITER_FEATURES = (
+    "appendOnly",
+    "invariants",
+    "checkConstraints",
+    "changeDataFeed",
+    "generatedColumns",
+    "identityColumns",
+    "domainMetadata",
+    "rowTracking",
+    "inCommitTimestamp",
+    "allowColumnDefaults",
+    "clustering",
+    "icebergCompatV1",
+    "icebergCompatV2",
+)
+READER_WRITER_FEATURES = (
+    "columnMapping",
+    "deletionVectors",
+    "timestampNtz",
+    "v2Checkpoint",
+    "vacuumProtocolCheck",
+    "typeWidening",
+    "variantType",
+    "variantShredding",
+    "catalogManaged",
+)
+FEATURES = WRITER_FEATURES + READER_WRITER_FEATURES
+"""Features that a drawn table may have by the newest text."""
+REQUIRED_FEATURES = {
+    "rowTracking": "domainMetadata",
+    "clustering": "domainMetadata",
+    "icebergCompatV1": "columnMapping",
+    "icebergCompatV2": "columnMapping",
+    "variantShredding": "variantType",
+    "variantShredding-preview": "variantType-preview",
+    "catalogManaged": "inCommitTimestamp",
+}
+"""The feature that a feature requires."""
+LEGACY_VERSIONS = ((1, 1), (1, 2), (1, 3), (1, 4), (2, 5), (2, 6))
+PROPERTIES = {
+    "appendOnly": "delta.appendOnly",
+    "changeDataFeed": "delta.enableChangeDataFeed",
+    "deletionVectors": "delta.enableDeletionVectors",
+    "rowTracking": "delta.enableRowTracking",
+    "rowIds": "delta.enableRowIds",
+    "inCommitTimestamp": "delta.enableInCommitTimestamps",
+    "typeWidening": "delta.enableTypeWidening",
+    "variantShredding": "delta.enableVariantShredding",
+}
+"""The property that activates a feature."""
+ROW_ID_COLUMNS = {
+    "rowTracking": {
+        "delta.rowTracking.materializedRowIdColumnName": "_row-id-col-1",
+        "delta.rowTracking.materializedRowCommitVersionColumnName": "_row-commit-version-col-1",
+    },
+    "rowIds": {"delta.rowIds.physicalColumnName": "_row-id-col-1"},
+}
+"""Properties that an enabled feature asks for besides."""
+
+FAMILIES: tuple[tuple[str, ...], ...] = (
+    ("rowTracking", "rowIds"),
+    ("rowTracking", "rowIds", "deletionVectors"),
+    ("typeWidening", "timestampNtz"),
+    ("typeWidening", "icebergCompatV2"),
+    ("icebergCompatV1",),
+    ("inCommitTimestamp",),
+    ("catalogManaged", "checkpointProtection"),
+    ("clustering",),
+    ("identityColumns", "generatedColumns", "invariants"),
+    ("allowColumnDefaults", "checkConstraints", "variantType"),
+    ("appendOnly", "changeDataFeed"),
+    ("variantShredding", "timestampNTZ"),
+    tuple(name for name in revision_features.PROPOSED if name.endswith("-preview")),
+)
+"""Features that many tables are about: with few others beside them most commits use them."""
+
+_FLAG = st.booleans()
+READERS = (
+    *READER_WRITER_FEATURES,
+    "timestampNTZ",
+    *(name for name in revision_features.PROPOSED if name.endswith("-preview")),
+)
+"""Every feature that readers list as well."""
+_WRITERS = (*WRITER_FEATURES, "rowIds", *(name for name in revision_features.PROPOSED if name not in READERS))
+
+
+@dataclass(frozen=True)
+class TableSpec:
+    """What the first version of a table declares, and what later commits need to know of it."""
+
+    protocol: Body
+    metadata: Body
+    columns: tuple[Column, ...]
+    clustering: tuple[str, ...] = ()
+    """Physical names and paths of the clustering columns, with dots."""
+    domains: tuple[Body, ...] = field(default=())
+    """Bodies of `domainMetadata` actions of the first version."""
+    positive: bool = False
+    """Whether every `id` is above zero, so that constraints may say so."""
+    revision: Revision = Revision.CURRENT
+    """The text that the table keeps."""
+
+
+@st.composite
+def table_specs(
+    draw: st.DrawFn, *, features: Collection[str] = FEATURES, revision: Revision = Revision.CURRENT
+) -> TableSpec:
+    """First versions of tables that keep a revision of the text and whose features are among those given."""
+    protocol, supported = draw(
+        _protocols([name for name in revision_features.drawn(revision, FEATURES) if name in features])
+    )
+    configuration = draw(_configurations(supported, protocol["minWriterVersion"], revision))
+    iceberg = draw(_iceberg_versions(supported))
+    columns, partition_count = draw(_columns(supported, iceberg))
+    clustered = "clustering" in supported and draw(st.booleans())
+    partition = [each.name for each in columns if each.kind not in NEVER_PARTITIONED][1 : partition_count + 1]
+    partition = [] if clustered else partition[::-1]
+    positive = bool({"invariants", "checkConstraints"} & supported) and draw(_FLAG)
+    columns = draw(column_features.special_columns(columns, supported, positive))
+    if "checkConstraints" in supported and draw(_FLAG):
+        configuration["delta.constraints.first"] = draw(st.sampled_from(column_features.list_conditions(positive)))
+    if iceberg:
+        configuration[f"delta.enableIcebergCompatV{iceberg}"] = "true"
+        configuration.pop("delta.enableDeletionVectors", None)
+    if iceberg or ("columnMapping" in supported and draw(_FLAG)):
+        nested = iceberg == 2 or ("icebergCompatV2" in supported and draw(_FLAG))
+        columns, highest = assign_column_ids(columns, revision, nested=nested)
+        configuration["delta.columnMapping.mode"] = draw(st.sampled_from(("name", "id")))
+        configuration["delta.columnMapping.maxColumnId"] = str(highest + draw(st.integers(0, 1)))
+    clustering, domains = draw(clusterings(columns, revision)) if clustered else ((), None)
+    metadata: Body = {
+        "id": TABLE_ID,
+        "format": {"provider": "parquet", "options": {}},
+        "schemaString": build_schema_string(columns),
+        "partitionColumns": partition,
+        "configuration": configuration,
+    }
+    metadata |= draw(
+        st.fixed_dictionaries(
+            {},
+            optional={
+                "createdTime": st.just(1_700_000_000_000),
+                "name": st.sampled_from(("sales", "")),
+                "description": st.just("drawn"),
+            },
+        )
+    )
+    return TableSpec(
+        protocol, metadata, columns, clustering, (domains,) if domains else (), positive=positive, revision=revision
+    )
+
+
+@st.composite
+def clusterings(draw: st.DrawFn, columns: tuple[Column, ...], revision: Revision) -> tuple[tuple[str, ...], Body]:
+    """Some clustering columns, as physical paths with dots, and the body of the domain that names them."""
+    choices = [path for path in list_bounded_paths(columns) if not path[0].added]
+    chosen = draw(st.lists(st.sampled_from(choices), min_size=1, max_size=2, unique_by=lambda path: path[-1].physical))
+    parts = [[each.physical for each in path] for path in chosen]
+    names: list[Any] = [path[0] for path in parts]
+    if any(len(path) > 1 for path in parts) or draw(st.booleans()):
+        names = [*parts]
+    body = revision_features.domain(
+        revision, "delta.clustering", {"clusteringColumns": names, "domainName": "delta.clustering"}
+    )
+    return tuple(".".join(path) for path in parts), body
+
+
+@st.composite
+def _protocols(draw: st.DrawFn, features: Collection[str]) -> tuple[Body, frozenset[str]]:
+    """A protocol and the features it supports."""
+    legacy = [pair for pair in LEGACY_VERSIONS if _implied(pair) <= set(features)]
+    listed = [(3, 7)] * 8 + [(1, 7)] + [(2, 7)] * ("columnMapping" in features)
+    choice = draw(st.sampled_from((*listed, *legacy)))
+    if choice in LEGACY_VERSIONS:
+        protocol: Body = {"minReaderVersion": choice[0], "minWriterVersion": choice[1]}
+        return protocol, TableState(protocol=protocol).features
+    writers = [name for name in _WRITERS if name in features]
+    readers = [name for name in READERS if name in features] if choice[0] == 3 else []
+    family = draw(st.sampled_from((None, None, None, *FAMILIES)))
+    picked = [name for name in family or () if name in readers + writers]
+    others = [name for name in readers + writers if name not in picked]
+    picked += draw(st.lists(st.sampled_from(others), unique=True, max_size=2 if picked else 10)) if others else []
+    # Features that open up most of what a log can hold are drawn more often than the others.
+    often = [] if "icebergCompatV1" in picked else ["deletionVectors"]
+    picked += [name for name in (*often, "v2Checkpoint") if name in set(readers) - {*picked} and draw(_FLAG)]
+    if choice[0] == 2:
+        picked.append("columnMapping")
+    if choice[0] != 3:  # what needs a feature of readers is for those that can list it
+        picked = [name for name in picked if REQUIRED_FEATURES.get(name) != "columnMapping" or choice[0] == 2]
+    for name, needed in REQUIRED_FEATURES.items():
+        if name in picked and needed not in picked:
+            picked.append(needed)
+    protocol = {"minReaderVersion": choice[0], "minWriterVersion": choice[1]}
+    if choice[0] == 3:
+        protocol["readerFeatures"] = [name for name in picked if name in READERS]
+    protocol["writerFeatures"] = picked
+    return protocol, frozenset(picked)
+
+
+def _implied(versions: tuple[int, int]) -> set[str]:
+    return set(TableState(protocol={"minWriterVersion": versions[1]}).features)
+
+
+@st.composite
+def _iceberg_versions(draw: st.DrawFn, supported: Collection[str]) -> int:
+    """Which Iceberg compatibility the table enables; 0 for none. The first forbids a feature, whether used or not."""
+    choices = [1] if "icebergCompatV1" in supported and "deletionVectors" not in supported else []
+    choices += [2] if "icebergCompatV2" in supported else []
+    return draw(st.sampled_from((*choices, *choices, 0)))
+
+
+@st.composite
+def _columns(draw: st.DrawFn, supported: Collection[str], iceberg: int) -> tuple[tuple[Column, ...], int]:
+    """Columns of types that the table may have, and how many of them partition it at most."""
+    kinds = list_supported_types(supported)
+    others = [*NESTED, "void"]
+    if revision_features.has(supported, "typeWidening"):
+        kinds += [kind for kind in NARROW if kind in kinds] * 2
+        others += [kind for kind in NARROW if kind in NESTED] * 2
+    if iceberg:
+        kinds = [kind for kind in kinds if kind != "variant"]
+        others = [kind for kind in others if kind != "void"] if iceberg == 2 else []
+    columns = draw(column_lists(kinds, others))
+    return columns, draw(st.integers(0, len(columns) - 1))
+
+
+@st.composite
+def _configurations(
+    draw: st.DrawFn, supported: Collection[str], writer_version: int, revision: Revision
+) -> dict[str, str]:
+    """Properties of a table with these features."""
+    found: dict[str, str] = {}
+    for feature, name in PROPERTIES.items():
+        if feature == "inCommitTimestamp" and "catalogManaged" in supported:
+            found[name] = "true"
+        elif revision_features.has(supported, feature):
+            # An append-only table has few commits to show, so it is the rarer choice.
+            values = (
+                (None, "false", None, "true") if feature == "appendOnly" else ("true", "true", "true", "false", None)
+            )
+            value = draw(st.sampled_from(values))
+            if value is not None:
+                found[name] = value
+    for feature, columns in ROW_ID_COLUMNS.items():
+        if feature in supported and found.get(PROPERTIES[feature]) == "true":
+            found |= columns
+        elif feature == "rowTracking" and feature in supported and revision is Revision.CURRENT:
+            suspended = draw(st.sampled_from(("true", "false", None)))
+            found |= {"delta.rowTrackingSuspended": suspended} if suspended else {}
+    if "checkpointProtection" in supported and draw(_FLAG):
+        found["delta.requireCheckpointProtectionBeforeVersion"] = "0"
+    if writer_version >= 3 and draw(st.booleans()):
+        found["delta.checkpoint.writeStatsAsStruct"] = "true"
+        found["delta.checkpoint.writeStatsAsJson"] = draw(st.sampled_from(("true", "false")))
+    if draw(st.booleans()):
+        found["delta.deletedFileRetentionDuration"] = draw(st.sampled_from(("interval 1 week", "interval 2 hours")))
+    if draw(st.booleans()):
+        found["owner"] = "team é"
+    return found

@@ -1,0 +1,206 @@
+"""Strategies of values: column types, partition values as text, statistics, file names.
+
+Every strategy shrinks to the plainest value of its kind.
+"""
+
+import string
+from datetime import date, datetime, timedelta
+from decimal import Context, Decimal
+from functools import cache
+from typing import Any
+
+import pyarrow as pa
+from hypothesis import strategies as st
+
+from deltaspec.model.log import paths
+from deltaspec.model.revisions import Revision
+
+TYPES = (
+    "long",
+    "string",
+    "integer",
+    "short",
+    "byte",
+    "double",
+    "float",
+    "decimal(10,2)",
+    "decimal(38,18)",
+    "boolean",
+    "binary",
+    "date",
+    "timestamp",
+    "timestamp_ntz",
+)
+"""Primitive types drawn; `timestamp_ntz` where the table has the feature."""
+
+NESTED: dict[str, Any] = {
+    "array": {"type": "array", "elementType": "string", "containsNull": True},
+    "map": {"type": "map", "keyType": "string", "valueType": "long", "valueContainsNull": True},
+    "array of short": {"type": "array", "elementType": "short", "containsNull": True},
+    "array of long": {"type": "array", "elementType": "long", "containsNull": True},
+    "map of short": {"type": "map", "keyType": "short", "valueType": "string", "valueContainsNull": True},
+    "map of long": {"type": "map", "keyType": "long", "valueType": "string", "valueContainsNull": True},
+}
+"""Types beyond the primitive ones and `struct` that are drawn, as schemas have them."""
+
+NARROW = (
+    "float",
+    "date",
+    "short",
+    "float",
+    "date",
+    "byte",
+    "integer",
+    "decimal(10,2)",
+    "array of short",
+    "map of short",
+)
+"""Types that can become wider; twice, those that can in one way only."""
+
+NEVER_PARTITIONED = ("struct", *NESTED, "variant", "void")
+WITHOUT_BOUNDS = ("boolean", "binary", *NESTED, "variant")
+"""Types that engines keep no minimum and maximum of."""
+
+_ARROW = {
+    "long": pa.int64(),
+    "string": pa.string(),
+    "integer": pa.int32(),
+    "short": pa.int16(),
+    "byte": pa.int8(),
+    "double": pa.float64(),
+    "float": pa.float32(),
+    "boolean": pa.bool_(),
+    "binary": pa.binary(),
+    "date": pa.date32(),
+    "timestamp": pa.timestamp("us", tz="UTC"),
+    "timestamp_ntz": pa.timestamp("us"),
+}
+
+
+def arrow_type(kind: str) -> pa.DataType:
+    """Type in Parquet of a value of a primitive type."""
+    return pa.decimal128(*parse_decimal_type(kind)) if kind.startswith("decimal") else _ARROW[kind]
+
+
+def parse_decimal_type(kind: str) -> tuple[int, int]:
+    """Precision and scale of a decimal type."""
+    precision, scale = kind.removeprefix("decimal(").removesuffix(")").split(",")
+    return int(precision), int(scale)
+
+
+_BITS = {"long": 64, "integer": 32, "short": 16, "byte": 8}
+_ODD = " %+#é漢=&'{}\\\"^:?😀"
+_EXACT = Context(prec=38)
+"""Arithmetic that does not round at 28 digits, as that of decimals does."""
+_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - values of timestamp_ntz have no zone
+
+
+@cache
+def scalars(kind: str) -> st.SearchStrategy[Any]:
+    """Python values of a type: int, str, float (finite), Decimal, bool, bytes, date, datetime without zone."""
+    if kind.startswith("decimal"):
+        precision, scale = parse_decimal_type(kind)
+        unscaled = st.integers(-(10**precision) + 1, 10**precision - 1)
+        return unscaled.map(lambda value: Decimal(value).scaleb(-scale, _EXACT))
+    match kind:
+        case "long" | "integer" | "short" | "byte":
+            bits = _BITS[kind]
+            return st.integers(0, 9) | st.integers(-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+        case "double" | "float":
+            return st.floats(allow_nan=False, allow_infinity=False, width=64 if kind == "double" else 32)
+        case "boolean":
+            return st.booleans()
+        case "binary":
+            return st.binary(max_size=4)
+        case "date":
+            return st.dates(date(1, 1, 2), date(9999, 12, 30))
+        case "timestamp" | "timestamp_ntz":
+            start = -30_000_000 if kind == "timestamp" else 0
+            seconds = st.integers(start, 10**9)
+            return st.builds(
+                lambda second, micro: _EPOCH + timedelta(seconds=second, microseconds=micro),
+                seconds,
+                st.sampled_from((0, 1000, 123456)),
+            )
+    return st.text(st.sampled_from(string.ascii_lowercase + _ODD), max_size=6)
+
+
+@cache
+def partition_texts(kind: str, revision: Revision = Revision.CURRENT) -> st.SearchStrategy[str | None]:
+    """Serialized partition values of a type, SQL NULL among them as null and as the empty string.
+
+    Timestamps are spelled as the revision has it: in UTC by ISO 8601, which the newest text recommends, or before it
+    without a zone.
+    """
+    return st.one_of(_partition_texts(kind, revision), st.sampled_from((None, "")))
+
+
+def _partition_texts(kind: str, revision: Revision) -> st.SearchStrategy[str]:
+    match kind:
+        case "double" | "float":
+            return st.one_of(
+                st.sampled_from(("0.0", "1.5", "-0.0", "1.0E10", "NaN", "Infinity", "-Infinity")),
+                scalars(kind).map(repr),
+            )
+        case "boolean":
+            return st.sampled_from(("false", "true"))
+        case "binary":
+            return st.text(st.sampled_from("ab\x01\x7f"), min_size=1, max_size=4)
+        case "date":
+            return scalars(kind).map(date.isoformat)
+        case "timestamp":
+            return scalars(kind).map(_iso_8601 if revision is Revision.CURRENT else _spaced)
+        case "timestamp_ntz":
+            return scalars(kind).map(_spaced)
+    return scalars(kind).map(_plain).filter(bool)
+
+
+def _plain(value: Any) -> str:
+    return format(value, "f") if isinstance(value, Decimal) else str(value)
+
+
+def _spaced(value: datetime) -> str:
+    return f"{value:%Y-%m-%d %H:%M:%S}" + (f".{value.microsecond:06d}" if value.microsecond else "")
+
+
+def _iso_8601(value: datetime) -> str:
+    return f"{value:%Y-%m-%dT%H:%M:%S.%f}Z"
+
+
+@cache
+def bounds(kind: str) -> st.SearchStrategy[tuple[Any, Any]]:
+    """A minimum and a maximum, in this order; timestamps in whole milliseconds, as statistics keep them."""
+    one = scalars(kind)
+    if kind.startswith("timestamp"):
+        one = one.map(lambda value: value.replace(microsecond=value.microsecond // 1000 * 1000))
+    return st.tuples(one, one).map(lambda pair: (min(pair), max(pair)))
+
+
+def encode_bound(value: Any, kind: str) -> Any:
+    """A bound as it stands in JSON statistics."""
+    match kind:
+        case "date":
+            return value.isoformat()
+        case "timestamp" | "timestamp_ntz":
+            zone = "Z" if kind == "timestamp" else ""
+            return f"{value:%Y-%m-%dT%H:%M:%S}.{value.microsecond // 1000:03d}{zone}"
+    return value
+
+
+_ODD_TEXTS = st.text(st.sampled_from(string.ascii_letters + _ODD), min_size=1, max_size=5)
+_SPELLINGS = st.sampled_from(("plain", "odd", "folder", "s3", "file"))
+
+
+def data_file_path(draw: st.DrawFn, prefix: str, number: int) -> str:
+    """Draw a data file's path as it stands in the log, unique by its number: plain, odd, in a folder, absolute."""
+    plain = f"{prefix}-{number:05d}.parquet"
+    match draw(_SPELLINGS):
+        case "odd":
+            return paths.encode(f"x{draw(_ODD_TEXTS)}y-{plain}")
+        case "folder":
+            return paths.encode(f"a={draw(_ODD_TEXTS)}/{plain}")
+        case "s3":
+            return f"s3://other/table/{plain}"
+        case "file":
+            return f"file:///other/table/{plain}"
+    return plain

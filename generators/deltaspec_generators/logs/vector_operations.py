@@ -1,0 +1,101 @@
+"""Drawing deletes by deletion vector: files lose rows; vectors stand inline, in one file, or at an absolute path."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from hypothesis import strategies as st
+
+from deltaspec.model.rows import deletion_vectors, z85
+from deltaspec_generators.logs import file_actions
+from deltaspec_generators.logs.state import Body, vector_id
+
+if TYPE_CHECKING:
+    from deltaspec_generators.logs.builder import LogBuilder
+
+
+def is_applicable(builder: LogBuilder) -> bool:
+    """Whether new vectors may be made, and some untouched file has rows to lose."""
+    wanted = "delta.enableDeletionVectors"
+    return (
+        "deletionVectors" in builder.features
+        and builder.on(wanted)
+        and (builder.version == 0 or builder.state.on(wanted))
+        and not builder.append_only
+        and bool(_candidates(builder))
+    )
+
+
+def delete_rows(builder: LogBuilder, timestamp: int) -> None:
+    """Rows of files are deleted: each file is removed with the vector it had and added with a larger one."""
+    draw = builder.draw
+    chosen = _candidates(builder)[: draw(st.integers(1, 2))]
+    rows = [_more_rows(builder, add) for add in chosen]
+    storage = draw(st.sampled_from(("i", "u", "p")))
+    for add, deleted, vector in zip(chosen, rows, _descriptors(builder, storage, rows), strict=True):
+        text = _with_wide_bounds(builder, add["stats"]) if "nullCount" in add["stats"] else add["stats"]
+        changed = {**add, "deletionVector": vector, "dataChange": True, "stats": text, "modificationTime": timestamp}
+        file_actions.reassign_row_ids(builder, changed)
+        builder.actions.append({"remove": file_actions.draw_remove(builder, add, timestamp, data_change=True)})
+        builder.actions.append({"add": changed})
+        builder.deleted[add["path"], vector_id(changed)] = deleted
+
+
+def _candidates(builder: LogBuilder) -> list[Body]:
+    return [
+        add for add in builder.untouched_files() if len(_deleted(builder, add)) + 1 < file_actions.read_row_count(add)
+    ]
+
+
+def _deleted(builder: LogBuilder, add: Body) -> frozenset[int]:
+    return builder.deleted.get((add["path"], vector_id(add)), frozenset())
+
+
+def _more_rows(builder: LogBuilder, add: Body) -> frozenset[int]:
+    """The rows deleted so far and at least one more, but not all there are."""
+    count = file_actions.read_row_count(add)
+    before = _deleted(builder, add)
+    row = st.integers(0, count - 1).filter(lambda each: each not in before)
+    most = min(3, count - 1 - len(before))
+    return before | builder.draw(st.frozensets(row, min_size=1, max_size=most))
+
+
+def _with_wide_bounds(builder: LogBuilder, text: str) -> str:
+    typed = {**builder.parsed_stats[text], "tightBounds": False}
+    wide = text.replace(',"tightBounds":true', "").replace(',"tightBounds":false', "")
+    wide = wide[:-1] + ',"tightBounds":false}'
+    builder.parsed_stats[wide] = typed
+    return wide
+
+
+def _descriptors(builder: LogBuilder, storage: str, rows: list[frozenset[int]]) -> list[Body]:
+    bitmaps = [deletion_vectors.encode_bitmap(each, runs=builder.draw(st.booleans())) for each in rows]
+    if storage == "i":
+        return [
+            {
+                "storageType": "i",
+                "pathOrInlineDv": z85.encode(bitmap + bytes(-len(bitmap) % 4)),
+                "sizeInBytes": len(bitmap),
+                "cardinality": len(each),
+            }
+            for bitmap, each in zip(bitmaps, rows, strict=True)
+        ]
+    data, offsets = deletion_vectors.build_file(bitmaps)
+    uuid = UUID(file_actions.build_uuid(builder.next_number()))
+    prefix = builder.draw(st.sampled_from(("", "ab")))
+    if storage == "u":
+        builder.stored[f"{prefix}/deletion_vector_{uuid}.bin".removeprefix("/")] = data
+        where = prefix + z85.encode(uuid.bytes)
+    else:
+        where = f"s3://other/table/deletion_vector_{uuid}.bin"
+    return [
+        {
+            "storageType": storage,
+            "pathOrInlineDv": where,
+            "offset": offset,
+            "sizeInBytes": len(bitmap),
+            "cardinality": len(each),
+        }
+        for bitmap, offset, each in zip(bitmaps, offsets, rows, strict=True)
+    ]

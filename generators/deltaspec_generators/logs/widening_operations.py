@@ -1,0 +1,93 @@
+"""Type widening: a column, a field of it, its elements, keys or values get a wider type."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hypothesis import strategies as st
+
+from deltaspec.model.commit.type_widening import ICEBERG
+from deltaspec_generators.logs import revision_features
+from deltaspec_generators.logs.builder import LogBuilder, change
+from deltaspec_generators.logs.column_features import is_plain
+from deltaspec_generators.logs.columns import Column
+from deltaspec_generators.logs.state import Body
+from deltaspec_generators.logs.value_strategies import parse_decimal_type
+
+ENABLED = "delta.enableTypeWidening"
+CHANGES = "delta.typeChanges"
+_NESTED = {"array of short": ("array of long", "element"), "map of short": ("map of long", "key")}
+"""Nested types that can become wider, with the place of the change."""
+_INTEGERS = ("byte", "short", "integer", "long")
+
+
+def wider(kind: str, *, iceberg: bool, ntz: bool) -> list[str]:
+    """Kinds that a kind may become, as the table has Iceberg compatibility and timestamps without zone."""
+    if kind in _NESTED:
+        return [_NESTED[kind][0]]
+    found = [*_INTEGERS[_INTEGERS.index(kind) + 1 :]] if kind in _INTEGERS else []
+    if kind == "float":
+        found.append("double")
+    if kind.startswith("decimal"):
+        precision, scale = parse_decimal_type(kind)
+        found += [f"decimal({precision + 2},{scale})"] if precision <= 36 else []
+    if iceberg:
+        return found
+    if kind in _INTEGERS[:3]:
+        found += ["double", "decimal(10,0)", "decimal(14,3)"]
+    if kind == "long":
+        found += ["decimal(20,0)"]
+    if kind == "date" and ntz:
+        found += ["timestamp_ntz"]
+    if kind.startswith("decimal"):
+        found += [f"decimal({precision + 2},{scale + 1})"] if precision <= 36 else []
+    return found
+
+
+def _choices(builder: LogBuilder, column: Column) -> list[str]:
+    ntz = bool(builder.features & {*revision_features.NTZ_FEATURES})
+    # a table that only supports compatibility, without enabling it, is held to what Iceberg knows as well
+    found = wider(column.kind, iceberg=bool(builder.iceberg or builder.features & {*ICEBERG}), ntz=ntz)
+    if column.name in builder.metadata["partitionColumns"]:
+        # The text of a value is that of the type it was written with, which is none of a timestamp or a double.
+        found = [kind for kind in found if kind in _INTEGERS or kind.startswith("decimal")]
+    return found
+
+
+def _widenable(builder: LogBuilder) -> list[tuple[int, int | None]]:
+    """Places of columns, and of fields within them, that can become wider; `id`, which every table has, for want of any
+    other.
+    """
+    found: list[tuple[int, int | None]] = []
+    for place, column in enumerate(builder.columns):
+        if is_plain(column) and not (column.name == "id" and builder.spec.positive):
+            found += [(place, None)] if _choices(builder, column) else []
+            found += [(place, inner) for inner, each in enumerate(column.fields) if _choices(builder, each)]
+    return [each for each in found if each != (0, None)] or found
+
+
+def _may_widen(builder: LogBuilder) -> bool:
+    return builder.has("typeWidening") and builder.on(ENABLED) and bool(_widenable(builder))
+
+
+@change(_may_widen, weight=10)
+def widen(builder: LogBuilder, metadata: Body, timestamp: int) -> None:
+    """Places of the schema get a wider type, and the changes are recorded there."""
+    places = builder.draw(st.lists(st.sampled_from(_widenable(builder)), min_size=1, max_size=3, unique=True))
+    columns = list(builder.columns)
+    for place, inner in places:
+        column = columns[place]
+        if inner is None:
+            columns[place] = _wide(builder, column)
+        else:
+            field = _wide(builder, column.fields[inner])
+            columns[place] = replace(column, fields=(*column.fields[:inner], field, *column.fields[inner + 1 :]))
+    builder.set_columns(tuple(columns), metadata)
+
+
+def _wide(builder: LogBuilder, column: Column) -> Column:
+    kind = builder.draw(st.sampled_from(_choices(builder, column)))
+    entry = {"toType": kind, "fromType": column.kind}
+    if column.kind in _NESTED:
+        entry = {"toType": "long", "fromType": "short", "fieldPath": _NESTED[column.kind][1]}
+    return replace(column.with_metadata({CHANGES: [*column.metadata.get(CHANGES, []), entry]}), kind=kind)

@@ -1,0 +1,1 @@
+"""Mutations: tables that break one requirement each."""

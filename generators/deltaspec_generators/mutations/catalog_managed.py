@@ -1,0 +1,121 @@
+"""Mutations of what a catalog-managed table shows: staged commits, and what is made of unpublished ones."""
+
+from typing import Any
+
+from hypothesis import strategies as st
+
+from deltaspec.model.log.file_names import staged_commit_name
+from deltaspec_generators.action_lines import Line, encode_lines
+from deltaspec_generators.bases import log_only
+from deltaspec_generators.bases.log_only import commit_info_action, get_action
+from deltaspec_generators.checkpoint_writer import CheckpointFiles
+from deltaspec_generators.mutations.registry import draw_one, mutation
+from deltaspec_generators.table_files import LOG, TableFiles, add_action, protocol_action
+
+FIRST_UUID, SECOND_UUID = "016ae953-37a9-438e-8683-9a9a4a79a395", "7d17ac10-5cc3-401b-bd1a-9c82dd2ea032"
+FEATURES = ["catalogManaged", "inCommitTimestamp"]
+
+
+def build_managed_table(**more: Any) -> TableFiles:
+    """`bases.plain`, managed by a catalog; the transaction of version v is `txn-v`."""
+    files = log_only.build_table(
+        protocol=protocol_action(3, 7, ["catalogManaged"], FEATURES),
+        configuration={"delta.enableInCommitTimestamps": "true"},
+        **more,
+    )
+    for version, lines in files.commits.items():
+        lines[0] = transaction_commit_info(version)
+    return files
+
+
+def transaction_commit_info(version: int, retried: int = 0) -> dict[str, Any]:
+    """The commitInfo of a version of `managed`, or of a further attempt of its transaction."""
+    return commit_info_action(version, inCommitTimestamp=1_700_000_000_000 + version + retried, txnId=f"txn-{version}")
+
+
+def add_staged_commit(files: TableFiles, version: int, uuid: str, lines: list[Line] | bytes) -> None:
+    """Put a staged commit into the table."""
+    data = lines if isinstance(lines, bytes) else encode_lines(lines)
+    files.extra[LOG + staged_commit_name(version, uuid)] = data
+
+
+@mutation("catalog-managed.supported")
+def managed_for_writers_alone(draw: st.DrawFn) -> TableFiles:
+    files = build_managed_table()
+    files.commits[0][1] = protocol_action(3, 7, draw_one(draw, [], ["vacuumProtocolCheck"]), [*FEATURES])
+    if get_action(files, 0, "protocol")["readerFeatures"]:
+        get_action(files, 0, "protocol")["writerFeatures"].append("vacuumProtocolCheck")
+    return files
+
+
+@mutation("catalog-managed.staged-content")
+def staged_commit_of_another_kind(draw: st.DrawFn) -> TableFiles:
+    files = build_managed_table()
+    add = add_action("d.parquet", rows=1)
+    wrong: Line = draw_one(
+        draw,
+        "not json",
+        {**add, "remove": {"path": "b.parquet", "dataChange": True}},
+        {"add": {"path": "d.parquet"}},
+        {"checkpointMetadata": {"version": 3}},
+    )
+    add_staged_commit(files, 3, FIRST_UUID, [transaction_commit_info(3), wrong, add])
+    return files
+
+
+@mutation("catalog-managed.staged-names")
+def uuid_of_an_attempt_at_another_version(draw: st.DrawFn) -> TableFiles:
+    files = build_managed_table()
+    later = draw_one(draw, 4, 5)
+    for version in (3, later):
+        add_staged_commit(
+            files, version, FIRST_UUID, [transaction_commit_info(version), add_action(f"{version}.parquet", rows=1)]
+        )
+    add_staged_commit(files, 3, SECOND_UUID, [transaction_commit_info(3), add_action("e.parquet", rows=1)])
+    return files
+
+
+@mutation("catalog-managed.published-names")
+def published_under_another_name(draw: st.DrawFn) -> TableFiles:
+    files = build_managed_table()
+    lines = encode_lines([transaction_commit_info(3), add_action("d.parquet", rows=1)])
+    files.extra[LOG + draw_one(draw, "3.json", f"{3:019d}.json", f"{3:020d}.{FIRST_UUID}.json")] = lines
+    return files
+
+
+@mutation("catalog-managed.published-copies-ratified")
+def published_with_other_actions(draw: st.DrawFn) -> TableFiles:
+    files = build_managed_table()
+    staged = [transaction_commit_info(2, retried=draw_one(draw, 0, 7)), *files.commits[2][1:]]
+    at = draw_one(draw, 1, 2)
+    staged[at] = draw_one(draw, add_action("d.parquet", rows=10), {"remove": {"path": "b.parquet", "dataChange": True}})
+    add_staged_commit(files, 2, FIRST_UUID, staged)
+    return files
+
+
+@mutation("catalog-managed.published-copies-ratified")
+def published_before_the_one_before(draw: st.DrawFn) -> TableFiles:
+    files = build_managed_table(last_remove=False)
+    add_staged_commit(files, 1, FIRST_UUID, files.commits.pop(1))
+    return files
+
+
+@mutation("catalog-managed.published-before-maintenance")
+def checkpoint_of_what_is_only_staged(draw: st.DrawFn) -> TableFiles:
+    files = build_managed_table(last_remove=False)
+    rows = [line for version in (0, 1, 2) for line in files.commits[version][1:]]
+    lines = files.commits.pop(2)
+    if draw_one(draw, True, False):
+        add_staged_commit(files, 2, FIRST_UUID, lines)
+    files.checkpoints.append(CheckpointFiles(2, rows=rows))
+    return files
+
+
+@mutation("catalog-managed.published-before-maintenance")
+def compaction_of_what_is_only_staged(draw: st.DrawFn) -> TableFiles:
+    files = build_managed_table(last_remove=False)
+    start = draw_one(draw, 0, 1)
+    rows = [line for version in range(start, 3) for line in files.commits[version][1:]]
+    add_staged_commit(files, 2, FIRST_UUID, files.commits.pop(2))
+    files.compactions[start, 2] = rows
+    return files

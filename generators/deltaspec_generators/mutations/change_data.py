@@ -1,0 +1,119 @@
+"""Tables broken in their change data; level `rows` shows it."""
+
+from typing import Any
+
+import pyarrow as pa
+from hypothesis import strategies as st
+
+from deltaspec_generators.bases.actions import (
+    CHANGE_FEED_ENABLED,
+    CHANGE_FILE_PATH,
+    add_change_file,
+    build_change_rows,
+    build_table_updated_by_vector,
+    build_updated_table,
+    build_updated_table_with_changes,
+)
+from deltaspec_generators.bases.data_files import FIELDS, add_data_file, rows
+from deltaspec_generators.bases.log_only import commit_info_action
+from deltaspec_generators.mutations.registry import draw_one, mutation
+from deltaspec_generators.table_files import TableFiles, metadata_action, protocol_action, remove_action
+
+
+def _replaced(table: pa.Table, name: str, values: list[Any]) -> pa.Table:
+    place = table.schema.get_field_index(name)
+    return table.set_column(place, name, pa.array(values, table.schema.field(place).type))
+
+
+@mutation("cdc.change-type-column", level="rows")
+def change_type_absent(draw: st.DrawFn) -> TableFiles:
+    _, table = build_updated_table()
+    kept = table.drop_columns(["_change_type"])
+    return build_updated_table_with_changes(
+        draw_one(draw, kept, kept.append_column("change_type", table["_change_type"]))
+    )
+
+
+@mutation("cdc.change-type-column", level="rows")
+def change_type_as_a_number(draw: st.DrawFn) -> TableFiles:
+    _, table = build_updated_table()
+    numbers = draw_one(draw, pa.array([1, 2, 3], pa.int32()), pa.array([0.5, 1.5, None], pa.float64()))
+    place = table.schema.get_field_index("_change_type")
+    return build_updated_table_with_changes(table.set_column(place, "_change_type", numbers))
+
+
+@mutation("cdc.change-types", level="rows")
+def change_type_of_no_kind(draw: st.DrawFn) -> TableFiles:
+    _, table = build_updated_table()
+    odd = draw_one(draw, "upsert", "DELETE", "", None)
+    return build_updated_table_with_changes(
+        _replaced(table, "_change_type", ["update_preimage", "update_postimage", odd])
+    )
+
+
+@mutation("cdc.no-commit-columns", level="rows")
+def commit_version_stored(draw: st.DrawFn) -> TableFiles:
+    _, table = build_updated_table()
+    return build_updated_table_with_changes(
+        table.append_column(draw_one(draw, "_commit_version", "_commit_timestamp"), pa.array([2, 2, 2]))
+    )
+
+
+@mutation("cdc.stored-partition-values", level="rows")
+def change_file_of_another_partition(draw: st.DrawFn) -> TableFiles:
+    files = TableFiles()
+    fields, partition = [*FIELDS, ("p", "integer")], {"p": "1"}
+    files.commits[0] = [
+        commit_info_action(0),
+        protocol_action(1, 4),
+        metadata_action(fields, ["p"], CHANGE_FEED_ENABLED),
+    ]
+    add = add_data_file(files, "a.parquet", rows(), partition=partition)
+    files.commits[1] = [commit_info_action(1), add]
+    table = build_change_rows(rows(5, 5), ["delete"] * 5).append_column(
+        "p", pa.array(draw_one(draw, [2] * 5, [1, 1, 1, 1, None]), pa.int32())
+    )
+    files.commits[2] = [
+        commit_info_action(2, operation="DELETE"),
+        add_data_file(files, "b.parquet", rows(0, 5), partition=partition),
+        remove_action(add),
+        add_change_file(files, "_change_data/p=1/cdc-0.parquet", table, partitionValues=partition),
+    ]
+    return files
+
+
+@mutation("cdc.images-in-pairs", level="rows")
+def preimage_called_a_delete(draw: st.DrawFn) -> TableFiles:
+    _, table = build_updated_table()
+    kinds = draw_one(draw, ["delete", "update_postimage", "delete"], ["update_preimage", "insert", "delete"])
+    return build_updated_table_with_changes(_replaced(table, "_change_type", kinds))
+
+
+@mutation("cdc.whole-changes", level="rows")
+def change_left_out(draw: st.DrawFn) -> TableFiles:
+    _, table = build_updated_table()
+    return build_updated_table_with_changes(
+        draw_one(draw, table.slice(0, 2), pa.concat_tables([table, table.slice(2)]))
+    )
+
+
+@mutation("cdc.whole-changes", level="rows")
+def change_of_another_row(draw: st.DrawFn) -> TableFiles:
+    _, table = build_updated_table()
+    ways: dict[str, list[Any]] = {
+        "id": [3, 3, 5],
+        "name": ["name 003", "changed", "name 004"],
+        "price": [1.5, 1.0, 2.0],
+    }
+    name = draw_one(draw, *ways)
+    return build_updated_table_with_changes(_replaced(table, name, ways[name]))
+
+
+@mutation("cdc.for-updates", level="rows")
+def update_without_changes(draw: st.DrawFn) -> TableFiles:
+    files, _ = build_updated_table()
+    files.commits[2].pop()
+    del files.data[CHANGE_FILE_PATH]
+    if draw(st.booleans()):
+        return files
+    return build_table_updated_by_vector(draw_one(draw, "UPDATE", "MERGE", None))

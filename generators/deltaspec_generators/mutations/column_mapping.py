@@ -1,0 +1,199 @@
+"""Broken column mapping: modes, ids and names of a schema, and what they become over its history."""
+
+import json
+from typing import Any
+
+from hypothesis import strategies as st
+
+from deltaspec_generators.bases import log_only
+from deltaspec_generators.bases.column_mapping import add_metadata_commit, build_mapped_field
+from deltaspec_generators.bases.log_only import commit_info_action, get_action
+from deltaspec_generators.mutations.registry import draw_one, mutation
+from deltaspec_generators.table_files import TableFiles, domain_action, metadata_action, protocol_action
+
+
+@mutation("column-mapping.modes")
+def mode_of_no_kind(draw: st.DrawFn) -> TableFiles:
+    return log_only.build_table(configuration={"delta.columnMapping.mode": draw_one(draw, "names", "ID", "", "index")})
+
+
+@mutation("column-mapping.reader-versions")
+def mapping_that_readers_miss(draw: st.DrawFn) -> TableFiles:
+    """Writers must know the mapping, readers need not."""
+    files = log_only.build_table_with_column_mapping(draw_one(draw, "id", "name"))
+    reader, listed = draw_one(draw, (1, None), (3, []))
+    files.commits[0][1] = protocol_action(reader, 7, listed, ["columnMapping"])
+    return files
+
+
+@mutation("column-mapping.enabled-by-feature")
+def feature_enabled_for_writers_alone(draw: st.DrawFn) -> TableFiles:
+    """The commit that turns the mapping on lists the feature on one side."""
+    files = log_only.build_table_with_column_mapping(draw_one(draw, "id", "name"))
+    build_table_with_column_mapping = files.commits[0][2]
+    files.commits[0][1:] = [protocol_action(1, 2), metadata_action(log_only.FIELDS)]
+    files.commits[3] = [
+        commit_info_action(3),
+        protocol_action(3, 7, [], ["columnMapping"]),
+        build_table_with_column_mapping,
+    ]
+    return files
+
+
+@mutation("column-mapping.writer-versions")
+def mode_without_writers_of_it(draw: st.DrawFn) -> TableFiles:
+    files = log_only.build_table_with_column_mapping(draw_one(draw, "id", "name"))
+    files.commits[0][1] = draw_one(draw, protocol_action(1, 2), protocol_action(2, 4), protocol_action(1, 7, None, []))
+    return files
+
+
+@mutation("column-mapping.new-columns-have-ids")
+def added_column_without_id(draw: st.DrawFn) -> TableFiles:
+    field = build_mapped_field("new", 5)
+    del field["metadata"]["delta.columnMapping.id"]
+    return add_metadata_commit(
+        log_only.build_table_with_column_mapping(draw_one(draw, "id", "name")), lambda fields: fields.append(field)
+    )
+
+
+@mutation("column-mapping.ids-assigned")
+def column_id_of_more_than_32_bits(draw: st.DrawFn) -> TableFiles:
+    number = draw_one(draw, 1 << 31, 1 << 40)
+    files = log_only.build_table_with_column_mapping(draw_one(draw, "id", "name"))
+    return add_metadata_commit(files, lambda fields: fields.append(build_mapped_field("new", number)), highest=number)
+
+
+# names over the history
+
+
+@mutation("column-mapping.physical-name-stays")
+def physical_name_replaced(draw: st.DrawFn) -> TableFiles:
+    """Of a column, of a struct, or of a field within it; with another logical name or the same."""
+
+    def rename(fields: list[Any]) -> None:
+        field = draw_one(draw, fields[0], fields[1], fields[1]["type"]["fields"][0])
+        field["metadata"]["delta.columnMapping.physicalName"] = draw_one(draw, "col-9", "id", "s")
+        field["name"] = draw_one(draw, field["name"], "other")
+
+    return add_metadata_commit(log_only.build_table_with_column_mapping(draw_one(draw, "id", "name")), rename)
+
+
+@mutation("column-mapping.max-id-never-falls")
+def max_column_id_lowered(draw: st.DrawFn) -> TableFiles:
+    """With the column that had the highest id, or by a user's hand."""
+    files = log_only.build_table_with_column_mapping(draw_one(draw, "id", "name"))
+    if draw_one(draw, True, False):
+        return add_metadata_commit(files, lambda fields: fields[1]["type"]["fields"].pop(), highest=3)
+    add_metadata_commit(files, lambda fields: fields.append(build_mapped_field("new", 9)))
+    return add_metadata_commit(files, lambda fields: None, highest=draw_one(draw, 4, 8), version=4)
+
+
+def _replaced(draw: st.DrawFn, new: dict[str, Any], *, nested: bool = False) -> TableFiles:
+    """The first column is dropped, in the same commit or one before, and another one added."""
+    files = log_only.build_table_with_column_mapping(draw_one(draw, "id", "name"))
+
+    def replace(fields: list[Any]) -> None:
+        del fields[0]
+        (fields[0]["type"]["fields"] if nested else fields).append(new)
+
+    if draw_one(draw, True, False):
+        add_metadata_commit(files, lambda fields: fields.pop(0))
+        return add_metadata_commit(files, replace, version=4)
+    return add_metadata_commit(files, replace)
+
+
+@mutation("column-mapping.new-columns-have-new-paths")
+def new_column_in_the_place_of_a_dropped_one(draw: st.DrawFn) -> TableFiles:
+    return _replaced(draw, build_mapped_field(draw_one(draw, "id", "other"), 5, physical="col-1"))
+
+
+@mutation("column-mapping.new-columns-named-anew")
+def new_column_by_the_name_of_a_dropped_one(draw: st.DrawFn) -> TableFiles:
+    return _replaced(
+        draw, build_mapped_field(draw_one(draw, "id", "other"), 5, physical="col-1"), nested=draw_one(draw, True, False)
+    )
+
+
+# names in the log
+
+
+@mutation("column-mapping.partition-keys-physical")
+def partition_value_by_display_name(draw: st.DrawFn) -> TableFiles:
+    fields = [build_mapped_field("id", 1), build_mapped_field("day", 2, "string"), build_mapped_field("hour", 3)]
+    files = log_only.build_table(
+        protocol=protocol_action(2, 5),
+        configuration=_mapping(draw),
+        fields=fields,
+        partition_columns=["day", "hour"],
+        partition={"col-2": "x", "col-3": "1"},
+    )
+    wrong = draw_one(
+        draw, {"day": "x", "hour": "1"}, {"day": "x", "col-3": "1"}, {"day": "x", "col-2": "x", "col-3": "1"}
+    )
+    get_action(files, 2, "add")["partitionValues"] = wrong
+    return files
+
+
+def _mapping(draw: st.DrawFn) -> dict[str, str]:
+    return {"delta.columnMapping.mode": draw_one(draw, "id", "name"), "delta.columnMapping.maxColumnId": "4"}
+
+
+@mutation("column-mapping.statistics-physical")
+def statistics_by_display_name(draw: st.DrawFn) -> TableFiles:
+    files = log_only.build_table_with_column_mapping(draw_one(draw, "id", "name"))
+    entry = draw_one(draw, {"id": 1}, {"id": 1, "s": {"x": 1}}, {"col-1": 1, "col-2": {"x": 1}})
+    return _told(files, {draw_one(draw, "minValues", "maxValues", "nullCount"): entry})
+
+
+@mutation("column-mapping.statistics-physical")
+def statistics_of_both_names(draw: st.DrawFn) -> TableFiles:
+    """The judged history begins with the table: a name that no column had is no dropped one's."""
+    files = log_only.build_table_with_column_mapping(draw_one(draw, "id", "name"))
+    return _told(files, {"nullCount": {"col-1": 1, "id": 1}})
+
+
+@mutation("column-mapping.enabled-by-property")
+def mapped_without_a_mode(draw: st.DrawFn) -> TableFiles:
+    files = log_only.build_table_with_column_mapping()
+    configuration = get_action(files, 0, "metaData")["configuration"]
+    del configuration["delta.columnMapping.mode"]
+    configuration |= draw_one(draw, {}, {"delta.columnMapping.mode": "none"})
+    return _told(files, {"minValues": draw_one(draw, {"col-1": 1}, {"col-1": 1, "col-2": {"col-3": 1}})})
+
+
+def _told(files: TableFiles, statistics: dict[str, Any]) -> TableFiles:
+    get_action(files, 2, "add")["stats"] = json.dumps({"numRecords": 10, **statistics})
+    return files
+
+
+# names within a version
+
+
+@mutation("column-mapping.physical-names-unique")
+def physical_name_of_another_parent(draw: st.DrawFn) -> TableFiles:
+    """Of a field within a struct and a column beside it, or of the fields of two structs."""
+    files = log_only.build_table_with_column_mapping(draw_one(draw, "id", "name"))
+    body = get_action(files, 0, "metaData")
+    body["schemaString"] = body["schemaString"].replace("col-1", "col-3")
+    return files
+
+
+@mutation("column-mapping.physical-names-unique")
+def physical_name_of_a_neighbour(draw: st.DrawFn) -> TableFiles:
+    files = log_only.build_table_with_column_mapping(draw_one(draw, "id", "name"))
+    body = get_action(files, 0, "metaData")
+    body["schemaString"] = (
+        body["schemaString"].replace("col-1", "col-2").replace("col-4", draw_one(draw, "col-4", "col-3"))
+    )
+    return files
+
+
+@mutation("column-mapping.clustering-physical")
+def clustered_by_logical_name(draw: st.DrawFn) -> TableFiles:
+    """Statistics are those of the physical name, so that the domain alone is wrong."""
+    files = log_only.build_table_with_column_mapping(draw_one(draw, "id", "name"))
+    listed = ["columnMapping", "domainMetadata", "clustering"]
+    files.commits[0][1] = protocol_action(2, 7, None, listed)
+    column = draw_one(draw, ["id"], ["s", "x"], ["s", "col-3"], ["col-2", "x"])
+    files.commits[0].append(domain_action("delta.clustering", json.dumps({"clusteringColumns": [column]})))
+    return files

@@ -1,0 +1,153 @@
+"""Mutations of constraints, invariants, generated columns and defaults, as the log shows them."""
+
+from typing import Any
+
+from hypothesis import strategies as st
+
+from deltaspec_generators.bases import log_only
+from deltaspec_generators.bases.column_features import (
+    DEFAULTS_PROTOCOL,
+    INVARIANT_JSON,
+    build_table_with_column_metadata,
+    column,
+)
+from deltaspec_generators.bases.log_only import commit_info_action
+from deltaspec_generators.mutations.registry import draw_one, mutation
+from deltaspec_generators.table_files import TableFiles, metadata_action, protocol_action
+
+
+def _at_version_7(*features: str) -> Any:
+    return protocol_action(1, 7, None, features)
+
+
+def _nested(key: str, value: str) -> list[Any]:
+    """A key in the metadata of a column, or of a member of one."""
+    return [column("s", {"type": "struct", "fields": [column("x", **{key: value})]}), ("name", "string")]
+
+
+@mutation("column-invariants.feature")
+def invariant_that_no_feature_backs(draw: st.DrawFn) -> TableFiles:
+    protocol = _at_version_7(*draw_one(draw, (), ("appendOnly",), ("checkConstraints", "changeDataFeed")))
+    fields = draw_one(draw, [column(delta__invariants=INVARIANT_JSON)], _nested("delta.invariants", INVARIANT_JSON))
+    return log_only.build_table(protocol=protocol, fields=fields)
+
+
+@mutation("column-invariants.older-feature")
+def invariant_that_no_older_feature_backs(draw: st.DrawFn) -> TableFiles:
+    return build_table_with_column_metadata(
+        _at_version_7(*draw_one(draw, (), ("checkConstraints",))), delta__invariants=INVARIANT_JSON
+    )
+
+
+@mutation("column-invariants.form")
+def invariant_of_another_form(draw: st.DrawFn) -> TableFiles:
+    ways: tuple[Any, ...] = (
+        "id > 3",
+        '{"expression": "id > 3"}',
+        '{"expression": {"expression": 3}}',
+        '{"expression": {"expression": " "}}',
+        '{"expression": {"expression": "id +"}}',
+        '{"expression": {"expression": "id + 3"}}',
+        '[{"expression": {"expression": "id > 3"}}]',
+        {"expression": {"expression": "id > 3"}},
+        True,
+    )
+    return build_table_with_column_metadata(
+        protocol_action(1, draw_one(draw, 2, 6)), delta__invariants=draw_one(draw, *ways)
+    )
+
+
+@mutation("generated-columns.in-force")
+def expression_that_no_version_backs(draw: st.DrawFn) -> TableFiles:
+    protocol = draw_one(draw, protocol_action(1, 3), _at_version_7(), _at_version_7("invariants"))
+    return build_table_with_column_metadata(protocol, delta__generationExpression="length(name)")
+
+
+@mutation("identity-columns.in-force")
+def identity_that_no_version_backs(draw: st.DrawFn) -> TableFiles:
+    protocol = draw_one(draw, protocol_action(1, 2), protocol_action(2, 5), _at_version_7("generatedColumns"))
+    return build_table_with_column_metadata(protocol, delta__identity__start=1, delta__identity__step=1)
+
+
+@mutation("default-columns.feature")
+def default_that_no_feature_backs(draw: st.DrawFn) -> TableFiles:
+    protocol = draw_one(draw, protocol_action(1, 2), protocol_action(1, 6), _at_version_7("generatedColumns"))
+    return build_table_with_column_metadata(protocol, CURRENT_DEFAULT=draw_one(draw, "7", "length('a')"))
+
+
+@mutation("default-columns.not-with-column")
+def default_of_an_added_column(draw: st.DrawFn) -> TableFiles:
+    """Into the table, or into a struct of it."""
+    files = log_only.build_table(protocol=DEFAULTS_PROTOCOL)
+    new = column("c", "integer", CURRENT_DEFAULT="42")
+    if draw(st.booleans()):
+        new = column("s", {"type": "struct", "fields": [new]})
+    info = commit_info_action(3, operation=draw_one(draw, "ADD COLUMNS", "WRITE", "MERGE"))
+    files.commits[3] = [info, metadata_action([*log_only.FIELDS, new])]
+    return files
+
+
+@mutation("default-columns.not-with-column")
+def default_of_an_added_column_by_id(draw: st.DrawFn) -> TableFiles:
+    """Under column mapping a column of an old name, with a new id, is another one."""
+    number, name = draw_one(draw, (3, "name"), (3, "new"))
+    ids: dict[str, Any] = {"delta.columnMapping.id": 1, "delta.columnMapping.physicalName": "id"}
+    others: dict[str, Any] = {"delta.columnMapping.id": 2, "delta.columnMapping.physicalName": "name"}
+    mapped: dict[str, Any] = {
+        "delta.columnMapping.id": number,
+        "delta.columnMapping.physicalName": "p3",
+        "CURRENT_DEFAULT": "'x'",
+    }
+    settings = {"delta.columnMapping.mode": "name", "delta.columnMapping.maxColumnId": "3"}
+    protocol = protocol_action(2, 7, None, ["columnMapping", "allowColumnDefaults"])
+    fields: list[Any] = [column("id", "long", **ids), column("name", "string", **others)]
+    files = log_only.build_table(protocol=protocol, fields=fields, configuration=settings)
+    after = [fields[0], column(name, "string", **mapped)]
+    files.commits[3] = [commit_info_action(3), metadata_action(after, configuration=settings)]
+    return files
+
+
+def _constrained(configuration: dict[str, str], writer: int = 3) -> TableFiles:
+    return log_only.build_table(protocol=protocol_action(1, writer), configuration=configuration)
+
+
+@mutation("check-constraints.in-force")
+def constraint_of_a_table_without_constraints(draw: st.DrawFn) -> TableFiles:
+    protocol = draw_one(
+        draw, protocol_action(1, 1), protocol_action(1, 2), _at_version_7(), _at_version_7("invariants")
+    )
+    return log_only.build_table(protocol=protocol, configuration={"delta.constraints.positive": "id > 0"})
+
+
+@mutation("check-constraints.needs-support")
+def constraint_added_without_support(draw: st.DrawFn) -> TableFiles:
+    """To a table that is there; the protocol that would support it comes too late, or never."""
+    files = log_only.build_table()
+    settings = {"delta.constraints.positive": "id > 0"}
+    files.commits[3] = [commit_info_action(3), metadata_action(log_only.FIELDS, configuration=settings)]
+    if draw(st.booleans()):
+        files.commits[4] = [
+            commit_info_action(4),
+            draw_one(draw, protocol_action(1, 3), _at_version_7("checkConstraints")),
+        ]
+    return files
+
+
+@mutation("check-constraints.key")
+def constraint_of_no_name(draw: st.DrawFn) -> TableFiles:
+    return _constrained({"delta.constraints." + draw_one(draw, "", " "): "id > 0"}, draw_one(draw, 3, 6))
+
+
+@mutation("check-constraints.value")
+def constraint_of_no_text(draw: st.DrawFn) -> TableFiles:
+    return _constrained({"delta.constraints.positive": draw_one(draw, "", " ", "\n")}, draw_one(draw, 3, 6))
+
+
+@mutation("check-constraints.value")
+def constraint_of_no_condition(draw: st.DrawFn) -> TableFiles:
+    """No expression, more than one, or one that gives no boolean."""
+    broken = ("id > 0)", "(id > 0", "name = 'a", "id >", "> 0")
+    others = ("1", "'yes'", "id + 1", "-id", "name || 'x'", "CAST(id AS STRING)", "CASE WHEN id > 0 THEN 1 ELSE 0 END")
+    columns = ("id", "name", "`NAME`")
+    value = draw(st.one_of(*(st.sampled_from(each) for each in (broken, others, columns))))
+    return _constrained({"delta.constraints.positive": value}, draw_one(draw, 3, 6))

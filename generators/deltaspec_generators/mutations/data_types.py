@@ -1,0 +1,143 @@
+"""Tables whose data files break what the text says of types, of codecs and pages, and of variants in statistics."""
+
+import json
+from typing import Any
+
+import pyarrow as pa
+from hypothesis import strategies as st
+
+from deltaspec_generators.bases import data_files, log_only
+from deltaspec_generators.bases.checkpoints import add_statistics_columns, edit_checkpoint_adds
+from deltaspec_generators.bases.data_files import build_table_with_data, encode_data_file
+from deltaspec_generators.bases.log_only import get_action
+from deltaspec_generators.bases.variant_encoder import column, encode_variant_bound
+from deltaspec_generators.checkpoint_writer import CheckpointFiles
+from deltaspec_generators.mutations.registry import draw_one, mutation
+from deltaspec_generators.mutations.rows import build_required_field, build_single_file_table, struct_type
+from deltaspec_generators.table_files import TableFiles, metadata_action, protocol_action
+
+
+def _stored(kind: Any, stored: pa.DataType) -> TableFiles:
+    """A table with a column `c` of a Delta type, which file c stores as another Arrow type, all null."""
+    files = build_table_with_data(fields=[*data_files.FIELDS, ("c", kind)])
+    data = encode_data_file(data_files.rows(20).append_column("c", pa.nulls(10, stored)))
+    files.data["c.parquet"] = data
+    get_action(files, 2, "add").update(size=len(data), stats='{"numRecords":10}')
+    return files
+
+
+@mutation("consistency.file-columns", "footers")
+def column_of_no_column(draw: st.DrawFn) -> TableFiles:
+    choices = (("string", pa.int64()), ("boolean", pa.string()), ("date", pa.string()), ("binary", pa.int32()))
+    return _stored(*draw_one(draw, *choices))
+
+
+@mutation("schema.number-widths", "footers")
+def number_of_another_width(draw: st.DrawFn) -> TableFiles:
+    choices = (("integer", pa.int64()), ("long", pa.uint64()), ("float", pa.float64()), ("double", pa.int64()))
+    return _stored(*draw_one(draw, *choices))
+
+
+@mutation("data-files.required-columns", "rows")
+def required_member_absent(draw: st.DrawFn) -> TableFiles:
+    """A struct that is there in some rows lacks a member that may not be null."""
+    structs = pa.array([None, {"y": 1}, draw_one(draw, None, {"y": None})], pa.struct([("y", pa.int32())]))
+    return build_single_file_table(
+        pa.table({"s": structs}), [("s", struct_type(build_required_field("x", "long"), ("y", "integer")))]
+    )
+
+
+# variants
+
+
+def _variants(values: list[Any], **statistics: Any) -> TableFiles:
+    """A table of one variant column, whose last file holds these values and tells this of them."""
+    features = ["variantType", "variantShredding"]
+    table = pa.table({"v": column(values)})
+    empty = table.slice(0, 0)
+    protocol = protocol_action(3, 7, features, features)
+    files = build_table_with_data(fields=[("v", "variant")], tables=(empty, empty, table), protocol=protocol)
+    get_action(files, 2, "add")["stats"] = json.dumps({"numRecords": len(values), **statistics})
+    return files
+
+
+@mutation("statistics.variant-null-count", "rows")
+def variant_nulls_miscounted(draw: st.DrawFn) -> TableFiles:
+    """A null of the encoding is none of the column."""
+    values = [{"a": 1}, None, {"a": None}, "text"]
+    return _variants(values, nullCount={"v": draw_one(draw, 0, 2, 3)})
+
+
+@mutation("statistics.variant-same-type-in-rows", "rows")
+def variant_bound_of_two_types(draw: st.DrawFn) -> TableFiles:
+    path, values = draw_one(
+        draw,
+        ("$['a']", [{"a": 1}, {"a": "text"}, None]),
+        ("$['a']['b']", [{"a": {"b": True}}, {"a": {"b": 3, "c": 1}}, {"a": 1}]),
+        ("$", [1, "text", None]),
+    )
+    return _variants(
+        values,
+        **draw_one(
+            draw,
+            {"minValues": {"v": encode_variant_bound({path: 1})}},
+            {"maxValues": {"v": encode_variant_bound({path: 1})}},
+        ),
+    )
+
+
+@mutation("statistics.variant-bounds-in-parquet")
+def variant_bounds_as_text_in_a_checkpoint(draw: st.DrawFn) -> TableFiles:
+    """As in JSON, or in parts that are no variant's."""
+    files = log_only.build_table_with_features(
+        "variantType", "variantShredding", fields=[("id", "long"), ("v", "variant")]
+    )
+    files.checkpoints.append(CheckpointFiles(1, rows=[*log_only.build_state_rows(files)]))
+    edit_checkpoint_adds(files, add_statistics_columns)
+    wrong = draw_one(draw, pa.string(), pa.struct([("value", pa.binary())]), pa.struct([("a", pa.int64())]))
+    bounds = pa.struct([(draw_one(draw, "minValues", "maxValues"), pa.struct([("v", wrong)]))])
+    files.checkpoints[0].parsed = {"stats_parsed": pa.struct([("numRecords", pa.int64()), *bounds])}
+    return files
+
+
+# codecs and pages
+
+_CODEC, _PAGES = "delta.parquet.compression.codec", "delta.parquet.format.version"
+
+
+def _written(configuration: dict[str, str], **options: Any) -> TableFiles:
+    """A table with properties, whose files are written so."""
+    return build_table_with_data(configuration=configuration, parquet_options=options)
+
+
+def _unset(configuration: dict[str, str], options: dict[str, Any], later: dict[str, Any]) -> TableFiles:
+    """A table whose properties are taken away before file c is added, which is written in another way."""
+    files = build_table_with_data(configuration=configuration, parquet_options=options)
+    data = encode_data_file(data_files.rows(20), **later)
+    files.data["c.parquet"] = data
+    get_action(files, 2, "add")["size"] = len(data)
+    files.commits[2].insert(1, metadata_action(data_files.FIELDS))
+    return files
+
+
+@mutation("configuration.codec", "footers")
+def codec_of_no_property(draw: st.DrawFn) -> TableFiles:
+    asked, used = draw_one(draw, ("zstd", "snappy"), ("GZIP", "zstd"), ("none", "snappy"), ("lz4_raw", "none"))
+    return _written({_CODEC: asked}, compression=used)
+
+
+@mutation("configuration.codec-default", "footers")
+def codec_not_of_the_default(draw: st.DrawFn) -> TableFiles:
+    return _unset({_CODEC: "gzip"}, {"compression": "gzip"}, {"compression": draw_one(draw, "gzip", "snappy", "none")})
+
+
+@mutation("configuration.page-version", "footers")
+def pages_of_no_property(draw: st.DrawFn) -> TableFiles:
+    asked, used = draw_one(draw, ("2.0.0", "1.0"), ("1.0.0", "2.0"), ("2.12.1", "1.0"))
+    return _written({_PAGES: asked}, data_page_version=used, use_dictionary=draw(st.booleans()))
+
+
+@mutation("configuration.page-version-default", "footers")
+def pages_not_of_the_default(draw: st.DrawFn) -> TableFiles:
+    options = {"data_page_version": "2.0", "compression": draw_one(draw, "snappy", "zstd")}
+    return _unset({_PAGES: "2.0.0"}, options, options)

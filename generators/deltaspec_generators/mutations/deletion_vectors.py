@@ -1,0 +1,213 @@
+"""Broken deletion vectors: what the descriptor says, the bitmap byte by byte, and the file around it."""
+
+import json
+from typing import Any
+
+from hypothesis import strategies as st
+
+from deltaspec.model.rows import deletion_vectors, z85
+from deltaspec_generators.bases import log_only
+from deltaspec_generators.bases.data_files import (
+    VECTOR_FILE_UUID,
+    build_table_with_stored_vectors,
+    encode_data_file,
+    rows,
+)
+from deltaspec_generators.bases.log_only import build_table_with_features, commit_info_action, get_action
+from deltaspec_generators.mutations.registry import draw_one, mutation
+from deltaspec_generators.table_files import TableFiles, add_action, remove_action
+
+_FILE = f"deletion_vector_{VECTOR_FILE_UUID}.bin"
+_MAGIC = deletion_vectors.MAGIC
+_ENABLED = {"delta.enableDeletionVectors": "true"}
+
+
+def _inline(bitmap: bytes, cardinality: int, **more: Any) -> TableFiles:
+    """A table with an inline vector of these bytes."""
+    text = z85.encode(bitmap + bytes(-len(bitmap) % 4))
+    vector = {"storageType": "i", "pathOrInlineDv": text, "sizeInBytes": len(bitmap), "cardinality": cardinality}
+    return log_only.build_table_with_vector({**vector, **more}, rows=30)
+
+
+def _bucket(key: int, row: int) -> bytes:
+    return key.to_bytes(4, "little") + deletion_vectors.encode_bitmap([row])[16:]
+
+
+# descriptor
+
+
+@mutation("deletion-vectors.inline")
+def inline_text_of_no_bitmap(draw: st.DrawFn) -> TableFiles:
+    """No Z85, or the text's own example as it is printed (E08)."""
+    printed = "wi5b=000010000siXQKl0rr91000f55c8Xg0@@D72lkbi5=-{L"
+    text = draw_one(draw, printed, printed[:-1] + "~", printed[:-1], "é" * 50)
+    return _inline(bytes(40), 6, pathOrInlineDv=text)
+
+
+@mutation("deletion-vectors.unique-id")
+def vector_removed_and_added_under_its_id(draw: st.DrawFn) -> TableFiles:
+    """Storage type, value and offset of the two are the same; what else the descriptors say is no part of the id."""
+    files = build_table_with_features("deletionVectors", configuration=_ENABLED)
+    vector = {"storageType": "u", "pathOrInlineDv": "ab^-aqEH.-t@S}K{vb[*k^", "offset": 1, "sizeInBytes": 44}
+    first, second = ({**vector, "cardinality": each} for each in draw_one(draw, (6, 6), (6, 5)))
+    added, removed = (add_action("d.parquet", rows=30, deletionVector=each) for each in (first, second))
+    files.commits[3] = [commit_info_action(3), added, remove_action(removed)]
+    return files
+
+
+@mutation("deletion-vectors.needs-num-records", "footers")
+def records_without_the_deleted_ones(draw: st.DrawFn) -> TableFiles:
+    files = build_table_with_stored_vectors()
+    body = get_action(files, 3, "add")
+    body["stats"] = json.dumps({**json.loads(body["stats"]), "numRecords": draw_one(draw, 8, 11)})
+    return files
+
+
+@mutation("deletion-vectors.made-while-enabled")
+def vector_made_while_disabled(draw: st.DrawFn) -> TableFiles:
+    """The property is not set, or false, or the commit that makes the vector sets it to false."""
+    files = log_only.build_table_with_vector()
+    body = get_action(files, 0, "metaData")
+    match draw_one(draw, "unset", "false", "set to false"):
+        case "unset":
+            body["configuration"] = {}
+        case "false":
+            body["configuration"] = {"delta.enableDeletionVectors": "false"}
+        case _:
+            off = {**body, "configuration": {"delta.enableDeletionVectors": "false"}}
+            files.commits[2].append({"metaData": off})
+    return files
+
+
+@mutation("deletion-vectors.made-while-enabled")
+def live_file_gets_a_vector_while_disabled(draw: st.DrawFn) -> TableFiles:
+    """A first vector, or another one; one that is there may be committed again."""
+    files = log_only.build_table_with_vector()
+    body = get_action(files, 0, "metaData")
+    off = {**body, "configuration": {"delta.enableDeletionVectors": "false"}}
+    again = dict(get_action(files, 2, "add"))
+    path, before = draw_one(draw, ("b.parquet", None), ("c.parquet", again["deletionVector"]))
+    after = add_action(path, rows=10, deletionVector=log_only.inline_vector_descriptor([1, 3, 5]))
+    removed = add_action(path, rows=10, **({"deletionVector": before} if before else {}))
+    files.commits[3] = [commit_info_action(3), {"metaData": off}]
+    files.commits[4] = [draw_one(draw, commit_info_action(4), {"commitInfo": {}}), after, remove_action(removed)]
+    if before is None:
+        files.commits[3].append({"add": again})
+    return files
+
+
+# bitmap
+
+
+@mutation("deletion-vectors.magic")
+def bitmap_of_another_magic(draw: st.DrawFn) -> TableFiles:
+    bitmap = deletion_vectors.encode_bitmap([1, 3])
+    magic = draw_one(draw, _MAGIC - 1, _MAGIC + 1, 0, 3503503716)
+    return _inline(magic.to_bytes(4, "little") + bitmap[4:], 2)
+
+
+@mutation("deletion-vectors.little-endian")
+def bitmap_of_big_endian_numbers(draw: st.DrawFn) -> TableFiles:
+    bitmap = deletion_vectors.encode_bitmap([1, 3])
+    swapped = draw_one(draw, slice(0, 4), slice(4, 12), slice(16, 20))
+    return _inline(bitmap[: swapped.start] + bitmap[swapped][::-1] + bitmap[swapped.stop :], 2)
+
+
+@mutation("deletion-vectors.buckets-ascend")
+def buckets_out_of_order(draw: st.DrawFn) -> TableFiles:
+    first, second = draw_one(draw, (1, 0), (0, 0))
+    head = _MAGIC.to_bytes(4, "little") + (2).to_bytes(8, "little")
+    return _inline(head + _bucket(first, 1) + _bucket(second, 3), 2)
+
+
+@mutation("deletion-vectors.keys-are-positive")
+def bucket_key_with_its_highest_bit(draw: st.DrawFn) -> TableFiles:
+    head = _MAGIC.to_bytes(4, "little") + (1).to_bytes(8, "little")
+    return _inline(head + _bucket(draw_one(draw, 1 << 31, (1 << 32) - 1), 1), 1)
+
+
+# file
+
+
+@mutation("deletion-vectors.offset-start", "files")
+def offset_of_the_bitmap(draw: st.DrawFn) -> TableFiles:
+    """The offset leads to the bitmap behind the size, or is that of the text's examples (E06)."""
+    files = build_table_with_stored_vectors()
+    get_action(files, 3, "add")["deletionVector"]["offset"] = draw_one(draw, 4, 5)
+    del files.commits[3][3:]
+    return files
+
+
+@mutation("deletion-vectors.path-resolved", "files")
+def vector_file_of_another_name(draw: st.DrawFn) -> TableFiles:
+    """With the hyphen of the text's listing (E05), without its ending, or in the folder of the log."""
+    files = build_table_with_stored_vectors()
+    name = draw_one(draw, _FILE.replace("vector_", "vector-"), _FILE.removesuffix(".bin"), f"_delta_log/{_FILE}")
+    files.extra[name] = files.extra.pop(_FILE)
+    return files
+
+
+@mutation("deletion-vectors.prefix", "files")
+def vector_file_outside_its_prefix(draw: st.DrawFn) -> TableFiles:
+    files = build_table_with_stored_vectors()
+    for which in (0, 1):
+        vector = get_action(files, 3, "add", which)["deletionVector"]
+        vector["pathOrInlineDv"] = "ab" + vector["pathOrInlineDv"]
+    files.extra[draw_one(draw, "", "a/", "AB/") + _FILE] = files.extra.pop(_FILE)
+    return files
+
+
+@mutation("deletion-vectors.file-format", "files")
+def vector_file_of_another_kind(draw: st.DrawFn) -> TableFiles:
+    files = build_table_with_stored_vectors()
+    bitmap = deletion_vectors.encode_bitmap([1, 3])
+    files.extra[_FILE] = draw_one(draw, encode_data_file(rows(0)), bitmap, b"")
+    return files
+
+
+@mutation("deletion-vectors.file-version", "files", revisions=("r1", "r2", "r3"))
+def version_as_the_table_of_bytes_reads(draw: st.DrawFn) -> TableFiles:
+    return _version_in_two_bytes()
+
+
+@mutation("deletion-vectors.file-version-byte", "files")
+def version_of_two_bytes(draw: st.DrawFn) -> TableFiles:
+    return _version_in_two_bytes()
+
+
+def _version_in_two_bytes() -> TableFiles:
+    files = build_table_with_stored_vectors()
+    files.extra[_FILE] = b"\0" + files.extra[_FILE]
+    for which in (0, 1):
+        get_action(files, 3, "add", which)["deletionVector"]["offset"] += 1
+    return files
+
+
+@mutation("deletion-vectors.file-big-endian", "files")
+def numbers_of_the_file_are_little_endian(draw: st.DrawFn) -> TableFiles:
+    return _little_endian(draw_one(draw, "size", "checksum", "both"))
+
+
+@mutation("deletion-vectors.file-entry", "files", revisions=("r1", "r2"))
+def numbers_of_the_file_in_an_unsaid_order(draw: st.DrawFn) -> TableFiles:
+    return _little_endian(draw_one(draw, "size", "checksum", "both"))
+
+
+def _little_endian(which: str) -> TableFiles:
+    files = build_table_with_stored_vectors()
+    data = files.extra[_FILE]
+    end = 5 + int.from_bytes(data[1:5], "big")
+    size, check = data[1:5], data[end : end + 4]
+    size = size if which == "checksum" else size[::-1]
+    check = check if which == "size" else check[::-1]
+    files.extra[_FILE] = data[:1] + size + data[5:end] + check + data[end + 4 :]
+    return files
+
+
+@mutation("deletion-vectors.inline")
+def inline_vector_filled_up_with_ones(draw: st.DrawFn) -> TableFiles:
+    bitmap = deletion_vectors.encode_bitmap(range(draw_one(draw, 1, 5, 7)), runs=True)
+    padding = bytes(-len(bitmap) % 4)
+    text = z85.encode(bitmap + padding[:-1] + b"\1")
+    rows_deleted = len(deletion_vectors.decode_bitmap(bitmap))
+    return _inline(bitmap, rows_deleted, pathOrInlineDv=text)

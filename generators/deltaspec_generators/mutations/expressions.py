@@ -1,0 +1,91 @@
+"""Rows that break what the metadata of their table says of them in SQL; and SQL that speaks of columns of no schema."""
+
+from datetime import date
+
+from hypothesis import strategies as st
+
+from deltaspec_generators.bases import log_only
+from deltaspec_generators.bases.expressions import (
+    CONSTRAINTS_PROTOCOL,
+    GENERATED,
+    INVARIANTS_PROTOCOL,
+    YEAR,
+    build_constrained_table,
+    build_invariant_metadata,
+    fields,
+    replace_last_row,
+    rewrite_data_file,
+)
+from deltaspec_generators.mutations.registry import draw_one, mutation
+from deltaspec_generators.table_files import TableFiles
+
+OF_YEAR = {YEAR: "YEAR(day)"}
+
+
+@mutation("check-constraints.columns")
+def constraint_of_a_column_that_is_not_there(draw: st.DrawFn) -> TableFiles:
+    unknown = draw_one(draw, "total > 0", "id > 0 AND `id ` < 9", "name.first IS NOT NULL", "`id.x` = 1 OR id > 0")
+    return log_only.build_table(protocol=CONSTRAINTS_PROTOCOL, configuration={"delta.constraints.positive": unknown})
+
+
+@mutation("check-constraints.rows", "rows")
+def row_that_breaks_a_constraint(draw: st.DrawFn) -> TableFiles:
+    """False, or null; of one column, or of several."""
+    expression, table = draw_one(
+        draw,
+        ("id > 0", replace_last_row(id=0)),
+        ("id > 0", replace_last_row(id=None)),
+        ("`ID` BETWEEN 1 AND 3 OR name = 'x'", replace_last_row(id=4)),
+        ("length(name) < 7 AND NOT name = 'b'", replace_last_row(name="Straßen")),
+        ("day > '1900-01-01'", replace_last_row(day=date(1899, 12, 31))),
+        ("price <= 0.5 OR price > 1e300", replace_last_row(price=0.6)),
+        ("id % 4 IN (1, 2, 3)", replace_last_row(id=8)),
+        ("coalesce(name, '') <> 'gone'", replace_last_row(name="gone")),
+    )
+    later = draw(st.booleans())  # then too, every row of the table is held to it
+    return build_constrained_table(
+        CONSTRAINTS_PROTOCOL, fields(), {"delta.constraints.c": expression}, table, later=later
+    )
+
+
+@mutation("generated-columns.values", "rows")
+def generated_value_of_another_row(draw: st.DrawFn) -> TableFiles:
+    described, table = draw_one(
+        draw,
+        (fields(year=OF_YEAR), replace_last_row(year=1970)),
+        (fields(year=OF_YEAR), replace_last_row(year=None)),
+        (fields(year=OF_YEAR), replace_last_row(day=None)),
+        (fields(year={YEAR: "CAST(id AS INT) + 1967 - 1"}), replace_last_row(year=1968)),
+        (
+            fields(name={YEAR: "CASE WHEN id = 1 THEN 'a' WHEN id = 2 THEN 'Straße' ELSE '' END"}),
+            replace_last_row(name="b"),
+        ),
+    )
+    return build_constrained_table(GENERATED, described, table=table)
+
+
+@mutation("generated-columns.values", "rows")
+def value_of_rows_before_their_expression(draw: st.DrawFn) -> TableFiles:
+    """The rows came before the expression, or it cannot be told: they were written again since."""
+    files = build_constrained_table(GENERATED, fields(year=OF_YEAR), table=replace_last_row(year=5), later=True)
+    return rewrite_data_file(files, replace_last_row(year=5)) if draw(st.booleans()) else files
+
+
+@mutation("column-invariants.rows-refused", "rows")
+def row_that_breaks_an_invariant(draw: st.DrawFn) -> TableFiles:
+    described, table = draw_one(
+        draw,
+        (fields(id=build_invariant_metadata("id > 0")), replace_last_row(id=-5)),
+        (fields(id=build_invariant_metadata("id > 0")), replace_last_row(id=None)),
+        (fields(name=build_invariant_metadata("name IS NOT NULL")), replace_last_row(name=None)),
+        (fields(id=build_invariant_metadata("price = price")), replace_last_row(price=None)),
+    )
+    return build_constrained_table(INVARIANTS_PROTOCOL, described, table=table)
+
+
+@mutation("column-invariants.rows-refused", "rows")
+def row_that_an_invariant_came_after(draw: st.DrawFn) -> TableFiles:
+    broken = replace_last_row(id=draw_one(draw, 0, None))
+    return build_constrained_table(
+        INVARIANTS_PROTOCOL, fields(id=build_invariant_metadata("id > 0")), table=broken, later=True
+    )

@@ -1,0 +1,272 @@
+"""Mutations of file actions, of the actions of one path, and of deletion vectors."""
+
+from typing import Any
+
+from hypothesis import strategies as st
+
+from deltaspec.model.rows import z85
+from deltaspec.model.rows.deletion_vectors import encode_bitmap
+from deltaspec_generators.bases import log_only
+from deltaspec_generators.bases.log_only import get_action
+from deltaspec_generators.mutations.registry import draw_one, mutation
+from deltaspec_generators.table_files import TableFiles, add_action, remove_action
+
+
+def _added(files: TableFiles, **changes: Any) -> TableFiles:
+    """Change the add of the last version."""
+    get_action(files, 2, "add").update(changes)
+    return files
+
+
+def _cdc(**changes: Any) -> TableFiles:
+    """A change-data table with a cdc action in its last version."""
+    from deltaspec_generators.table_files import protocol_action
+
+    files = log_only.build_table(
+        protocol=protocol_action(1, 7, None, ["changeDataFeed"]), configuration={"delta.enableChangeDataFeed": "true"}
+    )
+    body = {"path": "_change_data/cdc-0.parquet", "partitionValues": {}, "size": 10, "dataChange": False}
+    files.commits[2].append({"cdc": {**body, **changes}})
+    return files
+
+
+def _partitioned(kind: str = "integer", **values: Any) -> TableFiles:
+    files = log_only.build_table(fields=[("id", "long"), ("p", kind)], partition_columns=["p"], partition={"p": None})
+    return _added(files, partitionValues=values)
+
+
+@mutation("add.path-encoding")
+def path_malformed(draw: st.DrawFn) -> TableFiles:
+    return _added(
+        log_only.build_table(),
+        path=draw_one(draw, "", "a%2.parquet", "a b.parquet", "a%zz", 'a"b.parquet', "a%ff.parquet"),
+    )
+
+
+@mutation("add.path-encoding")
+def path_beyond_ascii(draw: st.DrawFn) -> TableFiles:
+    return _added(log_only.build_table(), path=draw_one(draw, "é.parquet", "日本/a.parquet"))
+
+
+@mutation("add.path-encoding")
+def path_with_colon(draw: st.DrawFn) -> TableFiles:
+    return _added(log_only.build_table(), path=draw_one(draw, "p=1:2.parquet", "12:30/a.parquet"))
+
+
+@mutation("add.path")
+def path_out_of_table(draw: st.DrawFn) -> TableFiles:
+    return _added(
+        log_only.build_table(), path=draw_one(draw, "../a.parquet", "x/../../a.parquet", "%2e%2e/a.parquet", "./../a")
+    )
+
+
+@mutation("add.path")
+def path_spelled_anew(draw: st.DrawFn) -> TableFiles:
+    files = log_only.build_table()
+    get_action(files, 2, "remove")["path"] = draw_one(draw, "%61.parquet", "a%2eparquet")
+    return files
+
+
+@mutation("data-files.location")
+def file_in_hidden_directory(draw: st.DrawFn) -> TableFiles:
+    return _added(
+        log_only.build_table(), path=draw_one(draw, "_tmp/c.parquet", "x/_y/c.parquet", "_delta_log/c.parquet")
+    )
+
+
+@mutation("cdc.location")
+def change_file_elsewhere(draw: st.DrawFn) -> TableFiles:
+    return _cdc(path=draw_one(draw, "cdc-0.parquet", "x/_change_data/cdc-0.parquet"))
+
+
+@mutation("cdc.no-data-change")
+def change_file_with_data_change(draw: st.DrawFn) -> TableFiles:
+    return _cdc(dataChange=True)
+
+
+@mutation("cdc.fields")
+def change_file_twice(draw: st.DrawFn) -> TableFiles:
+    files = _cdc()
+    files.commits[2].append(files.commits[2][-1])
+    return files
+
+
+@mutation("add.partition-values")
+def partition_value_absent(draw: st.DrawFn) -> TableFiles:
+    return _partitioned()
+
+
+@mutation("add.partition-values")
+def partition_value_too_many(draw: st.DrawFn) -> TableFiles:
+    return _partitioned(p="1", q=draw_one(draw, "1", None))
+
+
+@mutation("partition-values.serialization")
+def partition_value_of_no_type(draw: st.DrawFn) -> TableFiles:
+    choices = (
+        ("integer", "x"),
+        ("byte", "128"),
+        ("date", "2024-02-30"),
+        ("boolean", "yes"),
+        ("timestamp", "now"),
+        ("decimal(3,1)", "123.4"),
+        ("double", "1,5"),
+    )
+    kind, text = draw_one(draw, *choices)
+    return _partitioned(kind, p=text)
+
+
+@mutation("partition-values.serialization")
+def partition_value_oddly_spelled(draw: st.DrawFn) -> TableFiles:
+    kind, text = draw_one(draw, ("integer", "+1"), ("integer", "01"), ("boolean", "TRUE"), ("date", "2024-1-2"))
+    return _partitioned(kind, p=text)
+
+
+@mutation("add.size")
+def size_below_zero(draw: st.DrawFn) -> TableFiles:
+    return _added(log_only.build_table(), size=draw(st.integers(-(2**63), -1)))
+
+
+@mutation("remove.extended-file-metadata")
+def extended_metadata_absent(draw: st.DrawFn) -> TableFiles:
+    files = log_only.build_table()
+    del get_action(files, 2, "remove")[draw_one(draw, "size", "partitionValues")]
+    return files
+
+
+@mutation("deletion-vectors.needs-feature")
+def vector_without_feature(draw: st.DrawFn) -> TableFiles:
+    return _added(log_only.build_table(), deletionVector=log_only.inline_vector_descriptor())
+
+
+@mutation("deletion-vectors.needs-num-records")
+def vector_without_num_records(draw: st.DrawFn) -> TableFiles:
+    files = log_only.build_table_with_vector(rows=None)
+    return _added(files, **draw_one(draw, {}, {"stats": "{}"}, {"stats": None}))
+
+
+@mutation("statistics.form")
+def statistics_malformed(draw: st.DrawFn) -> TableFiles:
+    return _added(
+        log_only.build_table(), stats=draw_one(draw, "", "x", "[]", '{"numRecords":"1"}', '{"numRecords":1', "[" * 5000)
+    )
+
+
+@mutation("statistics.num-records")
+def num_records_below_zero(draw: st.DrawFn) -> TableFiles:
+    return _added(log_only.build_table(), stats=f'{{"numRecords":{draw(st.integers(-1000, -1))}}}')
+
+
+@mutation("statistics.null-count")
+def null_count_impossible(draw: st.DrawFn) -> TableFiles:
+    count = draw_one(draw, '{"id":11}', '{"id":-1}', '{"s":{"x":11}}', '{"id":1.5}', '{"id":"1"}')
+    return _added(log_only.build_table(), stats=f'{{"numRecords":10,"nullCount":{count}}}')
+
+
+@mutation("statistics.null-count")
+def null_count_misspelt(draw: st.DrawFn) -> TableFiles:
+    return _added(log_only.build_table(), stats='{"numRecords":10,"nullCounts":{"id":0}}')
+
+
+@mutation("add.default-row-ids")
+def row_id_below_zero(draw: st.DrawFn) -> TableFiles:
+    return _added(log_only.build_table(), **draw_one(draw, {"baseRowId": -1}, {"defaultRowCommitVersion": -5}))
+
+
+@mutation("row-tracking.commit-version")
+def row_commit_version_ahead(draw: st.DrawFn) -> TableFiles:
+    return _added(log_only.build_table(), defaultRowCommitVersion=draw(st.integers(3, 100)))
+
+
+@mutation("reconciliation.no-repeated-actions")
+def path_added_twice(draw: st.DrawFn) -> TableFiles:
+    files = log_only.build_table()
+    files.commits[2].append(add_action(draw_one(draw, "c.parquet"), rows=draw(st.integers(0, 20))))
+    return files
+
+
+@mutation("reconciliation.no-repeated-actions")
+def path_removed_twice(draw: st.DrawFn) -> TableFiles:
+    files = log_only.build_table()
+    files.commits[2].append(files.commits[2][2])
+    return files
+
+
+@mutation("reconciliation.live-and-dead-disjoint")
+def file_added_and_removed(draw: st.DrawFn) -> TableFiles:
+    files = log_only.build_table()
+    added = files.commits[2][1]
+    assert isinstance(added, dict)
+    files.commits[2].insert(draw(st.integers(1, 3)), remove_action(added))
+    return files
+
+
+@mutation("add.live-vector-removed")
+def live_file_kept_under_another_vector(draw: st.DrawFn) -> TableFiles:
+    files = log_only.build_table_with_vector()
+    files.commits[2].append(
+        add_action("b.parquet", rows=10, deletionVector=log_only.inline_vector_descriptor([draw(st.integers(0, 9))]))
+    )
+    return files
+
+
+def _vector(**changes: Any) -> TableFiles:
+    descriptor = {**log_only.inline_vector_descriptor(), **changes}
+    return log_only.build_table_with_vector({name: value for name, value in descriptor.items() if value is not None})
+
+
+_STORED = {"storageType": "u", "pathOrInlineDv": "ab^-aqEH.-t@S}K{vb[*k^", "offset": 1}
+
+
+@mutation("deletion-vectors.storage-type")
+def storage_type_unknown(draw: st.DrawFn) -> TableFiles:
+    return _vector(storageType=draw_one(draw, "x", "", "U"))
+
+
+@mutation("deletion-vectors.path")
+def vector_without_a_file(draw: st.DrawFn) -> TableFiles:
+    return _vector(
+        **draw_one(
+            draw, _STORED | {"pathOrInlineDv": "short"}, _STORED | {"storageType": "p", "pathOrInlineDv": "x.bin"}
+        )
+    )
+
+
+@mutation("deletion-vectors.offset")
+def inline_with_offset(draw: st.DrawFn) -> TableFiles:
+    return _vector(offset=draw_one(draw, 0, 1))
+
+
+@mutation("deletion-vectors.offset-start")
+def stored_without_offset(draw: st.DrawFn) -> TableFiles:
+    return _vector(**_STORED | {"offset": draw_one(draw, None, 0)})
+
+
+@mutation("deletion-vectors.size")
+def vector_size_wrong(draw: st.DrawFn) -> TableFiles:
+    return _vector(**_STORED | {"sizeInBytes": draw_one(draw, -1, 0, 11)})
+
+
+@mutation("deletion-vectors.cardinality")
+def vector_cardinality_wrong(draw: st.DrawFn) -> TableFiles:
+    return _vector(cardinality=draw_one(draw, 1, 3, 10))
+
+
+@mutation("deletion-vectors.cardinality")
+def vector_empty(draw: st.DrawFn) -> TableFiles:
+    return log_only.build_table_with_vector(log_only.inline_vector_descriptor([]))
+
+
+@mutation("deletion-vectors.rows-exist")
+def vector_beyond_file(draw: st.DrawFn) -> TableFiles:
+    return log_only.build_table_with_vector(log_only.inline_vector_descriptor([0, draw(st.integers(10, 2**40))]))
+
+
+@mutation("deletion-vectors.bitmap-format")
+def vector_undecodable(draw: st.DrawFn) -> TableFiles:
+    bitmap = bytearray(encode_bitmap([1, 3]))
+    way = draw_one(draw, "magic", "buckets", "cookie", "text")
+    if way == "text":
+        return _vector(pathOrInlineDv=draw_one(draw, "abc", "~~~~~" * 7))
+    bitmap[{"magic": 0, "buckets": 4, "cookie": 16}[way]] ^= 0x55
+    return _vector(pathOrInlineDv=z85.encode(bytes(bitmap) + bytes(-len(bitmap) % 4)))

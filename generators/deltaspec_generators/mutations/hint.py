@@ -1,0 +1,175 @@
+"""Mutations of the checkpoint hint and its checksum."""
+
+import hashlib
+from typing import Any
+
+from hypothesis import strategies as st
+
+from deltaspec_generators.bases import log_only
+from deltaspec_generators.checkpoint_writer import CheckpointFiles
+from deltaspec_generators.mutations.registry import MUTATIONS, Mutation, draw_one, mutation
+from deltaspec_generators.table_files import LOG, TableFiles
+
+
+def _hint(**changes: Any) -> TableFiles:
+    files = log_only.build_table_with_hint()
+    assert isinstance(files.last_checkpoint, dict)
+    files.last_checkpoint.update(changes)
+    return files
+
+
+@mutation("last-checkpoint.form")
+def hint_malformed(draw: st.DrawFn) -> TableFiles:
+    files = log_only.build_table_with_hint()
+    files.last_checkpoint = draw_one(draw, "[]", "{", '{"version":1}', '{"version":"1","size":4}', b"\xff")
+    return files
+
+
+@mutation("last-checkpoint.no-repeated-keys")
+def hint_key_twice(draw: st.DrawFn) -> TableFiles:
+    files = log_only.build_table_with_hint()
+    files.last_checkpoint = '{"version":1,"size":4,"version":1}'
+    return files
+
+
+@mutation("last-checkpoint.checksum")
+def hint_checksum_wrong(draw: st.DrawFn) -> TableFiles:
+    return _hint(checksum=draw_one(draw, "0" * 32, "x"))
+
+
+@mutation("last-checkpoint.version")
+def hint_ahead(draw: st.DrawFn) -> TableFiles:
+    return _hint(version=draw(st.integers(2, 2**62)))
+
+
+@mutation("last-checkpoint.parts")
+def hint_parts_wrong(draw: st.DrawFn) -> TableFiles:
+    return _hint(parts=draw(st.integers(2, 9)))
+
+
+@mutation("last-checkpoint.size")
+def hint_size_wrong(draw: st.DrawFn) -> TableFiles:
+    return _hint(size=draw_one(draw, 0, 3, 5))
+
+
+@mutation("last-checkpoint.size-in-bytes")
+def hint_bytes_wrong(draw: st.DrawFn) -> TableFiles:
+    return _hint(sizeInBytes=draw_one(draw, 0, 1))
+
+
+@mutation("last-checkpoint.add-files")
+def hint_add_files_wrong(draw: st.DrawFn) -> TableFiles:
+    return _hint(numOfAddFiles=draw_one(draw, 0, 1, 3))
+
+
+@mutation("last-checkpoint.optional-fields")
+def hint_field_of_another_type(draw: st.DrawFn) -> TableFiles:
+    return _hint(**{draw_one(draw, "parts", "sizeInBytes", "numOfAddFiles"): draw_one(draw, "1", 1.5, [])})
+
+
+@mutation("last-checkpoint.optional-fields")
+def hint_checksum_of_another_type(draw: st.DrawFn) -> TableFiles:
+    return _hint(checksum=draw_one(draw, 7, {}))
+
+
+@mutation("last-checkpoint.tags")
+def hint_tags_of_another_type(draw: st.DrawFn) -> TableFiles:
+    return _hint(tags=draw_one(draw, [], "x", {"a": 1}))
+
+
+@mutation("last-checkpoint.name")
+def hint_of_another_name(draw: st.DrawFn) -> TableFiles:
+    files = log_only.build_table_with_hint()
+    name = draw_one(draw, "last_checkpoint", "_last_checkpoint.json", "_LAST_CHECKPOINT")
+    files.extra[f"{LOG}{name}"] = b'{"version":1,"size":4}'
+    files.last_checkpoint = None
+    return files
+
+
+@mutation("last-checkpoint.checksum")
+def hint_overwritten_without_checksum(draw: st.DrawFn) -> TableFiles:
+    files = log_only.build_table_with_hint()
+    files.checkpoints.append(CheckpointFiles(0, "classic", rows=[*log_only.build_state_rows(files)[:2]]))
+    return files
+
+
+_LEAVES = ('"size"=4', '"version"=1', '"x"+"a"+0=1.50', '"x"+"a"+1=null', '"x"+"a"+2=true', '"x"+"b%20~"="%C3%A9%2F"')
+"""Its canonical form, pair by pair, in order."""
+
+
+def _summed(form: str, digest: Any = hashlib.md5) -> TableFiles:
+    """A hint whose checksum is the digest of this form."""
+    files = log_only.build_table_with_hint()
+    total = digest(form.encode()).hexdigest()
+    files.last_checkpoint = (
+        '{"version":1,"size":4,"x":{"b ~":"\u00e9/","a":[1.50,null,true]},' + f'"checksum":"{total}"}}'
+    )
+    return files
+
+
+def _instead(old: str, new: str) -> str:
+    form = ",".join(_LEAVES)
+    assert old in form
+    return form.replace(old, new)
+
+
+_FORMS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "hint_number_written_anew": ("canonical-leaves", (_instead("1.50", "1.5"),)),
+    "hint_literal_in_quotes": ("canonical-leaves", (_instead("null", '"null"'), _instead("true", '"true"'))),
+    "hint_text_without_quotes": ("canonical-leaves", (_instead('"%C3%A9%2F"', "%C3%A9%2F"),)),
+    "hint_path_with_points": ("canonical-paths", (_instead("+", "."),)),
+    "hint_pairs_with_colons": ("canonical-paths", (_instead("=", ":"),)),
+    "hint_pairs_apart_by_semicolons": ("canonical-paths", (_instead(",", ";"),)),
+    "hint_index_in_quotes": ("canonical-paths", (_instead("+0=", '+"0"='),)),
+    "hint_index_from_one": (
+        "canonical-paths",
+        (_instead("+2=true", "+3=true").replace("+1=null", "+2=null").replace("+0=", "+1="),),
+    ),
+    "hint_key_not_encoded": ("canonical-paths", (_instead("b%20~", "b ~"),)),
+    "hint_checksum_summed_as_well": ("canonical-paths", ('"checksum"="",' + ",".join(_LEAVES),)),
+    "hint_pairs_as_written": ("canonical-order", (",".join((_LEAVES[1], _LEAVES[0], *_LEAVES[2:])),)),
+    "hint_escapes_in_lower_case": ("percent-encoding", (_instead("%C3%A9%2F", "%c3%a9%2f"),)),
+    "hint_tilde_escaped": ("percent-encoding", (_instead("~", "%7E"),)),
+    "hint_slash_not_escaped": ("percent-encoding", (_instead("%2F", "/"),)),
+    "hint_space_as_plus": ("percent-encoding", (_instead("%20", "+"),)),
+    "hint_octets_of_latin_1": ("percent-encoding", (_instead("%C3%A9", "%E9"),)),
+}
+"""Name to requirement and wrong canonical forms of one hint."""
+
+
+def _of_forms(forms: tuple[str, ...]) -> Any:
+    return lambda draw: _summed(draw_one(draw, *forms))
+
+
+for _name, (_requirement, _forms) in _FORMS.items():
+    MUTATIONS[_name] = Mutation(_name, f"last-checkpoint.{_requirement}", _of_forms(_forms))
+
+
+@mutation("last-checkpoint.digest")
+def hint_digest_of_another_kind(draw: st.DrawFn) -> TableFiles:
+    return _summed(",".join(_LEAVES), draw_one(draw, hashlib.sha1, hashlib.sha256))
+
+
+@mutation("last-checkpoint.canonical-sample")
+def hint_with_checksum_of_the_sample(draw: st.DrawFn) -> TableFiles:
+    """The published sample, with the two fields that a hint needs besides, and the checksum it has without them."""
+    files = log_only.build_table_with_hint()
+    files.last_checkpoint = (
+        '{"k0":"\'v 0\'","checksum":"6a92d155a59bf2eecbd4b4ec7fd1f875","version":1,"size":4,'
+        '"k1":{"k2":2,"k3":["v3",[1,2],{"k4":"v4","k5":["v5","v6","v7"]}]}}'
+    )
+    return files
+
+
+@mutation("last-checkpoint.canonical-order")
+def hint_of_sorted_pairs(draw: st.DrawFn) -> TableFiles:
+    """An array of eleven: by path the second element is followed by the eleventh, by pair the other way round."""
+    pairs = ['"size"=4', '"version"=1', '"x"+0=0', '"x"+10=10', *(f'"x"+{n}={n}' for n in range(1, 10))]
+    total = hashlib.md5(",".join(pairs).encode()).hexdigest()
+    return _hint_of({"version": 1, "size": 4, "x": [*range(11)], "checksum": total})
+
+
+def _hint_of(body: dict[str, Any]) -> TableFiles:
+    files = log_only.build_table_with_hint()
+    files.last_checkpoint = body
+    return files

@@ -1,0 +1,120 @@
+"""Tables in which a field that an action may have is of another type, or a feature is enabled before it is complete."""
+
+import json
+from typing import Any
+
+from hypothesis import strategies as st
+
+from deltaspec_generators.bases import log_only
+from deltaspec_generators.bases.actions import legacy_row_id_mark_action
+from deltaspec_generators.bases.log_only import get_action
+from deltaspec_generators.mutations.registry import draw_one, mutation
+from deltaspec_generators.table_files import TableFiles, domain_action, protocol_action, txn_action
+
+
+def with_field(kind: str, name: str, value: Any, version: int = 2) -> TableFiles:
+    """`bases.plain` with another value of one field of an action."""
+    files = log_only.build_table()
+    get_action(files, version, kind)[name] = value
+    return files
+
+
+@mutation("add.optional-fields")
+def option_of_add_of_another_type(draw: st.DrawFn) -> TableFiles:
+    name, value = draw_one(draw, ("stats", 7), ("tags", ["a"]), ("deletionVector", "u"), ("stats", {"numRecords": 1}))
+    return with_field("add", name, value)
+
+
+@mutation("remove.optional-fields")
+def option_of_remove_of_another_type(draw: st.DrawFn) -> TableFiles:
+    name, value = draw_one(draw, ("deletionTimestamp", "today"), ("tags", "a"), ("partitionValues", []), ("size", 1.5))
+    return with_field("remove", name, value)
+
+
+@mutation("cdc.optional-fields")
+def tags_of_cdc_that_are_no_map(draw: st.DrawFn) -> TableFiles:
+    files = log_only.build_table(protocol=protocol_action(1, 4), configuration={"delta.enableChangeDataFeed": "true"})
+    body = {"path": "_change_data/c.parquet", "partitionValues": {}, "size": 1000, "dataChange": False}
+    files.commits[2].append({"cdc": {**body, "tags": draw_one(draw, "a", [], 7)}})
+    return files
+
+
+@mutation("metadata.optional-fields")
+def option_of_metadata_of_another_type(draw: st.DrawFn) -> TableFiles:
+    name, value = draw_one(draw, ("name", 7), ("description", ["a"]), ("createdTime", "today"))
+    return with_field("metaData", name, value, 0)
+
+
+@mutation("metadata.field-types")
+def field_of_metadata_of_another_type(draw: st.DrawFn) -> TableFiles:
+    formats = ({"provider": 7, "options": {}}, {"provider": "parquet", "options": []}, "parquet")
+    name, value = draw_one(
+        draw, *(("format", each) for each in formats), ("configuration", []), ("configuration", "a=b")
+    )
+    return with_field("metaData", name, value, 0)
+
+
+@mutation("transaction.last-updated")
+def time_of_transaction_of_another_type(draw: st.DrawFn) -> TableFiles:
+    files = log_only.build_table()
+    files.commits[2].append(txn_action("app", 1, lastUpdated=draw_one(draw, "today", 1.5, [])))
+    return files
+
+
+@mutation("protocol.feature-lists")
+def feature_list_of_another_type(draw: st.DrawFn) -> TableFiles:
+    files = log_only.build_table(protocol=protocol_action(1, 7, None, ["appendOnly"]))
+    get_action(files, 0, "protocol")["writerFeatures"] = draw_one(draw, "appendOnly", {"appendOnly": True}, [7])
+    return files
+
+
+@mutation("checkpoint-metadata.tags", revisions=("r3", "current"))
+def tags_of_checkpoint_metadata_that_are_no_map(draw: st.DrawFn) -> TableFiles:
+    files = log_only.build_v2_checkpointed_table("uuid-json")
+    files.checkpoints[0].rows[0] = {"checkpointMetadata": {"version": 1, "tags": draw_one(draw, "a", [], 7)}}
+    return files
+
+
+@mutation("sidecar.tags", revisions=("r3", "current"))
+def tags_of_sidecar_that_are_no_map(draw: st.DrawFn) -> TableFiles:
+    files = log_only.build_v2_checkpointed_table("uuid-json")
+    odd = {"path": "a.parquet", "sizeInBytes": 9, "modificationTime": 1, "tags": draw_one(draw, "a", [], 7)}
+    files.checkpoints[0].rows.append({"sidecar": odd})
+    return files
+
+
+@mutation("domain.clustering-format")
+def clustering_columns_that_are_no_list(draw: st.DrawFn) -> TableFiles:
+    files = log_only.build_table(protocol=protocol_action(1, 7, None, ["clustering", "domainMetadata"]))
+    odd = draw_one(draw, {}, {"clusteringColumns": "id"}, {"clusteringColumns": {"id": 1}}, ["id"])
+    files.commits[1].append(domain_action("delta.clustering", json.dumps(odd)))
+    return files
+
+
+TRACKED = {
+    "delta.enableRowTracking": "true",
+    "delta.rowTracking.materializedRowIdColumnName": "_row_id",
+    "delta.rowTracking.materializedRowCommitVersionColumnName": "_row_commit_version",
+}
+
+
+@mutation("row-tracking.enabled-with-feature")
+def row_tracking_enabled_without_feature(draw: st.DrawFn) -> TableFiles:
+    return log_only.build_table(protocol=draw_one(draw, None, protocol_action(1, 7, None, [])), configuration=TRACKED)
+
+
+@mutation("row-tracking.fields-set-when-enabled")
+def row_tracking_enabled_over_files_without_ids(draw: st.DrawFn) -> TableFiles:
+    """The feature comes with version 3, and one of the files from before is not committed again with its id."""
+    files = log_only.build_table(last_remove=False)
+    files.commits[3] = [log_only.commit_info_action(3), protocol_action(1, 7, None, ["rowTracking", "domainMetadata"])]
+    left = draw_one(draw, 0, 1, 2)
+    for number, (version, which) in enumerate(((1, 0), (1, 1), (2, 0))):
+        ids = {} if number == left else {"baseRowId": 10 * number}
+        body = {**get_action(files, version, "add", which), **ids, "defaultRowCommitVersion": 3, "dataChange": False}
+        files.commits[3].append({"add": body})
+    mark = json.dumps({"rowIdHighWaterMark": 29})
+    files.commits[3] += [domain_action("delta.rowTracking", mark), legacy_row_id_mark_action(29)]
+    metadata = get_action(files, 0, "metaData")
+    files.commits[4] = [log_only.commit_info_action(4), {"metaData": {**metadata, "configuration": TRACKED}}]
+    return files

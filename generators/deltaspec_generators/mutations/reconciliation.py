@@ -1,0 +1,64 @@
+"""Mutations of what a snapshot is, as checkpoints and compactions hold it."""
+
+from typing import Any
+
+from hypothesis import strategies as st
+
+from deltaspec_generators.bases import log_only
+from deltaspec_generators.bases.log_only import get_action
+from deltaspec_generators.mutations.registry import draw_one, mutation
+from deltaspec_generators.table_files import TableFiles
+
+
+@mutation("reconciliation.add-unique")
+def path_live_twice(draw: st.DrawFn) -> TableFiles:
+    if draw(st.booleans()):
+        return _added_again_in_checkpoint(draw)
+    files = log_only.build_table_with_compaction()
+    files.compactions[1, 2].append({"add": dict(get_action(files, 1, "add", 1))})
+    return files
+
+
+@mutation("reconciliation.adds-unique-by-file")
+def logical_file_live_twice(draw: st.DrawFn) -> TableFiles:
+    return _added_again_in_checkpoint(draw)
+
+
+def _added_again_in_checkpoint(draw: st.DrawFn) -> TableFiles:
+    files = log_only.build_checkpointed_table()
+    files.checkpoints[0].rows.append({"add": dict(get_action(files, 1, "add", draw(st.integers(0, 1))))})
+    return files
+
+
+@mutation("reconciliation.removes-unique")
+def tombstone_twice_in_checkpoint(draw: st.DrawFn) -> TableFiles:
+    """Two tombstones of one logical file in a checkpoint of the last version."""
+    files = log_only.build_checkpointed_table()
+    checkpoint = files.checkpoints[0]
+    checkpoint.version = 2
+    removed = get_action(files, 2, "remove")
+    live = [{"add": get_action(files, 1, "add", 1)}, {"add": get_action(files, 2, "add")}]
+    checkpoint.rows = [*files.commits[0][1:], *live, {"remove": removed}, {"remove": dict(removed)}]
+    return files
+
+
+def _marked(*marks: int) -> TableFiles:
+    """A table whose row ids went up to 19 in version 1, and a checkpoint of that with these marks."""
+
+    def mark(number: int) -> dict[str, Any]:
+        return {"rowIdHighWaterMark": {"highWaterMark": number, "preservedRowIds": False}}
+
+    files = log_only.build_checkpointed_table()
+    files.commits[1].append(mark(19))
+    files.checkpoints[0].rows += [mark(number) for number in marks]
+    return files
+
+
+@mutation("reconciliation.one-high-water-mark")
+def row_id_mark_twice_in_checkpoint(draw: st.DrawFn) -> TableFiles:
+    return _marked(19, 19)
+
+
+@mutation("checkpoint.equals-replay", revisions=("r1", "r2"))
+def row_id_mark_changed_in_checkpoint(draw: st.DrawFn) -> TableFiles:
+    return _marked(*draw_one(draw, (), (18,), (20,)))

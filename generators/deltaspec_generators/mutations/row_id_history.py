@@ -1,0 +1,371 @@
+"""Tables broken in row ids along their history, which the log shows: when they are enabled, and who is given which."""
+
+import json
+from typing import Any
+
+from hypothesis import strategies as st
+
+from deltaspec_generators.bases import log_only
+from deltaspec_generators.bases.actions import legacy_row_id_mark_action
+from deltaspec_generators.bases.log_only import commit_info_action, get_action
+from deltaspec_generators.bases.row_ids import (
+    COLUMNS,
+    ENABLED,
+    PROTOCOL,
+    R1_ENABLED,
+    ROW_ID,
+    build_r1_tracked_table,
+    build_tracked_table,
+    mark,
+    preserving_commit_info,
+)
+from deltaspec_generators.mutations.registry import draw_one, mutation
+from deltaspec_generators.table_files import (
+    CheckpointFiles,
+    TableFiles,
+    add_action,
+    metadata_action,
+    protocol_action,
+    remove_action,
+)
+
+SINCE_R2 = ("r2", "r3", "current")
+
+
+def settings(files: TableFiles, **more: Any) -> dict[str, Any]:
+    """The configuration of a table's first metadata, to be changed in place."""
+    configuration: dict[str, Any] = get_action(files, 0, "metaData")["configuration"]
+    configuration.update(more)
+    return configuration
+
+
+def add_next_commit(
+    files: TableFiles, path: str, base: int, rows: int = 10, version: int = 3, **more: Any
+) -> dict[str, Any]:
+    """One more commit, which adds a file with row ids and has the mark of every text; gives the add's body."""
+    ids = {"baseRowId": base, "defaultRowCommitVersion": version}
+    add = add_action(path, rows=rows, **{**ids, **more})
+    last = max(base + rows - 1, 29)
+    files.commits[version] = [preserving_commit_info(version), add, legacy_row_id_mark_action(last), mark(last)]
+    body: dict[str, Any] = add["add"]
+    return body
+
+
+# features and properties
+
+
+@mutation("row-ids.feature")
+def row_ids_enabled_without_the_feature(draw: st.DrawFn) -> TableFiles:
+    protocol = draw_one(draw, protocol_action(1, 2), protocol_action(1, 7, None, ["appendOnly", "invariants"]))
+    return log_only.build_table(protocol=protocol, configuration=R1_ENABLED)
+
+
+@mutation("row-ids.enabled")
+def row_ids_neither_enabled_nor_not(draw: st.DrawFn) -> TableFiles:
+    files = build_r1_tracked_table(enabled=True)
+    settings(files)["delta.enableRowIds"] = draw_one(draw, "yes", "1", "")
+    return files
+
+
+@mutation("row-tracking.writer-version")
+def row_tracking_enabled_at_an_old_writer_version(draw: st.DrawFn) -> TableFiles:
+    return log_only.build_table(protocol=protocol_action(1, draw(st.integers(2, 6))), configuration=ENABLED)
+
+
+@mutation("row-tracking.needs-domains")
+def row_tracking_without_domains(_: st.DrawFn) -> TableFiles:
+    files = log_only.build_table(protocol=protocol_action(1, 7, None, ["rowTracking"]))
+    del files.commits[1], files.commits[2]  # a mark would need the feature as well
+    return files
+
+
+@mutation("row-tracking.stored-ids-named")
+def column_of_stored_ids_without_a_name(_: st.DrawFn) -> TableFiles:
+    files = build_tracked_table()
+    del settings(files)["delta.rowTracking.materializedRowIdColumnName"]
+    return files
+
+
+@mutation("row-tracking.stored-versions-named")
+def column_of_stored_versions_without_a_name(_: st.DrawFn) -> TableFiles:
+    files = build_tracked_table()
+    del settings(files)["delta.rowTracking.materializedRowCommitVersionColumnName"]
+    return files
+
+
+@mutation("row-ids.column-name")
+def first_hidden_column_without_a_name(_: st.DrawFn) -> TableFiles:
+    files = build_r1_tracked_table(enabled=True)
+    del settings(files)["delta.rowIds.physicalColumnName"]
+    return files
+
+
+@mutation("row-ids.column-name")
+def first_hidden_column_of_a_taken_name(draw: st.DrawFn) -> TableFiles:
+    files = build_r1_tracked_table(enabled=True)
+    settings(files)["delta.rowIds.physicalColumnName"] = draw_one(draw, "id", "name")
+    return files
+
+
+@mutation("row-tracking.hidden-column", revisions=SINCE_R2)
+def hidden_column_shown_by_the_schema(draw: st.DrawFn) -> TableFiles:
+    files = build_tracked_table(enabled=draw(st.booleans()))
+    fields = [*log_only.FIELDS, (ROW_ID, "long")]
+    configuration = {**settings(files), **COLUMNS}
+    settings(files, **COLUMNS)
+    files.commits[3] = [commit_info_action(3), metadata_action(fields, configuration=configuration)]
+    if draw(st.booleans()):  # only for a while
+        files.commits[4] = [commit_info_action(4), metadata_action(log_only.FIELDS, configuration=configuration)]
+    return files
+
+
+@mutation("row-tracking.hidden-column", revisions=("r1",))
+def first_hidden_column_shown_by_the_schema(_: st.DrawFn) -> TableFiles:
+    files = build_r1_tracked_table(enabled=True)
+    fields = [*log_only.FIELDS, (ROW_ID, "long")]
+    files.commits[3] = [commit_info_action(3), metadata_action(fields, configuration=R1_ENABLED)]
+    return files
+
+
+SUSPENDED = {"delta.rowTrackingSuspended": "true"}
+
+
+@mutation("row-tracking.suspended-or-enabled")
+def row_tracking_suspended_while_enabled(_: st.DrawFn) -> TableFiles:
+    files = build_tracked_table()
+    files.commits[3] = [commit_info_action(3), metadata_action(log_only.FIELDS, configuration={**ENABLED, **SUSPENDED})]
+    return files
+
+
+@mutation("row-tracking.not-suspended-when-enabled")
+def row_tracking_enabled_while_suspended(_: st.DrawFn) -> TableFiles:
+    files = build_tracked_table(enabled=False)
+    files.commits[3] = [commit_info_action(3), metadata_action(log_only.FIELDS, configuration=SUSPENDED)]
+    files.commits[4] = [commit_info_action(4), metadata_action(log_only.FIELDS, configuration={**ENABLED, **SUSPENDED})]
+    return files
+
+
+@mutation("row-tracking.suspended")
+def ids_assigned_while_suspended(draw: st.DrawFn) -> TableFiles:
+    files = build_tracked_table(enabled=False)
+    files.commits[3] = [commit_info_action(3), metadata_action(log_only.FIELDS, configuration=SUSPENDED)]
+    body = add_next_commit(files, "d.parquet", 30, version=4)
+    if draw(st.booleans()):
+        del body["defaultRowCommitVersion" if draw(st.booleans()) else "baseRowId"]
+    return files
+
+
+# enabling
+
+
+def _enabled_later(files: TableFiles, configuration: dict[str, str]) -> TableFiles:
+    files.commits[4] = [commit_info_action(4), metadata_action(log_only.FIELDS, configuration=configuration)]
+    return files
+
+
+@mutation("row-tracking.fields-set-when-enabled", revisions=SINCE_R2)
+def enabled_over_a_file_without_ids(draw: st.DrawFn) -> TableFiles:
+    return _backfilled(draw, "baseRowId")
+
+
+@mutation("row-tracking.fields-set-when-enabled", revisions=SINCE_R2)
+def enabled_over_a_file_without_a_commit_version(draw: st.DrawFn) -> TableFiles:
+    return _backfilled(draw, "defaultRowCommitVersion")
+
+
+def _backfilled(draw: st.DrawFn, left_out: str) -> TableFiles:
+    """A table whose files get row ids before they are enabled, one of them not all that it needs."""
+    files = log_only.build_table(last_remove=False)
+    files.commits[3] = [commit_info_action(3), PROTOCOL]
+    for version, which, base in ((1, 0, 0), (1, 1, 10), (2, 0, 20)):
+        again = {**get_action(files, version, "add", which), "baseRowId": base, "defaultRowCommitVersion": 3}
+        if base == 10:
+            del again[left_out]
+        files.commits[3].append({"add": {**again, "dataChange": False}})
+    files.commits[3] += [legacy_row_id_mark_action(29), mark(29)]
+    _enabled_later(files, ENABLED)
+    if draw(st.booleans()):  # the version that enables is wrong, whatever comes after
+        files.commits[5] = [preserving_commit_info(5), remove_action({"add": get_action(files, 3, "add", 1)})]
+    return files
+
+
+@mutation("row-ids.all-files-when-enabled")
+def first_enabled_over_a_file_without_ids(_: st.DrawFn) -> TableFiles:
+    files = log_only.build_table(last_remove=False)
+    files.commits[3] = [commit_info_action(3), protocol_action(1, 7, None, ["rowIds"])]
+    return _enabled_later(files, R1_ENABLED)
+
+
+@mutation("row-ids.base-row-id")
+def first_base_row_id_absent(draw: st.DrawFn) -> TableFiles:
+    files = build_r1_tracked_table(enabled=draw(st.booleans()))
+    del get_action(files, 2, "add")["baseRowId"]
+    return files
+
+
+@mutation("row-ids.base-row-id")
+def first_add_again_without_ids(_: st.DrawFn) -> TableFiles:
+    files = log_only.build_table(last_remove=False)
+    files.commits[3] = [commit_info_action(3), protocol_action(1, 7, None, ["rowIds"])]
+    again = {"add": {**get_action(files, 2, "add"), "dataChange": False, "tags": {"seen": "twice"}}}
+    files.commits[4] = [commit_info_action(4), again]
+    return files
+
+
+@mutation("row-ids.base-row-id")
+def first_row_ids_given_twice(draw: st.DrawFn) -> TableFiles:
+    files = build_r1_tracked_table(enabled=draw(st.booleans()))
+    get_action(files, 2, "add")["baseRowId"] = draw(st.integers(1, 19))
+    return files
+
+
+@mutation("row-ids.base-row-id")
+def first_row_ids_given_twice_for_a_while(_: st.DrawFn) -> TableFiles:
+    files = build_r1_tracked_table()
+    body = get_action(files, 2, "add")
+    body["baseRowId"] = 15
+    files.commits[3] = [commit_info_action(3), remove_action({"add": body})]
+    return files
+
+
+@mutation("row-tracking.unique-default-ids")
+def row_ids_given_twice_for_a_while(draw: st.DrawFn) -> TableFiles:
+    files = build_tracked_table(enabled=draw(st.booleans()))
+    body = get_action(files, 2, "add")
+    body["baseRowId"] = draw(st.integers(10, 19))
+    removed = {"add": draw_one(draw, body, get_action(files, 1, "add", 1))}
+    files.commits[3] = [preserving_commit_info(3), remove_action(removed)]
+    return files
+
+
+@mutation("row-ids.removed-base-row-id")
+def base_row_id_left_out_of_remove(draw: st.DrawFn) -> TableFiles:
+    files = build_r1_tracked_table(enabled=draw(st.booleans()))
+    get_action(files, 2, "remove")["baseRowId"] = draw_one(draw, None, 7)
+    return files
+
+
+# who is given which
+
+
+@mutation("row-tracking.above-mark")
+def ids_of_a_removed_file_given_again(draw: st.DrawFn) -> TableFiles:
+    files = build_tracked_table(enabled=draw(st.booleans()))
+    add_next_commit(files, "d.parquet", draw(st.integers(0, 8)), rows=2)  # a had 0 to 9, and is removed
+    return files
+
+
+@mutation("row-tracking.fresh-version")
+def commit_version_of_the_attempt_before(draw: st.DrawFn) -> TableFiles:
+    files = build_tracked_table(enabled=draw(st.booleans()))
+    add_next_commit(files, "d.parquet", 30, defaultRowCommitVersion=draw(st.integers(0, 2)))
+    return files
+
+
+def _again(draw: st.DrawFn, **other: Any) -> TableFiles:
+    files = build_tracked_table(enabled=draw(st.booleans()))
+    again = {**get_action(files, 2, "add"), "dataChange": False, **other}
+    files.commits[3] = [preserving_commit_info(3), {"add": again}, legacy_row_id_mark_action(59), mark(59)]
+    return files
+
+
+@mutation("row-tracking.base-row-id-kept")
+def add_again_with_another_base_row_id(draw: st.DrawFn) -> TableFiles:
+    return _again(draw, baseRowId=draw(st.integers(30, 50)))
+
+
+@mutation("row-tracking.commit-version-kept")
+def add_again_with_another_commit_version(draw: st.DrawFn) -> TableFiles:
+    return _again(draw, defaultRowCommitVersion=draw_one(draw, 0, 1, 3))
+
+
+def _checkpointed(draw: st.DrawFn, **other: Any) -> TableFiles:
+    """`tracked` with a checkpoint of version 2, one of whose files has something else than in its commit."""
+    files = build_tracked_table(enabled=draw(st.booleans()))
+    rows = [files.commits[0][1], files.commits[0][2], files.commits[1][2], *files.commits[2][1:3], mark(29)]
+    found = [json.loads(json.dumps(each)) for each in rows]
+    found[draw(st.sampled_from([2, 3]))]["add"].update(other)
+    files.checkpoints.append(CheckpointFiles(2, "classic", rows=found))
+    return files
+
+
+@mutation("row-tracking.base-row-id-kept", revisions=("r3", "current"))
+def another_base_row_id_in_the_checkpoint(draw: st.DrawFn) -> TableFiles:
+    return _checkpointed(draw, baseRowId=draw(st.integers(0, 9)))
+
+
+@mutation("row-tracking.commit-version-kept", revisions=("r3", "current"))
+def another_commit_version_in_the_checkpoint(draw: st.DrawFn) -> TableFiles:
+    return _checkpointed(draw, defaultRowCommitVersion=draw_one(draw, 0, None))
+
+
+# the mark, and what commits say
+
+
+def _fallen(files: TableFiles, *fallen: Any) -> TableFiles:
+    """File c, which has the highest ids, is removed, and the mark falls to that of the others."""
+    body = get_action(files, 2, "add")
+    files.commits[3] = [preserving_commit_info(3), remove_action({"add": body}), *fallen]
+    return files
+
+
+@mutation("row-tracking.high-water-mark")
+def mark_falls_with_its_file(draw: st.DrawFn) -> TableFiles:
+    return _fallen(build_tracked_table(enabled=draw(st.booleans())), mark(draw(st.integers(19, 28))))
+
+
+@mutation("row-tracking.mark-of-action")
+def older_mark_falls_with_its_file(draw: st.DrawFn) -> TableFiles:
+    return _fallen(
+        build_tracked_table(enabled=draw(st.booleans())), legacy_row_id_mark_action(draw(st.integers(19, 28)))
+    )
+
+
+@mutation("row-ids.mark-covers-ids")
+def first_mark_falls_with_its_file(draw: st.DrawFn) -> TableFiles:
+    return _fallen(build_r1_tracked_table(), legacy_row_id_mark_action(draw(st.integers(19, 28)), preservedRowIds=True))
+
+
+@mutation("row-ids.mark-while-reserved")
+def reserved_ids_used_without_a_mark(draw: st.DrawFn) -> TableFiles:
+    files = build_r1_tracked_table(enabled=draw(st.booleans()))
+    files.commits[1][-1] = legacy_row_id_mark_action(29, preservedRowIds=True)
+    files.commits[2].pop()
+    return files
+
+
+@mutation("reconciliation.one-high-water-mark", revisions=("r2",))
+def two_marks_in_a_commit(draw: st.DrawFn) -> TableFiles:
+    files = build_tracked_table(enabled=draw(st.booleans()))
+    files.commits[2].append(legacy_row_id_mark_action(29))
+    return files
+
+
+@mutation("reconciliation.one-high-water-mark", revisions=("r1",))
+def two_flagged_marks_in_a_commit(draw: st.DrawFn) -> TableFiles:
+    files = build_r1_tracked_table(enabled=draw(st.booleans()))
+    files.commits[2].append(legacy_row_id_mark_action(29, preservedRowIds=True))
+    return files
+
+
+@mutation("row-ids.preserved-flag")
+def ids_of_inserted_rows_not_preserved(_: st.DrawFn) -> TableFiles:
+    files = build_r1_tracked_table(enabled=True)
+    files.commits[1][-1] = legacy_row_id_mark_action(19, preservedRowIds=False)
+    return files
+
+
+@mutation("row-tracking.preserved-tag")
+def nothing_preserved_where_nothing_was_copied(draw: st.DrawFn) -> TableFiles:
+    files = build_tracked_table()
+    files.commits[1][0] = preserving_commit_info(1, draw_one(draw, "false", False, "FALSE"))
+    return files
+
+
+@mutation("row-tracking.preserved-tag")
+def commit_that_does_not_say_what_is_preserved(draw: st.DrawFn) -> TableFiles:
+    files = build_tracked_table()
+    files.commits[2][0] = commit_info_action(
+        2, **draw_one(draw, {}, {"tags": {}}, {"tags": {"delta.rowTracking.preserved": "?"}})
+    )
+    return files

@@ -1,0 +1,136 @@
+"""Tables broken in row ids; level `log` shows it of the ids that the log gives, `rows` of those that files hold."""
+
+from hypothesis import strategies as st
+
+from deltaspec_generators.bases.actions import legacy_row_id_mark_action
+from deltaspec_generators.bases.log_only import get_action
+from deltaspec_generators.bases.row_ids import (
+    COLUMNS,
+    build_r1_tracked_table,
+    build_rewritten_table,
+    build_tracked_table,
+    mark,
+)
+from deltaspec_generators.mutations.registry import draw_one, mutation
+from deltaspec_generators.table_files import TableFiles
+
+
+def _tracked(draw: st.DrawFn) -> TableFiles:
+    return build_tracked_table(enabled=draw(st.booleans()))
+
+
+@mutation("row-tracking.unique-default-ids")
+def row_ids_given_twice(draw: st.DrawFn) -> TableFiles:
+    files = _tracked(draw)
+    get_action(files, 2, "add")["baseRowId"] = draw(st.integers(1, 19))  # b has 10 to 19
+    return files
+
+
+@mutation("row-tracking.high-water-mark")
+def high_water_mark_behind(draw: st.DrawFn) -> TableFiles:
+    files = _tracked(draw)
+    files.commits[2][-1] = mark(draw(st.integers(0, 28)), draw_one(draw, "rowIdHighWaterMark", "highWaterMark"))
+    return files
+
+
+@mutation("row-tracking.mark-in-domain")
+def high_water_mark_absent(draw: st.DrawFn) -> TableFiles:
+    files = _tracked(draw)
+    for version in (1, 2):
+        files.commits[version].pop()
+    return files
+
+
+@mutation("row-tracking.mark-of-action")
+def older_high_water_mark_behind(draw: st.DrawFn) -> TableFiles:
+    files = _tracked(draw)
+    files.commits[2][-2] = legacy_row_id_mark_action(draw(st.integers(0, 28)))
+    return files
+
+
+@mutation("row-tracking.mark-raised")
+def older_high_water_mark_absent(draw: st.DrawFn) -> TableFiles:
+    files = _tracked(draw)
+    for version in (1, 2):
+        del files.commits[version][-2]
+    return files
+
+
+@mutation("row-ids.mark-covers-ids")
+def first_high_water_mark_behind(draw: st.DrawFn) -> TableFiles:
+    files = build_r1_tracked_table()
+    files.commits[2][-1] = legacy_row_id_mark_action(draw(st.integers(0, 28)), preservedRowIds=draw(st.booleans()))
+    return files
+
+
+@mutation("row-ids.mark-with-new-files")
+def first_high_water_mark_absent(_: st.DrawFn) -> TableFiles:
+    files = build_r1_tracked_table()
+    for version in (1, 2):
+        files.commits[version].pop()
+    return files
+
+
+@mutation("row-tracking.base-row-id")
+def base_row_id_absent(draw: st.DrawFn) -> TableFiles:
+    files = _tracked(draw)
+    del get_action(files, 2, "add")["baseRowId"]
+    return files
+
+
+@mutation("row-tracking.commit-version")
+def default_row_commit_version_absent(draw: st.DrawFn) -> TableFiles:
+    files = _tracked(draw)
+    del get_action(files, 2, "add")["defaultRowCommitVersion"]
+    return files
+
+
+@mutation("remove.row-ids")
+def row_ids_left_out_of_remove(draw: st.DrawFn) -> TableFiles:
+    files = _tracked(draw)
+    removed = get_action(files, 2, "remove")
+    removed.update(draw_one(draw, {"baseRowId": None}, {"defaultRowCommitVersion": None}, {"baseRowId": 7}))
+    return files
+
+
+@mutation("row-tracking.column-names")
+def hidden_column_without_a_name(draw: st.DrawFn) -> TableFiles:
+    files = build_tracked_table()
+    del get_action(files, 0, "metaData")["configuration"][draw_one(draw, *COLUMNS)]
+    return files
+
+
+@mutation("row-tracking.column-names-unique")
+def hidden_column_of_a_taken_name(draw: st.DrawFn) -> TableFiles:
+    files = build_tracked_table()
+    get_action(files, 0, "metaData")["configuration"][draw_one(draw, *COLUMNS)] = draw_one(draw, "id", "name")
+    return files
+
+
+# row ids that files hold
+
+
+@mutation("row-tracking.unique-stable-ids", level="rows")
+def row_id_kept_by_two_rows(draw: st.DrawFn) -> TableFiles:
+    same = draw_one(draw, 1, 3, 9, 11, 19, 20, 24)  # of another row of c by either of its ids, or of a row of d
+    return build_rewritten_table([same, *range(1, 10)], data_change=True)
+
+
+@mutation("row-tracking.ids-kept", level="rows")
+def row_id_from_nowhere(draw: st.DrawFn) -> TableFiles:
+    return build_rewritten_table([draw(st.integers(25, 2**63 - 1)), *range(1, 10)], data_change=True)
+
+
+@mutation("row-tracking.commit-versions-kept", level="rows")
+def row_commit_version_from_nowhere(draw: st.DrawFn) -> TableFiles:
+    return build_rewritten_table(versions=[draw(st.integers(4, 2**63 - 1)), *[1] * 9], data_change=True)
+
+
+@mutation("row-tracking.ids-kept", level="rows")
+def row_ids_not_kept(draw: st.DrawFn) -> TableFiles:
+    return build_rewritten_table(draw_one(draw, [None] * 10, [*range(9), None]))
+
+
+@mutation("row-tracking.commit-versions-kept", level="rows")
+def row_commit_versions_not_kept(draw: st.DrawFn) -> TableFiles:
+    return build_rewritten_table(versions=draw_one(draw, [None] * 10, [*[1] * 9, None], [0, *[1] * 9]))

@@ -1,0 +1,175 @@
+"""Tables broken in rows of data files; level `rows` shows it."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from hypothesis import strategies as st
+
+from deltaspec_generators.bases.data_files import add_data_file, build_table_with_data
+from deltaspec_generators.bases.log_only import commit_info_action
+from deltaspec_generators.mutations.registry import draw_one, mutation
+from deltaspec_generators.table_files import TableFiles, metadata_action, protocol_action
+
+FILE_PATH = "a.parquet"
+
+
+def build_required_field(name: str, kind: Any) -> dict[str, Any]:
+    """A field of a schema that is not nullable."""
+    return {"name": name, "type": kind, "nullable": False, "metadata": {}}
+
+
+def struct_type(*fields: tuple[str, Any] | dict[str, Any]) -> dict[str, Any]:
+    """A struct as a schema spells it."""
+    named = [
+        each if isinstance(each, dict) else {"name": each[0], "type": each[1], "nullable": True, "metadata": {}}
+        for each in fields
+    ]
+    return {"type": "struct", "fields": named}
+
+
+def build_single_file_table(
+    table: pa.Table,
+    fields: Sequence[Any],
+    *,
+    partition: Mapping[str, str | None] | None = None,
+    protocol: dict[str, Any] | None = None,
+    configuration: Mapping[str, str] | None = None,
+    parquet_options: Mapping[str, Any] | None = None,
+    **more: Any,
+) -> TableFiles:
+    """One data file `FILE_PATH` with a table as its rows, and no statistics but the number of them.
+
+    Args:
+        table: what the file stores.
+        fields: of the schema, partition columns among them.
+        partition: partition columns and the file's values of them.
+        protocol: action; (1, 2) where None.
+        configuration: of the table.
+        parquet_options: as `pyarrow.parquet.write_table` takes them.
+        more: of the add action, by wire name.
+    """
+    values = dict(partition or {})
+    files = TableFiles()
+    stats = json.dumps({"numRecords": table.num_rows})
+    add = add_data_file(
+        files, FILE_PATH, table, parquet_options=parquet_options, partition=values, **{"stats": stats, **more}
+    )
+    metadata = metadata_action(fields, list(values), configuration)
+    files.commits[0] = [commit_info_action(0), protocol or protocol_action(1, 2), metadata]
+    files.commits[1] = [commit_info_action(1), add]
+    return files
+
+
+def build_string_array(*values: bytes | None) -> pa.StringArray:
+    """Strings of any bytes."""
+    plain = pa.array(values, pa.binary())
+    return pa.StringArray.from_buffers(len(plain), plain.buffers()[1], plain.buffers()[2], plain.buffers()[0])
+
+
+def cents(values: Sequence[int], precision: int) -> pa.Array:
+    """Decimals of two digits behind the point, of any size."""
+    data = b"".join(each.to_bytes(16, "little", signed=True) for each in values)
+    return pa.Array.from_buffers(pa.decimal128(precision, 2), len(values), [None, pa.py_buffer(data)])
+
+
+@mutation("data-files.readable-pages", "rows")
+def page_damaged(draw: st.DrawFn) -> TableFiles:
+    """The last byte of a page under a checksum is another one, or the header of a page is garbage."""
+    way = draw_one(draw, "checksum", "header")
+    options = {"compression": "none", "use_dictionary": False, "write_page_checksum": way == "checksum"}
+    files = build_table_with_data(parquet_options=options)
+    place = draw_one(draw, 0, 1, 2)
+    data = files.data["b.parquet"]
+    assert isinstance(data, bytes)
+    chunk = pq.ParquetFile(pa.BufferReader(data)).metadata.row_group(0).column(place)
+    damaged = bytearray(data)
+    if way == "checksum":
+        damaged[chunk.data_page_offset + chunk.total_compressed_size - 1] ^= 1
+    else:
+        damaged[chunk.data_page_offset : chunk.data_page_offset + 8] = b"\xff" * 8
+    files.data["b.parquet"] = bytes(damaged)
+    return files
+
+
+@mutation("data-files.required-columns", "rows")
+def required_column_null(draw: st.DrawFn) -> TableFiles:
+    """At top level, or in a struct that is not null in that row."""
+    gone = draw(st.integers(0, 9))
+    values = [None if each == gone else each for each in range(10)]
+    if draw(st.booleans()):
+        return build_single_file_table(
+            pa.table({"id": pa.array(values, pa.int64())}), [build_required_field("id", "long")]
+        )
+    inner = pa.array([{"x": each, "y": 1} for each in values], pa.struct([("x", pa.int64()), ("y", pa.int32())]))
+    kind = struct_type(build_required_field("x", "long"), ("y", "integer"))
+    return build_single_file_table(
+        pa.table({"s": inner}), [("s", kind)] if draw(st.booleans()) else [build_required_field("s", kind)]
+    )
+
+
+@mutation("data-files.required-columns", "rows")
+def required_partition_value_null(draw: st.DrawFn) -> TableFiles:
+    fields = [("id", "long"), build_required_field("p", draw_one(draw, "string", "integer"))]
+    return build_single_file_table(pa.table({"id": [1, 2, 3]}), fields, partition={"p": None})
+
+
+@mutation("data-files.utf-8", "rows")
+def string_of_other_bytes(draw: st.DrawFn) -> TableFiles:
+    bad = draw_one(draw, b"\xff", b"Stra\xdfe", b"\xed\xa0\x80", b"\xc0\x80", b"cut \xe2\x82")
+    texts = build_string_array(b"a", None, bad, "Straße".encode())
+    if draw(st.booleans()):
+        return build_single_file_table(pa.table({"s": texts}), [("s", "string")])
+    lists = pa.ListArray.from_arrays(pa.array([0, 2, 2, 4], pa.int32()), texts)
+    kind = {"type": "array", "elementType": "string", "containsNull": True}
+    return build_single_file_table(pa.table({"l": lists}), [("l", kind)])
+
+
+@mutation("data-files.value-ranges", "rows")
+def decimal_of_more_digits(draw: st.DrawFn) -> TableFiles:
+    beyond = draw_one(draw, 100_000, -100_000, 8_000_000)
+    options = {"store_decimal_as_integer": draw(st.booleans())}
+    table = pa.table({"price": cents([1, beyond, 99_999], 5)})
+    return build_single_file_table(table, [("price", "decimal(5,2)")], parquet_options=options)
+
+
+@mutation("data-files.stored-partition-columns", "rows")
+def stored_partition_value_other(draw: st.DrawFn) -> TableFiles:
+    choices: tuple[tuple[str, str | None, Any], ...] = (
+        ("string", "a", pa.array(["a", "b", "a"])),
+        ("string", None, pa.array([None, "b", None], pa.string())),
+        ("string", "a", pa.array(["a", "a", None])),
+        ("long", "1", pa.array([1, 1, 2])),
+        ("double", "0.5", pa.array([0.5, float("nan"), 0.5])),
+        ("date", "1500-01-01", pa.array([-171_664, -171_663, -171_664], pa.date32())),
+        ("timestamp", "2024-01-01T00:00:00Z", pa.array([1_704_067_200_000_001] * 3, pa.timestamp("us", "UTC"))),
+        ("boolean", "true", pa.array([True, True, False])),
+    )
+    kind, text, column = draw_one(draw, *choices)
+    table = pa.table({"id": [1, 2, 3], "p": column})
+    return build_single_file_table(table, [("id", "long"), ("p", kind)], partition={"p": text})
+
+
+@mutation("data-files.required-columns", "rows")
+def null_in_container(draw: st.DrawFn) -> TableFiles:
+    ints = pa.list_(pa.int64())
+    pairs = pa.map_(pa.string(), pa.int64())
+    structs = pa.list_(pa.struct([("x", pa.int64())]))
+    kind, column = draw_one(
+        draw,
+        (
+            {"type": "array", "elementType": "long", "containsNull": False},
+            pa.array([[1, 2], None, [], [3, None]], ints),
+        ),
+        (
+            {"type": "map", "keyType": "string", "valueType": "long", "valueContainsNull": False},
+            pa.array([[("a", 1)], None, [("b", None)], []], pairs),
+        ),
+        (
+            {"type": "array", "elementType": struct_type(build_required_field("x", "long")), "containsNull": True},
+            pa.array([[{"x": 1}, None], [{"x": None}], None, []], structs),
+        ),
+    )
+    return build_single_file_table(pa.table({"c": column}), [("c", kind)])

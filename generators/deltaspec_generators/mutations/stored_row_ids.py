@@ -1,0 +1,153 @@
+"""Tables broken in row ids that files hold: stored where nothing was kept, or none at all; and ids by position."""
+
+from typing import Any
+
+import pyarrow as pa
+from hypothesis import strategies as st
+
+from deltaspec_generators.bases.data_files import rows
+from deltaspec_generators.bases.log_only import get_action
+from deltaspec_generators.bases.row_ids import (
+    ROW_COMMIT_VERSION,
+    ROW_ID,
+    add_tracked_file,
+    build_rewritten_table,
+    preserving_commit_info,
+    row_id_mark_actions,
+)
+from deltaspec_generators.mutations.registry import draw_one, mutation
+from deltaspec_generators.table_files import TableFiles
+
+SINCE_R2 = ("r2", "r3", "current")
+
+
+def inserted(
+    ids: list[Any] | None = None, versions: list[Any] | None = None, *, kind: Any = None, oldest: bool = False
+) -> TableFiles:
+    """`rewritten`, with hidden columns in d, whose rows (ids 20 to 24) were inserted; ids up to 40 are reserved.
+
+    Args:
+        ids: materialized row ids of d; no such column where None.
+        versions: materialized row commit versions of d; no such column where None.
+        kind: Arrow type of both columns; longs where None.
+        oldest: the table is one of the oldest text.
+    """
+    files = build_rewritten_table(oldest=oldest)
+    table = rows(10, 5)
+    for name, values in ((ROW_ID, ids), (ROW_COMMIT_VERSION, versions)):
+        if values is not None:
+            table = table.append_column(name, pa.array(values, kind or pa.int64()))
+    d = add_tracked_file(files, "d.parquet", table, 20, 3, oldest)
+    files.commits[3] = [preserving_commit_info(3), d, *row_id_mark_actions(40, oldest)]
+    return files
+
+
+def _one(draw: st.DrawFn, value: Any, count: int = 5) -> list[Any]:
+    """A column of nulls but for one place."""
+    place = draw(st.integers(0, count - 1))
+    return [value if index == place else None for index in range(count)]
+
+
+@mutation("row-tracking.inserted-ids", level="rows")
+def id_stored_for_an_inserted_row(draw: st.DrawFn) -> TableFiles:
+    return inserted(_one(draw, draw(st.integers(25, 40))))
+
+
+@mutation("row-ids.stored-where-preserved", level="rows")
+def first_id_stored_for_an_inserted_row(draw: st.DrawFn) -> TableFiles:
+    return inserted(_one(draw, draw(st.integers(25, 40))), oldest=True)
+
+
+@mutation("row-tracking.commit-versions-set", level="rows")
+def version_stored_for_an_inserted_row(draw: st.DrawFn) -> TableFiles:
+    return inserted(versions=_one(draw, draw(st.integers(0, 2))))
+
+
+@mutation("row-tracking.ids-stored", level="rows")
+def fresh_id_stored(draw: st.DrawFn) -> TableFiles:
+    return build_rewritten_table([draw_one(draw, 10, None), *range(1, 9), 19], data_change=True)
+
+
+@mutation("row-ids.stored-where-preserved", level="rows")
+def first_fresh_id_stored(draw: st.DrawFn) -> TableFiles:
+    return build_rewritten_table([draw_one(draw, 10, None), *range(1, 9), 19], data_change=True, oldest=True)
+
+
+@mutation("row-tracking.versions-stored", level="rows")
+def version_stored_for_an_updated_row(draw: st.DrawFn) -> TableFiles:
+    return build_rewritten_table(versions=[*[1] * 9, draw_one(draw, 2, 3)], data_change=True)
+
+
+@mutation("row-tracking.stable-id", level="rows", revisions=SINCE_R2)
+def stored_ids_that_are_texts(draw: st.DrawFn) -> TableFiles:
+    kind, value = draw_one(draw, (pa.string(), "7"), (pa.float64(), 1.5), (pa.bool_(), True))
+    return inserted(_one(draw, value), kind=kind)
+
+
+@mutation("row-tracking.stable-id", level="rows", revisions=("r1",))
+def first_stable_ids_that_are_texts(draw: st.DrawFn) -> TableFiles:
+    return inserted(_one(draw, "7"), kind=pa.string(), oldest=True)
+
+
+@mutation("row-ids.stored-ids-first", level="rows")
+def first_stored_ids_that_are_fractions(draw: st.DrawFn) -> TableFiles:
+    return inserted(_one(draw, 1.5), kind=pa.float64(), oldest=True)
+
+
+@mutation("row-tracking.stable-version", level="rows")
+def stored_versions_that_are_texts(draw: st.DrawFn) -> TableFiles:
+    return inserted(versions=_one(draw, "2"), kind=pa.string())
+
+
+def _uncounted(first: int, *, oldest: bool = False) -> TableFiles:
+    """`rewritten`, with one more file of five rows; its rows, and those of d, no statistics count."""
+    files = build_rewritten_table(oldest=oldest)
+    get_action(files, 3, "add")["stats"] = "{}"
+    e = add_tracked_file(files, "e.parquet", rows(20, 5), first, 4, oldest, stats="{}")
+    files.commits[4] = [preserving_commit_info(4), e, *row_id_mark_actions(30, oldest)]
+    return files
+
+
+@mutation("row-tracking.fresh-ids", level="rows", revisions=SINCE_R2)
+def ids_given_twice_to_rows_that_nobody_counted(draw: st.DrawFn) -> TableFiles:
+    return _uncounted(draw(st.integers(20, 24)))
+
+
+@mutation("row-tracking.fresh-ids", level="rows", revisions=("r1",))
+def first_ids_given_twice_to_rows_that_nobody_counted(draw: st.DrawFn) -> TableFiles:
+    return _uncounted(draw(st.integers(20, 24)), oldest=True)
+
+
+# ids that are kept or not
+
+
+@mutation("row-tracking.unique-stable-row-ids", level="rows")
+def first_row_id_kept_by_two_rows(draw: st.DrawFn) -> TableFiles:
+    return build_rewritten_table([draw_one(draw, 1, 9, 19, 20, 24), *range(1, 10)], data_change=True, oldest=True)
+
+
+@mutation("row-tracking.row-ids-kept", level="rows")
+def first_row_id_from_nowhere(draw: st.DrawFn) -> TableFiles:
+    return build_rewritten_table([draw(st.integers(25, 2**63 - 1)), *range(1, 10)], data_change=True, oldest=True)
+
+
+@mutation("row-ids.preserved", level="rows")
+def first_row_ids_not_kept(draw: st.DrawFn) -> TableFiles:
+    return build_rewritten_table(draw_one(draw, [None] * 10, [*range(9), None]), oldest=True)
+
+
+@mutation("row-tracking.ids-kept", level="rows")
+def row_ids_not_kept_by_an_update(draw: st.DrawFn) -> TableFiles:
+    files = build_rewritten_table(draw_one(draw, [None] * 10, [*range(9), None]), data_change=True)
+    files.commits[2][0] = preserving_commit_info(2, "false", operation="UPDATE")
+    return files
+
+
+@mutation("row-tracking.preserved-tag", level="rows")
+def kept_ids_denied(_: st.DrawFn) -> TableFiles:
+    return build_rewritten_table(preserved=False)
+
+
+@mutation("row-ids.preserved-flag", level="rows")
+def first_kept_ids_denied(_: st.DrawFn) -> TableFiles:
+    return build_rewritten_table(preserved=False, oldest=True)

@@ -1,0 +1,1 @@
+"""Permissions: sound tables that use what the protocol permits."""

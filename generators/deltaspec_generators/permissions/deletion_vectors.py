@@ -1,0 +1,90 @@
+"""Sound tables that use what the text allows of deletion vectors and their files, and its examples made right."""
+
+from typing import Any
+
+from deltaspec_generators.bases import log_only
+from deltaspec_generators.bases.data_files import VECTOR_FILE_UUID, build_table_with_stored_vectors
+from deltaspec_generators.bases.log_only import get_action
+from deltaspec_generators.permissions.registry import permission
+from deltaspec_generators.table_files import TableFiles
+
+_FILE = f"deletion_vector_{VECTOR_FILE_UUID}.bin"
+_EXAMPLE = "^Bg9^0rr910000000000iXQKl0rr91000f55c8Xg0@@D72lkbi5=-{L"
+"""The rows of the text's inline example in the form that the text describes (E08): 44 bytes."""
+
+
+_PARTITION_COLUMN = ',{"name":"p","type":"string","nullable":true,"metadata":{}}'
+
+
+def _prefixed() -> TableFiles:
+    """The vectors' file is the one that the text's first example names."""
+    files = build_table_with_stored_vectors()
+    for which in (0, 1):
+        get_action(files, 3, "add", which)["deletionVector"]["pathOrInlineDv"] = "ab^-aqEH.-t@S}K{vb[*k^"
+    files.extra["ab/deletion_vector_d2c639aa-8816-431a-aaf6-d3fe2512ff61.bin"] = files.extra.pop(_FILE)
+    return files
+
+
+def _inline(text: str, size: int, cardinality: int, **more: Any) -> TableFiles:
+    vector = {"storageType": "i", "pathOrInlineDv": text, "sizeInBytes": size, "cardinality": cardinality}
+    return log_only.build_table_with_vector({**vector, **more}, rows=200)
+
+
+@permission("deletion-vectors.inline-without-path")
+def vector_in_the_log() -> TableFiles:
+    """Rows 0 to 99 as one run: 31 bytes, filled up with a zero."""
+    return _inline("^Bg9^0rr910000000000j1{Tm0rraf009610aM0e", 31, 100)
+
+
+@permission("deletion-vectors.example-of-a-path", "files")
+def file_below_a_prefix() -> TableFiles:
+    return _prefixed()
+
+
+@permission("deletion-vectors.example-of-an-inline-vector")
+def inline_example_made_right() -> TableFiles:
+    return _inline(_EXAMPLE, 44, 6)
+
+
+@permission("deletion-vectors.file-version-bytes", "files")
+def version_in_one_byte() -> TableFiles:
+    return build_table_with_stored_vectors()
+
+
+@permission("deletion-vectors.file-of-several", "files")
+def file_of_two_vectors() -> TableFiles:
+    return build_table_with_stored_vectors(((0,), tuple(range(0, 10, 2))))
+
+
+@permission("deletion-vectors.files-at-root", "files")
+def vectors_beside_data_files() -> TableFiles:
+    return build_table_with_stored_vectors()
+
+
+@permission("deletion-vectors.files-of-many-partitions", "files")
+def vectors_of_two_partitions_in_a_file() -> TableFiles:
+    return _partitioned()
+
+
+@permission("deletion-vectors.files-not-partitioned", "files")
+def vectors_outside_the_folders_of_partitions() -> TableFiles:
+    return _partitioned()
+
+
+def _partitioned() -> TableFiles:
+    """Each data file lies in the folder of a partition of its own, both vectors in one file at the root."""
+    files = build_table_with_stored_vectors()
+    metadata = get_action(files, 0, "metaData")
+    metadata["schemaString"] = metadata["schemaString"][:-2] + _PARTITION_COLUMN + "]}"
+    metadata["partitionColumns"] = ["p"]
+    for line in (each for lines in files.commits.values() for each in lines if isinstance(each, dict)):
+        body = line.get("add") or line.get("remove")
+        if body is not None:
+            name = body["path"]
+            line["add" if "add" in line else "remove"] = {
+                **body,
+                "path": f"p={name[0]}/{name}",
+                "partitionValues": {"p": name[0]},
+            }
+    files.data = {f"p={name[0]}/{name}": data for name, data in files.data.items()}
+    return files

@@ -1,0 +1,29 @@
+"""Tables that use the freedoms of catalogs, and of what may be deleted when."""
+
+from deltaspec_generators.bases import log_only
+from deltaspec_generators.bases.retention import DAY, HOUR, REMOVED_AT, add_live_files, build_table_with_replaced_vector
+from deltaspec_generators.permissions.registry import permission
+from deltaspec_generators.table_files import TableFiles
+
+
+@permission("table.vacuum-after-retention", "files")
+def removed_file_vacuumed_after_a_week() -> TableFiles:
+    files = add_live_files(log_only.build_table(), "a.parquet")
+    files.clock_ms = REMOVED_AT + 7 * DAY + 1
+    return files
+
+
+@permission("table.vacuum-after-retention", "files")
+def removed_file_vacuumed_after_an_hour_as_the_table_says() -> TableFiles:
+    configuration = {"delta.deletedFileRetentionDuration": "interval 1 hour"}
+    files = add_live_files(log_only.build_table(configuration=configuration), "a.parquet")
+    files.clock_ms = REMOVED_AT + HOUR + 1
+    return files
+
+
+@permission("table.vacuum-after-retention", "files")
+def vector_of_a_removed_file_kept() -> TableFiles:
+    files, path, data = build_table_with_replaced_vector()
+    files.extra[path] = data
+    files.clock_ms = REMOVED_AT + HOUR
+    return files

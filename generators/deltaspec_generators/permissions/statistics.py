@@ -1,0 +1,71 @@
+"""Sound tables that use what the text allows of data files and their statistics; level `rows` shows it."""
+
+import json
+from typing import Any
+
+import pyarrow as pa
+
+from deltaspec_generators.bases.data_files import build_table_with_data, rows
+from deltaspec_generators.bases.log_only import get_action
+from deltaspec_generators.bases.variant_encoder import column, encode_variant_bound
+from deltaspec_generators.permissions.registry import permission
+from deltaspec_generators.table_files import TableFiles, protocol_action, schema_string
+
+
+@permission("consistency.missing-columns", "rows")
+def file_without_a_column() -> TableFiles:
+    return build_table_with_data(tables=(rows(0), rows(10), rows(20).drop_columns(["price"])))
+
+
+@permission("consistency.missing-columns", "rows")
+def file_without_a_member_of_null_structs() -> TableFiles:
+    """A member that may not be null is nowhere missed: the struct is null in every row."""
+    structs = pa.array([None, None], pa.struct([("y", pa.int32())]))
+    fields = json.loads(schema_string([("x", "long"), ("y", "integer")]))["fields"]
+    fields[0]["nullable"] = False
+    files = build_table_with_data(
+        fields=[("s", {"type": "struct", "fields": fields})], tables=[pa.table({"s": structs})] * 3
+    )
+    for version, which in ((1, 0), (1, 1), (2, 0)):
+        get_action(files, version, "add", which)["stats"] = '{"numRecords":2}'
+    return files
+
+
+@permission("statistics.all-null", "rows")
+def bounds_of_nulls_alone() -> TableFiles:
+    nulls = pa.table({"id": pa.nulls(3, pa.int64())})
+    files = build_table_with_data(
+        fields=[("id", "long")], tables=(rows(0).select(["id"]), rows(10).select(["id"]), nulls)
+    )
+    told = {"numRecords": 3, "minValues": {"id": 4}, "maxValues": {"id": 2}, "nullCount": {"id": 3}}
+    get_action(files, 2, "add")["stats"] = json.dumps(told)
+    return files
+
+
+def _variants(low: dict[str, Any], high: dict[str, Any]) -> TableFiles:
+    """Two rows, `{a: 1, b: 9}` and `{a: 5, b: 2}`, and bounds of these paths."""
+    features = ["variantType", "variantShredding"]
+    table = pa.table({"v": column([{"a": 1, "b": 9}, {"a": 5, "b": 2}])})
+    empty = table.slice(0, 0)
+    protocol = protocol_action(3, 7, features, features)
+    files = build_table_with_data(fields=[("v", "variant")], tables=(empty, empty, table), protocol=protocol)
+    ends = {
+        name: {"v": encode_variant_bound(value)} for name, value in (("minValues", low), ("maxValues", high)) if value
+    }
+    get_action(files, 2, "add")["stats"] = json.dumps({"numRecords": 2, **ends, "nullCount": {"v": 0}})
+    return files
+
+
+@permission("statistics.variant-paths-on-their-own", "rows")
+def variant_bounds_of_different_rows() -> TableFiles:
+    return _variants({"$['a']": 1, "$['b']": 2}, {"$['a']": 5, "$['b']": 9})
+
+
+@permission("statistics.variant-one-sided", "rows")
+def variant_bounds_of_one_side() -> TableFiles:
+    return _variants({"$['a']": 1}, {"$['b']": 9})
+
+
+@permission("statistics.variant-choice", "rows")
+def variant_bounds_of_some_paths() -> TableFiles:
+    return _variants({"$['a']": 1}, {"$['a']": 5})

@@ -1,0 +1,193 @@
+"""The table builder: raw actions and small Arrow tables to the files of a table.
+
+A `TableFiles` is a plain mutable value. Whoever wants a broken table edits it: nothing here checks, completes or
+repairs, so that a table can be wrong in exactly one place.
+
+    files = TableFiles()
+    files.commits[0] = [protocol_action(1, 2), metadata_action([("id", "long")])]
+    files.commits[1] = [add_action("a.parquet", rows=3)]
+    write_table(files, directory)
+"""
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import pyarrow as pa
+
+from deltaspec.model.log import file_names
+from deltaspec_generators.action_lines import Line, encode_json, encode_line, encode_lines
+from deltaspec_generators.checkpoint_writer import CheckpointFiles, Row, SidecarFile, encode_checkpoint, encode_parquet
+
+__all__ = [
+    "CheckpointFiles",
+    "Level",
+    "Line",
+    "Row",
+    "SidecarFile",
+    "TableFiles",
+    "add_action",
+    "domain_action",
+    "encode_table",
+    "metadata_action",
+    "protocol_action",
+    "remove_action",
+    "schema_string",
+    "txn_action",
+    "write_table",
+]
+
+LOG = "_delta_log/"
+Level = Literal["log", "files", "footers", "rows"]
+"""What has to be opened to see what a table shows."""
+TABLE_ID = "11111111-2222-4333-8444-555555555555"
+
+
+@dataclass
+class TableFiles:
+    """Everything a table's directory holds, before it is bytes."""
+
+    commits: dict[int, list[Line]] = field(default_factory=dict)
+    """Lines of each commit, by version."""
+    checkpoints: list[CheckpointFiles] = field(default_factory=list)
+    compactions: dict[tuple[int, int], list[Line]] = field(default_factory=dict)
+    """Lines of each log compaction, by first and last version."""
+    checksums: dict[int, dict[str, Any] | str | bytes] = field(default_factory=dict)
+    """Version checksum (`.crc`) of a version: an object, or text."""
+    last_checkpoint: dict[str, Any] | str | bytes | None = None
+    data: dict[str, pa.Table | bytes] = field(default_factory=dict)
+    """Data files by path relative to the table, as names in the file system (not percent-encoded)."""
+    extra: dict[str, bytes] = field(default_factory=dict)
+    """Any other file by path relative to the table; wins over what is written for the same path."""
+    clock_ms: int | None = None
+    """The moment to judge retention by, in milliseconds since the epoch, where what the table shows needs one."""
+    written_ms: dict[str, int] = field(default_factory=dict)
+    """When files were last written, as their file system has it, in milliseconds since the epoch; others are new."""
+    missing: set[str] = field(default_factory=set)
+    """Paths relative to the table that are not written after all."""
+
+
+def encode_table(files: TableFiles, present: Mapping[str, bytes] | None = None) -> dict[str, bytes]:
+    """The table's files.
+
+    Args:
+        files: the table.
+        present: files written before, by path; a Parquet file among them that holds the same rows is taken as it is.
+
+    Returns:
+        Bytes by path relative to the table, sorted by path. Log files other than Parquet depend on `files` alone.
+    """
+    before = present or {}
+    log_before = {path.removeprefix(LOG): data for path, data in before.items() if path.startswith(LOG)}
+    log: dict[str, bytes] = {}
+    for version, lines in files.commits.items():
+        log[file_names.commit_name(version)] = encode_lines(lines)
+    for checkpoint in files.checkpoints:
+        log.update(encode_checkpoint(checkpoint, log_before))
+    for (start, end), lines in files.compactions.items():
+        log[file_names.compaction_name(start, end)] = encode_lines(lines)
+    for version, checksum in files.checksums.items():
+        log[file_names.checksum_name(version)] = encode_line(checksum)
+    if files.last_checkpoint is not None:
+        log["_last_checkpoint"] = encode_line(files.last_checkpoint)
+    found = {LOG + name: data for name, data in log.items()}
+    for path, table in files.data.items():
+        found[path] = table if isinstance(table, bytes) else encode_parquet(table, before.get(path))
+    found.update(files.extra)
+    return {path: found[path] for path in sorted(found) if path not in files.missing}
+
+
+def write_table(files: TableFiles, directory: Path) -> None:
+    """Write the table's files into a directory, which is made if need be; files already there stay."""
+    (directory / LOG).mkdir(parents=True, exist_ok=True)
+    for path, data in encode_table(files).items():
+        target = directory / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(data)
+        if path in files.written_ms:
+            os.utime(target, ns=(files.written_ms[path] * 1_000_000,) * 2)
+
+
+def schema_string(fields: Sequence[tuple[str, Any] | dict[str, Any]]) -> str:
+    """A schema string of nullable columns: name and type, or the field as its JSON object."""
+    return encode_json(
+        {
+            "type": "struct",
+            "fields": [
+                {"name": each[0], "type": each[1], "nullable": True, "metadata": {}}
+                if isinstance(each, tuple)
+                else each
+                for each in fields
+            ],
+        }
+    )
+
+
+def protocol_action(
+    reader: int, writer: int, reader_features: Sequence[str] | None = None, writer_features: Sequence[str] | None = None
+) -> Row:
+    """A `protocol` action; the lists of features stand in it where they are given."""
+    body: dict[str, Any] = {"minReaderVersion": reader, "minWriterVersion": writer}
+    if reader_features is not None:
+        body["readerFeatures"] = list(reader_features)
+    if writer_features is not None:
+        body["writerFeatures"] = list(writer_features)
+    return {"protocol": body}
+
+
+def metadata_action(
+    fields: Sequence[tuple[str, Any] | dict[str, Any]],
+    partition_columns: Sequence[str] = (),
+    configuration: Mapping[str, str] | None = None,
+    **more: Any,
+) -> Row:
+    """A `metaData` action of a Parquet table; `more` adds or replaces fields by wire name."""
+    body = {
+        "id": TABLE_ID,
+        "format": {"provider": "parquet", "options": {}},
+        "schemaString": schema_string(fields),
+        "partitionColumns": list(partition_columns),
+        "configuration": dict(configuration or {}),
+        "createdTime": 1_700_000_000_000,
+    }
+    return {"metaData": {**body, **more}}
+
+
+def add_action(
+    path: str, *, rows: int | None = None, partition: Mapping[str, str | None] | None = None, **more: Any
+) -> Row:
+    """An `add` action; `rows` gives it statistics of that many rows, `more` adds or replaces fields by wire name."""
+    body: dict[str, Any] = {
+        "path": path,
+        "partitionValues": dict(partition or {}),
+        "size": 1000,
+        "modificationTime": 1_700_000_000_000,
+        "dataChange": True,
+    }
+    if rows is not None:
+        body["stats"] = json.dumps({"numRecords": rows})
+    return {"add": {**body, **more}}
+
+
+def remove_action(add: Mapping[str, Any], deletion_timestamp: int | None = 1_700_000_000_000, **more: Any) -> Row:
+    """The `remove` action that ends what an `add` (raw action) began, with its extended file metadata."""
+    added = add["add"]
+    body: dict[str, Any] = {"path": added["path"], "dataChange": True, "extendedFileMetadata": True}
+    if deletion_timestamp is not None:
+        body["deletionTimestamp"] = deletion_timestamp
+    kept = ("partitionValues", "size", "tags", "deletionVector", "baseRowId", "defaultRowCommitVersion")
+    body.update({name: added[name] for name in kept if name in added})
+    return {"remove": {**body, **more}}
+
+
+def txn_action(app_id: str, version: int, **more: Any) -> Row:
+    """A `txn` action."""
+    return {"txn": {"appId": app_id, "version": version, **more}}
+
+
+def domain_action(domain: str, configuration: str = "{}", *, removed: bool = False) -> Row:
+    """A `domainMetadata` action."""
+    return {"domainMetadata": {"domain": domain, "configuration": configuration, "removed": removed}}

@@ -1,0 +1,1 @@
+"""Strategies for random valid tables with data files."""

@@ -1,0 +1,259 @@
+"""Writing drawn rows: data files with what the log says of them, change data files, deletion vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, TypeAlias
+from urllib.parse import quote
+from uuid import UUID
+
+import pyarrow as pa
+from hypothesis import strategies as st
+
+from deltaspec.model.log import paths
+from deltaspec.model.rows import deletion_vectors, z85
+from deltaspec.model.schema import partition_values
+from deltaspec.model.schema.data_types import Struct
+from deltaspec_generators.logs.file_actions import build_uuid
+from deltaspec_generators.logs.state import Body
+from deltaspec_generators.tables.arrow_values import arrow_type, value_lists
+from deltaspec_generators.tables.parquet_encodings import (
+    ParquetEncoding,
+    build_rows_table,
+    parquet_fields,
+    write_parquet,
+)
+from deltaspec_generators.tables.schemas import convert_value
+from deltaspec_generators.tables.statistics import StatisticsStyle, compute_statistics
+
+if TYPE_CHECKING:
+    from deltaspec_generators.tables.strategies import DataTableBuilder
+
+Row: TypeAlias = dict[str, Any]
+"""Plain values by physical column name, partition columns not among them."""
+ROW_ID, ROW_VERSION = "_row-id-col-1", "_row-commit-version-col-1"
+"""Names of the columns that materialized row ids and row commit versions stand in."""
+CHANGE_TYPE = "_change_type"
+CHANGE_DATA = "_change_data/"
+HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
+
+
+@dataclass(frozen=True)
+class StoredFile:
+    """A live data file and what only its writer knows of it."""
+
+    add: Body
+    rows: list[Row]
+    """Every row of the file, deleted ones too."""
+    schema: Struct
+    """Physical columns of the table when it was written, without partition columns."""
+    style: StatisticsStyle
+    parquet_encoding: ParquetEncoding
+    partition: dict[str, Any]
+    """Plain partition values by physical name."""
+    deleted: frozenset[int] = frozenset()
+    row_ids: list[int] = field(default_factory=list)
+    """Stable id of each row; empty without row tracking."""
+    row_commit_versions: list[int] = field(default_factory=list)
+
+    @property
+    def live_indexes(self) -> list[int]:
+        """Indexes of the rows that are not deleted."""
+        return [index for index in range(len(self.rows)) if index not in self.deleted]
+
+
+def draw_rows(builder: DataTableBuilder, count: int) -> list[Row]:
+    """New rows of the table's columns."""
+    columns = [
+        (each.name, builder.draw(value_lists(each.type, count, nullable=each.nullable)))
+        for each in builder.data_schema.fields
+    ]
+    return [{name: values[index] for name, values in columns} for index in range(count)]
+
+
+def draw_partition(builder: DataTableBuilder) -> dict[str, Any]:
+    """Plain values of the partition columns; the empty string is null, as no text tells the two apart."""
+    found = {}
+    for each in builder.partition_fields:
+        value = builder.draw(value_lists(each.type, 1))[0]
+        found[each.name] = None if value == "" else value
+    return found
+
+
+def convert_rows(stored: StoredFile, schema: Struct) -> list[Row]:
+    """All rows of a file as rows of a later physical schema."""
+    found: list[Row] = [convert_value(row, stored.schema, schema) for row in stored.rows]
+    return found
+
+
+def write_data_file(
+    builder: DataTableBuilder,
+    rows: Sequence[Row],
+    partition: Mapping[str, Any],
+    *,
+    data_change: bool = True,
+    row_ids: Sequence[int | None] = (),
+    row_commit_versions: Sequence[int | None] = (),
+) -> StoredFile:
+    """Write a data file and say so in the commit at hand.
+
+    Args:
+        draft: the table.
+        rows: of the table's present columns.
+        partition: their plain partition values.
+        data_change: of the action.
+        row_ids: where the table tracks rows: the stable id of each that had one before, None for new rows.
+        row_commit_versions: the same for row commit versions; None for rows that this commit inserts or changes.
+    """
+    parquet_encoding, style = builder.parquet_encoding(), builder.style()
+    extra: dict[str, tuple[pa.DataType, Sequence[Any]]] = {}
+    if any(each is not None for each in row_ids):
+        extra[ROW_ID] = pa.int64(), row_ids
+    if any(each is not None for each in row_commit_versions):
+        extra[ROW_VERSION] = pa.int64(), row_commit_versions
+    if parquet_encoding.extra_column:
+        # A table with a change data feed may hold the column of change files in its data files, all null.
+        name = CHANGE_TYPE if builder.on("delta.enableChangeDataFeed") else "beyond the schema"
+        extra[name] = pa.string(), [None if name == CHANGE_TYPE else "x"] * len(rows)
+    data, table = encoded(builder, rows, partition, parquet_encoding, extra)
+    path = drawn_path(builder, "part", partition)
+    builder.files.data[paths.decode(path)] = data
+    add: Body = {
+        "path": path,
+        "partitionValues": partition_texts(builder, partition),
+        "size": len(data),
+        "modificationTime": builder.timestamp_ms,
+        "dataChange": data_change,
+    }
+    text = compute_statistics(table, builder.data_schema, (), style)
+    if text is not None:
+        add["stats"] = text
+    stored = StoredFile(add, list(rows), builder.data_schema, style, parquet_encoding, dict(partition))
+    if "rowTracking" in builder.features:
+        base = builder.high_water_mark + 1
+        add |= {"baseRowId": base, "defaultRowCommitVersion": builder.version}
+        builder.high_water_mark += len(rows)
+        ids = [base + index if each is None else each for index, each in enumerate(row_ids or [None] * len(rows))]
+        versions = [builder.version if each is None else each for each in row_commit_versions or [None] * len(rows)]
+        stored = replace(stored, row_ids=ids, row_commit_versions=versions)
+    builder.live[path] = stored
+    builder.actions.append({"add": add})
+    return stored
+
+
+def encoded(
+    builder: DataTableBuilder,
+    rows: Sequence[Row],
+    partition: Mapping[str, Any],
+    parquet_encoding: ParquetEncoding,
+    extra: Mapping[str, tuple[pa.DataType, Sequence[Any]]],
+) -> tuple[bytes, pa.Table]:
+    """Rows as Parquet, and the table that was written."""
+    fields = parquet_fields(builder.data_schema, parquet_encoding)
+    table = build_rows_table(rows, fields)
+    if parquet_encoding.partition_columns:
+        for each in parquet_fields(Struct(tuple(builder.partition_fields)), parquet_encoding):
+            table = table.append_column(each, pa.array([partition[each.name]] * len(rows), each.type))
+    for name, (kind, values) in extra.items():
+        table = table.append_column(pa.field(name, kind), pa.array(values, kind))
+    return write_parquet(table, parquet_encoding), table
+
+
+def drawn_path(builder: DataTableBuilder, prefix: str, partition: Mapping[str, Any]) -> str:
+    """A path that no file had before, in the folders of its partition or elsewhere; as the log has it."""
+    name = f"{prefix}-{builder.next_number():05d}.parquet"
+    folder = "".join(
+        f"{column}={HIVE_NULL if text is None else quote(text, safe='')}/"
+        for column, text in partition_texts(builder, partition).items()
+    )
+    choices = ["", "xY/", "é %+=&/"]
+    if folder and len(folder) < 120:
+        choices.insert(0, folder)
+    return paths.encode(builder.draw(st.sampled_from(choices)) + name)
+
+
+def partition_texts(builder: DataTableBuilder, partition: Mapping[str, Any]) -> dict[str, str | None]:
+    """Partition values as the log has them."""
+    return {
+        each.name: partition_values.serialize_partition_value(partition[each.name], each.type)
+        for each in builder.partition_fields
+    }
+
+
+def remove_file(builder: DataTableBuilder, stored: StoredFile, *, data_change: bool = True) -> None:
+    """Remove a live file in the commit at hand."""
+    add = stored.add
+    live_indexes = ("partitionValues", "size", "deletionVector", "baseRowId", "defaultRowCommitVersion")
+    body: Body = {
+        "path": add["path"],
+        "deletionTimestamp": builder.timestamp_ms,
+        "dataChange": data_change,
+        "extendedFileMetadata": True,
+        **{name: add[name] for name in live_indexes if name in add},
+    }
+    builder.actions.append({"remove": body})
+    del builder.live[add["path"]]
+
+
+def write_deletion_vectors(builder: DataTableBuilder, deleted: Mapping[str, Collection[int]]) -> None:
+    """Take rows away by deletion vectors, all of this commit in one file or each in the log itself.
+
+    Args:
+        draft: the table.
+        deleted: rows by path, beside those that are deleted already.
+    """
+    before = [builder.live[path] for path in deleted]
+    rows = [stored.deleted | set(deleted[stored.add["path"]]) for stored in before]
+    vectors = _descriptors(builder, rows)
+    for stored, gone, vector in zip(before, rows, vectors, strict=True):
+        remove_file(builder, stored)
+        style = stored.style.for_deleted()
+        table = build_rows_table(
+            stored.rows, [pa.field(each.name, arrow_type(each.type)) for each in stored.schema.fields]
+        )
+        text = compute_statistics(table, stored.schema, gone, style)
+        add = {**stored.add, "dataChange": True, "stats": text, "deletionVector": vector}
+        builder.live[add["path"]] = replace(stored, add=add, deleted=frozenset(gone), style=style)
+        builder.actions.append({"add": add})
+
+
+def _descriptors(builder: DataTableBuilder, rows: Sequence[Collection[int]]) -> list[Body]:
+    runs, stored = builder.draw(st.booleans()), builder.draw(st.booleans())
+    bitmaps = [deletion_vectors.encode_bitmap(each, runs=runs) for each in rows]
+    common = [
+        {"sizeInBytes": len(bitmap), "cardinality": len(each)} for bitmap, each in zip(bitmaps, rows, strict=True)
+    ]
+    if not stored:
+        texts = [z85.encode(bitmap + bytes(-len(bitmap) % 4)) for bitmap in bitmaps]
+        return [{"storageType": "i", "pathOrInlineDv": text, **each} for text, each in zip(texts, common, strict=True)]
+    data, offsets = deletion_vectors.build_file(bitmaps)
+    uuid = UUID(build_uuid(builder.next_number()))
+    prefix = builder.draw(st.sampled_from(("", "ab")))
+    builder.files.extra[f"{prefix}/deletion_vector_{uuid}.bin".removeprefix("/")] = data
+    where = prefix + z85.encode(uuid.bytes)
+    return [
+        {"storageType": "u", "pathOrInlineDv": where, "offset": offset, **each}
+        for offset, each in zip(offsets, common, strict=True)
+    ]
+
+
+def write_change_file(
+    builder: DataTableBuilder, changes: Sequence[tuple[str, Row]], partition: Mapping[str, Any]
+) -> None:
+    """Write a change data file of rows of the table's present columns, each with its kind of change."""
+    parquet_encoding = replace(builder.parquet_encoding(), extra_column=False)
+    kinds = [kind for kind, _ in changes]
+    data, _ = encoded(
+        builder, [row for _, row in changes], partition, parquet_encoding, {CHANGE_TYPE: (pa.string(), kinds)}
+    )
+    folder = builder.draw(st.sampled_from(("p/", "p=x/") if partition else ("", "p/")))
+    path = f"{CHANGE_DATA}{folder}cdc-{builder.next_number():05d}.parquet"
+    builder.files.data[path] = data
+    body: Body = {
+        "path": path,
+        "partitionValues": partition_texts(builder, partition),
+        "size": len(data),
+        "dataChange": False,
+    }
+    builder.actions.append({"cdc": body})

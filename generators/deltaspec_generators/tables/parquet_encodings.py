@@ -1,0 +1,247 @@
+"""The same rows as Parquet in the many forms that writers give them.
+
+A spelling says nothing of the rows: every one of them holds the same values, and all are legal in data files, but for
+those that `parquet_encodings` draws only when asked to.
+"""
+
+import io
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from hypothesis import strategies as st
+
+from deltaspec.model.schema import column_mapping
+from deltaspec.model.schema.data_types import Array, DataType, Field, Map, Primitive, Struct
+from deltaspec_generators.tables.arrow_values import arrow_type
+
+FIELD_ID = b"PARQUET:field_id"
+COMPRESSIONS = ("snappy", "none", "gzip", "zstd", "brotli", "lz4")
+
+
+@dataclass(frozen=True)
+class ParquetEncoding:
+    """How a writer lays rows down; the default is close to what Delta Spark does."""
+
+    compression: str = "snappy"
+    encoding: Literal["dictionary", "plain", "delta", "lengths", "split"] = "dictionary"
+    """Of values: `delta` and `lengths` differ for text only, `split` is BYTE_STREAM_SPLIT where there is one."""
+    page_version: Literal["1.0", "2.0"] = "1.0"
+    format_version: Literal["1.0", "2.4", "2.6"] = "2.6"
+    rows_per_group: int | None = None
+    """Most rows of a row group; None for one group."""
+    rows_per_page: int | None = None
+    """Most rows of a page, roughly; None for what the library does. With plain values only: pyarrow 26 writes small
+    pages of other encodings wrongly where a chunk of a list holds no value."""
+    times: Literal["micros", "int96", "millis", "nanos"] = "micros"
+    """Physical form of timestamps; `millis` and `nanos` are not among those that the text names."""
+    decimals_as_integers: bool = True
+    """Whether decimals of up to 18 digits are INT32 or INT64, as all others are fixed bytes."""
+    list_element: Literal["element", "item", "array"] = "element"
+    """Name of the column below the repeated group of a list; only the first is today's."""
+    required: bool = True
+    """Whether columns that are not nullable are REQUIRED."""
+    reversed_columns: bool = False
+    field_ids: bool = True
+    """Whether columns that have an id carry it."""
+    statistics: bool = True
+    page_index: bool = False
+    checksums: bool = False
+    arrow_schema: bool = False
+    """Whether the library's own schema stands in the footer too."""
+    partition_columns: bool = False
+    """Whether the file holds the partition columns, though their values stand in the log."""
+    extra_column: bool = False
+    """Whether the file holds a column that the table does not have."""
+
+
+@st.composite
+def parquet_encodings(draw: st.DrawFn, *, times: Sequence[str] = ("micros", "int96"), nested: bool = True) -> Any:
+    """Spellings; they shrink to the default.
+
+    Args:
+        times: physical forms of timestamps that may be drawn.
+        nested: whether the elements of lists may have an older name.
+    """
+
+    def one_of(*choices: Any) -> Any:
+        return draw(st.sampled_from(choices))
+
+    if one_of(True, False, False):
+        return ParquetEncoding()
+    encoding = one_of("dictionary", "plain", "delta", "lengths", "split")
+    return ParquetEncoding(
+        compression=one_of(*COMPRESSIONS),
+        encoding=encoding,
+        page_version=one_of("1.0", "2.0"),
+        format_version=one_of("2.6", "2.4", "1.0"),
+        rows_per_group=one_of(None, 1, 3),
+        rows_per_page=one_of(None, 1, 2) if encoding == "plain" else None,
+        times=one_of(*times),
+        decimals_as_integers=one_of(True, False),
+        list_element=one_of("element", *(("item", "array") if nested else ())),
+        required=one_of(True, False),
+        reversed_columns=one_of(False, True),
+        statistics=one_of(True, False),
+        page_index=one_of(False, True),
+        checksums=one_of(False, True),
+        arrow_schema=one_of(False, True),
+        partition_columns=one_of(False, False, True),
+        extra_column=one_of(False, False, True),
+    )
+
+
+def to_physical_names(kind: DataType, mapping: str | None) -> Any:
+    """The type with physical names for the names of its fields, at every depth; metadata stays."""
+    match kind:
+        case Struct(fields):
+            return Struct(
+                tuple(
+                    Field(
+                        column_mapping.physical_name(each, mapping),
+                        to_physical_names(each.type, mapping),
+                        each.nullable,
+                        each.metadata,
+                    )
+                    for each in fields
+                )
+            )
+        case Array(element, contains_null):
+            return Array(to_physical_names(element, mapping), contains_null)
+        case Map(key, value, value_contains_null):
+            return Map(to_physical_names(key, mapping), to_physical_names(value, mapping), value_contains_null)
+    return kind
+
+
+def parquet_fields(schema: Struct, parquet_encoding: ParquetEncoding) -> list[pa.Field]:
+    """Arrow fields of a physical schema, with field ids as its metadata has them; void columns are left out."""
+    fields = [_field(each, parquet_encoding) for each in schema.fields if each.type != Primitive("void")]
+    return fields[::-1] if parquet_encoding.reversed_columns else fields
+
+
+def _field(field: Field, parquet_encoding: ParquetEncoding) -> pa.Field:
+    ids: dict[tuple[str, ...], int | None] = {(): column_mapping.column_id(field)}
+    for name, number in column_mapping.nested_ids(field).items():
+        # A physical name may hold points itself, so the name below it is what follows it.
+        ids[tuple(name.removeprefix(field.name + ".").split("."))] = number
+
+    def numbered(name: str, kind: pa.DataType, nullable: bool, path: tuple[str, ...]) -> pa.Field:
+        number = ids.get(path) if parquet_encoding.field_ids else None
+        metadata = None if number is None else {FIELD_ID: str(number).encode()}
+        return pa.field(name, kind, nullable, metadata)
+
+    def below(kind: DataType, path: tuple[str, ...]) -> pa.DataType:
+        match kind:
+            case Struct(fields):
+                return pa.struct([_field(each, parquet_encoding) for each in fields])
+            case Array(element, contains_null):
+                here = (*path, "element")
+                nullable = contains_null or not parquet_encoding.required
+                return pa.list_(numbered(parquet_encoding.list_element, below(element, here), nullable, here))
+            case Map(key, value, value_contains_null):
+                in_key, in_value = (*path, "key"), (*path, "value")
+                nullable = value_contains_null or not parquet_encoding.required
+                return pa.map_(
+                    numbered("key", below(key, in_key), False, in_key),
+                    numbered("value", below(value, in_value), nullable, in_value),
+                )
+        return arrow_type(kind)
+
+    return numbered(field.name, below(field.type, ()), field.nullable or not parquet_encoding.required, ())
+
+
+def write_parquet(table: pa.Table, parquet_encoding: ParquetEncoding | None = None) -> bytes:
+    """A table as the bytes of a Parquet file.
+
+    Raises:
+        pyarrow.ArrowInvalid: a timestamp that `millis` or `nanos` cannot hold exactly.
+    """
+    parquet_encoding = parquet_encoding or ParquetEncoding()
+    leaves = {path: kind for field in table.schema for path, kind in _leaves(field, (field.name,))}
+    encodings = {".".join(path): _encoding(kind, parquet_encoding) for path, kind in leaves.items()}
+    sink = io.BytesIO()
+    options: dict[str, Any] = {
+        "compression": parquet_encoding.compression,
+        "use_dictionary": parquet_encoding.encoding == "dictionary",
+        "column_encoding": None if parquet_encoding.encoding == "dictionary" else encodings,
+        "data_page_version": parquet_encoding.page_version,
+        "version": parquet_encoding.format_version,
+        "row_group_size": parquet_encoding.rows_per_group,
+        "use_deprecated_int96_timestamps": parquet_encoding.times == "int96",
+        "coerce_timestamps": {"millis": "ms"}.get(parquet_encoding.times),
+        "store_decimal_as_integer": parquet_encoding.decimals_as_integers,
+        "use_compliant_nested_type": parquet_encoding.list_element == "element",
+        "write_statistics": parquet_encoding.statistics,
+        "write_page_index": parquet_encoding.page_index and parquet_encoding.statistics,
+        "write_page_checksum": parquet_encoding.checksums,
+        "store_schema": parquet_encoding.arrow_schema,
+    }
+    if parquet_encoding.rows_per_page is not None:
+        options |= {"data_page_size": 1, "write_batch_size": parquet_encoding.rows_per_page}
+    if parquet_encoding.times == "nanos":
+        table = table.cast(pa.schema([each.with_type(_in_nanoseconds(each.type)) for each in table.schema]))
+    pq.write_table(table, sink, **options)
+    return sink.getvalue()
+
+
+def _leaves(field: pa.Field, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], pa.DataType]]:
+    """Every column that holds values, by its path in the Parquet schema."""
+    kind = field.type
+    if pa.types.is_struct(kind):
+        for each in kind:
+            yield from _leaves(each, (*path, each.name))
+    elif pa.types.is_map(kind):
+        yield from _leaves(kind.key_field, (*path, "key_value", "key"))
+        yield from _leaves(kind.item_field, (*path, "key_value", "value"))
+    elif pa.types.is_list(kind):
+        name = kind.value_field.name
+        yield from _leaves(kind.value_field, (*path, "list", name))
+    else:
+        yield path, kind
+
+
+def _encoding(kind: pa.DataType, parquet_encoding: ParquetEncoding) -> str:
+    """The encoding of the spelling where a column of this type can have it, PLAIN elsewhere."""
+    text = pa.types.is_string(kind) or pa.types.is_binary(kind)
+    whole = pa.types.is_integer(kind) or pa.types.is_date(kind)
+    whole = whole or (pa.types.is_timestamp(kind) and parquet_encoding.times != "int96")
+    fixed = pa.types.is_decimal(kind)
+    small = fixed and kind.precision <= 18 and parquet_encoding.decimals_as_integers
+    match parquet_encoding.encoding:
+        case "delta" | "lengths":
+            if text:
+                return "DELTA_BYTE_ARRAY" if parquet_encoding.encoding == "delta" else "DELTA_LENGTH_BYTE_ARRAY"
+            if whole or small:
+                return "DELTA_BINARY_PACKED"
+            if fixed:
+                return "DELTA_BYTE_ARRAY"
+            return "RLE" if pa.types.is_boolean(kind) else "PLAIN"
+        case "split":
+            return "BYTE_STREAM_SPLIT" if whole or fixed or pa.types.is_floating(kind) else "PLAIN"
+    return "PLAIN"
+
+
+def _in_nanoseconds(kind: pa.DataType) -> pa.DataType:
+    if pa.types.is_timestamp(kind):
+        return pa.timestamp("ns", kind.tz)
+    return _inside(kind, _in_nanoseconds)
+
+
+def _inside(kind: pa.DataType, change: Callable[[pa.DataType], pa.DataType]) -> pa.DataType:
+    """A nested type with its children's types changed."""
+    if pa.types.is_struct(kind):
+        return pa.struct([each.with_type(change(each.type)) for each in kind])
+    if pa.types.is_map(kind):
+        key, item = kind.key_field, kind.item_field
+        return pa.map_(key.with_type(change(key.type)), item.with_type(change(item.type)))
+    if pa.types.is_list(kind):
+        return pa.list_(kind.value_field.with_type(change(kind.value_type)))
+    return kind
+
+
+def build_rows_table(rows: Sequence[Mapping[str, Any]], fields: Sequence[pa.Field]) -> pa.Table:
+    """Rows of plain values as a table with exactly these fields; a value that a row lacks is null."""
+    arrays = [pa.array([row.get(field.name) for row in rows], field.type) for field in fields]
+    return pa.Table.from_arrays(arrays, schema=pa.schema(list(fields)))

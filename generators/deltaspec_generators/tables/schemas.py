@@ -1,0 +1,199 @@
+"""Schemas of drawn tables with data: their columns, ids and physical names, and how they change over time."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from decimal import Decimal as Exact
+from typing import Any
+
+from hypothesis import strategies as st
+
+from deltaspec.model.schema import column_mapping, schema_string
+from deltaspec.model.schema.data_types import Array, DataType, Decimal, Field, Map, Primitive, Struct
+from deltaspec_generators.logs.columns import physical_name
+from deltaspec_generators.tables.arrow_values import DAY_US, PRIMITIVES, data_types
+
+PARTITION_TYPES = tuple(name for name in PRIMITIVES if name not in ("variant", "binary"))
+VOID = Primitive("void")
+_WIDER_INTEGERS = {"byte": ("short", "integer", "long"), "short": ("integer", "long"), "integer": ("long",)}
+
+
+@st.composite
+def schemas(
+    draw: st.DrawFn, *, names: Sequence[str] = PRIMITIVES, depth: int = 2, partitioned: bool = True
+) -> tuple[Struct, tuple[str, ...]]:
+    """Schemas without column ids, and their partition columns; the first column is a long named `id`.
+
+    Args:
+        names: of primitive types that may occur, `void` among them if there may be columns without values.
+        depth: how deep structs, arrays and maps may nest.
+        partitioned: whether there may be partition columns.
+    """
+    held = [name for name in names if name != "void"]
+    fields = [Field("id", Primitive("long"), True)]
+    for index, kind in enumerate(draw(st.lists(data_types(names=held, depth=depth), max_size=3))):
+        name = draw(st.sampled_from(("c", "é", "C"))) + str(index)
+        fields.append(Field(name, kind, draw(st.sampled_from((True, True, True, False)))))
+    if "void" in names and draw(st.sampled_from((False, False, False, True))):
+        fields.append(Field("nothing", VOID, True))
+    kinds = [name for name in held if name in PARTITION_TYPES]
+    count = draw(st.sampled_from((0, 0, 1, 2))) if partitioned else 0
+    partition = tuple(f"p{index}" for index in range(count))
+    for name in partition:
+        fields.insert(draw(st.integers(0, len(fields))), Field(name, Primitive(draw(st.sampled_from(kinds))), True))
+    return Struct(tuple(fields)), partition
+
+
+def drop_void_columns(kind: Struct) -> Struct:
+    """The columns that data files hold."""
+    return Struct(tuple(each for each in kind.fields if each.type != VOID))
+
+
+def drop_columns(kind: Struct, names: Sequence[str]) -> Struct:
+    """The columns but for these."""
+    return Struct(tuple(each for each in kind.fields if each.name not in names))
+
+
+class ColumnIdSequence:
+    """Gives out column ids, each once."""
+
+    def __init__(self, last: int = 0) -> None:
+        self.last = last
+
+    def next(self) -> int:
+        self.last += 1
+        return self.last
+
+
+def assign_column_ids(kind: Any, numbers: ColumnIdSequence, *, own_names: bool, nested: bool) -> Any:
+    """A type whose fields, at every depth, all have an id and a physical name.
+
+    Args:
+        kind: a type without ids.
+        numbers: where ids come from.
+        own_names: whether physical names are new ones; the logical ones otherwise, as in a table upgraded later.
+        nested: whether elements, keys and values have ids too.
+    """
+    match kind:
+        case Struct(fields):
+            return Struct(tuple(_mapped(each, numbers, own_names, nested) for each in fields))
+        case Array(element):
+            return replace(kind, element=assign_column_ids(element, numbers, own_names=own_names, nested=nested))
+        case Map(key, value):
+            return replace(
+                kind,
+                key=assign_column_ids(key, numbers, own_names=own_names, nested=nested),
+                value=assign_column_ids(value, numbers, own_names=own_names, nested=nested),
+            )
+    return kind
+
+
+def _mapped(field: Field, numbers: ColumnIdSequence, own_names: bool, nested: bool) -> Field:
+    number = numbers.next()
+    name = physical_name(number) if own_names else field.name
+    metadata = {**field.metadata, column_mapping.ID: number, column_mapping.PHYSICAL_NAME: name}
+    kind = assign_column_ids(field.type, numbers, own_names=own_names, nested=nested)
+    if nested:
+        names = column_mapping.build_nested_names(replace(field, type=kind), name)
+        if names:
+            metadata[column_mapping.NESTED_IDS] = {each: numbers.next() for each in names}
+    return replace(field, type=kind, metadata=metadata)
+
+
+# type widening
+
+
+def wider(kind: DataType, *, ntz: bool) -> list[DataType]:
+    """The types that a type may be widened to; `ntz`: whether the table may have timestamps without zone."""
+    match kind:
+        case Primitive("byte" | "short" | "integer" as name):
+            integers = [Primitive(each) for each in _WIDER_INTEGERS[name]]
+            return [*integers, Primitive("double"), Decimal(10, 0), Decimal(14, 3)]
+        case Primitive("long"):
+            return [Decimal(20, 0), Decimal(38, 18)]
+        case Primitive("float"):
+            return [Primitive("double")]
+        case Primitive("date"):
+            return [Primitive("timestamp_ntz")] if ntz else []
+        case Decimal(precision, scale) if precision <= 36:
+            return [Decimal(precision + 2, scale), Decimal(precision + 2, scale + 1)]
+    return []
+
+
+def widen_field(field: Field, after: DataType) -> Field:
+    """The field, or the elements of the array that it is, with a wider type, and the change in its metadata."""
+    change = {"toType": schema_string.to_json(after)}
+    if isinstance(field.type, Array):
+        change |= {"fromType": schema_string.to_json(field.type.element), "fieldPath": "element"}
+        kind: DataType = replace(field.type, element=after)
+    else:
+        change["fromType"] = schema_string.to_json(field.type)
+        kind = after
+    changes = [*field.metadata.get(schema_string.TYPE_CHANGES, []), change]
+    return replace(field, type=kind, metadata={**field.metadata, schema_string.TYPE_CHANGES: changes})
+
+
+def list_widening_choices(field: Field, *, ntz: bool) -> list[DataType]:
+    """What `widened` may be called with."""
+    return wider(field.type.element if isinstance(field.type, Array) else field.type, ntz=ntz)
+
+
+# rows of an older schema
+
+
+def convert_value(value: Any, before: DataType, after: DataType) -> Any:
+    """A plain value of one type as one of a type that it has become: new fields are null, numbers are wider.
+
+    Fields are matched by name, so both types have physical ones.
+    """
+    if value is None or before == after:
+        return value
+    match before, after:
+        case Struct(old), Struct(new):
+            known = {each.name: each.type for each in old}
+            return {
+                each.name: convert_value(value[each.name], known[each.name], each.type) if each.name in known else None
+                for each in new
+            }
+        case Array(old_element), Array(element):
+            return [convert_value(each, old_element, element) for each in value]
+        case Map(old_key, old_value), Map(key, item):
+            return [(convert_value(left, old_key, key), convert_value(right, old_value, item)) for left, right in value]
+        case Primitive("date"), Primitive("timestamp_ntz"):
+            return value * DAY_US
+        case _, Primitive("double"):
+            return float(value)
+        case _, Decimal():
+            return Exact(value)
+    return value
+
+
+def rename_to_logical(value: Any, kind: DataType, mapping: str | None) -> Any:
+    """A plain value with physical names of fields as one with logical names; `kind` has the logical ones."""
+    if value is None:
+        return None
+    match kind:
+        case Struct(fields):
+            return {
+                each.name: rename_to_logical(value[column_mapping.physical_name(each, mapping)], each.type, mapping)
+                for each in fields
+            }
+        case Array(element):
+            return [rename_to_logical(each, element, mapping) for each in value]
+        case Map(key, item):
+            return [
+                (rename_to_logical(left, key, mapping), rename_to_logical(right, item, mapping))
+                for left, right in value
+            ]
+    return value
+
+
+def replace_column(kind: Struct, name: str, change: Callable[[Field], Field | None]) -> Struct:
+    """The struct with one of its columns changed, or left out where the change gives None."""
+
+    def fields() -> Iterator[Field]:
+        for each in kind.fields:
+            new = change(each) if each.name == name else each
+            if new is not None:
+                yield new
+
+    return Struct(tuple(fields()))

@@ -1,0 +1,290 @@
+"""True statistics of rows, in the spellings that engines use.
+
+Computed from plain Python values by Python's own comparison, which for text is the order of its UTF-8 bytes. Nothing
+here is shared with the code that checks statistics.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import struct
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta, timezone
+from decimal import Decimal as Exact
+from typing import Any, Literal, TypeAlias
+
+import pyarrow as pa
+from hypothesis import strategies as st
+
+from deltaspec.model.schema.data_types import Array, DataType, Decimal, Map, Primitive, Struct
+from deltaspec_generators.tables.arrow_values import plain_values
+
+_ASCII_END, _UNICODE_END = "\x7f", "\U0010ffff"
+_EPOCH_DAY = date(1970, 1, 1).toordinal()
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_EAST = timezone(timedelta(hours=1))
+_NESTED_OR_OPAQUE = (Array, Map)
+_UNORDERED = ("binary", "variant", "void")
+"""Primitive types that no engine keeps bounds of in JSON that all readers agree upon."""
+
+Node: TypeAlias = "dict[str, Node] | str"
+"""Statistics of a column: JSON text, or an object of them by field."""
+
+
+@dataclass(frozen=True)
+class StatisticsStyle:
+    """How a writer spells statistics; the default is what Delta Spark writes."""
+
+    content: Literal["none", "rows", "all"] = "all"
+    """Nothing; `numRecords` alone; bounds and null counts too."""
+    bounds: bool = True
+    """Whether there are minima and maxima."""
+    null_counts: bool = True
+    tightness: Literal["unsaid", "tight", "wide"] = "unsaid"
+    """What `tightBounds` says. Wide bounds are those of all rows in the file, deleted ones included."""
+    slack: bool = False
+    """Whether wide bounds of integers lie one off, and wide null counts say nothing."""
+    first_columns: int | None = None
+    """Leaf columns that have statistics, from the left; None for all."""
+    string_length: int | None = 32
+    """Characters kept of a text; None for all. A cut maximum ends with a character above what was cut off."""
+    times: Literal["milliseconds", "microseconds", "spaced", "zoned"] = "milliseconds"
+    """Cut to milliseconds; whole; with a space for `T` where there is no zone; at an offset of one hour."""
+    nan: Literal["absent", "ignored", "text"] = "absent"
+    """What NaN does to the bounds of its column: there are none; it is passed over; it is the largest value."""
+    infinity: Literal["text", "null", "absent"] = "text"
+    singles: Literal["short", "double"] = "short"
+    """Whether a float has as few digits as tell it from other floats, or those of the double it equals."""
+    decimals: Literal["plain", "java"] = "plain"
+    """All digits, or as Java prints them: an exponent for small ones (`0E-18`)."""
+    booleans: bool = False
+    """Whether booleans have bounds."""
+    all_null: Literal["absent", "null"] = "absent"
+    """How bounds of a column without values are left out."""
+
+    def for_deleted(self) -> StatisticsStyle:
+        """The style as far as a file with a deletion vector allows it: the row count is a must."""
+        return self if self.content != "none" else StatisticsStyle(content="rows")
+
+
+@st.composite
+def statistics_styles(
+    draw: st.DrawFn, *, counted: bool = False, bounded: bool = False, non_conforming: bool = False
+) -> StatisticsStyle:
+    """Styles of statistics.
+
+    Args:
+        counted: whether `numRecords` has to be there.
+        bounded: whether bounds and null counts of all columns have to be there.
+        non_conforming: whether styles are among them that differ from what the text says and engines do anyway: bounds of
+            columns with NaN, timestamps with all their digits.
+    """
+    contents: tuple[Any, ...] = ("rows", "all", "all", "all", *(() if counted else ("none",)))
+    content: Any = "all" if bounded else draw(st.sampled_from(contents))
+    if content != "all":
+        return StatisticsStyle(content=content)
+
+    def one_of(*choices: Any) -> Any:
+        return draw(st.sampled_from(choices))
+
+    tightness = one_of("unsaid", "tight", "wide")
+    return StatisticsStyle(
+        bounds=bounded or one_of(True, True, True, False),
+        null_counts=bounded or one_of(True, True, True, False),
+        tightness=tightness,
+        slack=tightness == "wide" and one_of(False, True),
+        first_columns=None if bounded else one_of(None, None, 1, 2),
+        string_length=one_of(32, 5, None),
+        times=one_of("milliseconds", "spaced", "zoned", *(("microseconds",) if non_conforming else ())),
+        nan=one_of("absent", *(("ignored", "text") if non_conforming else ())),
+        infinity=one_of("text", "null", "absent"),
+        singles=one_of("short", "double"),
+        decimals=one_of("plain", "java"),
+        booleans=one_of(False, True),
+        all_null=one_of("absent", "null"),
+    )
+
+
+def compute_statistics(
+    table: pa.Table,
+    schema: Struct,
+    deleted: Collection[int] = (),
+    style: StatisticsStyle | None = None,
+) -> str | None:
+    """What the field `stats` of a file action says of a file that holds these rows; None in the style of no statistics.
+
+    Args:
+        table: the rows of the data file, deleted ones included, with a column for each field of the schema.
+        schema: columns by the names that statistics have them under: physical names.
+        deleted: row indexes that the deletion vector of the file removes.
+        style: spelling; that of Delta Spark where not given.
+    """
+    style = style or StatisticsStyle()
+    if style.content == "none":
+        return None
+    found: dict[str, Node] = {"numRecords": str(table.num_rows)}
+    if style.content == "all":
+        wide = style.tightness == "wide"
+        kept = [index for index in range(table.num_rows) if wide or index not in deleted]
+        budget = iter(range(10**6 if style.first_columns is None else style.first_columns))
+        low: dict[str, Node] = {}
+        high: dict[str, Node] = {}
+        nulls: dict[str, Node] = {}
+        for each in schema.fields:
+            every = [None] * table.num_rows if each.name not in table.column_names else plain_values(table[each.name])
+            values = [every[index] for index in kept]
+            for target, part in zip((low, high, nulls), _of_column(each.type, values, style, budget), strict=True):
+                if part is not None:
+                    target[each.name] = part
+        found |= {"minValues": low, "maxValues": high} if style.bounds else {}
+        found |= {"nullCount": nulls} if style.null_counts else {}
+        found |= {} if style.tightness == "unsaid" else {"tightBounds": "false" if wide else "true"}
+    return _text(found)
+
+
+def _text(node: Node) -> str:
+    if isinstance(node, str):
+        return node
+    return "{" + ",".join(f"{_quoted(name)}:{_text(each)}" for name, each in node.items()) + "}"
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _of_column(
+    kind: DataType, values: Sequence[Any], style: StatisticsStyle, budget: Iterator[int]
+) -> tuple[Node | None, Node | None, Node | None]:
+    """Minimum, maximum and null count of a column, None for what there is not."""
+    if isinstance(kind, Struct):
+        parts: tuple[dict[str, Node], ...] = ({}, {}, {})
+        for each in kind.fields:
+            inner = [None if value is None else value[each.name] for value in values]
+            for target, part in zip(parts, _of_column(each.type, inner, style, budget), strict=True):
+                if part is not None:
+                    target[each.name] = part
+        return parts[0], parts[1], parts[2]
+    if next(budget, None) is None:
+        return None, None, None
+    present = [value for value in values if value is not None]
+    nulls = str(_null_count(len(values), len(values) - len(present), style))
+    if isinstance(kind, _NESTED_OR_OPAQUE) or _unbounded(kind, style):
+        return None, None, nulls
+    if not present:
+        nothing = "null" if style.all_null == "null" else None
+        return nothing, nothing, nulls
+    return *_bounds(kind, present, style), nulls
+
+
+def _unbounded(kind: DataType, style: StatisticsStyle) -> bool:
+    match kind:
+        case Primitive("boolean"):
+            return not style.booleans
+        case Primitive(name):
+            return name in _UNORDERED
+    return False
+
+
+def _null_count(rows: int, nulls: int, style: StatisticsStyle) -> int:
+    """With slack, any other count that wide statistics give no meaning to."""
+    if style.slack and 0 < nulls < rows and rows > 2:
+        return nulls - 1 if nulls > 1 else nulls + 1
+    return nulls
+
+
+def _bounds(kind: DataType, values: Sequence[Any], style: StatisticsStyle) -> tuple[str | None, str | None]:
+    match kind:
+        case Primitive("float" | "double" as name):
+            return _float_bounds(name, values, style)
+        case Primitive("string"):
+            return _quoted(_cut(min(values), style)), _highest_text(max(values), style)
+        case Primitive("boolean"):
+            return str(min(values)).lower(), str(max(values)).lower()
+    spell = _speller(kind, style)
+    low, high = min(values), max(values)
+    if style.slack and kind == Primitive("long"):
+        low, high = max(low - 1, -(2**63)), min(high + 1, 2**63 - 1)
+    return spell(low), spell(high)
+
+
+def _speller(kind: DataType, style: StatisticsStyle) -> Callable[[Any], str]:
+    match kind:
+        case Decimal():
+            return _plain_decimal if style.decimals == "plain" else str
+        case Primitive("date"):
+            return lambda days: _quoted(date.fromordinal(days + _EPOCH_DAY).isoformat())
+        case Primitive("timestamp"):
+            return lambda microseconds: _quoted(_moment(microseconds, style))
+        case Primitive("timestamp_ntz"):
+            return lambda microseconds: _quoted(_local_moment(microseconds, style))
+    return str
+
+
+def _plain_decimal(value: Exact) -> str:
+    return format(value, "f")
+
+
+def _float_bounds(name: str, values: Sequence[float], style: StatisticsStyle) -> tuple[str | None, str | None]:
+    numbers = [value for value in values if not math.isnan(value)]
+    has_nan = len(numbers) < len(values)
+    if has_nan and (style.nan == "absent" or (style.nan == "ignored" and not numbers)):
+        return None, None
+    if has_nan and style.nan == "text":
+        return _float(min(numbers, default=math.nan), name, style), '"NaN"'
+    return _float(min(numbers), name, style), _float(max(numbers), name, style)
+
+
+def _float(value: float, name: str, style: StatisticsStyle) -> str | None:
+    if math.isnan(value):
+        return '"NaN"'
+    if math.isinf(value):
+        text = '"Infinity"' if value > 0 else '"-Infinity"'
+        return {"text": text, "null": "null", "absent": None}[style.infinity]
+    return _single(value) if name == "float" and style.singles == "short" else repr(value)
+
+
+def _single(value: float) -> str:
+    """As few digits as read back as the same number of 32 bits."""
+    for digits in range(1, 10):
+        shorter = float(f"{value:.{digits}g}")
+        try:
+            if struct.pack("<f", shorter) == struct.pack("<f", value):
+                return repr(shorter)
+        except OverflowError:  # rounded up beyond the largest float
+            continue
+    return repr(value)
+
+
+def _cut(text: str, style: StatisticsStyle) -> str:
+    return text[: style.string_length]
+
+
+def _highest_text(text: str, style: StatisticsStyle) -> str | None:
+    """A text that is not below the given one and as short as the style asks; None where there is none.
+
+    The character behind the cut is above the first one cut off, so it goes on until one is below the last of Unicode.
+    """
+    length = style.string_length
+    if length is None or len(text) <= length:
+        return _quoted(text)
+    for at in range(length, min(len(text), 2 * length)):
+        for end in (_ASCII_END, _UNICODE_END):
+            if text[at] < end:
+                return _quoted(text[:at] + end)
+    return None
+
+
+def _moment(microseconds: int, style: StatisticsStyle) -> str:
+    moment = _EPOCH + timedelta(microseconds=microseconds)
+    parts: Any = "microseconds" if style.times == "microseconds" else "milliseconds"
+    if style.times == "zoned" and moment.year < 9999:
+        return moment.astimezone(_EAST).isoformat(timespec=parts)
+    return moment.replace(tzinfo=None).isoformat(timespec=parts) + "Z"
+
+
+def _local_moment(microseconds: int, style: StatisticsStyle) -> str:
+    moment = (_EPOCH + timedelta(microseconds=microseconds)).replace(tzinfo=None)
+    parts: Any = "microseconds" if style.times == "microseconds" else "milliseconds"
+    return moment.isoformat(" " if style.times == "spaced" else "T", parts)

@@ -1,0 +1,112 @@
+"""The first version of a drawn table with data: protocol, features, schema, column mapping, properties."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hypothesis import strategies as st
+
+from deltaspec.model.schema.data_types import Struct, iter_leaf_types
+from deltaspec_generators.logs.state import Body
+from deltaspec_generators.table_files import TABLE_ID
+from deltaspec_generators.tables.arrow_values import PRIMITIVES
+from deltaspec_generators.tables.file_writer import ROW_ID, ROW_VERSION
+from deltaspec_generators.tables.schemas import ColumnIdSequence, assign_column_ids, schemas
+
+READER_FEATURES = ("columnMapping", "deletionVectors", "typeWidening", "timestampNtz", "variantType")
+WRITER_FEATURES = ("rowTracking", "changeDataFeed")
+FEATURES = READER_FEATURES + WRITER_FEATURES
+"""Features that a drawn table with data may have."""
+NAMES = (*PRIMITIVES, "void")
+_NEEDS = {"timestamp_ntz": "timestampNtz", "variant": "variantType"}
+_PROPERTIES = {
+    "deletionVectors": {"delta.enableDeletionVectors": "true"},
+    "typeWidening": {"delta.enableTypeWidening": "true"},
+    "changeDataFeed": {"delta.enableChangeDataFeed": "true"},
+    "rowTracking": {
+        "delta.enableRowTracking": "true",
+        "delta.rowTracking.materializedRowIdColumnName": ROW_ID,
+        "delta.rowTracking.materializedRowCommitVersionColumnName": ROW_VERSION,
+    },
+}
+
+
+@dataclass(frozen=True)
+class DataTableSpec:
+    """What the first version of a table declares."""
+
+    protocol: Body
+    features: frozenset[str]
+    schema: Struct
+    partition_columns: tuple[str, ...]
+    """Logical names."""
+    configuration: dict[str, str]
+    metadata: Body
+    """What else the `metaData` action holds."""
+    last_id: int
+    """The highest column id; 0 without column mapping."""
+    nested_ids: bool
+    """Whether elements, keys and values have ids where columns have them."""
+
+
+@st.composite
+def data_table_specs(
+    draw: st.DrawFn,
+    *,
+    features: Collection[str],
+    required: Collection[str],
+    names: Sequence[str],
+    depth: int,
+    partitioned: bool,
+) -> DataTableSpec:
+    """First versions. Arguments as `data_tables`."""
+    features = {*features, *required}
+    held = [name for name in names if _NEEDS.get(name, name) in (name, *features)]
+    schema, partition = draw(schemas(names=held, depth=depth, partitioned=partitioned))
+    needed = {_NEEDS[name] for name in map(_name, iter_leaf_types(schema)) if name in _NEEDS}
+    free = [name for name in FEATURES if name in features and name not in _NEEDS.values()]
+    chosen = (
+        needed | set(required) | set(draw(st.lists(st.sampled_from(free), unique=True, max_size=3)) if free else ())
+    )
+    if "typeWidening" in chosen and "timestampNtz" in features:
+        chosen.add("timestampNtz")
+    configuration = {key: value for name in sorted(chosen) for key, value in _PROPERTIES.get(name, {}).items()}
+    mode = draw(st.sampled_from(("name", "id", None))) if "columnMapping" in chosen else None
+    numbers, nested = ColumnIdSequence(), draw(st.booleans()) if mode else False
+    if mode:
+        schema = assign_column_ids(schema, numbers, own_names=True, nested=nested)
+        configuration["delta.columnMapping.mode"] = mode
+    protocol = draw(_protocols(chosen, strict=any(not each.nullable for each in schema.fields)))
+    metadata: Body = {
+        "id": TABLE_ID,
+        "format": {"provider": "parquet", "options": {}},
+        "createdTime": 1_700_000_000_000,
+    }
+    return DataTableSpec(protocol, frozenset(chosen), schema, partition, configuration, metadata, numbers.last, nested)
+
+
+def _name(kind: Any) -> str:
+    return getattr(kind, "name", "")
+
+
+@st.composite
+def _protocols(draw: st.DrawFn, features: Collection[str], *, strict: bool) -> Body:
+    """A protocol that supports these features; `strict`: columns are there that may not be null."""
+    legacy: list[tuple[int, int]] = []
+    if not features:
+        legacy = [(1, 2), *([] if strict else [(1, 1)])]
+    elif set(features) <= {"changeDataFeed"}:
+        legacy = [(1, 4)]
+    elif set(features) <= {"changeDataFeed", "columnMapping"}:
+        legacy = [(2, 5)]
+    listed = (3, 7) if set(features) & set(READER_FEATURES) or (not features) else (1, 7)
+    reader, writer = draw(st.sampled_from((*legacy, listed)))
+    protocol: Body = {"minReaderVersion": reader, "minWriterVersion": writer}
+    if writer == 7:
+        writers = [name for name in FEATURES if name in features]
+        writers += ["domainMetadata"] if "rowTracking" in features else []
+        writers += ["invariants"] if strict else []
+        if reader == 3:
+            protocol["readerFeatures"] = [name for name in READER_FEATURES if name in features]
+        protocol["writerFeatures"] = writers
+    return protocol

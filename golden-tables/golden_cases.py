@@ -1,0 +1,376 @@
+"""The first golden cases: what stands in each table, and what must come of it.
+
+Rows that a reader must give are written out here; nothing computes them from the table.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from deltaspec.model.log import paths
+from deltaspec.model.rows import deletion_vectors
+from deltaspec_generators.action_lines import encode_json
+from deltaspec_generators.checkpoint_writer import encode_parquet
+from deltaspec_generators.table_files import (
+    LOG,
+    CheckpointFiles,
+    Row,
+    SidecarFile,
+    TableFiles,
+    add_action,
+    encode_table,
+    metadata_action,
+    protocol_action,
+    remove_action,
+    txn_action,
+)
+
+START_MS = 1_767_225_600_000
+"""2026-01-01 00:00:00 UTC."""
+SALES = [("id", "long"), ("item", "string")]
+SALES_ROWS = pa.schema([("id", pa.int64()), ("item", pa.string())])
+
+
+@dataclass
+class GoldenTable:
+    """A table in the making: data files are written first, because the log tells their sizes."""
+
+    present: Mapping[str, bytes]
+    """Files of an earlier build by path in the table, kept where they hold the same rows."""
+    files: TableFiles = field(default_factory=TableFiles)
+
+    def data(self, name: str, rows: pa.Table, *, version: int, **more: Any) -> Row:
+        """Write a data file of this name, and give the `add` action with its path, size and statistics."""
+        written = encode_parquet(rows, self.present.get(name))
+        self.files.data[name] = written
+        body = {"size": len(written), "modificationTime": at(version), "stats": statistics(rows)}
+        return add_action(paths.encode(name), **{**body, **more})
+
+    def commit(self, *actions: Row) -> None:
+        """The next commit: provenance and these actions."""
+        version = max(self.files.commits, default=-1) + 1
+        info = {"timestamp": at(version), "operation": "MANUAL", "engineInfo": "deltaspec golden tables"}
+        self.files.commits[version] = [{"commitInfo": info}, *actions]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One golden case: how it is made, and the questions and answers that go with it."""
+
+    id: str
+    title: str
+    build: Callable[[GoldenTable], None]
+    requirements: tuple[str, ...]
+    sections: tuple[str, ...]
+    """Sections of the protocol that the case is about."""
+    rows: pa.Table | None
+    """Rows of the newest version; None where the table is broken."""
+    reader_features: tuple[str, ...] = ()
+    writer_features: tuple[str, ...] = ()
+    since: str = "r1"
+    """First revision of the protocol that knows everything the table holds."""
+    twin: str | None = None
+    defect: str | None = None
+    """What sets a broken table apart from its good twin."""
+    codes: tuple[str, ...] = ()
+    """Refusals a reader may answer a broken table with; none where it may read it."""
+
+    @property
+    def chapter(self) -> str:
+        """The folder of the case."""
+        return self.id.partition(".")[0]
+
+
+def at(version: int) -> int:
+    """Time of a version, one minute after the other, in milliseconds."""
+    return START_MS + version * 60_000
+
+
+def statistics(rows: pa.Table) -> str:
+    """Statistics of longs and strings, as the log holds them."""
+    found: dict[str, Any] = {"numRecords": rows.num_rows, "minValues": {}, "maxValues": {}, "nullCount": {}}
+    for name in rows.column_names:
+        column = rows.column(name)
+        found["nullCount"][name] = column.null_count
+        if column.null_count < len(column):
+            bounds = pc.min_max(column).as_py()
+            found["minValues"][name], found["maxValues"][name] = bounds["min"], bounds["max"]
+    return encode_json(found)
+
+
+def sales(ids: list[int], items: list[str | None]) -> pa.Table:
+    """Rows of the table that most cases use."""
+    return pa.table({"id": ids, "item": items}, schema=SALES_ROWS)
+
+
+def append_and_remove(table: GoldenTable) -> None:
+    first = table.data("part-0.parquet", sales([1, 2, 3], ["apple", "pear", None]), version=1)
+    second = table.data("part 1.parquet", sales([4], ["fig"]), version=2)
+    table.commit(protocol_action(1, 2), metadata_action(SALES, createdTime=at(0)))
+    table.commit(first)
+    table.commit(second, txn_action("loader", 7, lastUpdated=at(2)))
+    table.commit(remove_action(first, at(3)))
+
+
+def commit_gap(table: GoldenTable) -> None:
+    append_and_remove(table)
+    del table.files.commits[1]
+
+
+def added_twice(table: GoldenTable) -> None:
+    append_and_remove(table)
+    table.files.commits[2].append(table.files.commits[2][1])
+
+
+def partitioned(table: GoldenTable) -> None:
+    fields = [("id", "long"), ("day", "date"), ("place", "string")]
+    plain = pa.schema([("id", pa.int64())])
+    table.commit(protocol_action(1, 2), metadata_action(fields, ["day", "place"], createdTime=at(0)))
+    parts: list[tuple[str, list[int], dict[str, str | None]]] = [
+        ("day=2026-01-31/place=Z%C3%BCrich/a.parquet", [1, 2], {"day": "2026-01-31", "place": "Zürich"}),
+        ("day=__HIVE_DEFAULT_PARTITION__/b.parquet", [3], {"day": None, "place": ""}),
+        ("c.parquet", [4], {"day": "0001-01-01", "place": "a b/c"}),
+    ]
+    adds = []
+    for name, ids, values in parts:
+        adds.append(table.data(name, pa.table({"id": ids}, schema=plain), version=1, partitionValues=values))
+    table.commit(*adds)
+
+
+def partition_key_missing(table: GoldenTable) -> None:
+    partitioned(table)
+    broken = json.loads(encode_json(table.files.commits[1][2]))
+    del broken["add"]["partitionValues"]["place"]
+    table.files.commits[1][2] = broken
+
+
+def with_vectors(table: GoldenTable) -> None:
+    feature = ["deletionVectors"]
+    configuration = {"delta.enableDeletionVectors": "true"}
+    metadata = metadata_action(SALES, configuration=configuration, createdTime=at(0))
+    table.commit(protocol_action(3, 7, feature, feature), metadata)
+    names = [f"f{number}" for number in range(6)]
+    inline = table.data("inline.parquet", sales(list(range(6)), names), version=1)
+    stored = table.data("stored.parquet", sales(list(range(10, 16)), names), version=1)
+    table.commit(inline, stored)
+    bitmaps = [deletion_vectors.encode_bitmap([0]), deletion_vectors.encode_bitmap([1, 5])]
+    data, offsets = deletion_vectors.build_file(bitmaps)
+    name = "d2c639aa-8816-431a-aaf6-d3fe2512ff61"
+    table.files.extra[f"ab/deletion_vector_{name}.bin"] = data
+    descriptor = {
+        "storageType": "u",
+        "pathOrInlineDv": "ab^-aqEH.-t@S}K{vb[*k^",
+        "offset": offsets[1],
+        "sizeInBytes": len(bitmaps[1]),
+        "cardinality": 2,
+    }
+    table.commit(*_deleted(stored, 2, descriptor))
+    # Rows 3, 4: the vector of the protocol's example is printed in another encoding, so this one is our own.
+    two = deletion_vectors.build_inline_descriptor([3, 4])
+    table.commit(
+        *_deleted(
+            inline,
+            3,
+            {
+                "storageType": "i",
+                "pathOrInlineDv": two.path_or_inline_dv,
+                "sizeInBytes": two.size_in_bytes,
+                "cardinality": 2,
+            },
+        )
+    )
+
+
+def _deleted(add: Row, version: int, descriptor: Row) -> tuple[Row, Row]:
+    wide = {**json.loads(add["add"]["stats"]), "tightBounds": False}
+    changed = {**add["add"], "deletionVector": descriptor, "stats": encode_json(wide)}
+    return remove_action(add, at(version)), {"add": changed}
+
+
+def cleaned_up(table: GoldenTable) -> None:
+    append_and_remove(table)
+    third = table.data("part-2.parquet", sales([5, 6], ["kiwi", "lime"]), version=4)
+    commits = table.files.commits
+    body = [line for lines in commits.values() for line in lines[1:]]
+    protocol, metadata, first, second, txn, removed = body
+    dead = {name: value for name, value in removed["remove"].items() if name != "tags"}
+    checkpoint = CheckpointFiles(3, rows=[protocol, metadata, txn, second, {"remove": dead}])
+    assert first["add"]["path"] == dead["path"]
+    table.files.checkpoints.append(checkpoint)
+    for version in (0, 1, 2):
+        del commits[version]
+    table.commit(third)
+    table.files.last_checkpoint = {"version": 3, "size": 5, "numOfAddFiles": 1}
+
+
+def v2_with_sidecars(table: GoldenTable) -> None:
+    feature = ["v2Checkpoint"]
+    configuration = {"delta.checkpointPolicy": "v2"}
+    protocol = protocol_action(3, 7, feature, feature)
+    metadata = metadata_action(SALES, configuration=configuration, createdTime=at(0))
+    adds = [table.data(f"part-{number}.parquet", sales([number], [f"item {number}"]), version=1) for number in range(3)]
+    table.commit(protocol, metadata)
+    table.commit(*adds)
+    table.commit(remove_action(adds[0], at(2)))
+    sidecars = [
+        SidecarFile("3a0d65cd-4056-49b8-937b-95f9e3ee90e5.parquet", [adds[1]], modification_time=at(2)),
+        SidecarFile(
+            "016ae953-37a9-438e-8683-9a9a4a79a395.parquet",
+            [adds[2], remove_action(adds[0], at(2))],
+            modification_time=at(2),
+        ),
+    ]
+    table.files.checkpoints.append(
+        CheckpointFiles(
+            2,
+            "uuid-json",
+            v2=True,
+            rows=[{"checkpointMetadata": {"version": 2}}, protocol, metadata],
+            uuid="80a083e8-7026-4e79-81be-64bd76c43a11",
+            sidecars=sidecars,
+        )
+    )
+    table.commit(table.data("part-3.parquet", sales([3], ["item 3"]), version=3))
+
+
+def compacted(table: GoldenTable) -> None:
+    append_and_remove(table)
+    commits = table.files.commits
+    (first,), (second, txn), (removed,) = (commits[version][1:] for version in (1, 2, 3))
+    table.files.compactions[1, 3] = [second, removed, txn]
+    protocol, metadata = commits[0][1:]
+    sizes = {1: [first], 2: [first, second], 3: [second]}
+    for version, live in sizes.items():
+        table.files.checksums[version] = {
+            "tableSizeBytes": sum(add["add"]["size"] for add in live),
+            "numFiles": len(live),
+            "numMetadata": 1,
+            "numProtocol": 1,
+            "setTransactions": [txn["txn"]] if version > 1 else [],
+            "domainMetadata": [],
+            "metadata": metadata["metaData"],
+            "protocol": protocol["protocol"],
+            "allFiles": [add["add"] for add in live],
+        }
+
+
+DAYS = pa.schema([("id", pa.int64()), ("day", pa.date32()), ("place", pa.string())])
+PARTITIONED_ROWS = pa.table(
+    {
+        "id": [1, 2, 3, 4],
+        "day": pa.array([20484, 20484, None, -719162], pa.int32()).cast(pa.date32()),
+        "place": ["Zürich", "Zürich", None, "a b/c"],
+    },
+    schema=DAYS,
+)
+
+CASES = (
+    Case(
+        "log.append-remove",
+        "Two files are appended, the first is removed; one path has an escape.",
+        append_and_remove,
+        ("reconciliation.live-and-dead-disjoint", "add.path-encoding"),
+        ("Action Reconciliation", "Add File and Remove File"),
+        sales([4], ["fig"]),
+    ),
+    Case(
+        "log.commit-gap",
+        "A commit between others is missing, and no checkpoint stands in for it.",
+        commit_gap,
+        ("log.versions-contiguous",),
+        ("Delta Log Entries",),
+        None,
+        twin="log.append-remove",
+        defect="commit 1 is missing",
+        codes=("invalid_log",),
+    ),
+    Case(
+        "reconciliation.added-twice",
+        "A commit adds one path twice.",
+        added_twice,
+        ("reconciliation.no-repeated-actions",),
+        ("Requirements for Writers, Delta Log Entries",),
+        None,
+        twin="log.append-remove",
+        defect="the add of commit 2 stands there twice",
+    ),
+    Case(
+        "partition-values.null",
+        "Partition values of a date and a string: plain, beyond ASCII, null and the empty string, which is null too.",
+        partitioned,
+        ("partition-values.serialization", "partition-values.names"),
+        ("Partition Value Serialization",),
+        PARTITIONED_ROWS,
+    ),
+    Case(
+        "partition-values.key-missing",
+        "An add of a partitioned table lacks the value of one partition column.",
+        partition_key_missing,
+        ("partition-values.names",),
+        ("Add File and Remove File", "Requirements for Writers, Consistency Between Table Metadata and Data Files"),
+        None,
+        twin="partition-values.null",
+        defect="the second add has no value for `place`",
+    ),
+    Case(
+        "deletion-vectors.inline-and-stored",
+        "Rows deleted by an inline vector, and by the second vector of a file whose name has a prefix.",
+        with_vectors,
+        ("deletion-vectors.bitmap-format", "deletion-vectors.cardinality", "deletion-vectors.path"),
+        ("Deletion Vectors", "Deletion Vector Format"),
+        sales([0, 1, 2, 5, 10, 12, 13, 14], ["f0", "f1", "f2", "f5", "f0", "f2", "f3", "f4"]),
+        reader_features=("deletionVectors",),
+        writer_features=("deletionVectors",),
+    ),
+    Case(
+        "checkpoints.classic-cleaned-up",
+        "A classic checkpoint, everything before it cleaned up, and one commit after it.",
+        cleaned_up,
+        ("checkpoint.equals-replay", "last-checkpoint.version"),
+        ("Checkpoints", "Metadata Cleanup"),
+        sales([4, 5, 6], ["fig", "kiwi", "lime"]),
+    ),
+    Case(
+        "checkpoints.v2-sidecars",
+        "A checkpoint with V2 content as JSON, whose file actions are in two sidecars.",
+        v2_with_sidecars,
+        ("checkpoint.v2-has-metadata", "sidecar.files-only"),
+        ("V2 Spec", "Sidecar Files"),
+        sales([1, 2, 3], ["item 1", "item 2", "item 3"]),
+        reader_features=("v2Checkpoint",),
+        writer_features=("v2Checkpoint",),
+        since="r3",
+    ),
+    Case(
+        "compactions.with-checksums",
+        "A log compaction stands beside its commits, and each of them has a version checksum.",
+        compacted,
+        ("compaction.equals-replay", "checksum.table-size", "checksum.num-files"),
+        ("Log Compaction Files", "Version Checksum File"),
+        sales([4], ["fig"]),
+        since="current",
+    ),
+)
+
+
+def build_table(case: Case, present: Mapping[str, bytes]) -> tuple[TableFiles, dict[str, bytes]]:
+    """The table of a case as a builder value, and its files."""
+    table = GoldenTable(present)
+    case.build(table)
+    return table.files, encode_table(table.files, present)
+
+
+def get_latest_action(files: TableFiles, kind: str) -> Row:
+    """The newest protocol or metadata that the log tells, in commits or else in a checkpoint."""
+    lines = [line for checkpoint in files.checkpoints for line in checkpoint.rows]
+    for version in sorted(files.commits):
+        lines += files.commits[version]
+    found: Row = [line[kind] for line in lines if isinstance(line, dict) and kind in line][-1]
+    return found
+
+
+__all__ = ["CASES", "LOG", "Case", "GoldenTable", "build_table", "get_latest_action"]
