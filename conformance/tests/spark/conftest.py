@@ -1,4 +1,4 @@
-"""The Spark session of the test process, and the divergences seen in the tables it writes."""
+"""The shared Spark session of a test process, and a summary of the divergences found in Spark's tables."""
 
 import os
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from spark.session import find_skip_reason, start
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """One session; where none can be started tests are skipped with the reason, in CI they fail."""
+    """Start one session. If Spark cannot start, tests fail in CI and are skipped elsewhere, with the reason."""
     reason = find_skip_reason()
     if reason and os.environ.get("CI"):
         pytest.fail(reason)

@@ -1,4 +1,4 @@
-"""The one Spark session of a process, and what every writer needs of it."""
+"""Start the Spark session of a process; helpers that the table writers share."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 Writer = Callable[["SparkSession", str], None]
-"""Writes one table at a path that does not exist yet. Neighbours of the path that begin with its name are the
-writer's too (sources of clones)."""
+"""Writes one table at a path that does not exist yet. A writer may also create siblings whose names start with the
+table's name, such as the source of a clone."""
 
 SETTINGS = {
     "spark.ui.enabled": "false",
@@ -29,9 +29,9 @@ SETTINGS = {
     "spark.sql.shuffle.partitions": "2",
     "spark.databricks.delta.snapshotPartitions": "2",
     "spark.default.parallelism": "2",
-    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "2",  # vacuum makes so many tasks, 10,000 by default
+    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "2",  # tasks of a VACUUM
     "spark.sql.adaptive.enabled": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",  # tables of a few rows: compiling costs more than it saves
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",  # for a few rows, code generation costs more than it saves
     "spark.sql.codegen.wholeStage": "false",
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Duser.timezone=UTC",
     "spark.driver.memory": "2g",
@@ -39,25 +39,25 @@ SETTINGS = {
 
 
 def find_skip_reason() -> str | None:
-    """Why no session can be started here, or None."""
+    """Return why no Spark session can start on this machine, or None if one can."""
     if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
-        return "there is no Java runtime"
+        return "no Java runtime found: `java` is not on the PATH and JAVA_HOME is not set"
     for module in ("pyspark", "delta"):
         if importlib.util.find_spec(module) is None:
-            return f"the Python package of module {module} is not installed"
+            return f"the Python module {module} is not installed"
     return None
 
 
 def start(warehouse: str) -> SparkSession:
-    """Start Spark in this process; its jars come from Maven at the first start on a machine.
+    """Start Spark in this process. The first start on a machine downloads the jars from Maven.
 
     Args:
-        warehouse: directory for what Spark writes besides the tables.
+        warehouse: value of `spark.sql.warehouse.dir`.
     """
     from delta import configure_spark_with_delta_pip
     from pyspark.sql import SparkSession
 
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # executors have the kit of this process
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # executors then import the same deltaspec
     builder = SparkSession.builder.master("local[2]").appName("deltaspec-tests")
     for key, value in SETTINGS.items():
         builder = builder.config(key, value)
@@ -70,7 +70,7 @@ def start(warehouse: str) -> SparkSession:
 
 @contextmanager
 def settings(spark: SparkSession, **values: object) -> Iterator[None]:
-    """Spark settings for a while; a dot of the name is written as two underscores, below `spark.databricks.delta`."""
+    """Set options below `spark.databricks.delta` for a block; write a dot of the name as two underscores."""
     names = {f"spark.databricks.delta.{name.replace('__', '.')}": str(value) for name, value in values.items()}
     lower = {name: value.lower() if value in ("True", "False") else value for name, value in names.items()}
     with with_settings(spark, lower):
@@ -79,7 +79,7 @@ def settings(spark: SparkSession, **values: object) -> Iterator[None]:
 
 @contextmanager
 def with_settings(spark: SparkSession, values: dict[str, str]) -> Iterator[None]:
-    """Spark settings for a while, by their whole names."""
+    """Set Spark options for a block, by their full names."""
     before = {name: spark.conf.get(name, None) for name in values}
     for name, value in values.items():
         spark.conf.set(name, value)
@@ -94,7 +94,7 @@ def with_settings(spark: SparkSession, values: dict[str, str]) -> Iterator[None]
 
 
 def run(spark: SparkSession, path: str, *statements: str) -> None:
-    """Run SQL statements in which `{t}` is the table at the path."""
+    """Run SQL statements; `{t}` stands for the table at the path."""
     for statement in statements:
         spark.sql(statement.replace("{t}", f"delta.`{path}`")).collect()
 
@@ -103,41 +103,41 @@ def create(spark: SparkSession, path: str, columns: str, *clauses: str, **proper
     """Create an empty table.
 
     Args:
-        columns: what stands in the parentheses of CREATE TABLE.
-        clauses: what follows, such as `PARTITIONED BY (p)`.
-        properties: table properties below `delta.`; a dot of the name is written as two underscores.
+        columns: column list of CREATE TABLE, without parentheses.
+        clauses: further clauses, such as `PARTITIONED BY (p)`.
+        properties: table properties below `delta.`; write a dot of the name as two underscores.
     """
-    texts = ", ".join(
+    assignments = ", ".join(
         f"'delta.{name.replace('__', '.')}' = '{str(value).lower() if isinstance(value, bool) else value}'"
         for name, value in properties.items()
     )
     body = f"CREATE TABLE {{t}} ({columns}) USING delta {' '.join(clauses)}"
-    run(spark, path, body + (f" TBLPROPERTIES ({texts})" if texts else ""))
+    run(spark, path, body + (f" TBLPROPERTIES ({assignments})" if assignments else ""))
 
 
 def insert(spark: SparkSession, path: str, *values: str) -> None:
-    """One commit of rows for every text that can follow VALUES."""
-    for each in values:
-        run(spark, path, f"INSERT INTO {{t}} VALUES {each}")
+    """Insert rows; each argument is the part of one statement after VALUES, and makes one commit."""
+    for row_list in values:
+        run(spark, path, f"INSERT INTO {{t}} VALUES {row_list}")
 
 
 def append(spark: SparkSession, path: str, query: str, mode: str = "append", **options: Any) -> None:
-    """Write the rows of a query through the DataFrame writer, as one file."""
+    """Write the rows of a query as one file, with the DataFrame writer."""
     spark.sql(query).coalesce(1).write.format("delta").mode(mode).options(**options).save(path)
 
 
 def checkpoint(spark: SparkSession, path: str) -> None:
-    """Checkpoint the newest version."""
+    """Write a checkpoint of the newest version."""
     gateway: Any = spark
     log = gateway._jvm.org.apache.spark.sql.delta.DeltaLog.forTable(gateway._jsparkSession, path)
     log.checkpoint()
 
 
 def age_log_files(spark: SparkSession, path: str) -> None:
-    """Date the log's files ten days back, in their order: Spark tells by modification times what may be cleaned up."""
-    began = time.time() - 10 * 86_400
+    """Set modification times in the log ten days back, in name order, so that Spark may clean the files up."""
+    oldest = time.time() - 10 * 86_400
     for index, file in enumerate(sorted((Path(path) / "_delta_log").rglob("*"))):
         if file.is_file() and file.name != "_last_checkpoint":
-            os.utime(file, (began + index, began + index))
+            os.utime(file, (oldest + index, oldest + index))
     gateway: Any = spark
     gateway._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()

@@ -1,8 +1,8 @@
-"""Tables that Delta Spark writes conform, or deviate exactly as known; and both engines of the kit say so.
+"""Tables that Delta Spark writes conform, except for known deviations, and both engines report the same.
 
-A second engine takes some seconds a table, and there are over a hundred: every run compares the engines on
-`ON_BOTH_ENGINES`, which have all features and forms of checkpoints of the others between them. With
-`DELTASPEC_SAME_ANSWER=all`, as `nox -s same_answer` sets it, every table is compared.
+Comparing the engines takes seconds per table, and there are over a hundred tables. A normal run compares
+`ON_BOTH_ENGINES`, which cover all features and checkpoint kinds of the corpus. `nox -s same_answer` sets
+`DELTASPEC_SAME_ANSWER=all` and compares every table.
 """
 
 import os
@@ -31,7 +31,7 @@ ON_BOTH_ENGINES = (
     "preview_features",
     "feature_flags",
 )
-_ARE_COMPARED = TABLES if os.environ.get("DELTASPEC_SAME_ANSWER") == "all" else ON_BOTH_ENGINES
+_COMPARED_TABLES = TABLES if os.environ.get("DELTASPEC_SAME_ANSWER") == "all" else ON_BOTH_ENGINES
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -39,5 +39,5 @@ def test_table_written_by_delta_spark_conforms(name: str, spark: Any, tmp_path: 
     path = str(tmp_path / name)
     TABLES[name](spark, path)
     check_against_known_deviations(f"spark/{name}", path)
-    if name in _ARE_COMPARED:
+    if name in _COMPARED_TABLES:
         assert find_engine_differences(spark, path, 2 + len(name) % 4, level="rows", history="all") == []
