@@ -1,4 +1,4 @@
-"""Text of strangers made fit for a terminal: a table's names and values may hold anything."""
+"""Render untrusted text: names and values of a table may contain any characters, and any number of them."""
 
 import codecs
 import textwrap
@@ -7,21 +7,28 @@ import unicodedata
 _INVISIBLE = ("Cc", "Cf", "Co", "Cn", "Cs", "Zl", "Zp")
 _PLAIN = {"·": "-", "…": "...", "–": "-", "—": "-", "×": "x", "→": "->", "≤": "<=", "≥": ">=", "µ": "u"}
 UNENCODABLE = "deltaspec.unencodable"
-"""Error handler for streams whose encoding lacks a character: a plain spelling of it, or its escape."""
+"""Name of the error handler for streams that cannot encode a character: writes an ASCII substitute or an escape."""
+TEXT_LIMIT = 4_000
+"""Characters of one value that a report shows. Longer than any path that a file system or object store accepts."""
 
 
 def escape_text(text: str, width: int | None = None) -> str:
-    """Text with control, format and bidirectional characters shown as escapes, cut in the middle to `width`."""
-    if width is not None and len(text) > 2 * width:  # an escape only makes it longer
+    """Replace control, format and bidirectional characters by escapes; shorten to `width` in the middle, if given."""
+    if width is not None and len(text) > 2 * width:  # escaping never makes the text shorter
         text = f"{text[:width]}{text[-width:]}"
-    shown = text if text.isascii() and text.isprintable() else "".join(map(_shown, text))
+    shown = text if text.isascii() and text.isprintable() else "".join(map(_escape_invisible, text))
     if width is not None and len(shown) > width:
         tail = max((width - 1) // 3, 1)
         shown = f"{shown[: width - 1 - tail]}…{shown[-tail:]}"
     return shown
 
 
-def _shown(character: str) -> str:
+def bound_text(text: str) -> str:
+    """Return the text, or its first `TEXT_LIMIT` characters and its length if it is longer."""
+    return text if len(text) <= TEXT_LIMIT else f"{text[:TEXT_LIMIT]}… ({len(text):,} characters)"
+
+
+def _escape_invisible(character: str) -> str:
     return _escape(character) if unicodedata.category(character) in _INVISIBLE else character
 
 
@@ -30,28 +37,44 @@ def _escape(character: str) -> str:
     return f"\\x{point:02x}" if point < 0x100 else f"\\u{point:04x}" if point < 0x10000 else f"\\U{point:08x}"
 
 
-def _plainly(fault: UnicodeError) -> tuple[str, int]:
-    if not isinstance(fault, UnicodeEncodeError):
-        raise fault
-    missing = fault.object[fault.start : fault.end]
-    return "".join(_PLAIN.get(each) or _escape(each) for each in missing), fault.end
+def _substitute(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    unencodable = error.object[error.start : error.end]
+    return "".join(_PLAIN.get(each) or _escape(each) for each in unencodable), error.end
 
 
-codecs.register_error(UNENCODABLE, _plainly)
+codecs.register_error(UNENCODABLE, _substitute)
 
 
-def wrap_text(text: str, width: int, *, indent: str = "") -> list[str]:
-    """Lines of at most `width`, words with hyphens kept whole where they fit; further lines begin with `indent`."""
-    return textwrap.wrap(text, max(width, 30), subsequent_indent=indent, break_on_hyphens=False)
+def wrap_text(text: str, width: int, *, indent: str = "", break_words: bool = True) -> list[str]:
+    """Split prose into lines of at most `width` characters, without breaking words at hyphens.
+
+    Args:
+        text: the prose; runs of white space at a line end are dropped.
+        width: at least 30 is used.
+        indent: begins every line but the first.
+        break_words: whether a word longer than a line is broken; otherwise its line is longer than `width`.
+    """
+    return textwrap.wrap(
+        text, max(width, 30), subsequent_indent=indent, break_on_hyphens=False, break_long_words=break_words
+    )
+
+
+def split_text(text: str, width: int) -> list[str]:
+    """Split a value into lines of at most `width` characters that add up to the value, white space included."""
+    return textwrap.wrap(
+        text, max(width, 30), break_on_hyphens=False, drop_whitespace=False, replace_whitespace=False, expand_tabs=False
+    ) or [""]
 
 
 def count(number: int, noun: str) -> str:
-    """A number with its noun: `1 rule`, `1,204 rules`."""
+    """Return a number with its noun: `1 rule`, `1,204 rules`."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def size(number: int) -> str:
-    """Bytes for people: `812 B`, `1.4 GiB`."""
+    """Return a number of bytes with a binary unit: `812 B`, `1.4 GiB`."""
     amount = float(number)
     for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
         if abs(amount) < 1024 or unit == "TiB":

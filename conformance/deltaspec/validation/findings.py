@@ -15,12 +15,12 @@ import polars as pl
 
 from deltaspec.model.revisions import Revision
 from deltaspec.report.report_types import Finding, NotChecked
+from deltaspec.report.text import bound_text
 from deltaspec.rules.registry import Rule
 from deltaspec.validation.findings_table import InMemorySink, Sink, build_finding_rows
 from deltaspec.validation.ledger import Ledger
 from deltaspec.views.base import LEVELS, LOCATION, View
 
-_TEXT_SHOWN = 300
 _ITEMS_SHOWN = 10
 _TIED = 10_000
 """Rows of one place that are told apart by what the rule looked at."""
@@ -206,8 +206,8 @@ def _is_evidence(rule: Rule, name: str, row: dict[str, Any]) -> bool:
 
 
 def _shown(value: Any) -> Any:
-    if isinstance(value, str) and len(value) > _TEXT_SHOWN:
-        return f"{value[:_TEXT_SHOWN]}… ({len(value)} characters)"
+    if isinstance(value, str):
+        return bound_text(value)
     if isinstance(value, list):
         shown = [_shown(each) for each in value[:_ITEMS_SHOWN]]
         return [*shown, f"… {len(value) - _ITEMS_SHOWN} more"] if len(value) > _ITEMS_SHOWN else shown
