@@ -32,7 +32,8 @@ from deltaspec.views.log.derived_file_rows import read_checksum
 from deltaspec.wire.parquet.file_opener import LARGE_FILE_BYTES
 from deltaspec.wire.parquet.footer_reader import TAIL_BYTES as FOOTER_BYTES
 from deltaspec.wire.storage.block_reader import TAIL_BYTES
-from deltaspec.wire.storage.interface import LOG_DIRECTORY, StorageError, Store, open_store
+from deltaspec.wire.storage.factory import open_store
+from deltaspec.wire.storage.interface import LOG_DIRECTORY, StorageError, Store
 
 LISTING_PAGE_SIZE = 1000
 """Names that one request for a listing gives."""

@@ -17,7 +17,8 @@ from deltaspec.validation.embedded import EmbeddedRun
 from deltaspec.validation.log.concurrent_writes import load_pinned_listing
 from deltaspec.validation.plan import Plan, build_plan
 from deltaspec.views.files.file_replay import find_live_files
-from deltaspec.wire.storage.interface import LOG_DIRECTORY, StorageError, Store, open_store
+from deltaspec.wire.storage.factory import open_store
+from deltaspec.wire.storage.interface import LOG_DIRECTORY, StorageError, Store
 
 _HINT_BYTES = 64 << 20
 
