@@ -26,7 +26,8 @@ from deltaspec.model.schema.schema_string import parse_schema
 from deltaspec_generators.logs.state import TableState
 from deltaspec_generators.table_files import encode_table, write_table
 from deltaspec_generators.tables.arrow_values import plain_values
-from deltaspec_generators.tables.file_writer import CHANGE_TYPE, ROW_ID, ROW_VERSION
+from deltaspec_generators.tables.file_writer import CHANGE_TYPE
+from deltaspec_generators.tables.stored_files import ROW_ID, ROW_VERSION
 from deltaspec_generators.tables.strategies import GeneratedTable, data_tables_with_states
 from deltaspec_generators.tables.table_specs import FEATURES
 

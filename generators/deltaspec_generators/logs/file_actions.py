@@ -1,11 +1,9 @@
 """Drawing file actions: adds with statistics and row ids, their tombstones, change files."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
 from uuid import UUID
 
@@ -13,7 +11,9 @@ from hypothesis import strategies as st
 
 from deltaspec.model.revisions import Revision
 from deltaspec_generators.action_lines import encode_json
+from deltaspec_generators.logs.builder import LogBuilder
 from deltaspec_generators.logs.column_features import CONSTANT, COPY, GENERATED, START, STEP
+from deltaspec_generators.logs.columns import Column
 from deltaspec_generators.logs.state import Body
 from deltaspec_generators.logs.value_strategies import (
     WITHOUT_BOUNDS,
@@ -22,10 +22,6 @@ from deltaspec_generators.logs.value_strategies import (
     encode_bound,
     partition_texts,
 )
-
-if TYPE_CHECKING:
-    from deltaspec_generators.logs.builder import LogBuilder
-    from deltaspec_generators.logs.columns import Column
 
 ROW_FIELDS = ("baseRowId", "defaultRowCommitVersion")
 

@@ -1,22 +1,18 @@
 """Typed columns of a checkpoint: `stats_parsed` and `partitionValues_parsed`. Source: Checkpoint Schema."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 
 from deltaspec.model.schema import partition_values
 from deltaspec.model.schema.schema_string import parse_schema
+from deltaspec_generators.logs.builder import LogBuilder
+from deltaspec_generators.logs.columns import Column
 from deltaspec_generators.logs.state import Body, TableState
 from deltaspec_generators.logs.value_strategies import WITHOUT_BOUNDS, arrow_type
-
-if TYPE_CHECKING:
-    from deltaspec_generators.logs.builder import LogBuilder
-    from deltaspec_generators.logs.columns import Column
 
 
 def types(builder: LogBuilder, state: TableState) -> dict[str, pa.DataType]:

@@ -1,18 +1,13 @@
 """Drawing deletes by deletion vector: files lose rows; vectors stand inline, in one file, or at an absolute path."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
 from uuid import UUID
 
 from hypothesis import strategies as st
 
 from deltaspec.model.rows import deletion_vectors, z85
 from deltaspec_generators.logs import file_actions
+from deltaspec_generators.logs.builder import LogBuilder
 from deltaspec_generators.logs.state import Body, vector_id
-
-if TYPE_CHECKING:
-    from deltaspec_generators.logs.builder import LogBuilder
 
 
 def is_applicable(builder: LogBuilder) -> bool:

@@ -13,6 +13,7 @@ from deltaspec_generators.table_files import (
     TableFiles,
     add_action,
     domain_action,
+    encode_table,
     protocol_action,
     remove_action,
     txn_action,
@@ -132,8 +133,6 @@ def transaction_twice_in_checkpoint(draw: st.DrawFn) -> TableFiles:
 def _with_sidecar_action(change: dict[str, Any]) -> TableFiles:
     """A V2 checkpoint whose sidecar action is written out, and changed."""
     files = log_only.build_v2_checkpointed_table("uuid-json")
-    from deltaspec_generators.table_files import encode_table
-
     sidecar = files.checkpoints[0].sidecars[0]
     size = len(encode_table(files)[f"{LOG}_sidecars/{sidecar.name}"])
     body = {"path": sidecar.name, "sizeInBytes": size, "modificationTime": 1}
@@ -189,8 +188,6 @@ def sidecar_listed_twice(draw: st.DrawFn) -> TableFiles:
     files = _with_sidecar_action({})
     empty = SidecarFile("00000000-0000-4000-8000-000000000002.parquet", rows=[], listed=False)
     files.checkpoints[0].sidecars.append(empty)
-    from deltaspec_generators.table_files import encode_table
-
     size = len(encode_table(files)[f"{LOG}_sidecars/{empty.name}"])
     body = {"sidecar": {"path": empty.name, "sizeInBytes": size, "modificationTime": 1}}
     _rows(files).extend([body, body])

@@ -9,7 +9,7 @@ from deltaspec.model.rows.deletion_vectors import encode_bitmap
 from deltaspec_generators.bases import log_only
 from deltaspec_generators.bases.log_only import get_action
 from deltaspec_generators.mutations.registry import draw_one, mutation
-from deltaspec_generators.table_files import TableFiles, add_action, remove_action
+from deltaspec_generators.table_files import TableFiles, add_action, protocol_action, remove_action
 
 
 def _added(files: TableFiles, **changes: Any) -> TableFiles:
@@ -20,8 +20,6 @@ def _added(files: TableFiles, **changes: Any) -> TableFiles:
 
 def _cdc(**changes: Any) -> TableFiles:
     """A change-data table with a cdc action in its last version."""
-    from deltaspec_generators.table_files import protocol_action
-
     files = log_only.build_table(
         protocol=protocol_action(1, 7, None, ["changeDataFeed"]), configuration={"delta.enableChangeDataFeed": "true"}
     )

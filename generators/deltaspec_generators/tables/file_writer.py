@@ -1,10 +1,8 @@
 """Writing drawn rows: data files with what the log says of them, change data files, deletion vectors."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from dataclasses import replace
+from typing import Any
 from urllib.parse import quote
 from uuid import UUID
 
@@ -18,49 +16,19 @@ from deltaspec.model.schema.data_types import Struct
 from deltaspec_generators.logs.file_actions import build_uuid
 from deltaspec_generators.logs.state import Body
 from deltaspec_generators.tables.arrow_values import arrow_type, value_lists
+from deltaspec_generators.tables.builder import DataTableBuilder
 from deltaspec_generators.tables.parquet_encodings import (
     ParquetEncoding,
     build_rows_table,
     parquet_fields,
     write_parquet,
 )
-from deltaspec_generators.tables.schemas import convert_value
-from deltaspec_generators.tables.statistics import StatisticsStyle, compute_statistics
+from deltaspec_generators.tables.statistics import compute_statistics
+from deltaspec_generators.tables.stored_files import ROW_ID, ROW_VERSION, Row, StoredFile
 
-if TYPE_CHECKING:
-    from deltaspec_generators.tables.strategies import DataTableBuilder
-
-Row: TypeAlias = dict[str, Any]
-"""Plain values by physical column name, partition columns not among them."""
-ROW_ID, ROW_VERSION = "_row-id-col-1", "_row-commit-version-col-1"
-"""Names of the columns that materialized row ids and row commit versions stand in."""
 CHANGE_TYPE = "_change_type"
 CHANGE_DATA = "_change_data/"
 HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
-
-
-@dataclass(frozen=True)
-class StoredFile:
-    """A live data file and what only its writer knows of it."""
-
-    add: Body
-    rows: list[Row]
-    """Every row of the file, deleted ones too."""
-    schema: Struct
-    """Physical columns of the table when it was written, without partition columns."""
-    style: StatisticsStyle
-    parquet_encoding: ParquetEncoding
-    partition: dict[str, Any]
-    """Plain partition values by physical name."""
-    deleted: frozenset[int] = frozenset()
-    row_ids: list[int] = field(default_factory=list)
-    """Stable id of each row; empty without row tracking."""
-    row_commit_versions: list[int] = field(default_factory=list)
-
-    @property
-    def live_indexes(self) -> list[int]:
-        """Indexes of the rows that are not deleted."""
-        return [index for index in range(len(self.rows)) if index not in self.deleted]
 
 
 def draw_rows(builder: DataTableBuilder, count: int) -> list[Row]:
@@ -78,12 +46,6 @@ def draw_partition(builder: DataTableBuilder) -> dict[str, Any]:
     for each in builder.partition_fields:
         value = builder.draw(value_lists(each.type, 1))[0]
         found[each.name] = None if value == "" else value
-    return found
-
-
-def convert_rows(stored: StoredFile, schema: Struct) -> list[Row]:
-    """All rows of a file as rows of a later physical schema."""
-    found: list[Row] = [convert_value(row, stored.schema, schema) for row in stored.rows]
     return found
 
 

@@ -1,20 +1,16 @@
 """What a commit of a drawn table does: rows come, change and go, files are rewritten, columns change."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hypothesis import strategies as st
 
 from deltaspec.model.schema import column_mapping
 from deltaspec.model.schema.data_types import Field, Primitive, Struct
 from deltaspec_generators.tables.arrow_values import value_lists
+from deltaspec_generators.tables.builder import DataTableBuilder
 from deltaspec_generators.tables.file_writer import (
-    Row,
-    StoredFile,
-    convert_rows,
     draw_partition,
     draw_rows,
     remove_file,
@@ -29,11 +25,9 @@ from deltaspec_generators.tables.schemas import (
     replace_column,
     widen_field,
 )
+from deltaspec_generators.tables.stored_files import Row, StoredFile, convert_rows
 
-if TYPE_CHECKING:
-    from deltaspec_generators.tables.strategies import DataTableBuilder
-
-Act = Callable[["DataTableBuilder"], None]
+Act = Callable[[DataTableBuilder], None]
 
 
 @dataclass(frozen=True)

@@ -78,7 +78,7 @@ def statistics_styles(
     Args:
         counted: whether `numRecords` has to be there.
         bounded: whether bounds and null counts of all columns have to be there.
-        non_conforming: whether styles are among them that differ from what the text says and engines do anyway: bounds of
+        non_conforming: whether to include styles that engines use although the protocol forbids them: bounds of
             columns with NaN, timestamps with all their digits.
     """
     contents: tuple[Any, ...] = ("rows", "all", "all", "all", *(() if counted else ("none",)))

@@ -5,42 +5,24 @@ vectors, row ids and change data are all true of the files.
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from hypothesis import strategies as st
 
-from deltaspec.model.schema import schema_string
-from deltaspec.model.schema.data_types import Field, Struct
 from deltaspec_generators.action_lines import encode_json
 from deltaspec_generators.bases.log_only import commit_info_action
-from deltaspec_generators.logs.state import Body, TableState, apply_actions
+from deltaspec_generators.logs.state import TableState, apply_actions
 from deltaspec_generators.table_files import CheckpointFiles, TableFiles, domain_action
-from deltaspec_generators.tables.file_writer import StoredFile, convert_rows
+from deltaspec_generators.tables.builder import DataTableBuilder, TableVersion
 from deltaspec_generators.tables.operations import OPERATIONS, Operation
-from deltaspec_generators.tables.parquet_encodings import ParquetEncoding, parquet_encodings, to_physical_names
-from deltaspec_generators.tables.schemas import ColumnIdSequence, drop_columns, drop_void_columns, rename_to_logical
-from deltaspec_generators.tables.statistics import StatisticsStyle, statistics_styles
-from deltaspec_generators.tables.table_specs import FEATURES, NAMES, DataTableSpec, data_table_specs
+from deltaspec_generators.tables.parquet_encodings import parquet_encodings
+from deltaspec_generators.tables.schemas import ColumnIdSequence, drop_void_columns, rename_to_logical
+from deltaspec_generators.tables.statistics import statistics_styles
+from deltaspec_generators.tables.stored_files import StoredFile, convert_rows
+from deltaspec_generators.tables.table_specs import FEATURES, NAMES, data_table_specs
 
-START_MS = 1_700_000_000_000
-MODE = "delta.columnMapping.mode"
 ROW_TRACKING = "delta.rowTracking"
-
-__all__ = ["DataTableBuilder", "GeneratedTable", "TableVersion", "data_tables", "data_tables_with_states"]
-
-
-@dataclass(frozen=True)
-class TableVersion:
-    """What a reader gets at one version."""
-
-    schema: Struct
-    rows: list[dict[str, Any]]
-    """Plain values by logical column name, in no order."""
-    row_ids: list[int]
-    """Stable id of each row; empty without row tracking."""
-    changes: list[tuple[str, dict[str, Any]]]
-    """Kind of change and row, for every row that the change data files of this version hold."""
 
 
 @dataclass(frozen=True)
@@ -52,103 +34,6 @@ class GeneratedTable:
     versions: list[TableVersion]
     stored: list[StoredFile]
     """Every data file ever added, newest description of each last."""
-
-
-@dataclass
-class DataTableBuilder:
-    """A table while it is drawn."""
-
-    draw: st.DrawFn
-    spec: DataTableSpec
-    spellings: Sequence[ParquetEncoding]
-    styles: Sequence[StatisticsStyle]
-    schema: Struct
-    """Logical, with column ids where there is column mapping."""
-    configuration: dict[str, str]
-    numbering: ColumnIdSequence
-    files: TableFiles = field(default_factory=TableFiles)
-    state: TableState = field(default_factory=TableState)
-    states: list[TableState] = field(default_factory=list)
-    versions: list[TableVersion] = field(default_factory=list)
-    live: dict[str, StoredFile] = field(default_factory=dict)
-    stored: dict[tuple[str, int], StoredFile] = field(default_factory=dict)
-    """Every data file ever added, by path and number of deleted rows."""
-    actions: list[Body] = field(default_factory=list)
-    changes: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
-    description: str | None = None
-    high_water_mark: int = -1
-    numbers: int = 0
-
-    @property
-    def version(self) -> int:
-        """Of the commit at hand."""
-        return self.state.version + 1
-
-    @property
-    def timestamp_ms(self) -> int:
-        """Of the commit at hand."""
-        return START_MS + 60_000 * self.version
-
-    @property
-    def features(self) -> frozenset[str]:
-        """Supported by the protocol."""
-        return self.spec.features
-
-    @property
-    def mapping(self) -> str | None:
-        """The column mapping mode; None where there is none."""
-        mode = self.configuration.get(MODE)
-        return mode if mode in ("id", "name") else None
-
-    @property
-    def physical_schema(self) -> Struct:
-        """Columns that data files or partition values hold, by physical name."""
-        found: Struct = to_physical_names(drop_void_columns(self.schema), self.mapping)
-        return found
-
-    @property
-    def partition_fields(self) -> list[Field]:
-        """Physical partition columns, in the order of `partitionColumns`."""
-        named = dict(
-            zip([each.name for each in drop_void_columns(self.schema).fields], self.physical_schema.fields, strict=True)
-        )
-        return [named[name] for name in self.spec.partition_columns]
-
-    @property
-    def data_schema(self) -> Struct:
-        """Physical columns without partition columns."""
-        return drop_columns(self.physical_schema, [each.name for each in self.partition_fields])
-
-    def on(self, name: str) -> bool:
-        """Whether a boolean property is true."""
-        return self.configuration.get(name) == "true"
-
-    def next_number(self) -> int:
-        """A number not given out before."""
-        self.numbers += 1
-        return self.numbers
-
-    def parquet_encoding(self) -> ParquetEncoding:
-        """One of the table's ways to write Parquet."""
-        return self.draw(st.sampled_from(self.spellings))
-
-    def style(self) -> StatisticsStyle:
-        """One of the table's ways to write statistics."""
-        return self.draw(st.sampled_from(self.styles))
-
-    def metadata_action(self) -> Body:
-        """The `metaData` action of the commit at hand."""
-        if self.mapping:
-            self.configuration["delta.columnMapping.maxColumnId"] = str(self.numbering.last)
-        body = {
-            **self.spec.metadata,
-            "schemaString": schema_string.serialize_schema(self.schema),
-            "partitionColumns": list(self.spec.partition_columns),
-            "configuration": dict(self.configuration),
-        }
-        if self.description is not None:
-            body["description"] = self.description
-        return {"metaData": body}
 
 
 @st.composite

@@ -10,8 +10,8 @@ from deltaspec.model.schema.data_types import Struct, iter_leaf_types
 from deltaspec_generators.logs.state import Body
 from deltaspec_generators.table_files import TABLE_ID
 from deltaspec_generators.tables.arrow_values import PRIMITIVES
-from deltaspec_generators.tables.file_writer import ROW_ID, ROW_VERSION
 from deltaspec_generators.tables.schemas import ColumnIdSequence, assign_column_ids, schemas
+from deltaspec_generators.tables.stored_files import ROW_ID, ROW_VERSION
 
 READER_FEATURES = ("columnMapping", "deletionVectors", "typeWidening", "timestampNtz", "variantType")
 WRITER_FEATURES = ("rowTracking", "changeDataFeed")

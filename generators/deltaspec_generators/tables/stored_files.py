@@ -1,0 +1,45 @@
+"""Data files of a generated table, with their rows as plain Python values."""
+
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from deltaspec.model.schema.data_types import Struct
+from deltaspec_generators.logs.state import Body
+from deltaspec_generators.tables.parquet_encodings import ParquetEncoding
+from deltaspec_generators.tables.schemas import convert_value
+from deltaspec_generators.tables.statistics import StatisticsStyle
+
+Row: TypeAlias = dict[str, Any]
+"""Plain values by physical column name, partition columns not among them."""
+ROW_ID, ROW_VERSION = "_row-id-col-1", "_row-commit-version-col-1"
+"""Names of the columns that materialized row ids and row commit versions stand in."""
+
+
+@dataclass(frozen=True)
+class StoredFile:
+    """A live data file and what only its writer knows of it."""
+
+    add: Body
+    rows: list[Row]
+    """Every row of the file, deleted ones too."""
+    schema: Struct
+    """Physical columns of the table when it was written, without partition columns."""
+    style: StatisticsStyle
+    parquet_encoding: ParquetEncoding
+    partition: dict[str, Any]
+    """Plain partition values by physical name."""
+    deleted: frozenset[int] = frozenset()
+    row_ids: list[int] = field(default_factory=list)
+    """Stable id of each row; empty without row tracking."""
+    row_commit_versions: list[int] = field(default_factory=list)
+
+    @property
+    def live_indexes(self) -> list[int]:
+        """Indexes of the rows that are not deleted."""
+        return [index for index in range(len(self.rows)) if index not in self.deleted]
+
+
+def convert_rows(stored: StoredFile, schema: Struct) -> list[Row]:
+    """All rows of a file as rows of a later physical schema."""
+    found: list[Row] = [convert_value(row, stored.schema, schema) for row in stored.rows]
+    return found
