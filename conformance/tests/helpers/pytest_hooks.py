@@ -1,0 +1,47 @@
+"""Hooks of both test trees: seed property tests, select multiplied tests, print how to reproduce a failure."""
+
+from __future__ import annotations
+
+import pytest
+from helpers.selection import compute_seed, describe_selection, format_reproduction, is_selected
+
+_PRINTED = pytest.StashKey[bool]()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("hypothesis_seed", None) is None:
+        config.option.hypothesis_seed = str(compute_seed())
+
+
+def pytest_report_header(config: pytest.Config) -> str | None:
+    if config.stash.setdefault(_PRINTED, False):  # both conftest modules register these hooks
+        return None
+    config.stash[_PRINTED] = True
+    return describe_selection()
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Deselect multiplied tests that this commit does not run, unless tests are named one by one."""
+    if any("::" in argument for argument in config.args):
+        return
+    selected, deselected = [], []
+    for item in items:
+        mark = item.get_closest_marker("multiplied")
+        runs = mark is None or is_selected(item.name, mark.args[0], mark.args[1:])
+        (selected if runs else deselected).append(item)
+    if deselected:
+        config.hook.pytest_deselected(items=deselected)
+        items[:] = selected
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    if not config.stash.setdefault(_PRINTED, True):
+        return
+    config.stash[_PRINTED] = False
+    failed = [*terminalreporter.stats.get("failed", []), *terminalreporter.stats.get("error", [])]
+    node_ids = dict.fromkeys(report.nodeid for report in failed if hasattr(report, "nodeid"))
+    if node_ids:
+        terminalreporter.section("reproduce")
+        for node_id in node_ids:
+            terminalreporter.write_line(format_reproduction(node_id))

@@ -1,0 +1,88 @@
+"""Select tests by commit: the seed of property tests, and the share of the tests that multiply.
+
+A test marked `multiplied(parts, *sources)` runs if a recent commit touches one of its sources, or if its name falls
+into the share of this commit: one of `parts`. `DELTASPEC_SHARE=all` (`nox -s exhaustive`) runs every test.
+Seed and share follow from the commit alone, so `DELTASPEC_COMMIT=<hash>` repeats a run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[3]
+RECENT_SECONDS = 24 * 3600
+"""Commits of the last day before the newest one count as recent: they are usually tested together."""
+
+
+@cache
+def read_commit() -> str:
+    """Return the commit that seed and share are derived from; `none` outside a Git checkout."""
+    return os.environ.get("DELTASPEC_COMMIT") or _run_git("rev-parse", "HEAD").strip() or "none"
+
+
+def compute_seed() -> int:
+    """Return the seed of property tests, a number of 32 bits."""
+    return _hash("seed", 1 << 32)
+
+
+def runs_everything() -> bool:
+    """Return whether every multiplied test runs."""
+    return os.environ.get("DELTASPEC_SHARE") == "all"
+
+
+def is_selected(name: str, parts: int, sources: tuple[str, ...] = ()) -> bool:
+    """Return whether a multiplied test runs for this commit.
+
+    Args:
+        name: identifies the test; it decides the share that the test belongs to.
+        parts: number of shares, of which one runs.
+        sources: files relative to the repository; the test runs if a recent commit changed one of them.
+    """
+    if runs_everything() or parts <= 1:
+        return True
+    return _hash(name, parts) == 0 or not list_touched_files().isdisjoint(sources)
+
+
+@cache
+def list_touched_files() -> frozenset[str]:
+    """Return the files, relative to the repository, that recent commits and uncommitted changes touch."""
+    commit = read_commit()
+    newest = _run_git("show", "-s", "--format=%ct", commit).strip()
+    if not newest.isdigit():
+        return frozenset()
+    since = f"--since=@{int(newest) - RECENT_SECONDS}"
+    committed = _run_git("log", since, "--format=", "--name-only", "--no-renames", commit)
+    uncommitted = "" if os.environ.get("DELTASPEC_COMMIT") else _run_git("diff", "HEAD", "--name-only", "--no-renames")
+    return frozenset(filter(None, (committed + uncommitted).splitlines()))
+
+
+def describe_selection() -> str:
+    """Return one line that says which seed and share a run uses."""
+    share = "all multiplied tests" if runs_everything() else "the share of this commit; DELTASPEC_SHARE=all runs all"
+    return f"deltaspec: commit {read_commit()[:12]}, seed {compute_seed()}, {share}"
+
+
+def format_reproduction(node_id: str) -> str:
+    """Return the shell command that repeats one test of this run."""
+    quoted = "'" + node_id.replace("'", "'\\''") + "'"
+    variables = f"DELTASPEC_COMMIT={read_commit()[:12]}"
+    if "DELTASPEC_EXAMPLES" in os.environ:
+        variables += f" DELTASPEC_EXAMPLES={os.environ['DELTASPEC_EXAMPLES']}"
+    return f"{variables} python -m pytest {quoted}"
+
+
+def _hash(name: str, bound: int) -> int:
+    digest = hashlib.sha256(f"{read_commit()[:12]}:{name}".encode()).digest()
+    return int.from_bytes(digest[:8], "big") % bound
+
+
+def _run_git(*arguments: str) -> str:
+    try:
+        done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
+    except OSError:
+        return ""
+    return done.stdout if done.returncode == 0 else ""
