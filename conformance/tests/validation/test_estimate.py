@@ -175,7 +175,7 @@ class TestSources:
         estimate = estimate_table(str(tmp_path))
         assert estimate.live_files == Amount(2, 0, None)
         assert estimate.live_bytes == Amount(None, 0, None)
-        assert estimate.live_source == "numOfAddFiles of _last_checkpoint, version 1, 1 before the judged version"
+        assert estimate.live_source == "numOfAddFiles of _last_checkpoint, version 1, 1 before the validated version"
 
     def test_newer_of_checksum_and_hint_is_taken(self, tmp_path: Path) -> None:
         files = checksummed_data()

@@ -1,4 +1,4 @@
-"""`describe_files`: how the live data files of a table spread over sizes, partitions and rows, by the log alone."""
+"""`describe_files`: the distribution of live data files over sizes, partitions and row counts, from the log alone."""
 
 from collections.abc import Callable
 from itertools import pairwise
@@ -21,14 +21,14 @@ from deltaspec.validation.log.replay_stage import REPLAY_ROWS
 from deltaspec.views.files.file_replay import ENTRY_END, VALUE_BEGIN
 
 SMALL_FILE_LIMIT = 16 << 20
-"""Files under 16 MiB count as small: to open one takes about as long as to read it."""
+"""Files under 16 MiB count as small: opening one costs about as much as reading it."""
 MAX_BINS = 14
 SHOWN = 5
-"""Files and partitions that are named."""
+"""Number of files and partitions listed by name."""
 
 
 class _FileRun(EmbeddedRun):
-    """Keeps partition values, which replay alone does not, and of statistics only whether there are any."""
+    """A replay that keeps partition values and reduces `stats` to a flag: "" if there are statistics, else null."""
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
@@ -36,23 +36,23 @@ class _FileRun(EmbeddedRun):
 
     def put_rows(self, tag: str, rows: pl.DataFrame, places: pl.Series | None = None) -> None:
         if tag == REPLAY_ROWS:
-            said = pl.col("stats").str.strip_chars().is_in(["", "{}"]).not_()
-            rows = rows.with_columns(stats=pl.when(said).then(pl.lit("")))
+            has_stats = pl.col("stats").str.strip_chars().is_in(["", "{}"]).not_()
+            rows = rows.with_columns(stats=pl.when(has_stats).then(pl.lit("")))
         super().put_rows(tag, rows, places)
 
 
 def describe_files(
     uri: str, *, at: int | None = None, progress: Callable[[str, int, int | None], None] | None = None
 ) -> FilesDescription:
-    """The live data files of a table.
+    """Describe the live data files of a table.
 
     Args:
         uri: path or URI of the table's root.
-        at: the version; the latest where None.
-        progress: as for `validate_table`.
+        at: the version; None for the latest.
+        progress: as in `validate_table`.
 
     Raises:
-        InvalidUsage: no such version.
+        InvalidUsage: the table has no such version.
         TableUnreadable: there is no table, or its log cannot be replayed.
     """
     run, live, _ = replay_table(uri, at, progress, _FileRun)
@@ -92,13 +92,14 @@ def describe_files(
 
 
 def build_size_bins(sizes: pl.Series) -> list[SizeBin]:
-    """Ranges whose bounds are powers of two, equally wide in their logarithm, from the smallest to the largest size.
+    """Build a histogram whose bounds are powers of two and whose bins have the same logarithmic width.
 
     Args:
-        sizes: Int64, not negative; nulls are left out.
+        sizes: Int64, not negative; nulls are ignored.
 
     Returns:
-        At most `MAX_BINS`, adjoining and ascending; the first may begin at 0.
+        At most `MAX_BINS` adjacent bins in ascending order, from the smallest to the largest size. The first bin may
+        start at 0.
     """
     known = sizes.drop_nulls()
     if known.is_empty():
@@ -129,7 +130,7 @@ def build_size_bins(sizes: pl.Series) -> list[SizeBin]:
 def _files(files: pl.DataFrame, *, descending: bool) -> list[FileFacts]:
     known = files.select("path", "size").drop_nulls()
     some = known.top_k(SHOWN, by="size") if descending else known.bottom_k(SHOWN, by="size")
-    # of equal sizes which are named is left to chance; their order is not
+    # top_k may choose any of several equal sizes; sorting makes at least the order deterministic
     return [
         FileFacts(path=path, bytes=size)
         for path, size in some.sort("size", "path", descending=[descending, False]).iter_rows()
@@ -172,12 +173,12 @@ def _partitions(files: pl.DataFrame, run: EmbeddedRun) -> Partitions | None:
 
 
 def _values(text: str | None, names: dict[str, str]) -> dict[str, str | None]:
-    """The entries of `partition_text` by logical name; a value may hold the signs that end entries."""
+    """Parse `partition_text` into values by logical name. A value may itself contain the separators."""
     found: dict[str, str] = {}
     current = None
     for part in (text or "").split(ENTRY_END):
-        key, sign, value = part.partition(VALUE_BEGIN)
-        if sign and key in names and key not in found:
+        key, separator, value = part.partition(VALUE_BEGIN)
+        if separator and key in names and key not in found:
             current, found[key] = key, value
         elif current is not None:
             found[current] += ENTRY_END + part
@@ -185,7 +186,7 @@ def _values(text: str | None, names: dict[str, str]) -> dict[str, str | None]:
 
 
 def _sum(column: pl.Series) -> int:
-    """Exact, whatever the numbers of a log are: sums of 64-bit integers wrap around."""
+    """Return the exact sum: a damaged log may hold numbers that overflow 64 bits."""
     return int(column.cast(pl.Int128).sum() or 0)
 
 

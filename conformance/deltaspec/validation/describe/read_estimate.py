@@ -1,8 +1,11 @@
-"""What a run would read of a table, told by the pinned listing and by two small files of the log.
+"""Estimate what a run would read, from the pinned listing and two small files of the log.
 
-Of the log the listing tells the bytes exactly; only of large Parquet checkpoints it does not, since which parts of them
-are asked for depends on their row groups and columns. Of the data files a version checksum or the checkpoint hint tells
-the number, or else the length of the log does, as a guess that is called one. Nothing else is opened.
+- Log: the listing gives exact sizes. Large Parquet checkpoints are an estimate, because how much of them is read
+  depends on their row groups and columns.
+- Data files: a version checksum or `_last_checkpoint` gives their number. Without either, the size of the log gives a
+  guess, and the report labels it as a guess.
+
+Nothing else is opened.
 """
 
 from bisect import bisect_left
@@ -36,41 +39,41 @@ from deltaspec.wire.storage.factory import open_store
 from deltaspec.wire.storage.interface import LOG_DIRECTORY, StorageError, Store
 
 LISTING_PAGE_SIZE = 1000
-"""Names that one request for a listing gives."""
+"""Names per list request."""
 SMALL_FILE_BYTES = 16 << 20
-"""Longest version checksum and hint that is opened for an estimate."""
+"""Largest version checksum or `_last_checkpoint` that an estimate opens."""
 _PARQUET_BYTES_A_FILE, _JSON_BYTES_A_FILE = 120, 540
-"""Of the log for each data file, in checkpoints and in commits: of files with statistics of five columns."""
+"""Log bytes per data file in checkpoints and in commits, measured with statistics of five columns."""
 _LISTED = "listed"
-_BY_FOOTERS = "which parts are asked for, and how often, their footers tell"
-_GUESS = f"a guess by the length of the log, {_PARQUET_BYTES_A_FILE} or {_JSON_BYTES_A_FILE} bytes a file"
-_NO_CHECKSUM = "no version checksum tells"
-_PASSES = "further passes over live files: one each for SQL conditions, identity columns, variants and row tracking"
-_AGAIN = "checkpoints once more, where they have statistics as columns alone"
-_CHANGE_DATA = "change data files of the judged commits"
+_BY_FOOTERS = "how much of them is read depends on their footers"
+_GUESS = f"a guess by the size of the log: {_PARQUET_BYTES_A_FILE} or {_JSON_BYTES_A_FILE} bytes per file"
+_NO_CHECKSUM = "unknown: no version checksum"
+_PASSES = "further passes over live files: one each for SQL expressions, identity columns, variants and row tracking"
+_AGAIN = "a second pass over checkpoints that store statistics only as columns"
+_CHANGE_DATA = "change data files of the validated commits"
 
 
 def estimate_table(
     uri: str, *, at: int | None = None, history: str | int = "latest", revision: str = "current"
 ) -> Estimate:
-    """What runs of each level would read of a table.
+    """Estimate what a run of each level would read.
 
     Args:
         uri: path or URI of the table's root.
-        at, history, revision: as `validate_table` takes them.
+        at, history, revision: as in `validate_table`.
 
     Raises:
-        InvalidUsage: an option that has no such value, no such version.
+        InvalidUsage: an option has an invalid value, or the table has no such version.
         TableUnreadable: there is no table.
     """
-    looked = parse_history(history)
+    parsed_history = parse_history(history)
     store = open_store(uri)
-    plan = build_plan(store.uri, load_pinned_listing(store), at=at, history=looked)
-    return estimate(store, plan, history=looked, revision=revision)
+    plan = build_plan(store.uri, load_pinned_listing(store), at=at, history=parsed_history)
+    return estimate(store, plan, history=parsed_history, revision=revision)
 
 
 def estimate(store: Store, plan: Plan, *, history: str = "latest", revision: str = "current") -> Estimate:
-    """What runs by a plan would read; opens a version checksum and the checkpoint hint, where they are there."""
+    """Estimate what a run of the plan would read. Opens the newest version checksum and `_last_checkpoint`, if any."""
     live = _live_files(store, plan)
     return Estimate(
         estimate_version=ESTIMATE_VERSION,
@@ -96,7 +99,7 @@ def estimate(store: Store, plan: Plan, *, history: str = "latest", revision: str
 
 def _log(plan: Plan, revision: Revision) -> Iterator[Reads]:
     pages = -(-len(plan.entries) // LISTING_PAGE_SIZE)
-    source = f"{len(plan.entries):,} names listed, {LISTING_PAGE_SIZE:,} a request"
+    source = f"{len(plan.entries):,} names listed, {LISTING_PAGE_SIZE:,} per request"
     yield Reads(
         what="log listing", files=exact_amount(0), requests=exact_amount(pages), bytes=exact_amount(0), source=source
     )
@@ -114,7 +117,7 @@ def _log(plan: Plan, revision: Revision) -> Iterator[Reads]:
 
 
 def _whole(what: str, plan: Plan, names: Iterable[str]) -> Iterator[Reads]:
-    """Files that are read as a whole, by one request each."""
+    """Yield the cost of files that are read completely, with one request each."""
     sizes = [plan.sizes[name] for name in names]
     if sizes:
         number, length = exact_amount(len(sizes)), exact_amount(sum(sizes))
@@ -122,39 +125,44 @@ def _whole(what: str, plan: Plan, names: Iterable[str]) -> Iterator[Reads]:
 
 
 def _parquet(what: str, sizes: list[int], *, opened: int) -> Iterator[Reads]:
-    """Parquet files of actions, each opened so many times."""
+    """Yield the cost of Parquet files with actions, each opened `opened` times."""
     if sizes:
         requests, length = _parquet_cost(sizes, opened)
-        told = _LISTED if length.is_exact else f"{sum(sizes):,} bytes listed; {_BY_FOOTERS}"
-        yield Reads(what=what, files=exact_amount(len(sizes)), requests=requests, bytes=length, source=told)
+        source = _LISTED if length.is_exact else f"{sum(sizes):,} bytes listed; {_BY_FOOTERS}"
+        yield Reads(what=what, files=exact_amount(len(sizes)), requests=requests, bytes=length, source=source)
 
 
 def _parquet_cost(sizes: list[int], opened: int) -> tuple[Amount, Amount]:
-    """Requests and bytes: what the end of a file, which opening it gives, holds is not asked for again."""
+    """Return requests and bytes. Opening a file reads its tail, which is not read a second time."""
     requests, length = opened * len(sizes), opened * sum(min(each, TAIL_BYTES) for each in sizes)
     large = [each for each in sizes if each > TAIL_BYTES]
     if not large:
         return exact_amount(requests), exact_amount(length)
-    # measured with checkpoints of 250,000 and 1,000,000 files: a pass over a row group costs a block of 1 MiB or more
+    # measured on checkpoints of 250,000 and 1,000,000 files: one pass over a row group reads at least a 1 MiB block
     likely_requests = sum(3 + min(each >> 20, 5) + (each >> 20) // 3 for each in large)
     likely_bytes = sum(min(3 * each, each + each // 7 + (4 << 20)) for each in large)
     return Amount(requests + likely_requests, requests), Amount(length + likely_bytes, length)
 
 
 def _sidecars(plan: Plan, checkpoints: list[Checkpoint]) -> Iterator[Reads]:
-    """Which sidecars a checkpoint names stands in it; writers make them just before it, and for it alone."""
+    """Yield the cost of sidecars, each assigned to the next checkpoint in time.
+
+    Only the content of a checkpoint names its sidecars, which an estimate does not read.
+
+    Writers create sidecars just before their checkpoint and for that checkpoint only.
+    """
     listed = [each for name, each in plan.entries.items() if isinstance(parse_log_file_name(name), SidecarName)]
     may_name = [each for each in checkpoints if each.naming != "multipart"]
     if not listed or not may_name:
         return
-    made = sorted(
+    by_time = sorted(
         (max(plan.entries[name].modified_ms for name in each.files), each.files) for each in plan.all_checkpoints
     )
     chosen = {each.files for each in may_name}
     likely = []
     for sidecar in listed:
-        after = min(bisect_left(made, (sidecar.modified_ms, ())), len(made) - 1)
-        if made[after][1] in chosen:
+        after = min(bisect_left(by_time, (sidecar.modified_ms, ())), len(by_time) - 1)
+        if by_time[after][1] in chosen:
             likely.append(sidecar.size_bytes)
     requests, length = _parquet_cost(likely, 1)
     times = len(may_name)
@@ -164,12 +172,12 @@ def _sidecars(plan: Plan, checkpoints: list[Checkpoint]) -> Iterator[Reads]:
         files=Amount(len(likely), 0, times * len(listed)),
         requests=Amount(requests.about, 0, most_requests.at_most),
         bytes=Amount(length.about, 0, most_bytes.at_most),
-        source=f"{len(listed):,} listed; which of them are named the checkpoints tell, taken by their times",
+        source=f"{len(listed):,} listed; assigned to checkpoints by modification time",
     )
 
 
 def _staged(plan: Plan) -> Iterator[Reads]:
-    """Each staged commit, and the published commit of its version once more, if a catalog manages the table."""
+    """Yield the cost of staged commits; each is read with the published commit of its version."""
     staged = [each for name, each in plan.entries.items() if isinstance(parse_log_file_name(name), StagedCommit)]
     names = (
         commit_name(found.version)
@@ -184,7 +192,7 @@ def _staged(plan: Plan) -> Iterator[Reads]:
             files=Amount(len(staged), 0, len(staged)),
             requests=Amount(files, 0, files),
             bytes=Amount(length, 0, length),
-            source="listed; read if the protocol has catalogManaged",
+            source="listed; read only if the protocol has the feature catalogManaged",
         )
 
 
@@ -193,7 +201,7 @@ def _staged(plan: Plan) -> Iterator[Reads]:
 
 @dataclass(frozen=True)
 class _Live:
-    """What is known of the data files of the judged version."""
+    """What is known about the data files of the validated version."""
 
     files: Amount
     bytes: Amount
@@ -203,11 +211,10 @@ class _Live:
 
 
 def _live_files(store: Store, plan: Plan) -> _Live:
-    """By the newest version checksum or by the hint, whichever is of a later version; else by the length of the log."""
+    """Use the newest version checksum or `_last_checkpoint`, whichever is later; else guess by the size of the log."""
     checksum, hint = _newest_checksum(store, plan), _hint(store, plan)
     if checksum is not None and (hint is None or checksum[0] >= hint.version):
-        version, claim = checksum
-        return _by_checksum(plan, version, claim)
+        return _by_checksum(plan, *checksum)
     vectors = Amount(None)
     if hint is not None and hint.num_of_add_files is not None:
         source = f"numOfAddFiles of _last_checkpoint, version {hint.version}{_behind(plan, hint.version)}"
@@ -215,18 +222,18 @@ def _live_files(store: Store, plan: Plan) -> _Live:
     return _Live(Amount(_guessed_files(plan)), Amount(None), _GUESS, vectors, _NO_CHECKSUM)
 
 
-def _by_checksum(plan: Plan, version: int, claim: VersionChecksum) -> _Live:
+def _by_checksum(plan: Plan, version: int, checksum: VersionChecksum) -> _Live:
     source = f"version checksum {version}{_behind(plan, version)}"
-    of_this = exact_amount if version == plan.version else Amount
-    vectors = claim.num_deletion_vectors_opt
-    if vectors is None and "deletionVectors" not in (claim.protocol.reader_features or []):
+    amount = exact_amount if version == plan.version else Amount
+    vectors = checksum.num_deletion_vectors_opt
+    if vectors is None and "deletionVectors" not in (checksum.protocol.reader_features or []):
         vectors = 0
     return _Live(
-        of_this(max(claim.num_files, 0)),
-        of_this(max(claim.table_size_bytes, 0)),
+        amount(max(checksum.num_files, 0)),
+        amount(max(checksum.table_size_bytes, 0)),
         source,
         Amount(None) if vectors is None else Amount(vectors, 0, vectors if version == plan.version else None),
-        f"{source} says nothing of them" if vectors is None else source,
+        f"unknown: {source} has no numDeletionVectorsOpt" if vectors is None else source,
     )
 
 
@@ -234,12 +241,12 @@ def _newest_checksum(store: Store, plan: Plan) -> tuple[int, VersionChecksum] | 
     found = [name.version for name in map(parse_log_file_name, plan.entries) if isinstance(name, ChecksumName)]
     version = max((each for each in found if each <= plan.version), default=None)
     data = None if version is None else _small_file(store, plan, checksum_name(version))
-    claim = None if data is None else read_checksum(data)[0]
-    return None if claim is None or version is None else (version, claim)
+    checksum = None if data is None else read_checksum(data)[0]
+    return None if checksum is None or version is None else (version, checksum)
 
 
 def _hint(store: Store, plan: Plan) -> LastCheckpoint | None:
-    """The checkpoint hint, if it is of a version up to the judged one and says how many files that has."""
+    """Return `_last_checkpoint` if its version is not later than the validated one and no count is negative."""
     data = _small_file(store, plan, "_last_checkpoint")
     try:
         hint = None if data is None else msgspec.json.decode(data, type=LastCheckpoint)
@@ -259,11 +266,11 @@ def _small_file(store: Store, plan: Plan, name: str) -> bytes | None:
 
 
 def _behind(plan: Plan, version: int) -> str:
-    return "" if version == plan.version else f", {plan.version - version:,} before the judged version"
+    return "" if version == plan.version else f", {plan.version - version:,} before the validated version"
 
 
 def _guessed_files(plan: Plan) -> int:
-    """By the length of the newest checkpoint with its sidecars, and of the commits after it."""
+    """Guess the number of files from the sizes of the newest checkpoint, its sidecars and the commits after it."""
     usable = [each for each in plan.all_checkpoints if each.version <= plan.version]
     newest = usable[-1] if usable else None
     start = -1 if newest is None else newest.version
@@ -285,7 +292,7 @@ def _files(plan: Plan, live: _Live) -> LevelReads:
         files=exact_amount(0),
         requests=Amount(pages, least),
         bytes=exact_amount(0),
-        source=f"live files and the log, {LISTING_PAGE_SIZE:,} names a request",
+        source=f"live files and the log, {LISTING_PAGE_SIZE:,} names per request",
     )
     most = live.vectors.at_most
     vectors = Reads(
@@ -298,7 +305,7 @@ def _files(plan: Plan, live: _Live) -> LevelReads:
     return LevelReads(
         level="files",
         reads=[listing, vectors],
-        not_known=["removed and foreign files below the table, which are listed along"],
+        not_known=["removed and unrelated files, which the listing also returns"],
     )
 
 
@@ -311,9 +318,9 @@ def _footers(live: _Live) -> LevelReads:
         files=files,
         requests=Amount(files.about, 0, None if files.at_most is None else 2 * files.at_most),
         bytes=Amount(about, 0, None if length.at_most is None else 2 * length.at_most),
-        source=f"one request for the last {FOOTER_BYTES >> 10} KiB of each live file; a longer footer costs another",
+        source=f"one request for the last {FOOTER_BYTES >> 10} KiB of each live file; a longer footer costs a second",
     )
-    # not even the least is known: files that a clone names elsewhere are opened with leave alone
+    # no lower bound: files that a clone refers to outside the table are opened only if the user allows it
     return LevelReads(level="footers", reads=[footers], not_known=[_CHANGE_DATA])
 
 
@@ -330,7 +337,7 @@ def _rows(live: _Live) -> LevelReads:
         files=live.files,
         requests=Amount(requests),
         bytes=Amount(read),
-        source="live files read whole, as if all were of one length",
+        source="live files, read completely; assumes that all have the average size",
     )
     return LevelReads(
         level="rows",

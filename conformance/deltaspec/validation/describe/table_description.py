@@ -1,4 +1,4 @@
-"""`describe_table`: what a table is at a version, by the same replay that validation uses."""
+"""`describe_table`: the state of a table at a version, from the same replay that validation uses."""
 
 from collections.abc import Callable
 
@@ -26,15 +26,15 @@ _HINT_BYTES = 64 << 20
 def describe_table(
     uri: str, *, at: int | None = None, progress: Callable[[str, int, int | None], None] | None = None
 ) -> TableDescription:
-    """The state of a table.
+    """Describe the state of a table.
 
     Args:
         uri: path or URI of the table's root.
-        at: the version; the latest where None.
-        progress: as for `validate_table`.
+        at: the version; None for the latest.
+        progress: as in `validate_table`.
 
     Raises:
-        InvalidUsage: no such version.
+        InvalidUsage: the table has no such version.
         TableUnreadable: there is no table, or its log cannot be replayed.
     """
     run, live, intervals = replay_table(uri, at, progress)
@@ -74,12 +74,15 @@ def replay_table(
     uri: str,
     at: int | None,
     progress: Callable[[str, int, int | None], None] | None,
-    kind: type[EmbeddedRun] = EmbeddedRun,
+    run_type: type[EmbeddedRun] = EmbeddedRun,
 ) -> tuple[EmbeddedRun, pl.DataFrame, pl.DataFrame]:
-    """A run without rules that has replayed the log, the live files, and all file actions as `spans` has them.
+    """Replay the log without evaluating rules.
+
+    Returns:
+        The run, its live files, and the validity intervals of all file actions.
 
     Raises:
-        InvalidUsage: no such version.
+        InvalidUsage: the table has no such version.
         TableUnreadable: there is no table, or its log cannot be replayed.
     """
     store = open_store(uri)
@@ -88,7 +91,7 @@ def replay_table(
         raise TableUnreadable(
             f"{store.uri}: commit {plan.missing[0]} is missing; run `deltaspec validate` to see what else is wrong"
         )
-    run = kind(store, plan, [], 0, progress or (lambda *_: None))
+    run = run_type(store, plan, [], 0, progress or (lambda *_: None))
     intervals = run.replay()
     if run.replay_blocked_reason:
         raise TableUnreadable(f"{store.uri}: {run.replay_blocked_reason}; run `deltaspec validate` to see where")
@@ -101,7 +104,7 @@ def _feature(name: str, active: set[str] | None) -> FeatureState:
 
 
 def _earliest(log: LogFiles) -> int | None:
-    """The version that the log can be read from: 0, or that of the first checkpoint. Later ones may lie in a gap."""
+    """Return the first readable version: 0 or the first checkpoint's. Versions after it may still be missing."""
     return 0 if log.commits[:1] == [0] else min((version for version, _ in log.checkpoints), default=None)
 
 

@@ -1,4 +1,4 @@
-"""Rows that carry our own values through Spark: a tag, a bucket and bytes; the shuffle is by bucket."""
+"""Rows that carry values of the kit through Spark: a tag, a bucket and bytes. Spark shuffles them by bucket."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ import pyarrow as pa
 SCHEMA = "tag string, bucket int, payload binary"
 _ARROW = pa.schema([("tag", pa.string()), ("bucket", pa.int32()), ("payload", pa.binary())])
 FAILED = "failed"
-"""Tag of the traceback of a task that ended by a defect."""
+"""Tag of a row with the traceback of a task that failed because of a defect in the kit."""
 FRAME_ROWS = 50_000
-"""Rows of a frame that one payload holds."""
+"""Maximum number of frame rows per payload."""
 _BATCH_BYTES = 16 << 20
-"""Payloads that are handed to Spark at once."""
+"""Bytes of payloads after which a batch is handed to Spark."""
 
 
 class Payload(NamedTuple):
-    """One row."""
+    """One Spark row with columns as in `SCHEMA`."""
 
     tag: str
     bucket: int
@@ -29,7 +29,7 @@ class Payload(NamedTuple):
 
 
 def frame_to_payloads(tag: str, bucket: int, frame: pl.DataFrame) -> Iterator[Payload]:
-    """A frame of any length as rows."""
+    """Split a frame into payloads of at most `FRAME_ROWS` rows each."""
     for part in frame.iter_slices(FRAME_ROWS):
         target = io.BytesIO()
         part.write_ipc(target, compression="zstd")
@@ -37,32 +37,32 @@ def frame_to_payloads(tag: str, bucket: int, frame: pl.DataFrame) -> Iterator[Pa
 
 
 def payloads_to_frame(payloads: Iterable[bytes]) -> pl.DataFrame:
-    """The frame that was made into rows, or several of them one after the other."""
+    """Concatenate the frames in some payloads."""
     return pl.concat([pl.read_ipc(io.BytesIO(each)) for each in payloads])
 
 
 def value_to_payload(tag: str, bucket: int, value: Any) -> Payload:
-    """A value of our own as a row."""
+    """Pickle a value into one payload."""
     return Payload(tag, bucket, pickle.dumps(value, protocol=pickle.HIGHEST_PROTOCOL))
 
 
 def payload_to_value(payload: bytes) -> Any:
-    """The value; only of what a task of this run has made."""
+    """Unpickle a value. Pass only payloads that a task of this run created."""
     return pickle.loads(payload)
 
 
 def payloads_to_batches(rows: Iterable[Payload]) -> Iterator[pa.RecordBatch]:
-    """Rows as Spark takes them, no more bytes at once than a batch may have."""
-    held: list[Payload] = []
+    """Group payloads into Arrow batches for Spark; a batch ends once it exceeds `_BATCH_BYTES`."""
+    pending: list[Payload] = []
     size = 0
     for row in rows:
-        held.append(row)
+        pending.append(row)
         size += len(row.payload)
         if size > _BATCH_BYTES:
-            yield _batch(held)
-            held, size = [], 0
-    if held:
-        yield _batch(held)
+            yield _batch(pending)
+            pending, size = [], 0
+    if pending:
+        yield _batch(pending)
 
 
 def _batch(rows: list[Payload]) -> pa.RecordBatch:
@@ -72,12 +72,13 @@ def _batch(rows: list[Payload]) -> pa.RecordBatch:
 
 
 def payloads_to_arrow(rows: list[Payload]) -> pa.Table:
-    """Rows as one table, for a frame that Spark makes of values of the driver."""
-    return pa.Table.batches_to_payloads([_batch(rows)] if rows else [], schema=_ARROW)
+    """Build one Arrow table, from which Spark creates a DataFrame on the driver."""
+    return pa.Table.from_batches([_batch(rows)] if rows else [], schema=_ARROW)
 
 
 def batches_to_payloads(batches: Iterable[pa.RecordBatch]) -> Iterator[Payload]:
-    """The rows of what Spark hands over."""
+    """Yield the payloads in Arrow batches from Spark."""
+
     for batch in batches:
         for tag, bucket, payload in zip(*(batch.column(name).to_pylist() for name in _ARROW.names), strict=True):
             yield Payload(tag, bucket, payload)
