@@ -65,7 +65,7 @@ def installed(name: str) -> str | None:
 
 def reach(table: str) -> Check:
     """Whether the storage of this process lists the log of a table."""
-    from deltaspec.wire.storage.interface import open_store
+    from deltaspec.wire.storage.factory import open_store
 
     try:
         store = open_store(table)

@@ -40,8 +40,9 @@ from deltaspec.wire.log.checkpoint_reader import ParsedCheckpoint, iter_file_act
 from deltaspec.wire.log.file_action_rows import FileActionBuilder
 from deltaspec.wire.log.line_decoder import MAX_LINE_BYTES, LogFile, LogSummary, decode_line_stream, decode_lines
 from deltaspec.wire.log.line_outcomes import LineOutcomes
-from deltaspec.wire.storage.interface import LOG_DIRECTORY, StorageError, Store, prefetch_contents
-from deltaspec.wire.storage.interface import read_lines as stream_lines
+from deltaspec.wire.storage.interface import LOG_DIRECTORY, StorageError, Store
+from deltaspec.wire.storage.prefetch import prefetch_contents
+from deltaspec.wire.storage.prefetch import read_lines as stream_lines
 
 BATCH_ROWS = 50_000
 MAX_BUFFERED_BYTES = 64 << 20

@@ -12,7 +12,8 @@ from deltaspec.validation.log.concurrent_writes import load_pinned_listing
 from deltaspec.validation.options import FINDINGS_OUT_WITH_STATE, Asked, ask, build_report, check_state_options
 from deltaspec.validation.output_location import require_outside_table
 from deltaspec.validation.plan import Plan, build_plan
-from deltaspec.wire.storage.interface import Store, open_store
+from deltaspec.wire.storage.factory import open_store
+from deltaspec.wire.storage.interface import Store
 
 
 def validate_table(

@@ -1,7 +1,7 @@
 """Reports of one table by every way that its rows may be spread: helpers of the tests that compare them.
 
-`InProcessJobs` stands in for Spark: its frames are lists of rows, its tasks are pickled and run on one partition after the
-other, and rows come in any order that a shuffle may give them.
+`InProcessJobs` stands in for Spark: its frames are lists of rows, its tasks are pickled and run on one partition after
+another, and rows come in any order that a shuffle may give them.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from deltaspec.validation.spark.driver import SparkRun
 from deltaspec.validation.spark.log_fetch import Fetch
 from deltaspec.validation.spark.payloads import Payload, batches_to_payloads, payloads_to_batches
 from deltaspec.validation.spark.table_access import TableAccess
+from deltaspec.wire.storage.factory import open_store
 from deltaspec.wire.storage.in_memory import InMemoryStore
-from deltaspec.wire.storage.interface import open_store
 from deltaspec_generators.table_files import TableFiles, write_table
 
 Engine = Callable[[str, Asked], Report]

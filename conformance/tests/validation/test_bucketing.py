@@ -33,7 +33,7 @@ from deltaspec.validation.spark.payloads import (
     payloads_to_frame,
 )
 from deltaspec.views.base import LEVELS
-from deltaspec.wire.storage.interface import open_store
+from deltaspec.wire.storage.factory import open_store
 from deltaspec_generators.bases.log_only import build_table
 from deltaspec_generators.logs.strategies import logs
 from deltaspec_generators.mutations.all_mutations import MUTATIONS

@@ -14,15 +14,9 @@ from wire.s3_tables import list_names, put_table
 
 from deltaspec.errors import InvalidUsage, TableUnreadable
 from deltaspec.wire.storage.client import MAX_UNANSWERED_REQUESTS, RetryPolicy
-from deltaspec.wire.storage.interface import (
-    MAX_CONCURRENT_READS,
-    Entry,
-    FileGone,
-    NoPermission,
-    StorageError,
-    prefetch_contents,
-)
+from deltaspec.wire.storage.interface import Entry, FileGone, NoPermission, StorageError
 from deltaspec.wire.storage.object_store import ObjectStore
+from deltaspec.wire.storage.prefetch import MAX_CONCURRENT_READS, prefetch_contents
 
 
 def parquet(rows: int, columns: int = 1) -> bytes:

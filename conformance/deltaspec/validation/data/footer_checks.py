@@ -24,7 +24,8 @@ from deltaspec.views.data.footer_facts import (
 from deltaspec.views.data.variants import written_without_shredding
 from deltaspec.views.table.iceberg_history import find_paths_written_under_v2, join_written_under_v2
 from deltaspec.wire.parquet.footer_reader import Footer, FooterReader, NotParquet
-from deltaspec.wire.storage.interface import MAX_CONCURRENT_READS, FileGone, StorageError
+from deltaspec.wire.storage.interface import FileGone, StorageError
+from deltaspec.wire.storage.prefetch import MAX_CONCURRENT_READS
 
 if TYPE_CHECKING:
     from deltaspec.validation.data.data_run import DataRun

@@ -9,7 +9,8 @@ from deltaspec.views.data.write_settings import RequestedSettings, find_newly_ad
 from deltaspec.wire.parquet.chunk_format import ChunkFormat, UnknownChunkFormat, read_chunk_format
 from deltaspec.wire.parquet.footer_reader import NotParquet
 from deltaspec.wire.storage.data_access import is_outside_table
-from deltaspec.wire.storage.interface import MAX_CONCURRENT_READS, FileGone, StorageError
+from deltaspec.wire.storage.interface import FileGone, StorageError
+from deltaspec.wire.storage.prefetch import MAX_CONCURRENT_READS
 
 if TYPE_CHECKING:
     from deltaspec.validation.data.data_run import DataRun

@@ -8,7 +8,8 @@ from deltaspec.model.commit.catalog_managed import FEATURE, group_versions_by_uu
 from deltaspec.model.log.file_names import STAGED_COMMITS, StagedCommit, commit_name, parse_log_file_name
 from deltaspec.views.log.staged_commits import differs, find_staged_commit_fault, staged_commits
 from deltaspec.wire.log.line_decoder import decode_lines
-from deltaspec.wire.storage.interface import LOG_DIRECTORY, StorageError, prefetch_contents
+from deltaspec.wire.storage.interface import LOG_DIRECTORY, StorageError
+from deltaspec.wire.storage.prefetch import prefetch_contents
 
 if TYPE_CHECKING:
     from deltaspec.validation.base_run import Run

@@ -188,7 +188,7 @@ def limit_batch_bytes(spark: "SparkSession") -> Iterator[None]:
 
 
 def build_hadoop_uri(uri: str) -> str:
-    """A table's URI, as `deltaspec.wire.storage.interface.open_store` takes it, in the spelling of Hadoop, which decodes nothing.
+    """Return a table's URI with the escapes that Hadoop expects; Hadoop decodes nothing.
 
     A path without a scheme is one of Spark's default file system and stays as it is.
     """

@@ -31,7 +31,7 @@ from deltaspec.wire.log.checkpoint_reader import (
 from deltaspec.wire.log.file_action_rows import FILE_ACTION_SCHEMA
 from deltaspec.wire.log.line_decoder import MAX_LINE_BYTES, LogFile, decode_line_stream, decode_lines
 from deltaspec.wire.storage.interface import LOG_DIRECTORY, StorageError, Store
-from deltaspec.wire.storage.interface import read_lines as stream_lines
+from deltaspec.wire.storage.prefetch import read_lines as stream_lines
 
 SUMMARY, TOP, RAW, PART, COUNTED = "summary", "top", "raw", "part", "counted"
 """Tags: what is told of a JSON file without its file actions; the same of a checkpoint's file; file

@@ -141,7 +141,7 @@ def _teller(packages: tuple[str, ...], table: str | None) -> Callable[[int], str
                 found["packages"][name] = None
         if table is not None and all(found["packages"].values()):
             try:
-                storage = importlib.import_module("deltaspec.wire.storage.interface")
+                storage = importlib.import_module("deltaspec.wire.storage.factory")
                 found["listed"] = len(storage.open_store(table).list_log())
             except Exception as fault:  # noqa: BLE001 - told as it is
                 found["fault"] = " ".join(str(fault).split())[:300]

@@ -17,8 +17,9 @@ from deltaspec.validation.spark.hadoop_store import driver_store
 from deltaspec.validation.spark.jobs import ExecutorMismatch, Jobs
 from deltaspec.validation.spark.log_fetch import fetch, list_log
 from deltaspec.validation.spark.payloads import Payload, payload_to_value, value_to_payload
+from deltaspec.wire.storage.factory import open_store
 from deltaspec.wire.storage.in_memory import InMemoryStore
-from deltaspec.wire.storage.interface import LISTED_FOLDERS, LOG_DIRECTORY, Entry, Store, open_store
+from deltaspec.wire.storage.interface import LISTED_FOLDERS, LOG_DIRECTORY, Entry, Store
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

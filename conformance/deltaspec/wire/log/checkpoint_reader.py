@@ -26,7 +26,8 @@ from deltaspec.wire.log.parquet_actions import (
     open_parquet,
     read_non_file_actions,
 )
-from deltaspec.wire.storage.interface import LOG_DIRECTORY, StorageError, Store, prefetch_handles, read_lines
+from deltaspec.wire.storage.interface import LOG_DIRECTORY, StorageError, Store
+from deltaspec.wire.storage.prefetch import prefetch_handles, read_lines
 
 
 @dataclass

@@ -1,7 +1,7 @@
-"""What the rows of a checkpoint file hold beside the columns of `FILE_ACTION_SCHEMA`, counted; and the file's Parquet schema.
+"""Count what checkpoint rows contain outside of `FILE_ACTION_SCHEMA`, and read the Parquet schema of the file.
 
-Statistics as JSON and as columns, typed partition values, what tombstones should not carry: replay needs none of it, so
-it is counted while the batches go by and not kept.
+Counted are statistics as JSON and as columns, typed partition values, and fields that tombstones should not have.
+Replay does not need them, so each batch is counted and then dropped.
 """
 
 from dataclasses import dataclass
@@ -97,7 +97,10 @@ def start_parquet_summary(source: str, file: str, handle: Any) -> CheckpointFile
 
 
 def select_summary_columns(parquet: pq.ParquetFile, kinds: list[str]) -> list[str]:
-    """The paths of the columns to read beside those of `FILE_ACTION_SCHEMA`: of a struct its cheapest leaf, if any is single."""
+    """Return the column paths to read in addition to `FILE_ACTION_SCHEMA`.
+
+    Whether a struct is null follows from any leaf that is not repeated, so only the cheapest such leaf is read.
+    """
     found = []
     for kind in kinds:
         for name in _WANTED[kind]:

@@ -41,8 +41,8 @@ _FIELDS = {
     "base_row_id": "baseRowId",
     "default_row_commit_version": "defaultRowCommitVersion",
 }
-"""Column of `FILE_ACTION_SCHEMA` to the field of the action that it holds; what is told of JSON lines only is left out."""
-_OF_JSON_LINES = ("has_tags", "provider_is_empty")
+"""Column of `FILE_ACTION_SCHEMA` to the action field with its values; the columns of JSON lines only are left out."""
+_JSON_ONLY_COLUMNS = ("has_tags", "provider_is_empty")
 """The last columns of `FILE_ACTION_SCHEMA`, which are null here."""
 
 
@@ -192,7 +192,7 @@ def _rows_of_kind(batch: pa.RecordBatch, kind: str, offset: int, contents: Check
     for name, wire_name in _FIELDS.items():
         target = FILE_ACTION_SCHEMA.field(name).type
         arrays.append(_field(taken, kind, wire_name, target))
-    arrays += [pa.nulls(len(rows), pa.bool_()) for _ in _OF_JSON_LINES]
+    arrays += [pa.nulls(len(rows), pa.bool_()) for _ in _JSON_ONLY_COLUMNS]
     if contents is not None:
         contents.take(kind, taken)
     return pa.table(arrays, schema=FILE_ACTION_SCHEMA)

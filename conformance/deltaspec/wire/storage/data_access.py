@@ -1,7 +1,7 @@
-"""The files that a log names beside itself: data, change data and deletion vectors, wherever they are.
+"""Read the files that a log refers to: data, change data and deletion vectors, inside or outside of the table.
 
-A key is what `deltaspec.model.log.paths.path_key` gives: a decoded path relative to the table, or an absolute path or URI
-that leads out of it. What leads out is followed only with leave, and never written.
+A key is the result of `deltaspec.model.log.paths.path_key`: a decoded path relative to the table, or an absolute path
+or URI outside of it. Files outside of the table are read only if the options allow it.
 """
 
 import posixpath
@@ -9,7 +9,8 @@ import re
 from typing import Any
 
 from deltaspec.errors import DeltaspecError
-from deltaspec.wire.storage.interface import OutsideTable, StorageError, Store, open_store
+from deltaspec.wire.storage.factory import open_store
+from deltaspec.wire.storage.interface import OutsideTable, StorageError, Store
 
 _ABSOLUTE = re.compile(r"/|[A-Za-z][A-Za-z0-9+.\-]*:/")
 _OBJECT_ROOT = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*://[^/]*)/+(.+)", re.DOTALL)

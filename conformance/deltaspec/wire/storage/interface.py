@@ -5,23 +5,17 @@ never reach a message.
 """
 
 import os
-import re
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
-from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
+from typing import Any, Protocol
+from urllib.parse import SplitResult, urlsplit, urlunsplit
 
 from deltaspec.errors import DeltaspecError, InvalidUsage
-
-_T = TypeVar("_T")
 
 LOG_DIRECTORY = "_delta_log"
 LISTED_FOLDERS = ("_sidecars", "_staged_commits")
 """Folders below the log directory whose files belong to the protocol; others are not entered."""
 CHUNK_BYTES = 4 << 20
-MAX_CONCURRENT_READS = 32
 
 
 class StorageError(DeltaspecError):
@@ -105,48 +99,8 @@ class Store(Protocol):
         ...
 
 
-_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]+)://|(file):/", re.IGNORECASE)
-_OBJECT_SCHEMES = ("s3", "s3a", "gs", "gcs", "az", "azure", "abfs", "abfss", "adl")
-_KNOWN = ", ".join(("file", "hdfs", *_OBJECT_SCHEMES))
-
-
-def open_store(uri: str) -> Store:
-    """The store of a table.
-
-    Args:
-        uri: a path, or a URI of scheme file, s3, s3a, gs, gcs, az, azure, abfs, abfss, adl, hdfs or viewfs.
-            Credentials, regions and endpoints come from the environment variables of the store's own clients.
-
-    Raises:
-        InvalidUsage: no such scheme, or no URI.
-        TableUnreadable: the client of the store does not take the URI.
-    """
-    match = _SCHEME.match(uri)
-    if match is None:
-        if not uri:
-            raise InvalidUsage(f"no table is named; name the directory that holds {LOG_DIRECTORY}")
-        from deltaspec.wire.storage.local import LocalStore
-
-        return LocalStore(uri)
-    parts = _split(uri)
-    if parts.scheme == "file":
-        from deltaspec.wire.storage.local import LocalStore
-
-        if parts.netloc not in ("", "localhost"):
-            raise InvalidUsage(f"{redact_uri(uri)}: a file URI names no host; write file:///path")
-        return LocalStore(unquote(parts.path))
-    if parts.scheme in _OBJECT_SCHEMES:
-        from deltaspec.wire.storage.object_store import ObjectStore
-
-        return ObjectStore(uri)
-    if parts.scheme in ("hdfs", "viewfs"):
-        from deltaspec.wire.storage.arrow import ArrowStore
-
-        return ArrowStore(uri)
-    raise InvalidUsage(f"{redact_uri(uri)}: no storage for scheme {parts.scheme!r}; known are {_KNOWN}")
-
-
-def _split(uri: str) -> SplitResult:
+def split_uri(uri: str) -> SplitResult:
+    """Split a URI. The message of `InvalidUsage` never repeats it."""
     try:
         return urlsplit(uri)
     except ValueError:  # its message may repeat what is between the brackets
@@ -158,7 +112,7 @@ def redact_uri(uri: str) -> str:
 
     The part before `@` of an abfss URI is the container and stays, up to a colon.
     """
-    parts = _split(uri)
+    parts = split_uri(uri)
     if not parts.scheme or not parts.netloc:
         return uri
     user, at, host = parts.netloc.rpartition("@")
@@ -187,55 +141,3 @@ def escape_file_name(name: str) -> str:
 def format_error(fault: BaseException) -> str:
     """What a library says is wrong, in one line that is not long."""
     return " ".join(str(fault).split())[:200] or type(fault).__name__
-
-
-def prefetch_contents(store: Store, paths: Iterable[str], limit: int) -> Iterator[bytes | StorageError]:
-    """Whole files one after the other, each or why it could not be read; from remote stores some are read ahead."""
-    return _in_order(store, paths, lambda path: store.read(path, limit))
-
-
-def prefetch_handles(store: Store, paths: Iterable[str]) -> Iterator[Any | StorageError]:
-    """Files for random access one after the other, or why not; of remote stores some are opened ahead."""
-    return _in_order(store, paths, store.open_seekable)
-
-
-def _in_order(store: Store, paths: Iterable[str], ask: Callable[[str], _T]) -> Iterator[_T | StorageError]:
-    def answer(path: str) -> _T | StorageError:
-        try:
-            return ask(path)
-        except StorageError as fault:
-            return fault
-
-    if not store.is_remote:
-        yield from map(answer, paths)
-        return
-    with ThreadPoolExecutor(MAX_CONCURRENT_READS) as pool:
-        coming: deque[Future[_T | StorageError]] = deque()
-        for path in paths:
-            coming.append(pool.submit(answer, path))
-            if len(coming) >= MAX_CONCURRENT_READS:
-                yield coming.popleft().result()
-        while coming:
-            yield coming.popleft().result()
-
-
-def read_lines(store: Store, path: str, limit: int) -> Iterator[bytes | None]:
-    """The lines of a file without their line feeds; None for a line of more than `limit` bytes, which is dropped."""
-    pending: list[bytes] = []
-    length = 0
-    for chunk in store.chunks(path):
-        first, *rest = chunk.split(b"\n")
-        for piece, ends in (
-            (first, bool(rest)),
-            *((line, True) for line in rest[:-1]),
-            (rest[-1] if rest else b"", False),
-        ):
-            length += len(piece)
-            if length <= limit:
-                pending.append(piece)
-            else:
-                pending.clear()
-            if ends:
-                yield b"".join(pending) if length <= limit else None
-                pending, length = [], 0
-    yield b"".join(pending) if length <= limit else None

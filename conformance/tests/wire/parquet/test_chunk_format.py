@@ -11,7 +11,7 @@ import pytest
 from deltaspec.wire.parquet import chunk_format
 from deltaspec.wire.parquet.chunk_format import ChunkFormat, UnknownChunkFormat, read_chunk_format
 from deltaspec.wire.storage.data_access import DataAccess
-from deltaspec.wire.storage.interface import open_store
+from deltaspec.wire.storage.factory import open_store
 
 ROWS = pa.table({"a": [1, 2, None], "b": ["x", "y", "z"]})
 

@@ -21,7 +21,8 @@ from deltaspec.wire.parquet.thrift_footer import (
     row_group_rows,
 )
 from deltaspec.wire.storage.data_access import DataAccess
-from deltaspec.wire.storage.interface import FileGone, StorageError, open_store
+from deltaspec.wire.storage.factory import open_store
+from deltaspec.wire.storage.interface import FileGone, StorageError
 
 
 def parquet(schema: pa.Schema, rows: list[dict[str, Any]] | None = None, **options: Any) -> bytes:

@@ -9,8 +9,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from deltaspec.errors import TableUnreadable
+from deltaspec.wire.storage.factory import open_store
 from deltaspec.wire.storage.in_memory import InMemoryStore
-from deltaspec.wire.storage.interface import CHUNK_BYTES, Entry, FileGone, FileTooLarge, StorageError, Store, open_store
+from deltaspec.wire.storage.interface import CHUNK_BYTES, Entry, FileGone, FileTooLarge, StorageError, Store
 
 COMMIT = "_delta_log/00000000000000000000.json"
 WAYS: dict[str, Callable[[Store, str], object]] = {

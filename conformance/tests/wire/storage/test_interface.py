@@ -14,6 +14,7 @@ import pytest
 from deltaspec.errors import InvalidUsage, TableUnreadable
 from deltaspec.wire.log.parquet_actions import UnreadableParquet, open_parquet
 from deltaspec.wire.storage.arrow import ArrowStore
+from deltaspec.wire.storage.factory import open_store
 from deltaspec.wire.storage.interface import (
     CHUNK_BYTES,
     FileGone,
@@ -21,12 +22,10 @@ from deltaspec.wire.storage.interface import (
     NoPermission,
     StorageError,
     Store,
-    open_store,
-    prefetch_contents,
-    read_lines,
     redact_uri,
 )
 from deltaspec.wire.storage.object_store import ObjectStore
+from deltaspec.wire.storage.prefetch import prefetch_contents, read_lines
 
 COMMIT = "_delta_log/00000000000000000000.json"
 OpenStore = Callable[[Path], Store]
@@ -251,7 +250,7 @@ class TestUri:
     @pytest.mark.parametrize(
         ("uri", "says"),
         [
-            ("ftp://host/table", "no storage for scheme 'ftp'; known are file, hdfs, s3"),
+            ("ftp://host/table", "no storage for scheme 'ftp'; choose from file, hdfs, s3"),
             ("file://host/table", "a file URI names no host"),
             ("s3://[bucket/table", "malformed"),
             ("", "no table is named"),

@@ -13,14 +13,8 @@ from deltaspec.errors import InvalidUsage, TableUnreadable
 from deltaspec.wire.storage.arrow import ArrowStore
 from deltaspec.wire.storage.block_reader import BLOCK_BYTES
 from deltaspec.wire.storage.client import redact_secrets
-from deltaspec.wire.storage.interface import (
-    Entry,
-    FileGone,
-    FileTooLarge,
-    NoPermission,
-    StorageError,
-    open_store,
-)
+from deltaspec.wire.storage.factory import open_store
+from deltaspec.wire.storage.interface import Entry, FileGone, FileTooLarge, NoPermission, StorageError
 from deltaspec.wire.storage.object_store import ObjectStore
 
 ODD_NAMES = (
