@@ -1,4 +1,4 @@
-"""Exceptions of the kit itself. What is wrong with a *table* is a finding, never an exception that leaves the kit."""
+"""Exceptions of the kit. A defect of a *table* is a finding; only `Report.raise_for_violations` raises for it."""
 
 
 class DeltaspecError(Exception):
@@ -17,3 +17,9 @@ class TableUnreadable(DeltaspecError):
     """There is no table at the place named, or it cannot be opened."""
 
     exit_code = 2
+
+
+class ValidationFailed(DeltaspecError):
+    """`Report.raise_for_violations` raises it; the message has the table, the verdict and the first findings."""
+
+    exit_code = 1

@@ -107,8 +107,6 @@ def validate(
     if estimates:
         _print_estimate(table, at, history, revision, output_format, output, color)
         return
-    from deltaspec.report.terminal import exit_code, format_verdict
-
     options = {
         "level": level,
         "at": at,
@@ -126,13 +124,13 @@ def validate(
         "resume": resume,
     }
     report = _judge(table, engine, options)
-    click.get_current_context().meta[EXIT_CODE_KEY] = exit_code(report)
+    click.get_current_context().meta[EXIT_CODE_KEY] = report.exit_code
     if output is None:
         _print_report(report, output_format, color, samples or 5)
     else:
         _save_report(report, output_format, output, color, samples or 5)
-        click.echo(f"{format_verdict(report)} · report in {output}", err=True)
-    sys.exit(exit_code(report))
+        click.echo(f"{report.verdict_line} · report in {output}", err=True)
+    sys.exit(report.exit_code)
 
 
 def _judge(table: str, engine: str, options: dict[str, Any]) -> Any:

@@ -1,23 +1,23 @@
-"""A report as JUnit XML: one test case a rule. A violation is a failure, a rule that could not be decided an error.
+"""Render a report as JUnit XML, with one test case for each rule.
 
-The two stay apart: a failure says that the table is wrong, an error that nobody knows.
+A violation is a failure: the table is wrong. A rule that could not be decided is an error: the result is unknown.
 """
 
 from collections import defaultdict
 from xml.etree import ElementTree
 
 from deltaspec.report.report_types import Finding, NotChecked, Report
-from deltaspec.report.terminal import format_evidence, format_location
+from deltaspec.report.terminal import format_evidence
 from deltaspec.report.text import count, escape_text
 
-_PLACES_SHOWN = 50
+_LOCATIONS_SHOWN = 50
 
 
 def render_junit(report: Report) -> str:
-    """The XML document.
+    """Return the XML document.
 
-    Warnings, divergences and what was accepted unchecked pass and stand in `system-out`; a rule that is not
-    applicable is skipped, with its reason; a rule that was not asked for has no test case.
+    Rules with only warnings, divergences or accepted ledger entries pass; `system-out` lists these. Rules that are not
+    applicable are skipped, with their reason. Rules that were not selected have no test case.
     """
     findings: dict[str, list[Finding]] = defaultdict(list)
     for finding in report.findings:
@@ -43,24 +43,24 @@ def render_junit(report: Report) -> str:
 def _fill(
     case: ElementTree.Element, rule: str, findings: list[Finding], unchecked: list[NotChecked], report: Report
 ) -> None:
-    open_places = [each for each in unchecked if not each.accepted]
-    text = [_finding_line(each) for each in findings[:_PLACES_SHOWN]]
+    undecided = [each for each in unchecked if not each.accepted]
+    text = [_finding_line(each) for each in findings[:_LOCATIONS_SHOWN]]
     if (more := report.totals.get(rule, 0) - len(text)) > 0:
         text.append(f"and {count(more, 'finding')} more")
-    text += [_unchecked_line(each) for each in unchecked[:_PLACES_SHOWN]]
-    if len(unchecked) > _PLACES_SHOWN:
-        text.append(f"and {count(len(unchecked) - _PLACES_SHOWN, 'place')} more")
+    text += [_unchecked_line(each) for each in unchecked[:_LOCATIONS_SHOWN]]
+    if len(unchecked) > _LOCATIONS_SHOWN:
+        text.append(f"and {count(len(unchecked) - _LOCATIONS_SHOWN, 'location')} more")
     if any(each.severity == "violation" for each in findings):
         first = findings[0]
         message = f"{count(report.totals[rule], 'finding')}: {escape_text(first.message)}"
         outcome = ElementTree.SubElement(case, "failure", message=message, type=first.name)
-    elif open_places:
-        message = f"not checked at {count(len(open_places), 'place')}"
+    elif undecided:
+        message = f"not checked at {count(len(undecided), 'location')}"
         outcome = ElementTree.SubElement(case, "error", message=message, type="not-checked")
     elif text:
         outcome = ElementTree.SubElement(case, "system-out")
     elif rule not in report.checked.run:
-        reason = report.checked.reasons.get(rule, "the table has nothing that it looks at")
+        reason = report.checked.reasons.get(rule, "the table has nothing to check")
         ElementTree.SubElement(case, "skipped", message=f"not applicable: {escape_text(reason)}")
         return
     else:
@@ -69,9 +69,10 @@ def _fill(
 
 
 def _finding_line(finding: Finding) -> str:
-    return f"{finding.severity}: {format_location(finding)}: {format_evidence(finding, 400)}"
+    evidence = format_evidence(finding)
+    return f"{finding.severity}: {finding.location}" + (f": {evidence}" if evidence else "")
 
 
 def _unchecked_line(entry: NotChecked) -> str:
-    word = "accepted unchecked" if entry.accepted else "not checked"
-    return f"{word}: {escape_text(entry.file or 'the table')}: {escape_text(entry.reason)}"
+    status = "accepted unchecked" if entry.accepted else "not checked"
+    return f"{status}: {escape_text(entry.file or 'the table')}: {escape_text(entry.reason)}"

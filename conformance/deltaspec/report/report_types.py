@@ -1,45 +1,55 @@
-"""Findings and reports as plain values: what every driver returns and every writer renders."""
+"""Findings and reports as plain values, as validation returns them and the writers render them."""
 
+from html import escape
 from typing import Any, Literal
 
 from msgspec import Struct, field
+
+from deltaspec.errors import ValidationFailed
+from deltaspec.report.text import bound_text, count, escape_text
 
 Severity = Literal["violation", "warning", "divergence"]
 SEVERITIES: tuple[Severity, ...] = ("violation", "warning", "divergence")
 Verdict = Literal["conforms", "violations", "incomplete", "refused"]
 
 REPORT_VERSION = 1
+_EXIT_CODES: dict[Verdict, int] = {"conforms": 0, "violations": 1, "incomplete": 3, "refused": 3}
+_RAISED_FINDINGS = 3
+_ROWS_SHOWN = 20
+
+
+def _printable(text: str) -> str:
+    return escape_text(bound_text(text))
 
 
 class Finding(Struct, frozen=True, kw_only=True):
-    """One place where a table breaks, or strains, one rule."""
+    """One location where a table breaks a rule, or departs from a recommendation."""
 
     rule: str
     name: str
     severity: Severity
     requirement: str
     level: str
-    """`log`, `files`, `footers` or `rows`: what had to be opened to see it."""
+    """`log`, `files`, `footers` or `rows`: the files that were read to find it."""
     version: int | None = None
     file: str | None = None
     """Relative to the table's root, `/` as separator."""
     line: int | None = None
     """Counted from 1; in a Parquet file the row, counted from 1."""
     path: str | None = None
-    """Data file the finding is about, as the log spells it."""
+    """Path of the data file that the finding concerns, as written in the log."""
     column: str | None = None
     message: str
     evidence: dict[str, Any] = field(default_factory=dict)
-    """The values the rule looked at, by column of its view."""
+    """Values that the rule read, by column of its view. A text over 4,000 characters is shortened, with its length."""
 
     @property
     def sort_key(self) -> tuple[Any, ...]:
-        """Order of a report: gravest first, then rule, version, file, line."""
-        place = (self.version, self.line)
+        """Key that sorts findings by severity (most severe first), rule, version, file and line."""
         return (
             SEVERITIES.index(self.severity),
             self.rule,
-            *(-1 if number is None else number for number in place[:1]),
+            -1 if self.version is None else self.version,
             self.file or "",
             -1 if self.line is None else self.line,
             self.path or "",
@@ -47,94 +57,177 @@ class Finding(Struct, frozen=True, kw_only=True):
             repr(sorted(self.evidence.items(), key=lambda item: item[0])),
         )
 
+    @property
+    def location_parts(self) -> list[str]:
+        """File and line, data file, and column, as far as they are known; printable."""
+        parts = []
+        if self.file:
+            parts.append(_printable(self.file) + (f" line {self.line}" if self.line is not None else ""))
+        elif self.version is not None:
+            parts.append(f"version {self.version}")
+        if self.path:
+            parts.append(_printable(self.path))
+        if self.column:
+            parts.append(f"column {_printable(self.column)}")
+        return parts or ["the table"]
+
+    @property
+    def location(self) -> str:
+        """Where the finding is, in one printable line."""
+        return " · ".join(self.location_parts)
+
 
 class NotChecked(Struct, frozen=True, kw_only=True):
-    """A rule that was asked for and could not be decided, wholly or at one place."""
+    """A selected rule that could not be decided, at one location or for the complete table."""
 
     rule: str
     reason: str
     file: str | None = None
     accepted: bool = False
-    """Accepted by name on the command line: does not make the run incomplete."""
+    """The user accepted this rule as unchecked, so it does not make the run incomplete."""
 
 
 class DerivedFileNotCompared(Struct, frozen=True, kw_only=True):
-    """A checkpoint, compaction or checksum that was not compared with replay, and why."""
+    """A checkpoint, compaction or checksum that was not compared with replay, and the reason."""
 
     file: str
     reason: str
 
 
 class Inventory(Struct, frozen=True, kw_only=True):
-    """What lies in the table's directories. No finding: what nothing refers to may be there legally."""
+    """Summary of the files in the table's directories. Unreferenced files are legal, so they are not findings."""
 
     files: int
-    """Regular files beside `_delta_log`."""
+    """Regular files outside `_delta_log`."""
     bytes: int
     live_files: int
-    """Those that the judged snapshot needs: data files and deletion-vector files."""
+    """Files that the validated snapshot needs: data files and deletion-vector files."""
     live_bytes: int
     referenced_files: int
-    """Those that only other actions of the judged history name: removed files, change data."""
+    """Files that only other actions of the validated history name: removed files and change data files."""
     referenced_bytes: int
     unreferenced_files: int
-    """Those that no action of the judged history names, hidden ones aside."""
+    """Files that no action of the validated history names, without hidden files."""
     unreferenced_bytes: int
     hidden_files: int
-    """Those in or by names that begin with `_` or `.`, which do not belong to the data."""
+    """Files whose name or directory begins with `_` or `.`; they do not belong to the data."""
     hidden_bytes: int
     unreferenced: list[str]
-    """Paths of the first of them."""
+    """Paths of the first unreferenced files."""
     is_complete: bool
     """False where a directory could not be listed."""
 
 
 class Checked(Struct, frozen=True, kw_only=True):
-    """The ledger: what was decided, and what was not."""
+    """The ledger: which rules were decided, and which were not."""
 
     run: list[str]
-    """Codes of the rules that saw at least one row."""
+    """Codes of the rules that were evaluated on at least one row."""
     not_applicable: list[str]
-    """Codes of the rules whose view has no row in this table; none of which stands in `not_checked`."""
+    """Codes of the rules whose view has no row in this table; none of them is in `not_checked`."""
     skipped: list[str]
-    """Codes left out by level, history, revision or selection."""
+    """Codes that level, history, revision or selection excluded."""
     reasons: dict[str, str] = field(default_factory=dict)
-    """Why each rule of `not_applicable` and `skipped` stands there, by code."""
+    """Reason for each rule of `not_applicable` and `skipped`, by code."""
     not_checked: list[NotChecked]
     derived_files_not_compared: list[DerivedFileNotCompared]
 
 
 class Refusal(Struct, frozen=True, kw_only=True):
-    """The judged revision forbids its clients to use the table, since it knows too little of it."""
+    """The revision requires its clients to refuse the table, because the table needs something it does not define."""
 
     requirement: str
-    """Id of the requirement that makes a client refuse."""
+    """Id of the requirement that makes clients refuse the table."""
     why: str
-    """What the table asks for and the revision does not know."""
+    """What the table requires and the revision does not define."""
 
 
 class Report(Struct, frozen=True, kw_only=True):
-    """The answer of one `validate` run. Published as `reports/report.schema.json`."""
+    """Result of one validation run. The JSON Schema is published as `reports/report.schema.json`."""
 
     report_version: int
     deltaspec: str
     table: str
     version: int | None
-    """The version judged; None where no snapshot exists."""
+    """The validated version; None if there is no snapshot."""
     revision: str
     level: str
     engine: str
     history: str
     clock: int | None = None
-    """The moment that retention was judged by, in milliseconds since the epoch; None: it was not."""
+    """Time against which retention was checked, in milliseconds since the epoch; None if it was not checked."""
     verdict: Verdict
     counts: dict[str, int]
-    """Findings by severity, all of them."""
+    """Number of all findings, by severity."""
     totals: dict[str, int]
-    """Findings by rule, all of them; `findings` holds at most `samples` of each."""
+    """Number of all findings, by rule; `findings` has at most `samples` of each rule."""
     findings: list[Finding]
     inventory: Inventory | None = None
-    """What lies in the table's directories; None at level `log`."""
+    """Files in the table's directories; None at level `log`."""
     refusal: Refusal | None = None
-    """Why the verdict is `refused`; only by revisions older than `current`."""
+    """Why the verdict is `refused`; only for revisions older than `current`."""
     checked: Checked
+
+    @property
+    def exit_code(self) -> int:
+        """Exit code of the command line: 0 conforms, 1 violations, 3 incomplete or refused."""
+        return _EXIT_CODES[self.verdict]
+
+    @property
+    def verdict_line(self) -> str:
+        """Last line of a printed report: the verdict, the number of findings and the exit code."""
+        return f"{self.verdict.upper()}  {self._counted or 'nothing found'} · exit {self.exit_code}"
+
+    @property
+    def _counted(self) -> str:
+        return ", ".join(count(self.counts[each], each) for each in SEVERITIES if self.counts.get(each))
+
+    @property
+    def _table_and_version(self) -> str:
+        version = "no version" if self.version is None else f"version {self.version}"
+        return f"{_printable(self.table)}, {version}"
+
+    def raise_for_violations(self, *, require_complete: bool = False) -> None:
+        """Raise an exception if the table violates the protocol.
+
+        Warnings and divergences do not raise.
+
+        Args:
+            require_complete: raise also if the verdict is `incomplete` or `refused`.
+
+        Raises:
+            ValidationFailed: the message has the table, the verdict line and the first findings.
+        """
+        if self.verdict == "conforms" or (self.verdict != "violations" and not require_complete):
+            return
+        lines = [f"{self._table_and_version}: {self.verdict_line}"]
+        violations = [each for each in self.findings if each.severity == "violation"]
+        for each in violations[:_RAISED_FINDINGS]:
+            lines.append(f"  {each.rule} {each.name} at {each.location}: {escape_text(each.message)}")
+        if (more := self.counts.get("violation", 0) - len(violations[:_RAISED_FINDINGS])) > 0:
+            lines.append(f"  and {count(more, 'violation')} more")
+        raise ValidationFailed("\n".join(lines))
+
+    def __repr__(self) -> str:
+        return (
+            f"<Report {self.verdict}: {self._table_and_version}, level {self.level}, {self._counted or 'no findings'}>"
+        )
+
+    def _repr_html_(self) -> str:
+        """Return the report as an HTML table for notebooks: one row for each rule with findings."""
+        first: dict[str, Finding] = {}
+        for finding in self.findings:
+            first.setdefault(finding.rule, finding)
+        head = "".join(f"<th>{title}</th>" for title in ("severity", "rule", "findings", "message", "first location"))
+        rows = [
+            [each.severity, f"{rule} {each.name}", f"{self.totals[rule]:,}", each.message, each.location]
+            for rule, each in list(first.items())[:_ROWS_SHOWN]
+        ]
+        body = "".join(f"<tr>{''.join(f'<td>{escape(escape_text(cell))}</td>' for cell in row)}</tr>" for row in rows)
+        if len(first) > _ROWS_SHOWN:
+            body += f'<tr><td colspan="5">and {count(len(first) - _ROWS_SHOWN, "rule")} more</td></tr>'
+        table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>" if rows else ""
+        undecided = len({each.rule for each in self.checked.not_checked})
+        note = f"<p>{count(undecided, 'rule')} not completely checked</p>" if undecided else ""
+        title = f"<b>{self.verdict.upper()}</b> {escape(self._table_and_version)}, level {escape(self.level)}"
+        return f"<div><p>{title}: {self._counted or 'no findings'}</p>{table}{note}</div>"

@@ -19,7 +19,7 @@ ARROWS: dict[str, set[str]] = {
     "deltaspec.errors": set(),
     "deltaspec.requirements": set(),
     "deltaspec.model": set(),
-    "deltaspec.report": set(),
+    "deltaspec.report": {"errors"},
     "deltaspec.wire": {"model", "errors"},
     "deltaspec.sql": {"model", "wire"},
     "deltaspec.views": {"model", "wire", "sql"},

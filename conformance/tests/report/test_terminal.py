@@ -1,5 +1,6 @@
-"""The text of a report, whole, and what it does with a stranger's names."""
+"""Text reports: complete output, wrapping, and names with control characters."""
 
+import re
 from io import StringIO
 
 import msgspec
@@ -8,10 +9,10 @@ from helpers.reports import COMMIT, RULE_DOCS, make_divergence, make_finding, ma
 from rich.console import Console
 
 from deltaspec.report.report_types import Refusal, Report
-from deltaspec.report.terminal import exit_code, write
+from deltaspec.report.terminal import write
 
 
-def text_of(shown: Report, *, samples: int = 5, width: int = 100, color: bool = False) -> str:
+def render(shown: Report, *, samples: int = 5, width: int = 100, color: bool = False) -> str:
     stream = StringIO()
     console = Console(
         file=stream, width=width, force_terminal=color, highlight=False, soft_wrap=True, markup=False, emoji=False
@@ -20,17 +21,21 @@ def text_of(shown: Report, *, samples: int = 5, width: int = 100, color: bool = 
     return stream.getvalue()
 
 
-def test_a_sound_table_is_four_lines() -> None:
-    assert text_of(report()) == (
+def strip_color(text: str) -> str:
+    return re.sub(r"\x1b\[[0-9;]*m", "", text)
+
+
+def test_report_of_a_sound_table_has_four_lines() -> None:
+    assert render(report()) == (
         "deltaspec 0.1.0 · validate · level log · revision current\n"
         "table  /lake/sales · version 7\n"
         "\n"
-        "3 rules run, 1 not applicable, 1 not asked\n"
+        "3 rules run, 1 not applicable, 1 not selected\n"
         "CONFORMS  nothing found · exit 0\n"
     )
 
 
-def test_a_finding_says_what_where_why_and_what_next() -> None:
+def test_finding_has_message_location_evidence_reason_and_fix() -> None:
     expected = f"""\
 deltaspec 0.1.0 · validate · level log · revision current
 table  /lake/sales · version 7
@@ -44,15 +49,15 @@ VIOLATION FIL001 malformed-path
     Fix   rewrite the file's entry with its name percent-encoded.
     Next  deltaspec explain FIL001
 
-3 rules run, 1 not applicable, 1 not asked
+3 rules run, 1 not applicable, 1 not selected
 VIOLATIONS  1 violation · exit 1
 """
-    assert text_of(report(make_finding(), verdict="violations")) == expected
+    assert render(report(make_finding(), verdict="violations")) == expected
 
 
-def test_findings_stand_grouped_by_rule_with_their_number_and_some_samples() -> None:
+def test_findings_are_grouped_by_rule_with_their_number_and_samples() -> None:
     many = [make_finding(line=line) for line in range(1, 9)]
-    text = text_of(
+    text = render(
         report(*many, make_divergence(), verdict="violations", totals={"FIL001": 1204, "STA002": 1}), samples=2
     )
     assert "VIOLATION FIL001 malformed-path   1,204 findings\n" in text
@@ -63,51 +68,51 @@ def test_findings_stand_grouped_by_rule_with_their_number_and_some_samples() -> 
     assert "VIOLATIONS  1,204 violations, 1 divergence · exit 1\n" in text
 
 
-def test_what_was_not_checked_stands_with_its_reason_and_whether_it_was_accepted() -> None:
-    text = text_of(
+def test_unchecked_rules_have_their_reason() -> None:
+    text = render(
         report(
             verdict="incomplete",
             not_checked=[not_checked(), not_checked(rule="CRC002"), not_checked(rule="CRC003", accepted=True)],
             derived_files_not_compared=[make_not_compared("_delta_log/3.checkpoint.parquet")],
         )
     )
-    assert "1 not asked, 3 not wholly checked\n" in text
+    assert "1 not selected, 3 not completely checked\n" in text
     assert "not checked: CRC001, CRC002: no permission to read (_delta_log/7.crc)\n" in text
     assert "accepted unchecked: CRC003: no permission to read (_delta_log/7.crc)\n" in text
     assert "not compared: _delta_log/3.checkpoint.parquet: history is latest\n" in text
     assert text.endswith("INCOMPLETE  nothing found · exit 3\n")
 
 
-def test_a_place_that_is_too_long_is_cut_between_its_parts() -> None:
-    text = text_of(report(make_finding(path="with spaces " * 5, column="price"), verdict="violations"))
+def test_long_location_is_split_between_its_parts() -> None:
+    text = render(report(make_finding(path="with spaces " * 5, column="price"), verdict="violations"))
     path = ("with spaces " * 5).rstrip()
     assert f"    at {COMMIT} line 3\n       {path}  · column price\n" in text
 
 
-def test_a_long_ledger_is_cut_and_counted() -> None:
+def test_long_ledger_is_shortened_and_counted() -> None:
     unchecked = [not_checked(reason=f"reason {number}") for number in range(10_000)]
     routes = [make_not_compared(f"_delta_log/{number}.checkpoint.parquet") for number in range(500)]
-    text = text_of(report(verdict="incomplete", not_checked=unchecked, derived_files_not_compared=routes))
+    text = render(report(verdict="incomplete", not_checked=unchecked, derived_files_not_compared=routes))
     assert len(text.splitlines()) < 30
     assert "not checked: 9,990 more; --format json has all\n" in text
     assert "not compared: 490 more; --format json has all\n" in text
 
 
-def test_one_reason_of_many_files_is_told_once() -> None:
+def test_reason_of_many_files_is_printed_once() -> None:
     gone = [
         not_checked(rule=rule, file=f"{number}.parquet", reason=f"{number}.parquet: is not there")
         for number in range(20)
         for rule in ("DAT001", "PQT001")
     ]
     others = [not_checked(rule=rule, file=None, reason="and at 7 more places") for rule in ("DAT001", "PQT001")]
-    text = text_of(report(verdict="incomplete", not_checked=[*others, *gone]))
+    text = render(report(verdict="incomplete", not_checked=[*others, *gone]))
     assert [line for line in text.splitlines() if "checked: " in line or line.startswith("    ")] == [
         "not checked: DAT001, PQT001: is not there (0.parquet, 1.parquet, 2.parquet and 17 more)",
         "not checked: DAT001, PQT001: and at 7 more places",
     ]
 
 
-def test_names_of_a_table_cannot_write_to_the_terminal() -> None:
+def test_control_characters_in_names_are_escaped() -> None:
     hostile = "\x1b[2J\x07[bold red]x[/]\u202egnp\r\n:smile:"
     shown = report(
         make_finding(path=hostile, file=hostile, column=hostile, evidence={"value": hostile}),
@@ -115,10 +120,10 @@ def test_names_of_a_table_cannot_write_to_the_terminal() -> None:
         not_checked=[not_checked(reason=hostile, file=hostile)],
         derived_files_not_compared=[make_not_compared(hostile)],
     )
-    text = text_of(shown)
+    text = render(shown)
     assert not set(text) & {"\x1b", "\x07", "\u202e", "\r"}
     assert text.count("\\x1b[2J\\x07[bold red]x[/]\\u202egnp\\x0d\\x0a:smile:") >= 3
-    assert "gnp\r" not in text_of(shown, color=True)
+    assert "gnp\r" not in render(shown, color=True)
 
 
 @pytest.mark.parametrize("width", [60, 80, 100])
@@ -130,35 +135,63 @@ def test_no_line_is_wider_than_the_terminal(width: int) -> None:
         not_checked=[not_checked(reason="because " * 60, file=long)],
         derived_files_not_compared=[make_not_compared(long)],
     )
-    lines = text_of(shown, width=width).splitlines()
+    lines = strip_color(render(shown, width=width, color=True)).splitlines()
     assert max(map(len, lines[3:])) <= width
     assert max(map(len, lines)) <= max(width, 100)
 
 
-def test_a_table_without_a_version_says_so() -> None:
-    from msgspec.structs import replace
-
-    assert "· no version\n" in text_of(replace(report(), version=None))
+LONG_PATH = "region=north%20west/" * 20 + "part-00000-c0ffee.c000.snappy.parquet"
 
 
-@pytest.mark.parametrize(("verdict", "code"), [("conforms", 0), ("violations", 1), ("incomplete", 3)])
-def test_exit_codes(verdict: str, code: int) -> None:
-    assert exit_code(report(verdict=verdict)) == code  # type: ignore[arg-type]
+@pytest.mark.parametrize("width", [60, 100])
+def test_paths_and_evidence_are_complete_and_in_one_line_without_a_terminal(width: int) -> None:
+    shown = report(
+        make_finding(path=LONG_PATH, evidence={"expected": LONG_PATH, "found": "b" * 1000}),
+        verdict="violations",
+        not_checked=[not_checked(file=LONG_PATH, reason="no permission")],
+        derived_files_not_compared=[make_not_compared(LONG_PATH)],
+    )
+    lines = render(shown, width=width).splitlines()
+    assert f"       {LONG_PATH}" in lines
+    assert f'       expected = "{LONG_PATH}"' in lines
+    assert f'       found = "{"b" * 1000}"' in lines
+    assert len([line for line in lines if LONG_PATH in line]) == 4
 
 
-def test_colour_changes_no_words() -> None:
-    import re
+def test_wrapped_evidence_adds_up_to_the_complete_value() -> None:
+    value = "two  spaces " * 30 + "x" * 300
+    shown = report(make_finding(path=None, evidence={"value": value}), verdict="violations")
+    text = strip_color(render(shown, width=60, color=True))
+    evidence = text[text.index("value = ") : text.index("    MUST")]
+    assert evidence.replace("\n" + " " * 10, "").startswith(f'value = "{value}"')
 
+
+def test_empty_evidence_is_left_out() -> None:
+    finding = make_finding(evidence={"role": None, "fields": [], "number": 0, "name": ""})
+    assert '       number = 0, name = ""\n' in render(report(finding, verdict="violations"))
+
+
+def test_huge_values_are_shortened_with_their_length() -> None:
+    text = render(report(make_finding(path="p" * 7_000_000), verdict="violations"))
+    assert "… (7,000,000 characters)" in text
+    assert len(text) < 10_000
+
+
+def test_table_without_a_version_is_reported() -> None:
+    assert "· no version\n" in render(msgspec.structs.replace(report(), version=None))
+
+
+def test_color_changes_no_text() -> None:
     shown = report(make_finding(), make_divergence(), verdict="violations", not_checked=[not_checked()])
-    assert re.sub(r"\x1b\[[0-9;]*m", "", text_of(shown, color=True)) == text_of(shown)
+    assert strip_color(render(shown, color=True)) == render(shown)
 
 
-def test_the_clock_of_a_run_and_why_a_text_refuses_stand_in_the_report() -> None:
+def test_report_has_the_clock_and_the_reason_of_a_refusal() -> None:
     refusal = Refusal(requirement="table-features.reader-supports-all", why="reader features v2Checkpoint")
     shown = msgspec.structs.replace(
         report(), revision="r2", verdict="refused", refusal=refusal, clock=1_704_067_200_000
     )
-    text = text_of(shown)
+    text = render(shown)
     assert "revision r2 · clock 2024-01-01T00:00:00Z\n" in text
-    assert "revision r2 does not know what the table asks for: reader features v2Checkpoint" in text
+    assert "revision r2 does not support what the table requires: reader features v2Checkpoint" in text
     assert text.splitlines()[-1] == "REFUSED  nothing found · exit 3"

@@ -1,4 +1,4 @@
-"""A stranger's text made fit for a terminal."""
+"""Untrusted text: escapes, shortening, wrapping, and numbers with units."""
 
 import unicodedata
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deltaspec.report.text import UNENCODABLE, count, escape_text, size, wrap_text
+from deltaspec.report.text import TEXT_LIMIT, UNENCODABLE, bound_text, count, escape_text, size, split_text, wrap_text
 
 
 @pytest.mark.parametrize(
@@ -23,32 +23,45 @@ from deltaspec.report.text import UNENCODABLE, count, escape_text, size, wrap_te
         ("\U000e0041", "\\U000e0041"),
     ],
 )
-def test_what_a_terminal_would_obey_is_shown_as_an_escape(text: str, shown: str) -> None:
+def test_control_characters_are_escaped(text: str, shown: str) -> None:
     assert escape_text(text) == shown
 
 
 @given(st.text(alphabet=st.characters()), st.integers(10, 60))
-def test_safe_text_is_printable_and_no_wider_than_asked(text: str, width: int) -> None:
+def test_escaped_text_is_printable_and_at_most_as_wide_as_given(text: str, width: int) -> None:
     shown = escape_text(text, width)
     assert len(shown) <= width
     assert not any(unicodedata.category(each)[0] == "C" for each in shown)
 
 
-def test_a_long_text_keeps_its_beginning_and_its_end() -> None:
+def test_shortened_text_keeps_its_start_and_end() -> None:
     assert escape_text("begin" + "x" * 100_000 + "end", 20) == "beginxxxxxxxx…xxxend"
 
 
-def test_a_stream_that_cannot_print_a_sign_gets_a_plain_spelling() -> None:
+def test_unencodable_character_has_an_ascii_substitute() -> None:
     assert "a · b…".encode("ascii", UNENCODABLE) == b"a - b..."
     assert "表".encode("latin-1", UNENCODABLE) == b"\\u8868"
 
 
-def test_lines_keep_paths_whole_and_never_pass_the_width() -> None:
+def test_lines_do_not_break_paths_at_hyphens_or_exceed_the_width() -> None:
     assert wrap_text("at part-00000-aaaa-bbbb-cccc.parquet here and there", 38, indent="  ") == [
         "at part-00000-aaaa-bbbb-cccc.parquet",
         "  here and there",
     ]
     assert max(map(len, wrap_text("x" * 500, 40))) == 40
+    assert wrap_text("a " + "x" * 500, 40, break_words=False) == ["a", "x" * 500]
+
+
+@given(st.text(alphabet="a b-", max_size=300), st.integers(30, 60))
+def test_split_text_adds_up_to_the_value(text: str, width: int) -> None:
+    lines = split_text(text, width)
+    assert "".join(lines) == text
+    assert max(map(len, lines)) <= width
+
+
+def test_bounded_text_states_the_complete_length() -> None:
+    assert bound_text("x" * TEXT_LIMIT) == "x" * TEXT_LIMIT
+    assert bound_text("x" * (TEXT_LIMIT + 1)) == "x" * TEXT_LIMIT + "… (4,001 characters)"
 
 
 @pytest.mark.parametrize(("number", "text"), [(0, "0 rules"), (1, "1 rule"), (1204, "1,204 rules")])
