@@ -2,19 +2,19 @@
 
 
 class DeltaspecError(Exception):
-    """What happened, where, and what to do next, in one line."""
+    """An error with a one-line message: what happened, where, and what to do next."""
 
     exit_code = 4
 
 
 class InvalidUsage(DeltaspecError):
-    """The question cannot be asked: wrong option, unknown rule, no such version."""
+    """The request is invalid: a wrong option, an unknown rule, or a version that the table does not have."""
 
     exit_code = 2
 
 
 class TableUnreadable(DeltaspecError):
-    """There is no table at the place named, or it cannot be opened."""
+    """There is no table at the given location, or it cannot be opened."""
 
     exit_code = 2
 

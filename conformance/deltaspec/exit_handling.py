@@ -1,4 +1,4 @@
-"""How the command line ends: what it prints on stderr and its exit code, whatever happens."""
+"""Exit codes and error output of the command line."""
 
 import os
 import signal
@@ -16,20 +16,20 @@ from deltaspec.errors import DeltaspecError, InvalidUsage
 
 BUG, INTERRUPTED, TERMINATED = 4, 130, 143
 EXIT_CODE_KEY = "deltaspec.exit_code"
-"""Key of the context's `meta`: how to exit when whoever reads the output goes away."""
+"""Key of the context's `meta`: exit code to use if the reader of stdout closes the pipe."""
 
 
 class Terminated(BaseException):
-    """A SIGTERM, by which schedulers end a process: it clears up behind itself, as where it is interrupted."""
+    """Raised on SIGTERM, so that the process cleans up as it does on an interrupt."""
 
 
 class CommandGroup(click.Group):
-    """Turns what the kit raises into one line and an exit code."""
+    """A command group that turns every exception into one line on stderr and an exit code."""
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
             try:
-                with _terminable():
+                with _raise_on_sigterm():
                     return super().invoke(ctx)
             finally:
                 with translate_write_errors("stdout"):
@@ -45,17 +45,17 @@ class CommandGroup(click.Group):
             _fail("terminated", TERMINATED)
         except (click.ClickException, click.exceptions.Exit, click.Abort, SystemExit, GeneratorExit):
             raise
-        except BaseException as fault:  # noqa: BLE001 - native code panics past Exception; its user gets one line too
-            _fail(f"a defect of deltaspec: {type(fault).__name__}: {fault}; details in {_crash_file()}", BUG)
+        except BaseException as fault:  # noqa: BLE001 - panics of native code are not of class Exception
+            _fail(f"bug in deltaspec: {type(fault).__name__}: {fault}; details in {_write_crash_file()}", BUG)
 
 
 @contextmanager
-def _terminable() -> Iterator[None]:
-    """Have a SIGTERM raise `Terminated`, unless whoever started the process has it do something else."""
-    is_ours = threading.current_thread() is threading.main_thread() and (
+def _raise_on_sigterm() -> Iterator[None]:
+    """Make SIGTERM raise `Terminated`, unless the process already has another handler."""
+    can_install = threading.current_thread() is threading.main_thread() and (
         signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
     )
-    if not is_ours:
+    if not can_install:
         yield
         return
 
@@ -76,7 +76,7 @@ def _fail(message: str, code: int) -> NoReturn:
     sys.exit(code)
 
 
-def _crash_file() -> str:
+def _write_crash_file() -> str:
     import platform
     import traceback
 
@@ -88,21 +88,22 @@ def _crash_file() -> str:
             traceback.print_exc(file=file)
             return file.name
     except OSError as fault:
-        return f"no file, since none could be written ({fault.strerror})"
+        return f"no file, because none could be written ({fault.strerror})"
 
 
 def _drop_stdout() -> None:
-    """Send what is still buffered to nowhere, so that nothing complains at the end of the process."""
+    """Redirect stdout to the null device, so that flushing the buffer at exit raises no error."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @contextmanager
-def translate_write_errors(place: str) -> Iterator[None]:
+def translate_write_errors(target: str) -> Iterator[None]:
+    """Turn write errors on `target` (stdout or a file name) into `InvalidUsage`; let a closed pipe pass."""
     try:
         yield
     except BrokenPipeError:
         raise
     except OSError as fault:
-        if place == "stdout":
+        if target == "stdout":
             _drop_stdout()
-        raise InvalidUsage(f"{place}: cannot be written: {fault.strerror}") from fault
+        raise InvalidUsage(f"{target}: cannot be written: {fault.strerror}") from fault

@@ -280,7 +280,7 @@ class TestFaults:
         result = run("validate", "t")
         line = single_error_line(result)
         assert result.exit_code == 4
-        assert line.startswith(f"deltaspec: a defect of deltaspec: {kind.__name__}: oh\\x0ano; details in /")
+        assert line.startswith(f"deltaspec: bug in deltaspec: {kind.__name__}: oh\\x0ano; details in /")
         details = Path(line.rpartition("details in ")[2])
         try:
             text = details.read_text("utf-8")

@@ -108,7 +108,7 @@ class TestList:
     def test_an_option_that_names_nothing_is_refused(self, name: str) -> None:
         result = run("requirements", "--chapter", name)
         assert result.exit_code == 2
-        assert "names nothing" in result.stderr
+        assert "expected at least one name" in result.stderr
 
     def test_an_unknown_revision_is_refused(self) -> None:
         assert run("requirements", "--revision", "r4").exit_code == 2

@@ -80,7 +80,7 @@ class TestLists:
         ("options", "says"),
         [
             (["--select", "XX"], "no rule begins with 'XX'"),
-            (["--select", ","], "names nothing"),
+            (["--select", ","], "expected at least one name"),
             (["--select", "COP", "--revision", "r1"], "none of these rules is asked in r1"),
         ],
     )

@@ -1,4 +1,4 @@
-"""What `deltaspec doctor` says of an environment, and what a run on Spark says where it cannot begin."""
+"""`deltaspec doctor` reports on the environment; a run on Spark that cannot start reports why."""
 
 import json
 import os
@@ -29,31 +29,31 @@ def no_pyspark(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyspark", None)
 
 
-def words(text: str) -> str:
-    """Text with its lines joined."""
+def join_lines(text: str) -> str:
+    """Undo the wrapping of lines."""
     return " ".join(text.split())
 
 
 def without_java(*args: object) -> "subprocess.CompletedProcess[str]":
-    """The command where no Java is on the PATH."""
-    kept = {name: value for name, value in os.environ.items() if name not in ("JAVA_HOME", "PATH", "COLUMNS")}
+    """Run the command without Java on the PATH."""
+    variables = {name: value for name, value in os.environ.items() if name not in ("JAVA_HOME", "PATH", "COLUMNS")}
     return subprocess.run(
         [sys.executable, "-m", "deltaspec", *map(str, args)],
-        capture_output=True, text=True, env=kept | {"PATH": "/nowhere"}, timeout=120, check=False,
+        capture_output=True, text=True, env=variables | {"PATH": "/nowhere"}, timeout=120, check=False,
     )  # fmt: skip
 
 
-def java(folder: Path, says: str) -> Path:
-    """A Java that says this of its version."""
+def create_java(folder: Path, version_line: str) -> Path:
+    """Create a JAVA_HOME whose `java` prints this version line."""
     program = folder / "bin" / "java"
     program.parent.mkdir(parents=True)
-    program.write_text(f"#!/bin/sh\necho '{says}' >&2\n")
+    program.write_text(f"#!/bin/sh\necho '{version_line}' >&2\n")
     program.chmod(0o755)
     return folder
 
 
 class TestPackages:
-    def test_what_is_installed(self) -> None:
+    def test_installed_packages_are_listed(self) -> None:
         result = run("doctor")
         lines = result.stdout.splitlines()
         assert result.exit_code == 0
@@ -67,53 +67,55 @@ class TestPackages:
         assert last == {
             "status": "ok",
             "what": "table",
-            "says": "3 files of its log are listed from here",
+            "says": "this process can read it; its log has 3 files",
             "todo": None,
         }
 
-    def test_a_table_that_is_not_there_is_a_problem(self, tmp_path: Path) -> None:
+    def test_missing_table_is_a_problem(self, tmp_path: Path) -> None:
         result = run("doctor", tmp_path / "none")
         assert result.exit_code == 2
-        assert f"problem table: {tmp_path / 'none'}: no such file or directory" in words(result.stdout)
+        assert f"problem table: {tmp_path / 'none'}: no such file or directory" in join_lines(result.stdout)
 
 
-class TestSparkThatIsNotThere:
+class TestMissingSpark:
     def test_no_java(self, table: Path) -> None:
-        says = "there is no Java: install Java 17 or 21"
+        problem = "no Java found on the PATH: install Java 17 or 21"
         result = without_java("validate", table, "--engine", "spark=local[2]")
         assert (result.returncode, result.stdout) == (2, "")
-        assert result.stderr.startswith(f"deltaspec: Spark cannot be started: {says}")
+        assert result.stderr.startswith(f"deltaspec: Spark cannot be started: {problem}")
         assert len(result.stderr.splitlines()) == 1
         result = without_java("doctor", "--spark")
         assert (result.returncode, result.stderr) == (2, "")
-        assert f"problem Java: {says}" in words(result.stdout)
+        assert f"problem Java: {problem}" in join_lines(result.stdout)
 
     def test_java_home_without_java(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("JAVA_HOME", str(tmp_path))
         result = run("doctor", "--spark")
         assert result.exit_code == 2
-        assert f"problem Java: JAVA_HOME is {tmp_path}, and holds no bin/java" in words(result.stdout)
+        assert f"problem Java: JAVA_HOME is {tmp_path}, which has no bin/java" in join_lines(result.stdout)
 
     @pytest.mark.parametrize(
-        ("says", "told"),
+        ("version_line", "expected"),
         [
             ('openjdk version "11.0.2" 2019-01-15', "Java 11 is too old for Spark"),
             ('java version "1.8.0_292"', "Java 8 is too old for Spark"),
-            ("nothing", "does not tell its version"),
+            ("nothing", "bin/java -version` prints no version"),
         ],
     )
-    def test_java_that_does_not_serve(
-        self, says: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    def test_unsuitable_java_is_a_problem(
+        self, version_line: str, expected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setenv("JAVA_HOME", str(java(tmp_path, says)))
+        monkeypatch.setenv("JAVA_HOME", str(create_java(tmp_path, version_line)))
         result = run("doctor", "--spark")
         assert result.exit_code == 2
-        assert told in words(result.stdout)
-        assert "install Java 17 or 21" in words(result.stdout)
+        assert expected in join_lines(result.stdout)
+        assert "install Java 17 or 21" in join_lines(result.stdout)
 
-    def test_java_of_17_or_later_serves(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_java_17_or_later_is_accepted(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         for release in (17, 21, 99):
-            monkeypatch.setenv("JAVA_HOME", str(java(tmp_path / str(release), f'openjdk version "{release}.0.1"')))
+            monkeypatch.setenv(
+                "JAVA_HOME", str(create_java(tmp_path / str(release), f'openjdk version "{release}.0.1"'))
+            )
             assert environment.find_missing_requirement() is None
 
     @pytest.mark.usefixtures("no_pyspark")
@@ -126,7 +128,7 @@ class TestSparkThatIsNotThere:
         assert result.stdout.splitlines()[-1] == f"problem  pyspark: pyspark is not installed: {INSTALL}"
 
     @pytest.mark.usefixtures("no_pyspark")
-    def test_what_cannot_be_asked_is_told_before_spark_is_looked_for(self, table: Path) -> None:
+    def test_invalid_options_are_reported_before_spark_is_checked(self, table: Path) -> None:
         result = run("validate", table, "--engine", "spark", "--history", "none")
         assert (result.exit_code, single_error_line(result)) == (
             2,
@@ -140,73 +142,75 @@ class TestSparkThatIsNotThere:
         (package / "version.py").write_text('__version__ = "3.4.1"\n')
         monkeypatch.delitem(sys.modules, "pyspark", raising=False)
         monkeypatch.syspath_prepend(package.parent)
-        says = f"pyspark 3.4.1 is too old, 3.5 or later is needed: {INSTALL}"
+        problem = f"pyspark 3.4.1 is too old; version 3.5 or later is required: {INSTALL}"
         assert (
             single_error_line(run("validate", table, "--engine", "spark"))
-            == f"deltaspec: Spark cannot be started: {says}"
+            == f"deltaspec: Spark cannot be started: {problem}"
         )
 
-    def test_connect_without_its_packages_asks_for_no_java(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_missing_connect_packages_are_reported_without_requiring_java(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setitem(sys.modules, "grpc", None)
         monkeypatch.setenv("JAVA_HOME", "/nowhere")
-        says = environment.find_missing_requirement("sc://host")
-        assert says is not None
-        assert says.startswith("Spark Connect needs the packages grpcio")
-        assert "pip install 'pyspark[connect]==" in says
+        problem = environment.find_missing_requirement("sc://host")
+        assert problem is not None
+        assert problem.startswith("Spark Connect needs the packages grpcio")
+        assert "pip install 'pyspark[connect]==" in problem
 
-    def test_no_server_of_connect(self, table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_connect_server_not_running(self, table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(environment, "find_client_problem", lambda: None)
         result = run("validate", table, "--engine", "spark=sc://user:secret@127.0.0.1:1/;token=secret")
         assert result.exit_code == 2
         assert (
             single_error_line(result)
-            == "deltaspec: no session from sc://127.0.0.1:1/: Connection refused; is the server there?"
+            == "deltaspec: cannot connect to sc://127.0.0.1:1/: Connection refused; is the server running?"
         )
 
     def test_no_pandas(self, table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(sys.modules, "pandas", None)
-        says = f"pandas is not installed: {INSTALL}"
+        problem = f"pandas is not installed: {INSTALL}"
         assert (
             single_error_line(run("validate", table, "--engine", "spark"))
-            == f"deltaspec: Spark cannot be started: {says}"
+            == f"deltaspec: Spark cannot be started: {problem}"
         )
         result = run("doctor", "--spark")
-        assert (result.exit_code, result.stdout.splitlines()[-1]) == (2, f"problem  pandas: {says}")
+        assert (result.exit_code, result.stdout.splitlines()[-1]) == (2, f"problem  pandas: {problem}")
 
-    def test_yarn_that_nothing_tells_of(self, table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_yarn_without_configuration(self, table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(environment, "find_java_problem", lambda: None)
         for name in ("HADOOP_CONF_DIR", "YARN_CONF_DIR"):
             monkeypatch.delenv(name, raising=False)
-        says = "neither YARN_CONF_DIR nor HADOOP_CONF_DIR names the directory of yarn's configuration"
+        problem = "set YARN_CONF_DIR or HADOOP_CONF_DIR to the directory of the YARN configuration"
         result = run("validate", table, "--engine", "spark=yarn")
-        assert (result.exit_code, single_error_line(result)) == (2, f"deltaspec: Spark cannot be started: {says}")
+        assert (result.exit_code, single_error_line(result)) == (2, f"deltaspec: Spark cannot be started: {problem}")
         result = run("doctor", "--spark=yarn")
-        assert (result.exit_code, words(result.stdout).endswith(f"problem cluster: {says}")) == (2, True)
+        assert (result.exit_code, join_lines(result.stdout).endswith(f"problem cluster: {problem}")) == (2, True)
         monkeypatch.setenv("HADOOP_CONF_DIR", "/etc/hadoop")
         assert environment.find_missing_requirement("yarn") is None
 
     @pytest.mark.parametrize("master", ["spark://127.0.0.1:1", "spark://127.0.0.1:1,127.0.0.1:2"])
-    def test_no_master_of_a_cluster(self, master: str, table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_standalone_master_not_running(self, master: str, table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(environment, "find_java_problem", lambda: None)
         result = run("validate", table, "--engine", f"spark={master}")
         assert result.exit_code == 2
         assert (
             single_error_line(result)
-            == f"deltaspec: no session from {master}: Connection refused; is the master there?"
+            == f"deltaspec: cannot connect to {master}: Connection refused; is the master running?"
         )
 
     def test_spark_home_without_spark(self, table: Path, tmp_path: Path) -> None:
-        home = java(tmp_path / "java", 'openjdk version "17.0.1"')
+        home = create_java(tmp_path / "java", 'openjdk version "17.0.1"')
         environ = {**os.environ, "JAVA_HOME": str(home), "SPARK_HOME": str(tmp_path)}
         result = subprocess.run(
             [sys.executable, "-m", "deltaspec", "validate", str(table), "--engine", "spark"],
             capture_output=True, text=True, env=environ, timeout=120, check=False,
         )  # fmt: skip
-        says = f"Spark cannot be started: SPARK_HOME is {tmp_path}, and holds no bin/spark-submit"
-        assert (result.returncode, result.stderr) == (2, f"deltaspec: {says}\n")
+        problem = f"Spark cannot be started: SPARK_HOME is {tmp_path}, which has no bin/spark-submit"
+        assert (result.returncode, result.stderr) == (2, f"deltaspec: {problem}\n")
 
     @pytest.mark.spark
-    def test_options_that_spark_does_not_know(self, table: Path) -> None:
+    def test_unknown_spark_submit_options(self, table: Path) -> None:
         environ = {**os.environ, "PYSPARK_SUBMIT_ARGS": "--bogus pyspark-shell"}
         result = subprocess.run(
             [sys.executable, "-m", "deltaspec", "validate", str(table), "--engine", "spark"],
@@ -216,7 +220,7 @@ class TestSparkThatIsNotThere:
         assert result.stderr == "deltaspec: Spark cannot be started: Error: Unrecognized option: --bogus\n"
 
 
-def test_master_that_is_none_is_refused() -> None:
+def test_invalid_master_is_rejected() -> None:
     result = run("doctor", "/some/table", "--spark=somewhere")
     assert result.exit_code == 2
     assert single_error_line(result).startswith("deltaspec: 'somewhere' is no master of Spark; such are local[*], ")
@@ -231,5 +235,5 @@ def test_master_that_is_none_is_refused() -> None:
         ("Usage\nError: Unrecognized option: --x\nmore", "Error: Unrecognized option: --x"),
     ],
 )
-def test_line_that_tells_the_cause(text: str, line: str) -> None:
+def test_cause_is_taken_from_the_first_line_with_an_error(text: str, line: str) -> None:
     assert find_cause_line(text) == line

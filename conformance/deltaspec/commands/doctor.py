@@ -12,7 +12,7 @@ from deltaspec.commands.printing import build_console, choose_allocator, encode_
 from deltaspec.exit_handling import translate_write_errors
 
 PROBLEM = 2
-"""Exit code where something hinders what was asked for."""
+"""Exit code if a check finds a problem."""
 
 
 @click.command()
@@ -22,25 +22,25 @@ PROBLEM = 2
     is_flag=False,
     flag_value="",
     metavar="[=MASTER]",
-    help="Start Spark as well, and look at its Java, its jars and its executors.",
+    help="Also start Spark and check its Java, its jars and its executors.",
 )
 @click.option("--format", "output_format", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @COLOR
 def doctor(table: str | None, spark: str | None, output_format: str, color: str) -> None:
-    """Tell what is installed, what lacks, and what to do.
+    """Check what is installed and what is missing, and say how to fix it.
 
-    With a TABLE also whether it can be reached; with --spark whether a run on Spark can begin: Java, pyspark, a
-    session, deltaspec and its packages on the executors, and which way they reach the TABLE.
+    With a TABLE, also check that it can be read. With --spark, check that a run on Spark can start: Java, pyspark, a
+    session, deltaspec and its packages on the executors, and how the executors read the TABLE.
 
-    Exits with 2 if anything is a problem.
+    Exits with 2 if any check finds a problem.
     """
     choose_allocator()
     from deltaspec.report.diagnosis import DOCTOR_VERSION, Diagnosis, write_check
 
-    table, master = _places(table, spark)
+    table, master = _split_table_and_master(table, spark)
     console = build_console(sys.stdout, color)
     found = []
-    for check in _checks(table, master):
+    for check in _run_checks(table, master):
         found.append(check)
         if output_format == "text":
             with translate_write_errors("stdout"):
@@ -50,10 +50,10 @@ def doctor(table: str | None, spark: str | None, output_format: str, color: str)
     sys.exit(PROBLEM if any(each.status == "problem" for each in found) else 0)
 
 
-def _places(table: str | None, spark: str | None) -> tuple[str | None, str | None]:
-    """The table, and the master: None where Spark is not asked for, empty for the configured one.
+def _split_table_and_master(table: str | None, spark: str | None) -> tuple[str | None, str | None]:
+    """Return the table and the master: None without --spark, empty for the configured master.
 
-    In `--spark TABLE` the value is the table's: no master of Spark looks like one.
+    In `--spark TABLE` the option's value is the table, because no Spark master looks like a path.
     """
     from deltaspec.validation.engine_choice import check_master, is_master
 
@@ -64,7 +64,7 @@ def _places(table: str | None, spark: str | None) -> tuple[str | None, str | Non
     return table, spark
 
 
-def _checks(table: str | None, master: str | None) -> Iterator[Any]:
+def _run_checks(table: str | None, master: str | None) -> Iterator[Any]:
     from deltaspec.installation_checks import check_installation
 
     if master is None:

@@ -1,4 +1,4 @@
-"""Options that several commands take, and how their values are read."""
+"""Options shared by several commands, and parsers of their values."""
 
 import time
 
@@ -9,20 +9,20 @@ COLOR = click.option("--color", type=click.Choice(["auto", "always", "never"]), 
 
 
 def parse_codes(context: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> list[str]:
-    """Codes of rules, or their beginnings, in capitals."""
+    """Parse comma-separated rule codes or prefixes of codes, in upper case."""
     return [name.upper() for name in parse_names(context, parameter, value)]
 
 
 def parse_names(_: click.Context, __: click.Parameter, value: tuple[str, ...]) -> list[str]:
-    """Names with commas between them; an option that is given has to name something, for none given means all."""
+    """Parse comma-separated names. An empty value is an error, because omitting the option means all."""
     found = [name.strip() for each in value for name in each.split(",") if name.strip()]
     if value and not found:
-        raise click.BadParameter("names nothing")
+        raise click.BadParameter("expected at least one name")
     return found
 
 
 def parse_instant(_: click.Context, __: click.Parameter, value: str | None) -> int | None:
-    """Milliseconds since the epoch of a moment as ISO 8601 with its zone has it, or of now."""
+    """Parse `now` or an ISO 8601 time with a time zone into milliseconds since the epoch."""
     if value is None:
         return None
     if value == "now":
@@ -32,7 +32,7 @@ def parse_instant(_: click.Context, __: click.Parameter, value: str | None) -> i
     try:
         found = datetime.fromisoformat(value)
     except ValueError as fault:
-        raise click.BadParameter(f"{value!r} is neither `now` nor a moment such as 2026-11-21T12:00:00Z") from fault
+        raise click.BadParameter(f"{value!r} is neither `now` nor a time such as 2026-11-21T12:00:00Z") from fault
     if found.tzinfo is None:
-        raise click.BadParameter(f"{value!r} has no zone; add one, such as Z for UTC")
+        raise click.BadParameter(f"{value!r} has no time zone; add one, such as Z for UTC")
     return (found - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1)

@@ -1,4 +1,4 @@
-"""What every command prints with: text on a console that changes none of it, bytes for machines, a bar on stderr."""
+"""Output of all commands: plain text, bytes for machines, and a progress bar on stderr."""
 
 import os
 import sys
@@ -13,18 +13,18 @@ from deltaspec.exit_handling import translate_write_errors
 
 _WIDTH = 100
 PROGRESS_DELAY_SECONDS = 1.0
-"""Runs shorter than this show no bar."""
+"""Runs shorter than this show no progress bar."""
 
 
 def encode_json(value: Any) -> bytes:
-    """Indented JSON in UTF-8, whatever the terminal speaks."""
+    """Encode a value as indented JSON in UTF-8, independent of the terminal's encoding."""
     import msgspec
 
     return msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n"
 
 
 def print_bytes(data: bytes) -> None:
-    """Print what machines read."""
+    """Print machine-readable output to stdout."""
     with translate_write_errors("stdout"):
         click.echo(data, nl=False)
 
@@ -36,12 +36,12 @@ def print_text(text: str) -> None:
 
 
 def build_console(stream: Any, color: str) -> Any:
-    """A rich console that changes no text: no markup, no emoji, no wrapping of its own."""
+    """Build a rich console that leaves text unchanged: no markup, no emoji, no wrapping."""
     from rich.console import Console
 
     class Plain(Console):
         def on_broken_pipe(self) -> None:
-            raise BrokenPipeError  # rich would exit with 1, which says that there are violations
+            raise BrokenPipeError  # rich would exit with 1, our code for violations
 
     console = Plain(
         file=stream,
@@ -58,7 +58,7 @@ def build_console(stream: Any, color: str) -> Any:
 
 @contextmanager
 def progress_bar() -> Iterator[Any]:
-    """A callback that draws a bar on stderr, if that is a terminal and the run takes a while."""
+    """Yield a callback that draws a bar on stderr in longer runs, or None if stderr is not a terminal."""
     if not sys.stderr.isatty():
         yield None
         return
@@ -93,6 +93,6 @@ def progress_bar() -> Iterator[Any]:
 
 
 def choose_allocator() -> None:
-    """Let Arrow take jemalloc where its Linux builds have it: batches of a checkpoint come and go with fewer faults."""
+    """Prefer jemalloc for Arrow on Linux: checkpoint batches are freed with fewer page faults."""
     if sys.platform == "linux" and "pyarrow" not in sys.modules:
         os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "jemalloc")

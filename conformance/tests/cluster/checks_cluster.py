@@ -93,7 +93,7 @@ def test_every_worker_is_lost(two_workers: Cluster, valid: Path) -> None:
     finally:
         found = wait_for(running)
     assert (found.code, found.output) == (3, "")
-    assert found.said == "deltaspec: Spark had no executor for 10 seconds: are the workers of the cluster up?\n"
+    assert found.said == "deltaspec: Spark had no executor for 10 seconds; are the workers of the cluster running?\n"
 
 
 def test_executors_without_deltaspec(two_workers: Cluster, valid: Path) -> None:

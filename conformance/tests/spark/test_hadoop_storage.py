@@ -197,7 +197,7 @@ class TestRefusals:
         assert not isinstance(caught.value, FileGone)
 
     def test_it_does_not_leave_the_driver(self, store: HadoopStore) -> None:
-        with pytest.raises(TypeError, match="stays on the driver"):
+        with pytest.raises(TypeError, match="cannot leave the driver"):
             pickle.dumps(store)
 
     def test_a_session_without_a_jvm_is_refused(self, table: Path) -> None:

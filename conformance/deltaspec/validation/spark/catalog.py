@@ -1,4 +1,4 @@
-"""Tables that are named as a catalog of Spark names them."""
+"""Tables named by a Spark catalog."""
 
 from __future__ import annotations
 
@@ -12,19 +12,23 @@ if TYPE_CHECKING:
 
 _NAME = r"(?:[A-Za-z0-9_]+|`(?:[^`]|``)+`)"
 _CATALOG_NAME = re.compile(rf"{_NAME}(?:\.{_NAME}){{1,2}}")
-"""A schema and a table, with or without their catalog."""
+"""`schema.table` or `catalog.schema.table`."""
 
 
 def is_catalog_name(table: str) -> bool:
-    """Whether a text is `schema.table` or `catalog.schema.table`, parts quoted by backticks or plain."""
+    """Return whether a string is `schema.table` or `catalog.schema.table`, with or without backticks."""
     return _CATALOG_NAME.fullmatch(table) is not None
 
 
 def get_table_location(spark: SparkSession, name: str) -> str:
-    """The URI of a table of a catalog, by a name that `is_catalog_name` takes.
+    """Return the URI of a catalog table.
+
+    Args:
+        spark: a session.
+        name: a name that `is_catalog_name` accepts.
 
     Raises:
-        TableUnreadable: there is no such table, or it is no place of files.
+        TableUnreadable: there is no such table, or it has no location.
     """
     from pyspark.errors import PySparkException
 
@@ -32,7 +36,7 @@ def get_table_location(spark: SparkSession, name: str) -> str:
         rows = spark.sql(f"DESCRIBE TABLE EXTENDED {name}").collect()
     except PySparkException as fault:
         raise TableUnreadable(f"{name}: {' '.join(str(fault).split())[:200]}") from fault
-    places = [row["data_type"] for row in rows if row["col_name"] == "Location"]
-    if not places:
-        raise TableUnreadable(f"{name}: has no location; name the directory of the table")
-    return str(places[-1])
+    locations = [row["data_type"] for row in rows if row["col_name"] == "Location"]
+    if not locations:
+        raise TableUnreadable(f"{name}: the catalog gives no location; pass the table's directory instead")
+    return str(locations[-1])

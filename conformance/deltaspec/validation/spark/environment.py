@@ -1,4 +1,4 @@
-"""What Spark needs on this machine, told before it is started: nothing of pyspark is imported here."""
+"""Check what Spark needs on this machine before it starts, without importing pyspark."""
 
 import os
 import re
@@ -9,25 +9,25 @@ from pathlib import Path
 
 INSTALL = "pip install 'deltaspec[spark]'"
 OLDEST = (3, 5)
-"""The first that runs on Python 3.11, and whose functions over Arrow batches run on Spark Connect as well."""
+"""The first version that runs on Python 3.11 and supports `mapInArrow` on Spark Connect."""
 JAVA: dict[tuple[int, int], tuple[int, ...]] = {
     (3, 5): (8, 11, 17),
     (4, 0): (17, 21),
     (4, 1): (17, 21),
     (4, 2): (17, 21, 25),
 }
-"""Releases of Java that a version of Spark runs on, by its own pages; later versions are held to those of the last."""
+"""Java releases that each version of Spark supports, from its documentation. Newer versions use the last entry."""
 _CONNECT = {"grpc": "grpcio", "grpc_status": "grpcio-status", "google.rpc": "googleapis-common-protos"}
-"""Modules that a client of Spark Connect imports, and the packages they are of."""
+"""Modules that a Spark Connect client imports, with the packages that provide them."""
 _YARN = ("YARN_CONF_DIR", "HADOOP_CONF_DIR")
 _JAVA_SECONDS = 30
 
 
 def find_missing_requirement(master: str | None = None) -> str | None:
-    """Why no session can be had from this machine, and what to install; None where nothing is known to lack.
+    """Return why this machine cannot start a session and what to install, or None if nothing is known to be missing.
 
     Args:
-        master: of Spark; `sc://…` is a server that this machine is only a client of, so that it needs no Java.
+        master: master of Spark. For a Spark Connect server (`sc://…`) this machine needs no Java.
     """
     return (
         find_pyspark_problem()
@@ -37,35 +37,35 @@ def find_missing_requirement(master: str | None = None) -> str | None:
 
 
 def is_connect(master: str | None) -> bool:
-    """Whether a master is a server of Spark Connect."""
+    """Return whether a master is a Spark Connect server."""
     return master is not None and master.startswith("sc://")
 
 
 def find_pyspark_problem() -> str | None:
-    """Why the Python package of Spark does not serve."""
+    """Return why the installed pyspark cannot be used, or None."""
     version = get_pyspark_version()
     if version is None:
         return f"pyspark is not installed: {INSTALL}"
     if release(version) < OLDEST:
         oldest = ".".join(map(str, OLDEST))
-        return f"pyspark {version} is too old, {oldest} or later is needed: {INSTALL}"
+        return f"pyspark {version} is too old; version {oldest} or later is required: {INSTALL}"
     return None
 
 
 def find_pandas_problem() -> str | None:
-    """Why functions over Arrow batches do not run: the package of Spark does not bring what they need."""
-    return None if _is_there("pandas") else f"pandas is not installed: {INSTALL}"
+    """Return why functions over Arrow batches cannot run, or None: pyspark does not install pandas."""
+    return None if _is_installed("pandas") else f"pandas is not installed: {INSTALL}"
 
 
 def find_cluster_problem(master: str | None) -> str | None:
-    """Why this machine does not know where a cluster is, which Spark would look for without end."""
+    """Return why the address of a cluster is unknown, or None: Spark would search for it forever."""
     if master == "yarn" and not any(os.environ.get(name) for name in _YARN):
-        return f"neither {' nor '.join(_YARN)} names the directory of yarn's configuration"
+        return f"set {' or '.join(_YARN)} to the directory of the YARN configuration"
     return None
 
 
 def get_pyspark_version() -> str | None:
-    """The version of the package, whoever distributes it; None where there is none."""
+    """Return pyspark's version from its source, or None: the distribution may have any name."""
     spec = find_spec("pyspark")
     if spec is None or spec.origin is None:
         return None
@@ -78,67 +78,67 @@ def get_pyspark_version() -> str | None:
 
 
 def release(version: str) -> tuple[int, int]:
-    """The first two numbers of a version; zeros for what has none."""
+    """Return major and minor version, or (0, 0) if the text has none."""
     found = re.match(r"(\d+)\.(\d+)", version)
     return (int(found[1]), int(found[2])) if found else (0, 0)
 
 
 def find_client_problem() -> str | None:
-    """Why this machine cannot be a client of Spark Connect."""
-    lacking = [package for module, package in _CONNECT.items() if not _is_there(module)]
-    if not lacking:
+    """Return why this machine cannot be a Spark Connect client, or None."""
+    missing = [package for module, package in _CONNECT.items() if not _is_installed(module)]
+    if not missing:
         return None
-    return f"Spark Connect needs the packages {', '.join(lacking)}: {build_connect_install_command()}"
+    return f"Spark Connect needs the packages {', '.join(missing)}: {build_connect_install_command()}"
 
 
 def build_connect_install_command() -> str:
-    """What installs the packages of a client of Spark Connect."""
+    """Return the command that installs the packages of a Spark Connect client."""
     return f"pip install 'pyspark[connect]=={get_pyspark_version()}'"
 
 
-def _is_there(module: str) -> bool:
+def _is_installed(module: str) -> bool:
     try:
         return find_spec(module) is not None
-    except ModuleNotFoundError:  # the package around it is not there
+    except ModuleNotFoundError:  # the parent package is missing
         return False
 
 
 def find_java_problem() -> str | None:
-    """Why there is no Java that the installed Spark runs on."""
+    """Return why no suitable Java is installed for the installed Spark, or None."""
     if "PYSPARK_GATEWAY_PORT" in os.environ:
-        return None  # spark-submit has started one
+        return None  # spark-submit has already started a JVM
     known = list_java_releases(get_pyspark_version() or "")
     install = f"install Java {' or '.join(map(str, known))}, and set JAVA_HOME if it is not on the PATH"
-    place = find_java()
-    if place is None:
+    program = find_java()
+    if program is None:
         home = os.environ.get("JAVA_HOME")
-        where = f"JAVA_HOME is {home}, and holds no bin/java" if home else "there is no Java"
-        return f"{where}: {install}"
-    found = get_java_release(place)
+        problem = f"JAVA_HOME is {home}, which has no bin/java" if home else "no Java found on the PATH"
+        return f"{problem}: {install}"
+    found = get_java_release(program)
     if found is None:
-        return f"{place} does not tell its version: {install}"
+        return f"`{program} -version` prints no version: {install}"
     if found < min(known):
         return f"Java {found} is too old for Spark {get_pyspark_version()}: {install}"
     return None
 
 
 def list_java_releases(version: str) -> tuple[int, ...]:
-    """The releases of Java that a version of Spark is said to run on."""
+    """Return the Java releases that a version of Spark supports."""
     known = [each for each in JAVA if each <= release(version)]
     return JAVA[max(known, default=OLDEST)]
 
 
 def find_java() -> str | None:
-    """The program that Spark's own scripts would start: that of JAVA_HOME, or the first on the PATH."""
+    """Return the `java` that Spark's scripts would start: the one in JAVA_HOME, else the first on the PATH."""
     home = os.environ.get("JAVA_HOME")
     return shutil.which(str(Path(home) / "bin" / "java") if home else "java")
 
 
-def get_java_release(place: str) -> int | None:
-    """The release of a Java: 8, 11, 17, …; None where it says nothing of the kind."""
+def get_java_release(program: str) -> int | None:
+    """Return the feature release of a `java` program (8, 11, 17, …), or None if it prints none."""
     try:
-        told = subprocess.run([place, "-version"], capture_output=True, timeout=_JAVA_SECONDS, check=False)
+        result = subprocess.run([program, "-version"], capture_output=True, timeout=_JAVA_SECONDS, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return None
-    found = re.search(rb'version "(?:1\.)?(\d+)', told.stderr + told.stdout)
+    found = re.search(rb'version "(?:1\.)?(\d+)', result.stderr + result.stdout)
     return int(found[1]) if found else None

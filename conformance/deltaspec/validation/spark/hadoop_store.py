@@ -1,8 +1,8 @@
-"""A table's bytes by Hadoop's FileSystem in the JVM of a classic Spark session: the one module that talks to the JVM.
+"""Read a table through Hadoop's FileSystem in the JVM of a classic Spark session.
 
-It reaches whatever Spark was set up to reach, with Spark's own credentials, but from the driver alone. On Spark
-Connect there is no JVM at hand. Nothing is written but scratch files without a name on the driver: py4j brings bytes
-over at 7 MB/s, a file that both processes hold open at some hundred.
+It reaches everything that Spark is configured for, with Spark's credentials, but only from the driver. Spark Connect
+has no JVM in reach. The only files written are unlinked temporary files on the driver: py4j transfers 7 MB/s, a file
+that both processes have open some hundreds.
 """
 
 import os
@@ -42,58 +42,58 @@ from deltaspec.wire.storage.local import LocalStore
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-LISTINGS_AT_ONCE = 8
+PARALLEL_LISTINGS = 8
 _READ_POLICY = "fs.option.openfile.read.policy"
 _RANDOM, _WHOLE = "random", "whole-file, sequential"
 
 
 def driver_store(spark: "SparkSession", uri: str) -> Store:
-    """The store through which the driver of a classic session reads a table.
+    """Return the store through which the driver of a classic session reads a table.
 
-    A local directory is read directly: Java leaves out names that are no text to it, and takes what it may not see
-    for absent.
+    A local directory is read without Java, which skips names it cannot decode and reports files without permission as
+    missing.
 
     Raises:
-        InvalidUsage: the session has no JVM at hand, as on Spark Connect.
-        TableUnreadable: Spark has no file system for the URI, or its client does not take it.
+        InvalidUsage: the session has no JVM in reach, as on Spark Connect.
+        TableUnreadable: Spark has no file system for the URI, or its client rejects the URI.
     """
     store = HadoopStore(spark, uri)
     return LocalStore(store.local_path) if store.local_path is not None else store
 
 
 class HadoopStore:
-    """A directory of a Hadoop file system. See `deltaspec.wire.storage.interface.Store`.
+    """A `Store` over a directory of a Hadoop file system.
 
-    Threads may share it. It stays on the driver: a copy elsewhere would have no JVM to talk to.
+    Thread-safe. It cannot be pickled: executors have no JVM to read through.
     """
 
     def __init__(self, spark: "SparkSession", uri: str) -> None:
-        """Open a table's file system; whether there is a table is not asked for yet. Raises as `driver_store`."""
+        """Open a table's file system without checking that the table exists. Raises as `driver_store` does."""
         self.uri = redact_uri(uri)
         self.is_remote = True
         session: Any = spark
         try:
             jvm, settings = session._jvm, session._jsparkSession.sessionState().newHadoopConf()
-        except Exception:  # noqa: BLE001 - each version of Connect says it in its own way
+        except Exception:  # noqa: BLE001 - each version of Connect raises a different error
             raise InvalidUsage(
-                "Spark Connect has no way to Hadoop's file systems; take a classic session, or give storage options"
+                "Spark Connect cannot use Hadoop's file systems; use a classic session, or pass storage options"
             ) from None
         try:
             path = jvm.org.apache.hadoop.fs.Path(build_hadoop_uri(uri))
             system = path.getFileSystem(settings)
-            place = system.makeQualified(path).toUri()
-            self._scheme, self._authority = place.getScheme(), place.getAuthority()
-            self._base = place.getPath().rstrip("/")
+            qualified = system.makeQualified(path).toUri()
+            self._scheme, self._authority = qualified.getScheme(), qualified.getAuthority()
+            self._base = qualified.getPath().rstrip("/")
             if self._scheme == "file":
-                # the usual one checks hidden `.crc` files, which say nothing of the table, and takes no colon in a name
+                # the default one verifies hidden `.crc` files, which are not part of the table, and rejects colons
                 system = jvm.org.apache.hadoop.fs.RawLocalFileSystem()
-                system.initialize(place, settings)
+                system.initialize(qualified, settings)
             self._system = system
             self._facts, self._new_path, self._transfer = FileFacts(jvm), jvm.org.apache.hadoop.fs.Path, Transfer(jvm)
-        except Exception as fault:  # noqa: BLE001 - whatever the client says
+        except Exception as fault:  # noqa: BLE001 - any error of the storage client
             raise TableUnreadable(f"{self.uri}: {format_cause(collect_causes(fault))}") from None
         self.local_path = (self._base or "/") if self._scheme == "file" else None
-        """Where the table lies on disks of the driver, or None."""
+        """Path of the table on the driver's disk, or None."""
         if self.local_path is not None:
             self.root: str | None = self.local_path
         elif "://" in uri:
@@ -102,7 +102,7 @@ class HadoopStore:
             self.root = f"{self._scheme}://{self._authority or ''}{self._base}"
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError("a HadoopStore stays on the driver: executors have no JVM that they could read through")
+        raise TypeError("a HadoopStore cannot leave the driver: executors have no JVM to read through")
 
     def list_log(self) -> list[Entry]:
         found: list[Entry] = []
@@ -123,17 +123,17 @@ class HadoopStore:
         return sorted(found, key=lambda entry: entry.name)
 
     def list_files(self) -> Iterator[Entry | StorageError]:
-        """See `Store.list_files`. Some directories are listed at once; of one, all names are held."""
-        with ThreadPoolExecutor(LISTINGS_AT_ONCE) as pool:
-            folders, asked = [""], dict[Future[list[Listed]], str]()
-            while folders or asked:
-                while folders and len(asked) < 2 * LISTINGS_AT_ONCE:
+        """See `Store.list_files`. Several directories are listed in parallel; all names of one are in memory."""
+        with ThreadPoolExecutor(PARALLEL_LISTINGS) as pool:
+            folders, pending = [""], dict[Future[list[Listed]], str]()
+            while folders or pending:
+                while folders and len(pending) < 2 * PARALLEL_LISTINGS:
                     folder = folders.pop()
-                    asked[pool.submit(self._list, folder)] = folder
-                for answer in wait(asked, return_when=FIRST_COMPLETED).done:
-                    folder = asked.pop(answer)
+                    pending[pool.submit(self._list, folder)] = folder
+                for future in wait(pending, return_when=FIRST_COMPLETED).done:
+                    folder = pending.pop(future)
                     try:
-                        items = answer.result()
+                        items = future.result()
                     except StorageError as fault:
                         shown = folder or "."
                         yield StorageError(f"{shown}: cannot be listed: {str(fault).removeprefix(f'{shown}: ')}")
@@ -145,8 +145,8 @@ class HadoopStore:
                             folders.append(f"{folder}{name}/")
 
     def _list(self, folder: str) -> list[Listed]:
-        with self._faults(folder or "."):
-            return self._facts.of(self._system.listStatusIterator(self._path(folder)))
+        with self._translate_errors(folder or "."):
+            return self._facts.collect(self._system.listStatusIterator(self._path(folder)))
 
     def read(self, path: str, limit: int) -> bytes:
         with self._reading(path, _WHOLE) as (stream, size):
@@ -164,7 +164,7 @@ class HadoopStore:
             return self._part(stream, start, min(length, size - start))
 
     def size(self, path: str) -> int:
-        with self._faults(path):
+        with self._translate_errors(path):
             return int(self._status(path).getLen())
 
     def chunks(self, path: str) -> Iterator[bytes]:
@@ -172,7 +172,7 @@ class HadoopStore:
             yield from self._pieces(stream)
 
     def open_seekable(self, path: str) -> Any:
-        with self._faults(path):
+        with self._translate_errors(path):
             status = self._status(path)
             stream, size = self._open(status, _RANDOM), int(status.getLen())
 
@@ -181,8 +181,8 @@ class HadoopStore:
         return blocks
 
     def part(self, path: str, stream: Any, start: int, end: int) -> bytes:
-        """Bytes of a file that is open; raises `StorageError` where it has become shorter."""
-        with self._faults(path):
+        """Read a range of an open file; raise `StorageError` if the file has become shorter."""
+        with self._translate_errors(path):
             data = self._part(stream, start, end - start)
         if len(data) != end - start:
             raise StorageError(f"{path}: is shorter than when it was opened")
@@ -190,7 +190,7 @@ class HadoopStore:
 
     @contextmanager
     def _reading(self, path: str, policy: str) -> Iterator[tuple[Any, int]]:
-        with self._faults(path):
+        with self._translate_errors(path):
             status = self._status(path)
             stream = self._open(status, policy)
             try:
@@ -200,7 +200,7 @@ class HadoopStore:
                     stream.close()
 
     def _path(self, path: str) -> Any:
-        """A path for Hadoop, given in parts: of one text, it takes a colon for the end of a scheme."""
+        """Build a Hadoop path from parts: in a single string a colon would end the scheme."""
         return self._new_path(self._scheme, self._authority, f"{self._base}/{check_inside_table(path)}")
 
     def _status(self, path: str) -> Any:
@@ -213,7 +213,7 @@ class HadoopStore:
         return status
 
     def _open(self, status: Any, policy: str) -> Any:
-        """An open stream. The status spares object stores a request, and holds them to the file that it was of."""
+        """Open a stream. Passing the status saves object stores a request and pins the version of the file."""
         builder = self._system.openFile(status.getPath()).opt(_READ_POLICY, policy)
         return builder.withFileStatus(status).build().get()
 
@@ -232,24 +232,25 @@ class HadoopStore:
         return b"".join(parts)
 
     @contextmanager
-    def _faults(self, path: str) -> Iterator[None]:
-        """What Java or py4j raises over `path`, as one of our own exceptions."""
+    def _translate_errors(self, path: str) -> Iterator[None]:
+        """Translate exceptions of Java or py4j about `path` into `StorageError`."""
         try:
             yield
         except StorageError:
             raise
-        except Exception as fault:  # noqa: BLE001 - whatever the client says
+        except Exception as fault:  # noqa: BLE001 - any error of the storage client
             causes = collect_causes(fault)
             if self.local_path is not None:
                 self._check_local(path)
-            if any(name in DENIED or said.endswith("(Permission denied)") for name, said in causes):
+            if any(name in DENIED or message.endswith("(Permission denied)") for name, message in causes):
                 raise NoPermission(f"{path}: no permission to read") from None
             if any(name in GONE for name, _ in causes) and self.local_path is None:
                 raise FileGone(f"{path}: is not there") from None
             raise StorageError(f"{path}: {format_cause(causes)}") from None
 
     def _check_local(self, path: str) -> None:
-        """Raises what is known of a local path: Java calls absent whatever it cannot see or open."""
+        """Raise the actual problem with a local path: Java reports everything it cannot open as missing."""
+
         try:
             os.stat(f"{self._base}/{path}")
         except FileNotFoundError:

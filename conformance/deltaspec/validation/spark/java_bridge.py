@@ -1,4 +1,4 @@
-"""What is asked of the JVM in few calls, since each call of py4j costs a millisecond, and what its exceptions say."""
+"""Transfer bytes and listings from the JVM in few calls, as each py4j call costs 1 ms; interpret Java exceptions."""
 
 import os
 import tempfile
@@ -11,17 +11,17 @@ from deltaspec.wire.storage.client import describe_error
 from deltaspec.wire.storage.interface import StorageError
 
 _CAUSES = 8
-"""How far the causes of a Java exception are followed."""
+"""Maximum length of a chain of Java causes that is followed."""
 
 
 class Transfer:
-    """Brings bytes of Java's streams over, by files without a name: py4j itself brings 7 MB a second.
+    """Copy bytes of Java streams to Python through unlinked temporary files: py4j itself transfers 7 MB/s.
 
-    The JVM appends to such a file and Python takes from it, for both run on the driver's machine.
+    The JVM appends to such a file and Python reads it. Both run on the driver's machine.
     """
 
     def __init__(self, jvm: Any) -> None:
-        # each step of a dotted name is a call of its own
+        # resolved once: py4j makes one call per part of a dotted name
         self._copy, self._limited = (
             jvm.org.apache.hadoop.io.IOUtils.copyBytes,
             jvm.org.apache.hadoop.util.LimitInputStream,
@@ -30,13 +30,13 @@ class Transfer:
         self._scratches: deque[_Scratch] = deque()
 
     def read_next(self, stream: Any, length: int) -> bytes:
-        """The next bytes of a stream, fewer where it ends. The buffer is of their length, so they are one request."""
+        """Read up to `length` bytes; fewer only at the end of the stream. The buffer fits them all in one request."""
         try:
             scratch = self._scratches.pop()
         except IndexError:
             scratch = _Scratch(self._new_sink)
         self._copy(self._limited(stream, length), scratch.sink, length, False)
-        data = scratch.taken()
+        data = scratch.drain()
         self._scratches.append(scratch)
         return data
 
@@ -50,24 +50,24 @@ class _Scratch:
             self.sink.write(0)
         finally:
             os.unlink(name)
-        if self.taken() != b"\0":
+        if self.drain() != b"\0":
             raise StorageError("Spark's driver does not share the directory for temporary files with this process")
 
-    def taken(self) -> bytes:
-        """What was appended, which is taken away: what is appended next stands at the beginning."""
+    def drain(self) -> bytes:
+        """Return the appended bytes and empty the file."""
         data = os.pread(self._handle, os.fstat(self._handle).st_size, 0)
         os.ftruncate(self._handle, 0)
         return data
 
 
 Listed = tuple[str, int, int, bool]
-"""Name, length in bytes, time of the last change in milliseconds, whether it is a directory."""
+"""Name, length in bytes, modification time in milliseconds, whether it is a directory."""
 
 
 class FileFacts:
-    """What a listing says of files, fact by fact in one text each, which takes as many calls for a million as for one.
+    """Read the facts of a listing as one NUL-separated string per fact.
 
-    No name holds the NUL between two.
+    This takes the same number of calls for a million files as for one. No file name contains NUL.
     """
 
     def __init__(self, jvm: Any) -> None:
@@ -77,11 +77,11 @@ class FileFacts:
         function, text = load("java.util.function.Function"), load("java.lang.String")
         status, path = load("org.apache.hadoop.fs.FileStatus"), load("org.apache.hadoop.fs.Path")
 
-        def method(owner: Any, name: str, gives: Any) -> Any:
-            return proxies.asInterfaceInstance(function, lookup.findVirtual(owner, name, types.methodType(gives)))
+        def method(owner: Any, name: str, return_type: Any) -> Any:
+            return proxies.asInterfaceInstance(function, lookup.findVirtual(owner, name, types.methodType(return_type)))
 
         as_text = method(load("java.lang.Object"), "toString", text)
-        self._asked = (
+        self._getters = (
             method(status, "getPath", path).andThen(method(path, "getName", text)),
             method(status, "getLen", jvm.java.lang.Long.TYPE).andThen(as_text),
             method(status, "getModificationTime", jvm.java.lang.Long.TYPE).andThen(as_text),
@@ -90,13 +90,13 @@ class FileFacts:
         self._to_list = jvm.org.apache.hadoop.util.functional.RemoteIterators.toList
         self._joined = jvm.java.util.stream.Collectors.joining("\0")
 
-    def of(self, listing: Any) -> list[Listed]:
-        """The files and directories of an iterator over `FileStatus`."""
+    def collect(self, listing: Any) -> list[Listed]:
+        """Return the files and directories of a Java iterator over `FileStatus`."""
         found = self._to_list(listing)
         if found.isEmpty():
             return []
         names, sizes, times, folders = (
-            found.stream().map(ask).collect(self._joined).split("\0") for ask in self._asked
+            found.stream().map(getter).collect(self._joined).split("\0") for getter in self._getters
         )
         return [
             (name, int(size), int(modified), is_folder == "true")
@@ -109,10 +109,10 @@ DENIED = ("org.apache.hadoop.security.AccessControlException", "java.nio.file.Ac
 
 
 def collect_causes(fault: Exception) -> list[tuple[str, str]]:
-    """Class and message of a Java exception and of what caused it; of any other, its own."""
+    """Return class and message of a Java exception and its causes, or of the Python exception itself."""
     java = getattr(fault, "java_exception", None) or getattr(fault, "_origin", None)
     found: list[tuple[str, str]] = []
-    with suppress(Exception):  # the connection to the JVM may be what broke
+    with suppress(Exception):  # the failure may be a broken connection to the JVM
         while java is not None and len(found) < _CAUSES:
             found.append((str(java.getClass().getName()), str(java.getMessage() or "")))
             java = java.getCause()
@@ -120,10 +120,10 @@ def collect_causes(fault: Exception) -> list[tuple[str, str]]:
 
 
 def format_cause(causes: list[tuple[str, str]]) -> str:
-    """The innermost cause in one line, without what may be secret."""
-    name, said = causes[-1]
+    """Format the innermost cause as one line without secrets."""
+    name, message = causes[-1]
     if name == "java.lang.ClassNotFoundException" or name.endswith("UnsupportedFileSystemException"):
-        return f"{describe_error(OSError(said))}; Spark needs the jar that reads this storage"
+        return f"{describe_error(OSError(message))}; Spark needs the jar that reads this storage"
     if name.startswith(("Py4J", "Connection")):
-        return "the connection to Spark's driver broke off"
-    return f"{name.rpartition('.')[2]}: {describe_error(OSError(said))}" if said else name.rpartition(".")[2]
+        return "the connection to Spark's driver was lost"
+    return f"{name.rpartition('.')[2]}: {describe_error(OSError(message))}" if message else name.rpartition(".")[2]

@@ -1,7 +1,6 @@
-"""Starts a session of Spark for a run of the command line, and leaves nothing behind.
+"""Start a Spark session for a command-line run and remove everything it leaves behind.
 
-The user's own configuration (spark-defaults.conf, spark-submit, PYSPARK_SUBMIT_ARGS) goes before everything here: a
-setting is only made where theirs makes none.
+The user's own configuration (spark-defaults.conf, spark-submit, PYSPARK_SUBMIT_ARGS) always takes precedence.
 """
 
 from __future__ import annotations
@@ -35,19 +34,19 @@ if TYPE_CHECKING:
 
 APPLICATION = "deltaspec"
 _LOG_BYTES = 1 << 20
-"""Of Spark's log, in which the reason of a failure is looked for."""
+"""How much of Spark's log is searched for the reason of a failure."""
 _CONNECT_PORT = 15002
 _STANDALONE, _STANDALONE_PORT = "spark://", 7077
-_KNOCK_SECONDS = 15.0
+_CONNECT_TIMEOUT_SECONDS = 15.0
 _PROXIES = ("grpc_proxy", "https_proxy", "http_proxy")
-"""Variables by which the client takes another way than straight to the server."""
-_TELLING = re.compile(r"(Exception|Error)\b.*:|[Ee]rror:")
+"""Environment variables that make the client connect through a proxy."""
+_NAMES_ERROR = re.compile(r"(Exception|Error)\b.*:|[Ee]rror:")
 _WRAPPED = re.compile(r".*(?:[\w$]+\.)+[\w$]*(?:Exception|Error): (.+)")
 
 
 @contextmanager
 def open_session(master: str | None = None) -> Iterator[SparkSession]:
-    """A session for a while: the active one of this process if there is one, which then stays, else a new one.
+    """Yield the active session of this process, or start one and stop it at the end of the block.
 
     Args:
         master: as `start` takes it.
@@ -63,23 +62,24 @@ def open_session(master: str | None = None) -> Iterator[SparkSession]:
     try:
         yield session
     finally:
-        with suppress(Exception):  # its process may have ended before
+        with suppress(Exception):  # its process may have ended already
             session.stop()
 
 
 def start(master: str | None = None) -> SparkSession:
-    """A new session: no UI, nothing on the terminal, files of its own in a directory that goes with it.
+    """Start a session without UI or terminal output; its files are in a temporary directory, removed at exit.
 
     Args:
-        master: `local[4]`, `spark://…`, `yarn`, `k8s://…`, or `sc://…` for a client of Spark Connect; the configured
-            one where None, or else this machine with all its cores.
+        master: `local[4]`, `spark://…`, `yarn`, `k8s://…`, or `sc://…` for a client of Spark Connect. None means the
+            configured master, or `local[*]` if none is configured.
 
     Raises:
-        InvalidUsage: no pyspark, no Java, one of a version that does not serve, no such master; says what to do.
+        InvalidUsage: pyspark or Java is missing or has an unsupported version, or the master does not answer. The
+            message says what to do.
     """
-    lacking = find_missing_requirement(master)
-    if lacking is not None:
-        raise InvalidUsage(f"Spark cannot be started: {lacking}")
+    problem = find_missing_requirement(master)
+    if problem is not None:
+        raise InvalidUsage(f"Spark cannot be started: {problem}")
     _check_packages()
     session = _connected(str(master)) if is_connect(master) else _classic(master)
     try:
@@ -91,7 +91,7 @@ def start(master: str | None = None) -> SparkSession:
 
 
 def is_remote(session: object) -> bool:
-    """Whether a session is a client of Spark Connect, which has no Java beside it."""
+    """Return whether a session is a Spark Connect client, which has no JVM in reach."""
     return type(session).__module__.startswith("pyspark.sql.connect")
 
 
@@ -105,7 +105,7 @@ def _active() -> SparkSession | None:
 
 
 def _check_packages() -> None:
-    """Hold pandas and pyarrow to what pyspark asks of them for functions over Arrow batches."""
+    """Check the versions of pandas and pyarrow that pyspark requires for functions over Arrow batches."""
     from pyspark.sql.pandas.utils import require_minimum_pandas_version, require_minimum_pyarrow_version
 
     try:
@@ -118,41 +118,43 @@ def _check_packages() -> None:
 def _connected(master: str) -> SparkSession:
     from pyspark.sql import SparkSession
 
-    _knock(master)
+    _check_connect_server(master)
     try:
         session: SparkSession = SparkSession.builder.remote(master).appName(APPLICATION).getOrCreate()
-        session.version  # noqa: B018 - asks the server
+        session.version  # noqa: B018 - connects to the server
     except ImportError as fault:
         raise InvalidUsage(
             f"Spark Connect cannot be used: {format_error(fault)}: {build_connect_install_command()}"
         ) from fault
-    except Exception as fault:  # noqa: BLE001 - whatever the client says; it may repeat the token of the URI
-        raise InvalidUsage(f"no session from {_shown(master)}: {type(fault).__name__}; is the server there?") from None
+    except Exception as fault:  # noqa: BLE001 - any client error; its text may contain the token of the URI
+        raise InvalidUsage(
+            f"cannot connect to {_redact_master(master)}: {type(fault).__name__}; is the server running?"
+        ) from None
     return session
 
 
-def _knock(master: str) -> None:
-    """See that something listens where a server is to be: the client would try for ten minutes."""
+def _check_connect_server(master: str) -> None:
+    """Raise if nothing listens at the server's address: the client would retry for ten minutes."""
     if any(os.environ.get(name) for name in _PROXIES):
         return
-    why = _silence(master.partition(";")[0], _CONNECT_PORT)
-    if why is not None:
-        raise InvalidUsage(f"no session from {_shown(master)}: {why}; is the server there?")
+    problem = _find_connection_problem(master.partition(";")[0], _CONNECT_PORT)
+    if problem is not None:
+        raise InvalidUsage(f"cannot connect to {_redact_master(master)}: {problem}; is the server running?")
 
 
-def _find_master(master: str) -> None:
-    """See that one of the hosts of a standalone cluster answers: Spark would try for minutes, and not say why."""
+def _check_standalone_master(master: str) -> None:
+    """Raise if no host of a standalone cluster answers: Spark would retry for minutes and not say why."""
     hosts = master.removeprefix(_STANDALONE).split(",")
-    told = [_silence(_STANDALONE + host, _STANDALONE_PORT) for host in hosts]
-    if None not in told:
-        raise InvalidUsage(f"no session from {master}: {told[0]}; is the master there?")
+    problems = [_find_connection_problem(_STANDALONE + host, _STANDALONE_PORT) for host in hosts]
+    if None not in problems:
+        raise InvalidUsage(f"cannot connect to {master}: {problems[0]}; is the master running?")
 
 
-def _silence(uri: str, port: int) -> str | None:
-    """Why nothing answers at the host of a URI, and its port or else this one; None where something does."""
+def _find_connection_problem(uri: str, default_port: int) -> str | None:
+    """Return why the host and port of a URI do not accept a connection, or None if they do."""
     try:
         parts = urlsplit(uri)
-        with socket.create_connection((parts.hostname or "", parts.port or port), _KNOCK_SECONDS):
+        with socket.create_connection((parts.hostname or "", parts.port or default_port), _CONNECT_TIMEOUT_SECONDS):
             return None
     except (OSError, ValueError) as fault:
         return format_error(getattr(fault, "strerror", None) or fault)
@@ -164,60 +166,62 @@ def _classic(master: str | None) -> SparkSession:
     from pyspark.sql import SparkSession
 
     if master is not None and master.startswith(_STANDALONE):
-        _find_master(master)
-    place = Path(tempfile.mkdtemp(prefix="deltaspec-spark-"))
-    log = place / "spark.log"
+        _check_standalone_master(master)
+    directory = Path(tempfile.mkdtemp(prefix="deltaspec-spark-"))
+    log = directory / "spark.log"
     try:
         if SparkContext._gateway is None:
             with open(log, "wb") as file:
                 gateway: Any = launch_gateway(popen_kwargs={"stdout": file, "stderr": file})  # type: ignore[no-untyped-call]
             SparkContext._ensure_initialized(gateway=gateway)
         virtual_machine: Any = SparkContext._jvm
-        virtual_machine.java.lang.System.setProperty("derby.system.home", str(place))
+        virtual_machine.java.lang.System.setProperty("derby.system.home", str(directory))
         conf = SparkConf()
         if master is not None:
             conf.setMaster(master)
-        if conf.get("spark.app.name", "pyspark-shell") == "pyspark-shell":  # as spark-submit has it where none is given
+        if conf.get("spark.app.name", "pyspark-shell") == "pyspark-shell":  # the default of spark-submit
             conf.setAppName(APPLICATION)
-        for name, value in _settings(place).items():
+        for name, value in _default_settings(directory).items():
             conf.setIfMissing(name, value)
         context = SparkContext(conf=conf)
         if "PYSPARK_PYTHON" not in os.environ and str(context.master).startswith("local"):
-            context.pythonExec = sys.executable  # what `python3` finds may lack what is installed for this one
+            context.pythonExec = sys.executable  # another `python3` on the PATH may not have our packages
         context.setLogLevel("ERROR")
         session = SparkSession(context)
     except Exception as fault:
-        reason = _reason(fault, log)
-        _remove(place)
+        reason = _find_start_failure(fault, log)
+        _remove(directory)
         raise InvalidUsage(f"Spark cannot be started: {reason}") from fault
-    atexit.register(_remove, place)
+    atexit.register(_remove, directory)
     return session
 
 
-def _settings(place: Path) -> dict[str, str]:
+def _default_settings(directory: Path) -> dict[str, str]:
     return {
         "spark.master": "local[*]",
         "spark.ui.enabled": "false",
-        "spark.sql.warehouse.dir": (place / "warehouse").as_uri(),
+        "spark.sql.warehouse.dir": (directory / "warehouse").as_uri(),
     }
 
 
 def _check_server(session: SparkSession) -> None:
-    """Hold the version of Spark itself to that of pyspark, which SPARK_HOME or a server may differ from."""
+    """Check Spark's version: with SPARK_HOME or a server it may differ from that of pyspark."""
     import pyspark
 
-    here, there = pyspark.__version__, session.version
-    if release(there) < OLDEST:
+    client, server = pyspark.__version__, session.version
+    if release(server) < OLDEST:
         oldest = ".".join(map(str, OLDEST))
-        raise InvalidUsage(f"Spark {there} is too old, {oldest} or later is needed")
-    if release(here) != release(there) and not is_remote(session):
-        raise InvalidUsage(f"pyspark {here} stands beside Spark {there}: pip install 'pyspark=={there}', or SPARK_HOME")
+        raise InvalidUsage(f"Spark {server} is too old; version {oldest} or later is required")
+    if release(client) != release(server) and not is_remote(session):
+        raise InvalidUsage(
+            f"pyspark {client} does not match Spark {server}: pip install 'pyspark=={server}', or correct SPARK_HOME"
+        )
 
 
-def _reason(fault: Exception, log: Path) -> str:
-    """What went wrong in one line: of the log, where the Java process ended before it could tell."""
+def _find_start_failure(fault: Exception, log: Path) -> str:
+    """Return the cause in one line; from Spark's log if the Java process ended before it could report it."""
     if isinstance(fault, FileNotFoundError) and "SPARK_HOME" in os.environ:
-        return f"SPARK_HOME is {os.environ['SPARK_HOME']}, and holds no bin/spark-submit"
+        return f"SPARK_HOME is {os.environ['SPARK_HOME']}, which has no bin/spark-submit"
     text = str(fault)
     if "JAVA_GATEWAY_EXITED" in text:
         with suppress(OSError), open(log, "rb") as file:
@@ -226,22 +230,22 @@ def _reason(fault: Exception, log: Path) -> str:
 
 
 def find_cause_line(text: str) -> str:
-    """Of what Spark says, what tells the cause: the innermost message of the first line that names an exception."""
+    """Return the innermost message of the first line that names an exception, else the first line."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    line = next((line for line in lines if _TELLING.search(line)), lines[0] if lines else "")
+    line = next((line for line in lines if _NAMES_ERROR.search(line)), lines[0] if lines else "")
     wrapped = _WRAPPED.fullmatch(line)
     return format_error(wrapped[1] if wrapped else line)
 
 
-def format_error(said: object) -> str:
-    """Words of a fault in one line that is not long."""
-    return " ".join(str(said).split())[:300]
+def format_error(error: object) -> str:
+    """Format an error as one line of at most 300 characters."""
+    return " ".join(str(error).split())[:300]
 
 
-def _shown(master: str) -> str:
-    """A server without its user and its parameters, a token among them."""
+def _redact_master(master: str) -> str:
+    """Remove the user and the parameters, such as a token, from the URI of a server."""
     return redact_uri(master.partition(";")[0])
 
 
-def _remove(place: Path) -> None:
-    shutil.rmtree(place, ignore_errors=True)
+def _remove(directory: Path) -> None:
+    shutil.rmtree(directory, ignore_errors=True)
