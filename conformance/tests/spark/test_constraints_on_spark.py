@@ -33,14 +33,14 @@ from deltaspec.wire.log.line_decoder import decode_lines
 from deltaspec.wire.storage.local import LocalStore
 from deltaspec_generators.bases.expressions import (
     CONSTRAINTS_PROTOCOL,
-    GENERATED,
-    YEAR,
+    GENERATED_COLUMNS_PROTOCOL,
+    GENERATION_EXPRESSION,
     build_constrained_table,
+    build_fields,
     build_invariant_metadata,
-    fields,
     replace_last_row,
 )
-from deltaspec_generators.mutations.rows import build_single_file_table
+from deltaspec_generators.bases.single_file import build_single_file_table
 from deltaspec_generators.table_files import write_table
 
 if TYPE_CHECKING:
@@ -207,7 +207,7 @@ def test_spark_tells_of_real_tables_what_delta_spark_reads(spark: "SparkSession"
     assert ledger(found) == {}
     assert broken(found) == {name: number for name, number in counted.asDict().items() if number}
     shown = [each.evidence for each in found.sorted_findings if each.evidence["constraint"] == "c4"]
-    assert {(each["first_row"], each["found"]) for each in shown} == {
+    assert {(each["first_row"], each["row_values"]) for each in shown} == {
         (1, "n: 1.25, st.x y: 1"),  # the first row is deleted
         (0, "n: null, st.x y: null"),
     }
@@ -228,13 +228,20 @@ def test_spark_agrees_with_what_needs_no_spark(
         values = pa.array(told, arrow_type(kind))
         turned = pa.concat_arrays([values[1:], values[:1]])
         arrays[f"q{number}"] = turned
-        named.append({"name": f"q{number}", "type": get_type_name(kind), "nullable": True, "metadata": {YEAR: text}})
+        named.append(
+            {
+                "name": f"q{number}",
+                "type": get_type_name(kind),
+                "nullable": True,
+                "metadata": {GENERATION_EXPRESSION: text},
+            }
+        )
         differing[f"q{number}"] = sum(
             repr(one) != repr(other) for one, other in zip(told, turned.to_pylist(), strict=True)
         )
     assert len(differing) > 150
     plain = [{"name": name, "type": kind, "nullable": True, "metadata": {}} for name, (kind, _) in COLUMNS.items()]
-    files = build_single_file_table(pa.table(arrays), [*plain, *named], protocol=GENERATED)
+    files = build_single_file_table(pa.table(arrays), [*plain, *named], protocol=GENERATED_COLUMNS_PROTOCOL)
     write_table(files, tmp_path / "t")
     log = Log(tmp_path / "t")
     nothing = [ConstraintResult(undecided="it is to be told by Spark") for _ in named]
@@ -269,10 +276,10 @@ LEFT_OPEN = {
     "round(id / (id - 2)) >= 0": "in some rows, Spark ends with DIVIDE_BY_ZERO while ANSI mode is on",
     "cast(name AS int) = 1": "in some rows, Spark ends with CAST_INVALID_INPUT while ANSI mode is on",
     "size(if(id > 2, NULL, array(id))) < 2": "in some rows, it depends on whether ANSI",
-    "round(id)": "it is no condition",
+    "round(id)": "its type is bigint; expected boolean",
     "name rlike '(a+)+$'": "a regular expression that may take long",
     "round(length(repeat(name, 2147483647))) >= 0": "its values may grow large",
-    "round(name, day) > 1": "Spark does not take it: DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE while ANSI mode is on",
+    "round(name, day) > 1": "Spark rejects it: DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE with ANSI mode on",
 }
 
 
@@ -283,7 +290,7 @@ def test_what_is_not_beyond_doubt_is_left_open_and_nothing_foreign_runs(spark: "
     spark.range(1).selectExpr("'from a view' AS c0").createOrReplaceTempView("c0")
     told = ["upper(name) = 'A' OR round(id) > 1", "round(id) <> 3 AND length('${env:PATH}') = 11"]
     texts = [*LEFT_OPEN, *told]
-    write_table(build_constrained_table(CONSTRAINTS_PROTOCOL, fields(), checks(texts)), tmp_path / "t")
+    write_table(build_constrained_table(CONSTRAINTS_PROTOCOL, build_fields(), checks(texts)), tmp_path / "t")
     found = Log(tmp_path / "t").judged(spark)
     reasons = ledger(found)
     assert {
@@ -303,9 +310,9 @@ def test_what_is_not_beyond_doubt_is_left_open_and_nothing_foreign_runs(spark: "
 def test_values_that_may_grow_too_long_are_kept_from_spark(spark: "SparkSession", tmp_path: Path) -> None:
     texts = ["round(length(repeat(name, 256))) >= 0", "round(id) < 3"]
     table = replace_last_row(name="a" * 70_000)
-    write_table(build_constrained_table(CONSTRAINTS_PROTOCOL, fields(), checks(texts), table), tmp_path / "t")
+    write_table(build_constrained_table(CONSTRAINTS_PROTOCOL, build_fields(), checks(texts), table), tmp_path / "t")
     found = Log(tmp_path / "t").judged(spark)
-    assert ledger(found) == {"CHECK constraint c0": "values are longer than the 65536 bytes that it is evaluated on"}
+    assert ledger(found) == {"CHECK constraint c0": "a value is longer than 65536 bytes, the limit of this expression"}
     assert broken(found) == {"c1": 1}
 
 
@@ -314,7 +321,7 @@ def test_spark_is_asked_for_so_many_expressions_and_no_more(
 ) -> None:
     monkeypatch.setattr(constraint_evaluation, "_MOST_EXPRESSIONS", 2)
     texts = ["round(id) < 3", "id > 0", "round(id) < 2", "round(id) < 1"]
-    write_table(build_constrained_table(CONSTRAINTS_PROTOCOL, fields(), checks(texts)), tmp_path / "t")
+    write_table(build_constrained_table(CONSTRAINTS_PROTOCOL, build_fields(), checks(texts)), tmp_path / "t")
     found = Log(tmp_path / "t").judged(spark)
     assert ledger(found) == {"CHECK constraint c3": "Spark is asked for 2 at the most"}
     assert broken(found) == {"c0": 1, "c2": 2}
@@ -328,16 +335,21 @@ def _ran(spark: "SparkSession") -> str | None:
 
 def test_nothing_foreign_runs_in_columns_either(spark: "SparkSession", tmp_path: Path) -> None:
     call = "reflect('java.lang.System', 'setProperty', 'ran', 'column')"
-    generated = fields(name={YEAR: f"concat(lower({call}), 'x')"}, year={YEAR: "round(id * 2)"})
-    write_table(build_constrained_table(GENERATED, generated, table=replace_last_row(year=6)), tmp_path / "generated")
+    generated = build_fields(
+        name={GENERATION_EXPRESSION: f"concat(lower({call}), 'x')"}, year={GENERATION_EXPRESSION: "round(id * 2)"}
+    )
+    write_table(
+        build_constrained_table(GENERATED_COLUMNS_PROTOCOL, generated, table=replace_last_row(year=6)),
+        tmp_path / "generated",
+    )
     found = Log(tmp_path / "generated").judged(spark)
     assert ledger(found) == {"the expression of name": REFLECT}
     assert [(each.rule, each.evidence["violating_rows"]) for each in found.sorted_findings] == [("ROW041", 2)]
-    held = fields(name=build_invariant_metadata(f"{call} IS NULL"), id=build_invariant_metadata("round(id) < 3"))
+    held = build_fields(name=build_invariant_metadata(f"{call} IS NULL"), id=build_invariant_metadata("round(id) < 3"))
     write_table(build_constrained_table(CONSTRAINTS_PROTOCOL, held), tmp_path / "invariants")
     found = Log(tmp_path / "invariants").judged(spark)
     assert ledger(found) == {"the invariant of name": REFLECT}
-    assert [(each.rule, each.evidence["found"]) for each in found.sorted_findings] == [("ROW043", "id: 3")]
+    assert [(each.rule, each.evidence["row_values"]) for each in found.sorted_findings] == [("ROW043", "id: 3")]
     assert _ran(spark) is None
 
 

@@ -1,4 +1,4 @@
-"""What the doctor says of executors: as they are here, and with a Python that lacks what a run needs."""
+"""`deltaspec doctor --spark` on executors with a complete Python and with an incomplete one."""
 
 import os
 import subprocess
@@ -20,15 +20,15 @@ pytestmark = pytest.mark.spark
 
 @pytest.fixture(scope="module")
 def bare_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A Python of this version that has no packages."""
-    place = tmp_path_factory.mktemp("bare")
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(place)], check=True, timeout=120)
-    return place / "bin" / "python"
+    """A Python of the same version without packages."""
+    directory = tmp_path_factory.mktemp("bare")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(directory)], check=True, timeout=120)
+    return directory / "bin" / "python"
 
 
 @contextmanager
 def executors_on(spark: Any, python: Path) -> Iterator[None]:
-    """Python functions run by another interpreter."""
+    """Run Python functions with another interpreter."""
     before = spark.sparkContext.pythonExec
     spark.sparkContext.pythonExec = str(python)
     try:
@@ -37,7 +37,7 @@ def executors_on(spark: Any, python: Path) -> Iterator[None]:
         spark.sparkContext.pythonExec = before
 
 
-def test_executors_that_have_all_reach_the_table(spark: Any, tmp_path: Path) -> None:
+def test_complete_executors_can_read_the_table(spark: Any, tmp_path: Path) -> None:
     write_table(log_only.build_table(), tmp_path)
     with executors_on(spark, Path(sys.executable)):
         checks = list(check_session(spark, str(tmp_path)))
@@ -47,7 +47,7 @@ def test_executors_that_have_all_reach_the_table(spark: Any, tmp_path: Path) -> 
         ("ok", "table"),
     ]
     assert f"deltaspec {__version__} and its packages" in checks[0].says
-    assert checks[2].says == f"executors list 3 files of the log of {tmp_path} by their own storage"
+    assert checks[2].says == f"executors can read {tmp_path} with the kit's storage; its log has 3 files"
 
 
 def test_executors_without_deltaspec(spark: Any, bare_python: Path) -> None:
@@ -55,7 +55,7 @@ def test_executors_without_deltaspec(spark: Any, bare_python: Path) -> None:
         first, second = check_session(spark)
     assert (first.status, second.status) == ("problem", "problem")
     assert first.says.startswith("cannot import deltaspec (")
-    assert f"install deltaspec {__version__} in the Python of the executors" in str(first.todo)
+    assert f"install deltaspec {__version__} in the executors' Python" in str(first.todo)
     assert second.says == f"cannot import {', '.join(PACKAGES)}"
 
 
@@ -69,7 +69,7 @@ def test_executors_with_another_version(spark: Any, bare_python: Path) -> None:
     finally:
         for name in ("deltaspec", *PACKAGES):
             (library / f"{name}.py").unlink()
-    assert (check.status, check.says) == ("problem", f"have deltaspec 0.0.1, and this is {__version__}")
+    assert (check.status, check.says) == ("problem", f"have deltaspec 0.0.1; the driver has {__version__}")
 
 
 def test_executors_without_a_python(spark: Any, tmp_path: Path) -> None:
@@ -78,9 +78,9 @@ def test_executors_without_a_python(spark: Any, tmp_path: Path) -> None:
     assert (check.status, check.what) == ("problem", "executors")
     assert (
         check.says
-        == f'run no Python: Cannot run program "{tmp_path / "no-python"}": error=2, No such file or directory'
+        == f'cannot run Python: Cannot run program "{tmp_path / "no-python"}": error=2, No such file or directory'
     )
-    assert check.todo == "let PYSPARK_PYTHON name a Python that is there on every executor"
+    assert check.todo == "set PYSPARK_PYTHON to a Python that exists on every executor"
 
 
 @pytest.mark.parametrize(
@@ -88,15 +88,23 @@ def test_executors_without_a_python(spark: Any, tmp_path: Path) -> None:
     [
         (
             "s3a://lake/t",
-            "by Spark: Class org.apache.hadoop.fs.s3a.S3AFileSystem not found",
+            "Spark cannot read it either: Class org.apache.hadoop.fs.s3a.S3AFileSystem not found",
             "start Spark with --packages org.apache.hadoop:hadoop-aws:{hadoop}",
         ),
-        ("s3://lake/t", 'by Spark: No FileSystem for scheme "s3"', "write s3a:// instead"),
-        ("/no/such/table", "/no/such/table: no such file or directory; by Spark: [PATH_NOT_FOUND]", None),
+        (
+            "s3://lake/t",
+            'Spark cannot read it either: No FileSystem for scheme "s3"',
+            "use s3a:// instead of s3://",
+        ),
+        (
+            "/no/such/table",
+            "/no/such/table: no such file or directory; Spark cannot read it either: [PATH_NOT_FOUND]",
+            None,
+        ),
     ],
 )
-def test_table_that_nobody_reaches(table: str, says: str, todo: str | None, spark: Any) -> None:
-    """The executors may not use an endpoint without TLS, so that no machine is asked."""
+def test_unreachable_table_is_a_problem(table: str, says: str, todo: str | None, spark: Any) -> None:
+    """The kit rejects an endpoint without TLS, so the executors send no request."""
     os.environ["AWS_ENDPOINT_URL"] = "http://127.0.0.1:9"
     try:
         with executors_on(spark, Path(sys.executable)):

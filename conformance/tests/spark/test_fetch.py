@@ -104,7 +104,7 @@ class TestWhatComes:
         got = fetch(session, table.as_uri(), sizes(*SHOWN, *HIDDEN) | {"empty": 0, "large": 3 << 30})
         assert rows(got.frame) == {name: name.encode() for name in SHOWN}
         assert got.frame.dtypes == [("name", "string"), ("content", "binary")]
-        assert (got.asked, got.empty, set(got.faults)) == (set(SHOWN), {"empty"}, {*HIDDEN, "large"})
+        assert (got.requested, got.empty, set(got.faults)) == (set(SHOWN), {"empty"}, {*HIDDEN, "large"})
         assert isinstance(got.faults.pop("large"), FileTooLarge)
         assert {str(fault).rpartition(": ")[2] for fault in got.faults.values()} == {
             "Spark's file index hides files of such names"
@@ -160,7 +160,7 @@ class TestWhatBecomesOfFaults:
         assert isinstance(find_missing_reason(session, str(tmp_path), "goes"), FileGone)
         grown = find_missing_reason(session, str(tmp_path), "grows")
         assert not isinstance(grown, FileGone)
-        assert "did when it was asked again" in str(grown)
+        assert "did so in a second job" in str(grown)
 
     def test_a_stale_checksum_beside_a_file_says_nothing(self, session: Any, tmp_path: Path) -> None:
         write(tmp_path, ["f"])

@@ -29,7 +29,7 @@ def test_values_that_may_grow_too_long_are_null_from_there_on() -> None:
     assert guard.mask_costly_columns(values) == {}
     assert values == short
     values = {0: texts(65_537, 1), 1: texts(2, 2), 2: texts(4, 4)}
-    assert guard.mask_costly_columns(values) == {0: "values are longer than the 65536 bytes that it is evaluated on"}
+    assert guard.mask_costly_columns(values) == {0: "a value is longer than 65536 bytes, the limit of this expression"}
     assert values == {0: pa.nulls(2, pa.string()), 1: texts(2, 2), 2: texts(4, 4)}
     values = dict(short)
     assert guard.mask_costly_columns(values) == {}
@@ -38,11 +38,11 @@ def test_values_that_may_grow_too_long_are_null_from_there_on() -> None:
 
 def test_patterns_end_where_the_rows_of_a_file_have_taken_too_many_steps() -> None:
     guard = CostGuard([ColumnUse(frozenset({3}), bounds_of("s rlike 'a*a*b'"))])
-    told = []
+    reported = []
     for _ in range(3):
         values = {3: texts(2200, 2200)}
-        told.append(guard.mask_costly_columns(values))
-        is_kept = values[3].null_count == 2
-        assert is_kept == any(told)
-    why = "its patterns may take long on values so long and many"
-    assert told == [{}, {3: why}, {}]
+        reported.append(guard.mask_costly_columns(values))
+        is_masked = values[3].null_count == 2
+        assert is_masked == any(reported)
+    reason = "matching its patterns on so many long values may take minutes"
+    assert reported == [{}, {3: reason}, {}]

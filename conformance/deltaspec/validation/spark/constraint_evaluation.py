@@ -178,7 +178,7 @@ class _Judge:
                     decided[number, place] = each
                     continue
                 plan = (
-                    self.plans.of(place)
+                    self.plans.get_plan(place)
                     if place in for_spark
                     else f"Spark is asked for {_MOST_EXPRESSIONS} at the most"
                 )
@@ -221,7 +221,7 @@ class _Judge:
         uses: dict[int, ColumnUse] = {}
         places: dict[int, list[int]] = {}
         for place, numbers in left.items():
-            plan = self.plans.of(place)
+            plan = self.plans.get_plan(place)
             assert not isinstance(plan, str)
             uses[place] = ColumnUse(plan.columns, plan.bounds)
             for number in numbers:
@@ -243,7 +243,7 @@ class _Judge:
     ) -> dict[_Key, ConstraintResult]:
         found: dict[_Key, ConstraintResult] = {}
         for place, numbers in left.items():
-            condition, plan = self.asked.supported[place][0], self.plans.of(place)
+            condition, plan = self.asked.supported[place][0], self.plans.get_plan(place)
             assert not isinstance(plan, str)
             why = next((each.failed[place] for each in looks if place in each.failed), None)
             if why is not None:
@@ -357,7 +357,7 @@ class _Look:
         """A row for each file."""
         from pyspark.sql import functions as sql
 
-        plans = {place: plan for place in places if not isinstance(plan := self._plans.of(place), str)}
+        plans = {place: plan for place in places if not isinstance(plan := self._plans.get_plan(place), str)}
         tests = [f"{render(plan.broken)} AS b{place}" for place, plan in plans.items()]
         fault = sql.when(sql.col("fault").isNotNull(), sql.struct("of", "fault"))
         counts = [sql.count("row").alias("rows"), sql.collect_set(fault).alias("faults")]

@@ -1,4 +1,4 @@
-"""A session in which expressions of a stranger are evaluated: nobody's functions and views, settings that are known."""
+"""A session for untrusted expressions: no user functions or views, and fixed settings."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 
 ANSI = "spark.sql.ansi.enabled"
 ANSI_MODES = ("true", "false")
-"""Of the setting by which Spark fails where it otherwise gives null, and reads mixed types otherwise."""
+"""Values of `ANSI`, which decides whether invalid operations fail or return null, and how types are coerced."""
 SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
-    "spark.sql.variable.substitute": "false",  # ${env:...} in a string would be the driver's environment
+    "spark.sql.variable.substitute": "false",  # otherwise ${env:...} in a string reads the driver's environment
     "spark.sql.caseSensitive": "false",
     "spark.sql.timestampType": "TIMESTAMP_LTZ",
     "spark.sql.legacy.timeParserPolicy": "CORRECTED",
@@ -29,34 +29,34 @@ _BUILT_IN = "org.apache.spark.sql.catalyst.expressions."
 
 @contextmanager
 def isolated_session(spark: SparkSession) -> Iterator[SparkSession]:
-    """A session beside another one, with `SETTINGS`; where there is no such thing, that one itself for a while."""
-    own = _beside(spark)
-    with _configured(own, SETTINGS):
+    """Yield a new session with `SETTINGS`. Without support for new sessions, reconfigure the given one temporarily."""
+    own = _create_session(spark)
+    with _with_settings(own, SETTINGS):
         try:
             yield own
         finally:
             if own is not spark:
-                spark.createDataFrame([], "nothing int")  # makes it the active session of this thread again
+                spark.createDataFrame([], "nothing int")  # makes `spark` the active session of this thread again
 
 
-def _beside(spark: SparkSession) -> SparkSession:
-    for name in ("newSession", "cloneSession"):  # classic Spark, and Spark Connect since 4.1
-        make = getattr(spark, name, None)
-        if make is not None:
-            own: SparkSession = make()
+def _create_session(spark: SparkSession) -> SparkSession:
+    for name in ("newSession", "cloneSession"):  # classic Spark; Spark Connect since 4.1
+        create = getattr(spark, name, None)
+        if create is not None:
+            own: SparkSession = create()
             return own
     return spark
 
 
 @contextmanager
 def ansi_mode(own: SparkSession, ansi: str) -> Iterator[None]:
-    """One of `ANSI_MODES` for a while."""
-    with _configured(own, {ANSI: ansi}):
+    """Set one of `ANSI_MODES` for a block."""
+    with _with_settings(own, {ANSI: ansi}):
         yield
 
 
 @contextmanager
-def _configured(spark: SparkSession, values: Mapping[str, str]) -> Iterator[None]:
+def _with_settings(spark: SparkSession, values: Mapping[str, str]) -> Iterator[None]:
     before = {name: spark.conf.get(name, None) for name in values}
     for name, value in values.items():
         spark.conf.set(name, value)
@@ -71,18 +71,18 @@ def _configured(spark: SparkSession, values: Mapping[str, str]) -> Iterator[None
 
 
 def get_error_condition(fault: Exception) -> str:
-    """What Spark calls the condition that an exception tells of, as `DIVIDE_BY_ZERO`."""
-    for name in ("getCondition", "getErrorClass"):  # since Spark 4.0, and before
-        told = getattr(fault, name, None)
-        if told is not None and (condition := told()):
+    """Return Spark's error condition of an exception, such as `DIVIDE_BY_ZERO`, else the class name."""
+    for name in ("getCondition", "getErrorClass"):  # since Spark 4.0; before 4.0
+        getter = getattr(fault, name, None)
+        if getter is not None and (condition := getter()):
             return str(condition)
     return type(fault).__name__
 
 
 def is_builtin_function(own: SparkSession, name: str) -> bool:
-    """Whether a function is Spark's own: in some versions, one that a user registers takes the place of a built-in."""
+    """Return whether a function is Spark's own: in some versions, users can replace built-in functions."""
     try:
         found = own.catalog.getFunction(name)
-    except Exception:  # noqa: BLE001 - there is none, in the words of the version
+    except Exception:  # noqa: BLE001 - no such function; the error class depends on the version
         return False
     return str(found.className).startswith(_BUILT_IN)

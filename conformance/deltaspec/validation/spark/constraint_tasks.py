@@ -1,6 +1,6 @@
-"""What executors do so that rows are held to expressions of SQL: they read data files with the kit's own readers.
+"""Tasks of executors that evaluate SQL constraints. They read data files with the kit's own readers.
 
-A task is handed files in portions, pickled by our own driver, and yields small Arrow batches.
+A task receives batches of files, pickled by the driver, and yields small Arrow batches.
 """
 
 from __future__ import annotations
@@ -30,121 +30,124 @@ from deltaspec.wire.storage.data_access import DataAccess
 
 Task = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 FileBatch = list[tuple[int, DataFile, Any]]
-"""Files with their numbers, and with what is asked of each."""
+"""Files with their numbers and a task-specific request for each."""
 Name = tuple[str, ...]
 WHOLE_FILE = -1
-"""In the place of a column's number: the fault is of the file."""
-_UNREAD = (*READ_ERRORS, Undecided, pa.ArrowException, OverflowError, MemoryError)
-_MOST_STEPS = 3e10
-"""Of patterns on the rows of one file, at the most: minutes, in an engine that does a hundred million a second."""
+"""Column number of a fault that concerns the complete file."""
+_READ_ERRORS = (*READ_ERRORS, Undecided, pa.ArrowException, OverflowError, MemoryError)
+_MAX_STEPS = 3e10
+"""Maximum pattern-matching steps per file: minutes at 100 million steps per second."""
 FIRST_VALUE_COLUMN = 4
-"""Place of column 0 in the rows that Spark is handed."""
+"""Index of column 0 in the rows that Spark receives."""
 ANSWERS = pa.schema([("file", pa.int32()), ("answer", pa.binary())])
 
 
 @dataclass(frozen=True)
 class ColumnUse:
-    """What an expression asks for."""
+    """The columns that an expression uses, and the bounds of its evaluation."""
 
     columns: frozenset[int]
     bounds: ResourceBounds
 
 
 class CostGuard:
-    """Keeps from expressions those columns of one file whose values cost more than they may."""
+    """Masks columns of one file whose values would make an expression too expensive."""
 
     def __init__(self, uses: Sequence[ColumnUse]) -> None:
         self._uses = uses
         self._steps = [0.0] * len(uses)
-        self._kept: set[int] = set()
+        self._masked: set[int] = set()
 
     def mask_costly_columns(self, values: dict[int, pa.Array]) -> dict[int, str]:
-        """Replace columns of a batch by nulls, from here on, and say why: of each column once.
+        """Replace costly columns by nulls in this and all later batches.
 
         Args:
-            values: the columns by their numbers; they are changed.
+            values: columns by number; modified in place.
+
+        Returns:
+            The reason for each column that is masked for the first time.
         """
         found: dict[int, str] = {}
         lengths = {column: compute_value_sizes(array) for column, array in values.items()}
-        for place, use in enumerate(self._uses):
-            mine = [lengths[column] for column in use.columns]
+        for index, use in enumerate(self._uses):
+            used_lengths = [lengths[column] for column in use.columns]
             for column in use.columns:
                 if (pc.max(lengths[column]).as_py() or 0) > use.bounds.longest:
-                    found[column] = f"values are longer than the {use.bounds.longest} bytes that it is evaluated on"
-            self._steps[place] += use.bounds.steps(pc.max_element_wise(*mine)) if mine else 0
-            if self._steps[place] > _MOST_STEPS:
-                found |= dict.fromkeys(use.columns, "its patterns may take long on values so long and many")
-        self._kept, before = self._kept | found.keys(), self._kept
-        for column in self._kept & values.keys():
+                    found[column] = f"a value is longer than {use.bounds.longest} bytes, the limit of this expression"
+            self._steps[index] += use.bounds.steps(pc.max_element_wise(*used_lengths)) if used_lengths else 0
+            if self._steps[index] > _MAX_STEPS:
+                found |= dict.fromkeys(use.columns, "matching its patterns on so many long values may take minutes")
+        self._masked, before = self._masked | found.keys(), self._masked
+        for column in self._masked & values.keys():
             values[column] = pa.nulls(len(values[column]), values[column].type)
-        return {column: why for column, why in found.items() if column not in before}
+        return {column: reason for column, reason in found.items() if column not in before}
 
 
 @dataclass(frozen=True)
 class ConstraintContext:
-    """What a task knows of the table."""
+    """What a task needs to know about the table."""
 
     access: DataAccess
     table: TableSchema
     constraints: tuple[tuple[RowConstraint, Expression], ...]
 
-    def reader(self) -> ConstraintReader:
-        """To be made where it is used."""
+    def build_reader(self) -> ConstraintReader:
+        """Build a reader; call this in the task, because a reader cannot be pickled."""
         return ConstraintReader(self.access, self.table, self.constraints, DeletionVectorReader(self.access))
 
 
-def build_evaluate_task(knowledge: ConstraintContext) -> Task:
-    """How the rows of each file stand to the conditions, as far as that is beyond doubt without Spark.
+def build_evaluate_task(context: ConstraintContext) -> Task:
+    """Build a task that evaluates constraints on the rows of each file, as far as the kit can without Spark.
 
-    Gives batches of `ANSWERS`; an answer is the pickle of what `ConstraintReader.read` gives.
+    It yields batches of `ANSWERS`; an answer is the pickled result of `ConstraintReader.read`.
     """
 
     def task(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        reader = knowledge.reader()
-        for number, data_file, _ in _files(batches):
-            yield _answer(number, reader.read(data_file))
+        reader = context.build_reader()
+        for number, data_file, _ in _iter_files(batches):
+            yield _build_answer(number, reader.read(data_file))
 
     return task
 
 
 def build_read_task(
-    knowledge: ConstraintContext, names: list[Name], schema: pa.Schema, uses: Mapping[int, ColumnUse]
+    context: ConstraintContext, names: list[Name], schema: pa.Schema, uses: Mapping[int, ColumnUse]
 ) -> Task:
-    """The rows of each file; what is asked of a file are the keys of `uses` that it is read for.
+    """Build a task that reads the rows of each file. The request of a file is a list of keys of `uses`.
 
     Args:
-        knowledge: of the table.
-        names: of the columns, as `iter_logical_rows.field_of` takes them.
-        schema: of what it gives: `file`, `row`, `of`, `fault`, then the columns. A row with a `fault` is no row of the
-            file, but says of which column its rows cannot tell, or that they cannot be read (`WHOLE_FILE`).
-        uses: the columns that expressions ask for.
+        context: facts about the table.
+        names: column names, as `iter_logical_rows` takes them.
+        schema: schema of the result: `file`, `row`, `of`, `fault`, then the columns. A row with a `fault` is not a row
+            of the file: it says that column `of` is undecided, or the complete file (`WHOLE_FILE`).
+        uses: the columns that each expression uses, by its index.
     """
 
     def task(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        reader = knowledge.reader()
-        for number, data_file, wanted in _files(batches):
-            yield from _rows(reader, number, data_file, [uses[each] for each in wanted], names, schema)
+        reader = context.build_reader()
+        for number, data_file, indexes in _iter_files(batches):
+            yield from _read_rows(reader, number, data_file, [uses[each] for each in indexes], names, schema)
 
     return task
 
 
-def build_show_task(knowledge: ConstraintContext, names: list[list[Name]]) -> Task:
-    """The values of single rows, as a finding shows them.
+def build_show_task(context: ConstraintContext, names: list[list[Name]]) -> Task:
+    """Build a task that formats the values of single rows as evidence of findings.
 
-    Of a file is asked a list of rows, each with the place in `names` of the columns that are shown. Gives batches of
-    `ANSWERS`; an answer is the pickle of a list of texts, None where a row cannot be read any more.
+    The request of a file is a list of pairs: an index into `names`, which gives the columns to show, and a row number.
+    It yields batches of `ANSWERS`; an answer is a pickled list of strings, None for rows that can no longer be read.
     """
 
     def task(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        reader = knowledge.reader()
-        for number, data_file, rows in _files(batches):
-            yield _answer(number, [_shown(reader, data_file, names[place], row) for place, row in rows])
+        reader = context.build_reader()
+        for number, data_file, rows in _iter_files(batches):
+            yield _build_answer(number, [_format_row(reader, data_file, names[index], row) for index, row in rows])
 
     return task
 
 
 def serialize_task(task: Task, environment: Mapping[str, str]) -> Task:
-    """A task as it is sent to executors, which find some variables of the environment set."""
+    """Wrap a task so that executors set some environment variables before it runs."""
 
     def with_environment(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         os.environ.update(environment)
@@ -153,18 +156,18 @@ def serialize_task(task: Task, environment: Mapping[str, str]) -> Task:
     return with_environment
 
 
-def _files(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, DataFile, Any]]:
+def _iter_files(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, DataFile, Any]]:
     for batch in batches:
         for payload in batch.column(0).to_pylist():
             yield from pickle.loads(payload)
 
 
-def _answer(number: int, answer: Any) -> pa.RecordBatch:
+def _build_answer(number: int, answer: Any) -> pa.RecordBatch:
     arrays = [pa.array([number], pa.int32()), pa.array([pickle.dumps(answer)], pa.binary())]
     return pa.RecordBatch.from_arrays(arrays, schema=ANSWERS)
 
 
-def _rows(
+def _read_rows(
     reader: ConstraintReader,
     number: int,
     data_file: DataFile,
@@ -172,25 +175,25 @@ def _rows(
     names: list[Name],
     schema: pa.Schema,
 ) -> Iterator[pa.RecordBatch]:
-    wanted = sorted({column for use in uses for column in use.columns})
+    numbers = sorted({column for use in uses for column in use.columns})
     guard = CostGuard(uses)
     try:
         deleted = reader.deleted(data_file)
         with reader.open(data_file) as source:
             columns = reader.columns(data_file, source)
-            for part in iter_logical_rows(source, columns, [names[each] for each in wanted], deleted):
-                values = dict(zip(wanted, part.columns, strict=True))
+            for part in iter_logical_rows(source, columns, [names[each] for each in numbers], deleted):
+                values = dict(zip(numbers, part.columns, strict=True))
                 faults = guard.mask_costly_columns(values) | {
-                    wanted[place]: fault for place, fault in part.faults.items()
+                    numbers[index]: fault for index, fault in part.faults.items()
                 }
-                yield _batch(schema, number, part.rows, values)
+                yield _build_batch(schema, number, part.rows, values)
                 for column, fault in faults.items():
-                    yield _fault(schema, number, column, fault)
-    except _UNREAD as fault:
-        yield _fault(schema, number, WHOLE_FILE, describe_read_error(fault))
+                    yield _build_fault(schema, number, column, fault)
+    except _READ_ERRORS as fault:
+        yield _build_fault(schema, number, WHOLE_FILE, describe_read_error(fault))
 
 
-def _batch(schema: pa.Schema, number: int, rows: pa.Array, columns: dict[int, pa.Array]) -> pa.RecordBatch:
+def _build_batch(schema: pa.Schema, number: int, rows: pa.Array, columns: dict[int, pa.Array]) -> pa.RecordBatch:
     length = len(rows)
     arrays = [pa.nulls(length, each.type) for each in schema]
     arrays[0], arrays[1] = pa.repeat(pa.scalar(number, pa.int32()), length), rows
@@ -199,23 +202,23 @@ def _batch(schema: pa.Schema, number: int, rows: pa.Array, columns: dict[int, pa
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-def _fault(schema: pa.Schema, number: int, column: int, fault: str) -> pa.RecordBatch:
+def _build_fault(schema: pa.Schema, number: int, column: int, fault: str) -> pa.RecordBatch:
     values: list[Any] = [number, None, column, fault, *[None] * (len(schema) - FIRST_VALUE_COLUMN)]
     arrays = [pa.array([value], each.type) for value, each in zip(values, schema, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-def _shown(reader: ConstraintReader, data_file: DataFile, names: list[Name], row: int) -> str | None:
+def _format_row(reader: ConstraintReader, data_file: DataFile, names: list[Name], row: int) -> str | None:
     try:
         with reader.open(data_file) as source:
             columns = reader.columns(data_file, source)
             for parts in names:
                 columns(parts)
-            if not columns.names:
+            if not columns.file_columns:
                 return None
-            for batch in source.read(columns.names, BitMap64([row])):
+            for batch in source.read(columns.file_columns, BitMap64([row])):
                 if batch.rows:
-                    return columns.shown(batch.columns, 0) or None
-    except _UNREAD:
+                    return columns.format_row(batch.columns, 0) or None
+    except _READ_ERRORS:
         return None
     return None

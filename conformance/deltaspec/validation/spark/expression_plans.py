@@ -1,4 +1,4 @@
-"""How each expression of a table is handed to Spark, or why it is not."""
+"""Plan how Spark evaluates each expression of a table, or state why it cannot."""
 
 from __future__ import annotations
 
@@ -26,139 +26,138 @@ from deltaspec.validation.spark.constraint_tasks import ConstraintContext, Name
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_MOST_PARTS = 2_000
-_MOST_CHARACTERS = 1 << 18
-"""Of the SQL by which Spark is asked for the types of all parts of expressions."""
-_OURS = ("count", "min", "bit_xor", "xxhash64", "collect_set", "struct")
-"""Functions that the counting of rows calls."""
+_MAX_NODES = 2_000
+_MAX_SQL_CHARACTERS = 1 << 18
+"""Limits of one query that asks Spark for the types of expression nodes."""
+_COUNTING_FUNCTIONS = ("count", "min", "bit_xor", "xxhash64", "collect_set", "struct")
+"""Functions that the kit calls to count violating rows."""
 _SQL_NAMES = {"byte": "tinyint", "short": "smallint", "long": "bigint", "timestamp": "timestamp_ltz"}
 _FIXED = [("file", pa.int32()), ("row", pa.int64()), ("of", pa.int32()), ("fault", pa.string())]
 
 
 @dataclass(frozen=True)
 class ExpressionPlan:
-    """An expression as Spark is handed it."""
+    """An expression that Spark evaluates."""
 
     columns: frozenset[int]
-    """Numbers of the columns that it asks for."""
+    """Numbers of the columns it uses."""
     broken: Expression
-    """True of rows that break it, false of others; over columns called by `column_name`."""
+    """True for violating rows, otherwise false; columns are named by `column_name`."""
     bounds: ResourceBounds
 
 
 class ExpressionPlanner:
-    """The expressions of a table, planned as they are asked for: what the kit evaluates itself, Spark never sees."""
+    """Plans the expressions of a table on demand. Spark never sees expressions that the kit evaluates itself."""
 
-    def __init__(self, spark: SparkSession, knowledge: ConstraintContext) -> None:
-        self._spark, self._knowledge = spark, knowledge
-        table = knowledge.table
+    def __init__(self, spark: SparkSession, context: ConstraintContext) -> None:
+        self._spark, self._context = spark, context
+        table = context.table
         self._columns = ColumnNumbering(table.schema, table.partition_columns)
-        self._known: dict[int, ExpressionPlan | str] = {}
-        self._built_in: dict[str, bool] = {}
+        self._plans: dict[int, ExpressionPlan | str] = {}
+        self._is_builtin: dict[str, bool] = {}
         self._types: dict[str, dict[Expression, str]] = {ansi: {} for ansi in ANSI_MODES}
 
     @property
     def names(self) -> list[Name]:
-        """The columns of all plans so far, by number."""
+        """Columns of all plans so far; a column's index is its number."""
         return self._columns.names
 
     @property
     def arrow_schema(self) -> pa.Schema:
-        """Of the rows that Spark is handed."""
+        """Schema of the rows that Spark receives."""
         kinds = map(arrow_type, self._columns.types)
         return pa.schema([*_FIXED, *((column_name(number), kind) for number, kind in enumerate(kinds))])
 
     @property
     def spark_schema(self) -> str:
-        """The same in Spark's words."""
-        kinds = [f"{column_name(number)} {_spelled(kind)}" for number, kind in enumerate(self._columns.types)]
+        """The same schema as a Spark DDL string."""
+        kinds = [f"{column_name(number)} {_to_sql_type(kind)}" for number, kind in enumerate(self._columns.types)]
         return ", ".join(["file int", "row bigint", "of int", "fault string", *kinds])
 
-    def list_column_names(self, place: int) -> list[Name]:
-        """The columns that an expression asks for."""
-        plan = self.of(place)
+    def list_column_names(self, index: int) -> list[Name]:
+        """Return the columns that an expression uses; none if it has no plan."""
+        plan = self.get_plan(index)
         return [] if isinstance(plan, str) else [self.names[number] for number in sorted(plan.columns)]
 
-    def of(self, place: int) -> ExpressionPlan | str:
-        """The plan of an expression, by its place among the conditions; or why it is not handed to Spark."""
-        if place not in self._known:
+    def get_plan(self, index: int) -> ExpressionPlan | str:
+        """Return the plan of the constraint at an index, or why Spark cannot evaluate it."""
+        if index not in self._plans:
             try:
-                self._known[place] = self._plan(place)
+                self._plans[index] = self._build_plan(index)
             except Undecided as fault:
-                self._known[place] = str(fault)
-        return self._known[place]
+                self._plans[index] = str(fault)
+        return self._plans[index]
 
-    def prepare(self, places: Sequence[int]) -> None:
-        """Plan several expressions: Spark is asked for the types of as many at once as it takes."""
-        parts: dict[Expression, None] = {}
-        for place in places:
+    def prepare(self, indexes: Sequence[int]) -> None:
+        """Look up the types of several expressions in as few Spark queries as possible."""
+        nodes: dict[Expression, None] = {}
+        for index in indexes:
             try:
-                parts.update(dict.fromkeys(self._bound(place).nodes) if place not in self._known else {})
+                nodes.update(dict.fromkeys(self._bind(index).nodes) if index not in self._plans else {})
             except Undecided:
-                continue  # it is told by `of`
+                continue  # `get_plan` reports why
         try:
             for ansi in ANSI_MODES:
-                self._learn(ansi, list(parts))
+                self._load_types(ansi, list(nodes))
         except Undecided:
-            half = len(places) // 2
-            if half:  # else `of` finds out why
-                self.prepare(places[:half])
-                self.prepare(places[half:])
+            half = len(indexes) // 2
+            if half:  # for a single expression, `get_plan` reports why
+                self.prepare(indexes[:half])
+                self.prepare(indexes[half:])
 
-    def _bound(self, place: int) -> BoundExpression:
-        condition, tree = self._knowledge.constraints[place]
-        return self._columns.bind(tree, as_written=condition.applies_to_writes_only)
+    def _bind(self, index: int) -> BoundExpression:
+        constraint, tree = self._context.constraints[index]
+        return self._columns.bind(tree, as_written=constraint.applies_to_writes_only)
 
-    def _plan(self, place: int) -> ExpressionPlan:
-        bound = self._bound(place)
+    def _build_plan(self, index: int) -> ExpressionPlan:
+        bound = self._bind(index)
         bounds = compute_resource_bounds(bound.tree)
         nodes = list(bound.nodes)
         for node in nodes:
             if isinstance(node, Call):
-                self._check(node.name)
+                self._check_functions(node.name)
         for ansi in ANSI_MODES:
-            self._learn(ansi, nodes)
+            self._load_types(ansi, nodes)
             types = self._types[ansi]
             if types[bound.tree] not in ("boolean", "void"):
-                raise Undecided("it is no condition")
+                raise Undecided(f"its type is {types[bound.tree]}; expected boolean")
             check_session_independence(bound.tree, types.__getitem__)
         return ExpressionPlan(bound.columns, bound.broken, bounds)
 
-    def _learn(self, ansi: str, nodes: list[Expression]) -> None:
-        """Ask Spark for the types of parts of expressions. Raises `Undecided`."""
+    def _load_types(self, ansi: str, nodes: list[Expression]) -> None:
+        """Ask Spark for the types of expression nodes. Raises `Undecided`."""
         known = self._types[ansi]
-        asked = [node for node in nodes if node not in known]
-        if not asked:
+        unknown = [node for node in nodes if node not in known]
+        if not unknown:
             return
-        texts = [f"{render(node)} AS t{number}" for number, node in enumerate(asked)]
-        if len(texts) > _MOST_PARTS or sum(map(len, texts)) > _MOST_CHARACTERS:
-            raise Undecided("it has too many parts")
+        columns = [f"{render(node)} AS t{number}" for number, node in enumerate(unknown)]
+        if len(columns) > _MAX_NODES or sum(map(len, columns)) > _MAX_SQL_CHARACTERS:
+            raise Undecided("it is too large for Spark to analyze")
         try:
             with ansi_mode(self._spark, ansi):
-                schema = self._spark.createDataFrame([], self.spark_schema).selectExpr(*texts).schema
+                schema = self._spark.createDataFrame([], self.spark_schema).selectExpr(*columns).schema
         except Exception as fault:
             state = "on" if ansi == "true" else "off"
-            raise Undecided(
-                f"Spark does not take it: {get_error_condition(fault)} while ANSI mode is {state}"
-            ) from fault
-        known.update((node, each.dataType.simpleString()) for node, each in zip(asked, schema.fields, strict=True))
+            raise Undecided(f"Spark rejects it: {get_error_condition(fault)} with ANSI mode {state}") from fault
+        known.update((node, each.dataType.simpleString()) for node, each in zip(unknown, schema.fields, strict=True))
 
-    def _check(self, name: str) -> None:
-        for each in (name, *_OURS):
-            if each not in self._built_in:
-                self._built_in[each] = is_builtin_function(self._spark, each)
-            if not self._built_in[each]:
-                raise Undecided(f"the function {each} of this session is not that of Spark")
+    def _check_functions(self, name: str) -> None:
+        """Raise `Undecided` if the session redefines this function or one that the kit calls."""
+        for each in (name, *_COUNTING_FUNCTIONS):
+            if each not in self._is_builtin:
+                self._is_builtin[each] = is_builtin_function(self._spark, each)
+            if not self._is_builtin[each]:
+                raise Undecided(f"this session redefines the built-in function {each}")
 
 
-def _spelled(kind: DataType) -> str:
-    """A type in SQL; names of a table are not in it."""
+def _to_sql_type(kind: DataType) -> str:
+    """Render a type in SQL, without field names of the table."""
     match kind:
         case Array(element):
-            return f"array<{_spelled(element)}>"
+            return f"array<{_to_sql_type(element)}>"
         case Map(key, value):
-            return f"map<{_spelled(key)},{_spelled(value)}>"
+            return f"map<{_to_sql_type(key)},{_to_sql_type(value)}>"
         case Struct(fields):
-            members = (f"{member_name(place)}:{_spelled(each.type)}" for place, each in enumerate(fields))
+            members = (f"{member_name(index)}:{_to_sql_type(each.type)}" for index, each in enumerate(fields))
             return f"struct<{','.join(members)}>"
     return _SQL_NAMES.get(get_type_name(kind), get_type_name(kind))

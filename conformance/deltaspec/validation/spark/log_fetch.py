@@ -1,6 +1,6 @@
-"""Files of the log as bytes by Spark's own `binaryFile` source, for executors that have no other way to the table.
+"""Read log files as bytes with Spark's `binaryFile` source, for executors that cannot read the table otherwise.
 
-Works on Spark Connect as well. What Spark's file index hides, and what fits into no row, has its reason beside it.
+Works on Spark Connect as well. Files that Spark hides or that do not fit into a row are returned with a reason.
 """
 
 import posixpath
@@ -30,41 +30,41 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
 LARGEST_BYTES = (1 << 31) - (1 << 20)
-"""What still fits into a row of Spark; its own limit of 2 GiB less a byte leaves no room for the rest of the row."""
+"""Largest content that fits into a Spark row. Spark's limit of 2 GiB - 1 leaves no space for the rest of the row."""
 BATCH_BYTES = 16 << 20
-"""Size at which a batch for Python is closed: it holds one file more than fit, and one file at least."""
+"""Size after which Spark closes a batch for Python. A batch contains at least one file."""
 BATCH_ROWS = 256
 _BATCH_BYTES_SETTING = "spark.sql.execution.arrow.maxBytesPerBatch"
 _BATCH_ROWS_SETTING = "spark.sql.execution.arrow.maxRecordsPerBatch"
 _PLAIN = re.compile(r"[A-Za-z0-9._\-]+")
-_BEFORE_THE_PATH = "^[A-Za-z][A-Za-z0-9+.-]*:(//[^/]*)?"
+_SCHEME_AND_HOST = "^[A-Za-z][A-Za-z0-9+.-]*:(//[^/]*)?"
 
 
 @dataclass(frozen=True)
 class Fetch:
-    """Files of the log that Spark brings as rows, and those that it cannot."""
+    """Log files that Spark reads as rows, and those that it cannot read."""
 
     frame: "DataFrame"
-    """`name string, content binary`, a row for each of `asked` that could be read when its turn came, in no order."""
-    asked: frozenset[str]
-    """Names that `frame` has a row of; where one has none in the end, `find_missing_reason` tells why."""
+    """`name string, content binary`, unordered: one row for each of `requested` that is readable when the job runs."""
+    requested: frozenset[str]
+    """Names that `frame` should have a row for. If a row is missing, `find_missing_reason` returns why."""
     empty: frozenset[str]
-    """Names of files without content, which Spark's file index passes over."""
+    """Names of empty files, which Spark's file index skips."""
     faults: dict[str, StorageError]
-    """Why each of the others is not fetched."""
+    """Why each of the other files is not fetched."""
 
 
 def fetch(spark: "SparkSession", uri: str, wanted: Mapping[str, int], limit: int = LARGEST_BYTES) -> Fetch:
-    """Plan to read files of the log as bytes. Run the job within `limit_batch_bytes`.
+    """Plan to read log files as bytes. Run the job within `limit_batch_bytes`.
 
-    The content of no other file is read. A file that is gone by then, or that cannot be read, has no row, and the job
-    goes on; but HDFS refusing one, or having lost a block of it, ends the job: `find_failed_file` names it.
+    No other file is read. A file that is missing or unreadable when the job runs has no row. If HDFS denies access or
+    has lost a block, the whole job fails; `find_failed_file` returns the file.
 
     Args:
-        spark: a session of either kind.
-        uri: of the table, as `build_hadoop_uri` takes it.
-        wanted: names relative to `_delta_log` with lengths in bytes, as listed.
-        limit: files of more bytes are left out, also of those that grow.
+        spark: a classic or Connect session.
+        uri: URI of the table, as in `build_hadoop_uri`.
+        wanted: names relative to `_delta_log`, with the listed lengths in bytes.
+        limit: files of more bytes are not read, even if they were shorter when listed.
     """
     faults: dict[str, StorageError] = {}
     folders: dict[str, list[str]] = defaultdict(list)
@@ -81,40 +81,42 @@ def fetch(spark: "SparkSession", uri: str, wanted: Mapping[str, int], limit: int
     frames = []
     for folder, names in folders.items():
         try:
-            frame = _files(spark, uri, folder, skips=True)
-            frames.append(_contents(frame.where(_named(names)), uri, folder, limit))
-        except Exception as fault:  # noqa: BLE001 - whatever Spark or the client of the storage says
-            faults.update((name, _fault_of(name, fault)) for name in names)
+            frame = _list_files(spark, uri, folder, skip_unreadable=True)
+            frames.append(_contents(frame.where(_has_name(names)), uri, folder, limit))
+        except Exception as fault:  # noqa: BLE001 - any error of Spark or its storage client
+            faults.update((name, _translate_error(name, fault)) for name in names)
     return Fetch(
         frame=reduce(_union, frames) if frames else spark.range(0).selectExpr("'' AS name", "X'' AS content"),
-        asked=frozenset(name for names in folders.values() for name in names) - faults.keys(),
+        requested=frozenset(name for names in folders.values() for name in names) - faults.keys(),
         empty=frozenset(name for name, size in wanted.items() if size == 0 and name not in faults),
         faults=faults,
     )
 
 
 def list_log(spark: "SparkSession", uri: str) -> list[Entry]:
-    """What Spark shows of the log directory, by name, where nothing else can list it.
+    """List the log directory with Spark, sorted by name.
 
-    Files without content and names that `hidden` tells of are not among them, though they may be there.
+    Empty files and names for which `is_hidden` is true are missing from the listing, even if they exist.
 
     Raises:
-        TableUnreadable: Spark does not find or reach the directory.
+        TableUnreadable: Spark cannot find or list the directory.
     """
     from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
     found = []
     for folder in ("", *LISTED_FOLDERS):
         try:
-            frame = _files(spark, uri, folder)
+            frame = _list_files(spark, uri, folder)
             facts = frame.select(
-                _name(uri, folder).alias("name"), "length", F.unix_millis("modificationTime").alias("modified_ms")
+                _relative_name(uri, folder).alias("name"),
+                "length",
+                F.unix_millis("modificationTime").alias("modified_ms"),
             )
             found += [Entry(*row) for row in facts.where("name IS NOT NULL").collect()]
-        except Exception as fault:  # noqa: BLE001 - whatever Spark or the client of the storage says
-            said = _fault_of(folder, fault)
-            if not isinstance(said, FileGone):
-                raise TableUnreadable(f"{redact_uri(uri)}: {LOG_DIRECTORY} cannot be listed: {said}") from None
+        except Exception as fault:  # noqa: BLE001 - any error of Spark or its storage client
+            error = _translate_error(folder, fault)
+            if not isinstance(error, FileGone):
+                raise TableUnreadable(f"{redact_uri(uri)}: {LOG_DIRECTORY} cannot be listed: {error}") from None
             if not folder:
                 raise TableUnreadable(
                     f"{redact_uri(uri)}: holds no {LOG_DIRECTORY}; name the directory that does"
@@ -123,38 +125,41 @@ def list_log(spark: "SparkSession", uri: str) -> list[Entry]:
 
 
 def is_hidden(name: str) -> bool:
-    """Whether Spark's file index passes a file over for its name, also where it is asked for by its whole path."""
+    """Return whether Spark's file index skips a file because of its name, even if its full path is given."""
     last = posixpath.basename(name)
     return last.startswith(".") or (last.startswith("_") and "=" not in last) or last.endswith("._COPYING_")
 
 
 def find_missing_reason(spark: "SparkSession", uri: str, name: str) -> StorageError:
-    """Why a name of `Fetch.asked` has no row: asked for alone, by a job that may fail. Gone is what is not listed."""
+    """Return why a name of `Fetch.requested` has no row, by reading it in a separate job that may fail.
+
+    A file that is no longer listed is `FileGone`.
+    """
     try:
-        frame = _files(spark, uri, posixpath.dirname(name)).where(_named([name]))
+        frame = _list_files(spark, uri, posixpath.dirname(name)).where(_has_name([name]))
         listed = bool(frame.select("path").collect())
-    except Exception as fault:  # noqa: BLE001 - whatever Spark or the client of the storage says
-        return _fault_of(name, fault)
+    except Exception as fault:  # noqa: BLE001 - any error of Spark or its storage client
+        return _translate_error(name, fault)
     if not listed and name.isascii():
         return FileGone(f"{LOG_DIRECTORY}/{name}: is not there")
-    if not listed:  # a JVM in a locale without the letters lists no such name of a local directory
-        return StorageError(f"{LOG_DIRECTORY}/{name}: Spark's file index does not show it")
+    if not listed:  # a JVM skips local names that its locale cannot encode
+        return StorageError(f"{LOG_DIRECTORY}/{name}: Spark's file index does not list it")
     try:
         frame.selectExpr("length(content)").collect()
-    except Exception as fault:  # noqa: BLE001 - whatever Spark or the client of the storage says
-        said = _fault_of(name, fault)
+    except Exception as fault:  # noqa: BLE001 - any error of Spark or its storage client
+        error = _translate_error(name, fault)
         return (
-            said
-            if not isinstance(said, FileGone)
-            else StorageError(f"{LOG_DIRECTORY}/{name}: is listed and cannot be opened")
+            error
+            if not isinstance(error, FileGone)
+            else StorageError(f"{LOG_DIRECTORY}/{name}: is listed but cannot be opened")
         )
-    return StorageError(f"{LOG_DIRECTORY}/{name}: Spark gave nothing of it, and did when it was asked again")
+    return StorageError(f"{LOG_DIRECTORY}/{name}: Spark returned no content, but did so in a second job")
 
 
 def find_failed_file(fault: BaseException, names: Collection[str]) -> str | None:
-    """Which of the names Spark says it was reading when a job failed; a job without it may go on."""
-    for place in re.findall(r"error while reading file (\S+)", str(fault)):
-        path = unquote(place.removesuffix("."))
+    """Return which of the names Spark was reading when a job failed, or None. A job without that file may succeed."""
+    for quoted in re.findall(r"error while reading file (\S+)", str(fault)):
+        path = unquote(quoted.removesuffix("."))
         for name in names:
             if path.endswith(f"/{LOG_DIRECTORY}/{name}"):
                 return name
@@ -163,16 +168,16 @@ def find_failed_file(fault: BaseException, names: Collection[str]) -> str | None
 
 @contextmanager
 def limit_batch_bytes(spark: "SparkSession") -> Iterator[None]:
-    """Settings of a session, for a while, under which no batch for Python holds much more than one large file.
+    """Limit batches for Python to little more than one large file, for the jobs started in the block.
 
-    Spark reads them when a job starts, and not when its frame is made. One that knows no limit in bytes sends files one
-    by one.
+    Spark reads these settings when a job starts, not when its frame is created. If the version has no limit in bytes,
+    each batch has one file.
     """
     before: dict[str, str | None] = {}
     for key in (_BATCH_BYTES_SETTING, _BATCH_ROWS_SETTING):
-        with suppress(Exception):  # each version says in its own way that it has no such setting
+        with suppress(Exception):  # the error for an unknown setting depends on the version
             spark.conf.get(key)
-            before[key] = spark.conf.get(key, None)  # None where it has its default
+            before[key] = spark.conf.get(key, None)  # None means the default
     rows = BATCH_ROWS if _BATCH_BYTES_SETTING in before else 1
     values = {_BATCH_BYTES_SETTING: str(BATCH_BYTES), _BATCH_ROWS_SETTING: str(rows)}
     try:
@@ -190,7 +195,7 @@ def limit_batch_bytes(spark: "SparkSession") -> Iterator[None]:
 def build_hadoop_uri(uri: str) -> str:
     """Return a table's URI with the escapes that Hadoop expects; Hadoop decodes nothing.
 
-    A path without a scheme is one of Spark's default file system and stays as it is.
+    A path without a scheme refers to Spark's default file system and is returned unchanged.
     """
     if re.match(r"file:/", uri, re.IGNORECASE):
         return "file:" + unquote(urlsplit(uri).path)
@@ -201,36 +206,36 @@ def build_hadoop_uri(uri: str) -> str:
     return f"{'gs' if scheme.lower() == 'gcs' else scheme}://{unquote(rest)}"
 
 
-def _files(spark: "SparkSession", uri: str, folder: str, *, skips: bool = False) -> "DataFrame":
-    """Every file that Spark shows below a folder of the log; reads nothing yet but the listing.
+def _list_files(spark: "SparkSession", uri: str, folder: str, *, skip_unreadable: bool = False) -> "DataFrame":
+    """Return a frame of all files that Spark lists below a folder of the log. No content is read yet.
 
     Args:
-        skips: pass over what is gone or cannot be read, once its turn comes; else the job fails, whatever the session's
-            settings are.
+        skip_unreadable: skip missing and unreadable files when the job runs; otherwise they fail the job, whatever the
+            session's settings are.
 
     Raises:
-        Exception: whatever Spark says of a folder that is not there or cannot be listed.
+        Exception: the folder does not exist or cannot be listed; the class depends on Spark.
     """
-    place = f"{build_hadoop_uri(uri).rstrip('/')}/{LOG_DIRECTORY}" + (f"/{folder}" if folder else "")
-    options = dict.fromkeys(("ignoreMissingFiles", "ignoreCorruptFiles"), str(skips).lower())
-    if place.startswith(("file:", "/")):
-        # The usual file system for local paths checks hidden `.crc` files, which say nothing of the table. Another one
-        # is only taken where none is kept from before.
+    directory = f"{build_hadoop_uri(uri).rstrip('/')}/{LOG_DIRECTORY}" + (f"/{folder}" if folder else "")
+    options = dict.fromkeys(("ignoreMissingFiles", "ignoreCorruptFiles"), str(skip_unreadable).lower())
+    if directory.startswith(("file:", "/")):
+        # The default local file system verifies hidden `.crc` files, which are not part of the table. Spark uses
+        # another one only if its cache is disabled.
         options |= {"fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem", "fs.file.impl.disable.cache": "true"}
-    # Spark takes brackets and braces of a path for a pattern unless told; a folder `a=b` below is no partition
+    # brackets and braces in a path are no glob pattern, and a folder `a=b` is no partition
     reader = spark.read.format("binaryFile").options(__globPaths__="false", recursiveFileLookup="true", **options)
-    frame = reader.load(place)
-    frame.schema  # noqa: B018 - Connect looks for the folder only when something is asked
+    frame = reader.load(directory)
+    frame.schema  # noqa: B018 - Connect resolves the folder lazily
     return frame
 
 
 def _contents(frame: "DataFrame", uri: str, folder: str, limit: int) -> "DataFrame":
-    named = frame.where(f"length <= {limit}").select(_name(uri, folder).alias("name"), "content")
+    named = frame.where(f"length <= {limit}").select(_relative_name(uri, folder).alias("name"), "content")
     return named.where("name IS NOT NULL")
 
 
-def _named(names: Iterable[str]) -> "Column":
-    """Whether a file has one of the names, told before any is opened. Spark knows names in the escapes of a URI."""
+def _has_name(names: Iterable[str]) -> "Column":
+    """Filter by file name before any file is opened. Spark's `file_name` is percent-encoded."""
     from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
     plain, odd = [], []
@@ -239,26 +244,26 @@ def _named(names: Iterable[str]) -> "Column":
             plain.append(f"'{name}'")
         else:
             odd.append(f"cast(X'{name.encode('utf-8', 'surrogateescape').hex()}' AS STRING)")
-    # as text, since a literal of its own takes a call each: 20 seconds for 20,000 names
-    either = [f"_metadata.file_name IN ({', '.join(plain)})"] if plain else []
+    # one SQL string: a literal per name takes a call each, 20 s for 20,000 names
+    alternatives = [f"_metadata.file_name IN ({', '.join(plain)})"] if plain else []
     if odd:
-        either.append(f"url_decode(replace(_metadata.file_name, '+', '%2B')) IN ({', '.join(odd)})")
-    return F.expr(" OR ".join(either))
+        alternatives.append(f"url_decode(replace(_metadata.file_name, '+', '%2B')) IN ({', '.join(odd)})")
+    return F.expr(" OR ".join(alternatives))
 
 
-def _name(uri: str, folder: str) -> "Column":
-    """The name of a file relative to the log, or null where it lies in a folder below the one that was listed."""
+def _relative_name(uri: str, folder: str) -> "Column":
+    """Return a file's name relative to the log, or null if it is in a subfolder of the listed folder."""
     from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
-    path = F.regexp_replace("path", _BEFORE_THE_PATH, "")
+    path = F.regexp_replace("path", _SCHEME_AND_HOST, "")
     last = F.substring_index("path", "/", -1)
     below = f"{folder}/" if folder else ""
-    root = re.sub(_BEFORE_THE_PATH, "", build_hadoop_uri(uri))
+    root = re.sub(_SCHEME_AND_HOST, "", build_hadoop_uri(uri))
     if root and not root.startswith("/"):
         is_in_folder = F.endswith(path, F.concat(F.lit(f"/{LOG_DIRECTORY}/{below}"), last))
     else:
-        place = posixpath.normpath(f"/{root.strip('/')}/{LOG_DIRECTORY}/{folder}").rstrip("/")
-        is_in_folder = path == F.concat(F.lit(f"{re.sub('/+', '/', place)}/"), last)
+        directory = posixpath.normpath(f"/{root.strip('/')}/{LOG_DIRECTORY}/{folder}").rstrip("/")
+        is_in_folder = path == F.concat(F.lit(f"{re.sub('/+', '/', directory)}/"), last)
     return F.when(is_in_folder, F.concat(F.lit(below), last))
 
 
@@ -266,13 +271,13 @@ def _union(one: "DataFrame", other: "DataFrame") -> "DataFrame":
     return one.unionByName(other)
 
 
-def _fault_of(name: str, fault: Exception) -> StorageError:
-    """The exception of ours that a failure of Spark over one file or folder of the log comes to."""
+def _translate_error(name: str, fault: Exception) -> StorageError:
+    """Translate an error of Spark about one file or folder of the log into a `StorageError`."""
     path = f"{LOG_DIRECTORY}/{name}".rstrip("/")
     lines = str(fault).splitlines() or [type(fault).__name__]
-    said = [line for line in lines if line.startswith("Caused by: ")] or lines
-    if any(re.search(r"AccessControlException|AccessDeniedException|\(Permission denied\)$", line) for line in said):
+    causes = [line for line in lines if line.startswith("Caused by: ")] or lines
+    if any(re.search(r"AccessControlException|AccessDeniedException|\(Permission denied\)$", line) for line in causes):
         return NoPermission(f"{path}: no permission to read")
     if any(re.search(r"\[(FAILED_READ_FILE\.FILE_NOT_EXIST|PATH_NOT_FOUND)\]", line) for line in lines[:2]):
         return FileGone(f"{path}: is not there")
-    return StorageError(f"{path}: {describe_error(OSError(said[-1].removeprefix('Caused by: ')))}")
+    return StorageError(f"{path}: {describe_error(OSError(causes[-1].removeprefix('Caused by: ')))}")

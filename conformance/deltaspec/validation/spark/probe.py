@@ -1,4 +1,4 @@
-"""Looks whether a run on Spark can begin: this machine, a session, the executors, and the way to a table."""
+"""Check whether a run on Spark can start: this machine, a session, its executors, and access to a table."""
 
 from __future__ import annotations
 
@@ -21,113 +21,111 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 PACKAGES = ("msgspec", "obstore", "polars", "pyarrow", "pyroaring", "sqlglot")
-"""Modules that steps import on executors."""
+"""Modules that executors must be able to import."""
 _CONNECT_TASKS = 8
 _MOST_TASKS = 64
-SHIP = (
-    f"install deltaspec {__version__} in the Python of the executors (PYSPARK_PYTHON), or ship it with an environment"
+INSTALL_ON_EXECUTORS = (
+    f"install deltaspec {__version__} in the executors' Python (PYSPARK_PYTHON), or ship a packed environment"
     " (--archives env.tar.gz#env)"
 )
 
 
 def check_spark(master: str | None, table: str | None = None) -> Iterator[Check]:
-    """Every check in turn, up to one that leaves the next ones nothing to look at.
+    """Run all checks in order; stop after a problem that makes the next checks impossible.
 
     Args:
-        master: as `session.start` takes it.
-        table: path or URI of a table's root, which the executors are to reach.
+        master: as in `session.start`.
+        table: path or URI of a table's root that executors should be able to read.
     """
-    lacking = environment.find_pyspark_problem()
+    problem = environment.find_pyspark_problem()
     yield (
-        Check("problem", "pyspark", lacking)
-        if lacking
+        Check("problem", "pyspark", problem)
+        if problem
         else Check("ok", "pyspark", str(environment.get_pyspark_version()))
     )
-    if lacking:
+    if problem:
         return
-    for name, lacking in (
+    for name, problem in (
         ("pandas", environment.find_pandas_problem()),
         ("cluster", environment.find_cluster_problem(master)),
     ):
-        if lacking:
-            yield Check("problem", name, lacking)
+        if problem:
+            yield Check("problem", name, problem)
             return
-    yield (beside := _connect() if is_connect(master) else _java())
-    if beside.status == "problem":
+    yield (platform_check := _check_connect_client() if is_connect(master) else _check_java())
+    if platform_check.status == "problem":
         return
     try:
         with open_session(master) as session:
-            yield Check("ok", "session", f"Spark {session.version} at {_place(session)}")
+            yield Check("ok", "session", f"Spark {session.version} at {_describe_cluster(session)}")
             yield from check_session(session, table)
     except InvalidUsage as fault:
         yield Check("problem", "session", str(fault))
 
 
 def check_session(session: SparkSession, table: str | None = None) -> Iterator[Check]:
-    """What a session's executors have, whether they take Arrow batches, and which way they reach a table."""
+    """Check the executors' packages, functions over Arrow batches, and how executors read a table."""
     try:
-        found = executors(session, table)
-    except Exception as fault:  # noqa: BLE001 - whatever Spark says
-        yield Check("problem", "executors", f"run no Python: {find_cause_line(str(fault))}", _todo(str(fault)))
+        found = probe_executors(session, table)
+    except Exception as fault:  # noqa: BLE001 - any error of Spark
+        yield Check("problem", "executors", f"cannot run Python: {find_cause_line(str(fault))}", _find_fix(str(fault)))
         return
-    checks = list(_packages(found))
+    checks = list(_check_packages(found))
     yield from checks
     if any(each.status == "problem" for each in checks):
         return
-    yield _arrow(session)
+    yield _check_arrow(session)
     if table is not None:
-        yield _reach(session, table, found)
+        yield _check_table_access(session, table, found)
 
 
-def _connect() -> Check:
-    lacking = environment.find_client_problem()
-    return Check("problem", "Connect", lacking) if lacking else Check("ok", "Connect", "its packages are there")
+def _check_connect_client() -> Check:
+    problem = environment.find_client_problem()
+    return Check("problem", "Connect", problem) if problem else Check("ok", "Connect", "all packages are installed")
 
 
-def _java() -> Check:
-    lacking = environment.find_java_problem()
-    if lacking is not None:
-        return Check("problem", "Java", lacking)
-    place = environment.find_java()
-    found = None if place is None else environment.get_java_release(place)
+def _check_java() -> Check:
+    problem = environment.find_java_problem()
+    if problem is not None:
+        return Check("problem", "Java", problem)
+    program = environment.find_java()
+    found = None if program is None else environment.get_java_release(program)
     known = environment.list_java_releases(environment.get_pyspark_version() or "")
     if found is None or found in known:
-        return Check("ok", "Java", f"{found or 'that of spark-submit'}" + (f" ({place})" if place else ""))
+        return Check("ok", "Java", f"{found or 'started by spark-submit'}" + (f" ({program})" if program else ""))
     releases = " or ".join(map(str, known))
-    return Check(
-        "note", "Java", f"{found} ({place}); Spark {environment.get_pyspark_version()} is tested with {releases}"
-    )
+    return Check("note", "Java", f"{found} ({program}); Spark {environment.get_pyspark_version()} supports {releases}")
 
 
-def _place(session: SparkSession) -> str:
+def _describe_cluster(session: SparkSession) -> str:
     if is_remote(session):
-        return "a server of Spark Connect"
+        return "a Spark Connect server"
     context = session.sparkContext
-    return f"{context.master}, {context.defaultParallelism} tasks at a time"
+    return f"{context.master}, {context.defaultParallelism} tasks in parallel"
 
 
 # the executors
 
 
-def executors(session: SparkSession, table: str | None = None) -> list[dict[str, Any]]:
-    """What tasks tell of the Python they run in, one entry for each that differs from the others.
+def probe_executors(session: SparkSession, table: str | None = None) -> list[dict[str, Any]]:
+    """Collect what tasks report about their Python, one entry per distinct report.
 
-    Which executor takes a task is Spark's to say: where there are many, not each of them may be asked.
+    Spark assigns tasks to executors, so in a large cluster some executors may not be probed.
     """
     from pyspark.sql.functions import udf
 
     tasks = _CONNECT_TASKS
     if not is_remote(session):
         tasks = max(1, min(session.sparkContext.defaultParallelism, _MOST_TASKS))
-    tell = udf(_teller(PACKAGES, table), "string", useArrow=False)
-    rows = session.range(0, tasks, 1, tasks).select(tell("id").alias("told")).collect()
-    return [json.loads(text) for text in sorted({row["told"] for row in rows})]
+    probe = udf(_build_probe(PACKAGES, table), "string", useArrow=False)
+    rows = session.range(0, tasks, 1, tasks).select(probe("id").alias("report")).collect()
+    return [json.loads(text) for text in sorted({row["report"] for row in rows})]
 
 
-def _teller(packages: tuple[str, ...], table: str | None) -> Callable[[int], str]:
-    """What a task runs. It travels by value, and so needs nothing of deltaspec where it arrives."""
+def _build_probe(packages: tuple[str, ...], table: str | None) -> Callable[[int], str]:
+    """Build the function that a task runs. It is pickled by value, so executors do not need deltaspec to load it."""
 
-    def tell(_: int) -> str:
+    def probe(_: int) -> str:
         import importlib
         import json
         import platform
@@ -136,49 +134,49 @@ def _teller(packages: tuple[str, ...], table: str | None) -> Callable[[int], str
         found: dict[str, Any] = {"host": socket.gethostname(), "python": platform.python_version(), "packages": {}}
         for name in ("deltaspec", *packages):
             try:
-                found["packages"][name] = str(getattr(importlib.import_module(name), "__version__", "of no version"))
-            except Exception:  # noqa: BLE001 - not there, or broken
+                found["packages"][name] = str(getattr(importlib.import_module(name), "__version__", "without version"))
+            except Exception:  # noqa: BLE001 - missing or broken
                 found["packages"][name] = None
         if table is not None and all(found["packages"].values()):
             try:
                 storage = importlib.import_module("deltaspec.wire.storage.factory")
                 found["listed"] = len(storage.open_store(table).list_log())
-            except Exception as fault:  # noqa: BLE001 - told as it is
+            except Exception as fault:  # noqa: BLE001 - reported to the driver
                 found["fault"] = " ".join(str(fault).split())[:300]
         return json.dumps(found, sort_keys=True)
 
-    return tell
+    return probe
 
 
-def _packages(found: list[dict[str, Any]]) -> Iterator[Check]:
-    """What executors lack of deltaspec and of what it needs there."""
+def _check_packages(found: list[dict[str, Any]]) -> Iterator[Check]:
+    """Check that executors have this version of deltaspec and the packages it needs."""
     hosts = sorted({each["host"] for each in found})
     shown = ", ".join(hosts[:3]) + (f" and {len(hosts) - 3} more" if len(hosts) > 3 else "")
     versions = sorted({str(each["packages"]["deltaspec"]) for each in found} - {"None", __version__})
     if any(each["packages"]["deltaspec"] is None for each in found):
         where = next(each["host"] for each in found if each["packages"]["deltaspec"] is None)
-        yield Check("problem", "executors", f"cannot import deltaspec ({where})", SHIP)
+        yield Check("problem", "executors", f"cannot import deltaspec ({where})", INSTALL_ON_EXECUTORS)
     elif versions:
-        told = f"have deltaspec {', '.join(versions)}, and this is {__version__}"
-        yield Check("problem", "executors", told, SHIP)
-    lacking = sorted({name for each in found for name in PACKAGES if each["packages"][name] is None})
-    if lacking:
-        todo = f"pip install {' '.join(lacking)}, in the Python of the executors (PYSPARK_PYTHON)"
-        yield Check("problem", "executors", f"cannot import {', '.join(lacking)}", todo)
+        problem = f"have deltaspec {', '.join(versions)}; the driver has {__version__}"
+        yield Check("problem", "executors", problem, INSTALL_ON_EXECUTORS)
+    missing = sorted({name for each in found for name in PACKAGES if each["packages"][name] is None})
+    if missing:
+        todo = f"run `pip install {' '.join(missing)}` in the executors' Python (PYSPARK_PYTHON)"
+        yield Check("problem", "executors", f"cannot import {', '.join(missing)}", todo)
     elif not versions and all(each["packages"]["deltaspec"] for each in found):
         python = ", ".join(sorted({each["python"] for each in found}))
         yield Check("ok", "executors", f"deltaspec {__version__} and its packages on Python {python} ({shown})")
 
 
-def _arrow(session: SparkSession) -> Check:
-    """Whether a function over Arrow batches runs."""
+def _check_arrow(session: SparkSession) -> Check:
+    """Check that a function over Arrow batches runs."""
 
-    def same(batches: Iterator[Any]) -> Iterator[Any]:
+    def identity(batches: Iterator[Any]) -> Iterator[Any]:
         yield from batches
 
     try:
-        number = session.range(10).mapInArrow(same, "id long").count()
-    except Exception as fault:  # noqa: BLE001 - whatever Spark says
+        number = session.range(10).mapInArrow(identity, "id long").count()
+    except Exception as fault:  # noqa: BLE001 - any error of Spark
         return Check("problem", "mapInArrow", find_cause_line(str(fault)), INSTALL)
     return Check("ok", "mapInArrow", f"{number} rows went through a function on the executors")
 
@@ -186,46 +184,49 @@ def _arrow(session: SparkSession) -> Check:
 # the table
 
 
-def _reach(session: SparkSession, table: str, found: list[dict[str, Any]]) -> Check:
-    """By which way the executors come to a table."""
+def _check_table_access(session: SparkSession, table: str, found: list[dict[str, Any]]) -> Check:
+    """Check whether executors read a table with the kit's storage, or only Spark can read it."""
     shown = redact_uri(table)
     faults = sorted({each["fault"] for each in found if "fault" in each})
     if not faults:
         number = max(each["listed"] for each in found)
-        return Check("ok", "table", f"executors list {number:,} files of the log of {shown} by their own storage")
+        return Check("ok", "table", f"executors can read {shown} with the kit's storage; its log has {number:,} files")
     try:
         reader = session.read.format("binaryFile").option("pathGlobFilter", "*.json")
         files = reader.load(f"{build_hadoop_uri(table).rstrip('/')}/{LOG_DIRECTORY}").select("path").limit(1).count()
-    except Exception as fault:  # noqa: BLE001 - whatever Spark says
-        said = str(fault).replace(build_hadoop_uri(table), shown).replace(table, shown)
-        return Check("problem", "table", f"{faults[0]}; by Spark: {find_cause_line(said)}", _todo(said, session))
+    except Exception as fault:  # noqa: BLE001 - any error of Spark
+        message = str(fault).replace(build_hadoop_uri(table), shown).replace(table, shown)
+        problem = f"{faults[0]}; Spark cannot read it either: {find_cause_line(message)}"
+        return Check("problem", "table", problem, _find_fix(message, session))
     if not files:
         return Check("problem", "table", f"{faults[0]}; Spark finds no commit there either")
-    told = f"executors do not reach {shown} by their own storage ({faults[0]}); Spark does, and brings the log's files"
-    return Check("note", "table", told, "give the executors the environment variables of the store, if they are to")
+    summary = f"executors cannot read {shown} with the kit's storage ({faults[0]}); Spark can, and transfers the log"
+    return Check(
+        "note", "table", summary, "to read data files on executors, set the store's environment variables there"
+    )
 
 
-def _todo(said: str, session: SparkSession | None = None) -> str | None:
-    """What helps against a fault of Spark's, where that is known."""
-    if "PYTHON_VERSION_MISMATCH" in said or "different minor version" in said:
-        return "let PYSPARK_PYTHON name a Python of the same minor version as this one on every executor"
-    if "Cannot run program" in said:
-        return "let PYSPARK_PYTHON name a Python that is there on every executor"
+def _find_fix(message: str, session: SparkSession | None = None) -> str | None:
+    """Return what to do about an error of Spark, or None if unknown."""
+    if "PYTHON_VERSION_MISMATCH" in message or "different minor version" in message:
+        return "set PYSPARK_PYTHON to a Python of the driver's minor version, on every executor"
+    if "Cannot run program" in message:
+        return "set PYSPARK_PYTHON to a Python that exists on every executor"
     version = get_hadoop_version(session)
-    for words, artifact in _JARS.items():
-        if words in said:
+    for text, artifact in _JARS.items():
+        if text in message:
             return f"start Spark with --packages org.apache.hadoop:{artifact}:{version or 'VERSION'}"
-    if re.search(r'No FileSystem for scheme "?(s3|s3n)\b', said):
-        return "write s3a:// instead"
+    if re.search(r'No FileSystem for scheme "?(s3|s3n)\b', message):
+        return "use s3a:// instead of s3://"
     return None
 
 
 _JARS = {"S3AFileSystem": "hadoop-aws", "Abfs": "hadoop-azure", "SecureAzureBlob": "hadoop-azure"}
-"""Words of a fault, and the jar of Hadoop that lacks."""
+"""Text in an error, and the Hadoop artifact that is missing then."""
 
 
 def get_hadoop_version(session: SparkSession | None) -> str | None:
-    """That of the Hadoop a classic session runs with, which its further jars have to equal."""
+    """Return the Hadoop version of a classic session, which further Hadoop jars must match; None if unknown."""
     with suppress(Exception):
         gateway: Any = session
         return str(gateway._jvm.org.apache.hadoop.util.VersionInfo.getVersion())
