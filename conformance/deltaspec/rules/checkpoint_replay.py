@@ -7,7 +7,7 @@ from deltaspec.views.log.checkpoints import replay_differences
 
 
 def _differs(kind: str, difference: str) -> pl.Expr:
-    of_kind = (pl.col("claim") == "checkpoint") & (pl.col("kind") == kind)
+    of_kind = (pl.col("derived_file_kind") == "checkpoint") & (pl.col("kind") == kind)
     return of_kind & (pl.col("difference") == difference)
 
 
@@ -23,9 +23,9 @@ def live_file_missing_from_checkpoint() -> pl.Expr:
     Fix: delete the checkpoint while the commits before it remain, and write it anew.
 
     Conforms::
-        claim: checkpoint, kind: remove, difference: missing
+        derived_file_kind: checkpoint, kind: remove, difference: missing
     Violates::
-        claim: checkpoint, kind: add, difference: missing
+        derived_file_kind: checkpoint, kind: add, difference: missing
     """
     return _differs("add", "missing")
 
@@ -38,9 +38,9 @@ def removed_file_in_checkpoint() -> pl.Expr:
     Fix: delete the checkpoint while the commits before it remain, and write it anew.
 
     Conforms::
-        claim: checkpoint, kind: add, difference: differs
+        derived_file_kind: checkpoint, kind: add, difference: differs
     Violates::
-        claim: checkpoint, kind: add, difference: extra
+        derived_file_kind: checkpoint, kind: add, difference: extra
     """
     return _differs("add", "extra")
 
@@ -57,9 +57,9 @@ def file_differs_in_checkpoint() -> pl.Expr:
     Fix: delete the checkpoint while the commits before it remain, and write it anew.
 
     Conforms::
-        claim: compaction, kind: add, difference: differs
+        derived_file_kind: compaction, kind: add, difference: differs
     Violates::
-        claim: checkpoint, kind: add, difference: differs
+        derived_file_kind: checkpoint, kind: add, difference: differs
     """
     return _differs("add", "differs")
 
@@ -72,10 +72,10 @@ def unknown_tombstone_in_checkpoint() -> pl.Expr:
     Fix: delete the checkpoint while the commits before it remain, and write it anew.
 
     Conforms::
-        claim: checkpoint, kind: remove, difference: extra, may_have_expired: true
-        claim: checkpoint, kind: remove, difference: missing, may_have_expired: true
+        derived_file_kind: checkpoint, kind: remove, difference: extra, may_have_expired: true
+        derived_file_kind: checkpoint, kind: remove, difference: missing, may_have_expired: true
     Violates::
-        claim: checkpoint, kind: remove, difference: extra, may_have_expired: false
+        derived_file_kind: checkpoint, kind: remove, difference: extra, may_have_expired: false
     """
     return _differs("remove", "extra") & ~pl.col("may_have_expired")
 
@@ -88,9 +88,9 @@ def tombstone_differs_in_checkpoint() -> pl.Expr:
     Fix: delete the checkpoint while the commits before it remain, and write it anew.
 
     Conforms::
-        claim: checkpoint, kind: remove, difference: missing
+        derived_file_kind: checkpoint, kind: remove, difference: missing
     Violates::
-        claim: checkpoint, kind: remove, difference: differs
+        derived_file_kind: checkpoint, kind: remove, difference: differs
     """
     return _differs("remove", "differs")
 
@@ -103,9 +103,9 @@ def protocol_differs_in_checkpoint() -> pl.Expr:
     Fix: delete the checkpoint while the commits before it remain, and write it anew.
 
     Conforms::
-        claim: checksum, kind: protocol, difference: differs
+        derived_file_kind: checksum, kind: protocol, difference: differs
     Violates::
-        claim: checkpoint, kind: protocol, difference: differs
+        derived_file_kind: checkpoint, kind: protocol, difference: differs
     """
     return _differs("protocol", "differs")
 
@@ -118,9 +118,9 @@ def metadata_differs_in_checkpoint() -> pl.Expr:
     Fix: delete the checkpoint while the commits before it remain, and write it anew.
 
     Conforms::
-        claim: checksum, kind: metaData, difference: differs
+        derived_file_kind: checksum, kind: metaData, difference: differs
     Violates::
-        claim: checkpoint, kind: metaData, difference: differs
+        derived_file_kind: checkpoint, kind: metaData, difference: differs
     """
     return _differs("metaData", "differs")
 
@@ -133,12 +133,12 @@ def transaction_differs_in_checkpoint() -> pl.Expr:
     Fix: delete the checkpoint while the commits before it remain, and write it anew.
 
     Conforms::
-        claim: checkpoint, kind: txn, may_have_expired: true
-        claim: checkpoint, kind: add, may_have_expired: false
+        derived_file_kind: checkpoint, kind: txn, may_have_expired: true
+        derived_file_kind: checkpoint, kind: add, may_have_expired: false
     Violates::
-        claim: checkpoint, kind: txn, may_have_expired: false
+        derived_file_kind: checkpoint, kind: txn, may_have_expired: false
     """
-    return (pl.col("claim") == "checkpoint") & (pl.col("kind") == "txn") & ~pl.col("may_have_expired")
+    return (pl.col("derived_file_kind") == "checkpoint") & (pl.col("kind") == "txn") & ~pl.col("may_have_expired")
 
 
 @rule(
@@ -153,11 +153,11 @@ def domain_differs_in_checkpoint() -> pl.Expr:
     Fix: delete the checkpoint while the commits before it remain, and write it anew.
 
     Conforms::
-        claim: checkpoint, kind: txn
+        derived_file_kind: checkpoint, kind: txn
     Violates::
-        claim: checkpoint, kind: domainMetadata
+        derived_file_kind: checkpoint, kind: domainMetadata
     """
-    return (pl.col("claim") == "checkpoint") & (pl.col("kind") == "domainMetadata")
+    return (pl.col("derived_file_kind") == "checkpoint") & (pl.col("kind") == "domainMetadata")
 
 
 @rule(
@@ -172,10 +172,10 @@ def unexpired_tombstone_missing_from_checkpoint() -> pl.Expr:
     Fix: delete the checkpoint while the commits before it remain, and write it anew.
 
     Conforms::
-        claim: checkpoint, kind: remove, difference: missing, is_unexpired: false
-        claim: checkpoint, kind: remove, difference: missing, is_unexpired: null
-        claim: compaction, kind: remove, difference: missing, is_unexpired: true
+        derived_file_kind: checkpoint, kind: remove, difference: missing, is_unexpired: false
+        derived_file_kind: checkpoint, kind: remove, difference: missing, is_unexpired: null
+        derived_file_kind: compaction, kind: remove, difference: missing, is_unexpired: true
     Violates::
-        claim: checkpoint, kind: remove, difference: missing, is_unexpired: true
+        derived_file_kind: checkpoint, kind: remove, difference: missing, is_unexpired: true
     """
     return _differs("remove", "missing") & pl.col("is_unexpired")

@@ -24,11 +24,11 @@ def action_column_type_differs() -> pl.Expr:
     Fix: delete the checkpoint if the commits before it remain, and write it anew.
 
     Conforms::
-        of: statistics, differs: "another type"
+        belongs_to: statistics, difference: "another type"
     Violates::
-        of: action, differs: "another type"
+        belongs_to: action, difference: "another type"
     """
-    return (pl.col("of") == "action") & (pl.col("differs") == "another type")
+    return (pl.col("belongs_to") == "action") & (pl.col("difference") == "another type")
 
 
 @rule("CKP061", requires="checkpoint-contents.parsed-partition-value-types", view=checkpoint_columns)
@@ -39,13 +39,13 @@ def parsed_partition_value_type_differs() -> pl.Expr:
     Fix: write the checkpoint anew with each partition column in the type that the schema gives it.
 
     Conforms::
-        of: "partition values", differs: "logical name"
-        of: statistics, differs: "another type"
+        belongs_to: "partition values", difference: "logical name"
+        belongs_to: statistics, difference: "another type"
     Violates::
-        of: "partition values", differs: "another type"
-        of: "partition values", differs: missing
+        belongs_to: "partition values", difference: "another type"
+        belongs_to: "partition values", difference: missing
     """
-    return (pl.col("of") == "partition values") & pl.col("differs").is_in(["another type", "missing"])
+    return (pl.col("belongs_to") == "partition values") & pl.col("difference").is_in(["another type", "missing"])
 
 
 @rule(
@@ -60,12 +60,12 @@ def parsed_statistic_type_differs() -> pl.Expr:
     Fix: write the checkpoint anew with bounds in the types of their columns, and counts as long.
 
     Conforms::
-        of: statistics, differs: "logical name"
-        of: action, differs: "another type"
+        belongs_to: statistics, difference: "logical name"
+        belongs_to: action, difference: "another type"
     Violates::
-        of: statistics, differs: "another type"
+        belongs_to: statistics, difference: "another type"
     """
-    return (pl.col("of") == "statistics") & (pl.col("differs") == "another type")
+    return (pl.col("belongs_to") == "statistics") & (pl.col("difference") == "another type")
 
 
 @rule("CKP063", requires="checkpoint-schema.physical-names", view=checkpoint_columns)
@@ -76,11 +76,11 @@ def parsed_column_by_logical_name() -> pl.Expr:
     Fix: write the checkpoint anew with physical names.
 
     Conforms::
-        differs: missing
+        difference: missing
     Violates::
-        differs: "logical name"
+        difference: "logical name"
     """
-    return pl.col("differs") == "logical name"
+    return pl.col("difference") == "logical name"
 
 
 @rule("CKP064", requires="checkpoint-schema.null-count", view=checkpoint_columns, divergence="E09")
@@ -91,8 +91,8 @@ def obsolete_null_counts_name() -> pl.Expr:
     Fix: write the checkpoint anew with `nullCount`.
 
     Conforms::
-        differs: "another type"
+        difference: "another type"
     Violates::
-        differs: "older name"
+        difference: "older name"
     """
-    return pl.col("differs") == "older name"
+    return pl.col("difference") == "older name"

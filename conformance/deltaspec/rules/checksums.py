@@ -119,7 +119,7 @@ def all_files_differ() -> pl.Expr:
     Conforms::
         all_files_fault: null
     Violates::
-        all_files_fault: "lacks part-1.parquet"
+        all_files_fault: "part-1.parquet is a live file but is not listed"
     """
     return pl.col("all_files_fault").is_not_null()
 
@@ -160,14 +160,14 @@ def histogram_differs() -> pl.Expr:
     Conforms::
         histogram_fault: null, deleted_histogram_fault: null
     Violates::
-        histogram_fault: "bin from 0: claims 3 files and 30 bytes, replay has 2 and 20", deleted_histogram_fault: null
-        histogram_fault: null, deleted_histogram_fault: "bin 0: claims 3 files, replay has 2"
+        histogram_fault: "bin from 0 bytes: expected 2 files with 20 bytes, found 3 files with 30 bytes", deleted_histogram_fault: null
+        histogram_fault: null, deleted_histogram_fault: "bin 0: expected 2 files, found 3"
     """
     return pl.col("histogram_fault").is_not_null() | pl.col("deleted_histogram_fault").is_not_null()
 
 
 def _differs(*kinds: str) -> pl.Expr:
-    return (pl.col("claim") == "checksum") & pl.col("kind").is_in(kinds)
+    return (pl.col("derived_file_kind") == "checksum") & pl.col("kind").is_in(kinds)
 
 
 @rule("CRC010", requires=("checksum.protocol-and-metadata", "checksum.accurate"), view=replay_differences)
@@ -178,11 +178,11 @@ def checksum_state_differs() -> pl.Expr:
     Fix: delete the file; the writer must copy the actions in force.
 
     Conforms::
-        claim: checkpoint, kind: protocol
-        claim: checksum, kind: txn
+        derived_file_kind: checkpoint, kind: protocol
+        derived_file_kind: checksum, kind: txn
     Violates::
-        claim: checksum, kind: protocol
-        claim: checksum, kind: metaData
+        derived_file_kind: checksum, kind: protocol
+        derived_file_kind: checksum, kind: metaData
     """
     return _differs("protocol", "metaData")
 
@@ -195,12 +195,12 @@ def checksum_transactions_or_domains_differ() -> pl.Expr:
     Fix: delete the file; the writer must list exactly what is in force.
 
     Conforms::
-        claim: checkpoint, kind: txn, may_have_expired: false
-        claim: checksum, kind: txn, may_have_expired: true
-        claim: checksum, kind: protocol, may_have_expired: false
+        derived_file_kind: checkpoint, kind: txn, may_have_expired: false
+        derived_file_kind: checksum, kind: txn, may_have_expired: true
+        derived_file_kind: checksum, kind: protocol, may_have_expired: false
     Violates::
-        claim: checksum, kind: txn, may_have_expired: false
-        claim: checksum, kind: domainMetadata, may_have_expired: false
+        derived_file_kind: checksum, kind: txn, may_have_expired: false
+        derived_file_kind: checksum, kind: domainMetadata, may_have_expired: false
     """
     return _differs("txn", "domainMetadata") & ~pl.col("may_have_expired")
 

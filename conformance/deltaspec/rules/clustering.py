@@ -32,11 +32,11 @@ def clustered_by_logical_names() -> pl.Expr:
     Fix: the writer should commit the domain delta.clustering with physical names.
 
     Conforms::
-        displayed_clustering_columns: []
+        logically_named_clustering_columns: []
     Violates::
-        displayed_clustering_columns: ["region"]
+        logically_named_clustering_columns: ["region"]
     """
-    return pl.col("displayed_clustering_columns").list.len() > 0
+    return pl.col("logically_named_clustering_columns").list.len() > 0
 
 
 @rule("CLU003", requires="clustering.statistics-of-new-columns", view=clustered_files)

@@ -7,7 +7,7 @@ from deltaspec.views.log.checkpoints import replay_differences
 
 
 def _differs(difference: str) -> pl.Expr:
-    return (pl.col("claim") == "compaction") & (pl.col("difference") == difference)
+    return (pl.col("derived_file_kind") == "compaction") & (pl.col("difference") == difference)
 
 
 @rule("COP001", requires=("compaction.equals-replay", "compaction.removes-kept"), view=replay_differences)
@@ -18,9 +18,9 @@ def action_missing_from_compaction() -> pl.Expr:
     Fix: delete the file; compactions are optional.
 
     Conforms::
-        claim: checkpoint, difference: missing
+        derived_file_kind: checkpoint, difference: missing
     Violates::
-        claim: compaction, difference: missing
+        derived_file_kind: compaction, difference: missing
     """
     return _differs("missing")
 
@@ -33,11 +33,11 @@ def unexpected_action_in_compaction() -> pl.Expr:
     Fix: delete the file; compactions are optional.
 
     Conforms::
-        claim: checkpoint, kind: add, difference: extra
-        claim: compaction, kind: commitInfo, difference: extra
+        derived_file_kind: checkpoint, kind: add, difference: extra
+        derived_file_kind: compaction, kind: commitInfo, difference: extra
     Violates::
-        claim: compaction, kind: add, difference: extra
-        claim: compaction, kind: cdc, difference: extra
+        derived_file_kind: compaction, kind: add, difference: extra
+        derived_file_kind: compaction, kind: cdc, difference: extra
     """
     return _differs("extra") & (pl.col("kind") != "commitInfo")
 
@@ -50,9 +50,9 @@ def action_differs_in_compaction() -> pl.Expr:
     Fix: delete the file; compactions are optional.
 
     Conforms::
-        claim: checkpoint, difference: differs
+        derived_file_kind: checkpoint, difference: differs
     Violates::
-        claim: compaction, difference: differs
+        derived_file_kind: compaction, difference: differs
     """
     return _differs("differs")
 
@@ -74,10 +74,10 @@ def commit_info_in_compaction() -> pl.Expr:
     Fix: delete the file; compactions are optional.
 
     Conforms::
-        claim: checkpoint, kind: commitInfo, difference: extra
-        claim: compaction, kind: add, difference: extra
+        derived_file_kind: checkpoint, kind: commitInfo, difference: extra
+        derived_file_kind: compaction, kind: add, difference: extra
     Violates::
-        claim: compaction, kind: commitInfo, difference: extra
+        derived_file_kind: compaction, kind: commitInfo, difference: extra
     """
     return _holds_commit_info()
 
@@ -96,9 +96,9 @@ def unneeded_commit_info_in_compaction() -> pl.Expr:
     Fix: none is needed; the writer should leave it out.
 
     Conforms::
-        claim: checkpoint, kind: commitInfo, difference: extra
-        claim: compaction, kind: add, difference: extra
+        derived_file_kind: checkpoint, kind: commitInfo, difference: extra
+        derived_file_kind: compaction, kind: add, difference: extra
     Violates::
-        claim: compaction, kind: commitInfo, difference: extra
+        derived_file_kind: compaction, kind: commitInfo, difference: extra
     """
     return _holds_commit_info()

@@ -33,13 +33,13 @@ def generated_value_differs() -> pl.Expr:
     Fix: write the rows again with the value that the expression gives; find the writer that does not know it.
 
     Conforms::
-        kind: generated, may_be_older: false, violating_rows: 0
-        kind: generated, may_be_older: true, violating_rows: 1
+        kind: generated, may_predate_expression: false, violating_rows: 0
+        kind: generated, may_predate_expression: true, violating_rows: 1
         kind: CHECK, may_be_older: false, violating_rows: 1
     Violates::
-        kind: generated, may_be_older: false, violating_rows: 1
+        kind: generated, may_predate_expression: false, violating_rows: 1
     """
-    return (pl.col("kind") == "generated") & ~pl.col("may_be_older") & (pl.col("violating_rows") > 0)
+    return (pl.col("kind") == "generated") & ~pl.col("may_predate_expression") & (pl.col("violating_rows") > 0)
 
 
 @rule("ROW042", requires="generated-columns.values", view=constraint_checks, divergence="S41")
@@ -50,13 +50,13 @@ def older_generated_value_differs() -> pl.Expr:
     Fix: write such rows again with the value that the expression gives.
 
     Conforms::
-        kind: generated, may_be_older: true, violating_rows: 0
-        kind: generated, may_be_older: false, violating_rows: 1
-        kind: invariant, may_be_older: true, violating_rows: 1
+        kind: generated, may_predate_expression: true, violating_rows: 0
+        kind: generated, may_predate_expression: false, violating_rows: 1
+        kind: invariant, may_predate_expression: true, violating_rows: 1
     Violates::
-        kind: generated, may_be_older: true, violating_rows: 1
+        kind: generated, may_predate_expression: true, violating_rows: 1
     """
-    return (pl.col("kind") == "generated") & pl.col("may_be_older") & (pl.col("violating_rows") > 0)
+    return (pl.col("kind") == "generated") & pl.col("may_predate_expression") & (pl.col("violating_rows") > 0)
 
 
 @rule("ROW043", requires="column-invariants.rows-refused", view=constraint_checks)
@@ -67,13 +67,13 @@ def row_violates_invariant() -> pl.Expr:
     Fix: correct or delete the rows; find the writer that let them in.
 
     Conforms::
-        kind: invariant, may_be_older: false, violating_rows: 0
-        kind: invariant, may_be_older: true, violating_rows: 1
+        kind: invariant, may_predate_expression: false, violating_rows: 0
+        kind: invariant, may_predate_expression: true, violating_rows: 1
         kind: CHECK, may_be_older: false, violating_rows: 1
     Violates::
-        kind: invariant, may_be_older: false, violating_rows: 1
+        kind: invariant, may_predate_expression: false, violating_rows: 1
     """
-    return (pl.col("kind") == "invariant") & ~pl.col("may_be_older") & (pl.col("violating_rows") > 0)
+    return (pl.col("kind") == "invariant") & ~pl.col("may_predate_expression") & (pl.col("violating_rows") > 0)
 
 
 @rule("ROW044", requires="column-invariants.rows-refused", view=constraint_checks, divergence="S41")
@@ -84,10 +84,10 @@ def older_row_violates_invariant() -> pl.Expr:
     Fix: correct or delete the rows, or take the invariant back.
 
     Conforms::
-        kind: invariant, may_be_older: true, violating_rows: 0
-        kind: invariant, may_be_older: false, violating_rows: 1
-        kind: generated, may_be_older: true, violating_rows: 1
+        kind: invariant, may_predate_expression: true, violating_rows: 0
+        kind: invariant, may_predate_expression: false, violating_rows: 1
+        kind: generated, may_predate_expression: true, violating_rows: 1
     Violates::
-        kind: invariant, may_be_older: true, violating_rows: 1
+        kind: invariant, may_predate_expression: true, violating_rows: 1
     """
-    return (pl.col("kind") == "invariant") & pl.col("may_be_older") & (pl.col("violating_rows") > 0)
+    return (pl.col("kind") == "invariant") & pl.col("may_predate_expression") & (pl.col("violating_rows") > 0)

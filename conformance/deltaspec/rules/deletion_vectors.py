@@ -255,11 +255,11 @@ def vector_created_while_disabled() -> pl.Expr:
     Fix: rewrite the file without its deleted rows, or set the property to true.
 
     Conforms::
-        may_be_older: true
+        may_predate_commit: true
     Violates::
-        may_be_older: false
+        may_predate_commit: false
     """
-    return ~pl.col("may_be_older")
+    return ~pl.col("may_predate_commit")
 
 
 @rule("DVX021", requires="deletion-vectors.file-version", view=deletion_vectors, divergence="S02", until="r3")

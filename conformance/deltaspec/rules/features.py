@@ -105,11 +105,11 @@ def repeated_feature() -> pl.Expr:
     Fix: commit a protocol that names each feature once.
 
     Conforms::
-        times: 1
+        occurrences: 1
     Violates::
-        times: 2
+        occurrences: 2
     """
-    return pl.col("times") > 1
+    return pl.col("occurrences") > 1
 
 
 @rule(

@@ -35,11 +35,11 @@ def compatible_with_deletion_vectors() -> pl.Expr:
     Fix: unset delta.enableDeletionVectors and purge the vectors there are; under V1 drop the feature as well.
 
     Conforms::
-        conflicts_with_vectors: false
+        conflicts_with_deletion_vectors: false
     Violates::
-        conflicts_with_vectors: true
+        conflicts_with_deletion_vectors: true
     """
-    return pl.col("conflicts_with_vectors")
+    return pl.col("conflicts_with_deletion_vectors")
 
 
 @rule("ICE003", requires="iceberg-v2.not-with-first", view=iceberg)
@@ -137,13 +137,13 @@ def nested_field_without_unique_id() -> pl.Expr:
     Fix: commit the schema with an id for it, above every id that was used.
 
     Conforms::
-        missing: [], out_of_range: [], shared: []
+        missing_ids: [], out_of_range_ids: [], duplicate_ids: []
     Violates::
-        missing: ["col-1.element"], out_of_range: [], shared: []
-        missing: [], out_of_range: ["col-1.element=4294967296"], shared: []
-        missing: [], out_of_range: [], shared: ["col-1.key=3", "col-1.value=3"]
+        missing_ids: ["col-1.element"], out_of_range_ids: [], duplicate_ids: []
+        missing_ids: [], out_of_range_ids: ["col-1.element=4294967296"], duplicate_ids: []
+        missing_ids: [], out_of_range_ids: [], duplicate_ids: ["col-1.key=3", "col-1.value=3"]
     """
-    faults = [pl.col(name).list.len() > 0 for name in ("missing", "out_of_range", "shared")]
+    faults = [pl.col(name).list.len() > 0 for name in ("missing_ids", "out_of_range_ids", "duplicate_ids")]
     return pl.any_horizontal(faults)
 
 
@@ -155,11 +155,11 @@ def nested_id_in_another_field() -> pl.Expr:
     Fix: commit the schema with the ids as one map in the metadata of the nearest struct field around them.
 
     Conforms::
-        elsewhere: []
+        ids_in_wrong_field: []
     Violates::
-        elsewhere: ["col-4.element"]
+        ids_in_wrong_field: ["col-4.element"]
     """
-    return pl.col("elsewhere").list.len() > 0
+    return pl.col("ids_in_wrong_field").list.len() > 0
 
 
 @rule("ICE012", requires="iceberg-v2.nested-ids-path", view=nested_ids)
@@ -170,11 +170,11 @@ def nested_id_without_field() -> pl.Expr:
     Fix: commit the schema with the names that the text describes.
 
     Conforms::
-        misnamed: []
+        unresolved_names: []
     Violates::
-        misnamed: ["col-1.list.element"]
+        unresolved_names: ["col-1.list.element"]
     """
-    return pl.col("misnamed").list.len() > 0
+    return pl.col("unresolved_names").list.len() > 0
 
 
 @rule("ICE013", requires=("iceberg-v2.nested-ids-key", "iceberg-v2.nested-ids-key-by-name"), view=nested_ids)
@@ -185,11 +185,11 @@ def nested_ids_under_another_key() -> pl.Expr:
     Fix: commit the schema with delta.columnMapping.nested.ids, whose names begin with the physical name of the field.
 
     Conforms::
-        under_another_key: []
+        ids_under_wrong_key: []
     Violates::
-        under_another_key: ["col-1.element"]
+        ids_under_wrong_key: ["col-1.element"]
     """
-    return pl.col("under_another_key").list.len() > 0
+    return pl.col("ids_under_wrong_key").list.len() > 0
 
 
 # data files

@@ -50,12 +50,12 @@ def identity_value_beyond_mark() -> pl.Expr:
     Fix: commit a metaData whose mark is the last value that the column holds.
 
     Conforms::
-        last_is_beyond_mark: false
-        last_is_beyond_mark: null
+        last_is_beyond_high_water_mark: false
+        last_is_beyond_high_water_mark: null
     Violates::
-        last_is_beyond_mark: true
+        last_is_beyond_high_water_mark: true
     """
-    return pl.col("last_is_beyond_mark")
+    return pl.col("last_is_beyond_high_water_mark")
 
 
 @rule("IDN004", requires="identity-columns.sequence", view=identity_values)
@@ -66,11 +66,11 @@ def identity_value_off_sequence() -> pl.Expr:
     Fix: find the writer that does not know identity columns; write its rows again.
 
     Conforms::
-        off_sequence: 0
+        off_sequence_values: 0
     Violates::
-        off_sequence: 2
+        off_sequence_values: 2
     """
-    return pl.col("off_sequence") > 0
+    return pl.col("off_sequence_values") > 0
 
 
 @rule("IDN005", requires="identity-columns.unique", view=identity_values)
@@ -81,11 +81,11 @@ def duplicate_identity_value() -> pl.Expr:
     Fix: write one of the rows again with a value beyond the high-water mark.
 
     Conforms::
-        repeated: 0
+        duplicate_values: 0
     Violates::
-        repeated: 1
+        duplicate_values: 1
     """
-    return pl.col("repeated") > 0
+    return pl.col("duplicate_values") > 0
 
 
 @rule("IDN006", requires="identity-columns.beyond-mark", view=identity_values)
@@ -96,9 +96,9 @@ def identity_value_not_beyond_mark() -> pl.Expr:
     Fix: the writer must begin behind the mark of the version that it writes after.
 
     Conforms::
-        nearest_is_beyond_mark_before: true
-        nearest_is_beyond_mark_before: null
+        nearest_is_beyond_previous_high_water_mark: true
+        nearest_is_beyond_previous_high_water_mark: null
     Violates::
-        nearest_is_beyond_mark_before: false
+        nearest_is_beyond_previous_high_water_mark: false
     """
-    return ~pl.col("nearest_is_beyond_mark_before")
+    return ~pl.col("nearest_is_beyond_previous_high_water_mark")

@@ -160,11 +160,11 @@ def misspelled_log_file_name() -> pl.Expr:
     Fix: find out what wrote the file; rename or delete it.
 
     Conforms::
-        near_miss: null
+        resembles: null
     Violates::
-        near_miss: "a commit whose version has 19 digits"
+        resembles: "a commit whose version has 19 digits"
     """
-    return pl.col("near_miss").is_not_null()
+    return pl.col("resembles").is_not_null()
 
 
 @rule("LOG009", requires="log.cleanup-keeps-commit-of-checkpoint", view=listing)

@@ -51,12 +51,12 @@ def inserted_row_with_materialized_id() -> pl.Expr:
     Fix: rewrite the file with null in place of such ids.
 
     Conforms::
-        inserted: true, materialized_ids: 0
-        inserted: false, materialized_ids: 4
+        rows_are_inserted: true, materialized_ids: 0
+        rows_are_inserted: false, materialized_ids: 4
     Violates::
-        inserted: true, materialized_ids: 1
+        rows_are_inserted: true, materialized_ids: 1
     """
-    return pl.col("inserted") & (pl.col("materialized_ids") > 0)
+    return pl.col("rows_are_inserted") & (pl.col("materialized_ids") > 0)
 
 
 @rule("RID034", requires="row-tracking.commit-versions-set", view=row_id_files)
@@ -67,12 +67,12 @@ def inserted_row_with_an_earlier_commit_version() -> pl.Expr:
     Fix: rewrite the file with null in place of such versions.
 
     Conforms::
-        inserted: true, earlier_row_commit_versions: 0
-        inserted: false, earlier_row_commit_versions: 4
+        rows_are_inserted: true, earlier_row_commit_versions: 0
+        rows_are_inserted: false, earlier_row_commit_versions: 4
     Violates::
-        inserted: true, earlier_row_commit_versions: 1
+        rows_are_inserted: true, earlier_row_commit_versions: 1
     """
-    return pl.col("inserted") & (pl.col("earlier_row_commit_versions") > 0)
+    return pl.col("rows_are_inserted") & (pl.col("earlier_row_commit_versions") > 0)
 
 
 @rule("RID035", requires=("row-tracking.ids-stored", "row-ids.stored-where-preserved"), view=row_id_files)

@@ -143,14 +143,14 @@ def row_ids_assigned_without_high_water_mark() -> pl.Expr:
     Fix: the writer must include the action in every commit that adds a new file.
 
     Conforms::
-        new_files: 1, marks: 1, table_has_high_water_mark: true
-        new_files: 0, marks: 0, table_has_high_water_mark: true
-        new_files: 1, marks: 0, table_has_high_water_mark: false
-        new_files: null, marks: 0, table_has_high_water_mark: true
+        new_files: 1, high_water_marks: 1, table_has_high_water_mark: true
+        new_files: 0, high_water_marks: 0, table_has_high_water_mark: true
+        new_files: 1, high_water_marks: 0, table_has_high_water_mark: false
+        new_files: null, high_water_marks: 0, table_has_high_water_mark: true
     Violates::
-        new_files: 1, marks: 0, table_has_high_water_mark: true
+        new_files: 1, high_water_marks: 0, table_has_high_water_mark: true
     """
-    return (pl.col("new_files") > 0) & (pl.col("marks") == 0) & pl.col("table_has_high_water_mark")
+    return (pl.col("new_files") > 0) & (pl.col("high_water_marks") == 0) & pl.col("table_has_high_water_mark")
 
 
 @rule("RID028", requires="reconciliation.one-high-water-mark", view=row_id_commits, divergence="E37")
@@ -161,12 +161,12 @@ def several_row_id_marks() -> pl.Expr:
     Fix: the writer must commit one, the highest.
 
     Conforms::
-        marks: 1
-        marks: 0
+        high_water_marks: 1
+        high_water_marks: 0
     Violates::
-        marks: 2
+        high_water_marks: 2
     """
-    return pl.col("marks") > 1
+    return pl.col("high_water_marks") > 1
 
 
 @rule("RID029", requires=("row-tracking.preserved-tag", "row-ids.preserved-flag"), view=row_id_commits)

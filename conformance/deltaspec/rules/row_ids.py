@@ -144,12 +144,12 @@ def materialized_column_name_taken() -> pl.Expr:
     Fix: drop row tracking and enable it again with a name that no column has.
 
     Conforms::
-        column: _row-id, taken_by: null
-        column: null, taken_by: null
+        column: _row-id, conflicts_with: null
+        column: null, conflicts_with: null
     Violates::
-        column: id, taken_by: id
+        column: id, conflicts_with: id
     """
-    return pl.col("column").is_not_null() & pl.col("taken_by").is_not_null()
+    return pl.col("column").is_not_null() & pl.col("conflicts_with").is_not_null()
 
 
 @rule("RID008", requires=("row-tracking.unique-stable-ids", "row-tracking.unique-stable-row-ids"), view=row_id_files)
@@ -160,12 +160,12 @@ def duplicate_row_id() -> pl.Expr:
     Fix: rewrite one of the rows without its materialized id, so that it gets a new one.
 
     Conforms::
-        repeated_ids: 0, repeated_id: null
-        repeated_ids: null, repeated_id: null
+        duplicate_ids: 0, first_duplicate_id: null
+        duplicate_ids: null, first_duplicate_id: null
     Violates::
-        repeated_ids: 2, repeated_id: 7
+        duplicate_ids: 2, first_duplicate_id: 7
     """
-    return (pl.col("repeated_ids") > 0) & pl.col("repeated_id").is_not_null()
+    return (pl.col("duplicate_ids") > 0) & pl.col("first_duplicate_id").is_not_null()
 
 
 @rule("RID009", requires=("row-tracking.ids-kept", "row-tracking.row-ids-kept"), view=row_id_files)

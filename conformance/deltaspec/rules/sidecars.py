@@ -106,8 +106,8 @@ def sidecar_listed_twice() -> pl.Expr:
     Fix: delete the checkpoint if the commits before it remain, and write it anew.
 
     Conforms::
-        times: 1
+        occurrences: 1
     Violates::
-        times: 2
+        occurrences: 2
     """
-    return pl.col("times") > 1
+    return pl.col("occurrences") > 1

@@ -150,11 +150,11 @@ def statistics_structure_differs_from_schema() -> pl.Expr:
     Fix: compute the file's statistics anew and commit it again.
 
     Conforms::
-        misplaced: null
+        structure_fault: null
     Violates::
-        misplaced: "nullCount: s is a struct, its entry is none"
+        structure_fault: "nullCount: s is a struct, its entry is none"
     """
-    return pl.col("misplaced").is_not_null()
+    return pl.col("structure_fault").is_not_null()
 
 
 @rule("STA008", requires="statistics.mirrors-schema", view=column_facts)
@@ -298,11 +298,11 @@ def variant_bound_encoding_differs() -> pl.Expr:
     Fix: write metadata, then value, padded with zeros to a multiple of four bytes.
 
     Conforms::
-        unclear_variant_bound: null
+        ambiguous_variant_bound: null
     Violates::
-        unclear_variant_bound: "minValues: 53 characters are no multiple of 5"
+        ambiguous_variant_bound: "minValues: 53 characters are no multiple of 5"
     """
-    return pl.col("unclear_variant_bound").is_not_null()
+    return pl.col("ambiguous_variant_bound").is_not_null()
 
 
 @rule("STA017", requires="statistics.variant-types", view=column_facts)

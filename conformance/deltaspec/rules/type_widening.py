@@ -49,11 +49,11 @@ def type_changes_as_string() -> pl.Expr:
     Fix: commit the schema with the list itself.
 
     Conforms::
-        is_text: false
+        is_string: false
     Violates::
-        is_text: true
+        is_string: true
     """
-    return pl.col("is_text")
+    return pl.col("is_string")
 
 
 @rule("WID004", requires="type-widening.changes-name-types", view=recorded_type_changes)
@@ -113,11 +113,11 @@ def type_changes_with_a_gap() -> pl.Expr:
     Fix: commit the schema with the changes that are missing.
 
     Conforms::
-        gap: null
+        chain_fault: null
     Violates::
-        gap: "integer is followed by long"
+        chain_fault: "integer is followed by long"
     """
-    return pl.col("gap").is_not_null()
+    return pl.col("chain_fault").is_not_null()
 
 
 # what commits do

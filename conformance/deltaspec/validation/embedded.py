@@ -181,7 +181,7 @@ class EmbeddedRun(LogRun):
         files = tuple(f"{LOG_DIRECTORY}/{name}" for name in read.checkpoint.files)
         parts = PartAssignmentCheck(files, vectors_supported=context.deletion_vectors_supported)
         for run in iter_file_action_batches(self.store, read):
-            parts.take(run.file, run.table)
+            parts.check_batch(run.file, run.table)
             self._deal(run.table, Provenance(run.source, run.file, read.checkpoint.version), context, tag)
             done += run.table.num_rows
             self.progress(f"checkpoint {read.checkpoint.version}", done, None)

@@ -1,7 +1,7 @@
-"""What a view is: a documented relation with a key, whose rows a rule looks at one by one.
+"""View definitions: documented relations that rules are evaluated over, row by row or key by key.
 
-Facts that need other rows or another relation are columns that the view computes. Location columns have fixed names
-(`version`, `file`, `line`, `path`, `column`), so that a finding knows where it stands.
+A fact that needs other rows or another relation is a column that the view computes. Location columns have fixed names
+(`version`, `file`, `line`, `path`, `column`); they become the location of a finding.
 """
 
 from dataclasses import dataclass
@@ -13,59 +13,64 @@ LOCATION = ("version", "file", "line", "path", "column")
 
 Level = Literal["log", "files", "footers", "rows"]
 LEVELS: tuple[Level, ...] = ("log", "files", "footers", "rows")
-"""What a run may open, each level what those before it do and more: nothing but the log; the listing of the table's
-directories and deletion-vector files; the footers of data files; their rows."""
+"""What a run may read. Each level includes the levels before it:
+
+- `log`: only the Delta log.
+- `files`: also directory listings of the table, and deletion-vector files.
+- `footers`: also Parquet footers of data files.
+- `rows`: also rows of data files.
+"""
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a view: its Polars type and what a value says. Nullable throughout; null means "has none"."""
+    """Column of a view. Every column is nullable; null means "no value" unless the description says otherwise."""
 
     dtype: pl.DataType | type[pl.DataType]
     description: str
     level: Level = "log"
-    """What has to be opened to fill it."""
+    """Lowest level at which the column is filled."""
     shown: bool = False
-    """Findings of every rule over the view show it where it is set, also of rules that do not look at it."""
+    """If true, every finding over the view shows the column where it is not null, even if the rule does not read it."""
     needs_clock: bool = False
-    """It is filled only where the run is given a clock; rules that look at it are asked only then."""
+    """If true, the column is filled only when the run has a clock; rules that read it are skipped otherwise."""
 
 
 LOCATION_COLUMNS = {
-    "version": Column(pl.Int64, "version the action belongs to"),
-    "file": Column(pl.String, "name of the log file, relative to the table"),
-    "line": Column(pl.Int64, "line or Parquet row, counted from 1"),
+    "version": Column(pl.Int64, "table version that the action belongs to"),
+    "file": Column(pl.String, "log file, relative to the table root"),
+    "line": Column(pl.Int64, "line number or Parquet row number, starting at 1"),
 }
-"""Where an action stands: the first columns of views over actions."""
+"""Location of an action: the first columns of views over actions."""
 DATA_FILE_LOCATION_COLUMNS = LOCATION_COLUMNS | {
-    "version": Column(pl.Int64, "version of the commit or checkpoint whose action is in force"),
-    "path": Column(pl.String, "path of the data file as written"),
+    "version": Column(pl.Int64, "version of the commit or checkpoint that holds the file's current action"),
+    "path": Column(pl.String, "path of the data file, as written"),
 }
-"""Where the action stands that is in force for a data file: the first columns of views over data files."""
+"""Location of the current action of a data file: the first columns of views over data files."""
 
 
 @dataclass(frozen=True)
 class View:
-    """A relation that rules are written over.
+    """Relation that rules are evaluated over.
 
-    `key` are the columns by which rows may be spread over partitions: a rule sees one row, or the rows of one key.
+    `key` names the columns by which rows may be partitioned: a rule reads one row, or the rows of one key.
     """
 
     name: str
     grain: str
-    """What one row stands for."""
+    """What one row represents."""
     key: tuple[str, ...]
     columns: dict[str, Column]
     level: Level = "log"
-    """What has to be opened for its rows to be there; single columns may need more."""
+    """Lowest level at which the view has rows; single columns may need a higher one."""
 
     @property
     def schema(self) -> dict[str, Any]:
-        """Polars schema, column by column."""
+        """Polars schema: column name to data type."""
         return {name: column.dtype for name, column in self.columns.items()}
 
     def frame(self, rows: list[dict[str, Any]]) -> pl.DataFrame:
-        """A frame of this view from plain rows; columns that a row lacks are null, text is binary where a column is.
+        """Build a frame of this view. Missing keys become null; strings become UTF-8 bytes in binary columns.
 
         Raises:
             KeyError: a row names a column that the view does not have.

@@ -128,7 +128,7 @@ def inventory(**numbers: Any) -> Inventory:
 
 def live(*sizes: int) -> LiveFileTotals:
     rows = [{**dict.fromkeys(REPLAY_COLUMNS), "size": each, "cardinality": 2**62} for each in sizes]
-    return LiveFileTotals.of(pl.DataFrame(rows, schema=REPLAY_COLUMNS), None)
+    return LiveFileTotals.from_files(pl.DataFrame(rows, schema=REPLAY_COLUMNS), None)
 
 
 def some_sums() -> list[Aggregates]:

@@ -79,7 +79,7 @@ def test_finding_tells_the_row(tmp_path: Path) -> None:
     assert finding.evidence["constraint"] == "c"
     assert finding.evidence["expression"] == "`ID` <> 9 OR day IS NULL"
     assert (finding.evidence["violating_rows"], finding.evidence["first_row"]) == (1, 2)
-    assert finding.evidence["found"] == "ID: 9, day: 1969-12-31"
+    assert finding.evidence["row_values"] == "ID: 9, day: 1969-12-31"
 
 
 def _no_text(*texts: bytes) -> pa.Array:
@@ -107,7 +107,7 @@ def test_row_is_told_whatever_it_holds(tmp_path: Path, kind: Any, values: pa.Arr
     if kind == "timestamp_ntz":
         files.commits[0][1] = protocol_action(3, 7, ["timestampNtz"], ["timestampNtz", "checkConstraints"])
     (finding,) = write_and_validate(files, tmp_path, select=MINE).findings
-    assert (finding.evidence["first_row"], finding.evidence["found"]) == (2, f"id: 3, other: {found}")
+    assert (finding.evidence["first_row"], finding.evidence["row_values"]) == (2, f"id: 3, other: {found}")
 
 
 @pytest.mark.parametrize("expression", ["id > 0", "id IS NOT NULL AND id > 0", "NULL"])

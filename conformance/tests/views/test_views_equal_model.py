@@ -150,7 +150,7 @@ def test_rows_of_table_actions_are_the_actions_as_written(files: TableFiles) -> 
             case "domainMetadata":
                 domains.append((*place, body["domain"], body["removed"], body["configuration"]))
     place = ("version", "file", "line")
-    columns = ("feature", "min_reader_version", "in_reader_features", "in_writer_features", "times")
+    columns = ("feature", "min_reader_version", "in_reader_features", "in_writer_features", "occurrences")
     assert project_rows(run, "features", *place, *columns) == sort_rows(features)
     assert project_rows(run, "configuration", *place, "property", "value", "value_before") == sort_rows(configuration)
     columns = ("app_id", "app_version", "app_version_before", "last_updated")
@@ -197,7 +197,7 @@ def test_listing_has_a_row_for_every_file_of_the_log(files: TableFiles) -> None:
         "part",
         "parts",
         "size_bytes",
-        "near_miss",
+        "resembles",
         "missing_commits_before",
     )
     assert project_rows(run, "listing", *columns) == sort_rows(expected)
@@ -304,7 +304,7 @@ def differences_of_model(run: RecordingRun, decoded: DecodedLog) -> list[tuple[A
 
 
 def differences_of_run(run: RecordingRun) -> list[tuple[Any, ...]]:
-    rows = [row for row in run.recorded.rows("replay_differences") if row["claim"] == "checkpoint"]
+    rows = [row for row in run.recorded.rows("replay_differences") if row["derived_file_kind"] == "checkpoint"]
     found = []
     for row in rows:
         path = path_key(row["path"]) if row["kind"] in ("add", "remove") else row["path"]

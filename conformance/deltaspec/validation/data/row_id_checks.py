@@ -148,7 +148,7 @@ def check_live_row_ids(run: DataRun) -> None:
             "high_water_mark": mark,
             "table_version": run.version,
             "default_row_commit_version": file.default_row_commit_version,
-            "inserted": file.path_key in inserted,
+            "rows_are_inserted": file.path_key in inserted,
             "duplicate_fresh_ids": len(shared),
             "first_duplicate_fresh_id": shared.min() if len(shared) else None,
             "materialized_ids": ids.preserved_rows,
@@ -156,8 +156,8 @@ def check_live_row_ids(run: DataRun) -> None:
             "highest_row_id": ids.highest_preserved,
             "highest_row_commit_version": ids.highest_commit_version,
             "earlier_row_commit_versions": ids.earlier_versions,
-            "repeated_ids": len(repeated),
-            "repeated_id": min(repeated.min(), MAX_ID) if len(repeated) else None,
+            "duplicate_ids": len(repeated),
+            "first_duplicate_id": min(repeated.min(), MAX_ID) if len(repeated) else None,
         }
         rows.append(row)
     run.findings.evaluate_rows(row_id_files, rows)

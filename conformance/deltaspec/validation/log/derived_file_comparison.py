@@ -118,7 +118,7 @@ class ChecksumFileActions:
             return
         # all columns of all live files take much memory, and what is added up takes few
         summed = find_live_files(intervals.select(*_IN_FORCE, *LiveFileTotals.COLUMNS), version)
-        found = LiveFileTotals.of(summed, self.stated)
+        found = LiveFileTotals.from_files(summed, self.stated)
         aggregates.live[version] = aggregates.live[version] + found if version in aggregates.live else found
         if not self.lists_files:
             return

@@ -209,7 +209,7 @@ class LogRun(Run, ABC):
             row["file_time_before"] = file_time_before(self.plan, row)
             before.follow(row)
             rows.append(row)
-            self.commit_facts[version] = CommitFacts.of(row)
+            self.commit_facts[version] = CommitFacts.from_row(row)
             self._remember(version)
         self.findings.evaluate_rows(log_files.commits, rows)
         self._end_of_commits()

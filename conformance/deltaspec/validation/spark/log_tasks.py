@@ -155,7 +155,7 @@ class FactsTask:
         files = tuple(f"{LOG_DIRECTORY}/{name}" for name in unit.checkpoint.files)
         parts = PartAssignmentCheck(files, vectors_supported=context.deletion_vectors_supported)
         for each in iter_part_batches(unit.part, _source(run, unit.part), found, run.revision):
-            parts.take(each.file, each.table)
+            parts.check_batch(each.file, each.table)
             place = Provenance(each.source, each.file, unit.checkpoint.version)
             dealer(unit.tag, check_file_actions(run, each.table, place, context, dealer))
         return found, parts.misplaced_files

@@ -67,12 +67,12 @@ column_facts = View(
         "has_nan": Column(pl.Boolean, "a valid row holds NaN"),
         "has_nan_bound": Column(pl.Boolean, "a claimed bound is NaN"),
         "max_is_nan": Column(pl.Boolean, "the claimed maximum is NaN"),
-        "misplaced": Column(pl.String, "how an entry does not mirror the schema"),
+        "structure_fault": Column(pl.String, "how an entry does not mirror the schema"),
         "bound_fault": Column(pl.String, "why a bound is no value of the column's type"),
         "non_standard_bound": Column(pl.String, "a bound in a form that the text does not give"),
         "sub_millisecond_bound": Column(pl.String, "a timestamp bound with digits beyond milliseconds"),
         "variant_bound_fault": Column(pl.String, "why a bound of a variant is no variant object of normalized paths"),
-        "unclear_variant_bound": Column(
+        "ambiguous_variant_bound": Column(
             pl.String, "why a bound of a variant is not of the described form, if of the shown"
         ),
         "variant_type_change": Column(pl.String, "a path of a variant whose two bounds are of different types"),
@@ -153,7 +153,7 @@ def _claims(statistics: Statistics, column: LeafColumn) -> dict[str, Any]:
         try:
             value = get_entry(values, column)
         except StatisticsError as fault:
-            found.setdefault("misplaced", f"{_KEYS[name]}: {fault}")
+            found.setdefault("structure_fault", f"{_KEYS[name]}: {fault}")
             continue
         if value is not None:
             found[name] = value
@@ -196,7 +196,7 @@ def _valid_utf8(text: str) -> str:
 def _compared(claims: Mapping[str, Any], leaf: LeafValues | None, kind: DataType, shredding: bool | None) -> Row:
     nulls = parse_integer(claims.get("nulls"))
     is_count = nulls is not None and 0 <= nulls < 2**63
-    row: Row = {"misplaced": claims.get("misplaced"), "stats_null_count": nulls if is_count else None}
+    row: Row = {"structure_fault": claims.get("structure_fault"), "stats_null_count": nulls if is_count else None}
     if kind == Primitive("variant"):
         return row | _variant(claims, shredding)
     kind = _type_of_comparison(leaf, kind)
@@ -278,7 +278,7 @@ def _variant(claims: Mapping[str, Any], shredding: bool | None) -> Row:
         try:
             read[end] = variant_bounds.read_variant_bound(claims[end])
         except variant_bounds.AmbiguousVariantBound as fault:
-            row.setdefault("unclear_variant_bound", f"{_KEYS[end]}: {fault}")
+            row.setdefault("ambiguous_variant_bound", f"{_KEYS[end]}: {fault}")
         except variant_bounds.VariantBoundError as fault:
             row.setdefault("variant_bound_fault", f"{_KEYS[end]} {fault}")
     if len(read) == 2:

@@ -23,7 +23,7 @@ constraint_checks = View(
         "constraint": Column(pl.String, "name of the CHECK constraint; null for others", shown=True),
         "kind": Column(pl.String, "CHECK, invariant or generated"),
         "expression": Column(pl.String, "the SQL as written", shown=True),
-        "may_be_older": Column(
+        "may_predate_expression": Column(
             pl.Boolean, "rows of the file may be older than the expression: it was not there from the first version on"
         ),
         "rows": Column(pl.Int64, "rows of the file that its deletion vector leaves"),
@@ -33,7 +33,7 @@ constraint_checks = View(
         "first_row": Column(
             pl.Int64, "the first of them, counted from 0 in the file, deleted rows included", shown=True
         ),
-        "found": Column(pl.String, "what that row has in the columns it speaks of", shown=True),
+        "row_values": Column(pl.String, "what that row has in the columns it speaks of", shown=True),
     },
 )
 
@@ -56,9 +56,9 @@ def build_constraint_check_row(
         "constraint": condition.name if is_check else None,
         "kind": condition.kind,
         "expression": condition.expression,
-        "may_be_older": may_be_older,
+        "may_predate_expression": may_be_older,
         "rows": held.rows,
         "violating_rows": held.violating_rows,
         "first_row": held.first_row,
-        "found": held.found,
+        "row_values": held.found,
     }

@@ -110,7 +110,7 @@ class DataFiles:
     """Data files in the order of their paths, held as columns and made one by one: there may be millions."""
 
     def __init__(self, rows: pl.DataFrame) -> None:
-        """`rows`: those of `file_replay.spans` with the columns of `DATA_REPLAY_COLUMNS`, and `actual_size` if it is known."""
+        """`rows`: file actions with the columns of `DATA_REPLAY_COLUMNS`, and optionally `actual_size`."""
         self.rows = rows.sort("path_key", "version", "file", "line")
 
     def __len__(self) -> int:

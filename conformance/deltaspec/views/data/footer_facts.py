@@ -170,7 +170,10 @@ def build_data_file_rows(files: pl.DataFrame, facts: list[SchemaFacts]) -> pl.Da
 
 
 def column_rows(files: pl.DataFrame, facts: list[SchemaFacts]) -> pl.DataFrame:
-    """Rows of `file_columns`: every column of every file whose schema is known. Arguments as of `build_data_file_rows`."""
+    """Return the rows of `file_columns`: every column of every file with a known schema.
+
+    Arguments are those of `build_data_file_rows`.
+    """
     own = {name: column.dtype for name, column in file_columns.columns.items() if name not in OF_FILE}
     schemas = pl.DataFrame(
         [{"_schema": position, **row} for position, each in enumerate(facts) for row in each.columns],

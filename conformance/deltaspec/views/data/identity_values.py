@@ -21,23 +21,29 @@ identity_values = View(
         "path": Column(pl.String, "path of the data file as written"),
         "column": Column(pl.String, "logical name"),
         "step": Column(pl.Int64, "delta.identity.step at the judged version", shown=True),
-        "mark": Column(pl.Int64, "delta.identity.highWaterMark at the judged version", shown=True),
+        "high_water_mark": Column(pl.Int64, "delta.identity.highWaterMark at the judged version", shown=True),
         "last_value": Column(
             pl.Int64, "the value that is furthest in the direction of the step; null where there is none", shown=True
         ),
-        "last_is_beyond_mark": Column(pl.Boolean, "that value is beyond the mark, or there is a value and no mark"),
-        "off_sequence": Column(pl.Int64, "values that are not start plus a multiple of step in its direction"),
-        "first_off_sequence": Column(pl.Int64, "the first of them", shown=True),
-        "repeated": Column(pl.Int64, "values that the file holds twice, or that a file before it holds as well"),
-        "first_repeated": Column(pl.Int64, "the smallest of them", shown=True),
-        "mark_before": Column(
+        "last_is_beyond_high_water_mark": Column(
+            pl.Boolean, "that value is beyond the mark, or there is a value and no mark"
+        ),
+        "off_sequence_values": Column(pl.Int64, "values that are not start plus a multiple of step in its direction"),
+        "first_off_sequence_value": Column(pl.Int64, "the first of them", shown=True),
+        "duplicate_values": Column(
+            pl.Int64, "values that the file holds twice, or that a file before it holds as well"
+        ),
+        "first_duplicate_value": Column(pl.Int64, "the smallest of them", shown=True),
+        "previous_high_water_mark": Column(
             pl.Int64,
             "for a file of a commit that generated every value in it: the mark of the version before; null where there "
             "was none, or it is not known",
             shown=True,
         ),
         "nearest_value": Column(pl.Int64, "the value that is furthest against the direction of the step", shown=True),
-        "nearest_is_beyond_mark_before": Column(pl.Boolean, "that value is beyond the mark of the version before"),
+        "nearest_is_beyond_previous_high_water_mark": Column(
+            pl.Boolean, "that value is beyond the mark of the version before"
+        ),
     },
 )
 
@@ -64,16 +70,16 @@ def build_identity_value_row(
         **data_file.place,
         "column": column,
         "step": identity.step,
-        "mark": identity.mark,
+        "high_water_mark": identity.mark,
         "last_value": last,
-        "last_is_beyond_mark": beyond,
-        "off_sequence": held.off_sequence,
-        "first_off_sequence": held.first_off_sequence,
-        "repeated": held.repeated,
-        "first_repeated": held.first_repeated,
-        "mark_before": before.mark if before is not None else None,
+        "last_is_beyond_high_water_mark": beyond,
+        "off_sequence_values": held.off_sequence,
+        "first_off_sequence_value": held.first_off_sequence,
+        "duplicate_values": held.repeated,
+        "first_duplicate_value": held.first_repeated,
+        "previous_high_water_mark": before.mark if before is not None else None,
         "nearest_value": nearest,
-        "nearest_is_beyond_mark_before": None
+        "nearest_is_beyond_previous_high_water_mark": None
         if before is None or nearest is None
         else is_beyond_high_water_mark(before, nearest),
     }

@@ -49,11 +49,11 @@ del _KEPT["path_is_new"]
 
 
 def collect_adds_without_stats(facts: pl.DataFrame, since: Mapping[str, int]) -> pl.DataFrame:
-    """What `build_adds_without_stats_rows` needs of the rows of `build_file_facts`: a row for each column that an add leaves out.
+    """Return one row per add and clustering column without statistics, for `build_adds_without_stats_rows`.
 
     Args:
-        facts: file actions of one state of the table.
-        since: clustering columns to the version whose schema had them first.
+        facts: file actions of one table state, rows of `build_file_facts`.
+        since: clustering column to the first version whose schema has it.
     """
     lacks = pl.col("iceberg_compatibility").is_not_null() & pl.col("num_records").is_null()
     lacks = lacks & pl.col("stats_fault").is_null()

@@ -1,4 +1,4 @@
-"""Fills `file_history`: file actions beside the others of their path. Paths with one action need no row."""
+"""Rows of `file_history`: file actions compared with the others of their path. Paths with one action have no row."""
 
 from collections.abc import Sequence
 
@@ -16,35 +16,35 @@ def build_commit_file_history(
     chain: pl.DataFrame,
     cdcs: pl.DataFrame,
     row_tracking: EnablementHistory,
-    find_table_replacements: Sequence[int] = (),
+    table_replacements: Sequence[int] = (),
 ) -> pl.DataFrame:
-    """Rows of `file_history` for a base checkpoint and the commits after it.
+    """Return the rows of `file_history` for a base checkpoint and the commits after it.
 
     Args:
-        chain: rows of `file_replay.REPLAY_COLUMNS`, `until` included or not.
-        cdcs: the same columns for cdc actions.
-        row_tracking: from which version on row tracking was supported, and from which on suspended.
-        find_table_replacements: versions that make another table, by its id.
+        chain: adds and removes with the columns of `file_replay.REPLAY_COLUMNS`; `until` is optional.
+        cdcs: cdc actions with the same columns.
+        row_tracking: versions at which support or suspension of row tracking changed.
+        table_replacements: versions that change the table id.
     """
     rows = pl.concat([chain.drop("until", strict=False), cdcs])
     rows = rows.filter(has_shared_path(rows)).sort("version", "file", "line")
     if rows.is_empty():
         return file_history.frame([])
     return _with_live_vector(
-        _with_tags_before(_with_row_ids_before(_counted(rows), row_tracking, find_table_replacements))
+        _with_tags_before(_with_row_ids_before(_with_counts(rows), row_tracking, table_replacements))
     )
 
 
 def build_derived_file_history(rows: pl.DataFrame) -> pl.DataFrame:
-    """Rows of `file_history` for the rows of one checkpoint or compaction that is compared with replay."""
+    """Return the rows of `file_history` for one checkpoint or compaction that is compared with replay."""
     rows = rows.filter(has_shared_path(rows))
     if rows.is_empty():
         return file_history.frame([])
     blank = {f"{name}_before": pl.lit(None, pl.Int64) for name in _ROW_IDS} | {"had_tags": pl.lit(None, pl.Boolean)}
-    return _shaped(_counted(rows).with_columns(unremoved_live_vector=pl.lit(None, pl.String), **blank))
+    return _select_view_columns(_with_counts(rows).with_columns(unremoved_live_vector=pl.lit(None, pl.String), **blank))
 
 
-def _counted(rows: pl.DataFrame) -> pl.DataFrame:
+def _with_counts(rows: pl.DataFrame) -> pl.DataFrame:
     vector = pl.col("deletion_vector_id").fill_null("")
     rows = rows.with_columns(
         _vector=vector,
@@ -62,38 +62,38 @@ def _counted(rows: pl.DataFrame) -> pl.DataFrame:
             .then(pl.lit("add"))
         )
     ).filter(pl.col("kind").is_not_null())
-    spelling = pl.col("path").sort().first().over("path_key")
-    last_spelling = pl.col("path").sort().last().over("path_key")
+    first_encoding = pl.col("path").sort().first().over("path_key")
+    last_encoding = pl.col("path").sort().last().over("path_key")
     return (
         rows.join(others, on=[*file, "kind"], how="left")
         .with_columns(
             same_path_same_kind=pl.len().over(*_GROUP, "kind").cast(pl.Int64),
             same_file_same_kind=pl.len().over(*file, "kind").cast(pl.Int64),
             same_file_other_kind=pl.col("_others").fill_null(0).cast(pl.Int64),
-            other_path_encoding=pl.when(pl.col("path") != spelling)
-            .then(spelling)
-            .when(pl.col("path") != last_spelling)
-            .then(last_spelling),
+            other_path_encoding=pl.when(pl.col("path") != first_encoding)
+            .then(first_encoding)
+            .when(pl.col("path") != last_encoding)
+            .then(last_encoding),
         )
         .drop("_others")
     )
 
 
 def _with_row_ids_before(
-    rows: pl.DataFrame, row_tracking: EnablementHistory, find_table_replacements: Sequence[int]
+    rows: pl.DataFrame, row_tracking: EnablementHistory, table_replacements: Sequence[int]
 ) -> pl.DataFrame:
-    """For an action of a commit that has to keep row ids: those of the last add of its path in an earlier version."""
+    """Add the row ids of the last add of the path in an earlier version, for commit actions that must keep them."""
     assigns: pl.Expr = pl.lit(False)
     for version, supported, suspended in row_tracking:
         assigns = pl.when(pl.col("version") >= version).then(pl.lit(supported and not suspended)).otherwise(assigns)
-    is_new = (pl.col("kind") == "add") & pl.col("version").is_in(list(find_table_replacements))
-    asked = assigns & (pl.col("kind") != "cdc") & (pl.col("source") == "commit") & ~is_new
+    is_new = (pl.col("kind") == "add") & pl.col("version").is_in(list(table_replacements))
+    is_compared = assigns & (pl.col("kind") != "cdc") & (pl.col("source") == "commit") & ~is_new
     adds = rows.filter(pl.col("kind") == "add").select(
         "path_key", _added=pl.col("version"), **{f"{name}_before": pl.col(name) for name in _ROW_IDS}
     )
-    last = adds.unique(subset=["path_key", "_added"], keep="last", maintain_order=True).sort("_added")
+    last_adds = adds.unique(subset=["path_key", "_added"], keep="last", maintain_order=True).sort("_added")
     found = rows.sort("version").join_asof(
-        last,
+        last_adds,
         left_on="version",
         right_on="_added",
         by="path_key",
@@ -102,21 +102,21 @@ def _with_row_ids_before(
         check_sortedness=False,
     )
     return found.with_columns(
-        pl.when(asked).then(pl.col(f"{name}_before")).alias(f"{name}_before") for name in _ROW_IDS
+        pl.when(is_compared).then(pl.col(f"{name}_before")).alias(f"{name}_before") for name in _ROW_IDS
     ).drop("_added")
 
 
 def _with_tags_before(rows: pl.DataFrame) -> pl.DataFrame:
-    """For a remove of a commit: whether the last add of its logical file in an earlier version has tags."""
-    asked = (pl.col("kind") == "remove") & (pl.col("source") == "commit")
-    if not rows.select((asked & pl.col("extended_file_metadata")).any()).item():
+    """Add whether the last add of the logical file in an earlier version has tags, for removes in commits."""
+    is_compared = (pl.col("kind") == "remove") & (pl.col("source") == "commit")
+    if not rows.select((is_compared & pl.col("extended_file_metadata")).any()).item():
         return rows.with_columns(had_tags=pl.lit(None, pl.Boolean))
     adds = rows.filter(pl.col("kind") == "add").select(
         "path_key", "_vector", _added=pl.col("version"), had_tags=pl.col("has_tags")
     )
-    last = adds.unique(["path_key", "_vector", "_added"], keep="last", maintain_order=True).sort("_added")
+    last_adds = adds.unique(["path_key", "_vector", "_added"], keep="last", maintain_order=True).sort("_added")
     found = rows.sort("version").join_asof(
-        last,
+        last_adds,
         left_on="version",
         right_on="_added",
         by=["path_key", "_vector"],
@@ -124,11 +124,11 @@ def _with_tags_before(rows: pl.DataFrame) -> pl.DataFrame:
         allow_exact_matches=False,
         check_sortedness=False,
     )
-    return found.with_columns(had_tags=pl.when(asked).then(pl.col("had_tags"))).drop("_added")
+    return found.with_columns(had_tags=pl.when(is_compared).then(pl.col("had_tags"))).drop("_added")
 
 
 def _with_live_vector(rows: pl.DataFrame) -> pl.DataFrame:
-    """For an add of a commit: another vector under which its path is live just before and that the commit keeps."""
+    """Add the other vector under which the path is live before the commit and which the commit does not remove."""
     files = rows.filter(pl.col("kind") != "cdc")
     adds = files.filter(pl.col("kind") == "add")
     before = (
@@ -144,7 +144,7 @@ def _with_live_vector(rows: pl.DataFrame) -> pl.DataFrame:
     earlier_removed = files.filter(pl.col("kind") == "remove").select(
         "path_key", _live_vector=pl.col("deletion_vector_id").fill_null("none"), _removed_at=pl.col("version")
     )
-    last = adds.sort("version").join_asof(
+    last_adds = adds.sort("version").join_asof(
         before,
         left_on="version",
         right_on="_from",
@@ -153,8 +153,8 @@ def _with_live_vector(rows: pl.DataFrame) -> pl.DataFrame:
         allow_exact_matches=False,
         check_sortedness=False,
     )
-    last = last.join(removed.unique(), on=["path_key", "version", "_live_vector"], how="left")
-    last = last.sort("version").join_asof(
+    last_adds = last_adds.join(removed.unique(), on=["path_key", "version", "_live_vector"], how="left")
+    last_adds = last_adds.sort("version").join_asof(
         earlier_removed.sort("_removed_at"),
         left_on="version",
         right_on="_removed_at",
@@ -166,14 +166,14 @@ def _with_live_vector(rows: pl.DataFrame) -> pl.DataFrame:
     still_live = pl.col("_removed_at").is_null() | (pl.col("_removed_at") <= pl.col("_from"))
     own = pl.when(pl.col("_vector") == "").then(pl.lit("none")).otherwise(pl.col("_vector"))
     unremoved = still_live & pl.col("_removed").is_null() & (pl.col("_live_vector") != own)
-    last = last.with_columns(unremoved_live_vector=pl.when(unremoved).then(pl.col("_live_vector")))
+    last_adds = last_adds.with_columns(unremoved_live_vector=pl.when(unremoved).then(pl.col("_live_vector")))
     others = rows.filter(pl.col("kind") != "add").with_columns(unremoved_live_vector=pl.lit(None, pl.String))
-    return _shaped(pl.concat([last.select(others.columns), others]))
+    return _select_view_columns(pl.concat([last_adds.select(others.columns), others]))
 
 
 def _without_helpers(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.drop([name for name in frame.columns if name.startswith("_")])
 
 
-def _shaped(rows: pl.DataFrame) -> pl.DataFrame:
+def _select_view_columns(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.select(list(file_history.columns)).sort("version", "file", "line")

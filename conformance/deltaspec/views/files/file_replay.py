@@ -1,7 +1,7 @@
-"""Replay of file actions, columnar: which logical file lives from which version to which.
+"""Columnar replay of file actions: the validity interval of every logical file.
 
-The rival of `deltaspec.model.log.reconciliation` for millions of files; tests prove the two equal. Most paths have one
-action only and need no thought: the work is done on the few that have more.
+This is the columnar implementation of `deltaspec.model.log.reconciliation` for millions of files; tests prove the two
+equal. Most paths have a single action and need no work, so only the paths with several actions are sorted and joined.
 """
 
 from collections.abc import Mapping, Sequence
@@ -33,8 +33,8 @@ REPLAY_COLUMNS: dict[str, Any] = {
     "partition_text": pl.String,
     "stats": pl.String,
 }
-"""Columns of file actions that replay keeps. `path` is null where it equals `path_key`; `partition_text` is the
-partition values as sorted entries, null and the empty string alike."""
+"""Columns of file actions that replay keeps. `path` is null where it equals `path_key`. `partition_text` is the
+partition values as sorted entries; null and the empty string are the same."""
 
 DATA_REPLAY_COLUMNS: dict[str, Any] = {
     **REPLAY_COLUMNS,
@@ -44,16 +44,16 @@ DATA_REPLAY_COLUMNS: dict[str, Any] = {
     "dv_size_in_bytes": pl.Int64,
     "partition_values": pl.List(pl.Struct({"key": pl.String, "value": pl.String})),
 }
-"""The columns that replay keeps where files beside the log are looked at as well."""
+"""Columns that replay keeps if the run also reads files outside the log."""
 
 ENTRY_END, VALUE_BEGIN = "\x1f", "\x1e"
 
-CLAIM_ONLY = ("partition_text", "stats", "modification_time", "deletion_timestamp")
-"""Columns that only a comparison with a checkpoint or a compaction needs."""
+COMPARISON_ONLY_COLUMNS = ("partition_text", "stats", "modification_time", "deletion_timestamp")
+"""Columns that only the comparison with a derived file needs."""
 
 
 def build_empty_replay_frame(schema: Mapping[str, Any] = REPLAY_COLUMNS) -> pl.DataFrame:
-    """No rows, with the columns of `REPLAY_COLUMNS` or `DATA_REPLAY_COLUMNS`."""
+    """Return an empty frame with the columns of `REPLAY_COLUMNS` or `DATA_REPLAY_COLUMNS`."""
     return pl.DataFrame(schema=dict(schema))
 
 
@@ -66,17 +66,17 @@ def select_replay_columns(
     values: bool = False,
     timed: bool = False,
 ) -> pl.DataFrame:
-    """What replay keeps of the rows of `build_file_facts`.
+    """Return the columns that replay needs of the rows of `build_file_facts`.
 
     Args:
-        facts: adds and removes among others.
-        compared: keep the columns that only a comparison needs; else they are null.
-        cdc: the cdc actions instead of adds and removes.
+        facts: file actions.
+        compared: whether to fill the columns that only a comparison with a derived file needs; null otherwise.
+        cdc: whether to return cdc actions instead of adds and removes.
         schema: `REPLAY_COLUMNS` or `DATA_REPLAY_COLUMNS`.
-        values: keep statistics and partition values, which only level `rows` needs; else they are null.
-        timed: keep `deletion_timestamp` where nothing is compared, too.
+        values: whether to fill statistics and partition values, which only level `rows` needs; null otherwise.
+        timed: whether to fill `deletion_timestamp` even if `compared` is false.
     """
-    dropped = set() if compared else {*CLAIM_ONLY} - ({"deletion_timestamp"} if timed else set())
+    dropped = set() if compared else {*COMPARISON_ONLY_COLUMNS} - ({"deletion_timestamp"} if timed else set())
     dropped = dropped - {"stats"} if values else dropped | {"partition_values"}
     columns = [
         pl.when(pl.col("path") == pl.col("path_key")).then(None).otherwise(pl.col("path")).alias("path")
@@ -97,16 +97,16 @@ def _partition_text() -> pl.Expr:
 
 
 def build_intervals(chain: pl.DataFrame, revision: Revision = Revision.CURRENT) -> pl.DataFrame:
-    """Adds and removes with the versions they are in force: column `until`, the first version where they are not.
+    """Compute the validity interval of every add and remove.
 
     Args:
-        chain: the rows of a base checkpoint, if there is one, and of every commit after it.
-        revision: the text that says what an add is known by.
+        chain: rows of the base checkpoint, if there is one, and of every commit after it, in any order.
+        revision: protocol revision, which defines the identity of an add.
 
     Returns:
-        The rows of `chain` with `until` (Int64, null: to the end). An add ends where its path (in r1 to r3: its
-        logical file) is added again or its logical file removed; a remove where its logical file is added again or
-        removed again. Within a commit removes come first. The order of the rows of `chain` does not matter.
+        The rows of `chain` with `until` (Int64): the first version in which the action is no longer valid; null if it
+        stays valid. An add ends when its path (in r1 to r3: its logical file) is added again, or its logical file is
+        removed. A remove ends when its logical file is added or removed again. Within a commit, removes come first.
     """
     several = has_shared_path(chain)
     if not several.any():
@@ -116,7 +116,7 @@ def build_intervals(chain: pl.DataFrame, revision: Revision = Revision.CURRENT) 
         _vector=pl.col("deletion_vector_id").fill_null(""), _is_add=pl.col("kind") == "add"
     )
     many = many.sort("path_key", "version", "_is_add", "file", "line").with_row_index("_order")
-    # [Changed in current] an add is known by its path alone
+    # [Changed in current] an add is identified by its path alone
     key = ("path_key",) if revision is Revision.CURRENT else ("path_key", "_vector")
     adds = many.filter("_is_add").with_columns(_next_add=pl.col("version").shift(-1).over(*key))
     removes = many.filter(~pl.col("_is_add")).with_columns(
@@ -133,14 +133,14 @@ def build_intervals(chain: pl.DataFrame, revision: Revision = Revision.CURRENT) 
 
 
 def has_shared_path(rows: pl.DataFrame) -> pl.Series:
-    """Which rows have a path that other rows have too, told by its hash: now and then one that has not."""
+    """Return which rows share their path with other rows, compared by hash: false positives are possible."""
     return rows["path_key"].hash().is_duplicated()
 
 
 def _next_of_other(left: pl.DataFrame, right: pl.DataFrame, name: str, *, same_version: bool = False) -> pl.DataFrame:
-    """For each row of `left` the version of the next row of `right` with the same logical file.
+    """Add to each row of `left` the version of the next row of `right` with the same logical file.
 
-    A remove of the commit of an add comes before it; an add of the commit of a remove comes after it.
+    Within one commit a remove precedes an add.
     """
     others = right.select("path_key", "_vector", pl.col("version").alias(name)).sort(name)
     return left.sort("version").join_asof(
@@ -155,17 +155,17 @@ def _next_of_other(left: pl.DataFrame, right: pl.DataFrame, name: str, *, same_v
 
 
 def find_live_files(intervals: pl.DataFrame, version: int, kind: str = "add") -> pl.DataFrame:
-    """The rows of `spans` of one kind that are in force at a version: live files, or tombstones for `remove`."""
-    in_force = (pl.col("version") <= version) & (pl.col("until").is_null() | (pl.col("until") > version))
-    return intervals.filter((pl.col("kind") == kind) & in_force)
+    """Return the actions of one kind that are valid at a version: live files for `add`, tombstones for `remove`."""
+    is_valid = (pl.col("version") <= version) & (pl.col("until").is_null() | (pl.col("until") > version))
+    return intervals.filter((pl.col("kind") == kind) & is_valid)
 
 
 def find_first_added_paths(intervals: pl.DataFrame, versions: Sequence[int]) -> pl.Series:
-    """Keys of the paths that a commit of one of these versions adds and no earlier action speaks of.
+    """Return the keys of the paths that one of these commits adds and that no earlier action has.
 
     Args:
-        spanned: adds and removes, as `spans` gives them.
-        versions: of commits.
+        intervals: adds and removes with validity intervals, from `build_intervals`.
+        versions: versions of the commits.
     """
     written = pl.col("version").is_in(versions) & (pl.col("source") == "commit") & (pl.col("kind") == "add")
     added = intervals.filter(written).select("path_key", "version")

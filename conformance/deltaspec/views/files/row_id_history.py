@@ -33,7 +33,7 @@ row_id_commits = View(
         "may_copy_rows": Column(
             pl.Boolean, "it adds a path that no judged version before knew, and takes rows from another file"
         ),
-        "marks": Column(pl.Int64, "its rowIdHighWaterMark actions; null where one cannot be decoded"),
+        "high_water_marks": Column(pl.Int64, "its rowIdHighWaterMark actions; null where one cannot be decoded"),
         "table_has_high_water_mark": Column(pl.Boolean, "the judged version has a high-water mark"),
         "has_commit_info": Column(pl.Boolean, "it has a commitInfo; null where one cannot be decoded"),
         "rows_preserved": Column(
@@ -158,13 +158,13 @@ def build_row_id_commit_rows(
         {
             "version": list(claims),
             "file": [files[version] for version in claims],
-            "marks": [each.marks for each in claims.values()],
+            "high_water_marks": [each.marks for each in claims.values()],
             "has_commit_info": [each.has_commit_info for each in claims.values()],
             "rows_preserved": [each.rows_preserved for each in claims.values()],
         },
         schema={
             name: row_id_commits.columns[name].dtype
-            for name in ("version", "file", "marks", "has_commit_info", "rows_preserved")
+            for name in ("version", "file", "high_water_marks", "has_commit_info", "rows_preserved")
         },
     )
     frame = frame.join(counts, on="version", how="left", maintain_order="left").with_columns(
@@ -182,7 +182,13 @@ def build_row_id_commit_rows(
 
 
 def build_new_row_id_rows(changed: pl.DataFrame, suspended: EnablementHistory, *, whole: bool) -> pl.DataFrame:
-    """New files as the view `new_row_ids`; arguments as those of `build_row_id_commit_rows`, `suspended`: since when it is."""
+    """Return the rows of `new_row_ids`, one per add of a new path.
+
+    Args:
+        changed: file actions of commits, from `flag_new_paths`.
+        suspended: versions at which support or suspension of row tracking changed.
+        whole: whether the validated history starts at version 0.
+    """
     rows = changed.filter(pl.col("is_new")).filter(in_force(suspended, supported=True))
     return rows.with_columns(
         path=pl.coalesce("path", "path_key"),

@@ -54,7 +54,7 @@ row_id_columns = View(
         "column": Column(pl.String, "name of the hidden column; null where the property is not set"),
         "property": Column(pl.String, "name of the property"),
         "enabled": Column(pl.Boolean, "row ids are enabled at that version"),
-        "taken_by": Column(pl.String, "column of the table, or other property, that has the same name"),
+        "conflicts_with": Column(pl.String, "column of the table, or other property, that has the same name"),
     },
 )
 
@@ -72,7 +72,7 @@ row_id_files = View(
         "materialized_column_fault": Column(
             pl.String, "which hidden column has values that are no integers; nothing else is known then"
         ),
-        "inserted": Column(
+        "rows_are_inserted": Column(
             pl.Boolean, "its rows were inserted: the commit that added the path took no row from another file"
         ),
         "duplicate_fresh_ids": Column(pl.Int64, "valid rows whose fresh id a row of a file before has as well"),
@@ -86,10 +86,10 @@ row_id_files = View(
         "earlier_row_commit_versions": Column(
             pl.Int64, "valid rows with a materialized row commit version before defaultRowCommitVersion"
         ),
-        "repeated_ids": Column(
+        "duplicate_ids": Column(
             pl.Int64, "materialized ids that are an id of another valid row as well, of this file or of one before"
         ),
-        "repeated_id": Column(pl.Int64, "the first of them"),
+        "first_duplicate_id": Column(pl.Int64, "the first of them"),
     },
 )
 
@@ -255,5 +255,5 @@ def column_rows(
         unknown = column is None or schema is None
         taken = None if unknown else row_tracking.find_conflicting_column(column or "", schema or Struct(()), mapping)
         taken = taken or next(iter(others), None)
-        rows.append({**place, "property": name, "column": column, "enabled": enabled, "taken_by": taken})
+        rows.append({**place, "property": name, "column": column, "enabled": enabled, "conflicts_with": taken})
     return rows

@@ -1,4 +1,4 @@
-"""Statistics of file actions, decoded text by text: one bad text spoils one row, never a column."""
+"""Statistics columns of `file_actions`. Each string is decoded separately, so a bad one affects only its own row."""
 
 from typing import Annotated, Any
 
@@ -10,11 +10,11 @@ from deltaspec.model.json_values import parse_lossless
 from deltaspec.model.rows.statistics import Statistics, StatisticsError, find_null_count_faults
 
 _ABSENT = msgspec.Raw()
-_REMEMBERED = 10_000
+_CACHE_SIZE = 10_000
 
 
 class _Counts(msgspec.Struct, rename="camel"):
-    """The part of a statistics text that rules of level `log` look at; bounds are passed over unparsed."""
+    """The part of a statistics string that rules of level `log` read; bounds are skipped without parsing."""
 
     num_records: Int64 | None = None
     tight_bounds: bool | None = None
@@ -27,48 +27,48 @@ _decode_plain_nulls = msgspec.json.Decoder(dict[str, Annotated[int, msgspec.Meta
 
 
 def columns(stats: Any) -> list[pl.Series]:
-    """`stats_fault`, `num_records`, `has_null_counts_key` and `null_count_fault` of `file_actions`.
+    """Return the columns `stats_fault`, `num_records`, `has_null_counts_key` and `null_count_fault` of `file_actions`.
 
-    Null counts repeat from file to file, so the largest of each distinct text is remembered.
+    Null counts repeat between files, so the largest count of each distinct string is cached.
 
     Args:
-        stats: statistics texts, an Arrow array or chunked array of strings.
+        stats: statistics strings, an Arrow array or chunked array; null without statistics.
     """
     length = len(stats)
     records: list[int | None] = [None] * length
     faults: dict[int, str] = {}
     null_faults: dict[int, str] = {}
-    misspelt: list[int] = []
-    largest: dict[bytes, int] = {}
+    misspelled_rows: list[int] = []
+    max_counts: dict[bytes, int] = {}
     for row, text in enumerate(stats.to_pylist()):
         if text is None:
             continue
         try:
             counts = _decode(text)
             nulls = bytes(counts.null_count)
-            most = largest.get(nulls)
-            if most is None:
-                if len(largest) > _REMEMBERED:
-                    largest.clear()
-                most = largest[nulls] = _largest(nulls)
-            if most and most > (counts.num_records or 0):
+            max_count = max_counts.get(nulls)
+            if max_count is None:
+                if len(max_counts) > _CACHE_SIZE:
+                    max_counts.clear()
+                max_count = max_counts[nulls] = _find_max_count(nulls)
+            if max_count and max_count > (counts.num_records or 0):
                 null_faults.update((row, fault) for fault in _null_count_faults(counts, nulls)[:1])
         except (msgspec.DecodeError, RecursionError, ValueError) as error:
             faults[row] = _reason(error)
             continue
         records[row] = counts.num_records
         if counts.null_counts != _ABSENT:
-            misspelt.append(row)
+            misspelled_rows.append(row)
     return [
         sparse("stats_fault", length, faults),
         pl.Series("num_records", records, dtype=pl.Int64),
-        sparse_flags("has_null_counts_key", pl.Series(stats.is_valid()), misspelt),
+        sparse_flags("has_null_counts_key", pl.Series(stats.is_valid()), misspelled_rows),
         sparse("null_count_fault", length, null_faults),
     ]
 
 
-def _largest(nulls: bytes) -> int:
-    """The largest of plain null counts; where they are nested or odd, more than any number of records."""
+def _find_max_count(nulls: bytes) -> int:
+    """Return the largest of flat null counts; for nested or invalid ones a number above any record count."""
     if not nulls:
         return 0
     try:
@@ -79,7 +79,7 @@ def _largest(nulls: bytes) -> int:
 
 
 def _null_count_faults(counts: _Counts, nulls: bytes) -> list[str]:
-    """What the model says of null counts that may be at fault."""
+    """Return the model's faults for null counts that the fast path cannot accept."""
     found = parse_lossless(nulls).value
     if found is not None and not isinstance(found, dict):
         raise StatisticsError("nullCount has the wrong type")
@@ -87,19 +87,19 @@ def _null_count_faults(counts: _Counts, nulls: bytes) -> list[str]:
 
 
 def sparse(name: str, length: int, rows: dict[int, str]) -> pl.Series:
-    """A text column that is null but for `rows`."""
+    """Build a string column that is null except in `rows`."""
     column = pl.Series(name, [None], dtype=pl.String).new_from_index(0, length)
     if rows:
         column = column.scatter(list(rows), pl.Series(list(rows.values()), dtype=pl.String))
     return column
 
 
-def sparse_flags(name: str, there: pl.Series, rows: list[int]) -> pl.Series:
-    """A claim that is false but for `rows`, and null where `there` is false."""
-    flags = pl.Series(name, [False]).new_from_index(0, len(there))
+def sparse_flags(name: str, is_known: pl.Series, rows: list[int]) -> pl.Series:
+    """Build a boolean column that is false except in `rows`, and null where `is_known` is false."""
+    flags = pl.Series(name, [False]).new_from_index(0, len(is_known))
     if rows:
         flags = flags.scatter(rows, True)
-    return flags.set(~there, None)
+    return flags.set(~is_known, None)
 
 
 def _reason(fault: Exception) -> str:

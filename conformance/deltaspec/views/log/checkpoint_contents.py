@@ -1,4 +1,4 @@
-"""Views over what single files of checkpoints hold, and over their Parquet columns."""
+"""Views over the contents of single checkpoint files and over their Parquet columns."""
 
 import polars as pl
 
@@ -6,50 +6,51 @@ from deltaspec.views.base import Column, View
 
 checkpoint_contents = View(
     name="checkpoint_contents",
-    grain="file of a checkpoint of the judged history, or sidecar of one",
+    grain="checkpoint file or sidecar of the validated history",
     key=(),
     columns={
         "version": Column(pl.Int64, "version of the checkpoint"),
-        "file": Column(pl.String, "name, relative to the table"),
-        "is_parquet": Column(pl.Boolean, "it is Parquet, not JSON"),
+        "file": Column(pl.String, "file name, relative to the table root"),
+        "is_parquet": Column(pl.Boolean, "whether the file is Parquet; false for JSON"),
         "write_stats_as_json": Column(
-            pl.Boolean, "delta.checkpoint.writeStatsAsJson is true or not set; null below writer version 3 (E43)"
+            pl.Boolean, "value of delta.checkpoint.writeStatsAsJson, true if not set; null below writer version 3 (E43)"
         ),
         "write_stats_as_struct": Column(
-            pl.Boolean, "what delta.checkpoint.writeStatsAsStruct is set to; null where it is not, and below version 3"
+            pl.Boolean, "value of delta.checkpoint.writeStatsAsStruct; null if not set, or below writer version 3"
         ),
-        "is_partitioned": Column(pl.Boolean, "the table has partition columns"),
-        "adds": Column(pl.Int64, "add actions"),
-        "adds_with_json": Column(pl.Int64, "adds with statistics as JSON"),
-        "adds_with_columns": Column(pl.Int64, "adds with statistics as columns"),
-        "adds_with_json_only": Column(pl.Int64, "adds with statistics as JSON and none as columns"),
-        "adds_with_columns_only": Column(pl.Int64, "adds with statistics as columns and none as JSON"),
+        "is_partitioned": Column(pl.Boolean, "whether the table has partition columns"),
+        "adds": Column(pl.Int64, "number of add actions"),
+        "adds_with_json": Column(pl.Int64, "number of adds with JSON statistics (stats)"),
+        "adds_with_columns": Column(pl.Int64, "number of adds with struct statistics (stats_parsed)"),
+        "adds_with_json_only": Column(pl.Int64, "number of adds with JSON statistics but no struct statistics"),
+        "adds_with_columns_only": Column(pl.Int64, "number of adds with struct statistics but no JSON statistics"),
         "replayed_adds_with_stats": Column(
-            pl.Int64, "adds that replay knows with statistics; null where the checkpoint is not compared with replay"
+            pl.Int64, "number of adds with statistics after replay; null if the checkpoint is not compared with replay"
         ),
-        "adds_with_parsed_partition_values": Column(pl.Int64, "adds with partitionValues_parsed"),
-        "removes_with_statistics": Column(pl.Int64, "removes with statistics"),
-        "removes_with_tags": Column(pl.Int64, "removes with tags"),
+        "adds_with_parsed_partition_values": Column(pl.Int64, "number of adds with partitionValues_parsed"),
+        "removes_with_statistics": Column(pl.Int64, "number of removes with statistics"),
+        "removes_with_tags": Column(pl.Int64, "number of removes with tags"),
         "min_reader_version": Column(
-            pl.Int64, "minReaderVersion of the protocol it holds; null where the judged history begins with it"
+            pl.Int64,
+            "minReaderVersion of the file's protocol action; null if the validated history starts at this checkpoint",
         ),
-        "min_writer_version": Column(pl.Int64, "minWriterVersion of the protocol it holds"),
-        "has_reader_features": Column(pl.Boolean, "readerFeatures of the protocol it holds is not null"),
-        "has_writer_features": Column(pl.Boolean, "writerFeatures of the protocol it holds is not null"),
+        "min_writer_version": Column(pl.Int64, "minWriterVersion of the file's protocol action"),
+        "has_reader_features": Column(pl.Boolean, "whether readerFeatures of the file's protocol action is not null"),
+        "has_writer_features": Column(pl.Boolean, "whether writerFeatures of the file's protocol action is not null"),
     },
 )
 
 checkpoint_columns = View(
     name="checkpoint_columns",
-    grain="column of a Parquet file of a checkpoint, or of a sidecar, with another name or type than the text gives it",
+    grain="column of a Parquet checkpoint file or sidecar whose name or type differs from the protocol",
     key=(),
     columns={
         "version": Column(pl.Int64, "version of the checkpoint"),
-        "file": Column(pl.String, "name, relative to the table"),
-        "column": Column(pl.String, "path as the file has it, its names joined by dots"),
-        "of": Column(pl.String, "action, partition values or statistics: what it is a column of"),
-        "differs": Column(pl.String, "another type, missing, logical name or older name"),
-        "expected": Column(pl.String, "the type or the name that it has to have", shown=True),
-        "stored": Column(pl.String, "what the file has", shown=True),
+        "file": Column(pl.String, "file name, relative to the table root"),
+        "column": Column(pl.String, "column path as stored, segments joined by dots"),
+        "belongs_to": Column(pl.String, "structure that contains the column: action, partition values or statistics"),
+        "difference": Column(pl.String, "kind of difference: another type, missing, logical name or older name"),
+        "expected": Column(pl.String, "required type or name", shown=True),
+        "stored": Column(pl.String, "type or name in the file", shown=True),
     },
 )

@@ -1,4 +1,4 @@
-"""Fills `checkpoint_contents` and `checkpoint_columns` from a checkpoint that was read to its end."""
+"""Rows of `checkpoint_contents` and `checkpoint_columns`, built from a completely read checkpoint."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,33 +13,33 @@ from deltaspec.wire.log.checkpoint_reader import ParsedCheckpoint
 from deltaspec.wire.log.checkpoint_summary import CheckpointFileSummary
 
 Row = dict[str, Any]
-_FIRST_TO_ENFORCE = 3
-"""Writer version from which the checkpoint properties are in force (E43)."""
+_MIN_ENFORCING_WRITER_VERSION = 3
+"""Lowest writer version that enforces the checkpoint properties (E43)."""
 MAX_COLUMNS_SHOWN = 10_000
 
 
 def build_checkpoint_contents_rows(
     read: ParsedCheckpoint, known: Mapping[str, int] | None = None, *, is_base: bool = False
 ) -> list[Row]:
-    """Rows of `checkpoint_contents`.
+    """Return the rows of `checkpoint_contents`, one per file.
 
     Args:
         read: the checkpoint.
-        known: how many adds of each file replay has with statistics; None where it is not compared with replay.
-        is_base: its protocol is a row of `protocols`, and told there.
+        known: file to the number of its adds that have statistics in replay; None if not compared with replay.
+        is_base: whether the history starts from it; its protocol is then a row of `protocols`, and left out here.
     """
-    protocol, metadata = _table(read)
+    protocol, metadata = _first_table_actions(read)
     common: Row = {"version": read.checkpoint.version}
     if metadata is not None:
         common["is_partitioned"] = bool(metadata.partition_columns)
-        if protocol is not None and protocol.min_writer_version >= _FIRST_TO_ENFORCE:
-            common["write_stats_as_json"] = _wish(metadata, "writeStatsAsJson", default="true")
-            common["write_stats_as_struct"] = _wish(metadata, "writeStatsAsStruct", default="")
+        if protocol is not None and protocol.min_writer_version >= _MIN_ENFORCING_WRITER_VERSION:
+            common["write_stats_as_json"] = _boolean_property(metadata, "writeStatsAsJson", default="true")
+            common["write_stats_as_struct"] = _boolean_property(metadata, "writeStatsAsStruct", default="")
     protocols = {} if is_base else _protocol_rows(read)
     return [
         {
             **common,
-            **_counts(each),
+            **_file_counts(each),
             **protocols.get(each.file, {}),
             "replayed_adds_with_stats": None if known is None else known.get(each.file, 0),
         }
@@ -48,9 +48,9 @@ def build_checkpoint_contents_rows(
 
 
 def column_rows(read: ParsedCheckpoint) -> list[Row]:
-    """Rows of `checkpoint_columns`: what is wrong with the Parquet columns of its files."""
-    protocol, metadata = _table(read)
-    schema, mapping, widening = _schema(protocol, metadata)
+    """Return the rows of `checkpoint_columns`: one per faulty Parquet column, at most `MAX_COLUMNS_SHOWN`."""
+    protocol, metadata = _first_table_actions(read)
+    schema, mapping, widening = _schema_facts(protocol, metadata)
     names = metadata.partition_columns if metadata else []
     rows: list[Row] = []
     for each in read.contents:
@@ -62,8 +62,8 @@ def column_rows(read: ParsedCheckpoint) -> list[Row]:
                     "version": read.checkpoint.version,
                     "file": each.file,
                     "column": ".".join(fault.path),
-                    "of": fault.of,
-                    "differs": fault.what,
+                    "belongs_to": fault.of,
+                    "difference": fault.what,
                     "expected": fault.expected,
                     "stored": fault.stored,
                 }
@@ -71,8 +71,8 @@ def column_rows(read: ParsedCheckpoint) -> list[Row]:
     return rows[:MAX_COLUMNS_SHOWN]
 
 
-def _table(read: ParsedCheckpoint) -> tuple[Protocol | None, MetaData | None]:
-    """The protocol and the metadata that the checkpoint itself holds."""
+def _first_table_actions(read: ParsedCheckpoint) -> tuple[Protocol | None, MetaData | None]:
+    """Return the first protocol and metadata actions of the checkpoint."""
     found: dict[type, Any] = {}
     for _, _, action in read.actions:
         if isinstance(action, Protocol | MetaData):
@@ -80,8 +80,8 @@ def _table(read: ParsedCheckpoint) -> tuple[Protocol | None, MetaData | None]:
     return found.get(Protocol), found.get(MetaData)
 
 
-def _schema(protocol: Protocol | None, metadata: MetaData | None) -> tuple[Struct | None, str | None, bool]:
-    """Schema, column mapping and whether types may have been widened; no schema where one of them is not known."""
+def _schema_facts(protocol: Protocol | None, metadata: MetaData | None) -> tuple[Struct | None, str | None, bool]:
+    """Return schema, column mapping mode and type-widening support; schema is None if the table state is unknown."""
     if protocol is None or metadata is None or not features_are_known(protocol):
         return None, None, False
     try:
@@ -93,13 +93,13 @@ def _schema(protocol: Protocol | None, metadata: MetaData | None) -> tuple[Struc
     return schema, mapping, widening
 
 
-def _wish(metadata: MetaData, name: str, *, default: str) -> bool | None:
-    """What a checkpoint property is set to; None where it is neither true nor false."""
+def _boolean_property(metadata: MetaData, name: str, *, default: str) -> bool | None:
+    """Return a boolean checkpoint property; None if it is neither true nor false."""
     value = metadata.configuration.get(f"delta.checkpoint.{name}", default).lower()
     return value == "true" if value in ("true", "false") else None
 
 
-def _counts(each: CheckpointFileSummary) -> Row:
+def _file_counts(each: CheckpointFileSummary) -> Row:
     return {
         "file": each.file,
         "is_parquet": each.is_parquet,

@@ -1,4 +1,4 @@
-"""Facts of how the rows of a multipart checkpoint are dealt to its parts, for whole columns of file actions."""
+"""Distribution of file actions over the parts of a multipart checkpoint, computed on columns."""
 
 import polars as pl
 import pyarrow as pa
@@ -9,16 +9,21 @@ _KEY = ("path", "dv_storage_type", "dv_path_or_inline", "dv_offset")
 
 
 class PartAssignmentCheck:
-    """Counts file actions of a multipart checkpoint that stand in another part than their keys say."""
+    """Counts file actions of a multipart checkpoint that are not in the part that Spark's hash assigns."""
 
     def __init__(self, files: tuple[str, ...], *, vectors_supported: bool | None) -> None:
-        """`files`: the parts in their order; `vectors_supported`: by the table, None where that is not known."""
+        """Start counting.
+
+        Args:
+            files: the parts, in order.
+            vectors_supported: whether the table supports deletion vectors; None if unknown.
+        """
         self._parts = {file: number for number, file in enumerate(files, 1)}
         self._vectors_supported = vectors_supported
         self._misplaced = 0
 
-    def take(self, file: str, table: pa.Table) -> None:
-        """Look at a run of file actions of one part; columns as in `FILE_ACTION_SCHEMA`."""
+    def check_batch(self, file: str, table: pa.Table) -> None:
+        """Check a batch of file actions of one part; columns as in `FILE_ACTION_SCHEMA`."""
         part = self._parts.get(file)
         if part is None or len(self._parts) == 1 or table.num_rows == 0 or self._vectors_supported is None:
             return
@@ -28,29 +33,32 @@ class PartAssignmentCheck:
 
     @property
     def misplaced_files(self) -> int | None:
-        """File actions elsewhere than their hash says; None where the key is not known, or there is one file only."""
+        """File actions in the wrong part; None if the hash key is unknown or the checkpoint is one file."""
         known = len(self._parts) > 1 and self._vectors_supported is not None
         return self._misplaced if known else None
 
 
 def split_paths(rows: pl.DataFrame, parts: tuple[str, ...]) -> int:
-    """Paths whose actions stand in several parts of a checkpoint.
+    """Return the number of paths that have actions in several parts of a checkpoint.
 
     Args:
-        rows: its file actions, with the columns `path` (null where it equals `path_key`), `path_key` and `file`.
-        parts: the files of its parts, sidecars left out.
+        rows: file actions with the columns `path` (null where it equals `path_key`), `path_key` and `file`.
+        parts: files of the parts, without sidecars.
     """
     keys = rows.filter(pl.col("file").is_in(list(parts))).select(path=pl.coalesce("path", "path_key"), file="file")
     return keys.drop_nulls("path").unique().group_by("path").len().filter(pl.col("len") > 1).height
 
 
 def compute_spark_parts(rows: pl.DataFrame, parts: int, *, vectors: bool) -> pl.Series:
-    """The part, counted from 1, that the hash of each file action gives; `model.spark_hash.part_of` at once.
+    """Return the part number, starting at 1, that Spark's hash assigns to each file action (Int32).
+
+    This is the columnar implementation of `model.log.spark_hash`.
 
     Args:
-        rows: columns `path`, not null, `dv_storage_type`, `dv_path_or_inline` and `dv_offset` as in `FILE_ACTION_SCHEMA`.
-        parts: how many there are.
-        vectors: whether the id of the deletion vector belongs to the key.
+        rows: columns `path` (not null), `dv_storage_type`, `dv_path_or_inline` and `dv_offset`, as in
+            `FILE_ACTION_SCHEMA`.
+        parts: number of parts.
+        vectors: whether the hash key includes the deletion-vector id.
     """
     hashes = _murmur3(rows["path"].cast(pl.Binary), pl.repeat(SEED, len(rows), dtype=pl.UInt32, eager=True))
     if vectors:
@@ -65,40 +73,40 @@ def compute_spark_parts(rows: pl.DataFrame, parts: int, *, vectors: bool) -> pl.
 
 
 def _murmur3(data: pl.Series, seeds: pl.Series) -> pl.Series:
-    """`model.spark_hash.hash_of_text` of each value, as UInt32; arithmetic of 32 bits wraps around.
+    """Return the 32-bit Murmur3 hash of each value, as in `model.log.spark_hash`; UInt32 arithmetic wraps around.
 
-    Longest first, so that the rows that still have words are the first ones, and a few long ones cost little.
+    Rows are sorted by length, longest first, so that each step works on a prefix.
     """
-    rows = pl.DataFrame({"data": data, "state": seeds}).with_row_index("place")
+    rows = pl.DataFrame({"data": data, "state": seeds}).with_row_index("row_number")
     rows = rows.with_columns(size=pl.col("data").bin.size()).sort("size", descending=True)
-    words, done, at = rows["size"] // 4, [], 0
+    words, done, step = rows["size"] // 4, [], 0
     while len(rows):
-        left = int((words > at).sum())
+        left = int((words > step).sum())
         done.append(rows[left:])
         rows, words = rows[:left], words[:left]
         if left:
-            word = pl.col("data").bin.slice(at * 4, 4).bin.reinterpret(dtype=pl.UInt32)
-            rows = rows.with_columns(state=_mixed(pl.col("state"), word))
-            at += 1
+            word = pl.col("data").bin.slice(step * 4, 4).bin.reinterpret(dtype=pl.UInt32)
+            rows = rows.with_columns(state=_mix(pl.col("state"), word))
+            step += 1
     found = pl.concat(done) if done else rows
     aligned, rest = pl.col("size") // 4 * 4, pl.col("size") % 4
     for number in range(3):
         byte = pl.col("data").bin.slice(aligned + number, 1).bin.reinterpret(dtype=pl.Int8)
         word = (byte.cast(pl.Int64) % (1 << 32)).cast(pl.UInt32)
-        mixed = _mixed(pl.col("state"), word)
+        mixed = _mix(pl.col("state"), word)
         found = found.with_columns(state=pl.when(rest > number).then(mixed).otherwise(pl.col("state")))
     state = pl.col("state") ^ pl.col("size").cast(pl.UInt32)
     state = (state ^ state // _u32(1 << 16)) * _u32(0x85EBCA6B)
     state = (state ^ state // _u32(1 << 13)) * _u32(0xC2B2AE35)
-    return found.sort("place").select(state ^ state // _u32(1 << 16)).to_series()
+    return found.sort("row_number").select(state ^ state // _u32(1 << 16)).to_series()
 
 
-def _mixed(state: pl.Expr, word: pl.Expr) -> pl.Expr:
-    mixed = state ^ _rotated(word * _u32(0xCC9E2D51), 15) * _u32(0x1B873593)
-    return _rotated(mixed, 13) * _u32(5) + _u32(0xE6546B64)
+def _mix(state: pl.Expr, word: pl.Expr) -> pl.Expr:
+    mixed = state ^ _rotate(word * _u32(0xCC9E2D51), 15) * _u32(0x1B873593)
+    return _rotate(mixed, 13) * _u32(5) + _u32(0xE6546B64)
 
 
-def _rotated(word: pl.Expr, bits: int) -> pl.Expr:
+def _rotate(word: pl.Expr, bits: int) -> pl.Expr:
     return word * _u32(1 << bits) + word // _u32(1 << 32 - bits)
 
 

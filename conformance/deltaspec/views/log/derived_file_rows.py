@@ -1,4 +1,4 @@
-"""Fills `checkpoints`, `sidecars`, `checksums` and `last_checkpoint` from what was read of those files."""
+"""Rows of `checkpoints`, `sidecars`, `checksums` and `last_checkpoint`, built from decoded files."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -28,9 +28,9 @@ Row = dict[str, Any]
 
 
 def build_checkpoint_row(read: ParsedCheckpoint) -> Row:
-    """The row of `checkpoints` for a checkpoint that was read to its end."""
+    """Return the row of `checkpoints` for a completely read checkpoint."""
     checkpoint = read.checkpoint
-    place = {
+    location = {
         "version": checkpoint.version,
         "file": f"{LOG_DIRECTORY}/{checkpoint.files[0]}",
         "naming": checkpoint.naming,
@@ -38,12 +38,12 @@ def build_checkpoint_row(read: ParsedCheckpoint) -> Row:
         "unreadable": read.unreadable,
     }
     if read.unreadable or read.storage_error:
-        return place
-    of_kind = _by_kind(read)
-    protocol = next(iter(of_kind(Protocol)), None)
-    known = protocol is not None and features_are_known(protocol)
+        return location
+    actions_of = _group_actions(read)
+    protocol = next(iter(actions_of(Protocol)), None)
+    is_known = protocol is not None and features_are_known(protocol)
     return {
-        **place,
+        **location,
         "protocols": read.kinds.get("protocol", 0),
         "metadatas": read.kinds.get("metaData", 0),
         "checkpoint_metadatas": read.kinds.get("checkpointMetadata", 0),
@@ -59,24 +59,24 @@ def build_checkpoint_row(read: ParsedCheckpoint) -> Row:
         "row_id_high_water_marks": read.kinds.get("rowIdHighWaterMark", 0),
         "rows_without_action": read.rows_without_action,
         "rows_with_several_actions": read.rows_with_several_actions,
-        "removed_domains": sorted(each.domain for each in of_kind(DomainMetadata) if each.removed),
-        "repeated_domains": _repeated(each.domain for each in of_kind(DomainMetadata)),
-        "repeated_apps": _repeated(each.app_id for each in of_kind(Txn)),
-        "v2_checkpoint_supported": supports(protocol, "v2Checkpoint") if protocol and known else None,
+        "removed_domains": sorted(each.domain for each in actions_of(DomainMetadata) if each.removed),
+        "repeated_domains": _repeated(each.domain for each in actions_of(DomainMetadata)),
+        "repeated_apps": _repeated(each.app_id for each in actions_of(Txn)),
+        "v2_checkpoint_supported": supports(protocol, "v2Checkpoint") if protocol and is_known else None,
     }
 
 
-def _by_kind(read: ParsedCheckpoint) -> Any:
+def _group_actions(read: ParsedCheckpoint) -> Any:
     return lambda kind: [action for _, _, action in read.actions if isinstance(action, kind)]
 
 
 def _repeated(names: Iterable[str]) -> list[str]:
-    return sorted(name for name, times in Counter(names).items() if times > 1)
+    return sorted(name for name, count in Counter(names).items() if count > 1)
 
 
 def build_sidecar_rows(read: ParsedCheckpoint) -> list[Row]:
-    """Rows of `sidecars` for a checkpoint that was read to its end."""
-    times = Counter(each.action.path for each in read.sidecars)
+    """Return the rows of `sidecars` for a completely read checkpoint."""
+    path_counts = Counter(each.action.path for each in read.sidecars)
     return [
         {
             "version": read.checkpoint.version,
@@ -91,24 +91,24 @@ def build_sidecar_rows(read: ParsedCheckpoint) -> list[Row]:
             "actual_size": each.actual_size,
             "unreadable": each.unreadable,
             "unexpected_actions": each.unexpected_actions,
-            "times": times[each.action.path],
+            "occurrences": path_counts[each.action.path],
         }
         for each in read.sidecars
     ]
 
 
 def read_checksum(data: bytes) -> tuple[VersionChecksum | None, str | None, str | None]:
-    """A version checksum, or what breaks its form and the JSON pointer of that place."""
+    """Return a decoded version checksum, or None with its schema error and the JSON pointer to it."""
     try:
         return msgspec.json.decode(data, type=VersionChecksum), None, None
     except (msgspec.DecodeError, RecursionError, ValueError):
         fault, pointer, _ = explain_object("versionChecksum", data)
-        return None, fault or "does not decode", pointer
+        return None, fault or "cannot be decoded", pointer
 
 
 @dataclass(frozen=True)
 class CommitFacts:
-    """What a version checksum is compared with of the commit itself; None where it is not known."""
+    """Facts of a commit that its version checksum is compared with; None if unknown."""
 
     in_commit_timestamp: int | None = None
     in_commit_timestamps_enabled: bool | None = None
@@ -116,56 +116,56 @@ class CommitFacts:
     catalog_managed: bool | None = None
 
     @classmethod
-    def of(cls, row: Row) -> "CommitFacts":
-        """Of a row of `commits`."""
+    def from_row(cls, row: Row) -> "CommitFacts":
+        """Build the facts from a row of `commits`."""
         return cls(**{each.name: row[each.name] for each in fields(cls)})
 
 
 def build_checksum_row(
     file: str,
     version: int,
-    claim: VersionChecksum | None,
+    checksum: VersionChecksum | None,
     fault: tuple[str | None, str | None],
     live: "LiveFileTotals | None",
     commit: CommitFacts,
 ) -> Row:
-    """The row of `checksums` for one version checksum.
+    """Return the row of `checksums` for one version checksum.
 
     Args:
-        file: name, relative to the table.
-        version: in its name.
-        claim: what it says; None where it does not decode.
-        fault: what breaks its form, and where.
-        live: the live files of the version; None where replay is in doubt.
-        commit: of the version.
+        file: file name, relative to the table root.
+        version: version in the file name.
+        checksum: decoded content; None if it cannot be decoded.
+        fault: schema error and JSON pointer, or two Nones.
+        live: totals of the live files of the version; None if replay is undecided.
+        commit: facts of the commit of the version.
     """
     row: Row = {"version": version, "file": file, "schema_error": fault[0], "pointer": fault[1]}
-    if claim is None:
+    if checksum is None:
         return row
-    histogram, deleted = claim.file_size_histogram, claim.deleted_record_counts_histogram_opt
+    histogram, deleted = checksum.file_size_histogram, checksum.deleted_record_counts_histogram_opt
     row |= {
-        "table_size_bytes": claim.table_size_bytes,
-        "num_files": claim.num_files,
-        "num_metadata": claim.num_metadata,
-        "num_protocol": claim.num_protocol,
-        "num_deletion_vectors": claim.num_deletion_vectors_opt,
-        "num_deleted_records": claim.num_deleted_records_opt,
-        "in_commit_timestamp": claim.in_commit_timestamp_opt,
+        "table_size_bytes": checksum.table_size_bytes,
+        "num_files": checksum.num_files,
+        "num_metadata": checksum.num_metadata,
+        "num_protocol": checksum.num_protocol,
+        "num_deletion_vectors": checksum.num_deletion_vectors_opt,
+        "num_deleted_records": checksum.num_deleted_records_opt,
+        "in_commit_timestamp": checksum.in_commit_timestamp_opt,
         "replayed_in_commit_timestamp": commit.in_commit_timestamp,
         "in_commit_timestamps_enabled": commit.in_commit_timestamps_enabled,
-        "txn_id": claim.txn_id,
+        "txn_id": checksum.txn_id,
         "commit_txn_id": commit.txn_id,
         "catalog_managed": commit.catalog_managed,
         "histogram_schema_error": histogram_fault(histogram) if histogram else None,
-        "deleted_histogram_schema_error": _deleted_form(deleted.deleted_record_counts) if deleted else None,
+        "deleted_histogram_schema_error": _deleted_schema_error(deleted.deleted_record_counts) if deleted else None,
     }
     if live is None:
         return row
     row |= {
-        "replayed_table_size_bytes": _shown(live.bytes),
+        "replayed_table_size_bytes": _clamp_to_int64(live.bytes),
         "replayed_num_files": live.files,
         "replayed_num_deletion_vectors": live.vectors,
-        "replayed_num_deleted_records": _shown(live.deleted_records),
+        "replayed_num_deleted_records": _clamp_to_int64(live.deleted_records),
     }
     if histogram and row["histogram_schema_error"] is None:
         row["histogram_fault"] = _histogram_fault(histogram, live)
@@ -174,64 +174,64 @@ def build_checksum_row(
     return row
 
 
-def _deleted_form(counts: list[int]) -> str | None:
-    return None if len(counts) == DELETED_RECORD_BINS else f"has {len(counts)} bins, not {DELETED_RECORD_BINS}"
+def _deleted_schema_error(counts: list[int]) -> str | None:
+    return None if len(counts) == DELETED_RECORD_BINS else f"expected {DELETED_RECORD_BINS} bins, found {len(counts)}"
 
 
 def _histogram_fault(histogram: Any, live: "LiveFileTotals") -> str | None:
     if live.has_odd_sizes:
-        return None  # a file of no size falls in no bin: another rule speaks of it
+        return None  # a file without a valid size has no bin, and another rule reports it
     for each, boundary in enumerate(histogram.sorted_bin_boundaries):
-        claimed = (histogram.file_counts[each], histogram.total_bytes[each])
-        counts, totals = live.files_by_size[each], live.bytes_by_size[each]
-        if claimed != (counts, totals):
+        files, total = histogram.file_counts[each], histogram.total_bytes[each]
+        expected_files, expected_total = live.files_by_size[each], live.bytes_by_size[each]
+        if (files, total) != (expected_files, expected_total):
             return (
-                f"bin from {boundary}: claims {claimed[0]} files and {claimed[1]} bytes, "
-                f"replay has {counts} and {totals}"
+                f"bin from {boundary} bytes: expected {expected_files} files with {expected_total} bytes, "
+                f"found {files} files with {total} bytes"
             )
     return None
 
 
-def _deleted_fault(claimed: list[int], counts: Counter[int]) -> str | None:
-    for each, number in enumerate(claimed):
+def _deleted_fault(recorded: list[int], counts: Counter[int]) -> str | None:
+    for each, number in enumerate(recorded):
         if number != counts[each]:
-            return f"bin {each}: claims {number} files, replay has {counts[each]}"
+            return f"bin {each}: expected {counts[each]} files, found {number}"
     return None
 
 
 @dataclass(frozen=True)
 class LiveFileTotals:
-    """The live files of a version, added up; sums of several shares are added."""
+    """Totals over the live files of a version. Totals of several buckets can be added."""
 
     COLUMNS: ClassVar = ("size", "cardinality", "deletion_vector_id")
-    """Columns of `file_replay.REPLAY_COLUMNS` that are added up."""
+    """Columns of `file_replay.REPLAY_COLUMNS` that the totals need."""
 
     files: int
     bytes: int
     vectors: int
-    """Files with a deletion vector."""
+    """Number of files with a deletion vector."""
     deleted_records: int
     files_by_deleted: Counter[int]
-    """By the bin of their number of deleted records."""
+    """Number of files by deleted-records bin."""
     files_by_size: tuple[int, ...]
-    """By the bins of the histogram that they are compared with; empty without one."""
+    """Number of files by bin of the compared histogram; empty without a histogram."""
     bytes_by_size: tuple[int, ...]
     has_odd_sizes: bool
-    """A file has no size, or a negative one."""
+    """Whether a file has no size or a negative size."""
 
     @classmethod
-    def of(cls, live: pl.DataFrame, claim: VersionChecksum | None) -> "LiveFileTotals":
-        """Of rows with `COLUMNS`; `claim`: whose histogram, if it has a sound one, they are compared with."""
-        histogram = claim.file_size_histogram if claim else None
+    def from_files(cls, live: pl.DataFrame, checksum: VersionChecksum | None) -> "LiveFileTotals":
+        """Compute the totals of rows with `COLUMNS`, using the size bins of the checksum's valid histogram, if any."""
+        histogram = checksum.file_size_histogram if checksum else None
         boundaries = histogram.sorted_bin_boundaries if histogram and histogram_fault(histogram) is None else []
         sizes = live["size"]
-        odd = bool(((sizes < 0).fill_null(True)).any())
+        has_odd_sizes = bool(((sizes < 0).fill_null(True)).any())
         files, total = [0] * len(boundaries), [0] * len(boundaries)
-        if boundaries and not odd:
-            # the last boundary that is not above the size, as `model.version_checksum.file_size_bin`
+        if boundaries and not has_odd_sizes:
+            # same bins as `model.log.version_checksum.file_size_bin`: the last boundary not above the size
             bins = pl.Series(boundaries, dtype=pl.Int64).search_sorted(sizes, side="right").cast(pl.Int64) - 1
             frame = pl.DataFrame({"bin": bins, "size": sizes})
-            for part in frame.iter_slices(_SUMMED_AT_ONCE):
+            for part in frame.iter_slices(_ROWS_PER_SLICE):
                 by_bin = part.group_by("bin").agg(pl.len(), pl.col("size").cast(pl.Int128).sum())
                 for each, number, size in by_bin.iter_rows():
                     files[each] += number
@@ -247,7 +247,7 @@ class LiveFileTotals:
             files_by_deleted=deleted,
             files_by_size=tuple(files),
             bytes_by_size=tuple(total),
-            has_odd_sizes=odd,
+            has_odd_sizes=has_odd_sizes,
         )
 
     def __add__(self, other: "LiveFileTotals") -> "LiveFileTotals":
@@ -263,54 +263,54 @@ class LiveFileTotals:
         )
 
 
-_SUMMED_AT_ONCE = 1_000_000
+_ROWS_PER_SLICE = 1_000_000
 
 
 def _sum(numbers: pl.Series) -> int:
-    """The sum of 64-bit integers, which need not be one itself."""
-    parts = (numbers.slice(start, _SUMMED_AT_ONCE) for start in range(0, len(numbers), _SUMMED_AT_ONCE))
+    """Return the exact sum of 64-bit integers, which may exceed 64 bits."""
+    parts = (numbers.slice(start, _ROWS_PER_SLICE) for start in range(0, len(numbers), _ROWS_PER_SLICE))
     return sum(int(each.cast(pl.Int128).sum()) for each in parts)
 
 
-def _shown(number: int) -> int:
-    """A sum as a column of 64 bits holds it."""
+def _clamp_to_int64(number: int) -> int:
+    """Clamp a number to the range of a 64-bit column."""
     return max(-(2**63), min(number, 2**63 - 1))
 
 
 def all_files_fault(listed: pl.DataFrame, differences: Iterable[Row]) -> tuple[int, str, str] | None:
-    """What is wrong with `allFiles` first: its rank, the path, and it in words.
+    """Return the first fault of `allFiles` as rank, path and message, or None.
 
     Args:
-        listed: its files, rows of `file_replay.REPLAY_COLUMNS`.
-        differences: of those from the live files, rows of `replay_differences`.
+        listed: files of `allFiles`, with the columns of `file_replay.REPLAY_COLUMNS`.
+        differences: differences from the live files, rows of `replay_differences`.
     """
     return min(_faults(listed, differences), default=None)
 
 
 def _faults(listed: pl.DataFrame, differences: Iterable[Row]) -> Iterator[tuple[int, str, str]]:
-    for path, times in listed.filter(listed["path_key"].is_duplicated())["path_key"].value_counts().iter_rows():
-        yield 0, path, f"lists {path} {times} times"
+    for path, count in listed.filter(listed["path_key"].is_duplicated())["path_key"].value_counts().iter_rows():
+        yield 0, path, f"{path} is listed {count} times"
     for each in differences:
         path = each["path"]
         match each["difference"]:
             case "extra":
-                yield 1, path, f"lists {path}, which is not live"
+                yield 1, path, f"{path} is listed but is not a live file"
             case "missing":
-                yield 2, path, f"lacks {path}"
+                yield 2, path, f"{path} is a live file but is not listed"
             case _:
-                yield 3, path, f"{path}: {each['field']} is {each['recorded']}, replay has {each['replayed']}"
+                yield 3, path, f"{path}: {each['field']} expected {each['replayed']}, found {each['recorded']}"
 
 
 def build_hint_row(
     data: bytes, complete: Iterable[Checkpoint], reads: dict[Checkpoint, ParsedCheckpoint], sizes: dict[str, int]
 ) -> Row:
-    """The row of `last_checkpoint`.
+    """Return the row of `last_checkpoint`.
 
     Args:
-        data: the file.
-        complete: complete checkpoints listed.
-        reads: those that this run has read to their end.
-        sizes: length of every listed file.
+        data: content of the file.
+        complete: the complete checkpoints of the listing.
+        reads: the checkpoints that this run has read.
+        sizes: file name to size in bytes, for every listed file.
     """
     complete = list(complete)
     row: Row = {
@@ -322,10 +322,10 @@ def build_hint_row(
         document = parse_lossless(data).value
         hint = msgspec.json.decode(data, type=LastCheckpoint)
     except (JsonError, msgspec.DecodeError, RecursionError, ValueError):
-        return {**row, "schema_error": fault or "does not decode"}
+        return {**row, "schema_error": fault or "cannot be decoded"}
     of_version = [each for each in complete if each.version == hint.version]
-    seen = [reads[each] for each in of_version if each in reads and reads[each].is_complete]
-    all_seen = len(seen) == len(of_version)
+    complete_reads = [reads[each] for each in of_version if each in reads and reads[each].is_complete]
+    all_are_complete = len(complete_reads) == len(of_version)
     return {
         **row,
         "version": hint.version,
@@ -336,21 +336,23 @@ def build_hint_row(
         "parts": hint.parts,
         "listed_part_counts": [len(each.files) if each.naming == "multipart" else 0 for each in of_version],
         "size": hint.size,
-        "actual_sizes": [n for each in seen for n in _sizes(each)] if all_seen else None,
+        "actual_sizes": [n for each in complete_reads for n in _count_actions(each)] if all_are_complete else None,
         "size_in_bytes": hint.size_in_bytes,
-        "actual_sizes_in_bytes": [n for each in seen for n in _bytes(each, sizes)] if all_seen else None,
+        "actual_sizes_in_bytes": [n for each in complete_reads for n in _count_bytes(each, sizes)]
+        if all_are_complete
+        else None,
         "num_of_add_files": hint.num_of_add_files,
-        "actual_add_file_counts": [each.kinds.get("add", 0) + each.adds_in_sidecars for each in seen]
-        if all_seen
+        "actual_add_file_counts": [each.kinds.get("add", 0) + each.adds_in_sidecars for each in complete_reads]
+        if all_are_complete
         else None,
     }
 
 
-def _sizes(read: ParsedCheckpoint) -> list[int]:
+def _count_actions(read: ParsedCheckpoint) -> list[int]:
     own = sum(read.kinds.values())
     return [own, own + read.actions_in_sidecars, own + read.actions_in_sidecars - read.kinds.get("sidecar", 0)]
 
 
-def _bytes(read: ParsedCheckpoint, sizes: dict[str, int]) -> list[int]:
+def _count_bytes(read: ParsedCheckpoint, sizes: dict[str, int]) -> list[int]:
     own = sum(sizes.get(name, 0) for name in read.checkpoint.files)
     return [own, own + sum(each.actual_size or 0 for each in read.sidecars)]

@@ -1,8 +1,8 @@
-"""Fills `listing`, `commits` and `lines` from names and decoded files."""
+"""Rows of `listing`, `commits` and `lines`, built from file names and decoded files."""
 
 from array import array
 from bisect import bisect_right
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import repeat
 from typing import Any
@@ -24,42 +24,42 @@ from deltaspec.wire.storage.interface import LOG_DIRECTORY, Entry
 
 Row = dict[str, Any]
 LINES_PER_FRAME = 100_000
-"""Rows of `lines` that are looked at together, or up to twice as many."""
+"""Target number of rows of `lines` per frame; a frame has fewer than twice as many."""
 _CHECKPOINTS = (file_names.ClassicCheckpoint, file_names.MultipartCheckpoint, file_names.UuidCheckpoint)
 
 
 def build_listing_rows(
     entries: Iterable[Entry],
     missing: tuple[int, ...],
-    held: Mapping[int, tuple[Protocol | None, MetaData | None]],
+    known_states: Mapping[int, tuple[Protocol | None, MetaData | None]],
     catalog_managed: bool | None,
 ) -> list[Row]:
-    """Rows of `listing`.
+    """Return the rows of `listing`, one per entry.
 
     Args:
-        entries: the pinned listing.
-        missing: commits that the judged version needs and that are not listed.
-        held: protocol and metadata at versions where they are known, those of checkpoints among them.
-        catalog_managed: whether catalogManaged is supported; None where that is not known.
+        entries: the pinned listing of the log directory.
+        missing: commits that the validated version needs and that are not listed, ascending.
+        known_states: version to protocol and metadata, where known; includes checkpoint versions.
+        catalog_managed: whether catalogManaged is supported; None if unknown.
     """
     names = [(entry, file_names.parse_log_file_name(entry.name)) for entry in entries]
     commits = sorted(name.version for _, name in names if isinstance(name, file_names.CommitName))
     latest = commits[-1] if commits else None
-    before = _missing_before(commits, missing)
+    missing_before = _group_missing_commits(commits, missing)
     first = min((name.version for _, name in names if isinstance(name, _CHECKPOINTS)), default=-1)
-    # a checkpoint that no commit follows at once, though there are some, was left over by a cleanup up to a later one
-    begins = not commits or commits[0] == first + 1
+    # if commits exist but none directly follows the first checkpoint, a later cleanup left that checkpoint behind
+    log_starts_with_first_checkpoint = not commits or commits[0] == first + 1
     cleaned_up_to = None if missing else segment.cleaned_up_to(entry.name for entry, _ in names)
     unreachable = segment.unreachable_commits(entry.name for entry, _ in names)
-    knew = None if cleaned_up_to is None else _cleanup_knew(names, cleaned_up_to, held)
-    summed = {name.version for _, name in names if isinstance(name, file_names.ChecksumName)}
-    beside_commits = summed & set(commits)
-    first_sum, last_sum = min(beside_commits, default=-1), max(beside_commits, default=-1)
+    cleanup_revision = None if cleaned_up_to is None else _find_cleanup_revision(names, cleaned_up_to, known_states)
+    checksum_versions = {name.version for _, name in names if isinstance(name, file_names.ChecksumName)}
+    checksums_of_commits = checksum_versions & set(commits)
+    first_checksum, last_checksum = min(checksums_of_commits, default=-1), max(checksums_of_commits, default=-1)
     rows = []
     for entry, name in names:
         row: Row = {
             "cleaned_up_to": cleaned_up_to,
-            "cleanup_revision": knew,
+            "cleanup_revision": cleanup_revision,
             "file": f"{LOG_DIRECTORY}/{entry.name}",
             "size_bytes": entry.size_bytes,
             "latest_commit": latest,
@@ -67,8 +67,10 @@ def build_listing_rows(
         }
         match name:
             case file_names.CommitName(version):
-                row |= {"kind": "commit", "version": version, "missing_commits_before": before.get(version, 0)}
-                row["checksum_missing"] = version not in summed and first_sum < version < last_sum
+                absent = missing_before.get(version, [])
+                row |= {"kind": "commit", "version": version, "missing_commits_before": len(absent)}
+                row["missing_commits"] = _describe_missing_commits(commits, absent) if absent else None
+                row["checksum_missing"] = version not in checksum_versions and first_checksum < version < last_checksum
                 if version == commits[0] and cleaned_up_to is not None:
                     row["unreachable_commits"] = len(unreachable)
             case file_names.ClassicCheckpoint(version):
@@ -88,15 +90,15 @@ def build_listing_rows(
             case file_names.StagedCommit(version):
                 row |= {"kind": "staged commit", "version": version}
             case file_names.OtherFile():
-                row |= {"kind": "other", "near_miss": file_names.near_miss(entry.name)}
+                row |= {"kind": "other", "resembles": file_names.near_miss(entry.name)}
         if row["kind"].endswith("checkpoint") and "version" in row:
-            row |= _held_at_checkpoint(*held.get(row["version"], (None, None)))
-            row["commit_cleaned_up"] = row["version"] == first and begins
+            row |= _checkpoint_facts(*known_states.get(row["version"], (None, None)))
+            row["commit_cleaned_up"] = row["version"] == first and log_starts_with_first_checkpoint
         rows.append(row)
     return rows
 
 
-def _held_at_checkpoint(protocol: Protocol | None, metadata: MetaData | None) -> Row:
+def _checkpoint_facts(protocol: Protocol | None, metadata: MetaData | None) -> Row:
     if protocol is None or not features_are_known(protocol):
         return {}
     enabled = None if metadata is None else table_properties.in_commit_timestamps_enabled(protocol, metadata)
@@ -104,72 +106,85 @@ def _held_at_checkpoint(protocol: Protocol | None, metadata: MetaData | None) ->
     return {"v2_checkpoint_supported": v2_supported, "in_commit_timestamps_enabled": enabled}
 
 
-def _cleanup_knew(
+def _find_cleanup_revision(
     names: Iterable[tuple[Entry, file_names.LogFileName]],
     cleaned_up_to: int,
-    held: Mapping[int, tuple[Protocol | None, MetaData | None]],
+    known_states: Mapping[int, tuple[Protocol | None, MetaData | None]],
 ) -> str | None:
-    """The oldest text that defines the features of the first checkpoint that remains: the cleanup came after that."""
-    complete = segment.find_complete_checkpoints(entry.name for entry, _ in names)
-    first = min((each.version for each in complete if each.version >= cleaned_up_to), default=-1)
-    protocol, _ = held.get(first, (None, None))
+    """Return the oldest revision that defines the features of the first retained checkpoint, or None if unknown."""
+    complete_checkpoints = segment.find_complete_checkpoints(entry.name for entry, _ in names)
+    first = min((each.version for each in complete_checkpoints if each.version >= cleaned_up_to), default=-1)
+    protocol, _ = known_states.get(first, (None, None))
     if protocol is None:
         return None
-    listed = {*(protocol.reader_features or ()), *(protocol.writer_features or ())}
-    return next((str(text) for text in Revision if listed <= table_features.get_known_features(text)), None)
+    listed_features = {*(protocol.reader_features or ()), *(protocol.writer_features or ())}
+    return next((str(each) for each in Revision if listed_features <= table_features.get_known_features(each)), None)
 
 
-def _missing_before(commits: list[int], missing: tuple[int, ...]) -> dict[int, int]:
-    """Listed commit to the number of needed commits absent just before it; a gap at the end counts for the last."""
-    found: Counter[int] = Counter()
-    for absent in missing:
-        if commits:
-            found[commits[min(bisect_right(commits, absent), len(commits) - 1)]] += 1
-    return found
+def _group_missing_commits(commits: list[int], missing: tuple[int, ...]) -> dict[int, list[int]]:
+    """Group missing commits by the next listed commit; commits missing at the end belong to the last listed one."""
+    groups: dict[int, list[int]] = defaultdict(list)
+    for absent in sorted(missing) if commits else ():
+        groups[commits[min(bisect_right(commits, absent), len(commits) - 1)]].append(absent)
+    return groups
+
+
+def _describe_missing_commits(commits: list[int], absent: list[int]) -> str:
+    """Return a text such as "commit 13 is missing (12 and 14 exist)"; both lists are ascending and not empty."""
+    first, last = absent[0], absent[-1]
+    if len(absent) == 1:
+        text = f"commit {first} is missing"
+    elif last - first == len(absent) - 1:
+        text = f"commits {first} to {last} are missing"
+    else:
+        text = f"{len(absent)} commits from {first} to {last} are missing"
+    before, after = bisect_right(commits, first), bisect_right(commits, last)
+    neighbors = [str(version) for version in [*commits[max(before - 1, 0) : before], *commits[after : after + 1]]]
+    return f"{text} ({' and '.join(neighbors)} {'exist' if len(neighbors) > 1 else 'exists'})"
 
 
 def iter_line_frames(read: Iterable[tuple[str, int, LineOutcomes]]) -> Iterator[pl.DataFrame]:
-    """Rows of `lines` for JSON log files, each with its version, in frames that are looked at one by one."""
-    batch = _Lines()
+    """Yield the rows of `lines` for JSON log files in bounded frames; `read` gives file, version and outcomes."""
+    batch = _LineBatch()
     for file, version, outcomes in read:
         for start in range(0, len(outcomes), LINES_PER_FRAME):
-            batch.take(file, version, start + 1, outcomes.codes[start : start + LINES_PER_FRAME], outcomes)
+            batch.add(file, version, start + 1, outcomes.codes[start : start + LINES_PER_FRAME], outcomes)
             if len(batch.codes) >= LINES_PER_FRAME:
                 yield batch.frame()
-                batch = _Lines()
+                batch = _LineBatch()
     yield batch.frame()
 
 
-class _Lines:
-    """Some lines, of which the same is said once."""
+class _LineBatch:
+    """Batch of lines that stores each distinct outcome once."""
 
     def __init__(self) -> None:
         self.outcomes = LineOutcomes()
         self.codes = array("I")
         self.numbers = array("q")
-        self.places = array("I")
+        self.file_numbers = array("I")
         self.files: list[tuple[str, int]] = []
 
-    def take(self, file: str, version: int, start: int, codes: Sequence[int], of: LineOutcomes) -> None:
-        """Lines of a file from one on, but those that were not decoded."""
-        mine = {code: self.outcomes.code(*of.distinct[code]) for code in set(codes) if code != UNREAD}
+    def add(self, file: str, version: int, start: int, codes: Sequence[int], source: LineOutcomes) -> None:
+        """Add consecutive lines of a file, starting at line `start`; lines that were not decoded are left out."""
+        batch_codes = {code: self.outcomes.code(*source.distinct[code]) for code in set(codes) if code != UNREAD}
         numbers: Iterable[int] = range(start, start + len(codes))
         if UNREAD in codes:
             numbers = [number for number, code in zip(numbers, codes, strict=True) if code != UNREAD]
-        before = len(self.codes)
-        self.codes.extend(mine[code] for code in codes if code != UNREAD)
+        previous_length = len(self.codes)
+        self.codes.extend(batch_codes[code] for code in codes if code != UNREAD)
         self.numbers.extend(numbers)
-        self.places.extend(repeat(len(self.files), len(self.codes) - before))
+        self.file_numbers.extend(repeat(len(self.files), len(self.codes) - previous_length))
         self.files.append((file, version))
 
     def frame(self) -> pl.DataFrame:
-        """All of them as rows of the view."""
-        said = lines.frame([_outcome_facts(*each) for each in self.outcomes.distinct])
+        """Return the batch as rows of the view `lines`."""
+        facts = lines.frame([_outcome_facts(*each) for each in self.outcomes.distinct])
         files = lines.frame([{"file": file, "version": version} for file, version in self.files])
-        place, places = ["file", "version"], _series(self.places, pa.uint32())
+        location, file_numbers = ["file", "version"], _series(self.file_numbers, pa.uint32())
         return (
-            said[_series(self.codes, pa.uint32())]
-            .with_columns(files.select(place)[places].get_columns())
+            facts[_series(self.codes, pa.uint32())]
+            .with_columns(files.select(location)[file_numbers].get_columns())
             .with_columns(_series(self.numbers, pa.int64()).alias("line"))
         )
 
@@ -183,7 +198,7 @@ def _outcome_facts(kind: str | None, fault: LineError | None) -> Row:
 
 
 def build_fault_row(file: str, version: int, line: int, fault: LineError) -> Row:
-    """The row of `lines` for an action of a Parquet checkpoint that breaks its form."""
+    """Return the row of `lines` for an action of a Parquet checkpoint that violates its schema."""
     return {"file": file, "version": version, "line": line, "kind": fault.kind, **_fault_facts(fault)}
 
 
@@ -200,9 +215,9 @@ def _fault_facts(fault: LineError) -> Row:
 
 
 def build_commit_row(version: int, file: str, log: LogSummary, before: "PreviousCommit", state: TableState) -> Row:
-    """The row of `commits` for one commit; `state` is the state after it."""
+    """Return the row of `commits` for one commit; `state` is the table state after it."""
     kinds = log.kinds
-    whole = None not in log.undecoded_kinds
+    is_fully_decoded = None not in log.undecoded_kinds
     info = next((action for _, action in log.actions if isinstance(action, CommitInfo)), None)
     timestamp = info.in_commit_timestamp if info else None
     enabled = state.in_commit_timestamps if "commitInfo" not in log.undecoded_kinds else None
@@ -221,8 +236,8 @@ def build_commit_row(version: int, file: str, log: LogSummary, before: "Previous
     return {
         "version": version,
         "file": file,
-        **(counts if whole else {}),
-        "first_action": log.first_kind if whole else None,
+        **(counts if is_fully_decoded else {}),
+        "first_action": log.first_kind if is_fully_decoded else None,
         "in_commit_timestamp": timestamp,
         "previous_in_commit_timestamp": before.in_commit_timestamp if before.in_commit_timestamps else None,
         "in_commit_timestamps_enabled": enabled,
@@ -233,26 +248,26 @@ def build_commit_row(version: int, file: str, log: LogSummary, before: "Previous
         "txn_id": info.txn_id if info else None,
         "append_only": state.append_only,
         "removes_with_data_change": log.removes_with_data_change,
-        "repeated_domains": _repeated(each.domain for each in _of(DomainMetadata, log.actions)),
-        "repeated_apps": _repeated(each.app_id for each in _of(Txn, log.actions)),
+        "repeated_domains": _repeated(each.domain for each in _actions_of(DomainMetadata, log.actions)),
+        "repeated_apps": _repeated(each.app_id for each in _actions_of(Txn, log.actions)),
         "domain_metadata_supported": state.supports("domainMetadata"),
         **state.columns.changes,
     }
 
 
 class PreviousCommit:
-    """What a commit is compared with: the commit before it."""
+    """Facts of the preceding commit that the next commit is compared with."""
 
     def __init__(self) -> None:
         self.in_commit_timestamp: int | None = None
         self.in_commit_timestamps: bool | None = None
         self.preview: bool | None = None
-        """Whether a preview of in-commit timestamps is supported, by which they may have been in use."""
+        """Whether a preview of in-commit timestamps is supported; the table may then have used them already."""
         self.enablement: Row = {}
-        """Which version enabled in-commit timestamps on a table with older commits, and at what time."""
+        """Version that enabled in-commit timestamps on a table with older commits, and its timestamp; empty if none."""
 
     def enable(self, version: int, timestamp: int | None, enabled: bool | None, preview: bool | None) -> None:
-        """Take note if this commit, not stepped to yet, is the one that enables in-commit timestamps."""
+        """Record whether the next commit is the one that enables in-commit timestamps."""
         if not enabled:
             self.enablement = {}
         elif self.in_commit_timestamps is False and self.preview is False:
@@ -260,7 +275,7 @@ class PreviousCommit:
         self.preview = preview
 
     def follow(self, row: Row) -> None:
-        """Step to the commit of this row."""
+        """Make the commit of this row the preceding commit."""
         self.in_commit_timestamp = row["in_commit_timestamp"]
         self.in_commit_timestamps = row["in_commit_timestamps_enabled"]
 
@@ -277,9 +292,9 @@ def _recorded_enablement(state: TableState) -> Row:
     }
 
 
-def _of(kind: Any, actions: list[tuple[int, WireStruct]]) -> list[Any]:
+def _actions_of(kind: Any, actions: list[tuple[int, WireStruct]]) -> list[Any]:
     return [action for _, action in actions if isinstance(action, kind)]
 
 
 def _repeated(names: Iterable[str]) -> list[str]:
-    return sorted(name for name, times in Counter(names).items() if times > 1)
+    return sorted(name for name, count in Counter(names).items() if count > 1)

@@ -1,4 +1,4 @@
-"""Views over the log directory itself: `listing`, `commits` and `lines`."""
+"""Views over the log directory: `listing`, `commits` and `lines`."""
 
 import polars as pl
 
@@ -6,137 +6,158 @@ from deltaspec.views.base import Column, View
 
 listing = View(
     name="listing",
-    grain="file under `_delta_log`",
+    grain="listed file under `_delta_log`",
     key=(),
     columns={
-        "file": Column(pl.String, "name, relative to the table"),
+        "file": Column(pl.String, "file name, relative to the table root"),
         "kind": Column(
             pl.String,
-            "commit, classic checkpoint, multipart checkpoint, uuid checkpoint, compaction, checksum, "
+            "kind of file: commit, classic checkpoint, multipart checkpoint, uuid checkpoint, compaction, checksum, "
             "last checkpoint, sidecar, staged commit or other",
         ),
-        "version": Column(pl.Int64, "version in the name; of a compaction its first"),
-        "end_version": Column(pl.Int64, "last version of a compaction"),
-        "part": Column(pl.Int64, "part number of a multipart checkpoint, from 1"),
-        "parts": Column(pl.Int64, "number of parts that a multipart checkpoint claims"),
-        "size_bytes": Column(pl.Int64, "length of the file"),
+        "version": Column(pl.Int64, "version in the file name; for a compaction the first version"),
+        "end_version": Column(pl.Int64, "last version of a compaction; null for other files"),
+        "part": Column(pl.Int64, "part number of a multipart checkpoint, starting at 1"),
+        "parts": Column(pl.Int64, "number of parts in the name of a multipart checkpoint"),
+        "size_bytes": Column(pl.Int64, "file size in bytes"),
         "checksum_missing": Column(
-            pl.Boolean, "for a commit: it has no version checksum, though one before and one after it have"
+            pl.Boolean,
+            "for a commit: whether it has no version checksum although an earlier and a later commit have one",
         ),
-        "near_miss": Column(pl.String, "what the name of a file of kind other seems to want to be"),
+        "resembles": Column(
+            pl.String, "for a file of kind other: the kind of log file that its name resembles, and why it is not one"
+        ),
         "missing_commits_before": Column(
-            pl.Int64, "commits that are absent just before this one although a snapshot of the table needs them"
+            pl.Int64, "for a commit: number of missing commits directly before it that a snapshot of the table needs"
         ),
-        "latest_commit": Column(pl.Int64, "highest version among the commits; null where there is no commit"),
-        "catalog_managed": Column(pl.Boolean, "catalogManaged is supported; null where that is not known"),
+        "missing_commits": Column(
+            pl.String,
+            "those commits and their listed neighbors, as `commit 13 is missing (12 and 14 exist)`",
+            shown=True,
+        ),
+        "latest_commit": Column(pl.Int64, "highest commit version in the log; null if the log has no commit"),
+        "catalog_managed": Column(pl.Boolean, "whether the table supports catalogManaged; null if unknown"),
         "cleaned_up_to": Column(
             pl.Int64,
-            "version that a cleanup spared, and nothing before it: of the first commit, or of a checkpoint just "
-            "before; null where the log begins with version 0, or lacks a commit that the judged version needs",
+            "oldest version that log cleanup retained: the first commit, or a checkpoint directly before it; null if "
+            "the log starts at version 0, or is missing a commit that the validated version needs",
         ),
         "cleanup_revision": Column(
             pl.String,
-            "oldest revision of the text that defines every feature of the first checkpoint that the cleanup spared: "
-            "whoever cleaned up knew it; null where that is not known",
+            "oldest protocol revision that defines every feature of the first checkpoint that log cleanup retained; "
+            "null if unknown",
         ),
         "unreachable_commits": Column(
             pl.Int64,
-            "for the first commit of a log that was cleaned up: commits from it on to which no checkpoint leads, "
-            "although one leads to the judged version",
+            "for the first commit of a cleaned-up log: number of commits that no checkpoint makes readable, although "
+            "the validated version is readable",
         ),
         "commit_cleaned_up": Column(
-            pl.Boolean, "for a checkpoint: the log begins with it, and neither its commit nor one before is there"
+            pl.Boolean,
+            "for a checkpoint: whether the log starts with it, and its commit and all earlier ones are deleted",
         ),
         "in_commit_timestamps_enabled": Column(
             pl.Boolean,
-            "for a checkpoint: in-commit timestamps are enabled at its version; null where that is not known",
+            "for a checkpoint: whether in-commit timestamps are enabled at its version; null if unknown",
         ),
         "v2_checkpoint_supported": Column(
-            pl.Boolean, "for a checkpoint: v2Checkpoint is supported at its version; null where that is not known"
+            pl.Boolean, "for a checkpoint: whether v2Checkpoint is supported at its version; null if unknown"
         ),
     },
 )
 
 commits = View(
     name="commits",
-    grain="commit of the judged history",
+    grain="commit of the validated history",
     key=("version",),
     columns={
         "version": Column(pl.Int64, "version of the commit"),
-        "file": Column(pl.String, "name, relative to the table"),
-        "actions": Column(pl.Int64, "lines that hold an action"),
-        "protocols": Column(pl.Int64, "protocol actions"),
-        "metadatas": Column(pl.Int64, "metaData actions"),
-        "commit_infos": Column(pl.Int64, "commitInfo actions"),
-        "adds": Column(pl.Int64, "add actions"),
-        "removes": Column(pl.Int64, "remove actions"),
-        "cdcs": Column(pl.Int64, "cdc actions"),
-        "checkpoint_only_actions": Column(pl.Int64, "checkpointMetadata and sidecar actions"),
-        "first_action": Column(pl.String, "wire name of the first action"),
+        "file": Column(pl.String, "file name, relative to the table root"),
+        "actions": Column(pl.Int64, "number of lines that hold an action"),
+        "protocols": Column(pl.Int64, "number of protocol actions"),
+        "metadatas": Column(pl.Int64, "number of metaData actions"),
+        "commit_infos": Column(pl.Int64, "number of commitInfo actions"),
+        "adds": Column(pl.Int64, "number of add actions"),
+        "removes": Column(pl.Int64, "number of remove actions"),
+        "cdcs": Column(pl.Int64, "number of cdc actions"),
+        "checkpoint_only_actions": Column(pl.Int64, "number of checkpointMetadata and sidecar actions"),
+        "first_action": Column(pl.String, "JSON name of the first action"),
         "in_commit_timestamp": Column(pl.Int64, "commitInfo.inCommitTimestamp, milliseconds since the epoch"),
         "previous_in_commit_timestamp": Column(
-            pl.Int64, "the same of the preceding version, where in-commit timestamps were enabled there too"
+            pl.Int64,
+            "in_commit_timestamp of the preceding version; null if in-commit timestamps were not enabled there",
         ),
-        "in_commit_timestamps_enabled": Column(pl.Boolean, "feature supported and property true after this commit"),
-        "in_commit_timestamps_enabled_before": Column(pl.Boolean, "the same before this commit"),
+        "in_commit_timestamps_enabled": Column(
+            pl.Boolean, "whether in-commit timestamps are supported and enabled after this commit; null if unknown"
+        ),
+        "in_commit_timestamps_enabled_before": Column(
+            pl.Boolean, "whether in-commit timestamps were supported and enabled before this commit; null if unknown"
+        ),
         "enablement_version": Column(
             pl.Int64,
-            "in a commit with protocol or metaData: the version that enabled in-commit timestamps on a table with "
-            "older commits; null where the judged history does not show it, or they are not enabled",
+            "for a commit with protocol or metaData: version that enabled in-commit timestamps on a table with older "
+            "commits; null if the validated history does not show it, or they are not enabled",
         ),
-        "enablement_timestamp": Column(pl.Int64, "inCommitTimestamp of that version"),
-        "recorded_enablement_version": Column(pl.Int64, "delta.inCommitTimestampEnablementVersion after this commit"),
+        "enablement_timestamp": Column(
+            pl.Int64, "inCommitTimestamp of enablement_version, milliseconds since the epoch"
+        ),
+        "recorded_enablement_version": Column(
+            pl.Int64, "value of delta.inCommitTimestampEnablementVersion after this commit"
+        ),
         "recorded_enablement_timestamp": Column(
-            pl.Int64, "delta.inCommitTimestampEnablementTimestamp after this commit, milliseconds since the epoch"
+            pl.Int64,
+            "value of delta.inCommitTimestampEnablementTimestamp after this commit, milliseconds since the epoch",
         ),
         "file_time_before": Column(
             pl.Int64,
-            "in the commit that enables in-commit timestamps on a table with older commits: file time of the commit "
-            "before, milliseconds since the epoch; null where no file of the log is older than the timestamp, as in a "
-            "copy",
+            "for the commit that enables in-commit timestamps on a table with older commits: modification time of the "
+            "preceding commit file, milliseconds since the epoch; null if no log file is older than the timestamp, as "
+            "in a copied table",
         ),
-        "catalog_managed": Column(pl.Boolean, "catalogManaged is supported after this commit"),
+        "catalog_managed": Column(pl.Boolean, "whether catalogManaged is supported after this commit"),
         "txn_id": Column(pl.String, "commitInfo.txnId"),
-        "append_only": Column(pl.Boolean, "the table is append-only after this commit"),
-        "removes_with_data_change": Column(pl.Int64, "remove actions whose dataChange is true"),
-        "repeated_domains": Column(pl.List(pl.String), "domains that have several actions in this commit"),
-        "repeated_apps": Column(pl.List(pl.String), "appIds that have several txn actions in this commit"),
-        "domains": Column(pl.Int64, "domainMetadata actions"),
-        "domain_metadata_supported": Column(pl.Boolean, "domainMetadata is supported after this commit"),
+        "append_only": Column(pl.Boolean, "whether the table is append-only after this commit"),
+        "removes_with_data_change": Column(pl.Int64, "number of remove actions whose dataChange is true"),
+        "repeated_domains": Column(pl.List(pl.String), "domains with more than one action in this commit"),
+        "repeated_apps": Column(pl.List(pl.String), "appIds with more than one txn action in this commit"),
+        "domains": Column(pl.Int64, "number of domainMetadata actions"),
+        "domain_metadata_supported": Column(pl.Boolean, "whether domainMetadata is supported after this commit"),
         "new_columns_with_default": Column(
             pl.List(pl.String),
-            "in a commit that changes the columns of the table: those that no version of the judged history had, and "
-            "that have a default",
+            "for a commit that changes the schema: columns with a default that no earlier version of the validated "
+            "history had",
         ),
         "changed_identity_columns": Column(
             pl.List(pl.String),
-            "identity columns whose start, step or allowExplicitInsert is another than before, as `id: key`",
+            "identity columns whose start, step or allowExplicitInsert changed, as `column: key`",
         ),
         "identity_marks_moved_back": Column(
             pl.List(pl.String),
-            "identity columns whose mark is gone, or behind the one before, as `id: 9, then 5`; null where the commit "
-            "does not say what it does: a restore brings the mark back",
+            "identity columns whose high-water mark was removed or moved back, as `id: 9, then 5`; null if the commit "
+            "has no operation, because a restore may move the mark back",
         ),
     },
 )
 
 lines = View(
     name="lines",
-    grain="line of a commit, a log compaction or a JSON checkpoint, as written",
+    grain="line of a commit, log compaction or JSON checkpoint, as written",
     key=("file",),
     columns={
-        "file": Column(pl.String, "name, relative to the table"),
-        "version": Column(pl.Int64, "version of the file; of a compaction its last"),
-        "line": Column(pl.Int64, "counted from 1"),
-        "kind": Column(pl.String, "wire name of the action; null where there is not exactly one known action"),
-        "json_error": Column(pl.String, "why the line is not a JSON object; null where it is one"),
-        "actions": Column(pl.Int64, "keys of the object whose value is not null, known or unknown"),
-        "schema_error": Column(pl.String, "what in the action breaks its schema; null where nothing does"),
-        "pointer": Column(pl.String, "where in the action `schema_error` is, as a JSON pointer", shown=True),
-        "repeated_key": Column(pl.String, "a key that stands twice in one object, as a JSON pointer"),
+        "file": Column(pl.String, "file name, relative to the table root"),
+        "version": Column(pl.Int64, "version of the file; for a compaction the last version"),
+        "line": Column(pl.Int64, "line number, starting at 1"),
+        "kind": Column(pl.String, "JSON name of the action; null unless the line has exactly one known action"),
+        "json_error": Column(pl.String, "why the line is not a JSON object; null if it is"),
+        "actions": Column(pl.Int64, "number of keys of the object whose value is not null, known or unknown"),
+        "schema_error": Column(pl.String, "how the action violates its schema; null if it does not"),
+        "pointer": Column(pl.String, "JSON pointer to schema_error within the action", shown=True),
+        "repeated_key": Column(pl.String, "JSON pointer to a key that occurs twice in one object"),
         "unexpected_whitespace": Column(
-            pl.String, "blank line, byte order mark, carriage return: space that JSON lines tolerate or not"
+            pl.String, "unexpected whitespace in the line: blank line, byte order mark or carriage return"
         ),
-        "has_lone_surrogate": Column(pl.Boolean, "a text in it escapes half of a surrogate pair, which no UTF-8 holds"),
+        "has_lone_surrogate": Column(
+            pl.Boolean, "whether a string escapes a lone surrogate, which UTF-8 cannot encode"
+        ),
     },
 )

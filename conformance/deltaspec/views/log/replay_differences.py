@@ -1,8 +1,8 @@
-"""Fills `replay_differences`: what a checkpoint, a compaction or a version checksum says otherwise than replay.
+"""Rows of `replay_differences`: differences between a derived file and replay of the commits.
 
-Equality is by protocol value: path key, deletion vector, size, typed partition values, modification time,
-row-tracking fields, statistics as values where both hold them. `dataChange`, tags, null against absent and unknown
-fields never differ.
+A derived file is a checkpoint, a log compaction or a version checksum. Values are compared as the protocol defines
+them: path key, deletion vector, size, typed partition values, modification time, row-tracking fields, and statistics
+as JSON values if both sides have them. `dataChange`, tags, unknown fields, and null versus absent are not compared.
 """
 
 import json
@@ -33,42 +33,42 @@ _COMPARED = {
     "partition_text": "partitionValues",
     "stats": "stats",
 }
-_ONLY_WHERE_BOTH = ("size", "modification_time", "deletion_timestamp", "partition_text", "stats")
-"""Fields whose absence on one side is no difference in an add either; in a remove that goes for all of them."""
-_ROWS_AT_ONCE = 100_000
+_COMPARED_IF_BOTH_PRESENT = ("size", "modification_time", "deletion_timestamp", "partition_text", "stats")
+"""Fields of an add that are compared only if both sides have them. In a remove this applies to all fields."""
+_ROWS_PER_SLICE = 100_000
 
 
 @dataclass(frozen=True)
 class DerivedFile:
-    """Something that claims to equal replay to a version."""
+    """File whose content must equal replay of the commits up to a version."""
 
     kind: str
     """`checkpoint`, `compaction` or `checksum`."""
     file: str
-    """Relative to the table."""
+    """Relative to the table root."""
     version: int
 
     def row(self, kind: str, path: str | None, difference: str, **more: Any) -> Row:
-        """A row of `replay_differences`."""
-        place = {"claim": self.kind, "file": self.file, "version": self.version}
-        return {**place, "kind": kind, "path": path, "difference": difference, **more}
+        """Build a row of `replay_differences`."""
+        location = {"derived_file_kind": self.kind, "file": self.file, "version": self.version}
+        return {**location, "kind": kind, "path": path, "difference": difference, **more}
 
 
 @dataclass(frozen=True)
 class TableActions:
-    """The actions of a state or a claim that are no file actions; None where they are not recorded."""
+    """Actions of a table state or derived file other than file actions; None if they are not recorded."""
 
     protocol: Protocol | None = None
     metadata: MetaData | None = None
     transactions: Mapping[str, Txn] | None = None
     domains: Mapping[str, DomainMetadata] | None = None
     row_id_high_water_marks: Mapping[str, RowIdHighWaterMark] | None = None
-    """Of r1 and r2: at most one, under the wire name of its field."""
+    """Only in r1 and r2: at most one action, keyed by the JSON name of its field."""
     transactions_may_expire: bool = field(default=False)
 
 
 def compare_files(
-    claim: DerivedFile,
+    derived_file: DerivedFile,
     recorded: pl.DataFrame,
     replayed: pl.DataFrame,
     types: Mapping[str, DataType] | None,
@@ -77,71 +77,71 @@ def compare_files(
     retention_cutoff_ms: int | None = None,
     revision: Revision = Revision.CURRENT,
 ) -> Iterator[list[Row]]:
-    """Differences of file actions, a bounded number at once: of a claim that is all wrong there are millions.
+    """Yield differences of file actions in bounded batches: a completely wrong derived file has millions.
 
     Args:
-        claim: whose they are.
-        recorded: rows of `file_replay.REPLAY_COLUMNS`.
-        replayed: the same, as replay has them.
-        types: partition columns by physical name.
-        tombstones_complete: replay began at version 0, so that a tombstone it does not know never was.
-        retention_cutoff_ms: tombstones of this deletion timestamp or a later one had not expired; None: nothing is known.
-        revision: the text judged by, which says what an add is known by.
+        derived_file: the file that is compared.
+        recorded: its file actions, with the columns of `file_replay.REPLAY_COLUMNS`.
+        replayed: the file actions after replay, with the same columns.
+        types: partition columns by physical name; None if unknown.
+        tombstones_complete: whether replay started at version 0 and therefore knows every tombstone.
+        retention_cutoff_ms: oldest deletion timestamp of an unexpired tombstone; None if unknown.
+        revision: protocol revision, which defines the identity of an add.
     """
-    left, right = _keyed(recorded, revision), _keyed(replayed, revision)
-    both = left.join(right, on=_KEYS, how="full", suffix="_replayed", coalesce=True)
-    extra = both.filter(pl.col("_there_replayed").is_null())
-    missing = both.filter(pl.col("_there").is_null())
-    live = _logical_files(right) if len(extra) else set()
-    for part in extra.iter_slices(_ROWS_AT_ONCE):
+    left, right = _with_key(recorded, revision), _with_key(replayed, revision)
+    joined = left.join(right, on=_KEYS, how="full", suffix="_replayed", coalesce=True)
+    extra = joined.filter(pl.col("_present_replayed").is_null())
+    missing = joined.filter(pl.col("_present").is_null())
+    live = _live_logical_files(right) if len(extra) else set()
+    for part in extra.iter_slices(_ROWS_PER_SLICE):
         yield [
-            claim.row(
+            derived_file.row(
                 each["kind"],
                 each["path"] or each["path_key"],
                 "extra",
-                recorded=_shown(each),
+                recorded=_format_file(each),
                 may_have_expired=each["kind"] == "remove"
                 and not tombstones_complete
                 and (each["path_key"], each["deletion_vector_id"]) not in live,
             )
             for each in part.iter_rows(named=True)
         ]
-    for part in missing.iter_slices(_ROWS_AT_ONCE):
+    for part in missing.iter_slices(_ROWS_PER_SLICE):
         yield [
-            claim.row(
+            derived_file.row(
                 each["kind"],
                 each["path_replayed"] or each["path_key"],
                 "missing",
                 replayed=f"size {each['size_replayed']}",
                 may_have_expired=each["kind"] == "remove",
-                is_unexpired=_is_kept(each["deletion_timestamp_replayed"], retention_cutoff_ms)
+                is_unexpired=_is_retained(each["deletion_timestamp_replayed"], retention_cutoff_ms)
                 if each["kind"] == "remove"
                 else None,
             )
             for each in part.iter_rows(named=True)
         ]
-    paired = both.filter(pl.col("_there") & pl.col("_there_replayed"))
+    paired = joined.filter(pl.col("_present") & pl.col("_present_replayed"))
     for name, wire_name in _COMPARED.items():
-        for part in _unequal(paired, name).iter_slices(_ROWS_AT_ONCE):
-            yield _field_differences(claim, part, name, wire_name, types)
+        for part in _unequal(paired, name).iter_slices(_ROWS_PER_SLICE):
+            yield _field_differences(derived_file, part, name, wire_name, types)
 
 
-def _is_kept(timestamp_ms: int | None, retention_cutoff_ms: int | None) -> bool | None:
-    """Whether retention keeps what is of a moment; what has no timestamp counts as of 0 (S25)."""
+def _is_retained(timestamp_ms: int | None, retention_cutoff_ms: int | None) -> bool | None:
+    """Return whether a timestamp is at or after the retention cutoff; a missing timestamp counts as 0 (S25)."""
     return None if retention_cutoff_ms is None else (timestamp_ms or 0) >= retention_cutoff_ms
 
 
-def _logical_files(rows: pl.DataFrame) -> set[tuple[str, str | None]]:
-    """Path and vector of the adds: a tombstone of another vector of the path may stand beside a live file."""
+def _live_logical_files(rows: pl.DataFrame) -> set[tuple[str, str | None]]:
+    """Return path and vector of the adds: a path may have a live file and tombstones of other vectors."""
     return set(rows.filter(pl.col("kind") == "add").select("path_key", "deletion_vector_id").iter_rows())
 
 
-def _keyed(rows: pl.DataFrame, revision: Revision) -> pl.DataFrame:
-    """Rows with their key, path and vector, or the path alone for an add; the first of several stands for all."""
+def _with_key(rows: pl.DataFrame, revision: Revision) -> pl.DataFrame:
+    """Add the key column `_vector` (empty if an add is identified by its path) and keep one row per key."""
     vector = pl.col("deletion_vector_id").fill_null("")
-    if revision is Revision.CURRENT:  # [Changed in current] an add is known by its path alone
+    if revision is Revision.CURRENT:  # [Changed in current] an add is identified by its path alone
         vector = pl.when(pl.col("kind") == "add").then(pl.lit("")).otherwise(vector)
-    rows = rows.with_columns(_vector=vector, _there=pl.lit(True))
+    rows = rows.with_columns(_vector=vector, _present=pl.lit(True))
     several = has_shared_path(rows)
     many = rows.filter(several).sort("version", "file", "line")
     return pl.concat([rows.filter(~several), many.unique(subset=_KEYS, keep="first", maintain_order=True)])
@@ -149,13 +149,13 @@ def _keyed(rows: pl.DataFrame, revision: Revision) -> pl.DataFrame:
 
 def _unequal(paired: pl.DataFrame, name: str) -> pl.DataFrame:
     other = f"{name}_replayed"
-    where_both = (pl.col(name) != pl.col(other)).fill_null(False)
-    of_adds = pl.col(name).ne_missing(pl.col(other)) & (pl.col("kind") == "add")
-    return paired.filter(where_both if name in _ONLY_WHERE_BOTH else where_both | of_adds)
+    differs_if_both = (pl.col(name) != pl.col(other)).fill_null(False)
+    differs_in_add = pl.col(name).ne_missing(pl.col(other)) & (pl.col("kind") == "add")
+    return paired.filter(differs_if_both if name in _COMPARED_IF_BOTH_PRESENT else differs_if_both | differs_in_add)
 
 
 def _field_differences(
-    claim: DerivedFile, unequal: pl.DataFrame, name: str, wire_name: str, types: Mapping[str, DataType] | None
+    derived_file: DerivedFile, unequal: pl.DataFrame, name: str, wire_name: str, types: Mapping[str, DataType] | None
 ) -> list[Row]:
     rows = []
     for each in unequal.iter_rows(named=True):
@@ -165,8 +165,8 @@ def _field_differences(
         if name == "stats" and is_same_json(recorded, replayed):
             continue
         path = each["path"] or each["path_key"]
-        texts = {"recorded": _cut(recorded), "replayed": _cut(replayed)}
-        rows.append(claim.row(each["kind"], path, "differs", field=wire_name, may_have_expired=False, **texts))
+        values = {"recorded": _shorten(recorded), "replayed": _shorten(replayed)}
+        rows.append(derived_file.row(each["kind"], path, "differs", field=wire_name, may_have_expired=False, **values))
     return rows
 
 
@@ -179,83 +179,89 @@ def _typed(text: str, types: Mapping[str, DataType] | None) -> dict[str, str | N
 
 
 def is_same_json(one: str, other: str) -> bool:
-    """Whether two texts are the same JSON value: objects without regard to order and null members, exact numbers."""
+    """Return whether two strings are equal as JSON: key order and null members are ignored, numbers are exact."""
     try:
-        return bool(_value(one) == _value(other))
+        return bool(_parse_exact(one) == _parse_exact(other))
     except (ValueError, RecursionError, ArithmeticError):
         return one == other
 
 
-def _value(text: str) -> Any:
-    """A JSON value whose numbers are exact and whose booleans equal no number."""
-    return _without_nulls(json.loads(text, parse_int=Decimal, parse_float=Decimal))
+def _parse_exact(text: str) -> Any:
+    """Parse JSON with exact numbers and with booleans that do not equal numbers."""
+    return _drop_nulls(json.loads(text, parse_int=Decimal, parse_float=Decimal))
 
 
-def _without_nulls(value: Any) -> Any:
+def _drop_nulls(value: Any) -> Any:
     if isinstance(value, dict):
-        members = {key: _without_nulls(member) for key, member in value.items()}
+        members = {key: _drop_nulls(member) for key, member in value.items()}
         return {key: member for key, member in members.items() if member is not None and member != {}}
     if isinstance(value, bool):
         return str(value), bool
-    return [_without_nulls(each) for each in value] if isinstance(value, list) else value
+    return [_drop_nulls(each) for each in value] if isinstance(value, list) else value
 
 
 def compare_table_actions(
-    claim: DerivedFile, recorded: TableActions, replayed: TableActions, *, retention_cutoff_ms: int | None = None
+    derived_file: DerivedFile, recorded: TableActions, replayed: TableActions, *, retention_cutoff_ms: int | None = None
 ) -> list[Row]:
-    """Differences of protocol, metadata, transactions and domains, of those that are recorded.
+    """Return differences of protocol, metadata, transactions and domains, as far as both sides record them.
 
-    `retention_cutoff_ms`: transactions of this `lastUpdated` or a later one had not expired; None: nothing is known.
+    `retention_cutoff_ms` is the oldest `lastUpdated` of an unexpired transaction; None if unknown.
     """
     rows: list[Row] = []
     if recorded.protocol is not None and replayed.protocol is not None:
         stated = _protocol(recorded.protocol)
-        if claim.kind == "checkpoint":  # a list that has to be there and is null is told by its file
+        if derived_file.kind == "checkpoint":  # another rule reports a required list that is null
             stated = {name: value for name, value in stated.items() if name not in _missing_lists(recorded.protocol)}
-        rows += _struct_differences(claim, "protocol", stated, _protocol(replayed.protocol))
+        rows += _struct_differences(derived_file, "protocol", stated, _protocol(replayed.protocol))
     if recorded.metadata is not None and replayed.metadata is not None:
-        rows += _struct_differences(claim, "metaData", _metadata(recorded.metadata), _metadata(replayed.metadata))
+        rows += _struct_differences(
+            derived_file, "metaData", _metadata(recorded.metadata), _metadata(replayed.metadata)
+        )
     if recorded.transactions is not None and replayed.transactions is not None:
         may_expire = replayed.transactions_may_expire
-        pairs = {app: {"version": each.version} for app, each in recorded.transactions.items()}
-        others = {app: {"version": each.version} for app, each in replayed.transactions.items()}
-        for row in _keyed_differences(claim, "txn", pairs, others, may_expire=may_expire):
+        recorded_keys = {app: {"version": each.version} for app, each in recorded.transactions.items()}
+        replayed_keys = {app: {"version": each.version} for app, each in replayed.transactions.items()}
+        for row in _keyed_differences(derived_file, "txn", recorded_keys, replayed_keys, may_expire=may_expire):
             if row["difference"] == "missing":
                 moment = replayed.transactions[row["path"]].last_updated
-                row["may_have_expired"] = may_expire and not _is_kept(moment, retention_cutoff_ms)
+                row["may_have_expired"] = may_expire and not _is_retained(moment, retention_cutoff_ms)
             rows.append(row)
     if recorded.domains is not None and replayed.domains is not None:
-        pairs = {name: _domain(each) for name, each in recorded.domains.items()}
-        others = {name: _domain(each) for name, each in replayed.domains.items()}
-        rows += _keyed_differences(claim, "domainMetadata", pairs, others, may_expire=False)
+        recorded_keys = {name: _domain(each) for name, each in recorded.domains.items()}
+        replayed_keys = {name: _domain(each) for name, each in replayed.domains.items()}
+        rows += _keyed_differences(derived_file, "domainMetadata", recorded_keys, replayed_keys, may_expire=False)
     if recorded.row_id_high_water_marks is not None and replayed.row_id_high_water_marks is not None:
-        pairs = {name: {name: each.high_water_mark} for name, each in recorded.row_id_high_water_marks.items()}
-        others = {name: {name: each.high_water_mark} for name, each in replayed.row_id_high_water_marks.items()}
-        rows += _keyed_differences(claim, "rowIdHighWaterMark", pairs, others, may_expire=False)
+        recorded_keys = {name: {name: each.high_water_mark} for name, each in recorded.row_id_high_water_marks.items()}
+        replayed_keys = {name: {name: each.high_water_mark} for name, each in replayed.row_id_high_water_marks.items()}
+        rows += _keyed_differences(derived_file, "rowIdHighWaterMark", recorded_keys, replayed_keys, may_expire=False)
     return rows
 
 
 def _keyed_differences(
-    claim: DerivedFile, kind: str, recorded: dict[str, Row], replayed: dict[str, Row], *, may_expire: bool
+    derived_file: DerivedFile, kind: str, recorded: dict[str, Row], replayed: dict[str, Row], *, may_expire: bool
 ) -> list[Row]:
-    rows = [claim.row(kind, key, "extra", may_have_expired=may_expire) for key in recorded.keys() - replayed.keys()]
-    rows += [claim.row(kind, key, "missing", may_have_expired=may_expire) for key in replayed.keys() - recorded.keys()]
+    rows = [
+        derived_file.row(kind, key, "extra", may_have_expired=may_expire) for key in recorded.keys() - replayed.keys()
+    ]
+    rows += [
+        derived_file.row(kind, key, "missing", may_have_expired=may_expire) for key in replayed.keys() - recorded.keys()
+    ]
     for key in recorded.keys() & replayed.keys():
-        rows += _struct_differences(claim, kind, recorded[key], replayed[key], path=key)
+        rows += _struct_differences(derived_file, kind, recorded[key], replayed[key], path=key)
     return sorted(rows, key=lambda row: (row["path"], row["difference"], row.get("field") or ""))
 
 
 def _struct_differences(
-    claim: DerivedFile, kind: str, recorded: Row, replayed: Row, path: str | None = None
+    derived_file: DerivedFile, kind: str, recorded: Row, replayed: Row, path: str | None = None
 ) -> list[Row]:
     return [
-        claim.row(
+        derived_file.row(
             kind,
             path,
             "differs",
             field=name,
-            recorded=_cut(recorded[name]),
-            replayed=_cut(replayed[name]),
+            recorded=_shorten(recorded[name]),
+            replayed=_shorten(replayed[name]),
             may_have_expired=False,
         )
         for name in recorded
@@ -273,12 +279,12 @@ def _protocol(action: Protocol) -> Row:
 
 
 def _missing_lists(action: Protocol) -> set[str]:
-    """Lists of features that the versions of a protocol ask for, and that it lacks."""
+    """Return the feature lists that the versions of a protocol require and that are null."""
     lists = (
         ("readerFeatures", action.min_reader_version == 3, action.reader_features),
         ("writerFeatures", action.min_writer_version == 7, action.writer_features),
     )
-    return {name for name, is_asked_for, features in lists if is_asked_for and features is None}
+    return {name for name, is_required, features in lists if is_required and features is None}
 
 
 def _metadata(action: MetaData) -> Row:
@@ -300,14 +306,14 @@ def _metadata(action: MetaData) -> Row:
 
 def _domain(action: DomainMetadata) -> Row:
     try:
-        configuration = _value(action.configuration)
+        configuration = _parse_exact(action.configuration)
     except (ValueError, RecursionError, ArithmeticError):
         configuration = action.configuration
     return {"configuration": configuration, "removed": action.removed}
 
 
 def collect_last_actions(actions: Iterable[Any]) -> TableActions:
-    """The newest of each kind and key among actions in the order of versions, removed domains among them."""
+    """Return the newest action of each kind and key, including removed domains; actions are in version order."""
     protocol, metadata = None, None
     transactions: dict[str, Txn] = {}
     domains: dict[str, DomainMetadata] = {}
@@ -328,16 +334,16 @@ def collect_last_actions(actions: Iterable[Any]) -> TableActions:
 
 
 def row_id_high_water_marks(mark: RowIdHighWaterMark | None) -> dict[str, RowIdHighWaterMark]:
-    """The mark of row ids of older texts under the name of its field; nothing where there is none."""
+    """Return the high-water mark action of r1 and r2 keyed by its field name, or an empty dict."""
     return {} if mark is None else {"highWaterMark": mark}
 
 
-def _shown(row: Row) -> str:
+def _format_file(row: Row) -> str:
     vector = f", vector {row['deletion_vector_id']}" if row["deletion_vector_id"] else ""
     return f"size {row['size']}{vector}"
 
 
-def _cut(value: Any) -> str:
+def _shorten(value: Any) -> str:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-    text = text.encode(errors="backslashreplace").decode()  # half of a surrogate pair is no text of a report
+    text = text.encode(errors="backslashreplace").decode()  # reports cannot encode lone surrogates
     return text if len(text) <= 300 else f"{text[:297]}..."

@@ -1,4 +1,4 @@
-"""The view over staged commits, attempts at versions of a catalog-managed table."""
+"""View over the staged commits of a catalog-managed table."""
 
 import json
 from collections.abc import Iterator
@@ -16,43 +16,43 @@ staged_commits = View(
     grain="file in `_staged_commits` of a catalog-managed table",
     key=(),
     columns={
-        "version": Column(pl.Int64, "version in the name, that the commit was to be"),
-        "file": Column(pl.String, "name, relative to the table"),
-        "line": Column(pl.Int64, "the line of `fault`, counted from 1"),
+        "version": Column(pl.Int64, "version in the file name, which the commit was proposed for"),
+        "file": Column(pl.String, "file name, relative to the table root"),
+        "line": Column(pl.Int64, "line number of `fault`, starting at 1"),
         "fault": Column(
             pl.String,
-            "what makes a line no line of a commit; null where nothing does, or where the last line is cut short",
+            "why a line is not valid in a commit; null if all lines are, or if only the last line is truncated",
         ),
-        "versions_of_uuid": Column(pl.List(pl.Int64), "versions of the staged commits that have its UUID"),
+        "versions_of_uuid": Column(pl.List(pl.Int64), "versions of all staged commits with the same UUID"),
         "differs_from_published": Column(
             pl.Boolean,
-            "it is of the transaction of the published commit of its version, and holds other actions; null where no "
-            "commit of the version is published",
+            "whether it has the txnId of the published commit of its version but different actions; null if no commit "
+            "of the version is published",
         ),
     },
 )
 
-_OF_CHECKPOINTS = ("checkpointMetadata", "sidecar")
+_CHECKPOINT_ACTIONS = ("checkpointMetadata", "sidecar")
 
 
 def find_staged_commit_fault(log: LogFile) -> tuple[int, str] | None:
-    """The first line of a staged commit that no commit could hold, and why; the last one may be cut short."""
+    """Return the number of the first invalid line of a staged commit and the reason; the last may be truncated."""
     for number, (kind, fault) in enumerate(log.lines, 1):
-        if kind in _OF_CHECKPOINTS:
-            return number, f"{kind} stands in checkpoints only"
+        if kind in _CHECKPOINT_ACTIONS:
+            return number, f"a commit has a {kind} action, which only checkpoints may have"
         if fault is None:
             continue
         if fault.json_error is not None and number < len(log.lines):
-            return number, f"is no JSON: {fault.json_error}"
+            return number, f"the line is not JSON: {fault.json_error}"
         if fault.schema_error is not None:
             return number, fault.schema_error
         if fault.actions > 1:
-            return number, f"holds {fault.actions} actions"
+            return number, f"expected one action in the line, found {fault.actions}"
     return None
 
 
 def differs(published: bytes, staged: bytes) -> bool:
-    """Whether a staged commit is of the transaction of the published one, and holds other actions."""
+    """Return whether a staged commit has the txnId of the published one but different actions."""
     return is_illegal_copy(_content(published), _content(staged))
 
 
@@ -60,12 +60,12 @@ def _content(data: bytes) -> CommitContent:
     documents = list(_documents(data))
     infos = [each["commitInfo"] for each in documents if isinstance(each.get("commitInfo"), dict)]
     transaction = next((info["txnId"] for info in infos if isinstance(info.get("txnId"), str)), None)
-    others = [json.dumps(_present(each), sort_keys=True) for each in documents if "commitInfo" not in each]
-    return CommitContent(transaction, others)
+    other_actions = [json.dumps(_drop_nulls(each), sort_keys=True) for each in documents if "commitInfo" not in each]
+    return CommitContent(transaction, other_actions)
 
 
 def _documents(data: bytes) -> Iterator[dict[str, Any]]:
-    """The objects of the lines; what is none says nothing here."""
+    """Yield the JSON objects of the lines; other lines are skipped because another rule reports them."""
     for line in data.split(b"\n"):
         try:
             document = msgspec.json.decode(line)
@@ -75,8 +75,8 @@ def _documents(data: bytes) -> Iterator[dict[str, Any]]:
             yield document
 
 
-def _present(value: Any) -> Any:
-    """A value without members that are null: they say what absent ones do."""
+def _drop_nulls(value: Any) -> Any:
+    """Remove null members recursively: null and absent mean the same."""
     if isinstance(value, dict):
-        return {key: _present(member) for key, member in value.items() if member is not None}
-    return [_present(each) for each in value] if isinstance(value, list) else value
+        return {key: _drop_nulls(member) for key, member in value.items() if member is not None}
+    return [_drop_nulls(each) for each in value] if isinstance(value, list) else value

@@ -73,7 +73,7 @@ def build_clustering_row(
     return {
         "clustering_columns": [".".join(each) for each in columns],
         "unknown_clustering_columns": find_unknown_columns(columns, schema, mapping, revision),
-        "displayed_clustering_columns": find_logically_named_columns(columns, schema, mapping),
+        "logically_named_clustering_columns": find_logically_named_columns(columns, schema, mapping),
         "partition_columns": partition_columns,
         "column_mapping_mode": mapping,
     }

@@ -17,7 +17,7 @@ iceberg = View(
         **_PLACE,
         "compatibility": Column(pl.String, "V1 or V2", shown=True),
         "column_mapping_mode": Column(pl.String, "id or name; null where column mapping is off"),
-        "conflicts_with_vectors": Column(
+        "conflicts_with_deletion_vectors": Column(
             pl.Boolean, "deletion vectors are supported, of V1; or supported and enabled by property, of V2"
         ),
         "v1_also_enabled": Column(pl.Boolean, "of V2: V1 is enabled as well"),
@@ -44,13 +44,15 @@ nested_ids = View(
     columns={
         **_PLACE,
         "column": Column(pl.String, "logical path of the field, segments joined by dots"),
-        "missing": Column(pl.List(pl.String), "names of elements, keys and values that have no id"),
-        "under_another_key": Column(
+        "missing_ids": Column(pl.List(pl.String), "names of elements, keys and values that have no id"),
+        "ids_under_wrong_key": Column(
             pl.List(pl.String), "those whose ids stand under a key, or by a name of the field, that the text lacks"
         ),
-        "elsewhere": Column(pl.List(pl.String), "those whose ids stand in another field, or in no map"),
-        "misnamed": Column(pl.List(pl.String), "names in the field's map that lead nowhere, where an id is missing"),
-        "out_of_range": Column(pl.List(pl.String), "`name=id` of ids that are no integers of 32 bits"),
-        "shared": Column(pl.List(pl.String), "`name=id` of ids that a column, or another of them, has as well"),
+        "ids_in_wrong_field": Column(pl.List(pl.String), "those whose ids stand in another field, or in no map"),
+        "unresolved_names": Column(
+            pl.List(pl.String), "names in the field's map that lead nowhere, where an id is missing"
+        ),
+        "out_of_range_ids": Column(pl.List(pl.String), "`name=id` of ids that are no integers of 32 bits"),
+        "duplicate_ids": Column(pl.List(pl.String), "`name=id` of ids that a column, or another of them, has as well"),
     },
 )

@@ -77,7 +77,9 @@ class IcebergHistory:
                 **place,
                 "compatibility": each,
                 "column_mapping_mode": mapping,
-                "conflicts_with_vectors": iceberg_compat.conflicts_with_vectors(each, features, metadata.configuration),
+                "conflicts_with_deletion_vectors": iceberg_compat.conflicts_with_vectors(
+                    each, features, metadata.configuration
+                ),
                 "v1_also_enabled": each == "V2" and "V1" in enabled,
                 "renamed_partition_columns": renamed,
                 **(_of_types(schema, each, features) if schema is not None else {}),
@@ -108,12 +110,12 @@ def _nested(place: Row, schema: Struct, mapping: str, revision: Revision) -> lis
         {
             **place,
             "column": ".".join(each.path),
-            "missing": list(each.missing),
-            "under_another_key": list(each.under_another_key),
-            "elsewhere": list(each.elsewhere),
-            "misnamed": list(each.misnamed),
-            "out_of_range": list(each.out_of_range),
-            "shared": list(each.shared),
+            "missing_ids": list(each.missing),
+            "ids_under_wrong_key": list(each.under_another_key),
+            "ids_in_wrong_field": list(each.elsewhere),
+            "unresolved_names": list(each.misnamed),
+            "out_of_range_ids": list(each.out_of_range),
+            "duplicate_ids": list(each.shared),
         }
         for each in iceberg_compat.nested_ids(schema, mapping, revision)
     ]

@@ -49,7 +49,7 @@ def build_feature_rows(place: Row, action: Protocol, revision: Revision) -> list
                 "min_reader_version": action.min_reader_version,
                 "in_reader_features": name in readers,
                 "in_writer_features": name in writers,
-                "times": max(readers[name], writers[name]),
+                "occurrences": max(readers[name], writers[name]),
                 "kind": known.kind if known else None,
                 "intended_name": table_features.intended_name(name, revision),
                 "missing_requirements": missing_requirements(action, name, revision),

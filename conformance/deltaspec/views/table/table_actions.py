@@ -44,7 +44,7 @@ features = View(
         "min_reader_version": Column(pl.Int64, "minReaderVersion of that protocol"),
         "in_reader_features": Column(pl.Boolean, "stands in readerFeatures"),
         "in_writer_features": Column(pl.Boolean, "stands in writerFeatures"),
-        "times": Column(pl.Int64, "how often it stands in the list in which it stands most often"),
+        "occurrences": Column(pl.Int64, "how often it stands in the list in which it stands most often"),
         "kind": Column(pl.String, "writer or reader-writer; null for a name that the judged text does not know"),
         "intended_name": Column(pl.String, "the feature that an unknown name is a known misspelling of"),
         "missing_requirements": Column(
@@ -192,7 +192,7 @@ clustering = View(
             pl.List(pl.String),
             "those that are no field of the schema, under column mapping by their physical path; in r3 by neither path",
         ),
-        "displayed_clustering_columns": Column(
+        "logically_named_clustering_columns": Column(
             pl.List(pl.String), "those that are the logical path of a field, where physical ones are in force"
         ),
         "partition_columns": Column(pl.List(pl.String), "partitionColumns"),

@@ -40,12 +40,12 @@ recorded_type_changes = View(
             "the table supports typeWidening, or a preview of it, or did so in the version before; null where that is "
             "not known, or no change is recorded",
         ),
-        "is_text": Column(pl.Boolean, "the value is a text"),
+        "is_string": Column(pl.Boolean, "the value is a text"),
         "list_fault": Column(pl.String, "why the value is no list of objects; null for a text"),
         "types_fault": Column(pl.String, "why an entry does not name the types before and after"),
         "field_path_fault": Column(pl.String, "why a fieldPath does not lead to a type that may be widened"),
         "unlisted_change": Column(pl.String, "a change of types that the text does not list"),
-        "gap": Column(pl.String, "where changes do not lead from one to the next, and at last to the type"),
+        "chain_fault": Column(pl.String, "where changes do not lead from one to the next, and at last to the type"),
     },
 )
 
@@ -198,12 +198,12 @@ def _records(place: Row, schema: Struct, *, supported: bool | None) -> list[Row]
                 **place,
                 "column": ".".join(path),
                 "type_widening_supported": supported if has_type_change_record(field) else None,
-                "is_text": "text" in what,
+                "is_string": "text" in what,
                 "list_fault": what.get("no list", what.get("no object")),
                 "types_fault": what.get("types"),
                 "field_path_fault": what.get("place"),
                 "unlisted_change": _words(unlisted[0].before, unlisted[0].after) if unlisted else None,
-                "gap": gaps.get(path) if not faults else None,
+                "chain_fault": gaps.get(path) if not faults else None,
             }
         )
     return rows

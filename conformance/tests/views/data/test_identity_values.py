@@ -33,27 +33,32 @@ def test_a_row_says_where_a_file_and_the_marks_stand() -> None:
         "path": "2.parquet",
         "column": "id",
         "step": 2,
-        "mark": 108,
+        "high_water_mark": 108,
         "last_value": 108,
-        "last_is_beyond_mark": False,
-        "off_sequence": 0,
-        "first_off_sequence": None,
-        "repeated": 0,
-        "first_repeated": None,
-        "mark_before": 104,
+        "last_is_beyond_high_water_mark": False,
+        "off_sequence_values": 0,
+        "first_off_sequence_value": None,
+        "duplicate_values": 0,
+        "first_duplicate_value": None,
+        "previous_high_water_mark": 104,
         "nearest_value": 106,
-        "nearest_is_beyond_mark_before": True,
+        "nearest_is_beyond_previous_high_water_mark": True,
     }
 
 
 def test_before_the_first_value_there_is_no_mark() -> None:
-    names = "mark_before", "nearest_value", "nearest_is_beyond_mark_before"
+    names = "previous_high_water_mark", "nearest_value", "nearest_is_beyond_previous_high_water_mark"
     assert told(build_identity_table(*SOUND), *names)[0] == ("1.parquet", None, 100, None)
 
 
 def test_for_a_negative_step_the_last_value_is_the_lowest() -> None:
     files = build_identity_table((96, [100, 98, 96]), (96, [94]), step=-2)
-    names = "last_value", "last_is_beyond_mark", "nearest_value", "nearest_is_beyond_mark_before"
+    names = (
+        "last_value",
+        "last_is_beyond_high_water_mark",
+        "nearest_value",
+        "nearest_is_beyond_previous_high_water_mark",
+    )
     assert told(files, *names) == [("1.parquet", 96, False, 100, None), ("2.parquet", 94, True, 94, True)]
 
 
@@ -78,7 +83,7 @@ def test_rows_that_a_deletion_vector_takes_away_hold_nothing() -> None:
         "sizeInBytes": vector.size_in_bytes,
         "cardinality": 2,
     }
-    assert told(files, "off_sequence", "repeated") == [("1.parquet", 0, 0)]
+    assert told(files, "off_sequence_values", "duplicate_values") == [("1.parquet", 0, 0)]
 
 
 @pytest.mark.parametrize("mode", ["name", "id"])
@@ -91,7 +96,7 @@ def test_a_mapped_column_is_found_under_its_physical_name_or_id(mode: str) -> No
     kind = pa.field("p", pa.int64(), metadata={"PARQUET:field_id": "1"})
     table = pa.Table.from_arrays([pa.array([100, 106])], schema=pa.schema([kind]))
     files.commits[1] = [commit_info_action(1), add_data_file(files, "1.parquet", table)]
-    assert told(files, "column", "last_value", "last_is_beyond_mark") == [("1.parquet", "id", 106, True)]
+    assert told(files, "column", "last_value", "last_is_beyond_high_water_mark") == [("1.parquet", "id", 106, True)]
 
 
 def test_a_file_without_the_column_holds_no_value() -> None:
@@ -184,7 +189,7 @@ def _third(*more: Any, operation: str = "WRITE", values: tuple[int, ...] = (100,
 
 
 def _of_third(files: TableFiles) -> tuple[Any, ...]:
-    names = "mark_before", "nearest_is_beyond_mark_before"
+    names = "previous_high_water_mark", "nearest_is_beyond_previous_high_water_mark"
     return next(row[1:] for row in told(files, *names) if row[0] == "3.parquet")
 
 
@@ -215,7 +220,7 @@ def test_a_file_that_comes_back_was_written_before() -> None:
     first = get_first_add(files, 1)
     files.commits[3] = [commit_info_action(3), remove_action(first)]
     files.commits[4] = [commit_info_action(4), first]
-    names = "version", "mark_before", "nearest_is_beyond_mark_before"
+    names = "version", "previous_high_water_mark", "nearest_is_beyond_previous_high_water_mark"
     assert told(files, *names)[0] == ("1.parquet", 4, None, None)
 
 
@@ -225,4 +230,4 @@ def test_of_files_in_a_checkpoint_the_mark_before_is_not_known() -> None:
     metadata = [line for line in files.commits[1] if isinstance(line, dict) and "metaData" in line]
     files.checkpoints.append(CheckpointFiles(1, "classic", rows=[*table, *metadata, get_first_add(files, 1)]))
     del files.commits[0], files.commits[1]
-    assert told(files, "mark_before") == [("1.parquet", None), ("2.parquet", 104)]
+    assert told(files, "previous_high_water_mark") == [("1.parquet", None), ("2.parquet", 104)]

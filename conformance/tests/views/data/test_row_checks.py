@@ -6,7 +6,7 @@ import pyarrow as pa
 from helpers.recording_run import RecordingRun
 
 from deltaspec_generators.bases.data_files import build_table_with_stored_vectors
-from deltaspec_generators.mutations.rows import (
+from deltaspec_generators.bases.single_file import (
     FILE_PATH,
     build_required_field,
     build_single_file_table,

@@ -27,7 +27,7 @@ def rows(
     chain = pl.DataFrame([{name: each.get(name) for name in schema} for each in actions], schema=schema)
     told = {each["version"]: "WRITE" for each in actions} | (operations or {})
     found = build_added_vector_rows(chain, enabled, told, begins_with_checkpoint=begins_with_checkpoint)
-    return sorted(found.select("version", "path", "deletion_vector_id", "may_be_older").rows())
+    return sorted(found.select("version", "path", "deletion_vector_id", "may_predate_commit").rows())
 
 
 def test_a_vector_is_new_once() -> None:

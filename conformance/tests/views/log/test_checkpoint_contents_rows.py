@@ -7,12 +7,12 @@ import pytest
 from helpers.recording_run import RecordingRun
 
 from deltaspec_generators.bases import log_only
-from deltaspec_generators.checkpoint_writer import Row
-from deltaspec_generators.mutations.checkpoint_contents import (
-    edit_checkpoint_adds,
+from deltaspec_generators.bases.checkpoints import (
     add_statistics_columns,
+    edit_checkpoint_adds,
     remove_json_statistics,
 )
+from deltaspec_generators.checkpoint_writer import Row
 from deltaspec_generators.table_files import TableFiles, protocol_action
 
 STRUCT, JSON = "delta.checkpoint.writeStatsAsStruct", "delta.checkpoint.writeStatsAsJson"

@@ -61,14 +61,16 @@ def table(*paths: str) -> pa.Table:
 @pytest.mark.parametrize("vectors", [True, False])
 def test_files_elsewhere_than_their_hash_says_are_counted(vectors: bool) -> None:
     facts = PartAssignmentCheck(("first", "second"), vectors_supported=vectors)
-    facts.take("first", table("a", "abc"))  # hashes 1485273170 and 1322437556 of Spark are even, -97053317 is odd
-    facts.take("second", table("ab", "abcd"))  # -396302900 is even
+    facts.check_batch(
+        "first", table("a", "abc")
+    )  # hashes 1485273170 and 1322437556 of Spark are even, -97053317 is odd
+    facts.check_batch("second", table("ab", "abcd"))  # -396302900 is even
     assert facts.misplaced_files == 1
 
 
 def test_one_file_has_no_parts() -> None:
     facts = PartAssignmentCheck(("only",), vectors_supported=True)
-    facts.take("only", table("a"))
+    facts.check_batch("only", table("a"))
     assert facts.misplaced_files is None
 
 

@@ -11,17 +11,17 @@ from hypothesis import strategies as st
 from deltaspec_generators.bases import log_only
 from deltaspec_generators.bases.column_features import (
     DEFAULTS_PROTOCOL,
+    build_column,
     build_identity_column,
     build_table_with_column_history,
-    column,
     get_first_add,
 )
 from deltaspec_generators.bases.log_only import commit_info_action
 from deltaspec_generators.checkpoint_writer import CheckpointFiles
 from deltaspec_generators.table_files import TableFiles, metadata_action, protocol_action, remove_action
 
-PLAIN = [column(), column("name", "string")]
-WITH_DEFAULT = [*PLAIN, column("c", CURRENT_DEFAULT="7")]
+PLAIN = [build_column(), build_column("name", "string")]
+WITH_DEFAULT = [*PLAIN, build_column("c", CURRENT_DEFAULT="7")]
 
 
 def changes(files: TableFiles, name: str) -> dict[int, Any]:
@@ -45,7 +45,7 @@ def new_defaults(files: TableFiles) -> dict[int, list[str]]:
 
 def test_a_column_that_comes_with_its_default_is_named() -> None:
     assert new_defaults(table(PLAIN, WITH_DEFAULT)) == {1: ["c"]}
-    assert new_defaults(table(PLAIN, [*PLAIN, column("c")], WITH_DEFAULT)) == {1: [], 2: []}
+    assert new_defaults(table(PLAIN, [*PLAIN, build_column("c")], WITH_DEFAULT)) == {1: [], 2: []}
     assert new_defaults(table(WITH_DEFAULT)) == {}
 
 
@@ -102,7 +102,7 @@ def test_new_columns_with_a_default_are_those_that_no_version_had(
     had: set[str] = set()
     expected = {}
     for version, (names, operation) in enumerate([(first, "CREATE TABLE"), *later]):
-        fields = [column(name, **({"CURRENT_DEFAULT": "7"} if names[name] else {})) for name in sorted(names)]
+        fields = [build_column(name, **({"CURRENT_DEFAULT": "7"} if names[name] else {})) for name in sorted(names)]
         files.commits[version] = [commit_info_action(version, operation=operation), metadata_action(fields)]
         if version and operation != "RESTORE":
             expected[version] = [name for name in sorted(names) if names[name] and name not in had]
@@ -147,7 +147,7 @@ def test_marks_of_a_commit_that_does_not_say_what_it_does_are_not_asked(info: li
 
 
 def test_a_column_without_identity_properties_has_none_that_change() -> None:
-    files = build_table_with_column_history(build_identity_column(104), column())
+    files = build_table_with_column_history(build_identity_column(104), build_column())
     assert changes(files, "changed_identity_columns") == {1: []}
     assert changes(files, "identity_marks_moved_back") == {1: []}
 
@@ -177,7 +177,7 @@ def test_without_the_feature_identities_bind_nobody() -> None:
 
 
 def facts(metadata: dict[str, Any], protocol: Any, name: str, revision: Any = None) -> Any:
-    files = log_only.build_table(protocol=protocol, fields=[column(**metadata)])
+    files = log_only.build_table(protocol=protocol, fields=[build_column(**metadata)])
     run = RecordingRun(files) if revision is None else RecordingRun(files, revision=revision)
     return run.recorded.rows("schema_fields")[0][name]
 

@@ -10,7 +10,7 @@ from deltaspec.model.revisions import Revision
 from deltaspec.model.schema.schema_string import parse_schema
 from deltaspec.sql.tree import Binary, Call, Column, Literal
 from deltaspec.views.table.row_constraints import RowConstraint, RowConstraintHistory, collect_row_constraints
-from deltaspec_generators.bases.expressions import YEAR, build_invariant_metadata
+from deltaspec_generators.bases.expressions import GENERATION_EXPRESSION, build_invariant_metadata
 from deltaspec_generators.table_files import metadata_action, schema_string
 
 
@@ -21,7 +21,7 @@ def _column(name: str, kind: Any = "long", **metadata: Any) -> dict[str, Any]:
 FIELDS = [
     _column("id", **build_invariant_metadata("id > 0")),
     _column("s", {"type": "struct", "fields": [_column("x", **build_invariant_metadata("s.x > 1"))]}),
-    _column("year", "integer", **{YEAR: "year(day)"}),
+    _column("year", "integer", **{GENERATION_EXPRESSION: "year(day)"}),
 ]
 SETTINGS = {"delta.constraints.b": "id > 1", "delta.constraints.a": "id < 9", "delta.constraints.c": " ", "other": "x"}
 CHECKS = [RowConstraint("CHECK", "a", "id < 9"), RowConstraint("CHECK", "b", "id > 1")]
