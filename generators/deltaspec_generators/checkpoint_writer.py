@@ -168,18 +168,18 @@ def encode_checkpoint(checkpoint: CheckpointFiles, present: Mapping[str, bytes] 
     written: dict[str, bytes] = {}
     for sidecar in checkpoint.sidecars:
         name = file_names.SIDECARS + sidecar.name
-        table = action_table(sidecar.rows, _FILE_COLUMNS, checkpoint)
+        table = build_action_table(sidecar.rows, _FILE_COLUMNS, checkpoint)
         written[name] = encode_parquet(table, before.get(name))
-    rows = [*checkpoint.rows, *_sidecar_actions(checkpoint, written)]
+    rows = [*checkpoint.rows, *_build_sidecar_actions(checkpoint, written)]
     if checkpoint.naming == "uuid-json":
         return {checkpoint.names[0]: encode_lines(rows), **written}
     plain = [row for row in rows if isinstance(row, dict)]
     assert len(plain) == len(rows), "verbatim lines do not fit in Parquet"
     columns = {**_TABLE_COLUMNS, **_FILE_COLUMNS, **(_V2_COLUMNS if checkpoint.v2 else {})}
-    places = checkpoint.part_numbers or assign_parts(plain, len(checkpoint.names), vectors=_has_vectors(plain))
+    part_numbers = checkpoint.part_numbers or assign_parts(plain, len(checkpoint.names), vectors=_has_vectors(plain))
     for part, name in enumerate(checkpoint.names, 1):
-        share = [row for row, place in zip(plain, places, strict=True) if place == part]
-        written[name] = encode_parquet(action_table(share, columns, checkpoint), before.get(name))
+        part_rows = [row for row, part_number in zip(plain, part_numbers, strict=True) if part_number == part]
+        written[name] = encode_parquet(build_action_table(part_rows, columns, checkpoint), before.get(name))
     return written
 
 
@@ -190,10 +190,13 @@ def _has_vectors(rows: Sequence[Row]) -> bool:
 
 def assign_parts(rows: Sequence[Row], parts: int, *, vectors: bool) -> list[int]:
     """The part of each row, counted from 1, by Spark's hash of its path, and of its deletion vector if `vectors`."""
-    return [spark_hash.compute_part(_hashed(row.get("add") or row.get("remove") or {}, vectors), parts) for row in rows]
+    return [
+        spark_hash.compute_part(_part_hash_input(row.get("add") or row.get("remove") or {}, vectors), parts)
+        for row in rows
+    ]
 
 
-def _hashed(body: Mapping[str, Any], vectors: bool) -> tuple[str | None, str | None]:
+def _part_hash_input(body: Mapping[str, Any], vectors: bool) -> tuple[str | None, str | None]:
     vector = body.get("deletionVector") if vectors else None
     if not vector:
         return body.get("path"), None
@@ -201,21 +204,23 @@ def _hashed(body: Mapping[str, Any], vectors: bool) -> tuple[str | None, str | N
     return body.get("path"), vector["storageType"] + vector["pathOrInlineDv"] + ("" if offset is None else f"@{offset}")
 
 
-def action_table(rows: Sequence[Row], columns: Mapping[str, pa.DataType], checkpoint: CheckpointFiles) -> pa.Table:
+def build_action_table(
+    rows: Sequence[Row], columns: Mapping[str, pa.DataType], checkpoint: CheckpointFiles
+) -> pa.Table:
     """Rows as one struct column an action kind.
 
     Kinds and fields beyond the given types get a type that Arrow infers from their values; a kind left out by
     `dropped_columns` is written only where rows hold it.
     """
     kinds = {kind for row in rows for kind in row}
-    wanted = [kind for kind in columns if kind not in checkpoint.dropped_columns or kind in kinds]
-    wanted += sorted(kinds - columns.keys())
+    written_kinds = [kind for kind in columns if kind not in checkpoint.dropped_columns or kind in kinds]
+    written_kinds += sorted(kinds - columns.keys())
     arrays = []
-    for kind in wanted:
+    for kind in written_kinds:
         bodies = [row.get(kind) for row in rows]
         known = checkpoint.types.get(kind, columns.get(kind))
-        arrays.append(pa.array(bodies) if known is None else _struct_array(bodies, known, checkpoint))
-    return pa.table(arrays, names=wanted)
+        arrays.append(pa.array(bodies) if known is None else _build_struct_array(bodies, known, checkpoint))
+    return pa.table(arrays, names=written_kinds)
 
 
 def encode_parquet(table: pa.Table, present: bytes | None = None) -> bytes:
@@ -230,28 +235,28 @@ def encode_parquet(table: pa.Table, present: bytes | None = None) -> bytes:
     return sink.getvalue()
 
 
-def _struct_array(bodies: list[Any], known: pa.StructType, checkpoint: CheckpointFiles) -> pa.Array:
+def _build_struct_array(bodies: list[Any], known: pa.StructType, checkpoint: CheckpointFiles) -> pa.Array:
     types = {known.field(index).name: known.field(index).type for index in range(known.num_fields)}
-    given = {name: kind for name, kind in checkpoint.parsed.items() if "path" in types}
+    parsed_types = {name: kind for name, kind in checkpoint.parsed.items() if "path" in types}
     for name in sorted({name for body in bodies if isinstance(body, dict) for name in body} - types.keys()):
-        found = [body.get(name) for body in bodies if isinstance(body, dict)]
-        types[name] = given.get(name) or pa.array(found).type
+        values = [body.get(name) for body in bodies if isinstance(body, dict)]
+        types[name] = parsed_types.get(name) or pa.array(values).type
     target = pa.struct(list(types.items()))
-    return pa.array([_pairs(body, target) for body in bodies], target)
+    return pa.array([_convert_maps_to_pairs(body, target) for body in bodies], target)
 
 
-def _pairs(value: Any, kind: pa.DataType) -> Any:
+def _convert_maps_to_pairs(value: Any, kind: pa.DataType) -> Any:
     """The value with objects that are maps in Arrow as lists of pairs."""
     if isinstance(value, dict) and pa.types.is_map(kind):
-        return [(key, _pairs(item, kind.item_type)) for key, item in value.items()]
+        return [(key, _convert_maps_to_pairs(item, kind.item_type)) for key, item in value.items()]
     if isinstance(value, dict) and pa.types.is_struct(kind):
         fields = [kind.field(index) for index in range(kind.num_fields)]
-        return {each.name: _pairs(value.get(each.name), each.type) for each in fields}
+        return {each.name: _convert_maps_to_pairs(value.get(each.name), each.type) for each in fields}
     return value
 
 
-def _sidecar_actions(checkpoint: CheckpointFiles, written: Mapping[str, bytes]) -> list[Row]:
-    named = {
+def _build_sidecar_actions(checkpoint: CheckpointFiles, written: Mapping[str, bytes]) -> list[Row]:
+    named_paths = {
         row["sidecar"].get("path")
         for row in checkpoint.rows
         if isinstance(row, dict) and isinstance(row.get("sidecar"), dict)
@@ -265,5 +270,5 @@ def _sidecar_actions(checkpoint: CheckpointFiles, written: Mapping[str, bytes]) 
             }
         }
         for sidecar in checkpoint.sidecars
-        if sidecar.listed and sidecar.name not in named
+        if sidecar.listed and sidecar.name not in named_paths
     ]

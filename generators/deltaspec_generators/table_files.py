@@ -178,8 +178,8 @@ def remove_action(add: Mapping[str, Any], deletion_timestamp: int | None = 1_700
     body: dict[str, Any] = {"path": added["path"], "dataChange": True, "extendedFileMetadata": True}
     if deletion_timestamp is not None:
         body["deletionTimestamp"] = deletion_timestamp
-    kept = ("partitionValues", "size", "tags", "deletionVector", "baseRowId", "defaultRowCommitVersion")
-    body.update({name: added[name] for name in kept if name in added})
+    copied = ("partitionValues", "size", "tags", "deletionVector", "baseRowId", "defaultRowCommitVersion")
+    body.update({name: added[name] for name in copied if name in added})
     return {"remove": {**body, **more}}
 
 

@@ -48,11 +48,11 @@ def _of_state(state: TableState) -> Iterator[str]:
         if any(isinstance(each, list) and len(each) > 1 for each in columns):
             yield "clustered by a field"
     for version in (1, 2):
-        if state.on(f"delta.enableIcebergCompatV{version}"):
+        if state.is_enabled(f"delta.enableIcebergCompatV{version}"):
             yield f"Iceberg V{version}"
-    if state.on("delta.rowTrackingSuspended"):
+    if state.is_enabled("delta.rowTrackingSuspended"):
         yield "row ids suspended"
-    if state.on("delta.enableVariantShredding"):
+    if state.is_enabled("delta.enableVariantShredding"):
         yield "shredding enabled"
     for each in _fields(state).values():
         metadata = each["metadata"]
@@ -85,8 +85,8 @@ def _of_configurations(before: TableState, state: TableState) -> Iterator[str]:
         ("delta.enableIcebergCompatV1", "Iceberg V1"),
         ("delta.enableIcebergCompatV2", "Iceberg V2"),
     ):
-        if before.on(name) != state.on(name):
-            yield f"{use} {'begun' if state.on(name) else 'ended'} later"
+        if before.is_enabled(name) != state.is_enabled(name):
+            yield f"{use} {'begun' if state.is_enabled(name) else 'ended'} later"
     if old.get("delta.rowTrackingSuspended") == "true" != new.get("delta.rowTrackingSuspended"):
         yield "row ids taken up again"
     protection = "delta.requireCheckpointProtectionBeforeVersion"
@@ -109,7 +109,9 @@ def _of_columns(before: TableState, state: TableState) -> Iterator[str]:
             yield f"widened {_place(was, now)}"
             yield from ("widened a partition column",) * (name in state.metadata["partitionColumns"])
             yield from ("widened by a first name",) * ("typeWidening-preview" in state.features)
-            yield from ("widened beside Iceberg",) * any(state.on(f"delta.enableIcebergCompatV{n}") for n in (1, 2))
+            yield from ("widened beside Iceberg",) * any(
+                state.is_enabled(f"delta.enableIcebergCompatV{n}") for n in (1, 2)
+            )
             yield from ("widened twice",) * (len(now["metadata"].get("delta.typeChanges", [])) > 1)
     clustering = before.domains.get("delta.clustering"), state.domains.get("delta.clustering")
     if clustering[0] != clustering[1]:
@@ -125,9 +127,9 @@ def _place(was: dict[str, Any], now: dict[str, Any]) -> str:
 def _of_commit(before: TableState, state: TableState, lines: list[dict[str, Any]]) -> Iterator[str]:
     adds = [line["add"] for line in lines if "add" in line]
     removes = [line["remove"] for line in lines if "remove" in line]
-    if state.on("delta.appendOnly") and "appendOnly" in state.features and removes:
+    if state.is_enabled("delta.appendOnly") and "appendOnly" in state.features and removes:
         yield "rearranged while append-only"
-    if state.on("delta.enableChangeDataFeed") and any(each["dataChange"] for each in removes):
+    if state.is_enabled("delta.enableChangeDataFeed") and any(each["dataChange"] for each in removes):
         yield "change files" if any("cdc" in line for line in lines) else "changes without change files"
     tracked = {"rowTracking", "rowIds"} & state.features
     for add in adds:

@@ -164,7 +164,11 @@ def _seen_in_changes(drawn: GeneratedTable) -> set[str]:
 
 def _silent_remove(drawn: GeneratedTable, number: int) -> bool:
     kinds = {kind for line in drawn.files.commits[number] if isinstance(line, dict) for kind in line}
-    return drawn.states[number].on("delta.enableChangeDataFeed") and "remove" in kinds and not kinds & {"add", "cdc"}
+    return (
+        drawn.states[number].is_enabled("delta.enableChangeDataFeed")
+        and "remove" in kinds
+        and not kinds & {"add", "cdc"}
+    )
 
 
 PROTOCOLS = ("1,1", "1,2", "1,4", "2,5", "1,7", "3,7")

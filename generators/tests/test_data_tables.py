@@ -25,7 +25,7 @@ from deltaspec.model.schema.data_types import iter_fields
 from deltaspec.model.schema.schema_string import parse_schema
 from deltaspec_generators.logs.state import TableState
 from deltaspec_generators.table_files import encode_table, write_table
-from deltaspec_generators.tables.arrow_values import plain_values
+from deltaspec_generators.tables.arrow_values import to_plain_values
 from deltaspec_generators.tables.file_writer import CHANGE_TYPE
 from deltaspec_generators.tables.stored_files import ROW_ID, ROW_VERSION
 from deltaspec_generators.tables.strategies import GeneratedTable, data_tables_with_states
@@ -146,7 +146,7 @@ def test_files_hold_the_drawn_rows(drawn: GeneratedTable) -> None:
             values: list[Any] = []
             for body in state.live.values():
                 table = rows_of(files[paths.decode(body["path"])])
-                column = plain_values(table[physical]) if physical in table.column_names else [None] * table.num_rows
+                column = to_plain_values(table[physical]) if physical in table.column_names else [None] * table.num_rows
                 deleted = set(deleted_rows(body, files))
                 values += [value for index, value in enumerate(column) if index not in deleted]
             assert Counter(map(repr, values)) == Counter(repr(row[name]) for row in version.rows)
@@ -211,7 +211,7 @@ def test_change_files_hold_the_drawn_changes(drawn: GeneratedTable) -> None:
         for line in drawn.files.commits[number]:
             if isinstance(line, dict) and "cdc" in line:
                 table = rows_of(files[paths.decode(line["cdc"]["path"])])
-                held = {name: plain_values(table[name]) for name in table.column_names}
+                held = {name: to_plain_values(table[name]) for name in table.column_names}
                 names = [each.name for each in version.schema.fields]
                 for index, kind in enumerate(held[CHANGE_TYPE]):
                     row = {name: held[name][index] if name in held else None for name in names}
@@ -243,7 +243,7 @@ def test_delta_rs_reads_the_drawn_rows(features: list[str]) -> None:
             read = pa.table(engine.execute("select * from t").read_all())
         names = [each.name for each in drawn.versions[-1].schema.fields]
         assert sorted(read.column_names) == sorted(names)
-        columns = [plain_values(read[name]) for name in names]
+        columns = [to_plain_values(read[name]) for name in names]
         rows = [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
         assert row_keys(rows) == row_keys(drawn.versions[-1].rows)
 

@@ -22,13 +22,13 @@ from deltaspec_generators.tables.arrow_values import (
     build_array,
     column_values,
     data_types,
-    plain_values,
+    to_plain_values,
     value_lists,
 )
 from deltaspec_generators.tables.parquet_encodings import (
     ParquetEncoding,
+    build_parquet_fields,
     parquet_encodings,
-    parquet_fields,
     write_parquet,
 )
 from deltaspec_generators.tables.statistics import StatisticsStyle, compute_statistics, statistics_styles
@@ -49,7 +49,7 @@ sampled = settings(
 def test_arrow_holds_the_plain_values(data: st.DataObject, kind: DataType) -> None:
     values = data.draw(value_lists(kind, data.draw(st.integers(0, 5))))
     array = build_array(values, kind)
-    assert repr(plain_values(array)) == repr(values)
+    assert repr(to_plain_values(array)) == repr(values)
 
 
 @some
@@ -141,18 +141,18 @@ def test_every_spelling_holds_the_same_rows(data: st.DataObject, parquet_encodin
     kinds = data.draw(st.lists(st.sampled_from(TYPES) | data_types(), min_size=1, max_size=3))
     schema = Struct(tuple(Field(f"c{index}", kind, True) for index, kind in enumerate(kinds)))
     columns = {each.name: data.draw(value_lists(each.type, count)) for each in schema.fields}
-    fields = parquet_fields(schema, parquet_encoding)
+    fields = build_parquet_fields(schema, parquet_encoding)
     arrays = [pa.array(columns[each.name], each.type) for each in fields]
     written = write_parquet(pa.Table.from_arrays(arrays, schema=pa.schema(fields)), parquet_encoding)
     file = pq.ParquetFile(io.BytesIO(written), coerce_int96_timestamp_unit="us", page_checksum_verification=True)
     read = file.read()
     assert read.column_names == [each.name for each in fields]
     for name, values in columns.items():
-        assert repr(plain_values(read[name])) == repr(values)
+        assert repr(to_plain_values(read[name])) == repr(values)
 
 
 def written_as(parquet_encoding: ParquetEncoding, values: list[Any], kind: DataType, **metadata: Any) -> pq.ParquetFile:
-    fields = parquet_fields(Struct((Field("c", kind, True, metadata),)), parquet_encoding)
+    fields = build_parquet_fields(Struct((Field("c", kind, True, metadata),)), parquet_encoding)
     table = pa.Table.from_arrays([pa.array(values, fields[0].type)], schema=pa.schema(fields))
     return pq.ParquetFile(io.BytesIO(write_parquet(table, parquet_encoding)))
 

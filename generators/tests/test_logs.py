@@ -169,11 +169,11 @@ def test_commits_keep_the_rules_of_a_version(drawn: GeneratedLog) -> None:
         for path, vector in added:
             others = {key for key in was_live if key[0] == path and key[1] != vector}
             assert others <= removed
-        if "appendOnly" in state.features and state.on("delta.appendOnly"):
+        if "appendOnly" in state.features and state.is_enabled("delta.appendOnly"):
             assert not any(body["dataChange"] for body in removes)
         partition = set(state.metadata["partitionColumns"])
         assert all(len(body["partitionValues"]) == len(partition) for body in adds)
-        if state.on("delta.enableInCommitTimestamps") and "inCommitTimestamp" in state.features:
+        if state.is_enabled("delta.enableInCommitTimestamps") and "inCommitTimestamp" in state.features:
             now = rows[0]["commitInfo"]["inCommitTimestamp"]
             assert now > (before.commit_info or {}).get("inCommitTimestamp", 0)
 
@@ -185,7 +185,7 @@ def test_row_ids_are_disjoint_and_below_the_mark(drawn: GeneratedLog) -> None:
         if "rowTracking" not in state.features:
             continue
         numbered = [body for body in state.live.values() if "baseRowId" in body]
-        if state.on("delta.enableRowTracking"):
+        if state.is_enabled("delta.enableRowTracking"):
             assert len(numbered) == len(state.live)
         spans = sorted(
             (body["baseRowId"], body["baseRowId"] + json.loads(body["stats"])["numRecords"]) for body in numbered

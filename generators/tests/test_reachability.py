@@ -174,7 +174,7 @@ def seen_until(wanted: set[str], revision: Revision) -> set[str]:
     features.
     """
     seen: set[str] = set()
-    families = [{*family} & {*revision_features.drawn(revision, FEATURES)} for family in FAMILIES]
+    families = [{*family} & {*revision_features.list_allowed(revision, FEATURES)} for family in FAMILIES]
     choices: list[tuple[int, set[str] | None]] = [(50, None)]
     for family in filter(None, families):
         needed = {REQUIRED_FEATURES[name] for name in family if name in REQUIRED_FEATURES}

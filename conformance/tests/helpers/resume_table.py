@@ -3,7 +3,12 @@
 import json
 from typing import Any
 
-from deltaspec_generators.bases.data_files import add_data_file, build_table_with_stored_vectors, encode_data_file, rows
+from deltaspec_generators.bases.data_files import (
+    add_data_file,
+    build_rows,
+    build_table_with_stored_vectors,
+    encode_data_file,
+)
 from deltaspec_generators.bases.log_only import build_state_rows, commit_info_action, get_action
 from deltaspec_generators.checkpoint_writer import CheckpointFiles
 from deltaspec_generators.table_files import TableFiles, add_action, protocol_action, remove_action
@@ -22,19 +27,19 @@ def build_full_table() -> TableFiles:
     first = files.commits[1][1]
     assert isinstance(first, dict)
     files.checkpoints.append(CheckpointFiles(1, rows=build_state_rows(files)[:-1]))
-    files.data["_change_data/cdc-0.parquet"] = encode_data_file(rows(40, 2))
+    files.data["_change_data/cdc-0.parquet"] = encode_data_file(build_rows(40, 2))
     cdc = {"path": "_change_data/cdc-0.parquet", "partitionValues": {}, "size": 1, "dataChange": False}
     files.commits[4] = [
         commit_info_action(4),
-        add_data_file(files, "d.parquet", rows(30)),
+        add_data_file(files, "d.parquet", build_rows(30)),
         {"cdc": cdc},
         remove_action(first),
     ]
     lying = json.dumps({"numRecords": 7, "minValues": {"id": 45}, "maxValues": {"id": 41}, "nullCount": {"id": 1}})
     files.commits[5] = [
         commit_info_action(5),
-        add_data_file(files, "e.parquet", rows(40), stats=lying),
-        add_data_file(files, "f.parquet", rows(50), size=3),
+        add_data_file(files, "e.parquet", build_rows(40), stats=lying),
+        add_data_file(files, "f.parquet", build_rows(50), size=3),
         add_action("g.parquet", rows=10),
     ]
     files.checksums[5] = {"tableSizeBytes": 1, "numFiles": 2, "numMetadata": 1, "numProtocol": 1}

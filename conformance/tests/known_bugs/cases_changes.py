@@ -6,7 +6,7 @@ import pyarrow as pa
 from known_bugs.registry import known_bug
 
 from deltaspec_generators.bases import log_only
-from deltaspec_generators.bases.data_files import FIELDS, add_data_file, encode_data_file, rows
+from deltaspec_generators.bases.data_files import FIELDS, add_data_file, build_rows, encode_data_file
 from deltaspec_generators.bases.log_only import commit_info_action
 from deltaspec_generators.table_files import TableFiles, metadata_action, protocol_action, remove_action
 
@@ -38,8 +38,8 @@ def null_partition_value_dropped_from_change_file(right: bool) -> TableFiles:
 def overwrite_without_its_deletes(right: bool) -> TableFiles:
     """An overwrite writes its new rows to the change feed and forgets the rows that it removes."""
     files, old = _one_file()
-    new = rows(10, 5)
-    changes = [_changes(new, "insert"), _changes(rows(), "delete")]
+    new = build_rows(10, 5)
+    changes = [_changes(new, "insert"), _changes(build_rows(), "delete")]
     files.commits[2] = [
         commit_info_action(2, operation="WRITE", operationParameters={"mode": "Overwrite"}),
         add_data_file(files, "b.parquet", new),
@@ -55,9 +55,9 @@ def delete_leaves_out_rows(right: bool) -> TableFiles:
     files, old = _one_file()
     files.commits[2] = [
         commit_info_action(2, operation="DELETE"),
-        add_data_file(files, "b.parquet", rows(0, 7)),
+        add_data_file(files, "b.parquet", build_rows(0, 7)),
         remove_action(old),
-        _cdc(files, _changes(rows(7, 3 if right else 2), "delete")),
+        _cdc(files, _changes(build_rows(7, 3 if right else 2), "delete")),
     ]
     return files
 
@@ -68,7 +68,7 @@ def update_by_vector_without_change_data(right: bool) -> TableFiles:
     protocol = protocol_action(3, 7, ["deletionVectors"], ["deletionVectors", "changeDataFeed"])
     files, old = _one_file(protocol, {**FED, "delta.enableDeletionVectors": "true"})
     marked = {"add": {**old["add"], "deletionVector": log_only.inline_vector_descriptor([3])}}
-    before = rows(3, 1)
+    before = build_rows(3, 1)
     after = before.set_column(1, "name", pa.array(["changed"], pa.string()))
     files.commits[2] = [
         commit_info_action(2, operation="UPDATE"),
@@ -88,9 +88,9 @@ def change_file_vacuumed(right: bool) -> TableFiles:
     files, old = _one_file()
     files.commits[2] = [
         commit_info_action(2, operation="DELETE"),
-        add_data_file(files, "b.parquet", rows(0, 7)),
+        add_data_file(files, "b.parquet", build_rows(0, 7)),
         remove_action(old),
-        _cdc(files, _changes(rows(7, 3), "delete")),
+        _cdc(files, _changes(build_rows(7, 3), "delete")),
     ]
     if not right:
         files.missing = {"a.parquet", "_change_data/cdc-0.parquet"}
@@ -104,7 +104,7 @@ def _one_file(
     files = TableFiles()
     metadata = metadata_action(FIELDS, configuration=configuration or FED)
     files.commits[0] = [commit_info_action(0), protocol or protocol_action(1, 4), metadata]
-    old = add_data_file(files, "a.parquet", rows())
+    old = add_data_file(files, "a.parquet", build_rows())
     files.commits[1] = [commit_info_action(1), old]
     return files, old
 

@@ -5,7 +5,7 @@ from typing import Any
 import pyarrow as pa
 from known_bugs.registry import known_bug
 
-from deltaspec_generators.bases.data_files import FIELDS, add_data_file, rows
+from deltaspec_generators.bases.data_files import FIELDS, add_data_file, build_rows
 from deltaspec_generators.bases.log_only import commit_info_action
 from deltaspec_generators.table_files import TableFiles, domain_action, metadata_action, protocol_action, remove_action
 
@@ -32,7 +32,7 @@ def mark_of_the_winner_kept(right: bool) -> TableFiles:
 def optimize_gives_new_row_ids(right: bool) -> TableFiles:
     """A compaction writes rows to a new file without the ids that they had, so all of them change."""
     files, adds = _two_files()
-    table = pa.concat_tables([rows(0, 1), rows(1, 5)])
+    table = pa.concat_tables([build_rows(0, 1), build_rows(1, 5)])
     if right:
         table = table.append_column("_row-id", pa.array(range(6), pa.int64()))
         table = table.append_column("_row-commit-version", pa.array([1, 2, 2, 2, 2, 2], pa.int64()))
@@ -65,8 +65,8 @@ def _two_files(base: int = 1, mark: int = 5) -> tuple[TableFiles, list[dict[str,
     protocol = protocol_action(1, 7, None, ["rowTracking", "domainMetadata"])
     metadata = metadata_action(FIELDS, configuration={"delta.enableRowTracking": "true", **COLUMNS})
     files.commits[0] = [commit_info_action(0), protocol, metadata]
-    first = add_data_file(files, "a.parquet", rows(0, 1), baseRowId=0, defaultRowCommitVersion=1)
-    second = add_data_file(files, "b.parquet", rows(1, 5), baseRowId=base, defaultRowCommitVersion=2)
+    first = add_data_file(files, "a.parquet", build_rows(0, 1), baseRowId=0, defaultRowCommitVersion=1)
+    second = add_data_file(files, "b.parquet", build_rows(1, 5), baseRowId=base, defaultRowCommitVersion=2)
     files.commits[1] = [_said(1), first, _mark(0)]
     files.commits[2] = [_said(2), second, _mark(mark)]
     return files, [first, second]

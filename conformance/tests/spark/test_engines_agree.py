@@ -12,7 +12,7 @@ from helpers.engines import table_in_temporary_directory
 from spark.engine_differences import find_engine_differences
 
 from deltaspec.validation import validate_table
-from deltaspec_generators.bases.expressions import CONSTRAINTS_PROTOCOL, build_constrained_table, fields
+from deltaspec_generators.bases.expressions import CONSTRAINTS_PROTOCOL, build_constrained_table, build_fields
 from deltaspec_generators.bases.log_only import build_table_with_features, commit_info_action
 from deltaspec_generators.mutations.all_mutations import MUTATIONS
 from deltaspec_generators.table_files import add_action, write_table
@@ -46,7 +46,7 @@ def test_both_engines_say_the_same_of_a_broken_table(name: str, history: str, sa
 
 def test_both_engines_say_the_same_of_conditions_on_files_that_are_not_there(spark: object, tmp_path: Path) -> None:
     files = build_constrained_table(
-        CONSTRAINTS_PROTOCOL, fields(), {"delta.constraints.c": "id > 0", "delta.constraints.d": "uuid() = 'a'"}
+        CONSTRAINTS_PROTOCOL, build_fields(), {"delta.constraints.c": "id > 0", "delta.constraints.d": "uuid() = 'a'"}
     )
     files.commits[2] = [commit_info_action(2), *(add_action(name) for name in ("gone.parquet", "fifo.parquet"))]
     write_table(files, tmp_path)

@@ -18,7 +18,7 @@ from deltaspec_generators.bases.actions import (
     build_updated_table,
     build_updated_table_with_changes,
 )
-from deltaspec_generators.bases.data_files import FIELDS, add_data_file, encode_data_file, rows
+from deltaspec_generators.bases.data_files import FIELDS, add_data_file, build_rows, encode_data_file
 from deltaspec_generators.bases.log_only import commit_info_action, get_action
 from deltaspec_generators.table_files import TableFiles, metadata_action, protocol_action, remove_action, write_table
 
@@ -77,7 +77,7 @@ def test_pairs_are_counted_though_data_files_are_gone(judge: Judge) -> None:
 
 @pytest.mark.parametrize(("column", "value"), [("price", float("nan")), ("price", -0.0), ("name", None), ("name", "")])
 def test_odd_values_equal_themselves(judge: Judge, column: str, value: Any) -> None:
-    before = rows()
+    before = build_rows()
     place = before.schema.get_field_index(column)
     values = [value] * before.num_rows
     before = before.set_column(place, column, pa.array(values, before.schema.field(place).type))
@@ -85,13 +85,13 @@ def test_odd_values_equal_themselves(judge: Judge, column: str, value: Any) -> N
 
 
 def test_zero_written_with_another_sign_is_the_same_row(judge: Judge) -> None:
-    before, gone = rows(0, 1), rows(0, 1)
+    before, gone = build_rows(0, 1), build_rows(0, 1)
     gone = gone.set_column(2, "price", pa.array([-0.0]))
     assert judge(deleted(before, before.slice(1), gone)).totals == {}
 
 
 def test_column_that_the_older_file_lacks_is_null_in_its_changes(judge: Judge) -> None:
-    before = rows()
+    before = build_rows()
     fields = [*FIELDS, ("extra", "string")]
     nulls = pa.nulls(10, pa.string())
     after = before.append_column("extra", nulls)
@@ -99,7 +99,7 @@ def test_column_that_the_older_file_lacks_is_null_in_its_changes(judge: Judge) -
 
 
 def test_file_from_before_a_column_was_widened_holds_the_same_rows(judge: Judge) -> None:
-    before = rows()
+    before = build_rows()
     narrow = before.set_column(0, "id", before["id"].cast(pa.int32()))
     assert judge(deleted(narrow, before.slice(0, 9), before.slice(9))).totals == {}
 
@@ -107,7 +107,12 @@ def test_file_from_before_a_column_was_widened_holds_the_same_rows(judge: Judge)
 def test_timestamp_of_a_partition_may_be_spelled_anew(judge: Judge) -> None:
     fields = [*FIELDS, ("at", "timestamp")]
     files = deleted(
-        rows(), rows(0, 9), rows(9, 1), fields=fields, columns=["at"], partition={"at": "2024-01-01 00:00:00"}
+        build_rows(),
+        build_rows(0, 9),
+        build_rows(9, 1),
+        fields=fields,
+        columns=["at"],
+        partition={"at": "2024-01-01 00:00:00"},
     )
     get_action(files, 2, "cdc")["partitionValues"] = {"at": "2024-01-01T00:00:00.000000Z"}
     assert judge(files).totals == {}
@@ -115,7 +120,9 @@ def test_timestamp_of_a_partition_may_be_spelled_anew(judge: Judge) -> None:
 
 def test_change_in_another_partition_is_found(judge: Judge) -> None:
     fields = [*FIELDS, ("p", "integer")]
-    files = deleted(rows(), rows(0, 9), rows(9, 1), fields=fields, columns=["p"], partition={"p": "1"})
+    files = deleted(
+        build_rows(), build_rows(0, 9), build_rows(9, 1), fields=fields, columns=["p"], partition={"p": "1"}
+    )
     assert judge(files).totals == {}
     get_action(files, 2, "cdc")["partitionValues"] = {"p": "2"}
     assert judge(files).totals == {"CDF007": 1}
@@ -124,14 +131,18 @@ def test_change_in_another_partition_is_found(judge: Judge) -> None:
 @pytest.mark.parametrize("text", ["01", "+1"])
 def test_partition_value_in_other_letters_is_the_same(judge: Judge, text: str) -> None:
     fields = [*FIELDS, ("p", "integer")]
-    files = deleted(rows(), rows(0, 9), rows(9, 1), fields=fields, columns=["p"], partition={"p": "1"})
+    files = deleted(
+        build_rows(), build_rows(0, 9), build_rows(9, 1), fields=fields, columns=["p"], partition={"p": "1"}
+    )
     get_action(files, 2, "cdc")["partitionValues"] = {"p": text}
     assert judge(files).totals == {}
 
 
 def test_tombstone_without_partition_values_is_compared_by_the_other_columns(judge: Judge) -> None:
     fields = [*FIELDS, ("p", "integer")]
-    files = deleted(rows(), rows(0, 9), rows(9, 1), fields=fields, columns=["p"], partition={"p": "1"})
+    files = deleted(
+        build_rows(), build_rows(0, 9), build_rows(9, 1), fields=fields, columns=["p"], partition={"p": "1"}
+    )
     body = get_action(files, 2, "remove")
     for name in ("partitionValues", "size", "extendedFileMetadata"):
         del body[name]
@@ -145,7 +156,7 @@ def test_change_file_may_be_an_added_file_whose_rows_are_all_new(judge: Judge) -
         protocol_action(1, 4),
         metadata_action(FIELDS, configuration=CHANGE_FEED_ENABLED),
     ]
-    table = build_change_rows(rows(), ["insert"] * 10)
+    table = build_change_rows(build_rows(), ["insert"] * 10)
     add = add_data_file(files, "a.parquet", table, stats="{}")
     change = {"path": "a.parquet", "partitionValues": {}, "size": add["add"]["size"], "dataChange": False}
     files.commits[1] = [commit_info_action(1), add, {"cdc": change}]
@@ -160,20 +171,20 @@ def test_rows_deleted_by_a_vector_are_the_changes(judge: Judge) -> None:
         protocol,
         metadata_action(FIELDS, configuration={**CHANGE_FEED_ENABLED, "delta.enableDeletionVectors": "true"}),
     ]
-    add = add_data_file(files, "a.parquet", rows())
+    add = add_data_file(files, "a.parquet", build_rows())
     files.commits[1] = [commit_info_action(1), add]
     vectored = {"add": {**add["add"], "deletionVector": log_only.inline_vector_descriptor([2, 5])}}
-    gone = pa.concat_tables([rows(2, 1), rows(5, 1)])
+    gone = pa.concat_tables([build_rows(2, 1), build_rows(5, 1)])
     change = add_change_file(files, CHANGE_FILE_PATH, build_change_rows(gone, ["delete"] * 2))
     files.commits[2] = [commit_info_action(2), vectored, remove_action(add), change]
     assert judge(files).totals == {}
-    files.commits[2][-1] = add_change_file(files, CHANGE_FILE_PATH, build_change_rows(rows(5, 2), ["delete"] * 2))
+    files.commits[2][-1] = add_change_file(files, CHANGE_FILE_PATH, build_change_rows(build_rows(5, 2), ["delete"] * 2))
     assert judge(files).totals == {"CDF007": 1}
 
 
 def test_commit_with_changes_may_add_a_live_file_again(judge: Judge) -> None:
-    files = deleted(rows(), rows(0, 9), rows(9, 1))
-    other = add_data_file(files, "c.parquet", rows(50), stats="{}")
+    files = deleted(build_rows(), build_rows(0, 9), build_rows(9, 1))
+    other = add_data_file(files, "c.parquet", build_rows(50), stats="{}")
     files.commits[1].append(other)
     again = {"add": {**other["add"], "dataChange": False, "tags": {"seen": "twice"}}}
     files.commits[2].append(again)
@@ -190,9 +201,9 @@ def test_whole_overwrite_needs_no_change_data(judge: Judge) -> None:
         protocol_action(1, 4),
         metadata_action(FIELDS, configuration=CHANGE_FEED_ENABLED),
     ]
-    add = add_data_file(files, "a.parquet", rows())
+    add = add_data_file(files, "a.parquet", build_rows())
     files.commits[1] = [commit_info_action(1), add]
-    files.commits[2] = [commit_info_action(2), add_data_file(files, "b.parquet", rows(50)), remove_action(add)]
+    files.commits[2] = [commit_info_action(2), add_data_file(files, "b.parquet", build_rows(50)), remove_action(add)]
     report = judge(files)
     assert report.totals == {}
     assert "CDF008" in report.checked.run
@@ -214,7 +225,7 @@ def test_schema_that_grows_with_the_commit_is_compared(judge: Judge) -> None:
     files.commits[2][3] = add_change_file(
         files, CHANGE_FILE_PATH, table.append_column("more", pa.array([None, 5, None], pa.int64()))
     )
-    after = pa.concat_tables([rows(0, 3), table.slice(1, 1).drop_columns(["_change_type"]), rows(5, 5)])
+    after = pa.concat_tables([build_rows(0, 3), table.slice(1, 1).drop_columns(["_change_type"]), build_rows(5, 5)])
     more = pa.array([5 if each == "changed" else None for each in after["name"].to_pylist()], pa.int64())
     files.commits[2][1] = add_data_file(files, "b.parquet", after.append_column("more", more))
     assert judge(files).totals == {}
@@ -226,7 +237,7 @@ def test_column_of_another_type_since_the_commit_is_not_checked(judge: Judge) ->
     files = build_updated_table_with_changes(build_updated_table()[1].set_column(2, "price", pa.array(["1", "2", "3"])))
     fields = [("id", "long"), ("name", "string"), ("price", "string")]
     files.commits[2].append(metadata_action(fields, configuration=CHANGE_FEED_ENABLED))
-    texts = pa.concat_tables([rows(0, 3), rows(4, 6)])
+    texts = pa.concat_tables([build_rows(0, 3), build_rows(4, 6)])
     texts = texts.set_column(2, "price", texts["price"].cast(pa.string()))
     files.commits[2][1] = add_data_file(files, "b.parquet", texts)
     report = judge(files)
@@ -236,15 +247,17 @@ def test_column_of_another_type_since_the_commit_is_not_checked(judge: Judge) ->
 
 def test_column_that_was_a_partition_column_before_the_commit_is_left_out(judge: Judge) -> None:
     fields = [*FIELDS, ("p", "integer")]
-    files = deleted(rows(), rows(0, 9), rows(9, 1), fields=fields, columns=["p"], partition={"p": "1"})
+    files = deleted(
+        build_rows(), build_rows(0, 9), build_rows(9, 1), fields=fields, columns=["p"], partition={"p": "1"}
+    )
     ones = pa.array([1] * 9, pa.int32())
     files.commits[2] = [
         commit_info_action(2),
         metadata_action(fields, configuration=CHANGE_FEED_ENABLED),
-        add_data_file(files, "b.parquet", rows(0, 9).append_column("p", ones)),
+        add_data_file(files, "b.parquet", build_rows(0, 9).append_column("p", ones)),
         files.commits[2][2],
         add_change_file(
-            files, CHANGE_FILE_PATH, build_change_rows(rows(9, 1).append_column("p", ones.slice(8)), ["delete"])
+            files, CHANGE_FILE_PATH, build_change_rows(build_rows(9, 1).append_column("p", ones.slice(8)), ["delete"])
         ),
     ]
     assert judge(files).totals == {}

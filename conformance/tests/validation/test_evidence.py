@@ -9,8 +9,8 @@ from mutations.caught_by import CAUGHT_BY
 
 from deltaspec.report.report_types import Finding
 from deltaspec.validation import validate_table
+from deltaspec_generators.bases.single_file import build_single_file_table, build_string_array
 from deltaspec_generators.mutations.all_mutations import MUTATIONS
-from deltaspec_generators.mutations.rows import build_single_file_table, build_string_array
 from deltaspec_generators.table_files import TableFiles, write_table
 
 

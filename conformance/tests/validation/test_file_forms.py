@@ -33,7 +33,7 @@ def test_files_from_before_the_property_are_as_they_were(tmp_path: Path) -> None
 
 def test_a_file_of_a_later_commit_is_asked(tmp_path: Path) -> None:
     files = set_later(CODEC)
-    files.commits[4] = [commit_info_action(4), add_data_file(files, "d.parquet", data_files.rows(30))]
+    files.commits[4] = [commit_info_action(4), add_data_file(files, "d.parquet", data_files.build_rows(30))]
     report = write_and_validate(files, tmp_path)
     assert report.totals == {"PQT050": 1}
     assert report.verdict == "conforms"
@@ -57,7 +57,7 @@ def test_a_restored_file_is_not_new(tmp_path: Path) -> None:
 
 def test_a_file_without_rows_has_no_codec(tmp_path: Path) -> None:
     files = set_later({**CODEC, "delta.parquet.format.version": "2.0.0"})
-    files.commits[4] = [commit_info_action(4), add_data_file(files, "d.parquet", data_files.rows(30).slice(0, 0))]
+    files.commits[4] = [commit_info_action(4), add_data_file(files, "d.parquet", data_files.build_rows(30).slice(0, 0))]
     assert write_and_validate(files, tmp_path).totals == {}
 
 
@@ -84,6 +84,6 @@ def test_without_the_property_nothing_is_asked(tmp_path: Path) -> None:
 
 def test_a_footer_that_is_none_is_one_finding(tmp_path: Path) -> None:
     files: Any = build_table_with_data(configuration=CODEC, parquet_options={"compression": "zstd"})
-    files.data["c.parquet"] = encode_data_file(data_files.rows(20))[:-1] + b"X"
+    files.data["c.parquet"] = encode_data_file(data_files.build_rows(20))[:-1] + b"X"
     get_action(files, 2, "add")["size"] = len(files.data["c.parquet"])
     assert write_and_validate(files, tmp_path).totals == {"PQT001": 1}

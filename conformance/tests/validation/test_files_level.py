@@ -16,10 +16,10 @@ from deltaspec.wire.storage.local import LocalStore
 from deltaspec_generators.bases.data_files import (
     VECTOR_FILE_UUID,
     add_data_file,
+    build_rows,
     build_table_with_change_data,
     build_table_with_data,
     build_table_with_stored_vectors,
-    rows,
 )
 from deltaspec_generators.bases.log_only import commit_info_action, get_action
 from deltaspec_generators.table_files import TableFiles, remove_action, write_table
@@ -225,7 +225,7 @@ def test_deletion_vectors_of_one_file_are_each_judged(tmp_path: Path) -> None:
 def test_ledger_names_some_places_and_counts_the_others(tmp_path: Path) -> None:
     files = build_table_with_data()
     for number in range(50):
-        add = add_data_file(files, f"{number:02}.parquet", rows())
+        add = add_data_file(files, f"{number:02}.parquet", build_rows())
         files.missing.add(f"{number:02}.parquet")
         files.commits[2].append(add)
     files.commits[3] = [commit_info_action(3), *(remove_action(line) for line in _adds(files, 2)[1:])]

@@ -13,9 +13,9 @@ from deltaspec.report.report_types import Report
 from deltaspec.rules import RULES
 from deltaspec.validation import validate_table
 from deltaspec_generators.bases import data_files
-from deltaspec_generators.bases.data_files import add_data_file, build_table_with_data, encode_data_file, rows
+from deltaspec_generators.bases.column_mapping import build_mapped_rows, build_mapped_table_with_data
+from deltaspec_generators.bases.data_files import add_data_file, build_rows, build_table_with_data, encode_data_file
 from deltaspec_generators.bases.log_only import get_action
-from deltaspec_generators.mutations.footers import build_mapped_rows, build_mapped_table_with_data
 from deltaspec_generators.table_files import TableFiles, protocol_action, write_table
 
 PQT = {code for code in RULES if code.startswith("PQT")}
@@ -59,7 +59,7 @@ def test_level_files_opens_no_footer(tmp_path: Path) -> None:
 
 def test_finding_names_file_and_column(tmp_path: Path) -> None:
     files = build_table_with_data(fields=[*data_files.FIELDS, ("c", "long")])
-    data = encode_data_file(rows(20).append_column("c", pa.nulls(10, pa.string())))
+    data = encode_data_file(build_rows(20).append_column("c", pa.nulls(10, pa.string())))
     files.data["c.parquet"] = data
     get_action(files, 2, "add")["size"] = len(data)
     [finding] = [each for each in write_and_validate(files, tmp_path).findings if each.rule in PQT]
@@ -88,11 +88,11 @@ def with_file(table: pa.Table, fields: Any = data_files.FIELDS, **options: Any) 
 @pytest.mark.parametrize(
     "table",
     [
-        rows(20).drop_columns(["name"]),
-        rows(20).select(["price", "id", "name"]),
-        rows(20).append_column("more", pa.nulls(10, pa.time64("us"))),
-        rows(20).append_column("_change_type", pa.nulls(10, pa.string())),
-        rows(20, 0),
+        build_rows(20).drop_columns(["name"]),
+        build_rows(20).select(["price", "id", "name"]),
+        build_rows(20).append_column("more", pa.nulls(10, pa.time64("us"))),
+        build_rows(20).append_column("_change_type", pa.nulls(10, pa.string())),
+        build_rows(20, 0),
         pa.table({"other": [1, 2]}),
     ],
     ids=["missing column", "other order", "extra column", "change type", "no rows", "none of its columns"],
@@ -106,7 +106,7 @@ def test_partition_column_in_a_file_is_not_judged(tmp_path: Path) -> None:
     base = build_table_with_data(fields=[*data_files.FIELDS, ("p", "integer")])
     files.commits[0] = base.commits[0]
     get_action(files, 0, "metaData")["partitionColumns"] = ["p"]
-    table = rows(0).append_column("p", pa.array(["1"] * 10))
+    table = build_rows(0).append_column("p", pa.array(["1"] * 10))
     files.commits[1] = [base.commits[1][0], add_data_file(files, "a.parquet", table, partition={"p": "1"})]
     assert not found(write_and_validate(files, tmp_path))
 
@@ -114,7 +114,7 @@ def test_partition_column_in_a_file_is_not_judged(tmp_path: Path) -> None:
 @pytest.mark.parametrize("feature", ["typeWidening", "typeWidening-preview"])
 def test_files_from_before_a_widening(tmp_path: Path, feature: str) -> None:
     protocol = protocol_action(3, 7, [feature], [feature])
-    old = rows(20).set_column(0, "id", pa.array(range(20, 30), pa.int16()))
+    old = build_rows(20).set_column(0, "id", pa.array(range(20, 30), pa.int16()))
     assert write_and_validate(with_file(old, protocol=protocol), tmp_path).verdict == "conforms"
 
 
@@ -187,7 +187,7 @@ def test_column_dropped_and_added_again_under_mapping(tmp_path: Path) -> None:
 def test_shredded_variant_with_the_feature(tmp_path: Path) -> None:
     features = ["variantType", "variantShredding"]
     kind = pa.struct([("metadata", pa.binary()), ("value", pa.binary()), ("typed_value", pa.int64())])
-    table = rows(20).append_column("v", pa.nulls(10, kind))
+    table = build_rows(20).append_column("v", pa.nulls(10, kind))
     files = with_file(table, [*data_files.FIELDS, ("v", "variant")], protocol=protocol_action(3, 7, features, features))
     assert not found(write_and_validate(files, tmp_path))
 
@@ -211,7 +211,7 @@ def test_change_data_files_are_opened(tmp_path: Path) -> None:
 
 
 def test_columns_of_change_data_files_are_judged(tmp_path: Path) -> None:
-    table = rows(0).set_column(0, "id", pa.array(["x"] * 10)).append_column("_change_type", pa.array(range(10)))
+    table = build_rows(0).set_column(0, "id", pa.array(["x"] * 10)).append_column("_change_type", pa.array(range(10)))
     report = write_and_validate(with_change_file(encode_data_file(table)), tmp_path)
     assert {each.column for each in report.findings if each.rule == "PQT010"} == {"_change_type", "id"}
 

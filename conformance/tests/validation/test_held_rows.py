@@ -10,21 +10,21 @@ import pytest
 from deltaspec.report.report_types import Report
 from deltaspec.validation import validate_table
 from deltaspec_generators.bases.data_files import FIELDS, add_data_file, build_table_with_stored_vectors
-from deltaspec_generators.bases.data_files import rows as plain_rows
+from deltaspec_generators.bases.data_files import build_rows as plain_rows
 from deltaspec_generators.bases.expressions import (
     CONSTRAINTS_PROTOCOL,
-    GENERATED,
+    GENERATED_COLUMNS_PROTOCOL,
+    GENERATION_EXPRESSION,
     INVARIANTS_PROTOCOL,
     ROWS,
-    YEAR,
     build_constrained_table,
+    build_fields,
     build_invariant_metadata,
-    fields,
     replace_last_row,
     rewrite_data_file,
 )
 from deltaspec_generators.bases.log_only import build_checkpointed_table, commit_info_action
-from deltaspec_generators.mutations.rows import build_single_file_table
+from deltaspec_generators.bases.single_file import build_single_file_table
 from deltaspec_generators.table_files import TableFiles, metadata_action, protocol_action, write_table
 
 MINE = ("ROW04", "CON03")
@@ -44,17 +44,24 @@ def check(expression: str) -> dict[str, str]:
 
 
 SOUND = [
-    build_constrained_table(CONSTRAINTS_PROTOCOL, fields(), check("id BETWEEN 1 AND 3 AND length(name) < 7")),
-    build_constrained_table(CONSTRAINTS_PROTOCOL, fields(), check("price IS NULL OR price <= 0.5 OR price > 1e308")),
-    build_constrained_table(CONSTRAINTS_PROTOCOL, fields(), check("id > 0"), replace_last_row(id=7), later=True),
-    build_constrained_table(GENERATED, fields(year={YEAR: "YEAR(day)"})),
-    build_constrained_table(GENERATED, fields(year={YEAR: "year(DAY)"}), table=replace_last_row(day=None, year=None)),
+    build_constrained_table(CONSTRAINTS_PROTOCOL, build_fields(), check("id BETWEEN 1 AND 3 AND length(name) < 7")),
     build_constrained_table(
-        GENERATED, fields(price={YEAR: "CASE id WHEN 1 THEN 0.5D WHEN 2 THEN 1e0 * price ELSE 0e0 END"})
+        CONSTRAINTS_PROTOCOL, build_fields(), check("price IS NULL OR price <= 0.5 OR price > 1e308")
+    ),
+    build_constrained_table(CONSTRAINTS_PROTOCOL, build_fields(), check("id > 0"), replace_last_row(id=7), later=True),
+    build_constrained_table(GENERATED_COLUMNS_PROTOCOL, build_fields(year={GENERATION_EXPRESSION: "YEAR(day)"})),
+    build_constrained_table(
+        GENERATED_COLUMNS_PROTOCOL,
+        build_fields(year={GENERATION_EXPRESSION: "year(DAY)"}),
+        table=replace_last_row(day=None, year=None),
+    ),
+    build_constrained_table(
+        GENERATED_COLUMNS_PROTOCOL,
+        build_fields(price={GENERATION_EXPRESSION: "CASE id WHEN 1 THEN 0.5D WHEN 2 THEN 1e0 * price ELSE 0e0 END"}),
     ),
     build_constrained_table(
         INVARIANTS_PROTOCOL,
-        fields(id=build_invariant_metadata("id > 0"), name=build_invariant_metadata("name IS NOT NULL")),
+        build_fields(id=build_invariant_metadata("id > 0"), name=build_invariant_metadata("name IS NOT NULL")),
     ),
 ]
 
@@ -70,7 +77,7 @@ def test_sound_rows_are_silent_and_leave_nothing_open(tmp_path: Path, number: in
 def test_finding_tells_the_row(tmp_path: Path) -> None:
     report = write_and_validate(
         build_constrained_table(
-            CONSTRAINTS_PROTOCOL, fields(), check("`ID` <> 9 OR day IS NULL"), replace_last_row(id=9)
+            CONSTRAINTS_PROTOCOL, build_fields(), check("`ID` <> 9 OR day IS NULL"), replace_last_row(id=9)
         ),
         tmp_path,
     )
@@ -100,7 +107,7 @@ def _no_text(*texts: bytes) -> pa.Array:
     ],
 )
 def test_row_is_told_whatever_it_holds(tmp_path: Path, kind: Any, values: pa.Array, found: str) -> None:
-    described = [*fields(), {"name": "other", "type": kind, "nullable": True, "metadata": {}}]
+    described = [*build_fields(), {"name": "other", "type": kind, "nullable": True, "metadata": {}}]
     files = build_constrained_table(
         CONSTRAINTS_PROTOCOL, described, check("id < 3 OR other IS NULL"), ROWS.append_column("other", values)
     )
@@ -112,7 +119,7 @@ def test_row_is_told_whatever_it_holds(tmp_path: Path, kind: Any, values: pa.Arr
 
 @pytest.mark.parametrize("expression", ["id > 0", "id IS NOT NULL AND id > 0", "NULL"])
 def test_null_is_not_true(tmp_path: Path, expression: str) -> None:
-    files = build_constrained_table(CONSTRAINTS_PROTOCOL, fields(), check(expression), replace_last_row(id=None))
+    files = build_constrained_table(CONSTRAINTS_PROTOCOL, build_fields(), check(expression), replace_last_row(id=None))
     assert write_and_validate(files, tmp_path, select=MINE).totals == {"ROW040": 1}
 
 
@@ -173,9 +180,9 @@ def test_a_generated_partition_column_may_have_been_empty_where_the_log_has_null
     """Of each partition column the text has one spelling for null and for an empty string."""
     files = build_single_file_table(
         EMPTY,
-        [field("s"), field("g", kind, **{YEAR: expression}), field("p")],
+        [field("s"), field("g", kind, **{GENERATION_EXPRESSION: expression}), field("p")],
         partition={"g": None, "p": None},
-        protocol=GENERATED,
+        protocol=GENERATED_COLUMNS_PROTOCOL,
     )
     report = write_and_validate(files, tmp_path, select=MINE)
     assert {each.rule: each.evidence["violating_rows"] for each in report.findings} == broken
@@ -188,9 +195,9 @@ def test_values_generated_of_a_partition_column_that_may_have_been_empty(
 ) -> None:
     files = build_single_file_table(
         pa.table({"g": pa.array([0, None], pa.int32())}),
-        [field("p"), field("g", "integer", **{YEAR: expression})],
+        [field("p"), field("g", "integer", **{GENERATION_EXPRESSION: expression})],
         partition={"p": ""},
-        protocol=GENERATED,
+        protocol=GENERATED_COLUMNS_PROTOCOL,
     )
     report = write_and_validate(files, tmp_path, select=MINE)
     assert {each.rule: each.evidence["violating_rows"] for each in report.findings} == broken
@@ -200,9 +207,9 @@ def test_of_many_partition_columns_that_may_have_been_empty_nothing_is_told(tmp_
     names = ["p", "q", "r", "t"]
     files = build_single_file_table(
         EMPTY,
-        [field("s", **{YEAR: "concat(p, q, r, t)"}), *map(field, names)],
+        [field("s", **{GENERATION_EXPRESSION: "concat(p, q, r, t)"}), *map(field, names)],
         partition=dict.fromkeys(names),
-        protocol=GENERATED,
+        protocol=GENERATED_COLUMNS_PROTOCOL,
     )
     reason = "the expression of s needs Spark: 4 partition columns may have been null or empty"
     assert ledger(write_and_validate(files, tmp_path, select=MINE)) == {("ROW041", reason, None)}
@@ -342,15 +349,27 @@ def test_file_of_a_narrower_type_is_widened(tmp_path: Path) -> None:
             "ROW043",
             "the invariant of id needs Spark: the function my_udf ",
         ),
-        (GENERATED, {}, {YEAR: "rand()"}, "ROW041", "the expression of id needs Spark: the function rand is not one"),
-        (GENERATED, {}, {YEAR: "name"}, "ROW041", "the expression of id needs Spark: long is compared with string"),
+        (
+            GENERATED_COLUMNS_PROTOCOL,
+            {},
+            {GENERATION_EXPRESSION: "rand()"},
+            "ROW041",
+            "the expression of id needs Spark: the function rand is not one",
+        ),
+        (
+            GENERATED_COLUMNS_PROTOCOL,
+            {},
+            {GENERATION_EXPRESSION: "name"},
+            "ROW041",
+            "the expression of id needs Spark: long is compared with string",
+        ),
     ],
 )
 def test_what_is_left_to_spark_stands_in_the_ledger(
     tmp_path: Path, protocol: Any, configuration: dict[str, str], field: dict[str, str], rule: str, reason: str
 ) -> None:
     report = write_and_validate(
-        build_constrained_table(protocol, fields(id=field), configuration), tmp_path, select=MINE[:1]
+        build_constrained_table(protocol, build_fields(id=field), configuration), tmp_path, select=MINE[:1]
     )
     ((code, why, file),) = ledger(report)
     assert (code, file) == (rule, "a.parquet" if "in some rows" in why else None)
@@ -359,7 +378,7 @@ def test_what_is_left_to_spark_stands_in_the_ledger(
 
 
 def test_files_that_cannot_be_read_are_told(tmp_path: Path) -> None:
-    files = build_constrained_table(CONSTRAINTS_PROTOCOL, fields(), check("id > 0"))
+    files = build_constrained_table(CONSTRAINTS_PROTOCOL, build_fields(), check("id > 0"))
     files.missing.add("a.parquet")
     report = write_and_validate(files, tmp_path, select=["ROW040"])
     assert ledger(report) == {("ROW040", "a.parquet: is not there", "a.parquet")}
@@ -367,7 +386,7 @@ def test_files_that_cannot_be_read_are_told(tmp_path: Path) -> None:
 
 def test_without_the_feature_nothing_is_asked(tmp_path: Path) -> None:
     without = protocol_action(1, 7, None, ["appendOnly"])
-    described = fields(id=build_invariant_metadata("id > 5"), year={YEAR: "1"})
+    described = build_fields(id=build_invariant_metadata("id > 5"), year={GENERATION_EXPRESSION: "1"})
     report = write_and_validate(
         build_constrained_table(without, described, check("id > 5 AND gone = 1")), tmp_path, select=MINE
     )
@@ -376,33 +395,40 @@ def test_without_the_feature_nothing_is_asked(tmp_path: Path) -> None:
 
 def test_rows_may_be_older_where_the_first_version_is_not_read(tmp_path: Path) -> None:
     """A checkpoint tells what holds now, not since when."""
-    described, broken = fields(year={YEAR: "year(day)"}), replace_last_row(year=5)
-    files = build_constrained_table(GENERATED, described, table=broken)
+    described, broken = build_fields(year={GENERATION_EXPRESSION: "year(day)"}), replace_last_row(year=5)
+    files = build_constrained_table(GENERATED_COLUMNS_PROTOCOL, described, table=broken)
     assert write_and_validate(files, tmp_path / "whole", select=MINE).totals == {"ROW041": 1}
-    started = build_constrained_table(GENERATED, described, table=broken)
+    started = build_constrained_table(GENERATED_COLUMNS_PROTOCOL, described, table=broken)
     started.commits[0][1] = INVARIANTS_PROTOCOL  # the feature comes with the next version
-    started.commits[2] = [commit_info_action(2), GENERATED]
+    started.commits[2] = [commit_info_action(2), GENERATED_COLUMNS_PROTOCOL]
     assert write_and_validate(started, tmp_path / "later", select=MINE).totals == {"ROW042": 1}
 
 
 @pytest.mark.parametrize("operation", ["CLONE", "CONVERT"])
 def test_files_of_another_table_may_be_older_than_this_one(tmp_path: Path, operation: str) -> None:
     files = build_constrained_table(
-        INVARIANTS_PROTOCOL, fields(id=build_invariant_metadata("id > 0")), table=replace_last_row(id=0)
+        INVARIANTS_PROTOCOL, build_fields(id=build_invariant_metadata("id > 0")), table=replace_last_row(id=0)
     )
     files.commits[0][0] = commit_info_action(0, operation=operation)
     assert write_and_validate(files, tmp_path, select=MINE).totals == {"ROW044": 1}
 
 
 def test_changed_expression_is_a_new_one(tmp_path: Path) -> None:
-    files = build_constrained_table(GENERATED, fields(year={YEAR: "year(day)"}))
-    files.commits[2] = [commit_info_action(2), metadata_action(fields(year={YEAR: "month(day)"}))]
+    files = build_constrained_table(GENERATED_COLUMNS_PROTOCOL, build_fields(year={GENERATION_EXPRESSION: "year(day)"}))
+    files.commits[2] = [
+        commit_info_action(2),
+        metadata_action(build_fields(year={GENERATION_EXPRESSION: "month(day)"})),
+    ]
     assert write_and_validate(rewrite_data_file(files, ROWS), tmp_path, select=MINE).totals == {"ROW042": 1}
 
 
 def test_checkpoint_as_the_beginning(tmp_path: Path) -> None:
     """Nothing before the checkpoint is left: a difference is a divergence, for the rows may have come first."""
-    files = build_checkpointed_table(protocol=GENERATED, fields=fields(year={YEAR: "year(day)"}), last_remove=False)
+    files = build_checkpointed_table(
+        protocol=GENERATED_COLUMNS_PROTOCOL,
+        fields=build_fields(year={GENERATION_EXPRESSION: "year(day)"}),
+        last_remove=False,
+    )
     add = add_data_file(files, "d.parquet", replace_last_row(year=5), stats=json.dumps({"numRecords": 3}))
     files.commits[2] = [commit_info_action(2), add]
     for path in ("a.parquet", "b.parquet"):
@@ -413,8 +439,8 @@ def test_checkpoint_as_the_beginning(tmp_path: Path) -> None:
 
 
 def test_columns_are_asked_for_again_when_the_schema_changes(tmp_path: Path) -> None:
-    files = build_constrained_table(CONSTRAINTS_PROTOCOL, fields(), check("day > '1900-01-01'"))
-    left = [each for each in fields() if each["name"] != "day"]
+    files = build_constrained_table(CONSTRAINTS_PROTOCOL, build_fields(), check("day > '1900-01-01'"))
+    left = [each for each in build_fields() if each["name"] != "day"]
     files.commits[2] = [commit_info_action(2), metadata_action(left, (), check("day > '1900-01-01'"))]
     report = write_and_validate(files, tmp_path, select=["CON03"])
     (finding,) = report.findings
@@ -423,7 +449,9 @@ def test_columns_are_asked_for_again_when_the_schema_changes(tmp_path: Path) -> 
 
 def test_what_is_no_sql_that_is_read_leaves_its_columns_open(tmp_path: Path) -> None:
     report = write_and_validate(
-        build_constrained_table(CONSTRAINTS_PROTOCOL, fields(), check("id > (SELECT 1)")), tmp_path, select=["CON03"]
+        build_constrained_table(CONSTRAINTS_PROTOCOL, build_fields(), check("id > (SELECT 1)")),
+        tmp_path,
+        select=["CON03"],
     )
     assert report.totals == {}
     assert {each.rule for each in report.checked.not_checked} == {"CON030"}

@@ -27,10 +27,10 @@ from deltaspec.wire.storage.interface import Entry, StorageError
 from deltaspec.wire.storage.local import LocalStore
 from deltaspec_generators.bases.data_files import (
     add_data_file,
+    build_rows,
     build_table_with_change_data,
     build_table_with_data,
     build_table_with_stored_vectors,
-    rows,
 )
 from deltaspec_generators.bases.log_only import commit_info_action
 
@@ -120,7 +120,7 @@ def test_odd_things_that_nobody_names_are_none_of_our_business(level: str, tmp_p
 )
 def test_odd_name_leads_to_its_file(path: str, name: str, tmp_path: Path) -> None:
     files = build_table_with_data()
-    files.commits[3] = [commit_info_action(3), add_data_file(files, path, rows(30))]
+    files.commits[3] = [commit_info_action(3), add_data_file(files, path, build_rows(30))]
     files.data[name] = files.data.pop(path)
     root = write_table_below(files, tmp_path)
     for level in LEVELS:
@@ -131,7 +131,7 @@ def test_odd_name_leads_to_its_file(path: str, name: str, tmp_path: Path) -> Non
 @pytest.mark.parametrize("path", ["n" * 256, "n/" * 3000 + "n", "nul%00", "%FF%FE.parquet", "b.parquet/below"])
 def test_name_that_no_file_can_have_is_a_finding_or_not_checked(path: str, tmp_path: Path) -> None:
     files = build_table_with_data()
-    files.commits[3] = [commit_info_action(3), add_data_file(files, path, rows(30))]
+    files.commits[3] = [commit_info_action(3), add_data_file(files, path, build_rows(30))]
     files.data.pop(path)
     root = write_table_below(files, tmp_path)
     for level in LEVELS:
@@ -140,7 +140,7 @@ def test_name_that_no_file_can_have_is_a_finding_or_not_checked(path: str, tmp_p
 
 def test_file_whose_name_is_no_utf8_is_not_taken_for_one_that_is(tmp_path: Path) -> None:
     files = build_table_with_data()
-    files.commits[3] = [commit_info_action(3), add_data_file(files, "odd%FF.parquet", rows(30))]
+    files.commits[3] = [commit_info_action(3), add_data_file(files, "odd%FF.parquet", build_rows(30))]
     data = files.data.pop("odd%FF.parquet")
     assert isinstance(data, bytes)
     root = write_table_below(files, tmp_path)
@@ -157,7 +157,7 @@ def test_directory_that_may_not_be_listed_leaves_its_files_not_checked() -> None
     with tempfile.TemporaryDirectory(dir="/tmp") as folder:
         Path(folder).chmod(0o755)
         files = build_table_with_data()
-        files.commits[3] = [commit_info_action(3), add_data_file(files, "p/d.parquet", rows(30))]
+        files.commits[3] = [commit_info_action(3), add_data_file(files, "p/d.parquet", build_rows(30))]
         root = write_table_below(files, Path(folder))
         (root / "p").chmod(0)
         try:

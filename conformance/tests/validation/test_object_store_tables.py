@@ -18,10 +18,10 @@ from deltaspec.report.report_types import Report
 from deltaspec.validation import validate_table
 from deltaspec_generators.bases.data_files import (
     add_data_file,
+    build_rows,
     build_table_with_change_data,
     build_table_with_data,
     build_table_with_stored_vectors,
-    rows,
 )
 from deltaspec_generators.bases.log_only import commit_info_action
 from deltaspec_generators.table_files import CheckpointFiles, SidecarFile, TableFiles, encode_table
@@ -48,7 +48,7 @@ def s3(server: FaultyS3, monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultyS3]:
 def odd_names() -> TableFiles:
     files = build_table_with_data()
     paths = {"a%20b/50%2525.parquet": "a b/50%25.parquet", "x%2By/%C3%BC.parquet": "x+y/ü.parquet"}
-    files.commits[3] = [commit_info_action(3), *(add_data_file(files, path, rows(30)) for path in paths)]
+    files.commits[3] = [commit_info_action(3), *(add_data_file(files, path, build_rows(30)) for path in paths)]
     for path, name in paths.items():
         files.data[name] = files.data.pop(path)
     return files
@@ -60,7 +60,7 @@ def broken() -> TableFiles:
     for name in ("d", "e", "f"):
         files.commits[4] = [
             *files.commits.get(4, [commit_info_action(4)]),
-            add_data_file(files, f"{name}.parquet", rows(30)),
+            add_data_file(files, f"{name}.parquet", build_rows(30)),
         ]
     files.missing.add("d.parquet")
     for name, change in {"e": lambda data: data + b"more", "f": lambda data: data[:-1] + b"?"}.items():
@@ -112,7 +112,9 @@ def test_report_equals_that_of_the_same_table_on_disk(name: str, level: str, s3:
 
 def test_requests_of_a_run_are_few(s3: FaultyS3) -> None:
     """Three commits, three live files of more than 64 KiB, no vectors."""
-    files = build_table_with_data(tables=[rows(0, 20_000), rows(20_000, 20_000), rows(40_000, 20_000)])
+    files = build_table_with_data(
+        tables=[build_rows(0, 20_000), build_rows(20_000, 20_000), build_rows(40_000, 20_000)]
+    )
     uri = put(s3, encode_table(files))
     asked = {}
     for level in LEVELS:
@@ -131,7 +133,7 @@ def test_footers_and_rows_of_several_files_are_read_at_once(s3: FaultyS3) -> Non
     files = build_table_with_data()
     files.commits[3] = [
         commit_info_action(3),
-        *(add_data_file(files, f"p{number}.parquet", rows(30)) for number in range(40)),
+        *(add_data_file(files, f"p{number}.parquet", build_rows(30)) for number in range(40)),
     ]
     uri = put(s3, encode_table(files))
     s3.delay_seconds = 0.05
@@ -270,7 +272,7 @@ def test_absolute_paths_with_secrets_are_not_followed_with_them(s3: FaultyS3) ->
     files = build_table_with_data()
     files.commits[3] = [
         commit_info_action(3),
-        add_data_file(files, f"s3://{KEY_ID}:{SECRET}@elsewhere/p.parquet", rows(30)),
+        add_data_file(files, f"s3://{KEY_ID}:{SECRET}@elsewhere/p.parquet", build_rows(30)),
     ]
     files.data.popitem()
     uri = put(s3, encode_table(files))

@@ -12,22 +12,22 @@ from deltaspec.report.report_types import Report
 from deltaspec.validation import validate_table
 from deltaspec_generators.bases import log_only
 from deltaspec_generators.bases.actions import legacy_row_id_mark_action
-from deltaspec_generators.bases.data_files import FIELDS, rows
+from deltaspec_generators.bases.data_files import FIELDS, build_rows
 from deltaspec_generators.bases.log_only import commit_info_action, get_action
 from deltaspec_generators.bases.row_ids import (
     ENABLED,
     PROTOCOL,
     ROW_COMMIT_VERSION,
     ROW_ID,
+    add_next_commit,
     add_tracked_file,
     build_r1_tracked_table,
     build_rewritten_table,
     build_tracked_table,
-    mark,
     preserving_commit_info,
     row_id_mark_actions,
+    row_id_mark_domain,
 )
-from deltaspec_generators.mutations.row_id_history import add_next_commit
 from deltaspec_generators.permissions.row_ids import restored_files_bring_their_row_ids_back
 from deltaspec_generators.table_files import CheckpointFiles, TableFiles, metadata_action, remove_action, write_table
 
@@ -53,7 +53,7 @@ def clean(report: Report) -> bool:
 @pytest.mark.parametrize("revision", ["r2", "r3", "current"])
 def test_reserved_ids_may_be_used_by_a_later_commit(judge: Judge, revision: str) -> None:
     files = build_tracked_table()
-    files.commits[1][-2:] = [legacy_row_id_mark_action(39), mark(39)]
+    files.commits[1][-2:] = [legacy_row_id_mark_action(39), row_id_mark_domain(39)]
     files.commits[2] = files.commits[2][:-2]
     add_next_commit(files, "d.parquet", 30)
     files.commits[3] = files.commits[3][:-2]
@@ -70,7 +70,7 @@ def test_ids_of_files_that_end_as_others_begin_are_given_again(judge: Judge) -> 
     files.commits[3].append(remove_action({"add": get_action(files, 1, "add", 1)}))
     assert judge(files).totals == {"RID021": 1}
     body["baseRowId"] = 30
-    files.commits[3][-3:-1] = [legacy_row_id_mark_action(39), mark(39)]
+    files.commits[3][-3:-1] = [legacy_row_id_mark_action(39), row_id_mark_domain(39)]
     assert clean(judge(files))
 
 
@@ -87,7 +87,7 @@ def test_two_files_of_one_commit_share_their_ids(judge: Judge) -> None:
 @pytest.mark.parametrize("history", ["all", "1"])
 def test_path_that_a_checkpoint_alone_could_know_is_not_called_new(judge: Judge, history: str) -> None:
     files = build_tracked_table()
-    live = [files.commits[0][1], files.commits[0][2], files.commits[1][1], files.commits[1][2], mark(19)]
+    live = [files.commits[0][1], files.commits[0][2], files.commits[1][1], files.commits[1][2], row_id_mark_domain(19)]
     files.checkpoints.append(CheckpointFiles(1, "classic", rows=[each for each in live if isinstance(each, dict)]))
     files.commits[2] = [line for line in files.commits[2] if "rowIdHighWaterMark" not in line]
     old = add_next_commit(files, "d.parquet", 30, defaultRowCommitVersion=1)
@@ -109,7 +109,7 @@ def test_clone_that_is_made_once_more_gives_its_files_other_ids(judge: Judge, an
         anew,
         again,
         legacy_row_id_mark_action(49),
-        mark(49),
+        row_id_mark_domain(49),
     ]
     assert judge(files).totals == ({} if another else {"RID024": 1, "RID025": 1})
 
@@ -145,14 +145,14 @@ def test_ids_begin_anew_where_the_feature_was_dropped(judge: Judge) -> None:
     files.commits[3] = [commit_info_action(3), *map(remove_action, lives), log_only.build_table().commits[0][1]]
     files.commits[4] = [commit_info_action(4), protocol]
     add_next_commit(files, "d.parquet", 0, version=5)
-    files.commits[5][-2:] = [legacy_row_id_mark_action(9), mark(9)]
+    files.commits[5][-2:] = [legacy_row_id_mark_action(9), row_id_mark_domain(9)]
     assert clean(judge(files))
 
 
 @pytest.mark.parametrize("highest", [2**63 - 1, 2**63, 10**19 - 1, -(2**63)])
 def test_mark_of_any_size_is_read_or_not(judge: Judge, highest: int) -> None:
     files = build_tracked_table()
-    files.commits[2][-1] = mark(highest)
+    files.commits[2][-1] = row_id_mark_domain(highest)
     assert judge(files).totals == ({"RID002": 3} if highest < 0 else {})
 
 
@@ -167,7 +167,7 @@ def test_backfill_before_enabling_is_sound(judge: Judge) -> None:
         {"add": {**add, "baseRowId": 10 * number, "defaultRowCommitVersion": 4, "dataChange": False}}
         for number, add in enumerate(adds)
     ]
-    files.commits[4] = [commit_info_action(4), *again, mark(29)]
+    files.commits[4] = [commit_info_action(4), *again, row_id_mark_domain(29)]
     files.commits[5] = [commit_info_action(5), metadata_action(log_only.FIELDS, configuration=ENABLED)]
     assert clean(judge(files))
 
@@ -234,7 +234,7 @@ def test_sound_table_of_the_oldest_text_is_sound(judge: Judge, enabled: bool) ->
 def taken_over() -> TableFiles:
     """A table that begins with a file of another one, in which rows have ids and versions that they had there."""
     files = TableFiles()
-    table = rows(0, 5).append_column(ROW_ID, pa.array([7, 8, None, 9, 6], pa.int64()))
+    table = build_rows(0, 5).append_column(ROW_ID, pa.array([7, 8, None, 9, 6], pa.int64()))
     table = table.append_column(ROW_COMMIT_VERSION, pa.nulls(5, pa.int64()))
     add = add_tracked_file(files, "a.parquet", table, 20, 0)
     metadata = metadata_action(FIELDS, configuration=ENABLED)
@@ -269,5 +269,5 @@ def test_update_that_inserts_as_well_is_no_update(judge: Judge) -> None:
     files.commits[2] = files.commits[2][:-1]
     get_action(files, 1, "add", 1)["stats"] = json.dumps({"numRecords": 5})
     del files.commits[2][3]  # file b stays
-    files.commits[2].append(mark(19))
+    files.commits[2].append(row_id_mark_domain(19))
     assert "RID011" not in judge(files, "rows").totals

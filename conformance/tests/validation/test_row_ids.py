@@ -11,15 +11,15 @@ import pytest
 from deltaspec.report.report_types import Report
 from deltaspec.validation import validate_table
 from deltaspec_generators.bases import log_only
-from deltaspec_generators.bases.data_files import add_data_file, rows
+from deltaspec_generators.bases.data_files import add_data_file, build_rows
 from deltaspec_generators.bases.log_only import commit_info_action, get_action
 from deltaspec_generators.bases.row_ids import (
     ENABLED,
     ROW_ID,
     build_rewritten_table,
     build_tracked_table,
-    mark,
     preserving_commit_info,
+    row_id_mark_domain,
 )
 from deltaspec_generators.table_files import CheckpointFiles, TableFiles, protocol_action, remove_action, write_table
 
@@ -67,7 +67,7 @@ def test_files_from_before_support_need_no_ids_until_they_are_enabled(judge: Jud
     files.commits[2].insert(0, protocol_action(1, 7, None, ["rowTracking", "domainMetadata"]))
     assert judge(files, "log").totals == {"RID004": 1, "RID005": 1}  # c.parquet alone
     body.update(baseRowId=0, defaultRowCommitVersion=2)
-    files.commits[2].append(mark(9))
+    files.commits[2].append(row_id_mark_domain(9))
     assert clean(judge(files, "log"))
     metadata = json.loads(json.dumps(files.commits[0][2]))
     metadata["metaData"]["configuration"] = ENABLED
@@ -96,7 +96,7 @@ def test_file_of_unknown_past_may_be_restored_without_ids(judge: Judge, told: bo
         *files.commits[0][1:3],
         {"add": get_action(files, 1, "add")},
         {"add": get_action(files, 1, "add", 1)},
-        mark(19),
+        row_id_mark_domain(19),
     ]
     files.checkpoints.append(CheckpointFiles(1, "classic", rows=[*live, *[removed] * told]))
     for version in (0, 1):
@@ -138,7 +138,7 @@ def test_files_written_while_suspended_need_no_ids(judge: Judge) -> None:
 
 def test_mark_of_the_older_key_is_a_mark(judge: Judge) -> None:
     files = build_tracked_table()
-    files.commits[2][-1] = mark(29, "highWaterMark")
+    files.commits[2][-1] = row_id_mark_domain(29, "highWaterMark")
     assert clean(judge(files, "log"))
 
 
@@ -196,11 +196,11 @@ def test_id_equal_to_the_default_one_is_nobody_elses(judge: Judge) -> None:
 
 def test_rewriting_commit_may_add_a_live_file_again(judge: Judge) -> None:
     files = build_rewritten_table()
-    e = add_data_file(files, "e.parquet", rows(30, 5), baseRowId=25, defaultRowCommitVersion=1)
+    e = add_data_file(files, "e.parquet", build_rows(30, 5), baseRowId=25, defaultRowCommitVersion=1)
     files.commits[1].append(e)
     for version in (1, 2, 3):
         files.commits[version] = [line for line in files.commits[version] if "domainMetadata" not in line]
-        files.commits[version].append(mark(29))
+        files.commits[version].append(row_id_mark_domain(29))
     files.commits[2].append({"add": {**e["add"], "dataChange": False, "tags": {"seen": "twice"}}})
     assert clean(judge(files))
 
@@ -228,12 +228,12 @@ def test_rows_that_a_vector_deletes_have_no_ids(judge: Judge) -> None:
     protocol["writerFeatures"] = [*protocol["writerFeatures"], "deletionVectors"]
     d = files.commits[3][1]
     assert isinstance(d, dict)
-    table = rows(10, 1).append_column(ROW_ID, pa.array([22]))
+    table = build_rows(10, 1).append_column(ROW_ID, pa.array([22]))
     moved = add_data_file(files, "e.parquet", table, stats='{"numRecords":1}', baseRowId=25, defaultRowCommitVersion=4)
-    files.commits[4] = [preserving_commit_info(4), moved, mark(25)]
+    files.commits[4] = [preserving_commit_info(4), moved, row_id_mark_domain(25)]
     assert judge(files).totals == {"RID008": 1, "RID033": 1}
     vectored = {"add": {**d["add"], "deletionVector": log_only.inline_vector_descriptor([2])}}
-    files.commits[4] = [preserving_commit_info(4), moved, vectored, remove_action(d), mark(25)]
+    files.commits[4] = [preserving_commit_info(4), moved, vectored, remove_action(d), row_id_mark_domain(25)]
     assert clean(judge(files))
 
 
@@ -248,7 +248,7 @@ def test_ids_below_zero_are_compared(judge: Judge) -> None:
 def test_column_of_no_longs_is_not_checked(judge: Judge, values: list[Any], totals: dict[str, int]) -> None:
     files = build_rewritten_table(data_change=True)
     add = get_action(files, 2, "add")
-    table = rows().append_column(ROW_ID, pa.array(values, pa.uint64() if values[0] == 2**63 else None))
+    table = build_rows().append_column(ROW_ID, pa.array(values, pa.uint64() if values[0] == 2**63 else None))
     add["size"] = add_data_file(files, "c.parquet", table)["add"]["size"]
     report = judge(files)
     assert report.totals == totals

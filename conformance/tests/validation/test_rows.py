@@ -13,10 +13,10 @@ from deltaspec.report.report_types import Report
 from deltaspec.validation import validate_table
 from deltaspec.validation.data import read_ahead, row_value_checks
 from deltaspec.wire.parquet import file_opener
+from deltaspec_generators.bases.data_files import build_rows as plain_rows
 from deltaspec_generators.bases.data_files import build_table_with_data, build_table_with_stored_vectors
-from deltaspec_generators.bases.data_files import rows as plain_rows
 from deltaspec_generators.bases.log_only import get_action
-from deltaspec_generators.mutations.rows import (
+from deltaspec_generators.bases.single_file import (
     FILE_PATH,
     build_required_field,
     build_single_file_table,

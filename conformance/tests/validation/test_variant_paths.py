@@ -11,7 +11,7 @@ from deltaspec.report.report_types import Report
 from deltaspec.validation import validate_table
 from deltaspec_generators.bases.data_files import build_table_with_data
 from deltaspec_generators.bases.log_only import get_action
-from deltaspec_generators.bases.variant_encoder import column, encode_variant_bound
+from deltaspec_generators.bases.variant_encoder import build_variant_column, encode_variant_bound
 from deltaspec_generators.table_files import TableFiles, protocol_action, write_table
 
 FEATURES = ["variantType", "variantShredding"]
@@ -40,7 +40,7 @@ def write_and_validate(files: TableFiles, directory: Path) -> Report:
 
 
 def test_a_finding_names_path_and_types(tmp_path: Path) -> None:
-    values = column([{"a": 1, "b": "x"}, {"a": "text", "b": "y"}, {"a": True}])
+    values = build_variant_column([{"a": 1, "b": "x"}, {"a": "text", "b": "y"}, {"a": True}])
     report = write_and_validate(
         table(values, minValues={"v": encode_variant_bound({"$['a']": 1, "$['b']": "x"})}), tmp_path
     )
@@ -60,18 +60,20 @@ def test_a_finding_names_path_and_types(tmp_path: Path) -> None:
 )
 def test_null_and_absence_are_no_types(values: list[Any], tmp_path: Path) -> None:
     assert (
-        write_and_validate(table(column(values), maxValues={"v": encode_variant_bound({"$['a']": 1})}), tmp_path).totals
+        write_and_validate(
+            table(build_variant_column(values), maxValues={"v": encode_variant_bound({"$['a']": 1})}), tmp_path
+        ).totals
         == {}
     )
 
 
 def test_variants_of_two_types_need_no_bound(tmp_path: Path) -> None:
-    values = column([{"a": 1}, {"a": "text"}])
+    values = build_variant_column([{"a": 1}, {"a": "text"}])
     assert write_and_validate(table(values, nullCount={"v": 0}), tmp_path).totals == {}
 
 
 def test_variant_in_a_struct_is_found(tmp_path: Path) -> None:
-    inner = column([{"a": 1}, {"a": "text"}])
+    inner = build_variant_column([{"a": 1}, {"a": "text"}])
     structs = pa.StructArray.from_arrays([inner], fields=[pa.field("x", inner.type)])
     fields = [{"name": "x", "type": "variant", "nullable": True, "metadata": {}}]
     kind = {"type": "struct", "fields": fields}

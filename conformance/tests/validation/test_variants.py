@@ -17,7 +17,7 @@ from deltaspec_generators.bases.variants import (
     build_table_with_variants,
     build_unshredded_column,
     build_variant_field,
-    table,
+    build_variant_table,
 )
 from deltaspec_generators.permissions.variants import variants_within_other_types
 from deltaspec_generators.table_files import TableFiles, metadata_action, remove_action, write_table
@@ -66,7 +66,7 @@ def test_primitive_type_of_a_newer_encoding_is_not_judged(tmp_path: Path) -> Non
 
 
 def test_default_that_takes_an_engine_to_tell_is_not_judged(tmp_path: Path) -> None:
-    files = table(
+    files = build_variant_table(
         [("id", "long"), build_variant_field(CURRENT_DEFAULT="try_parse_json('{')")], writer=["allowColumnDefaults"]
     )
     report = write_and_validate(files, tmp_path, "log")

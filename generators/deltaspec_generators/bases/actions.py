@@ -5,7 +5,7 @@ from typing import Any
 import pyarrow as pa
 
 from deltaspec_generators.bases import log_only
-from deltaspec_generators.bases.data_files import FIELDS, add_data_file, encode_data_file, rows
+from deltaspec_generators.bases.data_files import FIELDS, add_data_file, build_rows, encode_data_file
 from deltaspec_generators.bases.log_only import commit_info_action
 from deltaspec_generators.checkpoint_writer import Row
 from deltaspec_generators.table_files import TableFiles, add_action, metadata_action, protocol_action, remove_action
@@ -35,18 +35,18 @@ def build_updated_table() -> tuple[TableFiles, pa.Table]:
         protocol_action(1, 4),
         metadata_action(FIELDS, configuration=CHANGE_FEED_ENABLED),
     ]
-    before = rows()
+    before = build_rows()
     add = add_data_file(files, "a.parquet", before)
     files.commits[1] = [commit_info_action(1), add]
     changed = before.slice(3, 1).set_column(1, "name", pa.array(["changed"], pa.string()))
-    after = pa.concat_tables([before.slice(0, 3), changed, before.slice(5)])
+    rewritten_rows = pa.concat_tables([before.slice(0, 3), changed, before.slice(5)])
     table = build_change_rows(
         pa.concat_tables([before.slice(3, 1), changed, before.slice(4, 1)]),
         ["update_preimage", "update_postimage", "delete"],
     )
     files.commits[2] = [
         commit_info_action(2, operation="MERGE"),
-        add_data_file(files, "b.parquet", after),
+        add_data_file(files, "b.parquet", rewritten_rows),
         remove_action(add),
         add_change_file(files, CHANGE_FILE_PATH, table),
     ]
@@ -64,9 +64,9 @@ def build_table_updated_by_vector(operation: str | None) -> TableFiles:
     protocol = protocol_action(3, 7, features, [*features, "changeDataFeed"])
     configuration = {**CHANGE_FEED_ENABLED, "delta.enableDeletionVectors": "true"}
     files.commits[0] = [commit_info_action(0), protocol, metadata_action(FIELDS, configuration=configuration)]
-    add = add_data_file(files, "a.parquet", rows())
+    add = add_data_file(files, "a.parquet", build_rows())
     files.commits[1] = [commit_info_action(1), add]
-    changed = rows(3, 1).set_column(1, "name", pa.array(["changed"], pa.string()))
+    changed = build_rows(3, 1).set_column(1, "name", pa.array(["changed"], pa.string()))
     files.commits[2] = [
         commit_info_action(2, operation=operation),
         {"add": {**add["add"], "deletionVector": log_only.inline_vector_descriptor([3])}},
@@ -104,10 +104,11 @@ def build_rearranged_table(removed: list[int], added: list[int], *, kept: bool =
     files = log_only.build_table(last_remove=False)
     old = [add_action(f"old-{number}.parquet", rows=count) for number, count in enumerate(removed)]
     files.commits[1] += old
-    says: dict[str, Any] = {"dataChange": False}
-    removes = [remove_action(each, **(says if kept else {})) for each in old]
+    unchanged: dict[str, Any] = {"dataChange": False}
+    removes = [remove_action(each, **(unchanged if kept else {})) for each in old]
     adds = [
-        add_action(f"new-{number}.parquet", rows=count, **({} if kept else says)) for number, count in enumerate(added)
+        add_action(f"new-{number}.parquet", rows=count, **({} if kept else unchanged))
+        for number, count in enumerate(added)
     ]
     files.commits[3] = [commit_info_action(3, operation="OPTIMIZE"), *removes, *adds]
     return files

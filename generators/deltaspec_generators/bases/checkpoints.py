@@ -6,7 +6,7 @@ from typing import Any
 import pyarrow as pa
 
 from deltaspec_generators.bases import log_only
-from deltaspec_generators.checkpoint_writer import Row
+from deltaspec_generators.checkpoint_writer import CheckpointFiles, Row
 from deltaspec_generators.table_files import TableFiles, protocol_action
 
 STATISTICS_AS_STRUCT = {"delta.checkpoint.writeStatsAsStruct": "true"}
@@ -31,13 +31,13 @@ def build_partitioned_checkpoint_table(configuration: dict[str, str] | None = No
 def edit_checkpoint_adds(files: TableFiles, change: Any, which: slice = slice(None)) -> None:
     """Change copies of adds of the checkpoint: those of the commits stay."""
     rows = files.checkpoints[0].rows
-    places = [place for place, row in enumerate(rows) if isinstance(row, dict) and "add" in row]
-    for place in places[which]:
-        row = rows[place]
+    indexes = [index for index, row in enumerate(rows) if isinstance(row, dict) and "add" in row]
+    for index in indexes[which]:
+        row = rows[index]
         assert isinstance(row, dict)
         body = dict(row["add"])
         change(body)
-        rows[place] = {"add": body}
+        rows[index] = {"add": body}
 
 
 def add_statistics_columns(body: Row) -> None:
@@ -59,4 +59,12 @@ def build_table_with_null_counts(name: str) -> TableFiles:
     """A table whose checkpoint has statistics as columns, with null counts of that name."""
     files = build_table_with_checkpoint_properties(STATISTICS_AS_STRUCT)
     edit_checkpoint_adds(files, lambda body: body.update(stats_parsed={"numRecords": 10, name: {"id": 0, "name": 1}}))
+    return files
+
+
+def build_table_without_tombstone(configuration: dict[str, str] | None = None) -> TableFiles:
+    """A table whose only checkpoint is of version 2, in which a file was removed; it lacks the tombstone."""
+    files = log_only.build_table(configuration=configuration)
+    rows = [files.commits[0][1], files.commits[0][2], files.commits[1][2], files.commits[2][1]]
+    files.checkpoints.append(CheckpointFiles(2, rows=rows))
     return files

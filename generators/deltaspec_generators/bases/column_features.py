@@ -15,23 +15,23 @@ DEFAULTS_PROTOCOL = protocol_action(1, 7, None, ["allowColumnDefaults"])
 INVARIANT_JSON = json.dumps({"expression": {"expression": "id > 3"}})
 
 
-def column(name: str = "id", kind: Any = "long", **metadata: Any) -> dict[str, Any]:
+def build_column(name: str = "id", kind: Any = "long", **metadata: Any) -> dict[str, Any]:
     """A column; in the keys of its metadata `__` stands for a dot."""
-    told = {key.replace("__", "."): value for key, value in metadata.items()}
-    return {"name": name, "type": kind, "nullable": True, "metadata": told}
+    json_metadata = {key.replace("__", "."): value for key, value in metadata.items()}
+    return {"name": name, "type": kind, "nullable": True, "metadata": json_metadata}
 
 
 def build_table_with_column_metadata(protocol: Any, **metadata: Any) -> TableFiles:
     """A table whose column `id` has that metadata."""
-    return log_only.build_table(protocol=protocol, fields=[column(**metadata), ("name", "string")])
+    return log_only.build_table(protocol=protocol, fields=[build_column(**metadata), ("name", "string")])
 
 
 def build_identity_column(
     mark: int | None = None, *, start: int = 100, step: int = 2, explicit: bool = False, **more: Any
 ) -> dict[str, Any]:
     """An identity column `id`; `more` of its metadata by the last word of the key."""
-    told = {"start": start, "step": step, "highWaterMark": mark, "allowExplicitInsert": explicit, **more}
-    metadata = {f"delta.identity.{name}": value for name, value in told.items() if value is not None}
+    settings = {"start": start, "step": step, "highWaterMark": mark, "allowExplicitInsert": explicit, **more}
+    metadata = {f"delta.identity.{name}": value for name, value in settings.items() if value is not None}
     return {"name": "id", "type": "long", "nullable": True, "metadata": metadata}
 
 

@@ -1,11 +1,15 @@
 """Schemas under column mapping and their history; mutations and permissions edit them."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
+import pyarrow as pa
+
+from deltaspec_generators.bases import data_files
+from deltaspec_generators.bases.data_files import build_table_with_data
 from deltaspec_generators.bases.log_only import commit_info_action, get_action
-from deltaspec_generators.table_files import TableFiles
+from deltaspec_generators.table_files import TableFiles, protocol_action
 
 
 def build_mapped_field(name: str, number: int, kind: Any = "long", physical: str | None = None) -> dict[str, Any]:
@@ -28,3 +32,41 @@ def add_metadata_commit(
     body["configuration"] = {**body["configuration"], "delta.columnMapping.maxColumnId": str(highest)}
     files.commits[version] = [commit_info_action(version), {"metaData": body}]
     return files
+
+
+PHYSICAL_NAMES = {
+    "id": "col-00000000-0000-4000-8000-000000000001",
+    "name": "col-00000000-0000-4000-8000-000000000002",
+    "price": "col-00000000-0000-4000-8000-000000000003",
+}
+
+
+COLUMN_IDS = {"id": 1, "name": 2, "price": 3}
+
+
+def field_id_metadata(number: int | None) -> dict[str, str]:
+    return {} if number is None else {"PARQUET:field_id": str(number)}
+
+
+def build_mapped_rows(first: int, names: Mapping[str, str], ids: Mapping[str, int | None]) -> pa.Table:
+    """Rows whose columns have these names and field ids, by logical name."""
+    rows = data_files.build_rows(first)
+    fields = [pa.field(names[each.name], each.type, metadata=field_id_metadata(ids[each.name])) for each in rows.schema]
+    return pa.table(rows.columns, schema=pa.schema(fields))
+
+
+def build_mapped_table_with_data(mode: str) -> TableFiles:
+    """A sound table with column mapping, whose files have physical names and field ids."""
+    fields = []
+    for name, kind in data_files.FIELDS:
+        metadata = {
+            "delta.columnMapping.id": COLUMN_IDS[name],
+            "delta.columnMapping.physicalName": PHYSICAL_NAMES[name],
+        }
+        fields.append({"name": name, "type": kind, "nullable": True, "metadata": metadata})
+    return build_table_with_data(
+        protocol=protocol_action(2, 5),
+        configuration={"delta.columnMapping.mode": mode, "delta.columnMapping.maxColumnId": "3"},
+        fields=fields,
+        tables=[build_mapped_rows(first, PHYSICAL_NAMES, COLUMN_IDS) for first in (0, 10, 20)],
+    )

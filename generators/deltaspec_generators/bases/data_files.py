@@ -22,7 +22,7 @@ FIELDS: tuple[tuple[str, Any], ...] = (("id", "long"), ("name", "string"), ("pri
 VECTOR_FILE_UUID = UUID("d2c639aa-8816-431a-aaf6-d3fe2512ff61")
 
 
-def rows(first: int = 0, count: int = 10) -> pa.Table:
+def build_rows(first: int = 0, count: int = 10) -> pa.Table:
     """Rows of `FIELDS`: ids in order, every fifth name null."""
     ids = range(first, first + count)
     return pa.table(
@@ -73,7 +73,7 @@ def build_table_with_data(
 ) -> TableFiles:
     """Three commits: protocol and metadata; files a and b; file c comes and a goes. Live are b and c."""
     files = TableFiles()
-    first, second, third = tables or (rows(0), rows(10), rows(20))
+    first, second, third = tables or (build_rows(0), build_rows(10), build_rows(20))
     files.commits[0] = [
         commit_info_action(0),
         protocol or protocol_action(1, 2),
@@ -119,7 +119,7 @@ def build_table_with_stored_vectors(
 def build_table_with_change_data() -> TableFiles:
     """Change data feed: version 3 deletes a row of file b, and says so in a change file."""
     files = build_table_with_data(configuration={"delta.enableChangeDataFeed": "true"}, protocol=protocol_action(1, 4))
-    before, left, gone = rows(10), rows(10, 9), rows(19, 1)
+    before, left, gone = build_rows(10), build_rows(10, 9), build_rows(19, 1)
     kinds = pa.array(["delete"] * gone.num_rows, pa.string())
     data = encode_data_file(gone.append_column("_change_type", kinds))
     files.data["_change_data/cdc-0.parquet"] = data

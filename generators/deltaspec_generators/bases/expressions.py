@@ -12,7 +12,7 @@ from deltaspec_generators.bases.log_only import commit_info_action
 from deltaspec_generators.checkpoint_writer import Row
 from deltaspec_generators.table_files import TableFiles, metadata_action, protocol_action, remove_action
 
-CONSTRAINTS_PROTOCOL, INVARIANTS_PROTOCOL, GENERATED = (
+CONSTRAINTS_PROTOCOL, INVARIANTS_PROTOCOL, GENERATED_COLUMNS_PROTOCOL = (
     protocol_action(1, 3),
     protocol_action(1, 2),
     protocol_action(1, 4),
@@ -28,7 +28,7 @@ ROWS = pa.table(
     }
 )
 FIELDS = (("id", "long"), ("name", "string"), ("day", "date"), ("year", "integer"), ("price", "double"))
-YEAR = "delta.generationExpression"
+GENERATION_EXPRESSION = "delta.generationExpression"
 
 
 def build_invariant_metadata(expression: str) -> dict[str, str]:
@@ -36,7 +36,7 @@ def build_invariant_metadata(expression: str) -> dict[str, str]:
     return {"delta.invariants": json.dumps({"expression": {"expression": expression}})}
 
 
-def fields(**metadata: Mapping[str, Any]) -> list[dict[str, Any]]:
+def build_fields(**metadata: Mapping[str, Any]) -> list[dict[str, Any]]:
     """`FIELDS`, some with metadata of their own."""
     return [
         {"name": name, "type": kind, "nullable": True, "metadata": dict(metadata.get(name, {}))}
@@ -64,7 +64,7 @@ def build_constrained_table(
     """Rows of `FIELDS` in one file; they are held to something from the first version on, or `later` than they came."""
     files = TableFiles()
     metadata = metadata_action(described, (), configuration)
-    files.commits[0] = [commit_info_action(0), protocol, metadata_action(fields()) if later else metadata]
+    files.commits[0] = [commit_info_action(0), protocol, metadata_action(build_fields()) if later else metadata]
     files.commits[1] = [
         commit_info_action(1),
         add_data_file(files, "a.parquet", table, stats=json.dumps({"numRecords": 3})),

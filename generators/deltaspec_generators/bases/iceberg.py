@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from deltaspec_generators.bases import log_only
-from deltaspec_generators.bases.column_mapping import build_mapped_field
+from deltaspec_generators.bases.column_mapping import build_mapped_field, field_id_metadata
 from deltaspec_generators.bases.data_files import add_data_file
 from deltaspec_generators.bases.log_only import commit_info_action, get_action
 from deltaspec_generators.table_files import TableFiles, metadata_action, protocol_action
@@ -26,7 +26,7 @@ def build_configuration(compatibility: str, mode: str = "name", **more: str) -> 
     }
 
 
-def protocol(compatibility: str, *features: str) -> dict[str, Any]:
+def build_protocol(compatibility: str, *features: str) -> dict[str, Any]:
     """The protocol of such a table; `features` are those of readers and writers beside column mapping."""
     writers = ["columnMapping", f"icebergCompat{compatibility}", *features]
     return protocol_action(3, 7, ["columnMapping", *features], writers)
@@ -42,7 +42,7 @@ def build_compatible_table(
 ) -> TableFiles:
     """`bases.plain` with compatibility V1 or V2 from the beginning; `more` as of `settings`."""
     return log_only.build_table(
-        protocol=protocol(compatibility, *features),
+        protocol=build_protocol(compatibility, *features),
         configuration=build_configuration(compatibility, **more),
         fields=fields or [build_mapped_field("id", 1), build_mapped_field("name", 2, "string")],
         partition_columns=partition_columns,
@@ -53,7 +53,7 @@ def build_compatible_table(
 # nested columns
 
 
-def numbered(name: str, number: int, kind: Any, parts: Mapping[str, int]) -> dict[str, Any]:
+def build_field_with_nested_ids(name: str, number: int, kind: Any, parts: Mapping[str, int]) -> dict[str, Any]:
     """A field with the ids of its parts under both keys, each with the names that its text gives."""
     field = build_mapped_field(name, number, kind)
     for key, root in zip(NESTED_ID_KEYS, (f"col-{number}", name), strict=True):
@@ -61,7 +61,7 @@ def numbered(name: str, number: int, kind: Any, parts: Mapping[str, int]) -> dic
     return field
 
 
-def array(element: Any) -> dict[str, Any]:
+def array_type(element: Any) -> dict[str, Any]:
     return {"type": "array", "elementType": element, "containsNull": True}
 
 
@@ -69,20 +69,22 @@ def map_type(key: Any, value: Any) -> dict[str, Any]:
     return {"type": "map", "keyType": key, "valueType": value, "valueContainsNull": True}
 
 
-def nested_fields() -> list[dict[str, Any]]:
+def build_nested_fields() -> list[dict[str, Any]]:
     """An array, a map whose values are arrays, and an array of structs with an array in them."""
-    inner = {"type": "struct", "fields": [numbered("x", 5, array("long"), {"element": 15})]}
+    inner = {"type": "struct", "fields": [build_field_with_nested_ids("x", 5, array_type("long"), {"element": 15})]}
     return [
         build_mapped_field("id", 1),
-        numbered("tags", 2, array("string"), {"element": 10}),
-        numbered("m", 3, map_type("string", array("long")), {"key": 11, "value": 12, "value.element": 13}),
-        numbered("s", 4, array(inner), {"element": 14}),
+        build_field_with_nested_ids("tags", 2, array_type("string"), {"element": 10}),
+        build_field_with_nested_ids(
+            "m", 3, map_type("string", array_type("long")), {"key": 11, "value": 12, "value.element": 13}
+        ),
+        build_field_with_nested_ids("s", 4, array_type(inner), {"element": 14}),
     ]
 
 
 def build_nested_table(change: Callable[[list[Any]], object] = lambda fields: None) -> TableFiles:
     """A table of V2 with these columns, after a change to their fields."""
-    files = build_compatible_table("V2", fields=nested_fields())
+    files = build_compatible_table("V2", fields=build_nested_fields())
     body = get_action(files, 0, "metaData")
     schema = json.loads(body["schemaString"])
     change(schema["fields"])
@@ -93,13 +95,8 @@ def build_nested_table(change: Callable[[list[Any]], object] = lambda fields: No
 # data files
 
 
-def field_id(number: int | None) -> dict[str, str]:
-    """Arrow metadata that give a Parquet node its field id."""
-    return {} if number is None else {"PARQUET:field_id": str(number)}
-
-
-def _rows(columns: Mapping[str, pa.Array], ids: Mapping[str, int]) -> pa.Table:
-    fields = [pa.field(name, each.type, metadata=field_id(ids[name])) for name, each in columns.items()]
+def _build_rows(columns: Mapping[str, pa.Array], ids: Mapping[str, int]) -> pa.Table:
+    fields = [pa.field(name, each.type, metadata=field_id_metadata(ids[name])) for name, each in columns.items()]
     return pa.table(list(columns.values()), schema=pa.schema(fields))
 
 
@@ -110,7 +107,7 @@ def build_partitioned_rows(*names: str) -> pa.Table:
         "col-2": pa.array([f"name {each}" for each in range(10)], pa.string()),
         "col-3": pa.array(["x"] * 10, pa.string()),
     }
-    return _rows({name: columns[name] for name in names}, {"col-1": 1, "col-2": 2, "col-3": 3})
+    return _build_rows({name: columns[name] for name in names}, {"col-1": 1, "col-2": 2, "col-3": 3})
 
 
 def build_partitioned_table(compatibility: str, *files: pa.Table) -> TableFiles:
@@ -120,10 +117,10 @@ def build_partitioned_table(compatibility: str, *files: pa.Table) -> TableFiles:
         build_mapped_field("name", 2, "string"),
         build_mapped_field("day", 3, "string"),
     ]
-    return _written(compatibility, fields, files, ["day"], {"col-3": "x"})
+    return _build_table_with_data(compatibility, fields, files, ["day"], {"col-3": "x"})
 
 
-def _written(
+def _build_table_with_data(
     compatibility: str,
     fields: Sequence[Any],
     tables: Sequence[pa.Table],
@@ -133,7 +130,7 @@ def _written(
 ) -> TableFiles:
     files = TableFiles()
     metadata = metadata_action(fields, partition_columns, build_configuration(compatibility))
-    files.commits[0] = [commit_info_action(0), protocol(compatibility), metadata]
+    files.commits[0] = [commit_info_action(0), build_protocol(compatibility), metadata]
     for number, table in enumerate(tables):
         version = min(number + 1, 2)
         stats = json.dumps({"numRecords": table.num_rows})
@@ -153,25 +150,25 @@ def build_timestamp_table(kind: str, *, int96: bool) -> TableFiles:
     """A table of V2 with a column of timestamps, `timestamp` or `timestamp_ntz`, stored one way or the other."""
     zone = "UTC" if kind == "timestamp" else None
     column = pa.array(range(10), pa.timestamp("us", zone))
-    table = _rows({"col-1": pa.array(range(10), pa.int64()), "col-2": column}, {"col-1": 1, "col-2": 2})
+    table = _build_rows({"col-1": pa.array(range(10), pa.int64()), "col-2": column}, {"col-1": 1, "col-2": 2})
     fields = [build_mapped_field("id", 1), build_mapped_field("at", 2, kind)]
-    files = _written("V2", fields, [table, table], use_deprecated_int96_timestamps=int96)
+    files = _build_table_with_data("V2", fields, [table, table], use_deprecated_int96_timestamps=int96)
     if kind == "timestamp_ntz":
-        files.commits[0][1] = protocol("V2", "timestampNtz")
+        files.commits[0][1] = build_protocol("V2", "timestampNtz")
     return files
 
 
 def build_nested_data_table(element: int | None, key: int | None, value: int | None) -> TableFiles:
     """A table of V2 with an array and a map of longs, whose files have these field ids for their parts."""
     fields = [
-        numbered("l", 1, array("long"), {"element": 10}),
-        numbered("m", 2, map_type("string", "long"), {"key": 11, "value": 12}),
+        build_field_with_nested_ids("l", 1, array_type("long"), {"element": 10}),
+        build_field_with_nested_ids("m", 2, map_type("string", "long"), {"key": 11, "value": 12}),
     ]
-    items = pa.list_(pa.field("element", pa.int64(), metadata=field_id(element)))
+    items = pa.list_(pa.field("element", pa.int64(), metadata=field_id_metadata(element)))
     entries = pa.map_(
-        pa.field("key", pa.string(), nullable=False, metadata=field_id(key)),
-        pa.field("value", pa.int64(), metadata=field_id(value)),
+        pa.field("key", pa.string(), nullable=False, metadata=field_id_metadata(key)),
+        pa.field("value", pa.int64(), metadata=field_id_metadata(value)),
     )
     columns = {"col-1": pa.nulls(10, items), "col-2": pa.nulls(10, entries)}
-    table = _rows(columns, {"col-1": 1, "col-2": 2})
-    return _written("V2", fields, [table, table])
+    table = _build_rows(columns, {"col-1": 1, "col-2": 2})
+    return _build_table_with_data("V2", fields, [table, table])

@@ -76,7 +76,7 @@ def build_v2_checkpointed_table(naming: Any = "uuid-parquet", *, sidecars: bool 
 def build_state_rows(files: TableFiles) -> list[Row]:
     """What a checkpoint of version 1 of `plain` holds."""
     actions = [line for version in (0, 1) for line in files.commits[version] if isinstance(line, dict)]
-    return [get_action for get_action in actions if "commitInfo" not in get_action]
+    return [action for action in actions if "commitInfo" not in action]
 
 
 def build_table_with_checksum(**more: Any) -> TableFiles:

@@ -3,12 +3,14 @@
 from uuid import UUID
 
 from deltaspec.model.rows.deletion_vectors import build_file, build_file_descriptor, build_relative_path, encode_bitmap
+from deltaspec_generators.action_lines import Line
 from deltaspec_generators.bases import log_only
+from deltaspec_generators.checkpoint_writer import CheckpointFiles
 from deltaspec_generators.table_files import TableFiles, add_action, remove_action
 
-REMOVED_AT = 1_700_000_000_000
+REMOVED_MS = 1_700_000_000_000
 """When files of `bases.plain` are removed."""
-HOUR, DAY = 3_600_000, 86_400_000
+HOUR_MS, DAY_MS = 3_600_000, 86_400_000
 _VECTOR = UUID("d2c639aa-8816-431a-aaf6-d3fe2512ff61")
 
 
@@ -41,5 +43,20 @@ def build_table_with_replaced_vector() -> tuple[TableFiles, str, bytes]:
     before = add_action("d.parquet", rows=10, deletionVector=stored)
     files.commits[1].append(before)
     after = add_action("d.parquet", rows=10, deletionVector=log_only.inline_vector_descriptor((0, 2, 3)))
-    files.commits[2] += [remove_action(before, REMOVED_AT), after]
+    files.commits[2] += [remove_action(before, REMOVED_MS), after]
     return add_live_files(files), build_relative_path(found), data
+
+
+def build_state_rows_at_2(files: TableFiles) -> list[Line]:
+    """What a checkpoint of version 2 of `bases.plain` without a remove holds."""
+    return [
+        *log_only.build_state_rows(files),
+        *(row for row in files.commits[2] if isinstance(row, dict) and "add" in row),
+    ]
+
+
+def build_table_cleaned_up_at_2(files: TableFiles) -> TableFiles:
+    """A table of three commits without a remove, cleaned up as the newest text says: commit and checkpoint 2 remain."""
+    files.checkpoints.append(CheckpointFiles(2, rows=build_state_rows_at_2(files)))
+    del files.commits[0], files.commits[1]
+    return files

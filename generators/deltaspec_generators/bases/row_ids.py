@@ -7,9 +7,16 @@ import pyarrow as pa
 
 from deltaspec_generators.bases import log_only
 from deltaspec_generators.bases.actions import legacy_row_id_mark_action
-from deltaspec_generators.bases.data_files import FIELDS, add_data_file, compute_statistics, rows
+from deltaspec_generators.bases.data_files import FIELDS, add_data_file, build_rows, compute_statistics
 from deltaspec_generators.bases.log_only import commit_info_action, get_action
-from deltaspec_generators.table_files import TableFiles, domain_action, metadata_action, protocol_action, remove_action
+from deltaspec_generators.table_files import (
+    TableFiles,
+    add_action,
+    domain_action,
+    metadata_action,
+    protocol_action,
+    remove_action,
+)
 
 ROW_ID, ROW_COMMIT_VERSION = "_row-id-col-1", "_row-commit-version-col-1"
 COLUMNS = {
@@ -20,10 +27,10 @@ ENABLED = {"delta.enableRowTracking": "true", **COLUMNS}
 R1_ENABLED = {"delta.enableRowIds": "true", "delta.rowIds.physicalColumnName": ROW_ID}
 """The same by the oldest text."""
 PROTOCOL = protocol_action(1, 7, None, ["rowTracking", "domainMetadata"])
-FIRST_PROTOCOL = protocol_action(1, 7, None, ["rowIds"])
+R1_PROTOCOL = protocol_action(1, 7, None, ["rowIds"])
 
 
-def mark(highest: int, key: str = "rowIdHighWaterMark") -> dict[str, object]:
+def row_id_mark_domain(highest: int, key: str = "rowIdHighWaterMark") -> dict[str, object]:
     """The domain of the high-water mark."""
     return domain_action("delta.rowTracking", json.dumps({key: highest}))
 
@@ -41,15 +48,15 @@ def build_tracked_table(*, enabled: bool = True) -> TableFiles:
     for version, which, base in ((1, 0, 0), (1, 1, 10), (2, 0, 20)):
         get_action(files, version, "add", which).update(baseRowId=base, defaultRowCommitVersion=version)
     get_action(files, 2, "remove").update(baseRowId=0, defaultRowCommitVersion=1)
-    files.commits[1] += [legacy_row_id_mark_action(19), mark(19)]
-    files.commits[2] += [legacy_row_id_mark_action(29), mark(29)]
+    files.commits[1] += [legacy_row_id_mark_action(19), row_id_mark_domain(19)]
+    files.commits[2] += [legacy_row_id_mark_action(29), row_id_mark_domain(29)]
     return files
 
 
 def build_r1_tracked_table(*, enabled: bool = False) -> TableFiles:
     """`tracked` as the oldest text has it: another feature, and no row commit versions."""
     settings = R1_ENABLED if enabled else {}
-    files = log_only.build_table(protocol=FIRST_PROTOCOL, configuration=settings)
+    files = log_only.build_table(protocol=R1_PROTOCOL, configuration=settings)
     for version, which, base in ((1, 0, 0), (1, 1, 10), (2, 0, 20)):
         get_action(files, version, "add", which)["baseRowId"] = base
     get_action(files, 2, "remove")["baseRowId"] = 0
@@ -78,17 +85,17 @@ def build_rewritten_table(
         preserved: whether it says that ids and versions were kept; the truth where None.
         oldest: the table is one of the oldest text, without row commit versions.
     """
-    kept = (ids or [*range(10)]) == [*range(10)] and (versions or [1] * 10) == [1] * 10
-    claim = kept if preserved is None else preserved
+    rows_unchanged = (ids or [*range(10)]) == [*range(10)] and (versions or [1] * 10) == [1] * 10
+    stated = rows_unchanged if preserved is None else preserved
     files = TableFiles()
-    protocol, settings = (FIRST_PROTOCOL, R1_ENABLED) if oldest else (PROTOCOL, ENABLED)
+    protocol, settings = (R1_PROTOCOL, R1_ENABLED) if oldest else (PROTOCOL, ENABLED)
     files.commits[0] = [commit_info_action(0), protocol, metadata_action(FIELDS, configuration=settings)]
     a, b = (
-        add_tracked_file(files, "a.parquet", rows(0, 5), 0, 1, oldest),
-        add_tracked_file(files, "b.parquet", rows(5, 5), 5, 1, oldest),
+        add_tracked_file(files, "a.parquet", build_rows(0, 5), 0, 1, oldest),
+        add_tracked_file(files, "b.parquet", build_rows(5, 5), 5, 1, oldest),
     )
     files.commits[1] = [preserving_commit_info(1), a, b, *row_id_mark_actions(9, oldest)]
-    table = rows().append_column(ROW_ID, pa.array(range(10) if ids is None else ids, pa.int64()))
+    table = build_rows().append_column(ROW_ID, pa.array(range(10) if ids is None else ids, pa.int64()))
     if not oldest:
         table = table.append_column(ROW_COMMIT_VERSION, pa.array(versions or [1] * 10, pa.int64()))
     c = add_tracked_file(files, "c.parquet", table, 10, 2, oldest)
@@ -96,11 +103,11 @@ def build_rewritten_table(
     for move in moves:
         next(iter(move.values()))["dataChange"] = data_change
     files.commits[2] = [
-        preserving_commit_info(2, str(claim).lower()),
+        preserving_commit_info(2, str(stated).lower()),
         *moves,
-        *row_id_mark_actions(19, oldest, preserved=claim),
+        *row_id_mark_actions(19, oldest, preserved=stated),
     ]
-    d = add_tracked_file(files, "d.parquet", rows(10, 5), 20, 3, oldest)
+    d = add_tracked_file(files, "d.parquet", build_rows(10, 5), 20, 3, oldest)
     files.commits[3] = [preserving_commit_info(3), d, *row_id_mark_actions(24, oldest)]
     return files
 
@@ -110,7 +117,7 @@ def row_id_mark_actions(highest: int, oldest: bool = False, *, preserved: bool =
     return (
         [legacy_row_id_mark_action(highest, preservedRowIds=preserved)]
         if oldest
-        else [legacy_row_id_mark_action(highest), mark(highest)]
+        else [legacy_row_id_mark_action(highest), row_id_mark_domain(highest)]
     )
 
 
@@ -121,3 +128,20 @@ def add_tracked_file(
     visible = table.select([name for name in table.column_names if name not in (ROW_ID, ROW_COMMIT_VERSION)])
     ids = {"baseRowId": base} if oldest else {"baseRowId": base, "defaultRowCommitVersion": version}
     return add_data_file(files, path, table, **{"stats": json.dumps(compute_statistics(visible)), **ids, **more})
+
+
+def add_next_commit(
+    files: TableFiles, path: str, base: int, rows: int = 10, version: int = 3, **more: Any
+) -> dict[str, Any]:
+    """One more commit, which adds a file with row ids and has the mark of every text; gives the add's body."""
+    ids = {"baseRowId": base, "defaultRowCommitVersion": version}
+    add = add_action(path, rows=rows, **{**ids, **more})
+    last = max(base + rows - 1, 29)
+    files.commits[version] = [
+        preserving_commit_info(version),
+        add,
+        legacy_row_id_mark_action(last),
+        row_id_mark_domain(last),
+    ]
+    body: dict[str, Any] = add["add"]
+    return body

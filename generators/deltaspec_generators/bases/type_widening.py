@@ -10,22 +10,22 @@ from deltaspec_generators.bases.log_only import commit_info_action
 from deltaspec_generators.table_files import TableFiles, metadata_action, protocol_action, remove_action
 
 ENABLED = {"delta.enableTypeWidening": "true"}
-RECORD = "delta.typeChanges"
+TYPE_CHANGES_KEY = "delta.typeChanges"
 FEATURES = ("typeWidening", "timestampNtz")
 
 
-def column(kind: Any, record: Any = None, name: str = "c") -> dict[str, Any]:
+def build_column(kind: Any, record: Any = None, name: str = "c") -> dict[str, Any]:
     """A column, and what it records as changes of its type."""
-    metadata = {} if record is None else {RECORD: record}
+    metadata = {} if record is None else {TYPE_CHANGES_KEY: record}
     return {"name": name, "type": kind, "nullable": True, "metadata": metadata}
 
 
-def build_type_change(before: str, after: str, place: str | None = None) -> dict[str, str]:
+def build_type_change(before: str, after: str, path: str | None = None) -> dict[str, str]:
     """A recorded change."""
-    return {"fromType": before, "toType": after} | ({} if place is None else {"fieldPath": place})
+    return {"fromType": before, "toType": after} | ({} if path is None else {"fieldPath": path})
 
 
-def array(element: Any) -> dict[str, Any]:
+def array_type(element: Any) -> dict[str, Any]:
     return {"type": "array", "elementType": element, "containsNull": True}
 
 
@@ -37,12 +37,14 @@ def struct_type(*fields: dict[str, Any]) -> dict[str, Any]:
     return {"type": "struct", "fields": list(fields)}
 
 
-def table(*steps: dict[str, Any], writer: Sequence[str] = (), settings: Mapping[str, str] = ENABLED) -> TableFiles:
+def build_table_with_column_versions(
+    *column_versions: dict[str, Any], writer: Sequence[str] = (), settings: Mapping[str, str] = ENABLED
+) -> TableFiles:
     """A table of the column `c` beside an id; its further forms come one a commit, while files stay."""
     files = log_only.build_table_with_features(
-        *FEATURES, writer=writer, configuration=settings, fields=[("id", "long"), steps[0]]
+        *FEATURES, writer=writer, configuration=settings, fields=[("id", "long"), column_versions[0]]
     )
-    for version, step in enumerate(steps[1:], start=3):
+    for version, step in enumerate(column_versions[1:], start=3):
         files.commits[version] = [
             commit_info_action(version),
             metadata_action([("id", "long"), step], configuration=settings),
@@ -50,13 +52,13 @@ def table(*steps: dict[str, Any], writer: Sequence[str] = (), settings: Mapping[
     return files
 
 
-RECORD_OF_INTEGERS = [build_type_change("integer", "long")]
+INTEGER_TO_LONG = [build_type_change("integer", "long")]
 
 
 def build_widening_data_table(tables: Sequence[pa.Table], kind: str = "integer") -> TableFiles:
     """A table of real files whose types may become wider, the column `c` among them."""
     return data_files.build_table_with_data(
-        fields=[*data_files.FIELDS, column(kind)],
+        fields=[*data_files.FIELDS, build_column(kind)],
         tables=tables,
         protocol=protocol_action(3, 7, ["typeWidening"], ["typeWidening"]),
         configuration=ENABLED,
@@ -65,10 +67,10 @@ def build_widening_data_table(tables: Sequence[pa.Table], kind: str = "integer")
 
 def build_widened_files_table(*, rewritten: bool) -> TableFiles:
     """Files of integers; the column becomes long; and then, maybe, all of them are rewritten."""
-    older = data_files.rows(0).append_column("c", pa.array(range(10), pa.int32()))
-    newer = data_files.rows(0).append_column("c", pa.array(range(10), pa.int64()))
+    older = data_files.build_rows(0).append_column("c", pa.array(range(10), pa.int32()))
+    newer = data_files.build_rows(0).append_column("c", pa.array(range(10), pa.int64()))
     files = build_widening_data_table((older, older, older))
-    wider: list[Any] = [*data_files.FIELDS, column("long", RECORD_OF_INTEGERS)]
+    wider: list[Any] = [*data_files.FIELDS, build_column("long", INTEGER_TO_LONG)]
     files.commits[3] = [commit_info_action(3), metadata_action(wider, configuration=ENABLED)]
     if rewritten:
         old = [row for row in (files.commits[1][2], files.commits[2][1]) if isinstance(row, dict)]
@@ -77,7 +79,7 @@ def build_widened_files_table(*, rewritten: bool) -> TableFiles:
         for row in removes:
             row["remove"]["dataChange"] = False
         files.commits[4] = [commit_info_action(4), *removes, *again]
-        forgotten: list[Any] = [*data_files.FIELDS, column("long")]
+        forgotten: list[Any] = [*data_files.FIELDS, build_column("long")]
         files.commits[5] = [commit_info_action(5), metadata_action(forgotten, configuration=ENABLED)]
     return files
 
@@ -85,6 +87,6 @@ def build_widened_files_table(*, rewritten: bool) -> TableFiles:
 def recompute_statistics(files: TableFiles, version: int) -> TableFiles:
     """The table, once the statistics of its first two files were computed again at a version."""
     adds = [row["add"] for row in (files.commits[1][2], files.commits[2][1]) if isinstance(row, dict)]
-    again: list[Any] = [{"add": {**add, "dataChange": False}} for add in adds]
-    files.commits[version] = [commit_info_action(version, operation="COMPUTE STATS"), *again]
+    re_added: list[Any] = [{"add": {**add, "dataChange": False}} for add in adds]
+    files.commits[version] = [commit_info_action(version, operation="COMPUTE STATS"), *re_added]
     return files

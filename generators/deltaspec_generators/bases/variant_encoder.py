@@ -13,40 +13,41 @@ from deltaspec.model.rows import z85
 Scalar = int | str | bool | None
 
 
-def column(values: Sequence[Any]) -> pa.Array:
+def build_variant_column(values: Sequence[Any]) -> pa.Array:
     """Variants as a column of a data file that is not shredded; None is a null of the column itself."""
     kind = pa.struct([pa.field("metadata", pa.binary(), False), pa.field("value", pa.binary(), False)])
     encoded = [
-        None if value is None else dict(zip(("metadata", "value"), encode(value), strict=True)) for value in values
+        None if value is None else dict(zip(("metadata", "value"), encode_variant(value), strict=True))
+        for value in values
     ]
     return pa.array(encoded, kind)
 
 
 def encode_variant_bound(values: Mapping[str, Scalar]) -> str:
     """A bound of a variant column in JSON: metadata and value in Z85, filled up with zeros."""
-    data = b"".join(encode(dict(values)))
+    data = b"".join(encode_variant(dict(values)))
     return z85.encode(data + bytes(-len(data) % 4))
 
 
-def encode(value: Any) -> tuple[bytes, bytes]:
+def encode_variant(value: Any) -> tuple[bytes, bytes]:
     """Metadata and value of a scalar, an object of scalars, or one of such objects."""
-    names = sorted(_names(value))
+    names = sorted(_collect_names(value))
     texts = [name.encode() for name in names]
     offsets = [sum(map(len, texts[:index])) for index in range(len(texts) + 1)]
     metadata = bytes([0x11, len(texts), *offsets]) + b"".join(texts)
-    return metadata, _value(value, names)
+    return metadata, _encode_value(value, names)
 
 
-def _names(value: Any) -> set[str]:
+def _collect_names(value: Any) -> set[str]:
     if not isinstance(value, dict):
         return set()
-    return set(value).union(*map(_names, value.values()))
+    return set(value).union(*map(_collect_names, value.values()))
 
 
-def _value(value: Any, names: Sequence[str]) -> bytes:
+def _encode_value(value: Any, names: Sequence[str]) -> bytes:
     if isinstance(value, dict):
         ids = sorted(names.index(name) for name in value)
-        members = [_value(value[names[number]], names) for number in ids]
+        members = [_encode_value(value[names[number]], names) for number in ids]
         offsets = [sum(map(len, members[:index])) for index in range(len(members) + 1)]
         return bytes([2, len(ids), *ids, *offsets]) + b"".join(members)
     if value is None:

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from deltaspec_generators.bases import data_files, log_only
 from deltaspec_generators.bases.log_only import get_action
-from deltaspec_generators.bases.variant_encoder import column
+from deltaspec_generators.bases.variant_encoder import build_variant_column
 from deltaspec_generators.table_files import TableFiles, protocol_action
 
 SHREDDING = ("variantType", "variantShredding")
@@ -30,7 +30,7 @@ def build_variant_field(**metadata: Any) -> dict[str, Any]:
     return {"name": "v", "type": "variant", "nullable": True, "metadata": metadata}
 
 
-def table(fields: Sequence[Any], writer: Sequence[str] = (), **more: Any) -> TableFiles:
+def build_variant_table(fields: Sequence[Any], writer: Sequence[str] = (), **more: Any) -> TableFiles:
     return log_only.build_table_with_features("variantType", writer=writer, fields=fields, **more)
 
 
@@ -42,7 +42,7 @@ def build_table_with_variants(
 ) -> TableFiles:
     """A table of one variant column, whose last file holds these values."""
     rows = pa.table({"v": values})
-    empty = pa.table({"v": column([])})
+    empty = pa.table({"v": build_variant_column([])})
     protocol = protocol_action(3, 7, list(features), list(features))
     files = data_files.build_table_with_data(
         fields=[build_variant_field()], tables=(empty, empty, rows), protocol=protocol, configuration=configuration

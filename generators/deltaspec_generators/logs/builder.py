@@ -44,7 +44,7 @@ class LogBuilder:
     metadata: Body = field(default_factory=dict)
     actions: list[Body] = field(default_factory=list)
     touched: set[str] = field(default_factory=set)
-    copies: bool = False
+    copies_rows: bool = False
     """Whether the commit at hand writes rows again that were there."""
     high_water_mark: int = -1
     in_commit_timestamp_ms: int = 0
@@ -54,13 +54,13 @@ class LogBuilder:
     """The last add of each path that is not live."""
     deleted: dict[tuple[str, str | None], frozenset[int]] = field(default_factory=dict)
     """Rows that a deletion vector removes, by logical file."""
-    marks: dict[str, int] = field(default_factory=dict)
+    identity_marks: dict[str, int] = field(default_factory=dict)
     """The last value of each identity column, by its name."""
     value_ranges: dict[str, dict[str, tuple[int, int]]] = field(default_factory=dict)
     """Least and greatest value of each identity column, by path and physical name."""
     parsed_stats: dict[str, Body] = field(default_factory=dict)
     """Statistics as Python values, by their JSON text."""
-    stored: dict[str, bytes] = field(default_factory=dict)
+    vector_files: dict[str, bytes] = field(default_factory=dict)
     """Deletion-vector files by path relative to the table."""
 
     @property
@@ -78,9 +78,9 @@ class LogBuilder:
         """Supported in the commit at hand."""
         return TableState(protocol=self.protocol).features
 
-    def has(self, name: str) -> bool:
+    def has_feature(self, name: str) -> bool:
         """Whether the commit at hand supports a feature, be it under its first name."""
-        return revision_features.has(self.features, name)
+        return revision_features.has_feature(self.features, name)
 
     @property
     def configuration(self) -> dict[str, str]:
@@ -88,32 +88,34 @@ class LogBuilder:
         found: dict[str, str] = self.metadata["configuration"]
         return found
 
-    def on(self, name: str) -> bool:
+    def is_enabled(self, name: str) -> bool:
         """Whether a boolean property is true in the commit at hand."""
         return self.configuration.get(name) == "true"
 
     @property
-    def suspended(self) -> bool:
+    def row_ids_suspended(self) -> bool:
         """Whether files get no row ids although their feature is there."""
-        return self.revision is Revision.CURRENT and self.on("delta.rowTrackingSuspended")
+        return self.revision is Revision.CURRENT and self.is_enabled("delta.rowTrackingSuspended")
 
     @property
     def tracks_rows(self) -> bool:
         """Whether files of the commit at hand get row ids."""
-        return bool(self.features & {*revision_features.ROW_ID_FEATURES}) and not self.suspended
+        return bool(self.features & {*revision_features.ROW_ID_FEATURES}) and not self.row_ids_suspended
 
     @property
-    def iceberg(self) -> int:
+    def iceberg_version(self) -> int:
         """Which Iceberg compatibility is enabled; 0 where none is."""
-        return next((each for each in (1, 2) if self.on(f"delta.enableIcebergCompatV{each}")), 0)
+        return next((each for each in (1, 2) if self.is_enabled(f"delta.enableIcebergCompatV{each}")), 0)
 
     @property
     def append_only(self) -> bool:
         """Whether data may not be removed, before or after the commit at hand."""
-        return "appendOnly" in self.features and (self.on("delta.appendOnly") or self.state.on("delta.appendOnly"))
+        return "appendOnly" in self.features and (
+            self.is_enabled("delta.appendOnly") or self.state.is_enabled("delta.appendOnly")
+        )
 
     @property
-    def partition(self) -> list[Column]:
+    def partition_columns(self) -> list[Column]:
         """Partition columns, in the order of their values."""
         named = {each.name: each for each in self.columns}
         return [named[name] for name in self.metadata["partitionColumns"]]
@@ -124,7 +126,7 @@ class LogBuilder:
         return [each for each in self.columns if each.name not in self.metadata["partitionColumns"]]
 
     @property
-    def kinds(self) -> set[str]:
+    def action_kinds(self) -> set[str]:
         """Wire names of the actions that the commit at hand has so far."""
         return {kind for action in self.actions for kind in action}
 

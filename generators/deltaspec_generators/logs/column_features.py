@@ -15,8 +15,8 @@ from deltaspec_generators.action_lines import encode_json
 from deltaspec_generators.logs.columns import Column
 
 IDENTITY = "delta.identity."
-START, STEP, MARK = f"{IDENTITY}start", f"{IDENTITY}step", f"{IDENTITY}highWaterMark"
-EXPLICIT = f"{IDENTITY}allowExplicitInsert"
+START, STEP, HIGH_WATER_MARK = f"{IDENTITY}start", f"{IDENTITY}step", f"{IDENTITY}highWaterMark"
+EXPLICIT_INSERT = f"{IDENTITY}allowExplicitInsert"
 GENERATED = "delta.generationExpression"
 INVARIANT = "delta.invariants"
 DEFAULT = "CURRENT_DEFAULT"
@@ -36,7 +36,7 @@ _DEFAULTS = {
     "timestamp": ("current_timestamp()", "TIMESTAMP'2024-01-02 03:04:05'"),
     "timestamp_ntz": ("TIMESTAMP_NTZ'2024-01-02 03:04:05'",),
 }
-_OF_NUMBERS = ("long", "integer", "short", "byte", "double", "float", "decimal")
+_NUMBER_TYPES = ("long", "integer", "short", "byte", "double", "float", "decimal")
 
 
 def list_conditions(positive: bool) -> tuple[str, ...]:
@@ -46,7 +46,7 @@ def list_conditions(positive: bool) -> tuple[str, ...]:
 
 def list_defaults(kind: str) -> tuple[str, ...]:
     """Texts that may be the default of a column of a type. A variant has no default but null."""
-    if kind.startswith(_OF_NUMBERS):
+    if kind.startswith(_NUMBER_TYPES):
         return ("7", "NULL", "1 + 1")
     return _DEFAULTS.get(kind, ("NULL",))
 
@@ -69,10 +69,10 @@ def special_columns(
         else:
             found[0] = found[0].with_metadata({INVARIANT: encode_json({"expression": {"expression": condition}})})
     if "allowColumnDefaults" in supported and draw(st.booleans()):
-        place = draw(st.integers(0, len(found) - 1))
-        if is_plain(found[place]):
-            found[place] = found[place].with_metadata(
-                {DEFAULT: draw(st.sampled_from(list_defaults(found[place].kind)))}
+        index = draw(st.integers(0, len(found) - 1))
+        if is_plain(found[index]):
+            found[index] = found[index].with_metadata(
+                {DEFAULT: draw(st.sampled_from(list_defaults(found[index].kind)))}
             )
     if "generatedColumns" in supported and draw(st.booleans()):
         expression = draw(st.sampled_from((COPY, CONSTANT)))
@@ -80,6 +80,6 @@ def special_columns(
         found.append(Column("made", kind, "made", metadata={GENERATED: expression}))
     if "identityColumns" in supported and draw(st.booleans()):
         start, step = draw(st.sampled_from(_STEPS))
-        own = {START: start, STEP: step, EXPLICIT: draw(st.booleans())}
-        found.append(Column("number", "long", "number", metadata=own))
+        metadata = {START: start, STEP: step, EXPLICIT_INSERT: draw(st.booleans())}
+        found.append(Column("number", "long", "number", metadata=metadata))
     return tuple(found)

@@ -7,7 +7,14 @@ from dataclasses import replace
 from hypothesis import strategies as st
 
 from deltaspec_generators.logs.builder import LogBuilder, change
-from deltaspec_generators.logs.column_features import DEFAULT, MARK, START, is_plain, list_conditions, list_defaults
+from deltaspec_generators.logs.column_features import (
+    DEFAULT,
+    HIGH_WATER_MARK,
+    START,
+    is_plain,
+    list_conditions,
+    list_defaults,
+)
 from deltaspec_generators.logs.columns import Column
 from deltaspec_generators.logs.state import Body
 
@@ -15,7 +22,7 @@ CONSTRAINT = "delta.constraints."
 
 
 @change(lambda builder: "checkConstraints" in builder.features, weight=2)
-def constrain(builder: LogBuilder, metadata: Body, timestamp: int) -> None:
+def change_constraint(builder: LogBuilder, metadata: Body, timestamp: int) -> None:
     """A constraint that all rows keep is added or dropped."""
     configuration = metadata["configuration"]
     named = sorted(name for name in configuration if name.startswith(CONSTRAINT))
@@ -26,34 +33,34 @@ def constrain(builder: LogBuilder, metadata: Body, timestamp: int) -> None:
     configuration[CONSTRAINT + name] = builder.draw(st.sampled_from(list_conditions(builder.spec.positive)))
 
 
-def _may_default(builder: LogBuilder) -> bool:
+def _can_change_default(builder: LogBuilder) -> bool:
     return "allowColumnDefaults" in builder.features and any(is_plain(each) for each in builder.columns)
 
 
-@change(_may_default, weight=5)
+@change(_can_change_default, weight=5)
 def change_default(builder: LogBuilder, metadata: Body, timestamp: int) -> None:
     """A column that was there gets a default, or another one, or loses its own."""
-    places = [index for index, each in enumerate(builder.columns) if is_plain(each)]
-    with_metadata = [index for index in places if DEFAULT in builder.columns[index].metadata]
-    place = builder.draw(st.sampled_from(with_metadata + places))
-    column = builder.columns[place]
+    indexes = [index for index, each in enumerate(builder.columns) if is_plain(each)]
+    with_metadata = [index for index in indexes if DEFAULT in builder.columns[index].metadata]
+    chosen_index = builder.draw(st.sampled_from(with_metadata + indexes))
+    column = builder.columns[chosen_index]
     chosen = builder.draw(st.sampled_from((*list_defaults(column.kind), None)))
     if chosen is None:
         without = {name: each for name, each in column.metadata.items() if name != DEFAULT}
         column = replace(column, metadata=without)
     else:
         column = column.with_metadata({DEFAULT: chosen})
-    builder.set_columns((*builder.columns[:place], column, *builder.columns[place + 1 :]), metadata)
+    builder.set_columns((*builder.columns[:chosen_index], column, *builder.columns[chosen_index + 1 :]), metadata)
 
 
-def record_marks(builder: LogBuilder) -> None:
+def record_identity_marks(builder: LogBuilder) -> None:
     """The marks of identity columns, where the files of the commit moved them, in a metadata action."""
 
-    def marked(column: Column) -> Column:
-        mark = builder.marks.get(column.name) if START in column.metadata else None
-        return column if mark is None else column.with_metadata({MARK: mark})
+    def with_mark(column: Column) -> Column:
+        mark = builder.identity_marks.get(column.name) if START in column.metadata else None
+        return column if mark is None else column.with_metadata({HIGH_WATER_MARK: mark})
 
-    columns = tuple(marked(each) for each in builder.columns)
+    columns = tuple(with_mark(each) for each in builder.columns)
     if columns != builder.columns:
         metadata = dict(builder.metadata)
         builder.set_columns(columns, metadata)

@@ -74,7 +74,7 @@ def list_supported_types(supported: Collection[str]) -> list[str]:
     """Primitive types of tables with these features."""
     ntz = bool({*supported} & {*revision_features.NTZ_FEATURES})
     kinds = [kind for kind in TYPES if ntz or kind != "timestamp_ntz"]
-    return [*kinds, "variant"] if revision_features.has(supported, "variantType") else kinds
+    return [*kinds, "variant"] if revision_features.has_feature(supported, "variantType") else kinds
 
 
 @st.composite

@@ -51,12 +51,12 @@ def _commits(draw: st.DrawFn, builder: LogBuilder) -> None:
     version = builder.version
     gap = draw(st.sampled_from((60_000, 1, 2 * DAY_MS, 9 * DAY_MS))) if version else 0
     timestamp = (builder.state.timestamp_ms or START_MS) + gap
-    builder.actions, builder.touched, builder.copies = [], set(), False
+    builder.actions, builder.touched, builder.copies_rows = [], set(), False
     if version == 0:
-        _first(builder)
+        _add_first_actions(builder)
     for _ in range(draw(st.integers(0, 4))):
         draw(_operations(builder, timestamp))
-    _finish(builder, timestamp)
+    _finalize_commit(builder, timestamp)
     builder.commits.append(builder.actions)
     builder.state = apply_actions(builder.state, builder.actions, timestamp)
     builder.states.append(builder.state)
@@ -69,21 +69,21 @@ def _operations(draw: st.DrawFn, builder: LogBuilder, timestamp: int) -> None:
     draw(st.sampled_from(OPERATIONS).filter(lambda each: is_applicable(each, builder)))(builder, timestamp)
 
 
-def _first(builder: LogBuilder) -> None:
+def _add_first_actions(builder: LogBuilder) -> None:
     builder.protocol, builder.metadata = builder.spec.protocol, builder.spec.metadata
     builder.actions += [{"protocol": builder.protocol}, {"metaData": builder.metadata}]
     builder.actions += [{"domainMetadata": body} for body in builder.spec.domains]
 
 
-def _finish(builder: LogBuilder, timestamp: int) -> None:
+def _finalize_commit(builder: LogBuilder, timestamp: int) -> None:
     """Change files, marks, provenance and the order of lines."""
     draw = builder.draw
     changed = any("remove" in action and action["remove"]["dataChange"] for action in builder.actions)
     feed = "delta.enableChangeDataFeed"
-    if changed and "changeDataFeed" in builder.features and builder.on(feed) and draw(st.booleans()):
+    if changed and "changeDataFeed" in builder.features and builder.is_enabled(feed) and draw(st.booleans()):
         builder.actions.append({"cdc": file_actions.draw_change_file(builder)})
-    column_operations.record_marks(builder)
-    row_id_operations.record_mark(builder)
+    column_operations.record_identity_marks(builder)
+    row_id_operations.record_row_id_mark(builder)
     for action in builder.actions:
         if "remove" in action:
             path = action["remove"]["path"]
@@ -93,16 +93,16 @@ def _finish(builder: LogBuilder, timestamp: int) -> None:
             builder.removed.pop(action["add"]["path"], None)
     if draw(st.booleans()):
         builder.actions = draw(st.permutations(builder.actions))
-    timestamps = "inCommitTimestamp" in builder.features and builder.on("delta.enableInCommitTimestamps")
+    timestamps = "inCommitTimestamp" in builder.features and builder.is_enabled("delta.enableInCommitTimestamps")
     if timestamps or not builder.actions or draw(st.booleans()):
-        info = _commit_info(builder, timestamp)
+        info = _build_commit_info(builder, timestamp)
         if timestamps:
             builder.in_commit_timestamp_ms = builder.next_in_commit_timestamp(timestamp)
             info = {"inCommitTimestamp": builder.in_commit_timestamp_ms, **info}
         builder.actions.insert(0 if timestamps else draw(st.integers(0, len(builder.actions))), {"commitInfo": info})
 
 
-def _commit_info(builder: LogBuilder, timestamp: int) -> Body:
+def _build_commit_info(builder: LogBuilder, timestamp: int) -> Body:
     info: dict[str, Any] = {"timestamp": timestamp, "operation": "WRITE", "operationParameters": {"mode": "Append"}}
     if "catalogManaged" in builder.features or builder.draw(st.booleans()):
         info |= {

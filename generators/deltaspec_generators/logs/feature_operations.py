@@ -13,13 +13,13 @@ TIMESTAMPS = "delta.enableInCommitTimestamps"
 PROTECTED = "delta.requireCheckpointProtectionBeforeVersion"
 
 
-def _may_cluster(builder: LogBuilder) -> bool:
-    unsettled = builder.kinds & {"domainMetadata", "add"}
+def _can_cluster(builder: LogBuilder) -> bool:
+    unsettled = builder.action_kinds & {"domainMetadata", "add"}
     return "clustering" in builder.features and not unsettled and not builder.metadata["partitionColumns"]
 
 
-@operation(_may_cluster)
-def cluster(builder: LogBuilder, timestamp: int) -> None:
+@operation(_can_cluster)
+def change_clustering(builder: LogBuilder, timestamp: int) -> None:
     """The table is clustered by other columns, or by none."""
     body = builder.state.domains.get("delta.clustering")
     if builder.clustering and body is not None and builder.draw(st.booleans()):
@@ -30,14 +30,14 @@ def cluster(builder: LogBuilder, timestamp: int) -> None:
     builder.actions.append({"domainMetadata": body})
 
 
-@change(lambda builder: "inCommitTimestamp" in builder.features and not builder.on(TIMESTAMPS), weight=2)
-def begin_timestamps(builder: LogBuilder, metadata: Body, timestamp: int) -> None:
+@change(lambda builder: "inCommitTimestamp" in builder.features and not builder.is_enabled(TIMESTAMPS), weight=2)
+def enable_timestamps(builder: LogBuilder, metadata: Body, timestamp: int) -> None:
     """In-commit timestamps are enabled, and the metadata says since when."""
     metadata["configuration"] |= build_enablement_properties(builder, timestamp)
 
 
-@change(lambda builder: builder.on(TIMESTAMPS) and "catalogManaged" not in builder.features)
-def end_timestamps(builder: LogBuilder, metadata: Body, timestamp: int) -> None:
+@change(lambda builder: builder.is_enabled(TIMESTAMPS) and "catalogManaged" not in builder.features)
+def disable_timestamps(builder: LogBuilder, metadata: Body, timestamp: int) -> None:
     """Commits have no timestamps of their own any more; what recorded their beginning may stay."""
     configuration = metadata["configuration"]
     configuration[TIMESTAMPS] = "false"
@@ -47,6 +47,6 @@ def end_timestamps(builder: LogBuilder, metadata: Body, timestamp: int) -> None:
 
 
 @change(lambda builder: "checkpointProtection" in builder.features, weight=2)
-def protect(builder: LogBuilder, metadata: Body, timestamp: int) -> None:
+def protect_checkpoints(builder: LogBuilder, metadata: Body, timestamp: int) -> None:
     """What is before the commit at hand is cleaned up as a whole or not at all."""
     metadata["configuration"][PROTECTED] = str(builder.version)

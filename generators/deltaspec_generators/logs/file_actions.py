@@ -18,9 +18,9 @@ from deltaspec_generators.logs.state import Body
 from deltaspec_generators.logs.value_strategies import (
     WITHOUT_BOUNDS,
     bounds,
-    data_file_path,
+    draw_data_file_path,
     encode_bound,
-    partition_texts,
+    serialized_values,
 )
 
 ROW_FIELDS = ("baseRowId", "defaultRowCommitVersion")
@@ -53,16 +53,16 @@ def draw_add(
     if rows is None:
         fewest = int("clustering" in builder.features)
         rows = draw(st.integers(fewest, 9) | st.sampled_from((1000, 70_000)))
-    path = data_file_path(draw, "part", builder.next_number())
-    builder.value_ranges[path] = _merged_spans(builder, old) if old else _next_spans(builder, rows)
+    path = draw_data_file_path(draw, "part", builder.next_number())
+    builder.value_ranges[path] = _merge_identity_ranges(builder, old) if old else _next_identity_ranges(builder, rows)
     add: Body = {
         "path": path,
-        "partitionValues": _partition_values(builder) if partition is None else partition,
+        "partitionValues": _draw_partition_values(builder) if partition is None else partition,
         "size": draw(st.integers(500, 9999) | st.just(2**40)),
         "modificationTime": timestamp,
         "dataChange": data_change,
     }
-    stats = _statistics(builder, rows, builder.value_ranges[path])
+    stats = _draw_statistics(builder, rows, builder.value_ranges[path])
     if stats is not None:
         add["stats"] = stats
     if draw(st.booleans()):
@@ -86,28 +86,32 @@ def assign_row_ids(builder: LogBuilder, add: Body, rows: int) -> None:
 def reassign_row_ids(builder: LogBuilder, add: Body) -> None:
     """Row ids for an add that comes again without any, where the text asks every add for some."""
     if builder.revision is Revision.R1 and builder.tracks_rows and "baseRowId" not in add:
-        add.setdefault("stats", draw_statistics(builder, 1))
+        add.setdefault("stats", build_row_count_statistics(builder, 1))
         assign_row_ids(builder, add, read_row_count(add))
 
 
-def _next_spans(builder: LogBuilder, rows: int) -> dict[str, tuple[int, int]]:
+def _next_identity_ranges(builder: LogBuilder, rows: int) -> dict[str, tuple[int, int]]:
     """The values that identity columns give so many rows; their marks move on."""
     value_ranges: dict[str, tuple[int, int]] = {}
     for column in builder.columns:
         if START in column.metadata and rows:
             step = column.metadata[STEP]
-            before = builder.marks.get(column.name)
+            before = builder.identity_marks.get(column.name)
             first = column.metadata[START] if before is None else before + step
-            last = builder.marks[column.name] = first + step * (rows - 1)
+            last = builder.identity_marks[column.name] = first + step * (rows - 1)
             value_ranges[column.physical] = (min(first, last), max(first, last))
     return value_ranges
 
 
-def _merged_spans(builder: LogBuilder, old: Sequence[Body]) -> dict[str, tuple[int, int]]:
-    every = [builder.value_ranges[add["path"]] for add in old]
-    names = {name for value_ranges in every for name in value_ranges}
-    held = {name: [value_ranges[name] for value_ranges in every if name in value_ranges] for name in names}
-    return {name: (min(low for low, _ in pairs), max(high for _, high in pairs)) for name, pairs in held.items()}
+def _merge_identity_ranges(builder: LogBuilder, old: Sequence[Body]) -> dict[str, tuple[int, int]]:
+    all_ranges = [builder.value_ranges[add["path"]] for add in old]
+    names = {name for value_ranges in all_ranges for name in value_ranges}
+    ranges_by_name = {
+        name: [value_ranges[name] for value_ranges in all_ranges if name in value_ranges] for name in names
+    }
+    return {
+        name: (min(low for low, _ in pairs), max(high for _, high in pairs)) for name, pairs in ranges_by_name.items()
+    }
 
 
 def draw_remove(builder: LogBuilder, add: Body, timestamp: int, *, data_change: bool) -> Body:
@@ -129,9 +133,9 @@ def draw_remove(builder: LogBuilder, add: Body, timestamp: int, *, data_change: 
 
 def draw_change_file(builder: LogBuilder) -> Body:
     """The body of a `cdc` action."""
-    values = _partition_values(builder)
+    values = _draw_partition_values(builder)
     body: Body = {
-        "path": f"_change_data/{_directories(values)}cdc-{builder.next_number():05d}.parquet",
+        "path": f"_change_data/{_build_partition_path(values)}cdc-{builder.next_number():05d}.parquet",
         "partitionValues": values,
         "size": builder.draw(st.integers(100, 999)),
         "dataChange": False,
@@ -141,11 +145,14 @@ def draw_change_file(builder: LogBuilder) -> Body:
     return body
 
 
-def _partition_values(builder: LogBuilder) -> dict[str, str | None]:
-    return {each.physical: builder.draw(partition_texts(each.kind, builder.revision)) for each in builder.partition}
+def _draw_partition_values(builder: LogBuilder) -> dict[str, str | None]:
+    return {
+        each.physical: builder.draw(serialized_values(each.kind, builder.revision))
+        for each in builder.partition_columns
+    }
 
 
-def _directories(values: dict[str, str | None]) -> str:
+def _build_partition_path(values: dict[str, str | None]) -> str:
     """Directories of a partition, escaped once as names of files and once as parts of a URI."""
     return "".join(
         quote(f"{quote(name, safe='')}={quote(value or '__HIVE_DEFAULT_PARTITION__', safe='')}", safe="=") + "/"
@@ -153,60 +160,60 @@ def _directories(values: dict[str, str | None]) -> str:
     )
 
 
-def draw_statistics(builder: LogBuilder, rows: int) -> str:
+def build_row_count_statistics(builder: LogBuilder, rows: int) -> str:
     """Statistics that tell of the number of rows alone."""
-    text = json_text({"numRecords": rows})
+    text = encode_exact_json({"numRecords": rows})
     builder.parsed_stats[text] = {"numRecords": rows}
     return text
 
 
-def _statistics(builder: LogBuilder, rows: int, value_ranges: dict[str, tuple[int, int]]) -> str | None:
+def _draw_statistics(builder: LogBuilder, rows: int, value_ranges: dict[str, tuple[int, int]]) -> str | None:
     draw = builder.draw
-    needs_rows = builder.tracks_rows or builder.iceberg or "deletionVectors" in builder.features
+    needs_rows = builder.tracks_rows or builder.iceberg_version or "deletionVectors" in builder.features
     kinds = ("rows", "full") if needs_rows else ("rows", "full", "none")
     kind = draw(st.sampled_from(("full",) if "clustering" in builder.features else kinds))
     if kind == "none":
         return None
     if kind == "rows":
-        return draw_statistics(builder, rows)
+        return build_row_count_statistics(builder, rows)
     found: dict[str, Any] = {"numRecords": rows}
     typed: dict[str, Any] = {"numRecords": rows}
-    low, high, nulls, low_json, high_json = _columns_statistics(builder, builder.data_columns, rows, value_ranges)
+    low, high, nulls, low_json, high_json = _draw_columns_statistics(builder, builder.data_columns, rows, value_ranges)
     found |= {"minValues": low_json, "maxValues": high_json, "nullCount": nulls}
     typed |= {"minValues": low, "maxValues": high, "nullCount": nulls}
     if draw(st.booleans()):
         found["tightBounds"] = typed["tightBounds"] = draw(st.booleans())
-    text = json_text(found)
+    text = encode_exact_json(found)
     builder.parsed_stats[text] = typed
     return text
 
 
-def _columns_statistics(
+def _draw_columns_statistics(
     builder: LogBuilder, columns: Iterable[Column], rows: int, value_ranges: dict[str, tuple[int, int]]
 ) -> list[Body]:
     """Minima, maxima, null counts, and both bounds as JSON, each an object by physical name."""
     found: list[Body] = [{}, {}, {}, {}, {}]
-    told: dict[str, Sequence[Any]] = {}
+    drawn: dict[str, Sequence[Any]] = {}
     for column in columns:
         if column.kind == "void":
             continue  # files do not hold it
-        if column.metadata.get(GENERATED) == COPY and "id" in told:
-            parts = told["id"]
+        if column.metadata.get(GENERATED) == COPY and "id" in drawn:
+            parts = drawn["id"]
         else:
-            parts = _column_statistics(builder, column, rows, value_ranges)
-        told[column.name] = parts
+            parts = _draw_column_statistics(builder, column, rows, value_ranges)
+        drawn[column.name] = parts
         for target, part in zip(found, parts, strict=True):
             if part is not None:
                 target[column.physical] = part
     return found
 
 
-def _column_statistics(
+def _draw_column_statistics(
     builder: LogBuilder, column: Column, rows: int, value_ranges: dict[str, tuple[int, int]]
 ) -> Sequence[Any]:
     """Minimum, maximum and null count of a column, and both bounds as JSON; None where there is none."""
     if column.kind == "struct":
-        return _columns_statistics(builder, column.fields, rows, value_ranges)
+        return _draw_columns_statistics(builder, column.fields, rows, value_ranges)
     known: tuple[Any, Any] | None = value_ranges.get(column.physical) if START in column.metadata else None
     if column.metadata.get(GENERATED) == CONSTANT:
         known = ("X", "X")
@@ -223,8 +230,8 @@ def _column_statistics(
     return low_value, high_value, nulls_here, *both
 
 
-def json_text(value: Any) -> str:
+def encode_exact_json(value: Any) -> str:
     """Compact JSON in which decimals keep their digits."""
     if isinstance(value, dict):
-        return "{" + ",".join(f"{encode_json(name)}:{json_text(item)}" for name, item in value.items()) + "}"
+        return "{" + ",".join(f"{encode_json(name)}:{encode_exact_json(item)}" for name, item in value.items()) + "}"
     return format(value, "f") if isinstance(value, Decimal) else encode_json(value)

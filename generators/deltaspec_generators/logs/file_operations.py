@@ -9,7 +9,7 @@ from deltaspec_generators.logs.builder import LogBuilder, operation
 from deltaspec_generators.logs.state import Body, vector_id
 
 
-def _rewritable(builder: LogBuilder) -> bool:
+def _has_untouched_files(builder: LogBuilder) -> bool:
     return bool(builder.untouched_files())
 
 
@@ -20,7 +20,7 @@ def append(builder: LogBuilder, timestamp: int) -> None:
         builder.actions.append({"add": file_actions.draw_add(builder, timestamp, data_change=True)})
 
 
-@operation(lambda builder: _rewritable(builder) and not builder.append_only)
+@operation(lambda builder: _has_untouched_files(builder) and not builder.append_only)
 def remove(builder: LogBuilder, timestamp: int) -> None:
     """A file goes as a whole."""
     removed = builder.draw(st.sampled_from(builder.untouched_files()))
@@ -33,7 +33,7 @@ def delete_rows(builder: LogBuilder, timestamp: int) -> None:
     vector_operations.delete_rows(builder, timestamp)
 
 
-@operation(_rewritable)
+@operation(_has_untouched_files)
 def rewrite(builder: LogBuilder, timestamp: int) -> None:
     """Optimize: files of one partition give way to one that holds the same rows."""
     first = builder.draw(st.sampled_from(builder.untouched_files()))
@@ -47,10 +47,10 @@ def rewrite(builder: LogBuilder, timestamp: int) -> None:
     )
     new = file_actions.draw_add(builder, timestamp, data_change=False, rows=rows, partition=partition, old=old)
     builder.actions.append({"add": new})
-    builder.copies = True
+    builder.copies_rows = True
 
 
-@operation(_rewritable)
+@operation(_has_untouched_files)
 def update_statistics(builder: LogBuilder, timestamp: int) -> None:
     """An add for a logical file that is live already; it keeps everything but statistics and tags."""
     add = dict(builder.draw(st.sampled_from(builder.untouched_files())))
@@ -60,21 +60,21 @@ def update_statistics(builder: LogBuilder, timestamp: int) -> None:
     builder.actions.append({"add": add})
 
 
-def _restorable(builder: LogBuilder) -> list[Body]:
-    vectors_on = "deletionVectors" in builder.features and builder.on("delta.enableDeletionVectors")
+def _list_restorable_files(builder: LogBuilder) -> list[Body]:
+    vectors_enabled = "deletionVectors" in builder.features and builder.is_enabled("delta.enableDeletionVectors")
     return [
         add
         for path, add in builder.removed.items()
         if path not in builder.touched
-        and (vectors_on or "deletionVector" not in add)
-        and ("stats" in add or not (builder.tracks_rows or builder.iceberg))
+        and (vectors_enabled or "deletionVector" not in add)
+        and ("stats" in add or not (builder.tracks_rows or builder.iceberg_version))
     ]
 
 
-@operation(lambda builder: bool(_restorable(builder)))
+@operation(lambda builder: bool(_list_restorable_files(builder)))
 def restore(builder: LogBuilder, timestamp: int) -> None:
     """A file that was removed earlier is live again, with the deletion vector and row ids it had."""
-    add = {**builder.draw(st.sampled_from(_restorable(builder))), "dataChange": True}
+    add = {**builder.draw(st.sampled_from(_list_restorable_files(builder))), "dataChange": True}
     if builder.tracks_rows and "baseRowId" not in add:
         file_actions.assign_row_ids(builder, add, file_actions.read_row_count(add))
     builder.touched.add(add["path"])

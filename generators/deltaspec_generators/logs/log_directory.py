@@ -37,12 +37,12 @@ def draw_checkpoint(builder: LogBuilder, state: TableState) -> CheckpointFiles:
     kind = draw(st.sampled_from(kinds))
     v2 = kind not in ("classic", "multipart")
     as_json = state.configuration.get("delta.checkpoint.writeStatsAsJson") != "false"
-    as_struct = state.on("delta.checkpoint.writeStatsAsStruct")
-    table, files = _table_rows(state), _file_rows(builder, state)
+    as_struct = state.is_enabled("delta.checkpoint.writeStatsAsStruct")
+    table, files = _build_table_rows(state), _draw_file_rows(builder, state)
     # JSON has no typed statistics: where only those are wanted, files go into sidecars.
     sidecar_count = draw(st.integers(1 if kind == "uuid-json" and not as_json else 0, 2)) if v2 else 0
     if kind != "uuid-json" or sidecar_count:
-        files = [_file_row(builder, state, row, as_json=as_json, as_struct=as_struct) for row in files]
+        files = [_build_file_row(builder, state, row, as_json=as_json, as_struct=as_struct) for row in files]
     if not builder.revision.since(Revision.R3) and builder.draw(st.booleans()):
         table.append({"commitInfo": state.commit_info or {"operation": "WRITE"}})
     number = builder.next_number()
@@ -50,7 +50,7 @@ def draw_checkpoint(builder: LogBuilder, state: TableState) -> CheckpointFiles:
     checkpoint = CheckpointFiles(state.version, naming, v2, uuid=build_uuid(number))
     if not builder.revision.since(Revision.R3):
         checkpoint.types = {"domainMetadata": DOMAIN_WITH_MAP_CONFIGURATION}
-    checkpoint.parsed = parsed_columns.types(builder, state) if as_struct else {}
+    checkpoint.parsed = parsed_columns.build_types(builder, state) if as_struct else {}
     if v2:
         metadata: Body = {"version": state.version}
         if draw(st.booleans()):
@@ -58,9 +58,9 @@ def draw_checkpoint(builder: LogBuilder, state: TableState) -> CheckpointFiles:
         table.insert(0, {"checkpointMetadata": metadata})
     if sidecar_count:
         for index in range(sidecar_count):
-            share = files[index * len(files) // sidecar_count : (index + 1) * len(files) // sidecar_count]
+            sidecar_rows = files[index * len(files) // sidecar_count : (index + 1) * len(files) // sidecar_count]
             name = f"{build_uuid(builder.next_number())}.parquet"
-            checkpoint.sidecars.append(SidecarFile(name, share, modification_time=state.timestamp_ms))
+            checkpoint.sidecars.append(SidecarFile(name, sidecar_rows, modification_time=state.timestamp_ms))
         checkpoint.rows = [*table]
     else:
         checkpoint.rows = [*table, *files]
@@ -74,36 +74,36 @@ def draw_checkpoint(builder: LogBuilder, state: TableState) -> CheckpointFiles:
     return checkpoint
 
 
-def _table_rows(state: TableState) -> list[Row]:
+def _build_table_rows(state: TableState) -> list[Row]:
     rows: list[Row] = [{"protocol": state.protocol}, {"metaData": state.metadata}]
     rows += [{"txn": body} for body in state.transactions.values()]
     rows += [{"rowIdHighWaterMark": state.row_id_action}] if state.row_id_action else []
     return rows + [{"domainMetadata": body} for body in state.domains.values()]
 
 
-def _file_rows(builder: LogBuilder, state: TableState) -> list[Row]:
+def _draw_file_rows(builder: LogBuilder, state: TableState) -> list[Row]:
     """Live files and tombstones, ordered by path; tombstones past their retention may be left out."""
-    kept = list(state.tombstones.values())
+    tombstones = list(state.tombstones.values())
     if builder.draw(st.booleans()):
         retention = RETENTION_MS[state.configuration.get("delta.deletedFileRetentionDuration")]
-        kept = [body for body in kept if body.get("deletionTimestamp", 0) + retention >= state.timestamp_ms]
-    rows = [("add", body) for body in state.live.values()] + [("remove", body) for body in kept]
+        tombstones = [body for body in tombstones if body.get("deletionTimestamp", 0) + retention >= state.timestamp_ms]
+    rows = [("add", body) for body in state.live.values()] + [("remove", body) for body in tombstones]
     rewritten = builder.draw(st.booleans())
     found: list[Row] = []
     for kind, body in sorted(rows, key=lambda row: str(row[1]["path"])):
-        left = _NOT_IN_CHECKPOINT if kind == "remove" else ()
-        row = {name: value for name, value in body.items() if name not in left}
+        dropped = _NOT_IN_CHECKPOINT if kind == "remove" else ()
+        row = {name: value for name, value in body.items() if name not in dropped}
         found.append({kind: {**row, "dataChange": False} if rewritten else row})
     return found
 
 
-def _file_row(builder: LogBuilder, state: TableState, row: Row, *, as_json: bool, as_struct: bool) -> Row:
+def _build_file_row(builder: LogBuilder, state: TableState, row: Row, *, as_json: bool, as_struct: bool) -> Row:
     """The row as the checkpoint properties ask for it: statistics as JSON, as typed columns, as both."""
     if "add" not in row:
         return row
     add = dict(row["add"])
     if as_struct:
-        add |= parsed_columns.values(builder, state, add)
+        add |= parsed_columns.build_values(builder, state, add)
     if not as_json:
         add.pop("stats", None)
     return {"add": add}
@@ -153,29 +153,29 @@ def draw_checksum(builder: LogBuilder, state: TableState) -> Body:
         "setTransactions": list(state.transactions.values()),
         "domainMetadata": list(state.domains.values()),
         "allFiles": adds,
-        "fileSizeHistogram": _size_histogram([add["size"] for add in adds]),
+        "fileSizeHistogram": _build_size_histogram([add["size"] for add in adds]),
         "numDeletedRecordsOpt": sum(cardinalities),
         "numDeletionVectorsOpt": sum("deletionVector" in add for add in adds),
-        "deletedRecordCountsHistogramOpt": {"deletedRecordCounts": _decades(cardinalities)},
+        "deletedRecordCountsHistogramOpt": {"deletedRecordCounts": _count_by_decade(cardinalities)},
         "futureField": {"a": 1},
     }
-    wanted = builder.draw(st.lists(st.sampled_from(sorted(optional)), unique=True))
-    return found | {name: optional[name] for name in wanted}
+    names = builder.draw(st.lists(st.sampled_from(sorted(optional)), unique=True))
+    return found | {name: optional[name] for name in names}
 
 
-def _size_histogram(sizes: list[int]) -> Body:
+def _build_size_histogram(sizes: list[int]) -> Body:
     bins = [max(index for index, low in enumerate(_BOUNDARIES) if low <= size) for size in sizes]
     return {
         "sortedBinBoundaries": _BOUNDARIES,
         "fileCounts": [bins.count(index) for index in range(len(_BOUNDARIES))],
         "totalBytes": [
-            sum(size for size, where in zip(sizes, bins, strict=True) if where == index)
+            sum(size for size, bin_index in zip(sizes, bins, strict=True) if bin_index == index)
             for index in range(len(_BOUNDARIES))
         ],
     }
 
 
-def _decades(cardinalities: list[int]) -> list[int]:
+def _count_by_decade(cardinalities: list[int]) -> list[int]:
     """Files by deleted rows; what is drawn stays far below the bins that end at the range of int."""
     bins = [len(str(count)) if count else 0 for count in cardinalities]
     return [bins.count(index) for index in range(10)]
@@ -184,15 +184,15 @@ def _decades(cardinalities: list[int]) -> list[int]:
 def draw_hint(builder: LogBuilder, checkpoint: CheckpointFiles, *, overwritten: bool) -> Body:
     """A `_last_checkpoint` that points at a checkpoint; with a checksum if it was written over an older one."""
     written = encode_checkpoint(checkpoint)
-    every = [row for row in checkpoint.rows if isinstance(row, dict)]
+    all_rows = [row for row in checkpoint.rows if isinstance(row, dict)]
     for sidecar in checkpoint.sidecars:
-        every += sidecar.rows
-    hint: Body = {"version": checkpoint.version, "size": len(every) + len(checkpoint.sidecars)}
+        all_rows += sidecar.rows
+    hint: Body = {"version": checkpoint.version, "size": len(all_rows) + len(checkpoint.sidecars)}
     if checkpoint.naming == "multipart":
         hint["parts"] = checkpoint.parts
     if builder.draw(st.booleans()):
         hint["sizeInBytes"] = sum(map(len, written.values()))
-        hint["numOfAddFiles"] = sum("add" in row for row in every)
+        hint["numOfAddFiles"] = sum("add" in row for row in all_rows)
     if builder.draw(st.booleans()):
         hint["tags"] = {"writer": "drawn é"}
     if overwritten or builder.draw(st.booleans()):
@@ -205,21 +205,21 @@ def draw_staged_commits(builder: LogBuilder, files: TableFiles) -> dict[str, byt
     found: dict[str, bytes] = {}
     published = builder.draw(st.lists(st.sampled_from(sorted(files.commits)), unique=True, max_size=2))
     for version in published:
-        found[_staged_name(builder, version)] = encode_lines(files.commits[version])
+        found[_draw_staged_path(builder, version)] = encode_lines(files.commits[version])
     if builder.draw(st.booleans()):
         timestamp = builder.next_in_commit_timestamp(builder.state.timestamp_ms)
         info = {"inCommitTimestamp": timestamp, "operation": "WRITE", "txnId": build_uuid(builder.next_number())}
-        found[_staged_name(builder, builder.version)] = encode_lines([{"commitInfo": info}])
+        found[_draw_staged_path(builder, builder.version)] = encode_lines([{"commitInfo": info}])
     return found
 
 
-def _staged_name(builder: LogBuilder, version: int) -> str:
+def _draw_staged_path(builder: LogBuilder, version: int) -> str:
     return f"{LOG}_staged_commits/{version:020d}.{build_uuid(builder.next_number())}.json"
 
 
 def draw_unknown_files(builder: LogBuilder) -> dict[str, bytes]:
     """Files in and under the log directory that are not the log's."""
-    every: dict[str, Any] = {
+    choices: dict[str, Any] = {
         f"{LOG}_staged_commits/00000000000000000001.{build_uuid(1)}.json": b'{"commitInfo":{}}\n',
         f"{LOG}.00000000000000000000.json.crc": b"crc\x00",
         f"{LOG}metadata/v1.metadata.json": b"{}",
@@ -228,9 +228,10 @@ def draw_unknown_files(builder: LogBuilder) -> dict[str, bytes]:
         "_symlink_format_manifest/manifest": b"",
     }
     if "catalogManaged" in builder.features:
-        every = {path: data for path, data in every.items() if "_staged_commits" not in path}
+        choices = {path: data for path, data in choices.items() if "_staged_commits" not in path}
     return {
-        path: every[path] for path in builder.draw(st.lists(st.sampled_from(sorted(every)), unique=True, max_size=3))
+        path: choices[path]
+        for path in builder.draw(st.lists(st.sampled_from(sorted(choices)), unique=True, max_size=3))
     }
 
 
@@ -238,5 +239,5 @@ def delete_expired_files(files: TableFiles, cutoff: int) -> None:
     """Remove everything before a checkpoint; the commit of the checkpoint's own version stays."""
     files.commits = {version: lines for version, lines in files.commits.items() if version >= cutoff}
     files.checkpoints = [each for each in files.checkpoints if each.version >= cutoff]
-    files.compactions = {span: lines for span, lines in files.compactions.items() if span[0] > cutoff}
+    files.compactions = {versions: lines for versions, lines in files.compactions.items() if versions[0] > cutoff}
     files.checksums = {version: body for version, body in files.checksums.items() if version >= cutoff}

@@ -15,33 +15,33 @@ from deltaspec_generators.logs.state import Body, TableState
 from deltaspec_generators.logs.value_strategies import WITHOUT_BOUNDS, arrow_type
 
 
-def types(builder: LogBuilder, state: TableState) -> dict[str, pa.DataType]:
+def build_types(builder: LogBuilder, state: TableState) -> dict[str, pa.DataType]:
     """Arrow types of both columns for the schema of a version, with physical names."""
-    partition, columns = _columns(builder, state)
-    low = _struct(columns, bounds=True)
+    partition, columns = _split_columns(builder, state)
+    low = _build_struct_type(columns, bounds=True)
     statistics = [("numRecords", pa.int64()), ("tightBounds", pa.bool_())]
     if low.num_fields:
         statistics += [("minValues", low), ("maxValues", low)]
-    statistics.append(("nullCount", _struct(columns, bounds=False)))
+    statistics.append(("nullCount", _build_struct_type(columns, bounds=False)))
     found = {"stats_parsed": pa.struct(statistics)}
     if partition:
         found["partitionValues_parsed"] = pa.struct([(each.physical, arrow_type(each.kind)) for each in partition])
     return found
 
 
-def values(builder: LogBuilder, state: TableState, add: Body) -> Body:
+def build_values(builder: LogBuilder, state: TableState, add: Body) -> Body:
     """The typed columns of one add, of the types that columns have by now; statistics are null where it has none."""
-    partition, columns = _columns(builder, state)
+    partition, columns = _split_columns(builder, state)
     found: Body = {"stats_parsed": None}
     if "stats" in add:
         typed = dict(builder.parsed_stats[add["stats"]])
         for name in {"minValues", "maxValues"} & {*typed}:
-            typed[name] = _widened(typed[name], columns)
+            typed[name] = _widen_bounds(typed[name], columns)
         found["stats_parsed"] = typed
     if partition:
         kinds = {field.name: field.type for field in parse_schema(state.metadata["schemaString"]).fields}
         found["partitionValues_parsed"] = {
-            each.physical: _moment(
+            each.physical: _to_datetime(
                 partition_values.parse_partition_value(add["partitionValues"][each.physical], kinds[each.name]),
                 each.kind,
             )
@@ -50,14 +50,14 @@ def values(builder: LogBuilder, state: TableState, add: Body) -> Body:
     return found
 
 
-def _columns(builder: LogBuilder, state: TableState) -> tuple[list[Column], list[Column]]:
+def _split_columns(builder: LogBuilder, state: TableState) -> tuple[list[Column], list[Column]]:
     """Columns of a version: those of its partitions in their order, and the others."""
-    every = {each.name: each for each in builder.schemas[state.version]}
+    columns = {each.name: each for each in builder.schemas[state.version]}
     names = state.metadata["partitionColumns"]
-    return [every[name] for name in names], [each for name, each in every.items() if name not in names]
+    return [columns[name] for name in names], [each for name, each in columns.items() if name not in names]
 
 
-def _widened(bounds: Body, columns: Iterable[Column]) -> Body:
+def _widen_bounds(bounds: Body, columns: Iterable[Column]) -> Body:
     """Bounds as values of wider types; those of columns that the version does not have are left out."""
     found: Body = {}
     for column in columns:
@@ -66,7 +66,7 @@ def _widened(bounds: Body, columns: Iterable[Column]) -> Body:
             case None, _:
                 continue
             case dict(), _:
-                found[column.physical] = _widened(value, column.fields)
+                found[column.physical] = _widen_bounds(value, column.fields)
             case int(), "double":
                 found[column.physical] = float(value)
             case int(), kind if kind.startswith("decimal"):
@@ -78,13 +78,13 @@ def _widened(bounds: Body, columns: Iterable[Column]) -> Body:
     return found
 
 
-def _struct(columns: Any, *, bounds: bool) -> pa.StructType:
+def _build_struct_type(columns: Any, *, bounds: bool) -> pa.StructType:
     fields = []
     for each in columns:
         if each.kind == "void":
             continue
         if each.kind == "struct":
-            inner = _struct(each.fields, bounds=bounds)
+            inner = _build_struct_type(each.fields, bounds=bounds)
             if inner.num_fields:
                 fields.append((each.physical, inner))
         elif not bounds:
@@ -94,7 +94,7 @@ def _struct(columns: Any, *, bounds: bool) -> pa.StructType:
     return pa.struct(fields)
 
 
-def _moment(value: Any, kind: str) -> Any:
+def _to_datetime(value: Any, kind: str) -> Any:
     """Days and microseconds since the epoch as dates and timestamps."""
     if value is None:
         return None

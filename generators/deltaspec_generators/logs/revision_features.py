@@ -20,23 +20,23 @@ ROW_ID_FEATURES = ("rowIds", "rowTracking")
 NTZ_FEATURES = ("timestampNTZ", "timestampNtz")
 
 
-def known(revision: Revision, names: tuple[str, ...]) -> tuple[str, ...]:
+def filter_known(revision: Revision, names: tuple[str, ...]) -> tuple[str, ...]:
     """Those of `names` and of the earlier features that a revision defines, in this order."""
     defined = table_features.get_known_features(revision)
     return tuple(name for name in (*names, *EARLIER_FEATURES) if name in defined)
 
 
-def drawn(revision: Revision, names: tuple[str, ...]) -> tuple[str, ...]:
+def list_allowed(revision: Revision, names: tuple[str, ...]) -> tuple[str, ...]:
     """Features that logs of a revision may have where nothing else is asked for."""
-    return known(revision, names) + (PROPOSED if revision is Revision.CURRENT else ())
+    return filter_known(revision, names) + (PROPOSED if revision is Revision.CURRENT else ())
 
 
-def has(table_features: Collection[str], name: str) -> bool:
+def has_feature(features: Collection[str], name: str) -> bool:
     """Whether a feature is among those, be it under its first name."""
-    return name in table_features or f"{name}-preview" in table_features
+    return name in features or f"{name}-preview" in features
 
 
-def domain(revision: Revision, name: str, configuration: dict[str, Any], *, removed: bool = False) -> Body:
+def build_domain(revision: Revision, name: str, configuration: dict[str, Any], *, removed: bool = False) -> Body:
     """The body of a `domainMetadata` action: its configuration is a map of strings in r1 and r2, JSON text since r3."""
     value: Any = json.dumps(configuration)
     if not revision.since(Revision.R3):
@@ -44,7 +44,7 @@ def domain(revision: Revision, name: str, configuration: dict[str, Any], *, remo
     return {"domain": name, "configuration": value, "removed": removed}
 
 
-def row_id_mark(revision: Revision, mark: int, key: str = "rowIdHighWaterMark", preserved: bool = True) -> Body:
+def build_row_id_mark(revision: Revision, mark: int, key: str = "rowIdHighWaterMark", preserved: bool = True) -> Body:
     """The action that records the largest row id: one of its own before r3, then a domain.
 
     Args:
@@ -58,4 +58,4 @@ def row_id_mark(revision: Revision, mark: int, key: str = "rowIdHighWaterMark", 
             return {"rowIdHighWaterMark": {"highWaterMark": mark, "preservedRowIds": preserved}}
         case Revision.R2:
             return {"rowIdHighWaterMark": {"highWaterMark": mark}}
-    return {"domainMetadata": domain(revision, "delta.rowTracking", {key: mark})}
+    return {"domainMetadata": build_domain(revision, "delta.rowTracking", {key: mark})}

@@ -47,7 +47,7 @@ class TableState:
         found: dict[str, str] = self.metadata.get("configuration", {})
         return found
 
-    def on(self, name: str) -> bool:
+    def is_enabled(self, name: str) -> bool:
         """Whether a boolean property is true."""
         return self.configuration.get(name) == "true"
 

@@ -74,11 +74,11 @@ def logs_with_states(
     revision: Revision = Revision.CURRENT,
 ) -> GeneratedLog:
     """Valid tables, each with its state version by version. Arguments as `logs`."""
-    allowed = revision_features.drawn(revision, FEATURES) if features is None else features
+    allowed = revision_features.list_allowed(revision, FEATURES) if features is None else features
     spec = draw(table_specs(features=allowed, revision=revision))
     builder = draw_commits(draw, spec, max_commits, allowed)
     files = TableFiles(commits={version: list(actions) for version, actions in enumerate(builder.commits)})
-    files.extra.update(builder.stored)
+    files.extra.update(builder.vector_files)
     _add_log_files(builder, files)
     if decorated and draw(st.booleans()):
         for lines in files.commits.values():
@@ -122,14 +122,14 @@ def _decorate(draw: st.DrawFn, lines: list[Line], blank_lines: bool) -> None:
     """What readers must pass over: nulls, unknown fields, unknown actions, a blank line at the end."""
     for index, line in enumerate(lines):
         if isinstance(line, dict) and draw(st.booleans()):
-            lines[index] = {kind: _decorated(draw, kind, body) for kind, body in line.items()}
+            lines[index] = {kind: _decorate_body(draw, kind, body) for kind, body in line.items()}
     if draw(st.booleans()):
         lines.append({"futureAction": {"path": "x", "nested": [1, None]}})
     if blank_lines and draw(st.booleans()):
         lines.append("")
 
 
-def _decorated(draw: st.DrawFn, kind: str, body: Body) -> Body:
+def _decorate_body(draw: st.DrawFn, kind: str, body: Body) -> Body:
     found: dict[str, Any] = dict(body)
     for name in OPTIONAL_FIELDS.get(kind, ()):
         if name not in body and draw(st.booleans()):

@@ -12,11 +12,11 @@ from deltaspec_generators.logs.builder import CHANGES, LogBuilder, change, is_ap
 from deltaspec_generators.logs.columns import Column, physical_name
 from deltaspec_generators.logs.state import Body
 
-_ON_THEIR_OWN = (*revision_features.ROW_ID_FEATURES, "inCommitTimestamp")
+_NOT_TOGGLED = (*revision_features.ROW_ID_FEATURES, "inCommitTimestamp")
 """Features whose properties ask for more than being set."""
 
 
-@operation(lambda builder: "txn" not in builder.kinds)
+@operation(lambda builder: "txn" not in builder.action_kinds)
 def transaction(builder: LogBuilder, timestamp: int) -> None:
     """An application says how far it has come."""
     body: Body = {"appId": builder.draw(st.sampled_from(("app", "büro/1"))), "version": builder.draw(st.integers(0, 3))}
@@ -25,7 +25,7 @@ def transaction(builder: LogBuilder, timestamp: int) -> None:
     builder.actions.append({"txn": body})
 
 
-@operation(lambda builder: "domainMetadata" not in builder.kinds and "domainMetadata" in builder.features)
+@operation(lambda builder: "domainMetadata" not in builder.action_kinds and "domainMetadata" in builder.features)
 def domain(builder: LogBuilder, timestamp: int) -> None:
     """A domain of a user's is set, or removed."""
     user = [body for name, body in builder.state.domains.items() if not name.startswith("delta.")]
@@ -33,18 +33,18 @@ def domain(builder: LogBuilder, timestamp: int) -> None:
         builder.actions.append({"domainMetadata": {**builder.draw(st.sampled_from(user)), "removed": True}})
         return
     name = builder.draw(st.sampled_from(("app.settings", "app.é")))
-    body = revision_features.domain(builder.revision, name, builder.draw(st.sampled_from(({}, {"a": "b"}))))
+    body = revision_features.build_domain(builder.revision, name, builder.draw(st.sampled_from(({}, {"a": "b"}))))
     if builder.revision.since(Revision.R3) and builder.draw(st.booleans()):
         body["configuration"] = ""  # any text is a configuration
     builder.actions.append({"domainMetadata": body})
 
 
-def _settled(builder: LogBuilder) -> bool:
+def _can_change_metadata(builder: LogBuilder) -> bool:
     """Whether protocol and metadata may still change: what the files of a commit may do depends on them."""
-    return builder.version > 0 and not builder.kinds & {"metaData", "protocol", "add", "remove"}
+    return builder.version > 0 and not builder.action_kinds & {"metaData", "protocol", "add", "remove"}
 
 
-@operation(_settled, weight=5)
+@operation(_can_change_metadata, weight=5)
 def change_metadata(builder: LogBuilder, timestamp: int) -> None:
     """One change of the metadata."""
     metadata: Body = {**builder.metadata, "configuration": dict(builder.metadata["configuration"])}
@@ -66,22 +66,22 @@ def set_property(builder: LogBuilder, metadata: Body, timestamp: int) -> None:
     metadata["configuration"]["owner"] = builder.draw(st.sampled_from(("someone", "nobody")))
 
 
-def _toggled(builder: LogBuilder) -> list[str]:
+def _list_toggles(builder: LogBuilder) -> list[str]:
     """Boolean properties that may change at any time."""
-    found = [name for feature, name in table_specs.PROPERTIES.items() if _free(builder, feature)]
-    return found + [f"delta.enableIcebergCompatV{builder.iceberg}"] * bool(builder.iceberg)
+    found = [name for feature, name in table_specs.PROPERTIES.items() if _can_toggle(builder, feature)]
+    return found + [f"delta.enableIcebergCompatV{builder.iceberg_version}"] * bool(builder.iceberg_version)
 
 
-def _free(builder: LogBuilder, feature: str) -> bool:
-    barred = feature == "deletionVectors" and builder.iceberg
-    return builder.has(feature) and feature not in _ON_THEIR_OWN and not barred
+def _can_toggle(builder: LogBuilder, feature: str) -> bool:
+    barred = feature == "deletionVectors" and builder.iceberg_version
+    return builder.has_feature(feature) and feature not in _NOT_TOGGLED and not barred
 
 
-@change(lambda builder: bool(_toggled(builder)))
+@change(lambda builder: bool(_list_toggles(builder)))
 def toggle(builder: LogBuilder, metadata: Body, timestamp: int) -> None:
     """A feature is used from now on, or no longer; Iceberg compatibility can only be left."""
-    name = builder.draw(st.sampled_from(_toggled(builder)))
-    metadata["configuration"][name] = "false" if builder.on(name) else "true"
+    name = builder.draw(st.sampled_from(_list_toggles(builder)))
+    metadata["configuration"][name] = "false" if builder.is_enabled(name) else "true"
 
 
 @change(lambda builder: True)
@@ -115,20 +115,20 @@ _UPGRADES = (
 """Features that ask nothing of the files and columns that are there already."""
 
 
-def _upgrades(builder: LogBuilder) -> list[str]:
+def _list_upgrades(builder: LogBuilder) -> list[str]:
     """Features that the table can still get; a protocol of before table features with all that it implies."""
     if not builder.features <= builder.allowed:
         return []
-    known = revision_features.drawn(builder.revision, _UPGRADES)
+    known = revision_features.list_allowed(builder.revision, _UPGRADES)
     new = [name for name in _UPGRADES if name in known and name in builder.allowed - builder.features]
-    barred = {"deletionVectors"} if builder.iceberg or "icebergCompatV1" in builder.features else set()
+    barred = {"deletionVectors"} if builder.iceberg_version or "icebergCompatV1" in builder.features else set()
     return [name for name in new if name not in barred]
 
 
-@operation(lambda builder: _settled(builder) and not builder.actions and bool(_upgrades(builder)))
+@operation(lambda builder: _can_change_metadata(builder) and not builder.actions and bool(_list_upgrades(builder)))
 def upgrade(builder: LogBuilder, timestamp: int) -> None:
     """Legacy or writer-only features become listed ones on both sides, with new ones beside them."""
-    new = builder.draw(st.lists(st.sampled_from(_upgrades(builder)), min_size=1, max_size=3, unique=True))
+    new = builder.draw(st.lists(st.sampled_from(_list_upgrades(builder)), min_size=1, max_size=3, unique=True))
     new += [
         table_specs.REQUIRED_FEATURES[name]
         for name in new

@@ -129,7 +129,7 @@ def table_specs(
 ) -> TableSpec:
     """First versions of tables that keep a revision of the text and whose features are among those given."""
     protocol, supported = draw(
-        _protocols([name for name in revision_features.drawn(revision, FEATURES) if name in features])
+        _protocols([name for name in revision_features.list_allowed(revision, FEATURES) if name in features])
     )
     configuration = draw(_configurations(supported, protocol["minWriterVersion"], revision))
     iceberg = draw(_iceberg_versions(supported))
@@ -181,7 +181,7 @@ def clusterings(draw: st.DrawFn, columns: tuple[Column, ...], revision: Revision
     names: list[Any] = [path[0] for path in parts]
     if any(len(path) > 1 for path in parts) or draw(st.booleans()):
         names = [*parts]
-    body = revision_features.domain(
+    body = revision_features.build_domain(
         revision, "delta.clustering", {"clusteringColumns": names, "domainName": "delta.clustering"}
     )
     return tuple(".".join(path) for path in parts), body
@@ -190,7 +190,7 @@ def clusterings(draw: st.DrawFn, columns: tuple[Column, ...], revision: Revision
 @st.composite
 def _protocols(draw: st.DrawFn, features: Collection[str]) -> tuple[Body, frozenset[str]]:
     """A protocol and the features it supports."""
-    legacy = [pair for pair in LEGACY_VERSIONS if _implied(pair) <= set(features)]
+    legacy = [pair for pair in LEGACY_VERSIONS if _get_implied_features(pair) <= set(features)]
     listed = [(3, 7)] * 8 + [(1, 7)] + [(2, 7)] * ("columnMapping" in features)
     choice = draw(st.sampled_from((*listed, *legacy)))
     if choice in LEGACY_VERSIONS:
@@ -203,8 +203,8 @@ def _protocols(draw: st.DrawFn, features: Collection[str]) -> tuple[Body, frozen
     others = [name for name in readers + writers if name not in picked]
     picked += draw(st.lists(st.sampled_from(others), unique=True, max_size=2 if picked else 10)) if others else []
     # Features that open up most of what a log can hold are drawn more often than the others.
-    often = [] if "icebergCompatV1" in picked else ["deletionVectors"]
-    picked += [name for name in (*often, "v2Checkpoint") if name in set(readers) - {*picked} and draw(_FLAG)]
+    frequent = [] if "icebergCompatV1" in picked else ["deletionVectors"]
+    picked += [name for name in (*frequent, "v2Checkpoint") if name in set(readers) - {*picked} and draw(_FLAG)]
     if choice[0] == 2:
         picked.append("columnMapping")
     if choice[0] != 3:  # what needs a feature of readers is for those that can list it
@@ -219,7 +219,7 @@ def _protocols(draw: st.DrawFn, features: Collection[str]) -> tuple[Body, frozen
     return protocol, frozenset(picked)
 
 
-def _implied(versions: tuple[int, int]) -> set[str]:
+def _get_implied_features(versions: tuple[int, int]) -> set[str]:
     return set(TableState(protocol={"minWriterVersion": versions[1]}).features)
 
 
@@ -236,7 +236,7 @@ def _columns(draw: st.DrawFn, supported: Collection[str], iceberg: int) -> tuple
     """Columns of types that the table may have, and how many of them partition it at most."""
     kinds = list_supported_types(supported)
     others = [*NESTED, "void"]
-    if revision_features.has(supported, "typeWidening"):
+    if revision_features.has_feature(supported, "typeWidening"):
         kinds += [kind for kind in NARROW if kind in kinds] * 2
         others += [kind for kind in NARROW if kind in NESTED] * 2
     if iceberg:
@@ -255,7 +255,7 @@ def _configurations(
     for feature, name in PROPERTIES.items():
         if feature == "inCommitTimestamp" and "catalogManaged" in supported:
             found[name] = "true"
-        elif revision_features.has(supported, feature):
+        elif revision_features.has_feature(supported, feature):
             # An append-only table has few commits to show, so it is the rarer choice.
             values = (
                 (None, "false", None, "true") if feature == "appendOnly" else ("true", "true", "true", "false", None)

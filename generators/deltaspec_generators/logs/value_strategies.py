@@ -126,16 +126,16 @@ def scalars(kind: str) -> st.SearchStrategy[Any]:
 
 
 @cache
-def partition_texts(kind: str, revision: Revision = Revision.CURRENT) -> st.SearchStrategy[str | None]:
+def serialized_values(kind: str, revision: Revision = Revision.CURRENT) -> st.SearchStrategy[str | None]:
     """Serialized partition values of a type, SQL NULL among them as null and as the empty string.
 
     Timestamps are spelled as the revision has it: in UTC by ISO 8601, which the newest text recommends, or before it
     without a zone.
     """
-    return st.one_of(_partition_texts(kind, revision), st.sampled_from((None, "")))
+    return st.one_of(_serialized_values(kind, revision), st.sampled_from((None, "")))
 
 
-def _partition_texts(kind: str, revision: Revision) -> st.SearchStrategy[str]:
+def _serialized_values(kind: str, revision: Revision) -> st.SearchStrategy[str]:
     match kind:
         case "double" | "float":
             return st.one_of(
@@ -149,21 +149,21 @@ def _partition_texts(kind: str, revision: Revision) -> st.SearchStrategy[str]:
         case "date":
             return scalars(kind).map(date.isoformat)
         case "timestamp":
-            return scalars(kind).map(_iso_8601 if revision is Revision.CURRENT else _spaced)
+            return scalars(kind).map(_format_iso_8601 if revision is Revision.CURRENT else _format_spaced)
         case "timestamp_ntz":
-            return scalars(kind).map(_spaced)
-    return scalars(kind).map(_plain).filter(bool)
+            return scalars(kind).map(_format_spaced)
+    return scalars(kind).map(_format_plain).filter(bool)
 
 
-def _plain(value: Any) -> str:
+def _format_plain(value: Any) -> str:
     return format(value, "f") if isinstance(value, Decimal) else str(value)
 
 
-def _spaced(value: datetime) -> str:
+def _format_spaced(value: datetime) -> str:
     return f"{value:%Y-%m-%d %H:%M:%S}" + (f".{value.microsecond:06d}" if value.microsecond else "")
 
 
-def _iso_8601(value: datetime) -> str:
+def _format_iso_8601(value: datetime) -> str:
     return f"{value:%Y-%m-%dT%H:%M:%S.%f}Z"
 
 
@@ -188,13 +188,13 @@ def encode_bound(value: Any, kind: str) -> Any:
 
 
 _ODD_TEXTS = st.text(st.sampled_from(string.ascii_letters + _ODD), min_size=1, max_size=5)
-_SPELLINGS = st.sampled_from(("plain", "odd", "folder", "s3", "file"))
+_PATH_STYLES = st.sampled_from(("plain", "odd", "folder", "s3", "file"))
 
 
-def data_file_path(draw: st.DrawFn, prefix: str, number: int) -> str:
+def draw_data_file_path(draw: st.DrawFn, prefix: str, number: int) -> str:
     """Draw a data file's path as it stands in the log, unique by its number: plain, odd, in a folder, absolute."""
     plain = f"{prefix}-{number:05d}.parquet"
-    match draw(_SPELLINGS):
+    match draw(_PATH_STYLES):
         case "odd":
             return paths.encode(f"x{draw(_ODD_TEXTS)}y-{plain}")
         case "folder":

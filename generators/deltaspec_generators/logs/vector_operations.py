@@ -15,48 +15,50 @@ def is_applicable(builder: LogBuilder) -> bool:
     wanted = "delta.enableDeletionVectors"
     return (
         "deletionVectors" in builder.features
-        and builder.on(wanted)
-        and (builder.version == 0 or builder.state.on(wanted))
+        and builder.is_enabled(wanted)
+        and (builder.version == 0 or builder.state.is_enabled(wanted))
         and not builder.append_only
-        and bool(_candidates(builder))
+        and bool(_list_candidates(builder))
     )
 
 
 def delete_rows(builder: LogBuilder, timestamp: int) -> None:
     """Rows of files are deleted: each file is removed with the vector it had and added with a larger one."""
     draw = builder.draw
-    chosen = _candidates(builder)[: draw(st.integers(1, 2))]
-    rows = [_more_rows(builder, add) for add in chosen]
+    chosen = _list_candidates(builder)[: draw(st.integers(1, 2))]
+    rows = [_draw_deleted_rows(builder, add) for add in chosen]
     storage = draw(st.sampled_from(("i", "u", "p")))
-    for add, deleted, vector in zip(chosen, rows, _descriptors(builder, storage, rows), strict=True):
-        text = _with_wide_bounds(builder, add["stats"]) if "nullCount" in add["stats"] else add["stats"]
-        changed = {**add, "deletionVector": vector, "dataChange": True, "stats": text, "modificationTime": timestamp}
+    for add, deleted, vector in zip(chosen, rows, _write_vectors(builder, storage, rows), strict=True):
+        stats = _mark_bounds_wide(builder, add["stats"]) if "nullCount" in add["stats"] else add["stats"]
+        changed = {**add, "deletionVector": vector, "dataChange": True, "stats": stats, "modificationTime": timestamp}
         file_actions.reassign_row_ids(builder, changed)
         builder.actions.append({"remove": file_actions.draw_remove(builder, add, timestamp, data_change=True)})
         builder.actions.append({"add": changed})
         builder.deleted[add["path"], vector_id(changed)] = deleted
 
 
-def _candidates(builder: LogBuilder) -> list[Body]:
+def _list_candidates(builder: LogBuilder) -> list[Body]:
     return [
-        add for add in builder.untouched_files() if len(_deleted(builder, add)) + 1 < file_actions.read_row_count(add)
+        add
+        for add in builder.untouched_files()
+        if len(_get_deleted_rows(builder, add)) + 1 < file_actions.read_row_count(add)
     ]
 
 
-def _deleted(builder: LogBuilder, add: Body) -> frozenset[int]:
+def _get_deleted_rows(builder: LogBuilder, add: Body) -> frozenset[int]:
     return builder.deleted.get((add["path"], vector_id(add)), frozenset())
 
 
-def _more_rows(builder: LogBuilder, add: Body) -> frozenset[int]:
+def _draw_deleted_rows(builder: LogBuilder, add: Body) -> frozenset[int]:
     """The rows deleted so far and at least one more, but not all there are."""
     count = file_actions.read_row_count(add)
-    before = _deleted(builder, add)
+    before = _get_deleted_rows(builder, add)
     row = st.integers(0, count - 1).filter(lambda each: each not in before)
     most = min(3, count - 1 - len(before))
     return before | builder.draw(st.frozensets(row, min_size=1, max_size=most))
 
 
-def _with_wide_bounds(builder: LogBuilder, text: str) -> str:
+def _mark_bounds_wide(builder: LogBuilder, text: str) -> str:
     typed = {**builder.parsed_stats[text], "tightBounds": False}
     wide = text.replace(',"tightBounds":true', "").replace(',"tightBounds":false', "")
     wide = wide[:-1] + ',"tightBounds":false}'
@@ -64,7 +66,7 @@ def _with_wide_bounds(builder: LogBuilder, text: str) -> str:
     return wide
 
 
-def _descriptors(builder: LogBuilder, storage: str, rows: list[frozenset[int]]) -> list[Body]:
+def _write_vectors(builder: LogBuilder, storage: str, rows: list[frozenset[int]]) -> list[Body]:
     bitmaps = [deletion_vectors.encode_bitmap(each, runs=builder.draw(st.booleans())) for each in rows]
     if storage == "i":
         return [
@@ -80,14 +82,14 @@ def _descriptors(builder: LogBuilder, storage: str, rows: list[frozenset[int]]) 
     uuid = UUID(file_actions.build_uuid(builder.next_number()))
     prefix = builder.draw(st.sampled_from(("", "ab")))
     if storage == "u":
-        builder.stored[f"{prefix}/deletion_vector_{uuid}.bin".removeprefix("/")] = data
-        where = prefix + z85.encode(uuid.bytes)
+        builder.vector_files[f"{prefix}/deletion_vector_{uuid}.bin".removeprefix("/")] = data
+        location = prefix + z85.encode(uuid.bytes)
     else:
-        where = f"s3://other/table/deletion_vector_{uuid}.bin"
+        location = f"s3://other/table/deletion_vector_{uuid}.bin"
     return [
         {
             "storageType": storage,
-            "pathOrInlineDv": where,
+            "pathOrInlineDv": location,
             "offset": offset,
             "sizeInBytes": len(bitmap),
             "cardinality": len(each),

@@ -21,7 +21,7 @@ _NESTED = {"array of short": ("array of long", "element"), "map of short": ("map
 _INTEGERS = ("byte", "short", "integer", "long")
 
 
-def wider(kind: str, *, iceberg: bool, ntz: bool) -> list[str]:
+def list_wider_kinds(kind: str, *, iceberg: bool, ntz: bool) -> list[str]:
     """Kinds that a kind may become, as the table has Iceberg compatibility and timestamps without zone."""
     if kind in _NESTED:
         return [_NESTED[kind][0]]
@@ -44,49 +44,51 @@ def wider(kind: str, *, iceberg: bool, ntz: bool) -> list[str]:
     return found
 
 
-def _choices(builder: LogBuilder, column: Column) -> list[str]:
+def _list_choices(builder: LogBuilder, column: Column) -> list[str]:
     ntz = bool(builder.features & {*revision_features.NTZ_FEATURES})
     # a table that only supports compatibility, without enabling it, is held to what Iceberg knows as well
-    found = wider(column.kind, iceberg=bool(builder.iceberg or builder.features & {*ICEBERG}), ntz=ntz)
+    found = list_wider_kinds(
+        column.kind, iceberg=bool(builder.iceberg_version or builder.features & {*ICEBERG}), ntz=ntz
+    )
     if column.name in builder.metadata["partitionColumns"]:
         # The text of a value is that of the type it was written with, which is none of a timestamp or a double.
         found = [kind for kind in found if kind in _INTEGERS or kind.startswith("decimal")]
     return found
 
 
-def _widenable(builder: LogBuilder) -> list[tuple[int, int | None]]:
+def _list_widenable(builder: LogBuilder) -> list[tuple[int, int | None]]:
     """Places of columns, and of fields within them, that can become wider; `id`, which every table has, for want of any
     other.
     """
     found: list[tuple[int, int | None]] = []
-    for place, column in enumerate(builder.columns):
+    for index, column in enumerate(builder.columns):
         if is_plain(column) and not (column.name == "id" and builder.spec.positive):
-            found += [(place, None)] if _choices(builder, column) else []
-            found += [(place, inner) for inner, each in enumerate(column.fields) if _choices(builder, each)]
+            found += [(index, None)] if _list_choices(builder, column) else []
+            found += [(index, inner) for inner, each in enumerate(column.fields) if _list_choices(builder, each)]
     return [each for each in found if each != (0, None)] or found
 
 
-def _may_widen(builder: LogBuilder) -> bool:
-    return builder.has("typeWidening") and builder.on(ENABLED) and bool(_widenable(builder))
+def _can_widen(builder: LogBuilder) -> bool:
+    return builder.has_feature("typeWidening") and builder.is_enabled(ENABLED) and bool(_list_widenable(builder))
 
 
-@change(_may_widen, weight=10)
+@change(_can_widen, weight=10)
 def widen(builder: LogBuilder, metadata: Body, timestamp: int) -> None:
     """Places of the schema get a wider type, and the changes are recorded there."""
-    places = builder.draw(st.lists(st.sampled_from(_widenable(builder)), min_size=1, max_size=3, unique=True))
+    positions = builder.draw(st.lists(st.sampled_from(_list_widenable(builder)), min_size=1, max_size=3, unique=True))
     columns = list(builder.columns)
-    for place, inner in places:
-        column = columns[place]
+    for index, inner in positions:
+        column = columns[index]
         if inner is None:
-            columns[place] = _wide(builder, column)
+            columns[index] = _widen_column(builder, column)
         else:
-            field = _wide(builder, column.fields[inner])
-            columns[place] = replace(column, fields=(*column.fields[:inner], field, *column.fields[inner + 1 :]))
+            field = _widen_column(builder, column.fields[inner])
+            columns[index] = replace(column, fields=(*column.fields[:inner], field, *column.fields[inner + 1 :]))
     builder.set_columns(tuple(columns), metadata)
 
 
-def _wide(builder: LogBuilder, column: Column) -> Column:
-    kind = builder.draw(st.sampled_from(_choices(builder, column)))
+def _widen_column(builder: LogBuilder, column: Column) -> Column:
+    kind = builder.draw(st.sampled_from(_list_choices(builder, column)))
     entry = {"toType": kind, "fromType": column.kind}
     if column.kind in _NESTED:
         entry = {"toType": "long", "fromType": "short", "fieldPath": _NESTED[column.kind][1]}

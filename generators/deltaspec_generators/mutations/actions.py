@@ -13,14 +13,15 @@ from deltaspec_generators.bases.actions import (
     build_updated_table,
     legacy_row_id_mark_action,
 )
-from deltaspec_generators.bases.data_files import add_data_file, rows
+from deltaspec_generators.bases.checkpoints import build_table_without_tombstone
+from deltaspec_generators.bases.data_files import add_data_file, build_rows
 from deltaspec_generators.bases.log_only import commit_info_action, get_action
-from deltaspec_generators.mutations.checkpoint_contents import DAY_MS, REMOVED_MS, build_table_without_tombstone
+from deltaspec_generators.bases.retention import DAY_MS, REMOVED_MS
 from deltaspec_generators.mutations.registry import draw_one, mutation
 from deltaspec_generators.table_files import TableFiles, add_action, domain_action, protocol_action, remove_action
 
 
-def with_domain(configuration: Any) -> TableFiles:
+def _build_table_with_domain(configuration: Any) -> TableFiles:
     """A table with a user's domain, whose configuration is as given."""
     files = log_only.build_table(protocol=DOMAIN_METADATA_PROTOCOL)
     body = {"domain": "app.settings", "configuration": configuration, "removed": False}
@@ -30,12 +31,12 @@ def with_domain(configuration: Any) -> TableFiles:
 
 @mutation("domain.configuration-string")
 def configuration_of_domain_is_a_map(draw: st.DrawFn) -> TableFiles:
-    return with_domain(draw_one(draw, {}, {"mode": "fast"}))
+    return _build_table_with_domain(draw_one(draw, {}, {"mode": "fast"}))
 
 
 @mutation("domain.configuration-map")
 def configuration_of_domain_is_no_map(draw: st.DrawFn) -> TableFiles:
-    return with_domain(draw_one(draw, ["mode"], 7, {"mode": 7}, {"mode": {}}))
+    return _build_table_with_domain(draw_one(draw, ["mode"], 7, {"mode": 7}, {"mode": {}}))
 
 
 @mutation("row-id-mark.fields")
@@ -57,7 +58,7 @@ def mark_that_says_not_whether_ids_were_kept(draw: st.DrawFn) -> TableFiles:
 
 @mutation("domain.pre-image")
 def domain_removed_with_another_configuration(draw: st.DrawFn) -> TableFiles:
-    files = with_domain('{"mode":"fast"}')
+    files = _build_table_with_domain('{"mode":"fast"}')
     files.commits[3] = [commit_info_action(3), domain_action("app.settings", draw_one(draw, "", "{}"), removed=True)]
     return files
 
@@ -79,7 +80,7 @@ def system_domain_of_an_absent_feature(draw: st.DrawFn) -> TableFiles:
 
 @mutation("domain.user-naming")
 def domain_named_like_another(draw: st.DrawFn) -> TableFiles:
-    files = with_domain("{}")
+    files = _build_table_with_domain("{}")
     files.commits[3] = [
         commit_info_action(3),
         domain_action(draw_one(draw, "App.settings", "Delta.mine", "DELTA.x", "", " ")),
@@ -115,7 +116,7 @@ def change_file_beside_its_partition(draw: st.DrawFn) -> TableFiles:
     return build_partitioned_change_table(draw_one(draw, "_change_data/cdc-0.parquet", "_change_data/p=x.parquet"))
 
 
-def _update_without_changes(protocol: dict[str, Any]) -> TableFiles:
+def _build_update_without_changes(protocol: dict[str, Any]) -> TableFiles:
     files, _ = build_updated_table()
     files.commits[0][1] = protocol
     cdc = files.commits[2].pop()
@@ -126,13 +127,13 @@ def _update_without_changes(protocol: dict[str, Any]) -> TableFiles:
 
 @mutation("cdc.enabled-before-features", level="rows")
 def update_without_changes_at_version_4(draw: st.DrawFn) -> TableFiles:
-    return _update_without_changes(draw_one(draw, protocol_action(1, 4), protocol_action(1, 6)))
+    return _build_update_without_changes(draw_one(draw, protocol_action(1, 4), protocol_action(1, 6)))
 
 
 @mutation("cdc.enabled-with-feature", level="rows")
 def update_without_changes_with_feature(draw: st.DrawFn) -> TableFiles:
     listed = draw_one(draw, ["changeDataFeed"], ["changeDataFeed", "appendOnly"])
-    return _update_without_changes(protocol_action(1, 7, None, listed))
+    return _build_update_without_changes(protocol_action(1, 7, None, listed))
 
 
 @mutation("data-files.change-type-column", level="rows")
@@ -141,7 +142,7 @@ def change_types_in_a_data_file(draw: st.DrawFn) -> TableFiles:
     kinds = draw(st.lists(st.sampled_from(["insert", None]), min_size=10, max_size=10).filter(any))
     files.commits[3] = [
         commit_info_action(3),
-        add_data_file(files, "c.parquet", build_change_rows(rows(20), kinds), stats=None),
+        add_data_file(files, "c.parquet", build_change_rows(build_rows(20), kinds), stats=None),
     ]
     return files
 

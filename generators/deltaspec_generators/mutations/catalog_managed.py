@@ -1,42 +1,20 @@
 """Mutations of what a catalog-managed table shows: staged commits, and what is made of unpublished ones."""
 
-from typing import Any
-
 from hypothesis import strategies as st
 
-from deltaspec.model.log.file_names import staged_commit_name
 from deltaspec_generators.action_lines import Line, encode_lines
-from deltaspec_generators.bases import log_only
-from deltaspec_generators.bases.log_only import commit_info_action, get_action
+from deltaspec_generators.bases.catalog_managed import (
+    FEATURES,
+    FIRST_UUID,
+    SECOND_UUID,
+    add_staged_commit,
+    build_managed_table,
+    transaction_commit_info,
+)
+from deltaspec_generators.bases.log_only import get_action
 from deltaspec_generators.checkpoint_writer import CheckpointFiles
 from deltaspec_generators.mutations.registry import draw_one, mutation
 from deltaspec_generators.table_files import LOG, TableFiles, add_action, protocol_action
-
-FIRST_UUID, SECOND_UUID = "016ae953-37a9-438e-8683-9a9a4a79a395", "7d17ac10-5cc3-401b-bd1a-9c82dd2ea032"
-FEATURES = ["catalogManaged", "inCommitTimestamp"]
-
-
-def build_managed_table(**more: Any) -> TableFiles:
-    """`bases.plain`, managed by a catalog; the transaction of version v is `txn-v`."""
-    files = log_only.build_table(
-        protocol=protocol_action(3, 7, ["catalogManaged"], FEATURES),
-        configuration={"delta.enableInCommitTimestamps": "true"},
-        **more,
-    )
-    for version, lines in files.commits.items():
-        lines[0] = transaction_commit_info(version)
-    return files
-
-
-def transaction_commit_info(version: int, retried: int = 0) -> dict[str, Any]:
-    """The commitInfo of a version of `managed`, or of a further attempt of its transaction."""
-    return commit_info_action(version, inCommitTimestamp=1_700_000_000_000 + version + retried, txnId=f"txn-{version}")
-
-
-def add_staged_commit(files: TableFiles, version: int, uuid: str, lines: list[Line] | bytes) -> None:
-    """Put a staged commit into the table."""
-    data = lines if isinstance(lines, bytes) else encode_lines(lines)
-    files.extra[LOG + staged_commit_name(version, uuid)] = data
 
 
 @mutation("catalog-managed.supported")

@@ -14,7 +14,7 @@ from deltaspec_generators.bases.actions import (
     build_updated_table,
     build_updated_table_with_changes,
 )
-from deltaspec_generators.bases.data_files import FIELDS, add_data_file, rows
+from deltaspec_generators.bases.data_files import FIELDS, add_data_file, build_rows
 from deltaspec_generators.bases.log_only import commit_info_action
 from deltaspec_generators.mutations.registry import draw_one, mutation
 from deltaspec_generators.table_files import TableFiles, metadata_action, protocol_action, remove_action
@@ -68,14 +68,14 @@ def change_file_of_another_partition(draw: st.DrawFn) -> TableFiles:
         protocol_action(1, 4),
         metadata_action(fields, ["p"], CHANGE_FEED_ENABLED),
     ]
-    add = add_data_file(files, "a.parquet", rows(), partition=partition)
+    add = add_data_file(files, "a.parquet", build_rows(), partition=partition)
     files.commits[1] = [commit_info_action(1), add]
-    table = build_change_rows(rows(5, 5), ["delete"] * 5).append_column(
+    table = build_change_rows(build_rows(5, 5), ["delete"] * 5).append_column(
         "p", pa.array(draw_one(draw, [2] * 5, [1, 1, 1, 1, None]), pa.int32())
     )
     files.commits[2] = [
         commit_info_action(2, operation="DELETE"),
-        add_data_file(files, "b.parquet", rows(0, 5), partition=partition),
+        add_data_file(files, "b.parquet", build_rows(0, 5), partition=partition),
         remove_action(add),
         add_change_file(files, "_change_data/p=1/cdc-0.parquet", table, partitionValues=partition),
     ]

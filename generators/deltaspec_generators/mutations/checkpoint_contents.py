@@ -14,10 +14,12 @@ from deltaspec_generators.bases.checkpoints import (
     add_statistics_columns,
     build_partitioned_checkpoint_table,
     build_table_with_checkpoint_properties,
+    build_table_without_tombstone,
     edit_checkpoint_adds,
     remove_json_statistics,
 )
-from deltaspec_generators.checkpoint_writer import CLASSIC_COLUMNS, CheckpointFiles
+from deltaspec_generators.bases.retention import DAY_MS, REMOVED_MS
+from deltaspec_generators.checkpoint_writer import CLASSIC_COLUMNS
 from deltaspec_generators.mutations.registry import draw_one, mutation
 from deltaspec_generators.table_files import (
     TableFiles,
@@ -28,36 +30,25 @@ from deltaspec_generators.table_files import (
     txn_action,
 )
 
-DAY_MS = 86_400_000
-REMOVED_MS = 1_700_000_000_000
 
-
-def _without(files: TableFiles, kind: str) -> TableFiles:
+def _drop_rows(files: TableFiles, kind: str) -> TableFiles:
     files.checkpoints[0].rows = [row for row in files.checkpoints[0].rows if kind not in row]
     return files
 
 
 @mutation("checkpoint-contents.has-protocol")
 def protocol_left_out(draw: st.DrawFn) -> TableFiles:
-    return _without(log_only.build_checkpointed_table(), "protocol")
+    return _drop_rows(log_only.build_checkpointed_table(), "protocol")
 
 
 @mutation("checkpoint-contents.has-metadata")
 def metadata_left_out(draw: st.DrawFn) -> TableFiles:
-    return _without(log_only.build_checkpointed_table(), "metaData")
+    return _drop_rows(log_only.build_checkpointed_table(), "metaData")
 
 
 @mutation("checkpoint-contents.has-adds")
 def every_file_left_out(draw: st.DrawFn) -> TableFiles:
-    return _without(log_only.build_checkpointed_table(), "add")
-
-
-def build_table_without_tombstone(configuration: dict[str, str] | None = None) -> TableFiles:
-    """A table whose only checkpoint is of version 2, in which a file was removed; it lacks the tombstone."""
-    files = log_only.build_table(configuration=configuration)
-    rows = [files.commits[0][1], files.commits[0][2], files.commits[1][2], files.commits[2][1]]
-    files.checkpoints.append(CheckpointFiles(2, rows=rows))
-    return files
+    return _drop_rows(log_only.build_checkpointed_table(), "add")
 
 
 @mutation("checkpoint-contents.has-removes")
@@ -154,6 +145,6 @@ def tombstone_with_more_than_it_needs(draw: st.DrawFn) -> TableFiles:
     gone = remove_action(add_action("a.parquet"), **more)
     files.checkpoints[0].rows.append(gone)
     fields = [CLASSIC_COLUMNS["remove"].field(place) for place in range(CLASSIC_COLUMNS["remove"].num_fields)]
-    given = [("stats", pa.string()), ("tags", pa.map_(pa.string(), pa.string()))]
-    files.checkpoints[0].types["remove"] = pa.struct([*fields, *given])
+    added = [("stats", pa.string()), ("tags", pa.map_(pa.string(), pa.string()))]
+    files.checkpoints[0].types["remove"] = pa.struct([*fields, *added])
     return files

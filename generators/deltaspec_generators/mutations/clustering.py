@@ -5,21 +5,21 @@ import json
 from hypothesis import strategies as st
 
 from deltaspec_generators.bases import log_only
+from deltaspec_generators.bases.clustering import CLUSTERING_PROTOCOL, build_clustered_table
 from deltaspec_generators.bases.data_files import build_table_with_data
 from deltaspec_generators.bases.log_only import commit_info_action, get_action
 from deltaspec_generators.mutations.registry import draw_one, mutation
-from deltaspec_generators.permissions.features import CLUSTERING_PROTOCOL, build_clustered_table
 from deltaspec_generators.table_files import TableFiles, domain_action, protocol_action
 
 
-def _clustered_by(*columns: object) -> dict[str, object]:
+def _clustering_domain(*columns: object) -> dict[str, object]:
     return domain_action("delta.clustering", json.dumps({"clusteringColumns": list(columns)}))
 
 
 @mutation("clustering.feature")
 def clustering_columns_without_the_feature(draw: st.DrawFn) -> TableFiles:
     files = log_only.build_table(protocol=protocol_action(1, 7, None, ["domainMetadata"]))
-    files.commits[draw_one(draw, 0, 2)].append(_clustered_by(draw_one(draw, "id", ["id"])))
+    files.commits[draw_one(draw, 0, 2)].append(_clustering_domain(draw_one(draw, "id", ["id"])))
     return files
 
 
@@ -40,7 +40,7 @@ def clustered_by_a_column_that_older_files_pass_over(draw: st.DrawFn) -> TableFi
     """The column is new, or comes again; alone, or beside one that was there before."""
     files = build_table_with_data(protocol=CLUSTERING_PROTOCOL)
     before = draw_one(draw, [], ["id"])
-    files.commits[0].append(_clustered_by(*before))
+    files.commits[0].append(_clustering_domain(*before))
     for version, which in ((1, 1), (2, 0)):
         body = get_action(files, version, "add", which)
         stats = json.loads(body["stats"])
@@ -50,10 +50,10 @@ def clustered_by_a_column_that_older_files_pass_over(draw: st.DrawFn) -> TableFi
         if draw_one(draw, True, False):
             break
     named = draw_one(draw, "price", ["price"])
-    files.commits[3] = [commit_info_action(3), _clustered_by(*before, named)]
+    files.commits[3] = [commit_info_action(3), _clustering_domain(*before, named)]
     if draw_one(draw, True, False):  # the column was one before the files came, and was none while they did
-        files.commits[0][-1] = _clustered_by(*before, named)
-        files.commits[1].append(_clustered_by(*before))
+        files.commits[0][-1] = _clustering_domain(*before, named)
+        files.commits[1].append(_clustering_domain(*before))
     return files
 
 
@@ -64,28 +64,28 @@ def clustered_by_nobody(draw: st.DrawFn) -> TableFiles:
     return files
 
 
-def _by_name(*columns: object) -> TableFiles:
+def _build_mapped_table(*columns: object) -> TableFiles:
     """A table with mapped columns, clustered, that adds no file: statistics are of no concern."""
     files = log_only.build_table_with_column_mapping()
     files.commits[0][1] = protocol_action(2, 7, None, ["columnMapping", "domainMetadata", "clustering"])
     del files.commits[2], files.commits[1]
-    files.commits[1] = [commit_info_action(1), _clustered_by(*columns)]
+    files.commits[1] = [commit_info_action(1), _clustering_domain(*columns)]
     return files
 
 
 @mutation("clustering.physical-names", revisions=("r3",))
 def clustered_by_displayed_names(draw: st.DrawFn) -> TableFiles:
-    return _by_name(draw_one(draw, "id", ["id"], ["s", "x"], "s.x"))
+    return _build_mapped_table(draw_one(draw, "id", ["id"], ["s", "x"], "s.x"))
 
 
 @mutation("clustering.physical-names", revisions=("current",))
 def clustered_by_names_that_files_lack(draw: st.DrawFn) -> TableFiles:
-    return _by_name(["col-1"], draw_one(draw, ["s", "x"], "s.y"))
+    return _build_mapped_table(["col-1"], draw_one(draw, ["s", "x"], "s.y"))
 
 
 @mutation("clustering.columns-by-physical-name")
 def clustered_by_a_column_that_never_was(draw: st.DrawFn) -> TableFiles:
     files = log_only.build_table(protocol=CLUSTERING_PROTOCOL)
     del files.commits[2], files.commits[1]
-    files.commits[0].append(_clustered_by("id", draw_one(draw, "day", ["id", "x"], "")))
+    files.commits[0].append(_clustering_domain("id", draw_one(draw, "day", ["id", "x"], "")))
     return files

@@ -8,8 +8,8 @@ from deltaspec_generators.bases import log_only
 from deltaspec_generators.bases.column_features import (
     DEFAULTS_PROTOCOL,
     INVARIANT_JSON,
+    build_column,
     build_table_with_column_metadata,
-    column,
 )
 from deltaspec_generators.bases.log_only import commit_info_action
 from deltaspec_generators.mutations.registry import draw_one, mutation
@@ -22,13 +22,15 @@ def _at_version_7(*features: str) -> Any:
 
 def _nested(key: str, value: str) -> list[Any]:
     """A key in the metadata of a column, or of a member of one."""
-    return [column("s", {"type": "struct", "fields": [column("x", **{key: value})]}), ("name", "string")]
+    return [build_column("s", {"type": "struct", "fields": [build_column("x", **{key: value})]}), ("name", "string")]
 
 
 @mutation("column-invariants.feature")
 def invariant_that_no_feature_backs(draw: st.DrawFn) -> TableFiles:
     protocol = _at_version_7(*draw_one(draw, (), ("appendOnly",), ("checkConstraints", "changeDataFeed")))
-    fields = draw_one(draw, [column(delta__invariants=INVARIANT_JSON)], _nested("delta.invariants", INVARIANT_JSON))
+    fields = draw_one(
+        draw, [build_column(delta__invariants=INVARIANT_JSON)], _nested("delta.invariants", INVARIANT_JSON)
+    )
     return log_only.build_table(protocol=protocol, fields=fields)
 
 
@@ -79,9 +81,9 @@ def default_that_no_feature_backs(draw: st.DrawFn) -> TableFiles:
 def default_of_an_added_column(draw: st.DrawFn) -> TableFiles:
     """Into the table, or into a struct of it."""
     files = log_only.build_table(protocol=DEFAULTS_PROTOCOL)
-    new = column("c", "integer", CURRENT_DEFAULT="42")
+    new = build_column("c", "integer", CURRENT_DEFAULT="42")
     if draw(st.booleans()):
-        new = column("s", {"type": "struct", "fields": [new]})
+        new = build_column("s", {"type": "struct", "fields": [new]})
     info = commit_info_action(3, operation=draw_one(draw, "ADD COLUMNS", "WRITE", "MERGE"))
     files.commits[3] = [info, metadata_action([*log_only.FIELDS, new])]
     return files
@@ -100,9 +102,9 @@ def default_of_an_added_column_by_id(draw: st.DrawFn) -> TableFiles:
     }
     settings = {"delta.columnMapping.mode": "name", "delta.columnMapping.maxColumnId": "3"}
     protocol = protocol_action(2, 7, None, ["columnMapping", "allowColumnDefaults"])
-    fields: list[Any] = [column("id", "long", **ids), column("name", "string", **others)]
+    fields: list[Any] = [build_column("id", "long", **ids), build_column("name", "string", **others)]
     files = log_only.build_table(protocol=protocol, fields=fields, configuration=settings)
-    after = [fields[0], column(name, "string", **mapped)]
+    after = [fields[0], build_column(name, "string", **mapped)]
     files.commits[3] = [commit_info_action(3), metadata_action(after, configuration=settings)]
     return files
 

@@ -5,10 +5,10 @@ from hypothesis import strategies as st
 from deltaspec.model.rows import deletion_vectors
 from deltaspec_generators.bases.data_files import (
     VECTOR_FILE_UUID,
+    build_rows,
     build_table_with_change_data,
     build_table_with_data,
     build_table_with_stored_vectors,
-    rows,
 )
 from deltaspec_generators.bases.log_only import get_action
 from deltaspec_generators.mutations.registry import draw_one, mutation
@@ -83,7 +83,9 @@ def vector_entries_overlap(draw: st.DrawFn) -> TableFiles:
     inner = deletion_vectors.build_file([deletion_vectors.encode_bitmap([2])])[0][1:]
     bits = b"\xff" * 600 + bytes(400) + inner  # more than 4096 rows stand as bits: 8192 bytes that may be any
     outer = [8 * at + bit for at, byte in enumerate(bits) for bit in range(8) if byte >> bit & 1]
-    files = build_table_with_stored_vectors((outer, (2,)), tables=(rows(0), rows(10, 1 << 16), rows(20)))
+    files = build_table_with_stored_vectors(
+        (outer, (2,)), tables=(build_rows(0), build_rows(10, 1 << 16), build_rows(20))
+    )
     data = deletion_vectors.build_file([deletion_vectors.encode_bitmap(outer)])[0]
     files.extra[_VECTORS] = data
     get_action(files, 3, "add", 1)["deletionVector"]["offset"] = data.index(inner)

@@ -10,17 +10,17 @@ from deltaspec_generators.bases import data_files, log_only
 from deltaspec_generators.bases.checkpoints import add_statistics_columns, edit_checkpoint_adds
 from deltaspec_generators.bases.data_files import build_table_with_data, encode_data_file
 from deltaspec_generators.bases.log_only import get_action
-from deltaspec_generators.bases.variant_encoder import column, encode_variant_bound
+from deltaspec_generators.bases.single_file import build_required_field, build_single_file_table, struct_type
+from deltaspec_generators.bases.variant_encoder import build_variant_column, encode_variant_bound
 from deltaspec_generators.checkpoint_writer import CheckpointFiles
 from deltaspec_generators.mutations.registry import draw_one, mutation
-from deltaspec_generators.mutations.rows import build_required_field, build_single_file_table, struct_type
 from deltaspec_generators.table_files import TableFiles, metadata_action, protocol_action
 
 
-def _stored(kind: Any, stored: pa.DataType) -> TableFiles:
+def _build_table_with_stored_type(kind: Any, stored: pa.DataType) -> TableFiles:
     """A table with a column `c` of a Delta type, which file c stores as another Arrow type, all null."""
     files = build_table_with_data(fields=[*data_files.FIELDS, ("c", kind)])
-    data = encode_data_file(data_files.rows(20).append_column("c", pa.nulls(10, stored)))
+    data = encode_data_file(data_files.build_rows(20).append_column("c", pa.nulls(10, stored)))
     files.data["c.parquet"] = data
     get_action(files, 2, "add").update(size=len(data), stats='{"numRecords":10}')
     return files
@@ -29,13 +29,13 @@ def _stored(kind: Any, stored: pa.DataType) -> TableFiles:
 @mutation("consistency.file-columns", "footers")
 def column_of_no_column(draw: st.DrawFn) -> TableFiles:
     choices = (("string", pa.int64()), ("boolean", pa.string()), ("date", pa.string()), ("binary", pa.int32()))
-    return _stored(*draw_one(draw, *choices))
+    return _build_table_with_stored_type(*draw_one(draw, *choices))
 
 
 @mutation("schema.number-widths", "footers")
 def number_of_another_width(draw: st.DrawFn) -> TableFiles:
     choices = (("integer", pa.int64()), ("long", pa.uint64()), ("float", pa.float64()), ("double", pa.int64()))
-    return _stored(*draw_one(draw, *choices))
+    return _build_table_with_stored_type(*draw_one(draw, *choices))
 
 
 @mutation("data-files.required-columns", "rows")
@@ -50,10 +50,10 @@ def required_member_absent(draw: st.DrawFn) -> TableFiles:
 # variants
 
 
-def _variants(values: list[Any], **statistics: Any) -> TableFiles:
+def _build_variant_table(values: list[Any], **statistics: Any) -> TableFiles:
     """A table of one variant column, whose last file holds these values and tells this of them."""
     features = ["variantType", "variantShredding"]
-    table = pa.table({"v": column(values)})
+    table = pa.table({"v": build_variant_column(values)})
     empty = table.slice(0, 0)
     protocol = protocol_action(3, 7, features, features)
     files = build_table_with_data(fields=[("v", "variant")], tables=(empty, empty, table), protocol=protocol)
@@ -65,7 +65,7 @@ def _variants(values: list[Any], **statistics: Any) -> TableFiles:
 def variant_nulls_miscounted(draw: st.DrawFn) -> TableFiles:
     """A null of the encoding is none of the column."""
     values = [{"a": 1}, None, {"a": None}, "text"]
-    return _variants(values, nullCount={"v": draw_one(draw, 0, 2, 3)})
+    return _build_variant_table(values, nullCount={"v": draw_one(draw, 0, 2, 3)})
 
 
 @mutation("statistics.variant-same-type-in-rows", "rows")
@@ -76,7 +76,7 @@ def variant_bound_of_two_types(draw: st.DrawFn) -> TableFiles:
         ("$['a']['b']", [{"a": {"b": True}}, {"a": {"b": 3, "c": 1}}, {"a": 1}]),
         ("$", [1, "text", None]),
     )
-    return _variants(
+    return _build_variant_table(
         values,
         **draw_one(
             draw,
@@ -105,15 +105,17 @@ def variant_bounds_as_text_in_a_checkpoint(draw: st.DrawFn) -> TableFiles:
 _CODEC, _PAGES = "delta.parquet.compression.codec", "delta.parquet.format.version"
 
 
-def _written(configuration: dict[str, str], **options: Any) -> TableFiles:
+def _build_table_with_options(configuration: dict[str, str], **options: Any) -> TableFiles:
     """A table with properties, whose files are written so."""
     return build_table_with_data(configuration=configuration, parquet_options=options)
 
 
-def _unset(configuration: dict[str, str], options: dict[str, Any], later: dict[str, Any]) -> TableFiles:
+def _build_table_after_unset(
+    configuration: dict[str, str], options: dict[str, Any], later: dict[str, Any]
+) -> TableFiles:
     """A table whose properties are taken away before file c is added, which is written in another way."""
     files = build_table_with_data(configuration=configuration, parquet_options=options)
-    data = encode_data_file(data_files.rows(20), **later)
+    data = encode_data_file(data_files.build_rows(20), **later)
     files.data["c.parquet"] = data
     get_action(files, 2, "add")["size"] = len(data)
     files.commits[2].insert(1, metadata_action(data_files.FIELDS))
@@ -122,22 +124,24 @@ def _unset(configuration: dict[str, str], options: dict[str, Any], later: dict[s
 
 @mutation("configuration.codec", "footers")
 def codec_of_no_property(draw: st.DrawFn) -> TableFiles:
-    asked, used = draw_one(draw, ("zstd", "snappy"), ("GZIP", "zstd"), ("none", "snappy"), ("lz4_raw", "none"))
-    return _written({_CODEC: asked}, compression=used)
+    configured, used = draw_one(draw, ("zstd", "snappy"), ("GZIP", "zstd"), ("none", "snappy"), ("lz4_raw", "none"))
+    return _build_table_with_options({_CODEC: configured}, compression=used)
 
 
 @mutation("configuration.codec-default", "footers")
 def codec_not_of_the_default(draw: st.DrawFn) -> TableFiles:
-    return _unset({_CODEC: "gzip"}, {"compression": "gzip"}, {"compression": draw_one(draw, "gzip", "snappy", "none")})
+    return _build_table_after_unset(
+        {_CODEC: "gzip"}, {"compression": "gzip"}, {"compression": draw_one(draw, "gzip", "snappy", "none")}
+    )
 
 
 @mutation("configuration.page-version", "footers")
 def pages_of_no_property(draw: st.DrawFn) -> TableFiles:
-    asked, used = draw_one(draw, ("2.0.0", "1.0"), ("1.0.0", "2.0"), ("2.12.1", "1.0"))
-    return _written({_PAGES: asked}, data_page_version=used, use_dictionary=draw(st.booleans()))
+    configured, used = draw_one(draw, ("2.0.0", "1.0"), ("1.0.0", "2.0"), ("2.12.1", "1.0"))
+    return _build_table_with_options({_PAGES: configured}, data_page_version=used, use_dictionary=draw(st.booleans()))
 
 
 @mutation("configuration.page-version-default", "footers")
 def pages_not_of_the_default(draw: st.DrawFn) -> TableFiles:
     options = {"data_page_version": "2.0", "compression": draw_one(draw, "snappy", "zstd")}
-    return _unset({_PAGES: "2.0.0"}, options, options)
+    return _build_table_after_unset({_PAGES: "2.0.0"}, options, options)

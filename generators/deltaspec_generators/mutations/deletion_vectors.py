@@ -9,9 +9,9 @@ from deltaspec.model.rows import deletion_vectors, z85
 from deltaspec_generators.bases import log_only
 from deltaspec_generators.bases.data_files import (
     VECTOR_FILE_UUID,
+    build_rows,
     build_table_with_stored_vectors,
     encode_data_file,
-    rows,
 )
 from deltaspec_generators.bases.log_only import build_table_with_features, commit_info_action, get_action
 from deltaspec_generators.mutations.registry import draw_one, mutation
@@ -161,7 +161,7 @@ def vector_file_outside_its_prefix(draw: st.DrawFn) -> TableFiles:
 def vector_file_of_another_kind(draw: st.DrawFn) -> TableFiles:
     files = build_table_with_stored_vectors()
     bitmap = deletion_vectors.encode_bitmap([1, 3])
-    files.extra[_FILE] = draw_one(draw, encode_data_file(rows(0)), bitmap, b"")
+    files.extra[_FILE] = draw_one(draw, encode_data_file(build_rows(0)), bitmap, b"")
     return files
 
 

@@ -12,7 +12,7 @@ from deltaspec_generators.mutations.registry import draw_one, mutation
 from deltaspec_generators.table_files import TableFiles, add_action, protocol_action, remove_action
 
 
-def _added(files: TableFiles, **changes: Any) -> TableFiles:
+def _edit_last_add(files: TableFiles, **changes: Any) -> TableFiles:
     """Change the add of the last version."""
     get_action(files, 2, "add").update(changes)
     return files
@@ -30,12 +30,12 @@ def _cdc(**changes: Any) -> TableFiles:
 
 def _partitioned(kind: str = "integer", **values: Any) -> TableFiles:
     files = log_only.build_table(fields=[("id", "long"), ("p", kind)], partition_columns=["p"], partition={"p": None})
-    return _added(files, partitionValues=values)
+    return _edit_last_add(files, partitionValues=values)
 
 
 @mutation("add.path-encoding")
 def path_malformed(draw: st.DrawFn) -> TableFiles:
-    return _added(
+    return _edit_last_add(
         log_only.build_table(),
         path=draw_one(draw, "", "a%2.parquet", "a b.parquet", "a%zz", 'a"b.parquet', "a%ff.parquet"),
     )
@@ -43,17 +43,17 @@ def path_malformed(draw: st.DrawFn) -> TableFiles:
 
 @mutation("add.path-encoding")
 def path_beyond_ascii(draw: st.DrawFn) -> TableFiles:
-    return _added(log_only.build_table(), path=draw_one(draw, "é.parquet", "日本/a.parquet"))
+    return _edit_last_add(log_only.build_table(), path=draw_one(draw, "é.parquet", "日本/a.parquet"))
 
 
 @mutation("add.path-encoding")
 def path_with_colon(draw: st.DrawFn) -> TableFiles:
-    return _added(log_only.build_table(), path=draw_one(draw, "p=1:2.parquet", "12:30/a.parquet"))
+    return _edit_last_add(log_only.build_table(), path=draw_one(draw, "p=1:2.parquet", "12:30/a.parquet"))
 
 
 @mutation("add.path")
 def path_out_of_table(draw: st.DrawFn) -> TableFiles:
-    return _added(
+    return _edit_last_add(
         log_only.build_table(), path=draw_one(draw, "../a.parquet", "x/../../a.parquet", "%2e%2e/a.parquet", "./../a")
     )
 
@@ -67,7 +67,7 @@ def path_spelled_anew(draw: st.DrawFn) -> TableFiles:
 
 @mutation("data-files.location")
 def file_in_hidden_directory(draw: st.DrawFn) -> TableFiles:
-    return _added(
+    return _edit_last_add(
         log_only.build_table(), path=draw_one(draw, "_tmp/c.parquet", "x/_y/c.parquet", "_delta_log/c.parquet")
     )
 
@@ -122,7 +122,7 @@ def partition_value_oddly_spelled(draw: st.DrawFn) -> TableFiles:
 
 @mutation("add.size")
 def size_below_zero(draw: st.DrawFn) -> TableFiles:
-    return _added(log_only.build_table(), size=draw(st.integers(-(2**63), -1)))
+    return _edit_last_add(log_only.build_table(), size=draw(st.integers(-(2**63), -1)))
 
 
 @mutation("remove.extended-file-metadata")
@@ -134,46 +134,46 @@ def extended_metadata_absent(draw: st.DrawFn) -> TableFiles:
 
 @mutation("deletion-vectors.needs-feature")
 def vector_without_feature(draw: st.DrawFn) -> TableFiles:
-    return _added(log_only.build_table(), deletionVector=log_only.inline_vector_descriptor())
+    return _edit_last_add(log_only.build_table(), deletionVector=log_only.inline_vector_descriptor())
 
 
 @mutation("deletion-vectors.needs-num-records")
 def vector_without_num_records(draw: st.DrawFn) -> TableFiles:
     files = log_only.build_table_with_vector(rows=None)
-    return _added(files, **draw_one(draw, {}, {"stats": "{}"}, {"stats": None}))
+    return _edit_last_add(files, **draw_one(draw, {}, {"stats": "{}"}, {"stats": None}))
 
 
 @mutation("statistics.form")
 def statistics_malformed(draw: st.DrawFn) -> TableFiles:
-    return _added(
+    return _edit_last_add(
         log_only.build_table(), stats=draw_one(draw, "", "x", "[]", '{"numRecords":"1"}', '{"numRecords":1', "[" * 5000)
     )
 
 
 @mutation("statistics.num-records")
 def num_records_below_zero(draw: st.DrawFn) -> TableFiles:
-    return _added(log_only.build_table(), stats=f'{{"numRecords":{draw(st.integers(-1000, -1))}}}')
+    return _edit_last_add(log_only.build_table(), stats=f'{{"numRecords":{draw(st.integers(-1000, -1))}}}')
 
 
 @mutation("statistics.null-count")
 def null_count_impossible(draw: st.DrawFn) -> TableFiles:
     count = draw_one(draw, '{"id":11}', '{"id":-1}', '{"s":{"x":11}}', '{"id":1.5}', '{"id":"1"}')
-    return _added(log_only.build_table(), stats=f'{{"numRecords":10,"nullCount":{count}}}')
+    return _edit_last_add(log_only.build_table(), stats=f'{{"numRecords":10,"nullCount":{count}}}')
 
 
 @mutation("statistics.null-count")
 def null_count_misspelt(draw: st.DrawFn) -> TableFiles:
-    return _added(log_only.build_table(), stats='{"numRecords":10,"nullCounts":{"id":0}}')
+    return _edit_last_add(log_only.build_table(), stats='{"numRecords":10,"nullCounts":{"id":0}}')
 
 
 @mutation("add.default-row-ids")
 def row_id_below_zero(draw: st.DrawFn) -> TableFiles:
-    return _added(log_only.build_table(), **draw_one(draw, {"baseRowId": -1}, {"defaultRowCommitVersion": -5}))
+    return _edit_last_add(log_only.build_table(), **draw_one(draw, {"baseRowId": -1}, {"defaultRowCommitVersion": -5}))
 
 
 @mutation("row-tracking.commit-version")
 def row_commit_version_ahead(draw: st.DrawFn) -> TableFiles:
-    return _added(log_only.build_table(), defaultRowCommitVersion=draw(st.integers(3, 100)))
+    return _edit_last_add(log_only.build_table(), defaultRowCommitVersion=draw(st.integers(3, 100)))
 
 
 @mutation("reconciliation.no-repeated-actions")

@@ -10,6 +10,13 @@ import pyarrow.parquet as pq
 from hypothesis import strategies as st
 
 from deltaspec_generators.bases import data_files
+from deltaspec_generators.bases.column_mapping import (
+    COLUMN_IDS,
+    PHYSICAL_NAMES,
+    build_mapped_rows,
+    build_mapped_table_with_data,
+    field_id_metadata,
+)
 from deltaspec_generators.bases.data_files import build_table_with_data, encode_data_file
 from deltaspec_generators.bases.log_only import get_action
 from deltaspec_generators.mutations.registry import draw_one, mutation
@@ -18,60 +25,64 @@ from deltaspec_generators.table_files import TableFiles, protocol_action
 Names = Mapping[str, pa.DataType]
 
 
-def _replace(files: TableFiles, data: bytes, rows: int = 10) -> TableFiles:
+def _replace_last_file(files: TableFiles, data: bytes, rows: int = 10) -> TableFiles:
     """Give file c other bytes, of a length and a number of rows that its action knows."""
     files.data["c.parquet"] = data
     get_action(files, 2, "add").update(size=len(data), stats=json.dumps({"numRecords": rows}))
     return files
 
 
-def _with_column(kind: Any, stored: pa.DataType, *, features: Sequence[str] = (), **options: Any) -> TableFiles:
+def _build_table_with_stored_type(
+    kind: Any, stored: pa.DataType, *, features: Sequence[str] = (), **options: Any
+) -> TableFiles:
     """A table with a column `c` of a Delta type, which file c stores as another Arrow type, all null."""
     protocol = protocol_action(3, 7, list(features), list(features)) if features else None
     files = build_table_with_data(fields=[*data_files.FIELDS, ("c", kind)], protocol=protocol)
-    table = data_files.rows(20).append_column("c", pa.nulls(10, stored))
-    return _replace(files, encode_data_file(table, **options))
+    table = data_files.build_rows(20).append_column("c", pa.nulls(10, stored))
+    return _replace_last_file(files, encode_data_file(table, **options))
 
 
 @mutation("parquet.format", "footers")
 def file_is_garbage(draw: st.DrawFn) -> TableFiles:
-    whole = encode_data_file(data_files.rows(20))
-    footer = int.from_bytes(whole[-8:-4], "little")
+    intact = encode_data_file(data_files.build_rows(20))
+    footer = int.from_bytes(intact[-8:-4], "little")
     broken = {
         "text": b"id,name\n1,one\n2,two\n",
         "empty": b"",
-        "cut": whole[: draw(st.integers(12, len(whole) - 1))],
-        "length": whole[:-8] + (len(whole) * 2).to_bytes(4, "little") + b"PAR1",
-        "zeros": whole[: -footer - 8] + bytes(footer) + whole[-8:],
+        "cut": intact[: draw(st.integers(12, len(intact) - 1))],
+        "length": intact[:-8] + (len(intact) * 2).to_bytes(4, "little") + b"PAR1",
+        "zeros": intact[: -footer - 8] + bytes(footer) + intact[-8:],
     }
-    return _replace(build_table_with_data(), broken[draw_one(draw, *broken)])
+    return _replace_last_file(build_table_with_data(), broken[draw_one(draw, *broken)])
 
 
 @mutation("statistics.num-records", "footers")
 def row_count_of_another_file(draw: st.DrawFn) -> TableFiles:
-    return _replace(
-        build_table_with_data(), encode_data_file(data_files.rows(20)), rows=draw_one(draw, 0, 9, 11, 2**40)
+    return _replace_last_file(
+        build_table_with_data(), encode_data_file(data_files.build_rows(20)), rows=draw_one(draw, 0, 9, 11, 2**40)
     )
 
 
 @mutation("parquet.listed-encodings", "footers")
 def columns_in_another_file(draw: st.DrawFn) -> TableFiles:
-    whole = encode_data_file(data_files.rows(20))
-    metadata = pq.read_metadata(io.BytesIO(whole))
+    intact = encode_data_file(data_files.build_rows(20))
+    metadata = pq.read_metadata(io.BytesIO(intact))
     metadata.set_file_path(draw_one(draw, "b.parquet", "x/y.parquet", "/b.parquet"))
     footer = io.BytesIO()
     metadata.write_metadata_file(footer)
-    pages = whole[: -int.from_bytes(whole[-8:-4], "little") - 8]
-    return _replace(build_table_with_data(), pages + footer.getvalue()[4:])
+    pages = intact[: -int.from_bytes(intact[-8:-4], "little") - 8]
+    return _replace_last_file(build_table_with_data(), pages + footer.getvalue()[4:])
 
 
 @mutation("parquet.format", "footers")
 def row_groups_miscounted(draw: st.DrawFn) -> TableFiles:
-    whole = encode_data_file(data_files.rows(20), row_group_size=draw_one(draw, 10, 3))
+    intact = encode_data_file(data_files.build_rows(20), row_group_size=draw_one(draw, 10, 3))
     before_rows, counts = b"\x16\x14\x19", (9, 11, 20)  # field 3 of the footer, 10 rows as zigzag, the row groups
-    assert whole.count(before_rows) == 1
+    assert intact.count(before_rows) == 1
     count = draw_one(draw, *counts)
-    return _replace(build_table_with_data(), whole.replace(before_rows, bytes([0x16, count * 2, 0x19])), rows=count)
+    return _replace_last_file(
+        build_table_with_data(), intact.replace(before_rows, bytes([0x16, count * 2, 0x19])), rows=count
+    )
 
 
 @mutation("parquet.column-types", "footers")
@@ -98,7 +109,7 @@ def column_of_another_type(draw: st.DrawFn) -> TableFiles:
         ("long", pa.list_(pa.int64())),
         ("long", pa.time64("us")),
     )
-    return _with_column(kind, stored)
+    return _build_table_with_stored_type(kind, stored)
 
 
 @mutation("parquet.column-types", "footers")
@@ -117,7 +128,7 @@ def element_of_another_type(draw: st.DrawFn) -> TableFiles:
             pa.struct([("x", pa.bool_())]),
         ),
     )
-    return _with_column(kind, stored)
+    return _build_table_with_stored_type(kind, stored)
 
 
 @mutation("parquet.timestamps", "footers")
@@ -130,7 +141,7 @@ def timestamp_of_another_zone(draw: st.DrawFn) -> TableFiles:
         ("timestamp_ntz", pa.timestamp("us", "UTC")),
         ("timestamp_ntz", pa.int64()),
     )
-    return _with_column(kind, stored, features=["timestampNtz"] if kind == "timestamp_ntz" else [])
+    return _build_table_with_stored_type(kind, stored, features=["timestampNtz"] if kind == "timestamp_ntz" else [])
 
 
 @mutation("parquet.nested-types", "footers")
@@ -148,7 +159,7 @@ def nested_as_something_else(draw: st.DrawFn) -> TableFiles:
         (struct, pa.string()),
         (struct, pa.list_(pa.struct([("x", pa.int64())]))),
     )
-    return _with_column(kind, stored)
+    return _build_table_with_stored_type(kind, stored)
 
 
 _METADATA, _VALUE = ("metadata", pa.binary()), ("value", pa.binary())
@@ -163,14 +174,14 @@ def variant_in_pieces(draw: st.DrawFn) -> TableFiles:
         pa.struct([_METADATA, _VALUE, ("more", pa.binary())]),
         pa.string(),
     )
-    return _with_column("variant", stored, features=["variantType"])
+    return _build_table_with_stored_type("variant", stored, features=["variantType"])
 
 
 @mutation("variant.shredding-needs-feature", "footers")
 def variant_shredded(draw: st.DrawFn) -> TableFiles:
     typed = ("typed_value", draw_one(draw, pa.int64(), pa.string(), pa.list_(pa.struct([_VALUE]))))
     parts = draw_one(draw, [_METADATA, _VALUE, typed], [typed, _METADATA], [_METADATA])
-    return _with_column("variant", pa.struct(parts), features=["variantType"])
+    return _build_table_with_stored_type("variant", pa.struct(parts), features=["variantType"])
 
 
 @mutation("type-widening.narrower-files", "footers")
@@ -185,12 +196,12 @@ def column_of_a_narrower_type(draw: st.DrawFn) -> TableFiles:
         ("decimal(12,2)", pa.int32()),
         ("decimal(22,2)", pa.int64()),
     )
-    return _with_column(kind, stored)
+    return _build_table_with_stored_type(kind, stored)
 
 
 @mutation("parquet.void-omitted", "footers")
 def void_column_stored(draw: st.DrawFn) -> TableFiles:
-    return _with_column("void", draw_one(draw, pa.null(), pa.int32(), pa.string()))
+    return _build_table_with_stored_type("void", draw_one(draw, pa.null(), pa.int32(), pa.string()))
 
 
 @mutation("parquet.listed-encodings", "footers")
@@ -205,7 +216,7 @@ def encoding_not_listed(draw: st.DrawFn) -> TableFiles:
         ("binary", pa.string()),
         ("binary", pa.binary(4)),
     )
-    return _with_column(kind, stored)
+    return _build_table_with_stored_type(kind, stored)
 
 
 @mutation("parquet.required-columns", "footers")
@@ -214,20 +225,24 @@ def required_column_absent(draw: st.DrawFn) -> TableFiles:
     fields = [
         {"name": each, "type": kind, "nullable": each != name, "metadata": {}} for each, kind in data_files.FIELDS
     ]
-    return _replace(build_table_with_data(fields=fields), encode_data_file(data_files.rows(20).drop_columns([name])))
+    return _replace_last_file(
+        build_table_with_data(fields=fields), encode_data_file(data_files.build_rows(20).drop_columns([name]))
+    )
 
 
 @mutation("parquet.column-types", "footers")
 def column_stored_twice(draw: st.DrawFn) -> TableFiles:
-    rows = data_files.rows(20)
+    rows = data_files.build_rows(20)
     name = draw_one(draw, "id", "name")
-    return _replace(build_table_with_data(), encode_data_file(rows.append_column(name, rows[name])))
+    return _replace_last_file(build_table_with_data(), encode_data_file(rows.append_column(name, rows[name])))
 
 
 @mutation("parquet.names", "footers")
 def column_in_another_case(draw: st.DrawFn) -> TableFiles:
     names = draw_one(draw, ["ID", "name", "price"], ["id", "Name", "PRICE"])
-    return _replace(build_table_with_data(), encode_data_file(data_files.rows(20).rename_columns(names)))
+    return _replace_last_file(
+        build_table_with_data(), encode_data_file(data_files.build_rows(20).rename_columns(names))
+    )
 
 
 @mutation("parquet.row-tracking-columns", "footers")
@@ -239,80 +254,54 @@ def row_ids_of_another_type(draw: st.DrawFn) -> TableFiles:
     )
     files = build_table_with_data(configuration={key: name})
     stored = draw_one(draw, pa.int16(), pa.int32(), pa.uint64())
-    return _replace(files, encode_data_file(data_files.rows(20).append_column(name, pa.nulls(10, stored))))
+    return _replace_last_file(
+        files, encode_data_file(data_files.build_rows(20).append_column(name, pa.nulls(10, stored)))
+    )
 
 
 # column mapping
 
-_PHYSICAL = {
-    "id": "col-00000000-0000-4000-8000-000000000001",
-    "name": "col-00000000-0000-4000-8000-000000000002",
-    "price": "col-00000000-0000-4000-8000-000000000003",
-}
-_IDS = {"id": 1, "name": 2, "price": 3}
 
-
-def _field_id(number: int | None) -> dict[str, str]:
-    return {} if number is None else {"PARQUET:field_id": str(number)}
-
-
-def build_mapped_rows(first: int, names: Mapping[str, str], ids: Mapping[str, int | None]) -> pa.Table:
-    """Rows whose columns have these names and field ids, by logical name."""
-    rows = data_files.rows(first)
-    fields = [pa.field(names[each.name], each.type, metadata=_field_id(ids[each.name])) for each in rows.schema]
-    return pa.table(rows.columns, schema=pa.schema(fields))
-
-
-def build_mapped_table_with_data(mode: str) -> TableFiles:
-    """A sound table with column mapping, whose files have physical names and field ids."""
-    fields = []
-    for name, kind in data_files.FIELDS:
-        metadata = {"delta.columnMapping.id": _IDS[name], "delta.columnMapping.physicalName": _PHYSICAL[name]}
-        fields.append({"name": name, "type": kind, "nullable": True, "metadata": metadata})
-    return build_table_with_data(
-        protocol=protocol_action(2, 5),
-        configuration={"delta.columnMapping.mode": mode, "delta.columnMapping.maxColumnId": "3"},
-        fields=fields,
-        tables=[build_mapped_rows(first, _PHYSICAL, _IDS) for first in (0, 10, 20)],
-    )
-
-
-def _mapped(
+def _build_mapped_table(
     mode: str, *, names: Mapping[str, str] | None = None, ids: Mapping[str, int | None] | None = None
 ) -> TableFiles:
     """The table with some names or ids of file c replaced, by logical name."""
-    table = build_mapped_rows(20, {**_PHYSICAL, **(names or {})}, {**_IDS, **(ids or {})})
-    return _replace(build_mapped_table_with_data(mode), encode_data_file(table))
+    table = build_mapped_rows(20, {**PHYSICAL_NAMES, **(names or {})}, {**COLUMN_IDS, **(ids or {})})
+    return _replace_last_file(build_mapped_table_with_data(mode), encode_data_file(table))
 
 
 @mutation("column-mapping.field-ids-in-files", "footers")
 def field_ids_wrong(draw: st.DrawFn) -> TableFiles:
-    return _mapped("id", ids=draw_one(draw, {"id": 7}, {"id": None}, {"id": 2, "name": 1}, {"price": 1, "id": 30}))
+    return _build_mapped_table(
+        "id", ids=draw_one(draw, {"id": 7}, {"id": None}, {"id": 2, "name": 1}, {"price": 1, "id": 30})
+    )
 
 
 @mutation("column-mapping.field-ids-in-files", "footers")
 def field_ids_wrong_by_name(draw: st.DrawFn) -> TableFiles:
-    return _mapped("name", ids=draw_one(draw, {"id": 7}, {"id": None}, {"id": 2, "name": 1}))
+    return _build_mapped_table("name", ids=draw_one(draw, {"id": 7}, {"id": None}, {"id": 2, "name": 1}))
 
 
 @mutation("column-mapping.physical-names-in-files", "footers")
 def logical_name_with_its_id(draw: st.DrawFn) -> TableFiles:
-    return _mapped("name", names=draw_one(draw, {"id": "id"}, {"name": "name", "price": "price"}, {"price": "other"}))
+    return _build_mapped_table(
+        "name", names=draw_one(draw, {"id": "id"}, {"name": "name", "price": "price"}, {"price": "other"})
+    )
 
 
 @mutation("column-mapping.physical-names-in-files", "footers")
 def other_name_by_id(draw: st.DrawFn) -> TableFiles:
-    return _mapped("id", names=draw_one(draw, {"id": "id"}, {"name": "other"}))
+    return _build_mapped_table("id", names=draw_one(draw, {"id": "id"}, {"name": "other"}))
 
 
 @mutation("column-mapping.field-ids-in-files", "footers")
 def field_ids_absent(draw: st.DrawFn) -> TableFiles:
-    return _mapped(draw_one(draw, "id", "name"), ids=dict.fromkeys(_IDS))
+    return _build_mapped_table(draw_one(draw, "id", "name"), ids=dict.fromkeys(COLUMN_IDS))
 
 
 @mutation("column-mapping.physical-names-in-files", "footers")
 def mapping_not_known_to_the_writer(draw: st.DrawFn) -> TableFiles:
-    return _replace(build_mapped_table_with_data("name"), encode_data_file(data_files.rows(20)))
+    return _replace_last_file(build_mapped_table_with_data("name"), encode_data_file(data_files.build_rows(20)))
 
 
 @mutation("column-mapping.nested-ids-in-files", "footers")
@@ -323,9 +312,11 @@ def nested_ids_wrong(draw: st.DrawFn) -> TableFiles:
     part, kind = draw_one(draw, ("element", array), ("value", entries))
 
     def table(number: int) -> pa.Table:
-        inner = pa.field(part, pa.int64(), metadata=_field_id(number))
+        inner = pa.field(part, pa.int64(), metadata=field_id_metadata(number))
         stored = pa.list_(inner) if part == "element" else pa.map_(pa.string(), inner)
-        return pa.table([pa.nulls(10, stored)], schema=pa.schema([pa.field(name, stored, metadata=_field_id(1))]))
+        return pa.table(
+            [pa.nulls(10, stored)], schema=pa.schema([pa.field(name, stored, metadata=field_id_metadata(1))])
+        )
 
     metadata = {
         "delta.columnMapping.id": 1,
@@ -338,4 +329,4 @@ def nested_ids_wrong(draw: st.DrawFn) -> TableFiles:
         fields=[{"name": "c", "type": kind, "nullable": True, "metadata": metadata}],
         tables=[table(2)] * 3,
     )
-    return _replace(files, encode_data_file(table(draw(st.integers(3, 2**31 - 1)))))
+    return _replace_last_file(files, encode_data_file(table(draw(st.integers(3, 2**31 - 1)))))

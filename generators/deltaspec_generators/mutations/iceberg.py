@@ -9,16 +9,16 @@ from deltaspec_generators.bases import log_only
 from deltaspec_generators.bases.column_mapping import build_mapped_field
 from deltaspec_generators.bases.iceberg import (
     NESTED_ID_KEYS,
-    array,
+    array_type,
     build_compatible_table,
     build_configuration,
     build_nested_data_table,
     build_nested_table,
     build_partitioned_rows,
     build_partitioned_table,
+    build_protocol,
     build_timestamp_table,
     map_type,
-    protocol,
 )
 from deltaspec_generators.bases.log_only import commit_info_action, get_action
 from deltaspec_generators.mutations.registry import draw_one, mutation
@@ -63,7 +63,7 @@ def _unmapped(draw: st.DrawFn, compatibility: str) -> TableFiles:
     properties = build_configuration(compatibility)
     del properties["delta.columnMapping.mode"]
     properties |= draw_one(draw, {}, {"delta.columnMapping.mode": "none"})
-    files = log_only.build_table(protocol=protocol(compatibility))
+    files = log_only.build_table(protocol=build_protocol(compatibility))
     if draw_one(draw, True, False):
         files.commits[0][2] = metadata_action(log_only.FIELDS, configuration=properties)
     else:
@@ -86,9 +86,9 @@ def vectors_supported_beside_first_compatibility(draw: st.DrawFn) -> TableFiles:
     """Whether they are enabled or not, from the beginning or by a later protocol."""
     files = build_compatible_table("V1", **draw_one(draw, {}, {"enableDeletionVectors": "false"}))
     if draw_one(draw, True, False):
-        files.commits[0][1] = protocol("V1", "deletionVectors")
+        files.commits[0][1] = build_protocol("V1", "deletionVectors")
     else:
-        files.commits[3] = [commit_info_action(3), protocol("V1", "deletionVectors")]
+        files.commits[3] = [commit_info_action(3), build_protocol("V1", "deletionVectors")]
     return files
 
 
@@ -111,8 +111,8 @@ def both_compatibilities_enabled(draw: st.DrawFn) -> TableFiles:
 
 @mutation("iceberg-v1.types")
 def nested_type_under_first_compatibility(draw: st.DrawFn) -> TableFiles:
-    inner = {"type": "struct", "fields": [build_mapped_field("x", 4, array("long")), build_mapped_field("y", 5)]}
-    kind = draw_one(draw, array("long"), map_type("string", "long"), "void", inner)
+    inner = {"type": "struct", "fields": [build_mapped_field("x", 4, array_type("long")), build_mapped_field("y", 5)]}
+    kind = draw_one(draw, array_type("long"), map_type("string", "long"), "void", inner)
     return build_compatible_table("V1", fields=[build_mapped_field("id", 1), build_mapped_field("c", 3, kind)])
 
 
@@ -156,7 +156,7 @@ def _widened(draw: st.DrawFn, compatibility: str) -> TableFiles:
     enabled = {**widening, **build_configuration(compatibility)}
     files.commits[4] = [
         commit_info_action(4),
-        protocol(compatibility, "typeWidening"),
+        build_protocol(compatibility, "typeWidening"),
         metadata_action(fields, configuration=enabled),
     ]
     return files

@@ -3,9 +3,9 @@
 from hypothesis import strategies as st
 
 from deltaspec.model.log import file_names
-from deltaspec_generators.action_lines import Line
 from deltaspec_generators.bases import log_only
 from deltaspec_generators.bases.log_only import get_action
+from deltaspec_generators.bases.retention import build_state_rows_at_2, build_table_cleaned_up_at_2
 from deltaspec_generators.checkpoint_writer import CheckpointFiles
 from deltaspec_generators.mutations.registry import draw_one, mutation
 from deltaspec_generators.table_files import LOG, TableFiles, encode_table
@@ -13,22 +13,7 @@ from deltaspec_generators.table_files import LOG, TableFiles, encode_table
 _UUID = "00000000-0000-4000-8000-000000000007"
 
 
-def _state_at_2(files: TableFiles) -> list[Line]:
-    """What a checkpoint of version 2 of `bases.plain` without a remove holds."""
-    return [
-        *log_only.build_state_rows(files),
-        *(row for row in files.commits[2] if isinstance(row, dict) and "add" in row),
-    ]
-
-
-def build_table_cleaned_up_at_2(files: TableFiles) -> TableFiles:
-    """A table of three commits without a remove, cleaned up as the newest text says: commit and checkpoint 2 remain."""
-    files.checkpoints.append(CheckpointFiles(2, rows=_state_at_2(files)))
-    del files.commits[0], files.commits[1]
-    return files
-
-
-def _of_newer_texts(feature: str) -> TableFiles:
+def _build_table_with_feature(feature: str) -> TableFiles:
     """Three commits without a remove, of a table with a feature by which whoever cleans it up knows newer texts."""
     if feature == "inCommitTimestamp":
         return log_only.build_table_with_timestamps(last_remove=False)
@@ -37,15 +22,15 @@ def _of_newer_texts(feature: str) -> TableFiles:
 
 @mutation("cleanup.keeps-cutoff-checkpoint")
 def checkpoint_of_kept_commits_deleted(draw: st.DrawFn) -> TableFiles:
-    files = _of_newer_texts("v2Checkpoint")
-    files.checkpoints.append(CheckpointFiles(2, rows=_state_at_2(files)))
+    files = _build_table_with_feature("v2Checkpoint")
+    files.checkpoints.append(CheckpointFiles(2, rows=build_state_rows_at_2(files)))
     del files.commits[0]
     return files
 
 
 @mutation("cleanup.deletes-compactions")
 def compaction_left_behind(draw: st.DrawFn) -> TableFiles:
-    files = _of_newer_texts("v2Checkpoint")
+    files = _build_table_with_feature("v2Checkpoint")
     start, end = draw_one(draw, (0, 1), (1, 2))
     files.compactions[start, end] = [
         row
@@ -58,7 +43,7 @@ def compaction_left_behind(draw: st.DrawFn) -> TableFiles:
 
 @mutation("cleanup.deletes-checksums")
 def checksum_left_behind(draw: st.DrawFn) -> TableFiles:
-    files = _of_newer_texts(draw_one(draw, "vacuumProtocolCheck", "inCommitTimestamp"))
+    files = _build_table_with_feature(draw_one(draw, "vacuumProtocolCheck", "inCommitTimestamp"))
     files.checksums[draw_one(draw, 0, 1)] = {
         "tableSizeBytes": 0,
         "numFiles": 0,
@@ -118,7 +103,7 @@ def sidecar_cleaned_up(draw: st.DrawFn) -> TableFiles:
     return files
 
 
-def _odd(name: str) -> TableFiles:
+def _build_table_with_log_file(name: str) -> TableFiles:
     """A sound table with a file in its log that nobody reads."""
     files = log_only.build_table()
     files.extra[LOG + name] = b"{}\n"
@@ -127,47 +112,51 @@ def _odd(name: str) -> TableFiles:
 
 @mutation("checkpoint.version-in-name")
 def version_of_checkpoint_cut_short(draw: st.DrawFn) -> TableFiles:
-    return _odd(draw_one(draw, "1.checkpoint.parquet", f"{1:019d}.checkpoint.parquet", f"{1:021d}.checkpoint.parquet"))
+    return _build_table_with_log_file(
+        draw_one(draw, "1.checkpoint.parquet", f"{1:019d}.checkpoint.parquet", f"{1:021d}.checkpoint.parquet")
+    )
 
 
 @mutation("checkpoint.padding")
 def numbers_not_padded(draw: st.DrawFn) -> TableFiles:
     part = f"{1:020d}.checkpoint.1.2.parquet"
-    return _odd(draw_one(draw, part, f"{1:020d}.checkpoint.{1:09d}.{2:09d}.parquet", f"1.checkpoint.{_UUID}.json"))
+    return _build_table_with_log_file(
+        draw_one(draw, part, f"{1:020d}.checkpoint.{1:09d}.{2:09d}.parquet", f"1.checkpoint.{_UUID}.json")
+    )
 
 
 @mutation("checkpoint.classic-name")
 def classic_name_of_another_kind(draw: st.DrawFn) -> TableFiles:
-    return _odd(draw_one(draw, f"{1:020d}.checkpoint.json", f"{1:020d}.checkpoint..parquet"))
+    return _build_table_with_log_file(draw_one(draw, f"{1:020d}.checkpoint.json", f"{1:020d}.checkpoint..parquet"))
 
 
 @mutation("checkpoint.multipart-name")
 def part_beyond_the_last(draw: st.DrawFn) -> TableFiles:
     part, parts = draw_one(draw, (3, 2), (0, 2))
-    return _odd(file_names.multipart_checkpoint_name(1, part, parts))
+    return _build_table_with_log_file(file_names.multipart_checkpoint_name(1, part, parts))
 
 
 @mutation("checkpoint.uuid-name")
 def name_with_something_else_than_a_uuid(draw: st.DrawFn) -> TableFiles:
     middle = draw_one(draw, "v2", _UUID.replace("-", ""), _UUID[:-1])
-    return _odd(f"{1:020d}.checkpoint.{middle}.{draw_one(draw, 'json', 'parquet')}")
+    return _build_table_with_log_file(f"{1:020d}.checkpoint.{middle}.{draw_one(draw, 'json', 'parquet')}")
 
 
 @mutation("compaction.name")
 def compaction_of_one_number(draw: st.DrawFn) -> TableFiles:
-    return _odd(draw_one(draw, f"{1:020d}.compacted.json", "1.2.compacted.json"))
+    return _build_table_with_log_file(draw_one(draw, f"{1:020d}.compacted.json", "1.2.compacted.json"))
 
 
 @mutation("checksum.name")
 def checksum_name_of_18_digits(draw: st.DrawFn) -> TableFiles:
-    return _odd(draw_one(draw, f"{2:018d}.crc", "2.crc"))
+    return _build_table_with_log_file(draw_one(draw, f"{2:018d}.crc", "2.crc"))
 
 
 @mutation("log.staged-commits")
 def staged_commit_misplaced(draw: st.DrawFn) -> TableFiles:
-    return _odd(f"{3:020d}.{_UUID}.json")
+    return _build_table_with_log_file(f"{3:020d}.{_UUID}.json")
 
 
 @mutation("log.staged-commits")
 def staged_commit_misspelt(draw: st.DrawFn) -> TableFiles:
-    return _odd(file_names.STAGED_COMMITS + draw_one(draw, f"{3:020d}.json", f"3.{_UUID}.json"))
+    return _build_table_with_log_file(file_names.STAGED_COMMITS + draw_one(draw, f"{3:020d}.json", f"3.{_UUID}.json"))

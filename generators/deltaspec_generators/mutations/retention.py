@@ -3,8 +3,14 @@
 from hypothesis import strategies as st
 
 from deltaspec_generators.bases import log_only
-from deltaspec_generators.bases.retention import DAY, HOUR, REMOVED_AT, add_live_files, build_table_with_replaced_vector
-from deltaspec_generators.mutations.log_cleanup import build_table_cleaned_up_at_2
+from deltaspec_generators.bases.retention import (
+    DAY_MS,
+    HOUR_MS,
+    REMOVED_MS,
+    add_live_files,
+    build_table_cleaned_up_at_2,
+    build_table_with_replaced_vector,
+)
 from deltaspec_generators.mutations.registry import draw_one, mutation
 from deltaspec_generators.table_files import TableFiles
 
@@ -14,17 +20,21 @@ _RETENTION = "delta.deletedFileRetentionDuration"
 @mutation("table.vacuum-after-retention", "files")
 def removed_file_vacuumed_at_once(draw: st.DrawFn) -> TableFiles:
     configuration, age = draw_one(
-        draw, ({}, DAY), ({}, 7 * DAY), ({_RETENTION: "interval 30 days"}, 29 * DAY), ({_RETENTION: "1 hour"}, 1000)
+        draw,
+        ({}, DAY_MS),
+        ({}, 7 * DAY_MS),
+        ({_RETENTION: "interval 30 days"}, 29 * DAY_MS),
+        ({_RETENTION: "1 hour"}, 1000),
     )
     files = add_live_files(log_only.build_table(configuration=configuration), "a.parquet")
-    files.clock_ms = REMOVED_AT + age
+    files.clock_ms = REMOVED_MS + age
     return files
 
 
 @mutation("table.vacuum-after-retention", "files")
 def vector_of_a_removed_file_vacuumed_at_once(draw: st.DrawFn) -> TableFiles:
     files, _, _ = build_table_with_replaced_vector()
-    files.clock_ms = REMOVED_AT + draw_one(draw, HOUR, 7 * DAY)
+    files.clock_ms = REMOVED_MS + draw_one(draw, HOUR_MS, 7 * DAY_MS)
     return files
 
 
@@ -34,5 +44,5 @@ def history_cut_off_at_once(draw: st.DrawFn) -> TableFiles:
     files = build_table_cleaned_up_at_2(
         log_only.build_table(configuration={"delta.logRetentionDuration": text}, last_remove=False)
     )
-    files.clock_ms = REMOVED_AT + days * DAY - draw_one(draw, 0, HOUR)
+    files.clock_ms = REMOVED_MS + days * DAY_MS - draw_one(draw, 0, HOUR_MS)
     return files

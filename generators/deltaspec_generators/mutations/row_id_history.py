@@ -14,16 +14,16 @@ from deltaspec_generators.bases.row_ids import (
     PROTOCOL,
     R1_ENABLED,
     ROW_ID,
+    add_next_commit,
     build_r1_tracked_table,
     build_tracked_table,
-    mark,
     preserving_commit_info,
+    row_id_mark_domain,
 )
 from deltaspec_generators.mutations.registry import draw_one, mutation
 from deltaspec_generators.table_files import (
     CheckpointFiles,
     TableFiles,
-    add_action,
     metadata_action,
     protocol_action,
     remove_action,
@@ -32,23 +32,11 @@ from deltaspec_generators.table_files import (
 SINCE_R2 = ("r2", "r3", "current")
 
 
-def settings(files: TableFiles, **more: Any) -> dict[str, Any]:
+def update_configuration(files: TableFiles, **more: Any) -> dict[str, Any]:
     """The configuration of a table's first metadata, to be changed in place."""
     configuration: dict[str, Any] = get_action(files, 0, "metaData")["configuration"]
     configuration.update(more)
     return configuration
-
-
-def add_next_commit(
-    files: TableFiles, path: str, base: int, rows: int = 10, version: int = 3, **more: Any
-) -> dict[str, Any]:
-    """One more commit, which adds a file with row ids and has the mark of every text; gives the add's body."""
-    ids = {"baseRowId": base, "defaultRowCommitVersion": version}
-    add = add_action(path, rows=rows, **{**ids, **more})
-    last = max(base + rows - 1, 29)
-    files.commits[version] = [preserving_commit_info(version), add, legacy_row_id_mark_action(last), mark(last)]
-    body: dict[str, Any] = add["add"]
-    return body
 
 
 # features and properties
@@ -63,7 +51,7 @@ def row_ids_enabled_without_the_feature(draw: st.DrawFn) -> TableFiles:
 @mutation("row-ids.enabled")
 def row_ids_neither_enabled_nor_not(draw: st.DrawFn) -> TableFiles:
     files = build_r1_tracked_table(enabled=True)
-    settings(files)["delta.enableRowIds"] = draw_one(draw, "yes", "1", "")
+    update_configuration(files)["delta.enableRowIds"] = draw_one(draw, "yes", "1", "")
     return files
 
 
@@ -82,28 +70,28 @@ def row_tracking_without_domains(_: st.DrawFn) -> TableFiles:
 @mutation("row-tracking.stored-ids-named")
 def column_of_stored_ids_without_a_name(_: st.DrawFn) -> TableFiles:
     files = build_tracked_table()
-    del settings(files)["delta.rowTracking.materializedRowIdColumnName"]
+    del update_configuration(files)["delta.rowTracking.materializedRowIdColumnName"]
     return files
 
 
 @mutation("row-tracking.stored-versions-named")
 def column_of_stored_versions_without_a_name(_: st.DrawFn) -> TableFiles:
     files = build_tracked_table()
-    del settings(files)["delta.rowTracking.materializedRowCommitVersionColumnName"]
+    del update_configuration(files)["delta.rowTracking.materializedRowCommitVersionColumnName"]
     return files
 
 
 @mutation("row-ids.column-name")
 def first_hidden_column_without_a_name(_: st.DrawFn) -> TableFiles:
     files = build_r1_tracked_table(enabled=True)
-    del settings(files)["delta.rowIds.physicalColumnName"]
+    del update_configuration(files)["delta.rowIds.physicalColumnName"]
     return files
 
 
 @mutation("row-ids.column-name")
 def first_hidden_column_of_a_taken_name(draw: st.DrawFn) -> TableFiles:
     files = build_r1_tracked_table(enabled=True)
-    settings(files)["delta.rowIds.physicalColumnName"] = draw_one(draw, "id", "name")
+    update_configuration(files)["delta.rowIds.physicalColumnName"] = draw_one(draw, "id", "name")
     return files
 
 
@@ -111,8 +99,8 @@ def first_hidden_column_of_a_taken_name(draw: st.DrawFn) -> TableFiles:
 def hidden_column_shown_by_the_schema(draw: st.DrawFn) -> TableFiles:
     files = build_tracked_table(enabled=draw(st.booleans()))
     fields = [*log_only.FIELDS, (ROW_ID, "long")]
-    configuration = {**settings(files), **COLUMNS}
-    settings(files, **COLUMNS)
+    configuration = {**update_configuration(files), **COLUMNS}
+    update_configuration(files, **COLUMNS)
     files.commits[3] = [commit_info_action(3), metadata_action(fields, configuration=configuration)]
     if draw(st.booleans()):  # only for a while
         files.commits[4] = [commit_info_action(4), metadata_action(log_only.FIELDS, configuration=configuration)]
@@ -158,22 +146,22 @@ def ids_assigned_while_suspended(draw: st.DrawFn) -> TableFiles:
 # enabling
 
 
-def _enabled_later(files: TableFiles, configuration: dict[str, str]) -> TableFiles:
+def _add_enabling_commit(files: TableFiles, configuration: dict[str, str]) -> TableFiles:
     files.commits[4] = [commit_info_action(4), metadata_action(log_only.FIELDS, configuration=configuration)]
     return files
 
 
 @mutation("row-tracking.fields-set-when-enabled", revisions=SINCE_R2)
 def enabled_over_a_file_without_ids(draw: st.DrawFn) -> TableFiles:
-    return _backfilled(draw, "baseRowId")
+    return _build_backfilled_table(draw, "baseRowId")
 
 
 @mutation("row-tracking.fields-set-when-enabled", revisions=SINCE_R2)
 def enabled_over_a_file_without_a_commit_version(draw: st.DrawFn) -> TableFiles:
-    return _backfilled(draw, "defaultRowCommitVersion")
+    return _build_backfilled_table(draw, "defaultRowCommitVersion")
 
 
-def _backfilled(draw: st.DrawFn, left_out: str) -> TableFiles:
+def _build_backfilled_table(draw: st.DrawFn, left_out: str) -> TableFiles:
     """A table whose files get row ids before they are enabled, one of them not all that it needs."""
     files = log_only.build_table(last_remove=False)
     files.commits[3] = [commit_info_action(3), PROTOCOL]
@@ -182,8 +170,8 @@ def _backfilled(draw: st.DrawFn, left_out: str) -> TableFiles:
         if base == 10:
             del again[left_out]
         files.commits[3].append({"add": {**again, "dataChange": False}})
-    files.commits[3] += [legacy_row_id_mark_action(29), mark(29)]
-    _enabled_later(files, ENABLED)
+    files.commits[3] += [legacy_row_id_mark_action(29), row_id_mark_domain(29)]
+    _add_enabling_commit(files, ENABLED)
     if draw(st.booleans()):  # the version that enables is wrong, whatever comes after
         files.commits[5] = [preserving_commit_info(5), remove_action({"add": get_action(files, 3, "add", 1)})]
     return files
@@ -193,7 +181,7 @@ def _backfilled(draw: st.DrawFn, left_out: str) -> TableFiles:
 def first_enabled_over_a_file_without_ids(_: st.DrawFn) -> TableFiles:
     files = log_only.build_table(last_remove=False)
     files.commits[3] = [commit_info_action(3), protocol_action(1, 7, None, ["rowIds"])]
-    return _enabled_later(files, R1_ENABLED)
+    return _add_enabling_commit(files, R1_ENABLED)
 
 
 @mutation("row-ids.base-row-id")
@@ -262,27 +250,38 @@ def commit_version_of_the_attempt_before(draw: st.DrawFn) -> TableFiles:
     return files
 
 
-def _again(draw: st.DrawFn, **other: Any) -> TableFiles:
+def _build_table_with_repeated_add(draw: st.DrawFn, **other: Any) -> TableFiles:
     files = build_tracked_table(enabled=draw(st.booleans()))
     again = {**get_action(files, 2, "add"), "dataChange": False, **other}
-    files.commits[3] = [preserving_commit_info(3), {"add": again}, legacy_row_id_mark_action(59), mark(59)]
+    files.commits[3] = [
+        preserving_commit_info(3),
+        {"add": again},
+        legacy_row_id_mark_action(59),
+        row_id_mark_domain(59),
+    ]
     return files
 
 
 @mutation("row-tracking.base-row-id-kept")
 def add_again_with_another_base_row_id(draw: st.DrawFn) -> TableFiles:
-    return _again(draw, baseRowId=draw(st.integers(30, 50)))
+    return _build_table_with_repeated_add(draw, baseRowId=draw(st.integers(30, 50)))
 
 
 @mutation("row-tracking.commit-version-kept")
 def add_again_with_another_commit_version(draw: st.DrawFn) -> TableFiles:
-    return _again(draw, defaultRowCommitVersion=draw_one(draw, 0, 1, 3))
+    return _build_table_with_repeated_add(draw, defaultRowCommitVersion=draw_one(draw, 0, 1, 3))
 
 
-def _checkpointed(draw: st.DrawFn, **other: Any) -> TableFiles:
+def _build_checkpointed_table(draw: st.DrawFn, **other: Any) -> TableFiles:
     """`tracked` with a checkpoint of version 2, one of whose files has something else than in its commit."""
     files = build_tracked_table(enabled=draw(st.booleans()))
-    rows = [files.commits[0][1], files.commits[0][2], files.commits[1][2], *files.commits[2][1:3], mark(29)]
+    rows = [
+        files.commits[0][1],
+        files.commits[0][2],
+        files.commits[1][2],
+        *files.commits[2][1:3],
+        row_id_mark_domain(29),
+    ]
     found = [json.loads(json.dumps(each)) for each in rows]
     found[draw(st.sampled_from([2, 3]))]["add"].update(other)
     files.checkpoints.append(CheckpointFiles(2, "classic", rows=found))
@@ -291,18 +290,18 @@ def _checkpointed(draw: st.DrawFn, **other: Any) -> TableFiles:
 
 @mutation("row-tracking.base-row-id-kept", revisions=("r3", "current"))
 def another_base_row_id_in_the_checkpoint(draw: st.DrawFn) -> TableFiles:
-    return _checkpointed(draw, baseRowId=draw(st.integers(0, 9)))
+    return _build_checkpointed_table(draw, baseRowId=draw(st.integers(0, 9)))
 
 
 @mutation("row-tracking.commit-version-kept", revisions=("r3", "current"))
 def another_commit_version_in_the_checkpoint(draw: st.DrawFn) -> TableFiles:
-    return _checkpointed(draw, defaultRowCommitVersion=draw_one(draw, 0, None))
+    return _build_checkpointed_table(draw, defaultRowCommitVersion=draw_one(draw, 0, None))
 
 
 # the mark, and what commits say
 
 
-def _fallen(files: TableFiles, *fallen: Any) -> TableFiles:
+def _remove_highest_file(files: TableFiles, *fallen: Any) -> TableFiles:
     """File c, which has the highest ids, is removed, and the mark falls to that of the others."""
     body = get_action(files, 2, "add")
     files.commits[3] = [preserving_commit_info(3), remove_action({"add": body}), *fallen]
@@ -311,19 +310,23 @@ def _fallen(files: TableFiles, *fallen: Any) -> TableFiles:
 
 @mutation("row-tracking.high-water-mark")
 def mark_falls_with_its_file(draw: st.DrawFn) -> TableFiles:
-    return _fallen(build_tracked_table(enabled=draw(st.booleans())), mark(draw(st.integers(19, 28))))
+    return _remove_highest_file(
+        build_tracked_table(enabled=draw(st.booleans())), row_id_mark_domain(draw(st.integers(19, 28)))
+    )
 
 
 @mutation("row-tracking.mark-of-action")
 def older_mark_falls_with_its_file(draw: st.DrawFn) -> TableFiles:
-    return _fallen(
+    return _remove_highest_file(
         build_tracked_table(enabled=draw(st.booleans())), legacy_row_id_mark_action(draw(st.integers(19, 28)))
     )
 
 
 @mutation("row-ids.mark-covers-ids")
 def first_mark_falls_with_its_file(draw: st.DrawFn) -> TableFiles:
-    return _fallen(build_r1_tracked_table(), legacy_row_id_mark_action(draw(st.integers(19, 28)), preservedRowIds=True))
+    return _remove_highest_file(
+        build_r1_tracked_table(), legacy_row_id_mark_action(draw(st.integers(19, 28)), preservedRowIds=True)
+    )
 
 
 @mutation("row-ids.mark-while-reserved")

@@ -9,7 +9,7 @@ from deltaspec_generators.bases.row_ids import (
     build_r1_tracked_table,
     build_rewritten_table,
     build_tracked_table,
-    mark,
+    row_id_mark_domain,
 )
 from deltaspec_generators.mutations.registry import draw_one, mutation
 from deltaspec_generators.table_files import TableFiles
@@ -29,7 +29,9 @@ def row_ids_given_twice(draw: st.DrawFn) -> TableFiles:
 @mutation("row-tracking.high-water-mark")
 def high_water_mark_behind(draw: st.DrawFn) -> TableFiles:
     files = _tracked(draw)
-    files.commits[2][-1] = mark(draw(st.integers(0, 28)), draw_one(draw, "rowIdHighWaterMark", "highWaterMark"))
+    files.commits[2][-1] = row_id_mark_domain(
+        draw(st.integers(0, 28)), draw_one(draw, "rowIdHighWaterMark", "highWaterMark")
+    )
     return files
 
 

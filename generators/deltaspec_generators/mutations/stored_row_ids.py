@@ -5,7 +5,7 @@ from typing import Any
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from deltaspec_generators.bases.data_files import rows
+from deltaspec_generators.bases.data_files import build_rows
 from deltaspec_generators.bases.log_only import get_action
 from deltaspec_generators.bases.row_ids import (
     ROW_COMMIT_VERSION,
@@ -33,7 +33,7 @@ def inserted(
         oldest: the table is one of the oldest text.
     """
     files = build_rewritten_table(oldest=oldest)
-    table = rows(10, 5)
+    table = build_rows(10, 5)
     for name, values in ((ROW_ID, ids), (ROW_COMMIT_VERSION, versions)):
         if values is not None:
             table = table.append_column(name, pa.array(values, kind or pa.int64()))
@@ -103,7 +103,7 @@ def _uncounted(first: int, *, oldest: bool = False) -> TableFiles:
     """`rewritten`, with one more file of five rows; its rows, and those of d, no statistics count."""
     files = build_rewritten_table(oldest=oldest)
     get_action(files, 3, "add")["stats"] = "{}"
-    e = add_tracked_file(files, "e.parquet", rows(20, 5), first, 4, oldest, stats="{}")
+    e = add_tracked_file(files, "e.parquet", build_rows(20, 5), first, 4, oldest, stats="{}")
     files.commits[4] = [preserving_commit_info(4), e, *row_id_mark_actions(30, oldest)]
     return files
 

@@ -11,13 +11,13 @@ from deltaspec_generators.bases.log_only import commit_info_action
 from deltaspec_generators.bases.type_widening import (
     ENABLED,
     FEATURES,
-    array,
+    array_type,
+    build_column,
+    build_table_with_column_versions,
     build_type_change,
     build_widening_data_table,
-    column,
     map_type,
     struct_type,
-    table,
 )
 from deltaspec_generators.mutations.registry import draw_one, mutation
 from deltaspec_generators.table_files import TableFiles, metadata_action, protocol_action, remove_action
@@ -29,7 +29,7 @@ from deltaspec_generators.table_files import TableFiles, metadata_action, protoc
 def type_changes_without_the_feature(draw: st.DrawFn) -> TableFiles:
     protocol = draw_one(draw, protocol_action(1, 2), protocol_action(3, 7, ["timestampNtz"], ["timestampNtz"]))
     return log_only.build_table(
-        protocol=protocol, fields=[("id", "long"), column("long", [build_type_change("integer", "long")])]
+        protocol=protocol, fields=[("id", "long"), build_column("long", [build_type_change("integer", "long")])]
     )
 
 
@@ -38,12 +38,14 @@ def type_changes_of_another_form(draw: st.DrawFn) -> TableFiles:
     record = draw_one(
         draw, build_type_change("integer", "long"), 1, True, [build_type_change("integer", "long"), "long"], [[]]
     )
-    return table(column("long", record))
+    return build_table_with_column_versions(build_column("long", record))
 
 
 @mutation("type-widening.changes-are-list")
 def type_changes_in_a_text(draw: st.DrawFn) -> TableFiles:
-    return table(column("long", draw_one(draw, json.dumps([build_type_change("integer", "long")]), "[]", "long")))
+    return build_table_with_column_versions(
+        build_column("long", draw_one(draw, json.dumps([build_type_change("integer", "long")]), "[]", "long"))
+    )
 
 
 @mutation("type-widening.changes-name-types")
@@ -51,36 +53,36 @@ def type_change_of_unnamed_types(draw: st.DrawFn) -> TableFiles:
     wrong = draw_one(
         draw, {"fromType": "integer"}, {"toType": "long"}, build_type_change("int", "long"), {"from": "x", "to": "y"}
     )
-    return table(column("long", [wrong]))
+    return build_table_with_column_versions(build_column("long", [wrong]))
 
 
 @mutation("type-widening.changes-name-place")
 def type_change_of_an_unnamed_place(draw: st.DrawFn) -> TableFiles:
     kind, place = draw_one(
         draw,
-        (array("long"), None),
-        (array("long"), "items"),
+        (array_type("long"), None),
+        (array_type("long"), "items"),
         (map_type("string", "long"), "element"),
-        (map_type("string", array("long")), "value"),
+        (map_type("string", array_type("long")), "value"),
         ("long", "element"),
     )
-    return table(column(kind, [build_type_change("integer", "long", place)]))
+    return build_table_with_column_versions(build_column(kind, [build_type_change("integer", "long", place)]))
 
 
 @mutation("type-widening.changes-in-metadata")
 def type_change_noted_further_out(draw: st.DrawFn) -> TableFiles:
     """With the column, not with the field of the struct in it."""
-    inner = struct_type(column("long", name="x"))
+    inner = struct_type(build_column("long", name="x"))
     kind, place = draw_one(
-        draw, (inner, None), (inner, "x"), (array(inner), "element"), (map_type("string", inner), "value")
+        draw, (inner, None), (inner, "x"), (array_type(inner), "element"), (map_type("string", inner), "value")
     )
-    return table(column(kind, [build_type_change("integer", "long", place)]))
+    return build_table_with_column_versions(build_column(kind, [build_type_change("integer", "long", place)]))
 
 
 @mutation("type-widening.supported-changes")
 def unlisted_type_change_recorded(draw: st.DrawFn) -> TableFiles:
     before, after = draw_one(draw, *_UNLISTED)
-    return table(column(after, [build_type_change(before, after)]))
+    return build_table_with_column_versions(build_column(after, [build_type_change(before, after)]))
 
 
 @mutation("type-widening.recorded")
@@ -91,7 +93,7 @@ def type_changes_that_lack_one(draw: st.DrawFn) -> TableFiles:
         [build_type_change("byte", "short")],
         [build_type_change("short", "integer")],
     )
-    return table(column("long", record))
+    return build_table_with_column_versions(build_column("long", record))
 
 
 # what commits do
@@ -114,21 +116,28 @@ _UNLISTED = (
 @mutation("type-widening.supported-changes")
 def type_changed_in_an_unlisted_way(draw: st.DrawFn) -> TableFiles:
     before, after = draw_one(draw, *_UNLISTED)
-    form = draw_one(draw, lambda kind: kind, array, lambda kind: map_type("string", kind))
-    return table(column(form(before)), column(form(after)))
+    form = draw_one(draw, lambda kind: kind, array_type, lambda kind: map_type("string", kind))
+    return build_table_with_column_versions(build_column(form(before)), build_column(form(after)))
 
 
 @mutation("type-widening.supported-changes")
 def nested_type_changed(draw: st.DrawFn) -> TableFiles:
-    kinds = ("integer", array("integer"), struct_type(column("integer", name="x")), map_type("string", "integer"))
+    kinds = (
+        "integer",
+        array_type("integer"),
+        struct_type(build_column("integer", name="x")),
+        map_type("string", "integer"),
+    )
     before, after = draw_one(draw, *((old, new) for old in kinds for new in kinds if old != new))
-    return table(column(before), column(after))
+    return build_table_with_column_versions(build_column(before), build_column(after))
 
 
 @mutation("type-widening.only-when-enabled")
 def widened_while_not_enabled(draw: st.DrawFn) -> TableFiles:
     settings = draw_one(draw, {}, {"delta.enableTypeWidening": "false"})
-    return table(column("integer"), column("long", [build_type_change("integer", "long")]), settings=settings)
+    return build_table_with_column_versions(
+        build_column("integer"), build_column("long", [build_type_change("integer", "long")]), settings=settings
+    )
 
 
 @mutation("type-widening.changes-for-iceberg")
@@ -143,7 +152,9 @@ def widened_in_a_way_iceberg_does_not_know(draw: st.DrawFn) -> TableFiles:
         ("long", "decimal(20,0)"),
     )
     # the feature counts, whether its property is set or not
-    files = table(column(before), column(after, [build_type_change(before, after)]))
+    files = build_table_with_column_versions(
+        build_column(before), build_column(after, [build_type_change(before, after)])
+    )
     version = draw_one(draw, "V1", "V2")
     readers = [*FEATURES, "columnMapping"]
     files.commits[0][1] = protocol_action(3, 7, readers, [*readers, f"icebergCompat{version}"])
@@ -154,24 +165,27 @@ def widened_in_a_way_iceberg_does_not_know(draw: st.DrawFn) -> TableFiles:
 def widened_without_a_record(draw: st.DrawFn) -> TableFiles:
     first, then = draw_one(
         draw,
-        (column("integer"), column("long")),
-        (column(array("byte")), column(array("short"))),
-        (column(struct_type(column("float", name="x"))), column(struct_type(column("double", name="x")))),
+        (build_column("integer"), build_column("long")),
+        (build_column(array_type("byte")), build_column(array_type("short"))),
         (
-            column(map_type("short", "short")),
-            column(map_type("integer", "integer"), [build_type_change("short", "integer", "key")]),
+            build_column(struct_type(build_column("float", name="x"))),
+            build_column(struct_type(build_column("double", name="x"))),
+        ),
+        (
+            build_column(map_type("short", "short")),
+            build_column(map_type("integer", "integer"), [build_type_change("short", "integer", "key")]),
         ),
     )
-    return table(first, then)
+    return build_table_with_column_versions(first, then)
 
 
 @mutation("type-widening.kept", "footers")
 def type_changes_forgotten(draw: st.DrawFn) -> TableFiles:
     first, second = build_type_change("byte", "integer"), build_type_change("integer", "long")
     left = draw_one(draw, None, [], [second], [build_type_change("byte", "long")])
-    rows = data_files.rows(0).append_column("c", pa.array(range(10), pa.int8()))
+    rows = data_files.build_rows(0).append_column("c", pa.array(range(10), pa.int8()))
     files = build_widening_data_table((rows, rows, rows), "byte")
-    steps = (column("integer", [first]), column("long", [first, second]), column("long", left))
+    steps = (build_column("integer", [first]), build_column("long", [first, second]), build_column("long", left))
     for version, step in enumerate(steps, start=3):
         fields: list[Any] = [*data_files.FIELDS, step]
         files.commits[version] = [commit_info_action(version), metadata_action(fields, configuration=ENABLED)]
@@ -182,9 +196,9 @@ def type_changes_forgotten(draw: st.DrawFn) -> TableFiles:
 def traces_left_by_a_dropped_feature(draw: st.DrawFn) -> TableFiles:
     """The record, the property, or both; files of the older type are gone or not."""
     record = [build_type_change("integer", "long")]
-    files = table(column("integer"), column("long", record))
+    files = build_table_with_column_versions(build_column("integer"), build_column("long", record))
     left, settings = draw_one(draw, (record, ENABLED), (record, {}), (None, ENABLED))
-    later = metadata_action([("id", "long"), column("long", left)], configuration=settings)
+    later = metadata_action([("id", "long"), build_column("long", left)], configuration=settings)
     removes = [remove_action(row) for row in (files.commits[1][2], files.commits[2][1]) if isinstance(row, dict)]
     files.commits[4] = [
         commit_info_action(4),

@@ -20,7 +20,7 @@ from deltaspec_generators.bases.variants import (
     build_table_with_variants,
     build_unshredded_column,
     build_variant_field,
-    table,
+    build_variant_table,
 )
 from deltaspec_generators.mutations.registry import draw_one, mutation
 from deltaspec_generators.mutations.statistics import variant_bounds_too_early as _bounds_too_early
@@ -45,7 +45,7 @@ def variant_without_its_feature(draw: st.DrawFn) -> TableFiles:
 @mutation("variant.not-partitioning")
 def partitions_by_a_variant(draw: st.DrawFn) -> TableFiles:
     value = draw_one(draw, None, "1")
-    return table([("id", "long"), build_variant_field()], partition_columns=["v"], partition={"v": value})
+    return build_variant_table([("id", "long"), build_variant_field()], partition_columns=["v"], partition={"v": value})
 
 
 @mutation("variant.not-clustering")
@@ -53,7 +53,7 @@ def clusters_by_a_variant(draw: st.DrawFn) -> TableFiles:
     inner = {"type": "struct", "fields": [build_variant_field()]}
     top, nested = [("id", "long"), build_variant_field()], [("s", inner)]
     fields, path = draw_one(draw, (top, ["v"]), (top, "v"), (top, ["V"]), (nested, ["s", "v"]), (nested, "s.v"))
-    files = table(fields, writer=["clustering", "domainMetadata"])
+    files = build_variant_table(fields, writer=["clustering", "domainMetadata"])
     counts: dict[str, Any] = {"v": 0} if fields is top else {"s": {"v": 0}}
     for version, which in ((1, 0), (1, 1), (2, 0)):
         get_action(files, version, "add", which)["stats"] = json.dumps({"numRecords": 10, "nullCount": counts})
@@ -65,7 +65,7 @@ def clusters_by_a_variant(draw: st.DrawFn) -> TableFiles:
 def generates_a_variant(draw: st.DrawFn) -> TableFiles:
     expression = draw_one(draw, "parse_json(name)", "to_variant_object(struct(id))", "v2")
     fields = [("name", "string"), build_variant_field(**{"delta.generationExpression": expression})]
-    return table(fields, writer=["generatedColumns"])
+    return build_variant_table(fields, writer=["generatedColumns"])
 
 
 @mutation("variant.default-null")
@@ -73,7 +73,9 @@ def variant_defaults_to_a_value(draw: st.DrawFn) -> TableFiles:
     default = draw_one(
         draw, "parse_json('{\"a\": 1}')", "CAST(1 AS VARIANT)", "PARSE_JSON('3')", "cast('x' as variant)", "7"
     )
-    return table([("id", "long"), build_variant_field(CURRENT_DEFAULT=default)], writer=["allowColumnDefaults"])
+    return build_variant_table(
+        [("id", "long"), build_variant_field(CURRENT_DEFAULT=default)], writer=["allowColumnDefaults"]
+    )
 
 
 @mutation("variant.bounds-need-shredding", "rows")

@@ -15,7 +15,7 @@ from deltaspec_generators.bases.actions import (
     build_updated_table,
     legacy_row_id_mark_action,
 )
-from deltaspec_generators.bases.data_files import FIELDS, add_data_file, rows
+from deltaspec_generators.bases.data_files import FIELDS, add_data_file, build_rows
 from deltaspec_generators.bases.log_only import commit_info_action, get_action
 from deltaspec_generators.permissions.registry import permission
 from deltaspec_generators.table_files import (
@@ -65,13 +65,13 @@ def format_of_new_tables() -> TableFiles:
     return log_only.build_table()
 
 
-def _vectors() -> TableFiles:
+def _build_vector_table() -> TableFiles:
     return log_only.build_table_with_features("deletionVectors", configuration={"delta.enableDeletionVectors": "true"})
 
 
 @permission("add.logical-file")
 def logical_files_with_and_without_vector() -> TableFiles:
-    files = _vectors()
+    files = _build_vector_table()
     added = add_action("d.parquet", rows=10, deletionVector=log_only.inline_vector_descriptor())
     files.commits[3] = [commit_info_action(3), added, add_action("e.parquet", rows=10)]
     return files
@@ -79,7 +79,7 @@ def logical_files_with_and_without_vector() -> TableFiles:
 
 @permission("add.replaced-vector")
 def path_removed_and_added_under_another_vector() -> TableFiles:
-    files = _vectors()
+    files = _build_vector_table()
     bare = add_action("c.parquet", rows=10)
     first = add_action("c.parquet", rows=10, deletionVector=log_only.inline_vector_descriptor((1,)))
     second = add_action("c.parquet", rows=10, deletionVector=log_only.inline_vector_descriptor((1, 3)))
@@ -133,7 +133,7 @@ def rows_moved_by_adds_and_removes_that_say_so() -> TableFiles:
 
 @permission("add.optional-fields")
 def adds_with_all_that_is_optional() -> TableFiles:
-    files = _vectors()
+    files = _build_vector_table()
     more = {"tags": {"a": "b", "c": None}, "deletionVector": log_only.inline_vector_descriptor()}
     files.commits[3] = [commit_info_action(3), add_action("d.parquet", rows=10, **more)]
     bare = {"stats": None, "tags": None, "deletionVector": None}
@@ -166,7 +166,7 @@ def file_that_names_what_clustered_it() -> TableFiles:
 
 @permission("remove.optional-fields")
 def removes_with_and_without_what_is_optional() -> TableFiles:
-    files = _vectors()
+    files = _build_vector_table()
     full = add_action(
         "d.parquet", rows=10, tags={"a": "b"}, baseRowId=7, deletionVector=log_only.inline_vector_descriptor()
     )
@@ -199,9 +199,9 @@ def remove_with_the_statistics_of_its_add() -> TableFiles:
 def remove_with_the_length_of_its_file() -> TableFiles:
     files = TableFiles()
     files.commits[0] = [commit_info_action(0), protocol_action(1, 2), metadata_action(FIELDS)]
-    add = add_data_file(files, "a.parquet", rows())
+    add = add_data_file(files, "a.parquet", build_rows())
     files.commits[1] = [commit_info_action(1), add]
-    files.commits[2] = [commit_info_action(2), remove_action(add), add_data_file(files, "b.parquet", rows())]
+    files.commits[2] = [commit_info_action(2), remove_action(add), add_data_file(files, "b.parquet", build_rows())]
     return files
 
 
@@ -230,7 +230,7 @@ def inserts_and_whole_files_without_change_data() -> TableFiles:
     files = TableFiles()
     fed = {"delta.enableChangeDataFeed": "true"}
     files.commits[0] = [commit_info_action(0), protocol_action(1, 4), metadata_action(FIELDS, configuration=fed)]
-    add = add_data_file(files, "a.parquet", rows())
+    add = add_data_file(files, "a.parquet", build_rows())
     files.commits[1] = [commit_info_action(1), add]
     files.commits[2] = [commit_info_action(2, operation="DELETE"), remove_action(add)]
     return files
@@ -241,7 +241,7 @@ def data_file_that_is_a_change_file_too() -> TableFiles:
     files = TableFiles()
     fed = {"delta.enableChangeDataFeed": "true"}
     files.commits[0] = [commit_info_action(0), protocol_action(1, 4), metadata_action(FIELDS, configuration=fed)]
-    table = build_change_rows(rows(), ["insert"] * 10)
+    table = build_change_rows(build_rows(), ["insert"] * 10)
     named = add_change_file(files, "a.parquet", table)
     add = add_action("a.parquet", rows=10, size=named["cdc"]["size"])
     files.commits[1] = [commit_info_action(1), add, named]
@@ -253,7 +253,7 @@ def data_file_with_a_column_of_change_types() -> TableFiles:
     files = TableFiles()
     fed = {"delta.enableChangeDataFeed": "true"}
     files.commits[0] = [commit_info_action(0), protocol_action(1, 4), metadata_action(FIELDS, configuration=fed)]
-    table = rows().append_column("_change_type", pa.nulls(10, pa.string()))
+    table = build_rows().append_column("_change_type", pa.nulls(10, pa.string()))
     files.commits[1] = [commit_info_action(1), add_data_file(files, "a.parquet", table, stats='{"numRecords":10}')]
     return files
 

@@ -10,7 +10,7 @@ from deltaspec_generators.table_files import TableFiles, protocol_action
 _CONFIGURATION = {"delta.columnMapping.mode": "name", "delta.columnMapping.maxColumnId": "9"}
 
 
-def _containers(mode: str = "name") -> TableFiles:
+def _build_table_with_containers(mode: str = "name") -> TableFiles:
     """Structs within an array, a map's keys and its values, whose fields have the same physical names."""
 
     def inner(first: int) -> dict[str, Any]:
@@ -25,13 +25,13 @@ def _containers(mode: str = "name") -> TableFiles:
 
 @permission("column-mapping.field-paths")
 def same_name_below_elements_keys_and_values() -> TableFiles:
-    return _containers("id")
+    return _build_table_with_containers("id")
 
 
 @permission("column-mapping.physical-field-paths")
 def renamed_dropped_and_added_anew() -> TableFiles:
     """Columns change their names, go and come back under other ids and physical names; what is restored is the old."""
-    files = _containers()
+    files = _build_table_with_containers()
     add_metadata_commit(files, lambda fields: fields[0].update(name="renamed"))
     add_metadata_commit(files, lambda fields: fields.pop(0), version=4)
     add_metadata_commit(

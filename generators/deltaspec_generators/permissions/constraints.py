@@ -8,11 +8,11 @@ from deltaspec_generators.bases import log_only
 from deltaspec_generators.bases.column_features import (
     DEFAULTS_PROTOCOL,
     INVARIANT_JSON,
+    build_column,
     build_identity_column,
     build_identity_table,
     build_table_with_column_history,
     build_table_with_column_metadata,
-    column,
     get_first_add,
 )
 from deltaspec_generators.bases.data_files import add_data_file
@@ -25,15 +25,18 @@ from deltaspec_generators.table_files import TableFiles, metadata_action, protoc
 def invariant_that_is_brought_with_its_feature() -> TableFiles:
     """In one commit, the protocol last; the rows that are there are not asked about in the log."""
     files = log_only.build_table(protocol=protocol_action(1, 7, None, []))
-    fields = [column(delta__invariants=INVARIANT_JSON), column("name", "string", delta__invariants=INVARIANT_JSON)]
+    fields = [
+        build_column(delta__invariants=INVARIANT_JSON),
+        build_column("name", "string", delta__invariants=INVARIANT_JSON),
+    ]
     files.commits[3] = [commit_info_action(3), metadata_action(fields), protocol_action(1, 7, None, ["invariants"])]
     return files
 
 
 @permission("generated-columns.key")
 def column_generated_within_a_struct() -> TableFiles:
-    inner = [column("a", "long"), column("b", "long", delta__generationExpression="s.a + 1")]
-    fields = [column("s", {"type": "struct", "fields": inner}), ("name", "string")]
+    inner = [build_column("a", "long"), build_column("b", "long", delta__generationExpression="s.a + 1")]
+    fields = [build_column("s", {"type": "struct", "fields": inner}), ("name", "string")]
     return log_only.build_table(protocol=protocol_action(1, 7, None, ["generatedColumns"]), fields=fields)
 
 
@@ -47,8 +50,8 @@ def default_that_a_table_is_created_with() -> TableFiles:
 def default_that_comes_back_with_its_column() -> TableFiles:
     """The column was dropped, and an older version restored."""
     files = log_only.build_table(protocol=DEFAULTS_PROTOCOL)
-    build_table, defaulted = column("c", "integer"), column("c", "integer", CURRENT_DEFAULT="42")
-    schemas: tuple[list[Any], ...] = ([build_table], [defaulted], [], [defaulted])
+    plain, defaulted = build_column("c", "integer"), build_column("c", "integer", CURRENT_DEFAULT="42")
+    schemas: tuple[list[Any], ...] = ([plain], [defaulted], [], [defaulted])
     for version, (operation, fields) in enumerate(
         zip(("ADD COLUMNS", "CHANGE COLUMN", "DROP COLUMNS", "RESTORE"), schemas, strict=True), 3
     ):
@@ -62,7 +65,7 @@ def default_that_comes_back_with_its_column() -> TableFiles:
 @permission("default-columns.later")
 def default_that_goes_and_leaves_the_column() -> TableFiles:
     files = build_table_with_column_metadata(DEFAULTS_PROTOCOL, CURRENT_DEFAULT="7")
-    files.commits[3] = [commit_info_action(3), metadata_action([column(), ("name", "string")])]
+    files.commits[3] = [commit_info_action(3), metadata_action([build_column(), ("name", "string")])]
     return files
 
 

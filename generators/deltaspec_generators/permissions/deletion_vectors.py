@@ -16,7 +16,7 @@ _EXAMPLE = "^Bg9^0rr910000000000iXQKl0rr91000f55c8Xg0@@D72lkbi5=-{L"
 _PARTITION_COLUMN = ',{"name":"p","type":"string","nullable":true,"metadata":{}}'
 
 
-def _prefixed() -> TableFiles:
+def _build_table_with_prefixed_vectors() -> TableFiles:
     """The vectors' file is the one that the text's first example names."""
     files = build_table_with_stored_vectors()
     for which in (0, 1):
@@ -25,7 +25,7 @@ def _prefixed() -> TableFiles:
     return files
 
 
-def _inline(text: str, size: int, cardinality: int, **more: Any) -> TableFiles:
+def _build_inline_table(text: str, size: int, cardinality: int, **more: Any) -> TableFiles:
     vector = {"storageType": "i", "pathOrInlineDv": text, "sizeInBytes": size, "cardinality": cardinality}
     return log_only.build_table_with_vector({**vector, **more}, rows=200)
 
@@ -33,17 +33,17 @@ def _inline(text: str, size: int, cardinality: int, **more: Any) -> TableFiles:
 @permission("deletion-vectors.inline-without-path")
 def vector_in_the_log() -> TableFiles:
     """Rows 0 to 99 as one run: 31 bytes, filled up with a zero."""
-    return _inline("^Bg9^0rr910000000000j1{Tm0rraf009610aM0e", 31, 100)
+    return _build_inline_table("^Bg9^0rr910000000000j1{Tm0rraf009610aM0e", 31, 100)
 
 
 @permission("deletion-vectors.example-of-a-path", "files")
 def file_below_a_prefix() -> TableFiles:
-    return _prefixed()
+    return _build_table_with_prefixed_vectors()
 
 
 @permission("deletion-vectors.example-of-an-inline-vector")
 def inline_example_made_right() -> TableFiles:
-    return _inline(_EXAMPLE, 44, 6)
+    return _build_inline_table(_EXAMPLE, 44, 6)
 
 
 @permission("deletion-vectors.file-version-bytes", "files")
@@ -63,15 +63,15 @@ def vectors_beside_data_files() -> TableFiles:
 
 @permission("deletion-vectors.files-of-many-partitions", "files")
 def vectors_of_two_partitions_in_a_file() -> TableFiles:
-    return _partitioned()
+    return _build_partitioned_table()
 
 
 @permission("deletion-vectors.files-not-partitioned", "files")
 def vectors_outside_the_folders_of_partitions() -> TableFiles:
-    return _partitioned()
+    return _build_partitioned_table()
 
 
-def _partitioned() -> TableFiles:
+def _build_partitioned_table() -> TableFiles:
     """Each data file lies in the folder of a partition of its own, both vectors in one file at the root."""
     files = build_table_with_stored_vectors()
     metadata = get_action(files, 0, "metaData")

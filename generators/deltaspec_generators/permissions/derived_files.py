@@ -62,7 +62,7 @@ def checksum_of_the_same_transaction() -> TableFiles:
     return log_only.build_table_with_transaction_checksum("2a")
 
 
-def _histogram(boundaries: list[int], counts: list[int], sums: list[int]) -> TableFiles:
+def _build_table_with_histogram(boundaries: list[int], counts: list[int], sums: list[int]) -> TableFiles:
     files = log_only.build_table_with_checksum()
     body = files.checksums[2]
     assert isinstance(body, dict)
@@ -73,13 +73,13 @@ def _histogram(boundaries: list[int], counts: list[int], sums: list[int]) -> Tab
 
 @permission("checksum.file-size-histogram")
 def histogram_of_one_bin() -> TableFiles:
-    return _histogram([0], [2], [2000])
+    return _build_table_with_histogram([0], [2], [2000])
 
 
 @permission("checksum.file-size-histogram")
 def files_at_the_edge_of_a_bin() -> TableFiles:
     """Both files have 1000 bytes: they belong to the bin that begins there; the bin before has no width."""
-    return _histogram([0, 1000, 1000, 1001], [0, 0, 2, 0], [0, 0, 2000, 0])
+    return _build_table_with_histogram([0, 1000, 1000, 1001], [0, 0, 2, 0], [0, 0, 2000, 0])
 
 
 @permission("checksum.deleted-rows-histogram")

@@ -1,12 +1,12 @@
 """Rows that keep what the metadata of their columns says of them in SQL."""
 
 from deltaspec_generators.bases.expressions import (
-    GENERATED,
+    GENERATED_COLUMNS_PROTOCOL,
+    GENERATION_EXPRESSION,
     INVARIANTS_PROTOCOL,
-    YEAR,
     build_constrained_table,
+    build_fields,
     build_invariant_metadata,
-    fields,
     replace_last_row,
     rewrite_data_file,
 )
@@ -16,7 +16,7 @@ from deltaspec_generators.table_files import TableFiles
 
 @permission("column-invariants.key", "rows")
 def rows_that_keep_an_invariant() -> TableFiles:
-    described = fields(
+    described = build_fields(
         id=build_invariant_metadata("id > 0 AND year(day) = year"), name=build_invariant_metadata("name IS NOT NULL")
     )
     return build_constrained_table(INVARIANTS_PROTOCOL, described)
@@ -26,12 +26,12 @@ def rows_that_keep_an_invariant() -> TableFiles:
 def rows_that_an_invariant_came_after() -> TableFiles:
     """They keep it, though nothing holds them to it."""
     files = build_constrained_table(
-        INVARIANTS_PROTOCOL, fields(id=build_invariant_metadata("`ID` <=> id AND id < 4")), later=True
+        INVARIANTS_PROTOCOL, build_fields(id=build_invariant_metadata("`ID` <=> id AND id < 4")), later=True
     )
     return rewrite_data_file(files, replace_last_row(id=-4))
 
 
 @permission("generated-columns.key", "rows")
 def values_that_their_expressions_give() -> TableFiles:
-    described = fields(year={YEAR: "YEAR(day)"}, price={YEAR: "if(id = 1, 0.5D, price)"})
-    return build_constrained_table(GENERATED, described, table=replace_last_row(day=None, year=None))
+    described = build_fields(year={GENERATION_EXPRESSION: "YEAR(day)"}, price={GENERATION_EXPRESSION: "price"})
+    return build_constrained_table(GENERATED_COLUMNS_PROTOCOL, described, table=replace_last_row(day=None, year=None))

@@ -6,14 +6,15 @@ from itertools import pairwise
 from typing import Any
 
 from deltaspec_generators.bases import log_only
-from deltaspec_generators.bases.data_files import FIELDS as STORED
+from deltaspec_generators.bases.clustering import CLUSTERING_PROTOCOL, build_clustered_table
+from deltaspec_generators.bases.data_files import FIELDS as DATA_FIELDS
 from deltaspec_generators.bases.data_files import build_table_with_data
 from deltaspec_generators.bases.log_only import commit_info_action, get_action
 from deltaspec_generators.permissions.registry import permission
 from deltaspec_generators.table_files import TableFiles, add_action, domain_action, metadata_action, protocol_action
 
 
-def described(kind: str, metadata: dict[str, Any], protocol: Any) -> TableFiles:
+def _build_table_with_column_metadata(kind: str, metadata: dict[str, Any], protocol: Any) -> TableFiles:
     """A table whose first column has that metadata."""
     fields = [{"name": "id", "type": kind, "nullable": True, "metadata": metadata}, ("name", "string")]
     return log_only.build_table(protocol=protocol, fields=fields)
@@ -24,17 +25,19 @@ INVARIANT = {"delta.invariants": json.dumps({"expression": {"expression": "id > 
 
 @permission("column-invariants.key")
 def invariant_of_a_column() -> TableFiles:
-    return described("long", INVARIANT, protocol_action(1, 2))
+    return _build_table_with_column_metadata("long", INVARIANT, protocol_action(1, 2))
 
 
 @permission("column-invariants.in-force")
 def invariant_without_a_feature() -> TableFiles:
-    return described("long", INVARIANT, protocol_action(1, 6))
+    return _build_table_with_column_metadata("long", INVARIANT, protocol_action(1, 6))
 
 
 @permission("generated-columns.key")
 def column_generated_from_another() -> TableFiles:
-    return described("long", {"delta.generationExpression": "length(name)"}, protocol_action(1, 4))
+    return _build_table_with_column_metadata(
+        "long", {"delta.generationExpression": "length(name)"}, protocol_action(1, 4)
+    )
 
 
 IDENTITY = {"delta.identity.start": 5, "delta.identity.step": -3, "delta.identity.allowExplicitInsert": False}
@@ -42,51 +45,44 @@ IDENTITY = {"delta.identity.start": 5, "delta.identity.step": -3, "delta.identit
 
 @permission("identity-columns.start")
 def identity_column_that_starts_anywhere() -> TableFiles:
-    return described("long", {**IDENTITY, "delta.identity.start": -(2**63)}, protocol_action(1, 6))
+    return _build_table_with_column_metadata(
+        "long", {**IDENTITY, "delta.identity.start": -(2**63)}, protocol_action(1, 6)
+    )
 
 
 @permission("identity-columns.step")
 def identity_column_that_goes_down() -> TableFiles:
-    return described("long", IDENTITY, protocol_action(1, 6))
+    return _build_table_with_column_metadata("long", IDENTITY, protocol_action(1, 6))
 
 
 @permission("identity-columns.mark")
 def identity_column_with_values_given() -> TableFiles:
-    return described("long", {**IDENTITY, "delta.identity.highWaterMark": -4}, protocol_action(1, 6))
+    return _build_table_with_column_metadata(
+        "long", {**IDENTITY, "delta.identity.highWaterMark": -4}, protocol_action(1, 6)
+    )
 
 
 @permission("identity-columns.explicit-insert")
 def identity_column_that_users_may_fill() -> TableFiles:
-    return described("long", {**IDENTITY, "delta.identity.allowExplicitInsert": True}, protocol_action(1, 6))
+    return _build_table_with_column_metadata(
+        "long", {**IDENTITY, "delta.identity.allowExplicitInsert": True}, protocol_action(1, 6)
+    )
 
 
-DEFAULTS = protocol_action(1, 7, None, ["allowColumnDefaults"])
+DEFAULTS_PROTOCOL = protocol_action(1, 7, None, ["allowColumnDefaults"])
 
 
 @permission("default-columns.key")
 def default_of_a_column() -> TableFiles:
-    return described("long", {"CURRENT_DEFAULT": "7"}, DEFAULTS)
+    return _build_table_with_column_metadata("long", {"CURRENT_DEFAULT": "7"}, DEFAULTS_PROTOCOL)
 
 
 @permission("default-columns.later")
 def default_given_and_changed() -> TableFiles:
-    files = log_only.build_table(protocol=DEFAULTS)
+    files = log_only.build_table(protocol=DEFAULTS_PROTOCOL)
     for version, default in ((3, "7"), (4, "length('a')")):
         first = {"name": "id", "type": "long", "nullable": True, "metadata": {"CURRENT_DEFAULT": default}}
         files.commits[version] = [commit_info_action(version), metadata_action([first, ("name", "string")])]
-    return files
-
-
-CLUSTERING_PROTOCOL = protocol_action(1, 7, None, ["clustering", "domainMetadata"])
-
-
-def build_clustered_table(*domains: Any) -> TableFiles:
-    """A table clustered by `id`, with statistics of it in every add."""
-    files = log_only.build_table(protocol=CLUSTERING_PROTOCOL)
-    for version, which in ((1, 0), (1, 1), (2, 0)):
-        bounds = {"minValues": {"id": 1}, "maxValues": {"id": 9}, "nullCount": {"id": 0}}
-        get_action(files, version, "add", which)["stats"] = json.dumps({"numRecords": 10, **bounds})
-    files.commits[0] += [domain_action("delta.clustering", json.dumps({"clusteringColumns": ["id"]})), *domains]
     return files
 
 
@@ -109,7 +105,7 @@ def clustered_by_a_column_that_older_files_lack() -> TableFiles:
     again."""
     files = build_table_with_data(protocol=CLUSTERING_PROTOCOL)
     again = {"add": {**get_action(files, 2, "add"), "dataChange": False, "tags": {"a": "b"}}}
-    files.commits[3] = [commit_info_action(3), metadata_action([*STORED, ("day", "date")])]
+    files.commits[3] = [commit_info_action(3), metadata_action([*DATA_FIELDS, ("day", "date")])]
     files.commits[4] = [
         commit_info_action(4),
         domain_action("delta.clustering", json.dumps({"clusteringColumns": [["day"]]})),
@@ -123,26 +119,26 @@ def clustering_with_state_of_its_own() -> TableFiles:
     return build_clustered_table(domain_action("org.example.zorder", '{"curve": "hilbert"}'))
 
 
-MARK = domain_action("delta.rowTracking", '{"rowIdHighWaterMark": 29}')
-OLD_MARK = {"rowIdHighWaterMark": {"highWaterMark": 29}}
+ROW_ID_MARK = domain_action("delta.rowTracking", '{"rowIdHighWaterMark": 29}')
+R2_ROW_ID_MARK = {"rowIdHighWaterMark": {"highWaterMark": 29}}
 """What r2 has in the place of the domain; later texts pass it over."""
-TRACKING = protocol_action(1, 7, None, ["rowTracking", "domainMetadata"])
+ROW_TRACKING_PROTOCOL = protocol_action(1, 7, None, ["rowTracking", "domainMetadata"])
 
 
 @permission("row-tracking.supported")
 def rows_without_ids_from_before_the_feature() -> TableFiles:
     files = log_only.build_table()
-    files.commits[3] = [commit_info_action(3), TRACKING]
+    files.commits[3] = [commit_info_action(3), ROW_TRACKING_PROTOCOL]
     return files
 
 
 @permission("row-tracking.enabled")
 def row_tracking_enabled_after_files_got_ids() -> TableFiles:
-    files = log_only.build_table(protocol=TRACKING)
+    files = log_only.build_table(protocol=ROW_TRACKING_PROTOCOL)
     for version, which, base in ((1, 0, 0), (1, 1, 10), (2, 0, 20)):
         get_action(files, version, "add", which).update(baseRowId=base, defaultRowCommitVersion=version)
     get_action(files, 2, "remove").update(baseRowId=0, defaultRowCommitVersion=1)
-    files.commits[1] += [MARK, OLD_MARK]
+    files.commits[1] += [ROW_ID_MARK, R2_ROW_ID_MARK]
     configuration = {
         "delta.enableRowTracking": "true",
         "delta.rowTracking.materializedRowIdColumnName": "_row_id",
@@ -152,7 +148,7 @@ def row_tracking_enabled_after_files_got_ids() -> TableFiles:
     return files
 
 
-def widened(*steps: Sequence[str]) -> TableFiles:
+def _build_widened_table(*steps: Sequence[str]) -> TableFiles:
     """A table whose columns were widened, each from type to type in commits of their own."""
     enabled = {"delta.enableTypeWidening": "true"}
     names = [f"c{number}" for number in range(len(steps))]
@@ -162,12 +158,12 @@ def widened(*steps: Sequence[str]) -> TableFiles:
         fields=[(name, types[0]) for name, types in zip(names, steps, strict=True)],
     )
     for turn in range(1, max(map(len, steps))):
-        fields = [_widened(name, types[: turn + 1]) for name, types in zip(names, steps, strict=True)]
+        fields = [_build_widened_field(name, types[: turn + 1]) for name, types in zip(names, steps, strict=True)]
         files.commits[2 + turn] = [commit_info_action(2 + turn), metadata_action(fields, configuration=enabled)]
     return files
 
 
-def _widened(name: str, types: Sequence[str]) -> dict[str, Any]:
+def _build_widened_field(name: str, types: Sequence[str]) -> dict[str, Any]:
     changes = [{"fromType": old, "toType": new} for old, new in pairwise(types)]
     metadata = {"delta.typeChanges": changes} if changes else {}
     return {"name": name, "type": types[-1], "nullable": True, "metadata": metadata}
@@ -175,33 +171,35 @@ def _widened(name: str, types: Sequence[str]) -> dict[str, Any]:
 
 @permission("type-widening.integers")
 def integers_widened() -> TableFiles:
-    return widened(("byte", "short", "integer", "long"), ("byte", "long"))
+    return _build_widened_table(("byte", "short", "integer", "long"), ("byte", "long"))
 
 
 @permission("type-widening.floats")
 def numbers_widened_to_double() -> TableFiles:
-    return widened(("float", "double"), ("byte", "double"), ("short", "double"), ("integer", "double"))
+    return _build_widened_table(("float", "double"), ("byte", "double"), ("short", "double"), ("integer", "double"))
 
 
 @permission("type-widening.decimals")
 def decimals_widened() -> TableFiles:
-    return widened(("decimal(6,2)", "decimal(10,4)", "decimal(38,4)"))
+    return _build_widened_table(("decimal(6,2)", "decimal(10,4)", "decimal(38,4)"))
 
 
 @permission("type-widening.integers-to-decimals")
 def integers_widened_to_decimals() -> TableFiles:
-    return widened(("byte", "decimal(10,0)"), ("integer", "decimal(12,2)"), ("long", "decimal(20,0)", "decimal(38,18)"))
+    return _build_widened_table(
+        ("byte", "decimal(10,0)"), ("integer", "decimal(12,2)"), ("long", "decimal(20,0)", "decimal(38,18)")
+    )
 
 
 @permission("type-widening.dates")
 def date_widened_to_timestamp() -> TableFiles:
-    files = widened(("date", "timestamp_ntz"))
+    files = _build_widened_table(("date", "timestamp_ntz"))
     features = ["typeWidening", "timestampNtz"]
     files.commits[0][1] = protocol_action(3, 7, features, features)
     return files
 
 
-def converted(version: str) -> TableFiles:
+def _build_iceberg_table(version: str) -> TableFiles:
     """A table with column mapping by name that is compatible with Iceberg."""
     files = log_only.build_table_with_column_mapping("name")
     files.commits[0][1] = protocol_action(2, 7, None, ["columnMapping", f"icebergCompat{version}"])
@@ -211,12 +209,12 @@ def converted(version: str) -> TableFiles:
 
 @permission("iceberg-v1.enabled")
 def compatible_with_iceberg_v1() -> TableFiles:
-    return converted("V1")
+    return _build_iceberg_table("V1")
 
 
 @permission("iceberg-v2.enabled")
 def compatible_with_iceberg_v2() -> TableFiles:
-    return converted("V2")
+    return _build_iceberg_table("V2")
 
 
 VARIANT_FIELDS = [("id", "long"), ("v", "variant")]

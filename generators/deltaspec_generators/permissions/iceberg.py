@@ -14,8 +14,8 @@ from deltaspec_generators.bases.iceberg import (
     build_nested_table,
     build_partitioned_rows,
     build_partitioned_table,
+    build_protocol,
     build_timestamp_table,
-    protocol,
 )
 from deltaspec_generators.bases.log_only import commit_info_action, get_action
 from deltaspec_generators.permissions.registry import permission
@@ -83,7 +83,7 @@ def older_file_that_comes_again_is_not_counted() -> TableFiles:
     return files
 
 
-def _partitioned(*names: str) -> list[dict[str, Any]]:
+def _build_partition_fields(*names: str) -> list[dict[str, Any]]:
     return [
         build_mapped_field("id", 1),
         *(build_mapped_field(name, 2 + place, "integer") for place, name in enumerate(names)),
@@ -92,8 +92,13 @@ def _partitioned(*names: str) -> list[dict[str, Any]]:
 
 @permission("iceberg-v1.enabled")
 def partition_column_renamed() -> TableFiles:
-    files = build_compatible_table("V1", fields=_partitioned("a"), partition_columns=["a"], partition={"col-2": "1"})
-    files.commits[3] = [commit_info_action(3), metadata_action(_partitioned("b"), ["b"], build_configuration("V1"))]
+    files = build_compatible_table(
+        "V1", fields=_build_partition_fields("a"), partition_columns=["a"], partition={"col-2": "1"}
+    )
+    files.commits[3] = [
+        commit_info_action(3),
+        metadata_action(_build_partition_fields("b"), ["b"], build_configuration("V1")),
+    ]
     return files
 
 
@@ -101,11 +106,11 @@ def partition_column_renamed() -> TableFiles:
 def partition_column_of_another_type() -> TableFiles:
     """As the text has it: the table is replaced, the name stays."""
     files = build_compatible_table(
-        "V2", fields=_partitioned("part_a"), partition_columns=["part_a"], partition={"col-2": "1"}
+        "V2", fields=_build_partition_fields("part_a"), partition_columns=["part_a"], partition={"col-2": "1"}
     )
-    anew = [build_mapped_field("id", 10), build_mapped_field("part_a", 11)]
+    new_fields = [build_mapped_field("id", 10), build_mapped_field("part_a", 11)]
     live = [{"add": get_action(files, 1, "add", 1)}, {"add": get_action(files, 2, "add")}]
-    replaced = metadata_action(anew, ["part_a"], build_configuration("V2"))
+    replaced = metadata_action(new_fields, ["part_a"], build_configuration("V2"))
     files.commits[3] = [commit_info_action(3), replaced, *(remove_action(each) for each in live)]
     return files
 
@@ -114,18 +119,23 @@ def partition_column_of_another_type() -> TableFiles:
 def partition_columns_in_another_order() -> TableFiles:
     """Then in none at all: the table that is left has no partition spec, so none of other names."""
     values = {"col-2": "1", "col-3": "2"}
-    files = build_compatible_table("V2", fields=_partitioned("a", "b"), partition_columns=["a", "b"], partition=values)
+    files = build_compatible_table(
+        "V2", fields=_build_partition_fields("a", "b"), partition_columns=["a", "b"], partition=values
+    )
     live = [{"add": get_action(files, 1, "add", 1)}, {"add": get_action(files, 2, "add")}]
-    reordered = metadata_action(_partitioned("a", "b"), ["b", "a"], build_configuration("V2"))
+    reordered = metadata_action(_build_partition_fields("a", "b"), ["b", "a"], build_configuration("V2"))
     files.commits[3] = [commit_info_action(3), reordered, *(remove_action(each) for each in live)]
-    files.commits[4] = [commit_info_action(4), metadata_action(_partitioned("a", "b"), [], build_configuration("V2"))]
+    files.commits[4] = [
+        commit_info_action(4),
+        metadata_action(_build_partition_fields("a", "b"), [], build_configuration("V2")),
+    ]
     return files
 
 
 @permission("iceberg-v2.enabled")
 def partitioning_restored() -> TableFiles:
     """The table had it before; what came between was partitioned otherwise while the compatibility was off."""
-    files = build_compatible_table("V2", fields=_partitioned("a", "b"), partition_columns=["a"])
+    files = build_compatible_table("V2", fields=_build_partition_fields("a", "b"), partition_columns=["a"])
     del files.commits[2], files.commits[1]
     off = {**build_configuration("V2"), "delta.enableIcebergCompatV2": "false"}
     for version, (columns, properties) in enumerate(
@@ -133,7 +143,7 @@ def partitioning_restored() -> TableFiles:
     ):
         files.commits[version] = [
             commit_info_action(version, operation="RESTORE" if version == 4 else "REPLACE TABLE"),
-            metadata_action(_partitioned("a", "b"), columns, properties),
+            metadata_action(_build_partition_fields("a", "b"), columns, properties),
         ]
     return files
 
@@ -145,7 +155,7 @@ def enabled_by_a_table_that_is_replaced() -> TableFiles:
         fields=[("id", "long"), ("day", "date")], partition_columns=["day"], partition={"day": "2024-01-01"}
     )
     live = [{"add": get_action(files, 1, "add", 1)}, {"add": get_action(files, 2, "add")}]
-    replaced = metadata_action(_partitioned("month"), ["month"], build_configuration("V2"))
+    replaced = metadata_action(_build_partition_fields("month"), ["month"], build_configuration("V2"))
     listed = ["appendOnly", "invariants", "columnMapping", "icebergCompatV2"]
     files.commits[3] = [
         commit_info_action(3),
@@ -159,20 +169,20 @@ def enabled_by_a_table_that_is_replaced() -> TableFiles:
 # data files
 
 
-WHOLE = ("col-1", "col-2", "col-3")
+ALL_COLUMNS = ("col-1", "col-2", "col-3")
 
 
 @permission("iceberg-v1.enabled", "footers")
 def partition_columns_behind_the_others() -> TableFiles:
     return build_partitioned_table(
-        "V1", build_partitioned_rows(*WHOLE), build_partitioned_rows("col-2", "col-1", "col-3")
+        "V1", build_partitioned_rows(*ALL_COLUMNS), build_partitioned_rows("col-2", "col-1", "col-3")
     )
 
 
 @permission("iceberg-v1.enabled", "footers")
 def change_files_without_partition_columns() -> TableFiles:
     """The text asks it of data files; change data are none."""
-    files = build_partitioned_table("V1", build_partitioned_rows(*WHOLE), build_partitioned_rows(*WHOLE))
+    files = build_partitioned_table("V1", build_partitioned_rows(*ALL_COLUMNS), build_partitioned_rows(*ALL_COLUMNS))
     listed = ["columnMapping", "icebergCompatV1", "changeDataFeed"]
     files.commits[0][1] = protocol_action(3, 7, ["columnMapping"], listed)
     get_action(files, 0, "metaData")["configuration"]["delta.enableChangeDataFeed"] = "true"
@@ -188,7 +198,7 @@ def change_files_without_partition_columns() -> TableFiles:
 @permission("iceberg-v2.enabled", "footers")
 def partition_columns_anywhere() -> TableFiles:
     return build_partitioned_table(
-        "V2", build_partitioned_rows("col-3", "col-1", "col-2"), build_partitioned_rows(*WHOLE)
+        "V2", build_partitioned_rows("col-3", "col-1", "col-2"), build_partitioned_rows(*ALL_COLUMNS)
     )
 
 
@@ -210,7 +220,9 @@ def files_from_before_the_compatibility() -> TableFiles:
 
 @permission("iceberg-v2.enabled", "footers")
 def files_of_a_clone() -> TableFiles:
-    files = build_partitioned_table("V2", build_partitioned_rows(*WHOLE), build_partitioned_rows("col-1", "col-2"))
+    files = build_partitioned_table(
+        "V2", build_partitioned_rows(*ALL_COLUMNS), build_partitioned_rows("col-1", "col-2")
+    )
     files.commits[2][0] = commit_info_action(2, operation="CLONE")
     return files
 
@@ -224,7 +236,7 @@ def timestamps_of_64_bits() -> TableFiles:
 def timestamps_of_96_bits_under_the_first() -> TableFiles:
     """V1 says nothing of how timestamps are stored."""
     files = build_timestamp_table("timestamp", int96=True)
-    files.commits[0][1] = protocol("V1")
+    files.commits[0][1] = build_protocol("V1")
     get_action(files, 0, "metaData")["configuration"] = build_configuration("V1")
     return files
 

@@ -12,13 +12,13 @@ from deltaspec_generators.table_files import LOG, TableFiles, encode_table, sche
 _FIRST, _SECOND = ("00000000-0000-4000-8000-000000000001.parquet", "00000000-0000-4000-8000-000000000002.parquet")
 
 
-def _state(files: TableFiles, version: int) -> list[Line]:
+def _build_state_rows(files: TableFiles, version: int) -> list[Line]:
     """What a checkpoint of a version of `bases.plain` without a remove holds."""
     lines = [line for number in range(version + 1) for line in files.commits[number]]
     return [line for line in lines if isinstance(line, dict) and "commitInfo" not in line]
 
 
-def _written_out(files: TableFiles, **more: Any) -> None:
+def _write_sidecar_actions(files: TableFiles, **more: Any) -> None:
     """Write out the sidecar actions of the first checkpoint, with further fields."""
     checkpoint = files.checkpoints[0]
     written = encode_table(files)
@@ -49,7 +49,7 @@ def state_of_every_kind() -> TableFiles:
 @permission("checkpoint.any-version")
 def checkpoint_of_each_version() -> TableFiles:
     files = log_only.build_table(last_remove=False)
-    files.checkpoints += [CheckpointFiles(version, rows=_state(files, version)) for version in (0, 1, 2)]
+    files.checkpoints += [CheckpointFiles(version, rows=_build_state_rows(files, version)) for version in (0, 1, 2)]
     return files
 
 
@@ -90,14 +90,14 @@ def classic_checkpoint_of_v1_content() -> TableFiles:
 def v1_content_where_v2_is_supported() -> TableFiles:
     files = log_only.build_v2_checkpointed_table()
     files.commits[2] = files.commits[2][:2]
-    files.checkpoints.append(CheckpointFiles(2, rows=_state(files, 2)))
+    files.checkpoints.append(CheckpointFiles(2, rows=_build_state_rows(files, 2)))
     return files
 
 
 @permission("sidecar.tags")
 def sidecar_with_tags() -> TableFiles:
     files = log_only.build_v2_checkpointed_table("uuid-json")
-    _written_out(files, tags={"writer": "drawn"})
+    _write_sidecar_actions(files, tags={"writer": "drawn"})
     return files
 
 
@@ -127,7 +127,7 @@ def checkpoint_metadata_with_counts() -> TableFiles:
 @permission("checkpoint.embedded-in-hint")
 def checkpoint_embedded_in_the_hint() -> TableFiles:
     files = log_only.build_v2_checkpointed_table("uuid-json")
-    _written_out(files)
+    _write_sidecar_actions(files)
     checkpoint = files.checkpoints[0]
     rows = [row for row in checkpoint.rows if isinstance(row, dict)]
     files.last_checkpoint = {

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from deltaspec_generators.table_files import Level, TableFiles
 
-_Shower = TypeVar("_Shower", bound=Callable[[], TableFiles])
+_Builder = TypeVar("_Builder", bound=Callable[[], TableFiles])
 
 
 @dataclass(frozen=True)
@@ -28,10 +28,10 @@ PERMISSIONS: dict[str, Permission] = {}
 """Every permission by name. Filled when `deltaspec_generators.permissions.all_permissions` is imported."""
 
 
-def permission(requirement: str, level: Level = "log") -> Callable[[_Shower], _Shower]:
+def permission(requirement: str, level: Level = "log") -> Callable[[_Builder], _Builder]:
     """Register a function that makes a table which uses a permission; its name says how."""
 
-    def register(table: _Shower) -> _Shower:
+    def register(table: _Builder) -> _Builder:
         name = getattr(table, "__name__", "")
         if name in PERMISSIONS:
             raise ValueError(f"permission {name} stands twice")

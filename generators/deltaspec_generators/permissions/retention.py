@@ -1,7 +1,13 @@
 """Tables that use the freedoms of catalogs, and of what may be deleted when."""
 
 from deltaspec_generators.bases import log_only
-from deltaspec_generators.bases.retention import DAY, HOUR, REMOVED_AT, add_live_files, build_table_with_replaced_vector
+from deltaspec_generators.bases.retention import (
+    DAY_MS,
+    HOUR_MS,
+    REMOVED_MS,
+    add_live_files,
+    build_table_with_replaced_vector,
+)
 from deltaspec_generators.permissions.registry import permission
 from deltaspec_generators.table_files import TableFiles
 
@@ -9,7 +15,7 @@ from deltaspec_generators.table_files import TableFiles
 @permission("table.vacuum-after-retention", "files")
 def removed_file_vacuumed_after_a_week() -> TableFiles:
     files = add_live_files(log_only.build_table(), "a.parquet")
-    files.clock_ms = REMOVED_AT + 7 * DAY + 1
+    files.clock_ms = REMOVED_MS + 7 * DAY_MS + 1
     return files
 
 
@@ -17,7 +23,7 @@ def removed_file_vacuumed_after_a_week() -> TableFiles:
 def removed_file_vacuumed_after_an_hour_as_the_table_says() -> TableFiles:
     configuration = {"delta.deletedFileRetentionDuration": "interval 1 hour"}
     files = add_live_files(log_only.build_table(configuration=configuration), "a.parquet")
-    files.clock_ms = REMOVED_AT + HOUR + 1
+    files.clock_ms = REMOVED_MS + HOUR_MS + 1
     return files
 
 
@@ -25,5 +31,5 @@ def removed_file_vacuumed_after_an_hour_as_the_table_says() -> TableFiles:
 def vector_of_a_removed_file_kept() -> TableFiles:
     files, path, data = build_table_with_replaced_vector()
     files.extra[path] = data
-    files.clock_ms = REMOVED_AT + HOUR
+    files.clock_ms = REMOVED_MS + HOUR_MS
     return files

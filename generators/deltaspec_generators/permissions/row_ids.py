@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 
-from deltaspec_generators.bases.data_files import FIELDS, rows
+from deltaspec_generators.bases.data_files import FIELDS, build_rows
 from deltaspec_generators.bases.log_only import get_action
 from deltaspec_generators.bases.row_ids import (
     ENABLED,
@@ -25,7 +25,7 @@ def ids_stored_for_some_rows_and_in_some_files() -> TableFiles:
 @permission("row-tracking.stored-ids-optional", level="rows")
 def column_of_stored_ids_full_of_nulls() -> TableFiles:
     files = build_rewritten_table()
-    empty = rows(20, 5)
+    empty = build_rows(20, 5)
     for name in (ROW_ID, ROW_COMMIT_VERSION):
         empty = empty.append_column(name, pa.nulls(5, pa.int64()))
     files.commits[4] = [
@@ -59,7 +59,7 @@ def restored_files_bring_their_row_ids_back() -> TableFiles:
     files.commits[4] = [preserving_commit_info(4, operation="RESTORE"), *back, *gone]
     files.commits[5] = [
         preserving_commit_info(5),
-        add_tracked_file(files, "e.parquet", rows(20, 5), 25, 5),
+        add_tracked_file(files, "e.parquet", build_rows(20, 5), 25, 5),
         *row_id_mark_actions(29),
     ]
     return files

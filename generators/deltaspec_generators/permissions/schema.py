@@ -12,15 +12,15 @@ _ARRAY: dict[str, Any] = {"type": "array", "elementType": "long", "containsNull"
 _MAP: dict[str, Any] = {"type": "map", "keyType": "string", "valueType": "long"}
 
 
-def _field(name: str, kind: Any, **metadata: Any) -> dict[str, Any]:
+def _build_field(name: str, kind: Any, **metadata: Any) -> dict[str, Any]:
     return {"name": name, "type": kind, "nullable": True, "metadata": metadata}
 
 
-def _struct(*fields: dict[str, Any]) -> dict[str, Any]:
+def _struct_type(*fields: dict[str, Any]) -> dict[str, Any]:
     return {"type": "struct", "fields": list(fields)}
 
 
-def _told(**statistics: Any) -> TableFiles:
+def _build_table_with_statistics(**statistics: Any) -> TableFiles:
     """A table whose last add has these statistics of ten rows."""
     files = log_only.build_table()
     get_action(files, 2, "add")["stats"] = json.dumps({"numRecords": 10, **statistics})
@@ -32,7 +32,7 @@ def _told(**statistics: Any) -> TableFiles:
 
 @permission("schema.map-value-null")
 def maps_with_and_without_nulls() -> TableFiles:
-    maps = [_field(str(word), {**_MAP, "valueContainsNull": word}) for word in (True, False)]
+    maps = [_build_field(str(word), {**_MAP, "valueContainsNull": word}) for word in (True, False)]
     return log_only.build_table(fields=[("id", "long"), *maps])
 
 
@@ -40,7 +40,7 @@ def maps_with_and_without_nulls() -> TableFiles:
 def columns_with_keys_of_every_feature() -> TableFiles:
     def mapped(number: int, name: str, kind: str, **metadata: Any) -> dict[str, Any]:
         ids = {"delta.columnMapping.id": number, "delta.columnMapping.physicalName": f"col-{number}"}
-        return _field(name, kind, **ids, **metadata)
+        return _build_field(name, kind, **ids, **metadata)
 
     invariant = json.dumps({"expression": {"expression": "price > 0"}})
     identity = {"start": 1, "step": 1, "highWaterMark": 3, "allowExplicitInsert": False}
@@ -60,7 +60,7 @@ def columns_with_keys_of_every_feature() -> TableFiles:
 def column_with_a_default() -> TableFiles:
     return log_only.build_table(
         protocol=protocol_action(1, 7, None, ["allowColumnDefaults"]),
-        fields=[("id", "long"), _field("name", "string", CURRENT_DEFAULT="'none'")],
+        fields=[("id", "long"), _build_field("name", "string", CURRENT_DEFAULT="'none'")],
     )
 
 
@@ -68,17 +68,17 @@ def column_with_a_default() -> TableFiles:
 def column_that_was_widened() -> TableFiles:
     changes = [{"fromType": "integer", "toType": "long"}]
     return log_only.build_table_with_features(
-        "typeWidening", fields=[_field("id", "long", **{"delta.typeChanges": changes})]
+        "typeWidening", fields=[_build_field("id", "long", **{"delta.typeChanges": changes})]
     )
 
 
 @permission("schema.void")
 def void_at_top_level_and_nested() -> TableFiles:
-    nested = _struct(_field("nothing", "void"), _field("x", "long"))
+    nested = _struct_type(_build_field("nothing", "void"), _build_field("x", "long"))
     return log_only.build_table(fields=[("id", "long"), ("nothing", "void"), ("s", nested)])
 
 
-def _without_files(*fields: Any) -> TableFiles:
+def _build_table_without_files(*fields: Any) -> TableFiles:
     files = log_only.build_table(fields=fields)
     files.commits = {
         0: files.commits[0],
@@ -90,12 +90,12 @@ def _without_files(*fields: Any) -> TableFiles:
 @permission("schema.void-without-files")
 def void_in_containers_of_no_file() -> TableFiles:
     voids = {**_MAP, "valueType": {**_ARRAY, "elementType": "void"}, "valueContainsNull": True}
-    return _without_files(("id", "long"), ("c", voids), ("s", _struct(_field("x", "void"))))
+    return _build_table_without_files(("id", "long"), ("c", voids), ("s", _struct_type(_build_field("x", "void"))))
 
 
 @permission("schema.void-without-files")
 def nothing_but_void_and_no_file() -> TableFiles:
-    return _without_files(("a", "void"))
+    return _build_table_without_files(("a", "void"))
 
 
 @permission("schema.void-evolves")
@@ -137,12 +137,14 @@ def remove_with_statistics() -> TableFiles:
 
 @permission("statistics.tight-flag")
 def bounds_that_are_tight() -> TableFiles:
-    return _told(minValues={"id": 1}, maxValues={"id": 9}, nullCount={"id": 0}, tightBounds=True)
+    return _build_table_with_statistics(minValues={"id": 1}, maxValues={"id": 9}, nullCount={"id": 0}, tightBounds=True)
 
 
 @permission("statistics.tight-flag")
 def bounds_that_are_wide() -> TableFiles:
-    return _told(minValues={"id": 1}, maxValues={"id": 9}, nullCount={"id": 4}, tightBounds=False)
+    return _build_table_with_statistics(
+        minValues={"id": 1}, maxValues={"id": 9}, nullCount={"id": 4}, tightBounds=False
+    )
 
 
 # properties

@@ -5,16 +5,16 @@ from typing import Any
 
 import pyarrow as pa
 
-from deltaspec_generators.bases.data_files import build_table_with_data, rows
+from deltaspec_generators.bases.data_files import build_rows, build_table_with_data
 from deltaspec_generators.bases.log_only import get_action
-from deltaspec_generators.bases.variant_encoder import column, encode_variant_bound
+from deltaspec_generators.bases.variant_encoder import build_variant_column, encode_variant_bound
 from deltaspec_generators.permissions.registry import permission
 from deltaspec_generators.table_files import TableFiles, protocol_action, schema_string
 
 
 @permission("consistency.missing-columns", "rows")
 def file_without_a_column() -> TableFiles:
-    return build_table_with_data(tables=(rows(0), rows(10), rows(20).drop_columns(["price"])))
+    return build_table_with_data(tables=(build_rows(0), build_rows(10), build_rows(20).drop_columns(["price"])))
 
 
 @permission("consistency.missing-columns", "rows")
@@ -35,17 +35,17 @@ def file_without_a_member_of_null_structs() -> TableFiles:
 def bounds_of_nulls_alone() -> TableFiles:
     nulls = pa.table({"id": pa.nulls(3, pa.int64())})
     files = build_table_with_data(
-        fields=[("id", "long")], tables=(rows(0).select(["id"]), rows(10).select(["id"]), nulls)
+        fields=[("id", "long")], tables=(build_rows(0).select(["id"]), build_rows(10).select(["id"]), nulls)
     )
-    told = {"numRecords": 3, "minValues": {"id": 4}, "maxValues": {"id": 2}, "nullCount": {"id": 3}}
-    get_action(files, 2, "add")["stats"] = json.dumps(told)
+    stated = {"numRecords": 3, "minValues": {"id": 4}, "maxValues": {"id": 2}, "nullCount": {"id": 3}}
+    get_action(files, 2, "add")["stats"] = json.dumps(stated)
     return files
 
 
-def _variants(low: dict[str, Any], high: dict[str, Any]) -> TableFiles:
+def _build_variant_table(low: dict[str, Any], high: dict[str, Any]) -> TableFiles:
     """Two rows, `{a: 1, b: 9}` and `{a: 5, b: 2}`, and bounds of these paths."""
     features = ["variantType", "variantShredding"]
-    table = pa.table({"v": column([{"a": 1, "b": 9}, {"a": 5, "b": 2}])})
+    table = pa.table({"v": build_variant_column([{"a": 1, "b": 9}, {"a": 5, "b": 2}])})
     empty = table.slice(0, 0)
     protocol = protocol_action(3, 7, features, features)
     files = build_table_with_data(fields=[("v", "variant")], tables=(empty, empty, table), protocol=protocol)
@@ -58,14 +58,14 @@ def _variants(low: dict[str, Any], high: dict[str, Any]) -> TableFiles:
 
 @permission("statistics.variant-paths-on-their-own", "rows")
 def variant_bounds_of_different_rows() -> TableFiles:
-    return _variants({"$['a']": 1, "$['b']": 2}, {"$['a']": 5, "$['b']": 9})
+    return _build_variant_table({"$['a']": 1, "$['b']": 2}, {"$['a']": 5, "$['b']": 9})
 
 
 @permission("statistics.variant-one-sided", "rows")
 def variant_bounds_of_one_side() -> TableFiles:
-    return _variants({"$['a']": 1}, {"$['b']": 9})
+    return _build_variant_table({"$['a']": 1}, {"$['b']": 9})
 
 
 @permission("statistics.variant-choice", "rows")
 def variant_bounds_of_some_paths() -> TableFiles:
-    return _variants({"$['a']": 1}, {"$['a']": 5})
+    return _build_variant_table({"$['a']": 1}, {"$['a']": 5})

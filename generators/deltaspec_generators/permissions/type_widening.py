@@ -10,16 +10,16 @@ from deltaspec_generators.bases import data_files, log_only
 from deltaspec_generators.bases.log_only import commit_info_action, get_action
 from deltaspec_generators.bases.type_widening import (
     ENABLED,
-    RECORD_OF_INTEGERS,
-    array,
+    INTEGER_TO_LONG,
+    array_type,
+    build_column,
+    build_table_with_column_versions,
     build_type_change,
     build_widened_files_table,
     build_widening_data_table,
-    column,
     map_type,
     recompute_statistics,
     struct_type,
-    table,
 )
 from deltaspec_generators.permissions.registry import permission
 from deltaspec_generators.table_files import TableFiles, metadata_action, protocol_action, remove_action
@@ -28,17 +28,24 @@ from deltaspec_generators.table_files import TableFiles, metadata_action, protoc
 @permission("type-widening.integers")
 def places_below_columns_widened() -> TableFiles:
     """Elements, keys, values and fields of structs in them; previews noted versions beside the types."""
-    inner = struct_type(column("short", name="x"))
-    wider = struct_type(column("integer", [{**build_type_change("short", "integer"), "tableVersion": 3}], name="x"))
+    inner = struct_type(build_column("short", name="x"))
+    wider = struct_type(
+        build_column("integer", [{**build_type_change("short", "integer"), "tableVersion": 3}], name="x")
+    )
     record = [build_type_change("byte", "short", "key"), build_type_change("integer", "long", "value.element")]
-    return table(
-        struct_of(column(map_type("byte", array("integer")), name="m"), column(array(inner), name="a")),
-        struct_of(column(map_type("short", array("long")), record, name="m"), column(array(wider), name="a")),
+    return build_table_with_column_versions(
+        _build_struct_column(
+            build_column(map_type("byte", array_type("integer")), name="m"), build_column(array_type(inner), name="a")
+        ),
+        _build_struct_column(
+            build_column(map_type("short", array_type("long")), record, name="m"),
+            build_column(array_type(wider), name="a"),
+        ),
     )
 
 
-def struct_of(*fields: dict[str, object]) -> dict[str, object]:
-    return column(struct_type(*fields))
+def _build_struct_column(*fields: dict[str, object]) -> dict[str, object]:
+    return build_column(struct_type(*fields))
 
 
 @permission("type-widening.integers", "rows")
@@ -54,7 +61,7 @@ def record_dropped_once_files_are_rewritten() -> TableFiles:
 @permission("type-widening.may-be-dropped", "rows")
 def feature_dropped_without_a_trace() -> TableFiles:
     files = build_widened_files_table(rewritten=True)
-    files.commits[6] = [commit_info_action(6), metadata_action([*data_files.FIELDS, column("long")])]
+    files.commits[6] = [commit_info_action(6), metadata_action([*data_files.FIELDS, build_column("long")])]
     files.commits[6].append(protocol_action(3, 7, [], []))
     return files
 
@@ -62,19 +69,19 @@ def feature_dropped_without_a_trace() -> TableFiles:
 @permission("type-widening.integers")
 def version_from_before_a_change_restored() -> TableFiles:
     """The files since the change are gone, those from before it are back, and the column is what it was."""
-    files = table(column("integer"), column("long", RECORD_OF_INTEGERS))
+    files = build_table_with_column_versions(build_column("integer"), build_column("long", INTEGER_TO_LONG))
     added = {**get_action(files, 2, "add"), "path": "d.parquet"}
     files.commits[4] = [commit_info_action(4), {"add": added}]
-    before = metadata_action([("id", "long"), column("integer")], configuration=ENABLED)
+    before = metadata_action([("id", "long"), build_column("integer")], configuration=ENABLED)
     files.commits[5] = [commit_info_action(5), before, remove_action({"add": added})]
     return files
 
 
 @permission("type-widening.integers")
 def table_replaced_by_one_of_other_types() -> TableFiles:
-    files = table(column("integer"))
+    files = build_table_with_column_versions(build_column("integer"))
     removes = [remove_action(row) for row in (files.commits[1][2], files.commits[2][1]) if isinstance(row, dict)]
-    other = metadata_action([("id", "string"), column("date")], configuration=ENABLED)
+    other = metadata_action([("id", "string"), build_column("date")], configuration=ENABLED)
     files.commits[3] = [commit_info_action(3), other, *removes]
     return files
 
@@ -97,17 +104,17 @@ def column_dropped_and_added_with_another_type() -> TableFiles:
     return files
 
 
-def recorded_and_forgotten(files: TableFiles, partition_columns: Sequence[str] = ()) -> TableFiles:
+def _widen_and_drop_record(files: TableFiles, partition_columns: Sequence[str] = ()) -> TableFiles:
     """The column becomes a long one, and the record of it goes, while files stay."""
-    other = [each for each in schema_fields(files) if each["name"] != "c"]
+    other = [each for each in _read_schema_fields(files) if each["name"] != "c"]
     version = max(files.commits) + 1
-    for number, record in enumerate((RECORD_OF_INTEGERS, None), start=version):
-        metadata = metadata_action([*other, column("long", record)], partition_columns, ENABLED)
+    for number, record in enumerate((INTEGER_TO_LONG, None), start=version):
+        metadata = metadata_action([*other, build_column("long", record)], partition_columns, ENABLED)
         files.commits[number] = [commit_info_action(number), metadata]
     return files
 
 
-def schema_fields(files: TableFiles) -> list[dict[str, Any]]:
+def _read_schema_fields(files: TableFiles) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = json.loads(get_action(files, 0, "metaData")["schemaString"])["fields"]
     return found
 
@@ -115,36 +122,38 @@ def schema_fields(files: TableFiles) -> list[dict[str, Any]]:
 @permission("type-widening.may-be-dropped", "rows")
 def record_of_a_partition_column_dropped() -> TableFiles:
     """No file holds values of a partition column."""
-    files = build_widening_data_table([data_files.rows(0)] * 3)
-    fields: list[Any] = [*data_files.FIELDS, column("integer")]
+    files = build_widening_data_table([data_files.build_rows(0)] * 3)
+    fields: list[Any] = [*data_files.FIELDS, build_column("integer")]
     files.commits[0][2] = metadata_action(fields, ["c"], ENABLED)
     for version, kind, which in ((1, "add", 0), (1, "add", 1), (2, "add", 0), (2, "remove", 0)):
         get_action(files, version, kind, which)["partitionValues"] = {"c": "1"}
-    return recorded_and_forgotten(files, ["c"])
+    return _widen_and_drop_record(files, ["c"])
 
 
 @permission("type-widening.may-be-dropped", "rows")
 def record_dropped_where_files_lack_the_column() -> TableFiles:
     """The files are from when the column was void."""
-    files = build_widening_data_table([data_files.rows(0)] * 3)
-    files.commits[0][2] = metadata_action([*data_files.FIELDS, column("void")], (), ENABLED)
+    files = build_widening_data_table([data_files.build_rows(0)] * 3)
+    files.commits[0][2] = metadata_action([*data_files.FIELDS, build_column("void")], (), ENABLED)
     files.commits[3] = [
         commit_info_action(3),
-        metadata_action([*data_files.FIELDS, column("integer")], (), ENABLED),
+        metadata_action([*data_files.FIELDS, build_column("integer")], (), ENABLED),
     ]
-    return recorded_and_forgotten(files)
+    return _widen_and_drop_record(files)
 
 
 @permission("type-widening.may-be-dropped", "rows")
 def record_dropped_where_files_have_no_rows() -> TableFiles:
-    empty = data_files.rows(0, 0).append_column("c", pa.array([], pa.int32()))
-    return recorded_and_forgotten(build_widening_data_table([empty] * 3))
+    empty = data_files.build_rows(0, 0).append_column("c", pa.array([], pa.int32()))
+    return _widen_and_drop_record(build_widening_data_table([empty] * 3))
 
 
 @permission("type-widening.integers")
 def version_from_before_a_change_restored_after_statistics() -> TableFiles:
     """Files are as old as their paths, however often they are described."""
-    files = recompute_statistics(table(column("integer"), column("long", RECORD_OF_INTEGERS)), 4)
-    before = metadata_action([("id", "long"), column("integer")], configuration=ENABLED)
+    files = recompute_statistics(
+        build_table_with_column_versions(build_column("integer"), build_column("long", INTEGER_TO_LONG)), 4
+    )
+    before = metadata_action([("id", "long"), build_column("integer")], configuration=ENABLED)
     files.commits[5] = [commit_info_action(5, operation="RESTORE"), before]
     return files

@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from deltaspec_generators.bases import data_files
 from deltaspec_generators.bases.log_only import commit_info_action, get_action
-from deltaspec_generators.bases.variant_encoder import column
+from deltaspec_generators.bases.variant_encoder import build_variant_column
 from deltaspec_generators.bases.variants import (
     ENABLED,
     METADATA,
@@ -19,7 +19,7 @@ from deltaspec_generators.bases.variants import (
     build_table_with_variants,
     build_unshredded_column,
     build_variant_field,
-    table,
+    build_variant_table,
 )
 from deltaspec_generators.permissions.registry import permission
 from deltaspec_generators.table_files import TableFiles, metadata_action, protocol_action
@@ -101,7 +101,7 @@ def shredded_files_from_before_it_was_disabled() -> TableFiles:
 @permission("variant.null-counts", "rows")
 def variants_within_other_types() -> TableFiles:
     """Of every kind, within a struct, an array and a map."""
-    inner = column([{"a": 1}, None, "text", {"a": None}])
+    inner = build_variant_column([{"a": 1}, None, "text", {"a": None}])
     rows = pa.table(
         {
             "s": pa.StructArray.from_arrays([inner], ["v"]),
@@ -129,7 +129,7 @@ def variants_within_other_types() -> TableFiles:
 def column_generated_from_a_variant() -> TableFiles:
     expression = {"delta.generationExpression": "variant_get(v, '$.a', 'long')"}
     computed = {"name": "a", "type": "long", "nullable": True, "metadata": expression}
-    return table(
+    return build_variant_table(
         [build_variant_field(CURRENT_DEFAULT="CAST(null AS VARIANT)"), computed],
         writer=["generatedColumns", "allowColumnDefaults"],
     )

@@ -119,13 +119,13 @@ def build_array(values: Sequence[Any], kind: DataType) -> pa.Array:
     return pa.array(values, arrow_type(kind))
 
 
-def plain_values(array: pa.Array | pa.ChunkedArray) -> list[Any]:
+def to_plain_values(array: pa.Array | pa.ChunkedArray) -> list[Any]:
     """The plain values of an Arrow array: the inverse of `build_array`."""
-    found: list[Any] = array.cast(_countable(array.type)).to_pylist()
+    found: list[Any] = array.cast(_integer_type(array.type)).to_pylist()
     return found
 
 
-def _countable(kind: pa.DataType) -> pa.DataType:
+def _integer_type(kind: pa.DataType) -> pa.DataType:
     """The type with dates as days and timestamps as microseconds."""
     if pa.types.is_date32(kind):
         return pa.int32()
@@ -133,12 +133,13 @@ def _countable(kind: pa.DataType) -> pa.DataType:
         return pa.int64()
     if pa.types.is_map(kind):
         return pa.map_(
-            kind.key_field.with_type(_countable(kind.key_type)), kind.item_field.with_type(_countable(kind.item_type))
+            kind.key_field.with_type(_integer_type(kind.key_type)),
+            kind.item_field.with_type(_integer_type(kind.item_type)),
         )
     if pa.types.is_list(kind):
-        return pa.list_(kind.value_field.with_type(_countable(kind.value_type)))
+        return pa.list_(kind.value_field.with_type(_integer_type(kind.value_type)))
     if pa.types.is_struct(kind):
-        return pa.struct([each.with_type(_countable(each.type)) for each in kind])
+        return pa.struct([each.with_type(_integer_type(each.type)) for each in kind])
     return kind
 
 
@@ -201,28 +202,28 @@ def _primitives(name: str, edges: bool) -> st.SearchStrategy[Any]:
         case "byte" | "short" | "integer" | "long":
             limit = 2 ** (_BITS[name] - 1)
             odd = (-1, -limit, limit - 1, *((2**53 + 1, -(2**53) - 1) if name == "long" else ()))
-            return _either(st.integers(0, 9), edges, st.sampled_from(odd), st.integers(-limit, limit - 1))
+            return _with_edges(st.integers(0, 9), edges, st.sampled_from(odd), st.integers(-limit, limit - 1))
         case "double" | "float":
             return _floats(32 if name == "float" else 64, edges)
         case "boolean":
             return st.booleans()
         case "string":
             ordinary = st.text(string.ascii_lowercase, max_size=3)
-            return _either(ordinary, edges, st.sampled_from(_EDGE_TEXTS), st.text(_CHARACTERS, max_size=40))
+            return _with_edges(ordinary, edges, st.sampled_from(_EDGE_TEXTS), st.text(_CHARACTERS, max_size=40))
         case "binary":
             odd_bytes = st.sampled_from((b"", b"\x00", b"\xff" * 33, b"\xc3", b"\x80\x7f"))
-            return _either(st.binary(max_size=3), edges, odd_bytes)
+            return _with_edges(st.binary(max_size=3), edges, odd_bytes)
         case "date":
             odd = (-1, GREGORIAN_DAY, GREGORIAN_DAY - 1, GREGORIAN_DAY - 11, FIRST_DAY, LAST_DAY)
-            return _either(st.integers(0, 20_000), edges, st.sampled_from(odd), st.integers(FIRST_DAY, LAST_DAY))
+            return _with_edges(st.integers(0, 20_000), edges, st.sampled_from(odd), st.integers(FIRST_DAY, LAST_DAY))
         case "timestamp" | "timestamp_ntz":
-            return _moments(edges)
+            return _timestamps(edges)
         case "variant":
             return st.sampled_from(_VARIANTS).map(lambda value: {"value": value, "metadata": _NO_NAMES})
     raise ValueError(f"no values are known of {name}")
 
 
-def _either(ordinary: st.SearchStrategy[Any], edges: bool, *odd: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+def _with_edges(ordinary: st.SearchStrategy[Any], edges: bool, *odd: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     return st.one_of(ordinary, *odd) if edges else ordinary
 
 
@@ -232,26 +233,26 @@ def _floats(width: int, edges: bool) -> st.SearchStrategy[float]:
     third = struct.unpack("<f", struct.pack("<f", 3.4))[0] if width == 32 else 3.4
     odd = (-0.0, 0.0, third, math.nan, math.inf, -math.inf, tiny, -tiny, huge, -huge)
     every = st.floats(width=32) if width == 32 else st.floats(width=64)
-    return _either(ordinary, edges, st.sampled_from(odd), every)
+    return _with_edges(ordinary, edges, st.sampled_from(odd), every)
 
 
 def _decimals(precision: int, scale: int, edges: bool) -> st.SearchStrategy[Exact]:
     limit = 10**precision - 1
-    unscaled = _either(
+    unscaled = _with_edges(
         st.integers(0, min(limit, 999)), edges, st.sampled_from((-1, -limit, limit)), st.integers(-limit, limit)
     )
-    return unscaled.map(lambda number: exact(number, scale))
+    return unscaled.map(lambda number: build_decimal(number, scale))
 
 
-def exact(unscaled: int, scale: int) -> Exact:
+def build_decimal(unscaled: int, scale: int) -> Exact:
     """The decimal of so many units in the last of `scale` places, whatever the precision of Python's context."""
     return Exact((int(unscaled < 0), tuple(map(int, str(abs(unscaled)))), -scale))
 
 
-def _moments(edges: bool) -> st.SearchStrategy[int]:
+def _timestamps(edges: bool) -> st.SearchStrategy[int]:
     ordinary = st.integers(0, 2_000_000).map(lambda seconds: 1_600_000_000_000_000 + seconds * 1_000_000)
     odd = (-1, -999, -1001, 1, 1_600_000_000_123_456, GREGORIAN_DAY * DAY_US - 1, FIRST_US, LAST_US, -(2**53) - 1)
-    return _either(ordinary, edges, st.sampled_from(odd), st.integers(FIRST_US, LAST_US))
+    return _with_edges(ordinary, edges, st.sampled_from(odd), st.integers(FIRST_US, LAST_US))
 
 
 @st.composite

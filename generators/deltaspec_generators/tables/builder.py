@@ -39,12 +39,12 @@ class DataTableBuilder:
 
     draw: st.DrawFn
     spec: DataTableSpec
-    spellings: Sequence[ParquetEncoding]
+    encodings: Sequence[ParquetEncoding]
     styles: Sequence[StatisticsStyle]
     schema: Struct
     """Logical, with column ids where there is column mapping."""
     configuration: dict[str, str]
-    numbering: ColumnIdSequence
+    column_ids: ColumnIdSequence
     files: TableFiles = field(default_factory=TableFiles)
     state: TableState = field(default_factory=TableState)
     states: list[TableState] = field(default_factory=list)
@@ -98,7 +98,7 @@ class DataTableBuilder:
         """Physical columns without partition columns."""
         return drop_columns(self.physical_schema, [each.name for each in self.partition_fields])
 
-    def on(self, name: str) -> bool:
+    def is_enabled(self, name: str) -> bool:
         """Whether a boolean property is true."""
         return self.configuration.get(name) == "true"
 
@@ -109,7 +109,7 @@ class DataTableBuilder:
 
     def parquet_encoding(self) -> ParquetEncoding:
         """One of the table's ways to write Parquet."""
-        return self.draw(st.sampled_from(self.spellings))
+        return self.draw(st.sampled_from(self.encodings))
 
     def style(self) -> StatisticsStyle:
         """One of the table's ways to write statistics."""
@@ -118,7 +118,7 @@ class DataTableBuilder:
     def metadata_action(self) -> Body:
         """The `metaData` action of the commit at hand."""
         if self.mapping:
-            self.configuration["delta.columnMapping.maxColumnId"] = str(self.numbering.last)
+            self.configuration["delta.columnMapping.maxColumnId"] = str(self.column_ids.last)
         body = {
             **self.spec.metadata,
             "schemaString": schema_string.serialize_schema(self.schema),

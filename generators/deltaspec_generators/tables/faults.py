@@ -23,11 +23,11 @@ from deltaspec_generators.bases.log_only import inline_vector_descriptor
 from deltaspec_generators.logs.state import Body
 from deltaspec_generators.table_files import TableFiles
 from deltaspec_generators.tables.file_writer import CHANGE_TYPE
-from deltaspec_generators.tables.parquet_encodings import build_rows_table, parquet_fields, write_parquet
+from deltaspec_generators.tables.parquet_encodings import build_parquet_fields, build_rows_table, write_parquet
 from deltaspec_generators.tables.stored_files import StoredFile
 from deltaspec_generators.tables.strategies import GeneratedTable, data_tables_with_states
 
-Break = Callable[[st.DrawFn, "Broken"], None]
+Break = Callable[[st.DrawFn, "BrokenTable"], None]
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ FAULTS: dict[str, Fault] = {}
 
 
 @dataclass
-class Broken:
+class BrokenTable:
     """A drawn table while it is broken: its log is complete commits, so that one place says one thing."""
 
     drawn: GeneratedTable
@@ -60,29 +60,29 @@ class Broken:
         newest = {stored.add["path"]: stored for stored in self.drawn.stored}
         return [newest[path] for path in self.drawn.states[-1].live if newest[path].rows]
 
-    def actions(self, kind: str, path: str) -> Iterator[Body]:
+    def iter_actions(self, kind: str, path: str) -> Iterator[Body]:
         """Every action of a kind for a path, oldest first, to be changed in place."""
         for version in sorted(self.files.commits):
             for line in self.files.commits[version]:
                 if isinstance(line, dict) and kind in line and line[kind]["path"] == path:
                     yield line[kind]
 
-    def put(self, path: str, data: bytes) -> None:
+    def replace_data(self, path: str, data: bytes) -> None:
         """Other bytes for a file; sizes in the log become true of them."""
         self.files.data[paths.decode(path)] = data
         for kind in ("add", "remove", "cdc"):
-            for body in self.actions(kind, path):
+            for body in self.iter_actions(kind, path):
                 body["size"] = len(data)
 
-    def data(self, path: str) -> bytes:
+    def read_data(self, path: str) -> bytes:
         """The bytes of a file."""
         found = self.files.data[paths.decode(path)]
         assert isinstance(found, bytes)
         return found
 
-    def say(self, stored: StoredFile, statistics: Mapping[str, Any]) -> None:
+    def replace_statistics(self, stored: StoredFile, statistics: Mapping[str, Any]) -> None:
         """Other statistics for a live file, beside its number of rows."""
-        *_, newest = self.actions("add", stored.add["path"])
+        *_, newest = self.iter_actions("add", stored.add["path"])
         newest["stats"] = json.dumps({"numRecords": len(stored.rows), **statistics})
 
 
@@ -101,7 +101,7 @@ def fault(requirement: str, level: str, **needs: Any) -> Callable[[Break], Break
 def broken_tables(draw: st.DrawFn, kind: Fault) -> TableFiles:
     """Drawn tables with this fault; those that cannot have it are thrown away."""
     drawn = draw(data_tables_with_states(**{"max_commits": 3, **kind.needs}))
-    broken = Broken(drawn, copy.deepcopy(drawn.files))
+    broken = BrokenTable(drawn, copy.deepcopy(drawn.files))
     broken.files.checkpoints.clear()
     broken.files.last_checkpoint = None
     assume(broken.live)
@@ -109,90 +109,90 @@ def broken_tables(draw: st.DrawFn, kind: Fault) -> TableFiles:
     return broken.files
 
 
-def _one(draw: st.DrawFn, found: list[Any]) -> Any:
+def _draw_one(draw: st.DrawFn, found: list[Any]) -> Any:
     assume(found)
     return draw(st.sampled_from(found))
 
 
 @fault("parquet.format", "footers")
-def file_cut(draw: st.DrawFn, table: Broken) -> None:
+def file_cut(draw: st.DrawFn, table: BrokenTable) -> None:
     """A file ends early, and the log knows how early."""
-    path = _one(draw, table.live).add["path"]
-    data = table.data(path)
-    table.put(path, data[: draw(st.integers(0, len(data) - 1))])
+    path = _draw_one(draw, table.live).add["path"]
+    data = table.read_data(path)
+    table.replace_data(path, data[: draw(st.integers(0, len(data) - 1))])
 
 
 @fault("parquet.format", "footers")
-def footer_length_lies(draw: st.DrawFn, table: Broken) -> None:
+def footer_length_lies(draw: st.DrawFn, table: BrokenTable) -> None:
     """The four bytes before the magic number claim a footer longer than the file."""
-    path = _one(draw, table.live).add["path"]
-    data = table.data(path)
+    path = _draw_one(draw, table.live).add["path"]
+    data = table.read_data(path)
     claimed = len(data) + draw(st.sampled_from((0, 1, 2**30)))
-    table.put(path, data[:-8] + claimed.to_bytes(4, "little") + data[-4:])
+    table.replace_data(path, data[:-8] + claimed.to_bytes(4, "little") + data[-4:])
 
 
 @fault("parquet.format", "footers")
-def magic_number_overwritten(draw: st.DrawFn, table: Broken) -> None:
+def magic_number_overwritten(draw: st.DrawFn, table: BrokenTable) -> None:
     """The last bytes are no longer those of Parquet."""
-    path = _one(draw, table.live).add["path"]
-    table.put(path, table.data(path)[:-4] + draw(st.sampled_from((b"PAR2", bytes(4)))))
+    path = _draw_one(draw, table.live).add["path"]
+    table.replace_data(path, table.read_data(path)[:-4] + draw(st.sampled_from((b"PAR2", bytes(4)))))
 
 
 @fault("statistics.num-records", "footers", max_commits=4)
-def files_swapped(draw: st.DrawFn, table: Broken) -> None:
+def files_swapped(draw: st.DrawFn, table: BrokenTable) -> None:
     """Two files have each other's content."""
     counted = [stored for stored in table.live if "stats" in stored.add]
-    first = _one(draw, counted)
-    second = _one(draw, [each for each in counted if len(each.rows) != len(first.rows)])
+    first = _draw_one(draw, counted)
+    second = _draw_one(draw, [each for each in counted if len(each.rows) != len(first.rows)])
     one, other = first.add["path"], second.add["path"]
-    left, right = table.data(one), table.data(other)
-    table.put(one, right)
-    table.put(other, left)
+    left, right = table.read_data(one), table.read_data(other)
+    table.replace_data(one, right)
+    table.replace_data(other, left)
 
 
 @fault("add.file-exists", "files")
-def file_gone(draw: st.DrawFn, table: Broken) -> None:
+def file_gone(draw: st.DrawFn, table: BrokenTable) -> None:
     """A live file is not there."""
-    table.files.missing.add(paths.decode(_one(draw, table.live).add["path"]))
+    table.files.missing.add(paths.decode(_draw_one(draw, table.live).add["path"]))
 
 
 @fault("statistics.num-records", "footers")
-def row_count_off(draw: st.DrawFn, table: Broken) -> None:
+def row_count_off(draw: st.DrawFn, table: BrokenTable) -> None:
     """Statistics count one row more, or one less, than there are."""
-    stored = _one(draw, [each for each in table.live if "deletionVector" not in each.add])
-    *_, newest = table.actions("add", stored.add["path"])
+    stored = _draw_one(draw, [each for each in table.live if "deletionVector" not in each.add])
+    *_, newest = table.iter_actions("add", stored.add["path"])
     newest["stats"] = json.dumps({"numRecords": len(stored.rows) + draw(st.sampled_from((1, -1)))})
 
 
 @fault("column-mapping.field-ids-in-files", "footers", required=("columnMapping",))
-def field_ids_of_other_columns(draw: st.DrawFn, table: Broken) -> None:
+def field_ids_of_other_columns(draw: st.DrawFn, table: BrokenTable) -> None:
     """Every column of a file carries the id of none."""
     assume(table.drawn.states[-1].configuration.get(column_mapping.MODE) == "id")
-    stored = _one(draw, table.live)
-    fields = tuple(_renumbered(each) for each in stored.schema.fields)
+    stored = _draw_one(draw, table.live)
+    fields = tuple(_change_field_id(each) for each in stored.schema.fields)
     parquet_encoding = replace(stored.parquet_encoding, extra_column=False, field_ids=True)
-    written = build_rows_table(stored.rows, parquet_fields(Struct(fields), parquet_encoding))
-    table.put(stored.add["path"], write_parquet(written, parquet_encoding))
+    written = build_rows_table(stored.rows, build_parquet_fields(Struct(fields), parquet_encoding))
+    table.replace_data(stored.add["path"], write_parquet(written, parquet_encoding))
 
 
-def _renumbered(field: Field) -> Field:
+def _change_field_id(field: Field) -> Field:
     number = column_mapping.column_id(field)
     return replace(field, metadata={**field.metadata, column_mapping.ID: 10_000 + (number or 0)})
 
 
 @fault("deletion-vectors.rows-exist", "files", required=("deletionVectors",), max_commits=4)
-def vector_shifted(draw: st.DrawFn, table: Broken) -> None:
+def vector_shifted(draw: st.DrawFn, table: BrokenTable) -> None:
     """A vector takes away rows as far behind the end as they were behind the start."""
-    stored = _one(draw, [each for each in table.live if each.deleted])
-    *_, newest = table.actions("add", stored.add["path"])
+    stored = _draw_one(draw, [each for each in table.live if each.deleted])
+    *_, newest = table.iter_actions("add", stored.add["path"])
     newest["deletionVector"] = inline_vector_descriptor(sorted(row + len(stored.rows) for row in stored.deleted))
 
 
 @fault("deletion-vectors.file-checksum", "files", required=("deletionVectors",), max_commits=4)
-def vector_bit_rotten(draw: st.DrawFn, table: Broken) -> None:
+def vector_bit_rotten(draw: st.DrawFn, table: BrokenTable) -> None:
     """One bit of a stored vector is another."""
     vectors = [each.add.get("deletionVector", {}) for each in table.live]
-    body = _one(draw, [each for each in vectors if each.get("storageType") == "u"])
+    body = _draw_one(draw, [each for each in vectors if each.get("storageType") == "u"])
     prefix = body["pathOrInlineDv"][:-20]
     path = next(name for name in table.files.extra if name.startswith(f"{prefix}/" if prefix else "deletion_vector_"))
     assume(sum(name.endswith(".bin") for name in table.files.extra) == 1)
@@ -201,7 +201,7 @@ def vector_bit_rotten(draw: st.DrawFn, table: Broken) -> None:
     table.files.extra[path] = bytes(data)
 
 
-def _ids(table: Broken, stored: StoredFile) -> tuple[str, list[Any]]:
+def _read_ids(table: BrokenTable, stored: StoredFile) -> tuple[str, list[Any]]:
     """The physical name of the column `id` and its values in the rows that are left."""
     schema = table.drawn.versions[-1].schema
     mapping = table.drawn.states[-1].configuration.get(column_mapping.MODE)
@@ -211,56 +211,56 @@ def _ids(table: Broken, stored: StoredFile) -> tuple[str, list[Any]]:
 
 
 @fault("statistics.minimum-bounds-data", "rows")
-def minimum_above_a_row(draw: st.DrawFn, table: Broken) -> None:
+def minimum_above_a_row(draw: st.DrawFn, table: BrokenTable) -> None:
     """A claimed minimum leaves a row out, however wide the bounds are said to be."""
-    stored = _one(draw, table.live)
-    name, ids = _ids(table, stored)
+    stored = _draw_one(draw, table.live)
+    name, ids = _read_ids(table, stored)
     present = [each for each in ids if each is not None]
     assume(present)
     wide: dict[str, Any] = draw(st.sampled_from(({}, {"tightBounds": False})))
-    table.say(stored, {"minValues": {name: min(present) + 1}, **wide})
+    table.replace_statistics(stored, {"minValues": {name: min(present) + 1}, **wide})
 
 
 @fault("statistics.tight-null-count", "rows")
-def nulls_miscounted(draw: st.DrawFn, table: Broken) -> None:
+def nulls_miscounted(draw: st.DrawFn, table: BrokenTable) -> None:
     """A null count is one off, in statistics that say to be exact."""
-    stored = _one(draw, [each for each in table.live if not each.deleted])
-    name, ids = _ids(table, stored)
+    stored = _draw_one(draw, [each for each in table.live if not each.deleted])
+    name, ids = _read_ids(table, stored)
     nulls = ids.count(None)
     count = nulls + 1 if nulls < len(ids) else nulls - 1
-    table.say(stored, {"nullCount": {name: count}, "tightBounds": True})
+    table.replace_statistics(stored, {"nullCount": {name: count}, "tightBounds": True})
 
 
 @fault("row-tracking.unique-default-ids", "log", required=("rowTracking",), max_commits=4)
-def row_ids_given_twice(draw: st.DrawFn, table: Broken) -> None:
+def row_ids_given_twice(draw: st.DrawFn, table: BrokenTable) -> None:
     """Two files begin with the same row id."""
-    first = _one(draw, table.live)
-    second = _one(draw, [each for each in table.live if each is not first])
-    *_, newest = table.actions("add", second.add["path"])
+    first = _draw_one(draw, table.live)
+    second = _draw_one(draw, [each for each in table.live if each is not first])
+    *_, newest = table.iter_actions("add", second.add["path"])
     newest["baseRowId"] = first.add["baseRowId"]
 
 
 @fault("cdc.whole-changes", "rows", required=("changeDataFeed",), max_commits=4)
-def change_lost(draw: st.DrawFn, table: Broken) -> None:
+def change_lost(draw: st.DrawFn, table: BrokenTable) -> None:
     """A change data file lacks a row that its commit deleted."""
     last = table.drawn.files.commits[len(table.drawn.states) - 1]
-    path = _one(draw, [line["cdc"]["path"] for line in last if isinstance(line, dict) and "cdc" in line])
-    changes = pq.ParquetFile(io.BytesIO(table.data(path)), coerce_int96_timestamp_unit="us").read()
+    path = _draw_one(draw, [line["cdc"]["path"] for line in last if isinstance(line, dict) and "cdc" in line])
+    changes = pq.ParquetFile(io.BytesIO(table.read_data(path)), coerce_int96_timestamp_unit="us").read()
     deletes = [index for index, kind in enumerate(changes[CHANGE_TYPE].to_pylist()) if kind == "delete"]
-    lost = _one(draw, deletes)
+    lost = _draw_one(draw, deletes)
     left = [index for index in range(changes.num_rows) if index != lost]
-    table.put(path, write_parquet(changes.take(pa.array(left, pa.int64()))))
+    table.replace_data(path, write_parquet(changes.take(pa.array(left, pa.int64()))))
 
 
 @fault("data-files.required-columns", "rows", features=(), depth=0)
-def null_where_none_may_be(draw: st.DrawFn, table: Broken) -> None:
+def null_where_none_may_be(draw: st.DrawFn, table: BrokenTable) -> None:
     """A column that is not nullable holds a null."""
-    stored = _one(draw, table.live)
-    name = _one(draw, [each.name for each in stored.schema.fields if not each.nullable])
+    stored = _draw_one(draw, table.live)
+    name = _draw_one(draw, [each.name for each in stored.schema.fields if not each.nullable])
     parquet_encoding = replace(stored.parquet_encoding, extra_column=False, required=False)
     rows = [{**row, name: None} if not index else row for index, row in enumerate(stored.rows)]
-    table.put(
+    table.replace_data(
         stored.add["path"],
-        write_parquet(build_rows_table(rows, parquet_fields(stored.schema, parquet_encoding)), parquet_encoding),
+        write_parquet(build_rows_table(rows, build_parquet_fields(stored.schema, parquet_encoding)), parquet_encoding),
     )
-    table.say(stored, {})
+    table.replace_statistics(stored, {})

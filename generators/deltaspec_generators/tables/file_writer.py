@@ -19,8 +19,8 @@ from deltaspec_generators.tables.arrow_values import arrow_type, value_lists
 from deltaspec_generators.tables.builder import DataTableBuilder
 from deltaspec_generators.tables.parquet_encodings import (
     ParquetEncoding,
+    build_parquet_fields,
     build_rows_table,
-    parquet_fields,
     write_parquet,
 )
 from deltaspec_generators.tables.statistics import compute_statistics
@@ -76,21 +76,21 @@ def write_data_file(
         extra[ROW_VERSION] = pa.int64(), row_commit_versions
     if parquet_encoding.extra_column:
         # A table with a change data feed may hold the column of change files in its data files, all null.
-        name = CHANGE_TYPE if builder.on("delta.enableChangeDataFeed") else "beyond the schema"
+        name = CHANGE_TYPE if builder.is_enabled("delta.enableChangeDataFeed") else "beyond the schema"
         extra[name] = pa.string(), [None if name == CHANGE_TYPE else "x"] * len(rows)
-    data, table = encoded(builder, rows, partition, parquet_encoding, extra)
-    path = drawn_path(builder, "part", partition)
+    data, table = encode_rows(builder, rows, partition, parquet_encoding, extra)
+    path = draw_path(builder, "part", partition)
     builder.files.data[paths.decode(path)] = data
     add: Body = {
         "path": path,
-        "partitionValues": partition_texts(builder, partition),
+        "partitionValues": serialize_partition(builder, partition),
         "size": len(data),
         "modificationTime": builder.timestamp_ms,
         "dataChange": data_change,
     }
-    text = compute_statistics(table, builder.data_schema, (), style)
-    if text is not None:
-        add["stats"] = text
+    stats = compute_statistics(table, builder.data_schema, (), style)
+    if stats is not None:
+        add["stats"] = stats
     stored = StoredFile(add, list(rows), builder.data_schema, style, parquet_encoding, dict(partition))
     if "rowTracking" in builder.features:
         base = builder.high_water_mark + 1
@@ -104,7 +104,7 @@ def write_data_file(
     return stored
 
 
-def encoded(
+def encode_rows(
     builder: DataTableBuilder,
     rows: Sequence[Row],
     partition: Mapping[str, Any],
@@ -112,22 +112,22 @@ def encoded(
     extra: Mapping[str, tuple[pa.DataType, Sequence[Any]]],
 ) -> tuple[bytes, pa.Table]:
     """Rows as Parquet, and the table that was written."""
-    fields = parquet_fields(builder.data_schema, parquet_encoding)
+    fields = build_parquet_fields(builder.data_schema, parquet_encoding)
     table = build_rows_table(rows, fields)
     if parquet_encoding.partition_columns:
-        for each in parquet_fields(Struct(tuple(builder.partition_fields)), parquet_encoding):
+        for each in build_parquet_fields(Struct(tuple(builder.partition_fields)), parquet_encoding):
             table = table.append_column(each, pa.array([partition[each.name]] * len(rows), each.type))
-    for name, (kind, values) in extra.items():
-        table = table.append_column(pa.field(name, kind), pa.array(values, kind))
+    for name, (arrow_kind, values) in extra.items():
+        table = table.append_column(pa.field(name, arrow_kind), pa.array(values, arrow_kind))
     return write_parquet(table, parquet_encoding), table
 
 
-def drawn_path(builder: DataTableBuilder, prefix: str, partition: Mapping[str, Any]) -> str:
+def draw_path(builder: DataTableBuilder, prefix: str, partition: Mapping[str, Any]) -> str:
     """A path that no file had before, in the folders of its partition or elsewhere; as the log has it."""
     name = f"{prefix}-{builder.next_number():05d}.parquet"
     folder = "".join(
         f"{column}={HIVE_NULL if text is None else quote(text, safe='')}/"
-        for column, text in partition_texts(builder, partition).items()
+        for column, text in serialize_partition(builder, partition).items()
     )
     choices = ["", "xY/", "é %+=&/"]
     if folder and len(folder) < 120:
@@ -135,7 +135,7 @@ def drawn_path(builder: DataTableBuilder, prefix: str, partition: Mapping[str, A
     return paths.encode(builder.draw(st.sampled_from(choices)) + name)
 
 
-def partition_texts(builder: DataTableBuilder, partition: Mapping[str, Any]) -> dict[str, str | None]:
+def serialize_partition(builder: DataTableBuilder, partition: Mapping[str, Any]) -> dict[str, str | None]:
     """Partition values as the log has them."""
     return {
         each.name: partition_values.serialize_partition_value(partition[each.name], each.type)
@@ -146,13 +146,13 @@ def partition_texts(builder: DataTableBuilder, partition: Mapping[str, Any]) -> 
 def remove_file(builder: DataTableBuilder, stored: StoredFile, *, data_change: bool = True) -> None:
     """Remove a live file in the commit at hand."""
     add = stored.add
-    live_indexes = ("partitionValues", "size", "deletionVector", "baseRowId", "defaultRowCommitVersion")
+    copied = ("partitionValues", "size", "deletionVector", "baseRowId", "defaultRowCommitVersion")
     body: Body = {
         "path": add["path"],
         "deletionTimestamp": builder.timestamp_ms,
         "dataChange": data_change,
         "extendedFileMetadata": True,
-        **{name: add[name] for name in live_indexes if name in add},
+        **{name: add[name] for name in copied if name in add},
     }
     builder.actions.append({"remove": body})
     del builder.live[add["path"]]
@@ -165,37 +165,37 @@ def write_deletion_vectors(builder: DataTableBuilder, deleted: Mapping[str, Coll
         draft: the table.
         deleted: rows by path, beside those that are deleted already.
     """
-    before = [builder.live[path] for path in deleted]
-    rows = [stored.deleted | set(deleted[stored.add["path"]]) for stored in before]
-    vectors = _descriptors(builder, rows)
-    for stored, gone, vector in zip(before, rows, vectors, strict=True):
+    files = [builder.live[path] for path in deleted]
+    rows = [stored.deleted | set(deleted[stored.add["path"]]) for stored in files]
+    vectors = _write_vectors(builder, rows)
+    for stored, all_deleted, vector in zip(files, rows, vectors, strict=True):
         remove_file(builder, stored)
         style = stored.style.for_deleted()
         table = build_rows_table(
             stored.rows, [pa.field(each.name, arrow_type(each.type)) for each in stored.schema.fields]
         )
-        text = compute_statistics(table, stored.schema, gone, style)
-        add = {**stored.add, "dataChange": True, "stats": text, "deletionVector": vector}
-        builder.live[add["path"]] = replace(stored, add=add, deleted=frozenset(gone), style=style)
+        stats = compute_statistics(table, stored.schema, all_deleted, style)
+        add = {**stored.add, "dataChange": True, "stats": stats, "deletionVector": vector}
+        builder.live[add["path"]] = replace(stored, add=add, deleted=frozenset(all_deleted), style=style)
         builder.actions.append({"add": add})
 
 
-def _descriptors(builder: DataTableBuilder, rows: Sequence[Collection[int]]) -> list[Body]:
-    runs, stored = builder.draw(st.booleans()), builder.draw(st.booleans())
+def _write_vectors(builder: DataTableBuilder, rows: Sequence[Collection[int]]) -> list[Body]:
+    runs, in_file = builder.draw(st.booleans()), builder.draw(st.booleans())
     bitmaps = [deletion_vectors.encode_bitmap(each, runs=runs) for each in rows]
     common = [
         {"sizeInBytes": len(bitmap), "cardinality": len(each)} for bitmap, each in zip(bitmaps, rows, strict=True)
     ]
-    if not stored:
+    if not in_file:
         texts = [z85.encode(bitmap + bytes(-len(bitmap) % 4)) for bitmap in bitmaps]
         return [{"storageType": "i", "pathOrInlineDv": text, **each} for text, each in zip(texts, common, strict=True)]
     data, offsets = deletion_vectors.build_file(bitmaps)
     uuid = UUID(build_uuid(builder.next_number()))
     prefix = builder.draw(st.sampled_from(("", "ab")))
     builder.files.extra[f"{prefix}/deletion_vector_{uuid}.bin".removeprefix("/")] = data
-    where = prefix + z85.encode(uuid.bytes)
+    location = prefix + z85.encode(uuid.bytes)
     return [
-        {"storageType": "u", "pathOrInlineDv": where, "offset": offset, **each}
+        {"storageType": "u", "pathOrInlineDv": location, "offset": offset, **each}
         for offset, each in zip(offsets, common, strict=True)
     ]
 
@@ -206,7 +206,7 @@ def write_change_file(
     """Write a change data file of rows of the table's present columns, each with its kind of change."""
     parquet_encoding = replace(builder.parquet_encoding(), extra_column=False)
     kinds = [kind for kind, _ in changes]
-    data, _ = encoded(
+    data, _ = encode_rows(
         builder, [row for _, row in changes], partition, parquet_encoding, {CHANGE_TYPE: (pa.string(), kinds)}
     )
     folder = builder.draw(st.sampled_from(("p/", "p=x/") if partition else ("", "p/")))
@@ -214,7 +214,7 @@ def write_change_file(
     builder.files.data[path] = data
     body: Body = {
         "path": path,
-        "partitionValues": partition_texts(builder, partition),
+        "partitionValues": serialize_partition(builder, partition),
         "size": len(data),
         "dataChange": False,
     }

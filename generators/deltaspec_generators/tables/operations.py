@@ -61,37 +61,41 @@ def _has_rows(builder: DataTableBuilder) -> bool:
     return builder.version > 0 and any(stored.live_indexes for stored in builder.live.values())
 
 
-def _vectors_on(builder: DataTableBuilder) -> bool:
-    return builder.on("delta.enableDeletionVectors") and bool(_markable(builder)) and builder.version > 0
+def _can_delete_by_vector(builder: DataTableBuilder) -> bool:
+    return (
+        builder.is_enabled("delta.enableDeletionVectors")
+        and bool(_list_files_with_spare_rows(builder))
+        and builder.version > 0
+    )
 
 
-def _later(builder: DataTableBuilder) -> bool:
+def _is_after_first_commit(builder: DataTableBuilder) -> bool:
     return builder.version > 0
 
 
-def _markable(builder: DataTableBuilder) -> list[StoredFile]:
+def _list_files_with_spare_rows(builder: DataTableBuilder) -> list[StoredFile]:
     """Files that can lose a row and still have one."""
     return [stored for stored in builder.live.values() if len(stored.live_indexes) > 1]
 
 
-def _one_file(builder: DataTableBuilder) -> StoredFile:
+def _draw_file(builder: DataTableBuilder) -> StoredFile:
     return builder.draw(st.sampled_from([stored for stored in builder.live.values() if stored.live_indexes]))
 
 
-def _some(builder: DataTableBuilder, indexes: Sequence[int], *, all_but: int = 0) -> list[int]:
+def _draw_indexes(builder: DataTableBuilder, indexes: Sequence[int], *, all_but: int = 0) -> list[int]:
     """Some of these row indexes, at least one, and at least `all_but` fewer than there are."""
     most = len(indexes) - all_but
     chosen: list[int] = builder.draw(st.lists(st.sampled_from(indexes), min_size=1, max_size=most, unique=True))
     return sorted(chosen)
 
 
-def _feeds(builder: DataTableBuilder) -> bool:
-    return builder.on("delta.enableChangeDataFeed")
+def _has_change_feed(builder: DataTableBuilder) -> bool:
+    return builder.is_enabled("delta.enableChangeDataFeed")
 
 
-def _tell(builder: DataTableBuilder, changes: Sequence[tuple[str, Row]], partition: dict[str, Any]) -> None:
+def _write_changes(builder: DataTableBuilder, changes: Sequence[tuple[str, Row]], partition: dict[str, Any]) -> None:
     """Change data of the commit at hand, where the table has a feed of it."""
-    if _feeds(builder) and changes:
+    if _has_change_feed(builder) and changes:
         write_change_file(builder, changes, partition)
         builder.changes += [(kind, {**row, **partition}) for kind, row in changes]
 
@@ -108,57 +112,59 @@ def _append(builder: DataTableBuilder) -> None:
         _add_rows(builder)
 
 
-@_operation(_vectors_on, weight=2)
+@_operation(_can_delete_by_vector, weight=2)
 def _delete_by_vector(builder: DataTableBuilder) -> None:
     """Rows of one or two files are marked as deleted."""
-    files = _markable(builder)[: builder.draw(st.sampled_from((2, 1)))]
-    gone = {stored.add["path"]: _some(builder, stored.live_indexes, all_but=1) for stored in files}
+    files = _list_files_with_spare_rows(builder)[: builder.draw(st.sampled_from((2, 1)))]
+    gone = {stored.add["path"]: _draw_indexes(builder, stored.live_indexes, all_but=1) for stored in files}
     write_deletion_vectors(builder, gone)
     for stored in files:
         rows = convert_rows(stored, builder.data_schema)
-        _tell(builder, [("delete", rows[index]) for index in gone[stored.add["path"]]], stored.partition)
+        _write_changes(builder, [("delete", rows[index]) for index in gone[stored.add["path"]]], stored.partition)
 
 
 @_operation(_has_rows)
 def _delete_by_rewriting(builder: DataTableBuilder) -> None:
     """A file gives way to one without some of its rows, or to none."""
-    stored = _one_file(builder)
-    gone = _some(builder, stored.live_indexes)
+    stored = _draw_file(builder)
+    gone = _draw_indexes(builder, stored.live_indexes)
     remove_file(builder, stored)
     left = [index for index in stored.live_indexes if index not in gone]
     if left:
-        _rewritten(builder, stored, left)
+        _rewrite_rows(builder, stored, left)
     rows = convert_rows(stored, builder.data_schema)
-    told: bool = bool(left) or builder.draw(st.booleans())
-    if told:
+    has_change_data: bool = bool(left) or builder.draw(st.booleans())
+    if has_change_data:
         # A file that goes as a whole needs no change data: its remove says it all.
-        _tell(builder, [("delete", rows[index]) for index in gone], stored.partition)
+        _write_changes(builder, [("delete", rows[index]) for index in gone], stored.partition)
 
 
 @_operation(_has_rows)
 def _update_by_rewriting(builder: DataTableBuilder) -> None:
     """A file gives way to one in which some rows have another value, and perhaps new rows follow."""
-    stored = _one_file(builder)
-    changed = _some(builder, stored.live_indexes)
+    stored = _draw_file(builder)
+    changed = _draw_indexes(builder, stored.live_indexes)
     remove_file(builder, stored)
     new = draw_rows(builder, builder.draw(st.integers(0, 1)))
-    updates = _updated(builder, stored, changed)
-    _rewritten(builder, stored, stored.live_indexes, updates, new)
-    _tell(builder, [*_images(builder, stored, updates), *(("insert", row) for row in new)], stored.partition)
+    updates = _draw_updates(builder, stored, changed)
+    _rewrite_rows(builder, stored, stored.live_indexes, updates, new)
+    _write_changes(
+        builder, [*_build_images(builder, stored, updates), *(("insert", row) for row in new)], stored.partition
+    )
 
 
-@_operation(_vectors_on)
+@_operation(_can_delete_by_vector)
 def _update_by_vector(builder: DataTableBuilder) -> None:
     """Rows of a file are marked as deleted, and stand with another value in a new file."""
-    stored = builder.draw(st.sampled_from(_markable(builder)))
-    changed = _some(builder, stored.live_indexes, all_but=1)
-    updates = _updated(builder, stored, changed)
+    stored = builder.draw(st.sampled_from(_list_files_with_spare_rows(builder)))
+    changed = _draw_indexes(builder, stored.live_indexes, all_but=1)
+    updates = _draw_updates(builder, stored, changed)
     write_deletion_vectors(builder, {stored.add["path"]: changed})
-    _rewritten(builder, stored, changed, updates)
-    _tell(builder, _images(builder, stored, updates), stored.partition)
+    _rewrite_rows(builder, stored, changed, updates)
+    _write_changes(builder, _build_images(builder, stored, updates), stored.partition)
 
 
-def _updated(builder: DataTableBuilder, stored: StoredFile, indexes: Sequence[int]) -> dict[int, Row]:
+def _draw_updates(builder: DataTableBuilder, stored: StoredFile, indexes: Sequence[int]) -> dict[int, Row]:
     """Rows with another value in one column, by index in their file."""
     rows = convert_rows(stored, builder.data_schema)
     column = builder.draw(st.sampled_from(builder.data_schema.fields))
@@ -166,7 +172,7 @@ def _updated(builder: DataTableBuilder, stored: StoredFile, indexes: Sequence[in
     return {index: {**rows[index], column.name: value} for index, value in zip(indexes, values, strict=True)}
 
 
-def _images(builder: DataTableBuilder, stored: StoredFile, updates: dict[int, Row]) -> list[tuple[str, Row]]:
+def _build_images(builder: DataTableBuilder, stored: StoredFile, updates: dict[int, Row]) -> list[tuple[str, Row]]:
     rows = convert_rows(stored, builder.data_schema)
     images = []
     for index, row in updates.items():
@@ -174,7 +180,7 @@ def _images(builder: DataTableBuilder, stored: StoredFile, updates: dict[int, Ro
     return images
 
 
-def _rewritten(
+def _rewrite_rows(
     builder: DataTableBuilder,
     stored: StoredFile,
     indexes: Sequence[int],
@@ -197,7 +203,7 @@ def _rewritten(
 @_operation(_has_rows)
 def _optimize(builder: DataTableBuilder) -> None:
     """Files of one partition give way to one that holds the rows they have left; no row changes."""
-    first = _one_file(builder)
+    first = _draw_file(builder)
     partition = first.add["partitionValues"]
     files = [each for each in builder.live.values() if each.add["partitionValues"] == partition and each is not first]
     chosen = [first, *files[: builder.draw(st.integers(0, 2))]]
@@ -205,68 +211,72 @@ def _optimize(builder: DataTableBuilder) -> None:
     ids: list[int | None] = []
     versions: list[int | None] = []
     for stored in chosen:
-        every = convert_rows(stored, builder.data_schema)
-        rows += [every[index] for index in stored.live_indexes]
+        converted = convert_rows(stored, builder.data_schema)
+        rows += [converted[index] for index in stored.live_indexes]
         ids += [stored.row_ids[index] for index in stored.live_indexes] if stored.row_ids else []
         versions += [stored.row_commit_versions[index] for index in stored.live_indexes] if stored.row_ids else []
         remove_file(builder, stored, data_change=False)
     write_data_file(builder, rows, first.partition, data_change=False, row_ids=ids, row_commit_versions=versions)
 
 
-def _new_field(builder: DataTableBuilder) -> Field:
+def _draw_field(builder: DataTableBuilder) -> Field:
     new = Field(f"new{builder.next_number()}", Primitive(builder.draw(st.sampled_from(("string", "long")))), True)
     if not builder.mapping:
         return new
     numbered: Struct = assign_column_ids(
-        Struct((new,)), builder.numbering, own_names=True, nested=builder.spec.nested_ids
+        Struct((new,)), builder.column_ids, own_names=True, nested=builder.spec.nested_ids
     )
     return numbered.fields[0]
 
 
-@_operation(_later)
+@_operation(_is_after_first_commit)
 def _add_column(builder: DataTableBuilder) -> None:
-    builder.schema = Struct((*builder.schema.fields, _new_field(builder)))
+    builder.schema = Struct((*builder.schema.fields, _draw_field(builder)))
     builder.actions.append(builder.metadata_action())
 
 
-def _structs(builder: DataTableBuilder) -> list[Field]:
+def _list_struct_columns(builder: DataTableBuilder) -> list[Field]:
     return [each for each in builder.schema.fields if isinstance(each.type, Struct)]
 
 
-@_operation(lambda builder: builder.version > 0 and bool(_structs(builder)))
+@_operation(lambda builder: builder.version > 0 and bool(_list_struct_columns(builder)))
 def _add_field(builder: DataTableBuilder) -> None:
     """A struct column gets one more field: in files of before it is null wherever the struct is not."""
-    column, new = builder.draw(st.sampled_from(_structs(builder))), _new_field(builder)
+    column, new = builder.draw(st.sampled_from(_list_struct_columns(builder))), _draw_field(builder)
 
-    def grown(field: Field) -> Field:
+    def add_new_field(field: Field) -> Field:
         assert isinstance(field.type, Struct)
         return replace(field, type=Struct((*field.type.fields, new)))
 
-    builder.schema = replace_column(builder.schema, column.name, grown)
+    builder.schema = replace_column(builder.schema, column.name, add_new_field)
     builder.actions.append(builder.metadata_action())
 
 
-def _droppable(builder: DataTableBuilder) -> list[Field]:
+def _list_droppable_columns(builder: DataTableBuilder) -> list[Field]:
     held = [each for each in builder.schema.fields if each.name not in builder.spec.partition_columns]
     return [each for each in held if each.type != VOID and each.name != "id"]
 
 
-@_operation(lambda builder: builder.version > 0 and builder.mapping is not None and bool(_droppable(builder)))
+@_operation(
+    lambda builder: builder.version > 0 and builder.mapping is not None and bool(_list_droppable_columns(builder))
+)
 def _drop_column(builder: DataTableBuilder) -> None:
-    gone = builder.draw(st.sampled_from(_droppable(builder)))
+    gone = builder.draw(st.sampled_from(_list_droppable_columns(builder)))
     builder.schema = replace_column(builder.schema, gone.name, lambda _: None)
     builder.actions.append(builder.metadata_action())
 
 
-@_operation(lambda builder: builder.version > 0 and builder.mapping is not None and bool(_droppable(builder)))
+@_operation(
+    lambda builder: builder.version > 0 and builder.mapping is not None and bool(_list_droppable_columns(builder))
+)
 def _rename_column(builder: DataTableBuilder) -> None:
-    old = builder.draw(st.sampled_from(_droppable(builder)))
+    old = builder.draw(st.sampled_from(_list_droppable_columns(builder)))
     name = f"re named.{builder.next_number()}"
     builder.schema = replace_column(builder.schema, old.name, lambda each: replace(each, name=name))
     builder.actions.append(builder.metadata_action())
 
 
-def _widenable(builder: DataTableBuilder) -> list[tuple[str, str | None]]:
+def _list_widenable_fields(builder: DataTableBuilder) -> list[tuple[str, str | None]]:
     """Columns that can become wider, and fields of struct columns, each with the name of its column."""
     ntz = "timestampNtz" in builder.features
     found: list[tuple[str, str | None]] = []
@@ -279,35 +289,37 @@ def _widenable(builder: DataTableBuilder) -> list[tuple[str, str | None]]:
 
 
 @_operation(
-    lambda builder: builder.version > 0 and builder.on("delta.enableTypeWidening") and bool(_widenable(builder)),
+    lambda builder: (
+        builder.version > 0 and builder.is_enabled("delta.enableTypeWidening") and bool(_list_widenable_fields(builder))
+    ),
     weight=3,
 )
 def _widen(builder: DataTableBuilder) -> None:
     """A column, or a field of one, gets a wider type; files of before keep the narrower one."""
-    column, inner = builder.draw(st.sampled_from(_widenable(builder)))
+    column, inner = builder.draw(st.sampled_from(_list_widenable_fields(builder)))
 
-    def wider(field: Field) -> Field:
+    def widen_column(field: Field) -> Field:
         if inner is not None and field.name == column and isinstance(field.type, Struct):
-            return replace(field, type=replace_column(field.type, inner, wide))
-        return wide(field)
+            return replace(field, type=replace_column(field.type, inner, widen_one))
+        return widen_one(field)
 
-    def wide(field: Field) -> Field:
+    def widen_one(field: Field) -> Field:
         choices = list_widening_choices(field, ntz="timestampNtz" in builder.features)
         return widen_field(field, builder.draw(st.sampled_from(choices)))
 
-    builder.schema = replace_column(builder.schema, column, wider)
+    builder.schema = replace_column(builder.schema, column, widen_column)
     builder.actions.append(builder.metadata_action())
 
 
 @_operation(lambda builder: builder.version > 0 and "columnMapping" in builder.features and builder.mapping is None)
-def _begin_mapping(builder: DataTableBuilder) -> None:
+def _enable_mapping(builder: DataTableBuilder) -> None:
     """A table that is there already gets column mapping: files of before have its names, but no ids."""
-    builder.schema = assign_column_ids(builder.schema, builder.numbering, own_names=False, nested=False)
+    builder.schema = assign_column_ids(builder.schema, builder.column_ids, own_names=False, nested=False)
     builder.configuration[column_mapping.MODE] = "name"
     builder.actions.append(builder.metadata_action())
 
 
-@_operation(_later)
+@_operation(_is_after_first_commit)
 def _describe(builder: DataTableBuilder) -> None:
     builder.description = f"described {builder.next_number()}"
     builder.actions.append(builder.metadata_action())

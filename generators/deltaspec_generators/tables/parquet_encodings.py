@@ -115,41 +115,41 @@ def to_physical_names(kind: DataType, mapping: str | None) -> Any:
     return kind
 
 
-def parquet_fields(schema: Struct, parquet_encoding: ParquetEncoding) -> list[pa.Field]:
+def build_parquet_fields(schema: Struct, parquet_encoding: ParquetEncoding) -> list[pa.Field]:
     """Arrow fields of a physical schema, with field ids as its metadata has them; void columns are left out."""
-    fields = [_field(each, parquet_encoding) for each in schema.fields if each.type != Primitive("void")]
+    fields = [_build_field(each, parquet_encoding) for each in schema.fields if each.type != Primitive("void")]
     return fields[::-1] if parquet_encoding.reversed_columns else fields
 
 
-def _field(field: Field, parquet_encoding: ParquetEncoding) -> pa.Field:
+def _build_field(field: Field, parquet_encoding: ParquetEncoding) -> pa.Field:
     ids: dict[tuple[str, ...], int | None] = {(): column_mapping.column_id(field)}
     for name, number in column_mapping.nested_ids(field).items():
         # A physical name may hold points itself, so the name below it is what follows it.
         ids[tuple(name.removeprefix(field.name + ".").split("."))] = number
 
-    def numbered(name: str, kind: pa.DataType, nullable: bool, path: tuple[str, ...]) -> pa.Field:
+    def build_part(name: str, kind: pa.DataType, nullable: bool, path: tuple[str, ...]) -> pa.Field:
         number = ids.get(path) if parquet_encoding.field_ids else None
         metadata = None if number is None else {FIELD_ID: str(number).encode()}
         return pa.field(name, kind, nullable, metadata)
 
-    def below(kind: DataType, path: tuple[str, ...]) -> pa.DataType:
+    def build_type(kind: DataType, path: tuple[str, ...]) -> pa.DataType:
         match kind:
             case Struct(fields):
-                return pa.struct([_field(each, parquet_encoding) for each in fields])
+                return pa.struct([_build_field(each, parquet_encoding) for each in fields])
             case Array(element, contains_null):
                 here = (*path, "element")
                 nullable = contains_null or not parquet_encoding.required
-                return pa.list_(numbered(parquet_encoding.list_element, below(element, here), nullable, here))
+                return pa.list_(build_part(parquet_encoding.list_element, build_type(element, here), nullable, here))
             case Map(key, value, value_contains_null):
                 in_key, in_value = (*path, "key"), (*path, "value")
                 nullable = value_contains_null or not parquet_encoding.required
                 return pa.map_(
-                    numbered("key", below(key, in_key), False, in_key),
-                    numbered("value", below(value, in_value), nullable, in_value),
+                    build_part("key", build_type(key, in_key), False, in_key),
+                    build_part("value", build_type(value, in_value), nullable, in_value),
                 )
         return arrow_type(kind)
 
-    return numbered(field.name, below(field.type, ()), field.nullable or not parquet_encoding.required, ())
+    return build_part(field.name, build_type(field.type, ()), field.nullable or not parquet_encoding.required, ())
 
 
 def write_parquet(table: pa.Table, parquet_encoding: ParquetEncoding | None = None) -> bytes:
@@ -159,8 +159,8 @@ def write_parquet(table: pa.Table, parquet_encoding: ParquetEncoding | None = No
         pyarrow.ArrowInvalid: a timestamp that `millis` or `nanos` cannot hold exactly.
     """
     parquet_encoding = parquet_encoding or ParquetEncoding()
-    leaves = {path: kind for field in table.schema for path, kind in _leaves(field, (field.name,))}
-    encodings = {".".join(path): _encoding(kind, parquet_encoding) for path, kind in leaves.items()}
+    leaves = {path: kind for field in table.schema for path, kind in _iter_leaves(field, (field.name,))}
+    encodings = {".".join(path): _choose_encoding(kind, parquet_encoding) for path, kind in leaves.items()}
     sink = io.BytesIO()
     options: dict[str, Any] = {
         "compression": parquet_encoding.compression,
@@ -181,55 +181,55 @@ def write_parquet(table: pa.Table, parquet_encoding: ParquetEncoding | None = No
     if parquet_encoding.rows_per_page is not None:
         options |= {"data_page_size": 1, "write_batch_size": parquet_encoding.rows_per_page}
     if parquet_encoding.times == "nanos":
-        table = table.cast(pa.schema([each.with_type(_in_nanoseconds(each.type)) for each in table.schema]))
+        table = table.cast(pa.schema([each.with_type(_to_nanoseconds(each.type)) for each in table.schema]))
     pq.write_table(table, sink, **options)
     return sink.getvalue()
 
 
-def _leaves(field: pa.Field, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], pa.DataType]]:
+def _iter_leaves(field: pa.Field, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], pa.DataType]]:
     """Every column that holds values, by its path in the Parquet schema."""
     kind = field.type
     if pa.types.is_struct(kind):
         for each in kind:
-            yield from _leaves(each, (*path, each.name))
+            yield from _iter_leaves(each, (*path, each.name))
     elif pa.types.is_map(kind):
-        yield from _leaves(kind.key_field, (*path, "key_value", "key"))
-        yield from _leaves(kind.item_field, (*path, "key_value", "value"))
+        yield from _iter_leaves(kind.key_field, (*path, "key_value", "key"))
+        yield from _iter_leaves(kind.item_field, (*path, "key_value", "value"))
     elif pa.types.is_list(kind):
         name = kind.value_field.name
-        yield from _leaves(kind.value_field, (*path, "list", name))
+        yield from _iter_leaves(kind.value_field, (*path, "list", name))
     else:
         yield path, kind
 
 
-def _encoding(kind: pa.DataType, parquet_encoding: ParquetEncoding) -> str:
+def _choose_encoding(kind: pa.DataType, parquet_encoding: ParquetEncoding) -> str:
     """The encoding of the spelling where a column of this type can have it, PLAIN elsewhere."""
     text = pa.types.is_string(kind) or pa.types.is_binary(kind)
-    whole = pa.types.is_integer(kind) or pa.types.is_date(kind)
-    whole = whole or (pa.types.is_timestamp(kind) and parquet_encoding.times != "int96")
+    integral = pa.types.is_integer(kind) or pa.types.is_date(kind)
+    integral = integral or (pa.types.is_timestamp(kind) and parquet_encoding.times != "int96")
     fixed = pa.types.is_decimal(kind)
     small = fixed and kind.precision <= 18 and parquet_encoding.decimals_as_integers
     match parquet_encoding.encoding:
         case "delta" | "lengths":
             if text:
                 return "DELTA_BYTE_ARRAY" if parquet_encoding.encoding == "delta" else "DELTA_LENGTH_BYTE_ARRAY"
-            if whole or small:
+            if integral or small:
                 return "DELTA_BINARY_PACKED"
             if fixed:
                 return "DELTA_BYTE_ARRAY"
             return "RLE" if pa.types.is_boolean(kind) else "PLAIN"
         case "split":
-            return "BYTE_STREAM_SPLIT" if whole or fixed or pa.types.is_floating(kind) else "PLAIN"
+            return "BYTE_STREAM_SPLIT" if integral or fixed or pa.types.is_floating(kind) else "PLAIN"
     return "PLAIN"
 
 
-def _in_nanoseconds(kind: pa.DataType) -> pa.DataType:
+def _to_nanoseconds(kind: pa.DataType) -> pa.DataType:
     if pa.types.is_timestamp(kind):
         return pa.timestamp("ns", kind.tz)
-    return _inside(kind, _in_nanoseconds)
+    return _change_children(kind, _to_nanoseconds)
 
 
-def _inside(kind: pa.DataType, change: Callable[[pa.DataType], pa.DataType]) -> pa.DataType:
+def _change_children(kind: pa.DataType, change: Callable[[pa.DataType], pa.DataType]) -> pa.DataType:
     """A nested type with its children's types changed."""
     if pa.types.is_struct(kind):
         return pa.struct([each.with_type(change(each.type)) for each in kind])

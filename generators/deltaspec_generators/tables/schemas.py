@@ -28,14 +28,14 @@ def schemas(
         depth: how deep structs, arrays and maps may nest.
         partitioned: whether there may be partition columns.
     """
-    held = [name for name in names if name != "void"]
+    stored_names = [name for name in names if name != "void"]
     fields = [Field("id", Primitive("long"), True)]
-    for index, kind in enumerate(draw(st.lists(data_types(names=held, depth=depth), max_size=3))):
+    for index, kind in enumerate(draw(st.lists(data_types(names=stored_names, depth=depth), max_size=3))):
         name = draw(st.sampled_from(("c", "é", "C"))) + str(index)
         fields.append(Field(name, kind, draw(st.sampled_from((True, True, True, False)))))
     if "void" in names and draw(st.sampled_from((False, False, False, True))):
         fields.append(Field("nothing", VOID, True))
-    kinds = [name for name in held if name in PARTITION_TYPES]
+    kinds = [name for name in stored_names if name in PARTITION_TYPES]
     count = draw(st.sampled_from((0, 0, 1, 2))) if partitioned else 0
     partition = tuple(f"p{index}" for index in range(count))
     for name in partition:
@@ -75,7 +75,7 @@ def assign_column_ids(kind: Any, numbers: ColumnIdSequence, *, own_names: bool, 
     """
     match kind:
         case Struct(fields):
-            return Struct(tuple(_mapped(each, numbers, own_names, nested) for each in fields))
+            return Struct(tuple(_assign_field_id(each, numbers, own_names, nested) for each in fields))
         case Array(element):
             return replace(kind, element=assign_column_ids(element, numbers, own_names=own_names, nested=nested))
         case Map(key, value):
@@ -87,7 +87,7 @@ def assign_column_ids(kind: Any, numbers: ColumnIdSequence, *, own_names: bool, 
     return kind
 
 
-def _mapped(field: Field, numbers: ColumnIdSequence, own_names: bool, nested: bool) -> Field:
+def _assign_field_id(field: Field, numbers: ColumnIdSequence, own_names: bool, nested: bool) -> Field:
     number = numbers.next()
     name = physical_name(number) if own_names else field.name
     metadata = {**field.metadata, column_mapping.ID: number, column_mapping.PHYSICAL_NAME: name}
@@ -102,7 +102,7 @@ def _mapped(field: Field, numbers: ColumnIdSequence, own_names: bool, nested: bo
 # type widening
 
 
-def wider(kind: DataType, *, ntz: bool) -> list[DataType]:
+def list_wider_types(kind: DataType, *, ntz: bool) -> list[DataType]:
     """The types that a type may be widened to; `ntz`: whether the table may have timestamps without zone."""
     match kind:
         case Primitive("byte" | "short" | "integer" as name):
@@ -134,7 +134,7 @@ def widen_field(field: Field, after: DataType) -> Field:
 
 def list_widening_choices(field: Field, *, ntz: bool) -> list[DataType]:
     """What `widened` may be called with."""
-    return wider(field.type.element if isinstance(field.type, Array) else field.type, ntz=ntz)
+    return list_wider_types(field.type.element if isinstance(field.type, Array) else field.type, ntz=ntz)
 
 
 # rows of an older schema

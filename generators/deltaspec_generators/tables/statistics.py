@@ -19,7 +19,7 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 from deltaspec.model.schema.data_types import Array, DataType, Decimal, Map, Primitive, Struct
-from deltaspec_generators.tables.arrow_values import plain_values
+from deltaspec_generators.tables.arrow_values import to_plain_values
 
 _ASCII_END, _UNICODE_END = "\x7f", "\U0010ffff"
 _EPOCH_DAY = date(1970, 1, 1).toordinal()
@@ -127,34 +127,36 @@ def compute_statistics(
     found: dict[str, Node] = {"numRecords": str(table.num_rows)}
     if style.content == "all":
         wide = style.tightness == "wide"
-        kept = [index for index in range(table.num_rows) if wide or index not in deleted]
+        counted = [index for index in range(table.num_rows) if wide or index not in deleted]
         budget = iter(range(10**6 if style.first_columns is None else style.first_columns))
         low: dict[str, Node] = {}
         high: dict[str, Node] = {}
         nulls: dict[str, Node] = {}
         for each in schema.fields:
-            every = [None] * table.num_rows if each.name not in table.column_names else plain_values(table[each.name])
-            values = [every[index] for index in kept]
-            for target, part in zip((low, high, nulls), _of_column(each.type, values, style, budget), strict=True):
+            all_values = (
+                [None] * table.num_rows if each.name not in table.column_names else to_plain_values(table[each.name])
+            )
+            values = [all_values[index] for index in counted]
+            for target, part in zip((low, high, nulls), _compute_column(each.type, values, style, budget), strict=True):
                 if part is not None:
                     target[each.name] = part
         found |= {"minValues": low, "maxValues": high} if style.bounds else {}
         found |= {"nullCount": nulls} if style.null_counts else {}
         found |= {} if style.tightness == "unsaid" else {"tightBounds": "false" if wide else "true"}
-    return _text(found)
+    return _encode_node(found)
 
 
-def _text(node: Node) -> str:
+def _encode_node(node: Node) -> str:
     if isinstance(node, str):
         return node
-    return "{" + ",".join(f"{_quoted(name)}:{_text(each)}" for name, each in node.items()) + "}"
+    return "{" + ",".join(f"{_quote(name)}:{_encode_node(each)}" for name, each in node.items()) + "}"
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
-def _of_column(
+def _compute_column(
     kind: DataType, values: Sequence[Any], style: StatisticsStyle, budget: Iterator[int]
 ) -> tuple[Node | None, Node | None, Node | None]:
     """Minimum, maximum and null count of a column, None for what there is not."""
@@ -162,23 +164,23 @@ def _of_column(
         parts: tuple[dict[str, Node], ...] = ({}, {}, {})
         for each in kind.fields:
             inner = [None if value is None else value[each.name] for value in values]
-            for target, part in zip(parts, _of_column(each.type, inner, style, budget), strict=True):
+            for target, part in zip(parts, _compute_column(each.type, inner, style, budget), strict=True):
                 if part is not None:
                     target[each.name] = part
         return parts[0], parts[1], parts[2]
     if next(budget, None) is None:
         return None, None, None
     present = [value for value in values if value is not None]
-    nulls = str(_null_count(len(values), len(values) - len(present), style))
-    if isinstance(kind, _NESTED_OR_OPAQUE) or _unbounded(kind, style):
+    nulls = str(_compute_null_count(len(values), len(values) - len(present), style))
+    if isinstance(kind, _NESTED_OR_OPAQUE) or _has_no_bounds(kind, style):
         return None, None, nulls
     if not present:
         nothing = "null" if style.all_null == "null" else None
         return nothing, nothing, nulls
-    return *_bounds(kind, present, style), nulls
+    return *_compute_bounds(kind, present, style), nulls
 
 
-def _unbounded(kind: DataType, style: StatisticsStyle) -> bool:
+def _has_no_bounds(kind: DataType, style: StatisticsStyle) -> bool:
     match kind:
         case Primitive("boolean"):
             return not style.booleans
@@ -187,65 +189,65 @@ def _unbounded(kind: DataType, style: StatisticsStyle) -> bool:
     return False
 
 
-def _null_count(rows: int, nulls: int, style: StatisticsStyle) -> int:
+def _compute_null_count(rows: int, nulls: int, style: StatisticsStyle) -> int:
     """With slack, any other count that wide statistics give no meaning to."""
     if style.slack and 0 < nulls < rows and rows > 2:
         return nulls - 1 if nulls > 1 else nulls + 1
     return nulls
 
 
-def _bounds(kind: DataType, values: Sequence[Any], style: StatisticsStyle) -> tuple[str | None, str | None]:
+def _compute_bounds(kind: DataType, values: Sequence[Any], style: StatisticsStyle) -> tuple[str | None, str | None]:
     match kind:
         case Primitive("float" | "double" as name):
-            return _float_bounds(name, values, style)
+            return _compute_float_bounds(name, values, style)
         case Primitive("string"):
-            return _quoted(_cut(min(values), style)), _highest_text(max(values), style)
+            return _quote(_truncate(min(values), style)), _truncate_maximum(max(values), style)
         case Primitive("boolean"):
             return str(min(values)).lower(), str(max(values)).lower()
-    spell = _speller(kind, style)
+    format_value = _choose_format(kind, style)
     low, high = min(values), max(values)
     if style.slack and kind == Primitive("long"):
         low, high = max(low - 1, -(2**63)), min(high + 1, 2**63 - 1)
-    return spell(low), spell(high)
+    return format_value(low), format_value(high)
 
 
-def _speller(kind: DataType, style: StatisticsStyle) -> Callable[[Any], str]:
+def _choose_format(kind: DataType, style: StatisticsStyle) -> Callable[[Any], str]:
     match kind:
         case Decimal():
-            return _plain_decimal if style.decimals == "plain" else str
+            return _format_decimal if style.decimals == "plain" else str
         case Primitive("date"):
-            return lambda days: _quoted(date.fromordinal(days + _EPOCH_DAY).isoformat())
+            return lambda days: _quote(date.fromordinal(days + _EPOCH_DAY).isoformat())
         case Primitive("timestamp"):
-            return lambda microseconds: _quoted(_moment(microseconds, style))
+            return lambda microseconds: _quote(_format_timestamp(microseconds, style))
         case Primitive("timestamp_ntz"):
-            return lambda microseconds: _quoted(_local_moment(microseconds, style))
+            return lambda microseconds: _quote(_format_local_timestamp(microseconds, style))
     return str
 
 
-def _plain_decimal(value: Exact) -> str:
+def _format_decimal(value: Exact) -> str:
     return format(value, "f")
 
 
-def _float_bounds(name: str, values: Sequence[float], style: StatisticsStyle) -> tuple[str | None, str | None]:
+def _compute_float_bounds(name: str, values: Sequence[float], style: StatisticsStyle) -> tuple[str | None, str | None]:
     numbers = [value for value in values if not math.isnan(value)]
     has_nan = len(numbers) < len(values)
     if has_nan and (style.nan == "absent" or (style.nan == "ignored" and not numbers)):
         return None, None
     if has_nan and style.nan == "text":
-        return _float(min(numbers, default=math.nan), name, style), '"NaN"'
-    return _float(min(numbers), name, style), _float(max(numbers), name, style)
+        return _format_float(min(numbers, default=math.nan), name, style), '"NaN"'
+    return _format_float(min(numbers), name, style), _format_float(max(numbers), name, style)
 
 
-def _float(value: float, name: str, style: StatisticsStyle) -> str | None:
+def _format_float(value: float, name: str, style: StatisticsStyle) -> str | None:
     if math.isnan(value):
         return '"NaN"'
     if math.isinf(value):
         text = '"Infinity"' if value > 0 else '"-Infinity"'
         return {"text": text, "null": "null", "absent": None}[style.infinity]
-    return _single(value) if name == "float" and style.singles == "short" else repr(value)
+    return _format_single(value) if name == "float" and style.singles == "short" else repr(value)
 
 
-def _single(value: float) -> str:
+def _format_single(value: float) -> str:
     """As few digits as read back as the same number of 32 bits."""
     for digits in range(1, 10):
         shorter = float(f"{value:.{digits}g}")
@@ -257,26 +259,26 @@ def _single(value: float) -> str:
     return repr(value)
 
 
-def _cut(text: str, style: StatisticsStyle) -> str:
+def _truncate(text: str, style: StatisticsStyle) -> str:
     return text[: style.string_length]
 
 
-def _highest_text(text: str, style: StatisticsStyle) -> str | None:
+def _truncate_maximum(text: str, style: StatisticsStyle) -> str | None:
     """A text that is not below the given one and as short as the style asks; None where there is none.
 
     The character behind the cut is above the first one cut off, so it goes on until one is below the last of Unicode.
     """
     length = style.string_length
     if length is None or len(text) <= length:
-        return _quoted(text)
+        return _quote(text)
     for at in range(length, min(len(text), 2 * length)):
         for end in (_ASCII_END, _UNICODE_END):
             if text[at] < end:
-                return _quoted(text[:at] + end)
+                return _quote(text[:at] + end)
     return None
 
 
-def _moment(microseconds: int, style: StatisticsStyle) -> str:
+def _format_timestamp(microseconds: int, style: StatisticsStyle) -> str:
     moment = _EPOCH + timedelta(microseconds=microseconds)
     parts: Any = "microseconds" if style.times == "microseconds" else "milliseconds"
     if style.times == "zoned" and moment.year < 9999:
@@ -284,7 +286,7 @@ def _moment(microseconds: int, style: StatisticsStyle) -> str:
     return moment.replace(tzinfo=None).isoformat(timespec=parts) + "Z"
 
 
-def _local_moment(microseconds: int, style: StatisticsStyle) -> str:
+def _format_local_timestamp(microseconds: int, style: StatisticsStyle) -> str:
     moment = (_EPOCH + timedelta(microseconds=microseconds)).replace(tzinfo=None)
     parts: Any = "microseconds" if style.times == "microseconds" else "milliseconds"
     return moment.isoformat(" " if style.times == "spaced" else "T", parts)

@@ -77,11 +77,11 @@ def data_tables_with_states(
     builder.actions = [{"protocol": spec.protocol}, builder.metadata_action()]
     if not begins_empty:
         OPERATIONS[0].act(builder)
-    _finish(builder)
+    _finalize_commit(builder)
     for wanted in plan:
         _next_applicable(builder, wanted).act(builder)
-        _finish(builder)
-    _checkpoint(builder)
+        _finalize_commit(builder)
+    _draw_checkpoint(builder)
     return GeneratedTable(builder.files, builder.states, builder.versions, list(builder.stored.values()))
 
 
@@ -98,7 +98,7 @@ def _next_applicable(builder: DataTableBuilder, wanted: int) -> Operation:
     return next(each for each in order if each.applies(builder))
 
 
-def _finish(builder: DataTableBuilder) -> None:
+def _finalize_commit(builder: DataTableBuilder) -> None:
     """The row-id mark, provenance and the order of lines; then the table's state and rows after the commit."""
     mark = f'{{"rowIdHighWaterMark":{builder.high_water_mark}}}'
     before = builder.state.domains.get(ROW_TRACKING)
@@ -111,31 +111,31 @@ def _finish(builder: DataTableBuilder) -> None:
     builder.files.commits[version] = [commit_info_action(version, **said), *builder.actions]
     builder.state = apply_actions(builder.state, builder.actions, builder.timestamp_ms)
     builder.states.append(builder.state)
-    builder.versions.append(_version(builder))
+    builder.versions.append(_build_version(builder))
     builder.stored.update({(path, len(each.deleted)): each for path, each in builder.live.items()})
     builder.actions, builder.changes = [], []
 
 
-def _version(builder: DataTableBuilder) -> TableVersion:
+def _build_version(builder: DataTableBuilder) -> TableVersion:
     rows: list[dict[str, Any]] = []
     ids: list[int] = []
     names = [each.name for each in builder.schema.fields]
     for stored in builder.live.values():
         every = convert_rows(stored, builder.data_schema)
-        rows += [logical(builder, {**every[index], **stored.partition}) for index in stored.live_indexes]
+        rows += [_to_logical_row(builder, {**every[index], **stored.partition}) for index in stored.live_indexes]
         ids += [stored.row_ids[index] for index in stored.live_indexes] if stored.row_ids else []
-    changes = [(kind, logical(builder, row)) for kind, row in builder.changes]
+    changes = [(kind, _to_logical_row(builder, row)) for kind, row in builder.changes]
     assert all(list(row) == names for row in rows)
     return TableVersion(builder.schema, rows, ids, changes)
 
 
-def logical(builder: DataTableBuilder, row: dict[str, Any]) -> dict[str, Any]:
+def _to_logical_row(builder: DataTableBuilder, row: dict[str, Any]) -> dict[str, Any]:
     """A row by logical names, in the order of the schema, columns without values among them."""
     held: dict[str, Any] = rename_to_logical(row, drop_void_columns(builder.schema), builder.mapping)
     return {each.name: held.get(each.name) for each in builder.schema.fields}
 
 
-def _checkpoint(builder: DataTableBuilder) -> None:
+def _draw_checkpoint(builder: DataTableBuilder) -> None:
     """A classic checkpoint of one version, now and then."""
     if builder.draw(st.sampled_from((False, False, True))):
         state = builder.states[builder.draw(st.integers(0, len(builder.states) - 1))]

@@ -18,7 +18,7 @@ WRITER_FEATURES = ("rowTracking", "changeDataFeed")
 FEATURES = READER_FEATURES + WRITER_FEATURES
 """Features that a drawn table with data may have."""
 NAMES = (*PRIMITIVES, "void")
-_NEEDS = {"timestamp_ntz": "timestampNtz", "variant": "variantType"}
+_FEATURE_OF_TYPE = {"timestamp_ntz": "timestampNtz", "variant": "variantType"}
 _PROPERTIES = {
     "deletionVectors": {"delta.enableDeletionVectors": "true"},
     "typeWidening": {"delta.enableTypeWidening": "true"},
@@ -61,12 +61,14 @@ def data_table_specs(
 ) -> DataTableSpec:
     """First versions. Arguments as `data_tables`."""
     features = {*features, *required}
-    held = [name for name in names if _NEEDS.get(name, name) in (name, *features)]
-    schema, partition = draw(schemas(names=held, depth=depth, partitioned=partitioned))
-    needed = {_NEEDS[name] for name in map(_name, iter_leaf_types(schema)) if name in _NEEDS}
-    free = [name for name in FEATURES if name in features and name not in _NEEDS.values()]
+    allowed_names = [name for name in names if _FEATURE_OF_TYPE.get(name, name) in (name, *features)]
+    schema, partition = draw(schemas(names=allowed_names, depth=depth, partitioned=partitioned))
+    needed = {_FEATURE_OF_TYPE[name] for name in map(_type_name, iter_leaf_types(schema)) if name in _FEATURE_OF_TYPE}
+    optional = [name for name in FEATURES if name in features and name not in _FEATURE_OF_TYPE.values()]
     chosen = (
-        needed | set(required) | set(draw(st.lists(st.sampled_from(free), unique=True, max_size=3)) if free else ())
+        needed
+        | set(required)
+        | set(draw(st.lists(st.sampled_from(optional), unique=True, max_size=3)) if optional else ())
     )
     if "typeWidening" in chosen and "timestampNtz" in features:
         chosen.add("timestampNtz")
@@ -85,7 +87,7 @@ def data_table_specs(
     return DataTableSpec(protocol, frozenset(chosen), schema, partition, configuration, metadata, numbers.last, nested)
 
 
-def _name(kind: Any) -> str:
+def _type_name(kind: Any) -> str:
     return getattr(kind, "name", "")
 
 

@@ -16,7 +16,7 @@ from deltaspec.model.rows.variant_encoding import (
     read_members,
     read_metadata,
 )
-from deltaspec_generators.bases.variant_encoder import encode
+from deltaspec_generators.bases.variant_encoder import encode_variant
 
 METADATA = b"\x11\x02\x00\x01\x02ab"
 """Sorted: the names a and b."""
@@ -175,7 +175,7 @@ variants = st.recursive(scalars, lambda inner: st.dictionaries(st.text("abc", ma
 @settings(max_examples=50)
 @given(variants, st.data())
 def test_what_an_encoder_writes_is_sound_and_no_part_of_it_is(value: Any, data: st.DataObject) -> None:
-    metadata, encoded = encode(value)
+    metadata, encoded = encode_variant(value)
     check_value(encoded, read_metadata(metadata))
     with pytest.raises(VariantError):
         check_value(encoded[: data.draw(st.integers(0, len(encoded) - 1))], read_metadata(metadata))

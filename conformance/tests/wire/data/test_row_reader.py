@@ -24,14 +24,14 @@ from wire.data_row_reading import (
 from deltaspec.model.schema.data_types import Array, DataType, Decimal, Field, Map, Primitive, Struct
 from deltaspec.wire.data.leaf_values import LeafValues
 from deltaspec.wire.parquet.file_opener import UnreadableRows
-from deltaspec_generators.mutations.rows import build_string_array
+from deltaspec_generators.bases.single_file import build_string_array
 from deltaspec_generators.tables.arrow_values import column_values as columns_of
-from deltaspec_generators.tables.arrow_values import data_types, plain_values
+from deltaspec_generators.tables.arrow_values import data_types, to_plain_values
 from deltaspec_generators.tables.parquet_encodings import (
     ParquetEncoding,
+    build_parquet_fields,
     build_rows_table,
     parquet_encodings,
-    parquet_fields,
     write_parquet,
 )
 
@@ -266,10 +266,10 @@ def files(draw: st.DrawFn) -> tuple[Struct, list[list[Any]], bytes, list[int]]:
     kinds = draw(st.lists(data_types(depth=1), min_size=1, max_size=3))
     count = draw(st.integers(1, 8))
     schema = Struct(tuple(Field(f"c{place}", kind, True) for place, kind in enumerate(kinds)))
-    columns = [plain_values(draw(columns_of(kind, rows=count))) for kind in kinds]
+    columns = [to_plain_values(draw(columns_of(kind, rows=count))) for kind in kinds]
     spelling = draw(parquet_encodings())
     rows = [dict(zip((each.name for each in schema.fields), row, strict=True)) for row in zip(*columns, strict=True)]
-    data = write_parquet(build_rows_table(rows, parquet_fields(schema, spelling)), spelling)
+    data = write_parquet(build_rows_table(rows, build_parquet_fields(schema, spelling)), spelling)
     return schema, columns, data, draw(st.lists(st.integers(0, count - 1), unique=True))
 
 
