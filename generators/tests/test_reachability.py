@@ -141,7 +141,7 @@ USED_IN_EVERY_TEXT = {
     *("change files", "changes without change files", "change data feed begun later", "change data feed ended later"),
     *("constraint added", "constraint dropped", "constraint of an odd name", "feature checkConstraints added"),
     *("column with invariants", "column not null"),
-    *("generated as id", "generated as UPPER('x')"),
+    *("generated as id", "generated as 'X'"),
     *("mark moved up", "mark moved down", "identity with explicit values"),
     *("row ids given later", "row ids begun later", "row ids ended later"),
     *("deletion vectors begun later", "deletion vectors ended later"),

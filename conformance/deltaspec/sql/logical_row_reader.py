@@ -148,17 +148,17 @@ class _Wanted:
 
 def _wanted(columns: ExpressionColumns, parts: tuple[str, ...], number: int, faults: dict[int, str]) -> _Wanted:
     places = resolve_column(parts, columns.schema)
-    fields, column = columns.follow(places)
+    fields, column = columns.resolve_in_file(places)
     kind = fields[-1].type
     found = _Wanted(number, arrow_type(kind))
-    partition = columns.partition_of(fields[0])
+    partition = columns.get_partition_name(fields[0])
     if partition is not None:
         try:
-            found.value = columns.partition_value(partition, kind)
+            found.value = columns.get_partition_value(partition, kind)
         except Undecided as fault:
             faults[number] = str(fault)
     elif column is not None:
-        found.name, found.places, found.column = columns.name_in_file(places), places, column
+        found.name, found.places, found.column = columns.get_file_column(places), places, column
         found.first_unambiguous = columns.first_unambiguous
     return found
 
@@ -167,7 +167,7 @@ def _values(columns: ExpressionColumns, wanted: _Wanted, batch: Batch, faults: d
     if wanted.column is None:
         return _repeated(wanted, batch.rows)
     try:
-        array = columns.leaf(batch.columns, wanted.places)
+        array = columns.extract_values(batch.columns, wanted.places)
         return _Logical(wanted.first_unambiguous).of(array, wanted.column)
     except (Undecided, pa.ArrowException) as fault:
         faults[wanted.number] = str(fault)[:200]

@@ -40,7 +40,7 @@ def merge_minus_signs(words: TokenizedExpression, text: str) -> TokenizedExpress
                 literals[int(token.text[2:])] = least
                 tokens.pop()
             elif literals[int(token.text[2:])].type == least.type:  # a suffix says so; without, a wider type is taken
-                raise UnsupportedSql(f"{text[token.start : token.end + 1]} is beyond its type")
+                raise UnsupportedSql(f"{text[token.start : token.end + 1]} is outside the range of its type")
         tokens.append(token)
     return replace(words, tokens=tokens, literals=literals)
 

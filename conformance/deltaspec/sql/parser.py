@@ -29,7 +29,7 @@ class SupportedExpression:
 class UnsupportedExpression:
     """An expression that may be sound SQL of Spark, but that is not evaluated, nor handed to an engine."""
 
-    why: str
+    reason: str
     tree: Expression | None = None
     """Where it can be told what it names, but not that it is deterministic."""
 
@@ -38,7 +38,7 @@ class UnsupportedExpression:
 class InvalidExpression:
     """A text that is no SQL under any reading."""
 
-    why: str
+    reason: str
 
 
 ParseResult = SupportedExpression | UnsupportedExpression | InvalidExpression

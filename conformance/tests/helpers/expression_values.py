@@ -1,4 +1,4 @@
-"""Rows of every type, expressions over them, and what the kit makes of them, as plain values."""
+"""Rows with values of every type, and the embedded evaluation of expressions over them."""
 
 import io
 import json
@@ -59,28 +59,25 @@ SCHEMA = build_schema(COLUMNS)
 NAN = float("nan")
 
 
-EPOCH = datetime.fromisoformat("1970-01-01T00:00:00")
-
-
 def at(text: str) -> datetime:
-    """A time in UTC."""
+    """Return a time in UTC."""
     return datetime.fromisoformat(text).replace(tzinfo=UTC)
 
 
 def at_no_zone(text: str) -> datetime:
-    """A time without zone."""
+    """Return a time without zone."""
     return datetime.fromisoformat(text)
 
 
-def rows(*tuples: tuple[Any, ...]) -> pa.Table:
-    """A table of `COLUMNS`; a last row of nulls is added."""
+def build_rows(*tuples: tuple[Any, ...]) -> pa.Table:
+    """Return a table of `COLUMNS` with one more row of nulls at the end."""
     columns = zip(*tuples, (None,) * len(COLUMNS), strict=True)
     arrays = [pa.array(values, kind) for values, (_, kind) in zip(columns, COLUMNS.values(), strict=True)]
     return pa.table(arrays, names=list(COLUMNS))
 
 
 _D, _E = Decimal("12345678.90"), Decimal("1234567890123456789012345678.0123456789")
-PLAIN_ROWS = rows(
+PLAIN_ROWS = build_rows(
     (
         *(1, 2, 3, 4, Decimal("5.00"), Decimal("5"), 0.5, 0.5, 2.0, "ab", "ab", True, False, b"ab", date(2020, 2, 29)),
         *(at("2020-02-29T23:30:00"), at_no_zone("2020-02-29T23:30:00"), {"In": 3, "te.xt": "ab"}, [1]),
@@ -98,7 +95,7 @@ PLAIN_ROWS = rows(
         *(date(2024, 1, 1), at("2024-01-01T04:59:59"), at_no_zone("2024-01-01T12:34:56.000789"), {"In": 2}, [None]),
     ),
 )
-EDGE_CASE_ROWS = rows(
+EDGE_CASE_ROWS = build_rows(
     (
         *(127, 32767, 2**31 - 1, 2**63 - 1, _D, _E, NAN, NAN, NAN, "é", "e\u0301", True, True, b"\x00"),
         *(date(9999, 12, 31), at("9999-12-31T23:59:59.999999"), at_no_zone("9999-12-31T23:59:59.999999")),
@@ -127,35 +124,32 @@ def build_parquet(table: pa.Table) -> bytes:
 
 
 def evaluate(text: str, table: pa.Table, schema: Struct = SCHEMA) -> list[Any] | str:
-    """What the kit makes of an expression in every row, or why it leaves it to Spark."""
+    """Return the values of an expression without Spark, one per row, or why it is undecided."""
     answer = parse_expression(text)
     if not isinstance(answer, SupportedExpression):
-        return answer.why
+        return answer.reason
     columns = ExpressionColumns(schema, None, [], {}, table.schema, {})
     try:
         compiled = compile_expression(answer.tree, columns)
         (batch,) = table.combine_chunks().to_batches()
-        frame = columns.frame({name: batch.column(name) for name in columns.names}, batch.num_rows)
-    except Undecided as fault:
-        return str(fault)
+        frame = columns.build_frame({name: batch.column(name) for name in columns.file_columns}, batch.num_rows)
+    except Undecided as error:
+        return str(error)
     for name, values in compiled.steps:
         frame = frame.with_columns(values.alias(name))
     for guard in (*compiled.guards, *columns.guards):
         if not frame.select(guard.holds.fill_null(True).all()).item():
-            return f"in some rows, {guard.why}"
+            return f"in some rows, {guard.reason}"
     results = frame.with_columns(result=compiled.term.values)["result"].to_list()
-    return [plain(each, compiled.term.type) for each in results]
+    return [to_python(each, compiled.term.type) for each in results]
 
 
-def plain(value: Any, kind: Any) -> Any:
-    """A value as Spark gives it in Python."""
+def to_python(value: Any, kind: Any) -> Any:
+    """Return a value as Spark returns it in Python."""
     if value is None:
         return None
     if isinstance(kind, DecimalType):
         return Decimal(value).scaleb(-kind.scale, Context(prec=100))
-    match get_type_name(kind):
-        case "date":
-            return date(1970, 1, 1) + timedelta(days=value)
-        case "timestamp_ntz":
-            return EPOCH + timedelta(microseconds=value)
+    if get_type_name(kind) == "date":
+        return date(1970, 1, 1) + timedelta(days=value)
     return value

@@ -252,7 +252,7 @@ def test_text_is_not_read(text: str) -> None:
 def test_call_is_not_admitted_but_names_its_columns(name: str) -> None:
     answer = parse_expression(f"{name}(a, b.c) > d")
     assert isinstance(answer, UnsupportedExpression)
-    assert name in answer.why
+    assert name in answer.reason
     assert answer.tree is not None
     assert columns(answer.tree) == (("a",), ("b", "c"), ("d",))
 

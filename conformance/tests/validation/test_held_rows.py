@@ -44,7 +44,9 @@ def check(expression: str) -> dict[str, str]:
 
 
 SOUND = [
-    build_constrained_table(CONSTRAINTS_PROTOCOL, build_fields(), check("id BETWEEN 1 AND 3 AND length(name) < 7")),
+    build_constrained_table(
+        CONSTRAINTS_PROTOCOL, build_fields(), check("id BETWEEN 1 AND 3 AND name NOT LIKE '_______%'")
+    ),
     build_constrained_table(
         CONSTRAINTS_PROTOCOL, build_fields(), check("price IS NULL OR price <= 0.5 OR price > 1e308")
     ),
@@ -57,7 +59,7 @@ SOUND = [
     ),
     build_constrained_table(
         GENERATED_COLUMNS_PROTOCOL,
-        build_fields(price={GENERATION_EXPRESSION: "CASE id WHEN 1 THEN 0.5D WHEN 2 THEN 1e0 * price ELSE 0e0 END"}),
+        build_fields(year={GENERATION_EXPRESSION: "CAST(id + year AS INT) - CAST(id AS INT)"}),
     ),
     build_constrained_table(
         INVARIANTS_PROTOCOL,
@@ -164,14 +166,15 @@ EMPTY = pa.table({"s": ["", " "]})
 @pytest.mark.parametrize(
     ("expression", "kind", "broken"),
     [
-        ("trim(s)", "string", {}),
-        ("coalesce(p, trim(s))", "string", {}),
-        ("if(p = '', 'x', trim(s))", "string", {}),
-        ("if(p IS NULL, s, concat('y', s))", "string", {"ROW041": 1}),
-        ("X''", "binary", {}),
-        ("X'00'", "binary", {"ROW041": 2}),
+        ("''", "string", {}),
+        ("p", "string", {}),
+        ("NULL", "string", {}),
+        ("NULL", "binary", {}),
+        ("'x'", "string", {"ROW041": 2}),
         ("s", "string", {"ROW041": 1}),
-        ("length(s)", "integer", {"ROW041": 2}),
+        ("p = ''", "boolean", {}),
+        ("p IS NULL", "boolean", {"ROW041": 2}),
+        ("1", "integer", {"ROW041": 2}),
     ],
 )
 def test_a_generated_partition_column_may_have_been_empty_where_the_log_has_null(
@@ -189,13 +192,13 @@ def test_a_generated_partition_column_may_have_been_empty_where_the_log_has_null
     assert ledger(report) == set()
 
 
-@pytest.mark.parametrize(("expression", "broken"), [("length(p)", {}), ("length(p) + 1", {"ROW041": 1})])
+@pytest.mark.parametrize(("expression", "broken"), [("p = ''", {}), ("p = 'x'", {"ROW041": 1})])
 def test_values_generated_of_a_partition_column_that_may_have_been_empty(
     tmp_path: Path, expression: str, broken: dict[str, int]
 ) -> None:
     files = build_single_file_table(
-        pa.table({"g": pa.array([0, None], pa.int32())}),
-        [field("p"), field("g", "integer", **{GENERATION_EXPRESSION: expression})],
+        pa.table({"g": pa.array([True, None])}),
+        [field("p"), field("g", "boolean", **{GENERATION_EXPRESSION: expression})],
         partition={"p": ""},
         protocol=GENERATED_COLUMNS_PROTOCOL,
     )
@@ -255,7 +258,7 @@ def test_members_below_a_type_of_fixed_length_are_left_to_spark(tmp_path: Path, 
         configuration=check("st.a = 'ab'"),
     )
     report = write_and_validate(files, tmp_path, select=MINE)
-    reason = "CHECK constraint c needs Spark: how st.a is compared is left to Spark"
+    reason = "CHECK constraint c needs Spark: st.a has a collation or a fixed length"
     assert ledger(report) == ({("ROW040", reason, None)} if is_left else set())
     assert report.totals == ({} if is_left else {"ROW040": 1})
 
@@ -326,7 +329,7 @@ def test_file_of_a_narrower_type_is_widened(tmp_path: Path) -> None:
             check("round(id) > 0"),
             {},
             "ROW040",
-            "CHECK constraint c needs Spark: what round gives is left",
+            "CHECK constraint c needs Spark: it calls round",
         ),
         (
             CONSTRAINTS_PROTOCOL,
@@ -361,7 +364,7 @@ def test_file_of_a_narrower_type_is_widened(tmp_path: Path) -> None:
             {},
             {GENERATION_EXPRESSION: "name"},
             "ROW041",
-            "the expression of id needs Spark: long is compared with string",
+            "the expression of id needs Spark: it compares long with string",
         ),
     ],
 )

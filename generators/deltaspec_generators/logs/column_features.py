@@ -22,11 +22,11 @@ INVARIANT = "delta.invariants"
 DEFAULT = "CURRENT_DEFAULT"
 COPY = "id"
 """The generation expression that gives each row its `id` again; the other is constant."""
-CONSTANT = "UPPER('x')"
+CONSTANT = "'X'"
 _STEPS = ((1, 1), (100, -7), (-3, 5), (0, -1))
 _CONDITIONS = {
     True: ("id > 0", "id IS NOT NULL AND (`id` >= 1 OR id = 0)"),
-    False: ("id IS NULL OR id = id", "coalesce(id, 0) = coalesce(id, 0)"),
+    False: ("id IS NULL OR id = id", "id <=> id"),
 }
 _DEFAULTS = {
     "string": ("'it''s'", "''", "CAST(NULL AS STRING)"),

@@ -19,7 +19,7 @@ from deltaspec_generators.bases.expressions import (
 from deltaspec_generators.mutations.registry import draw_one, mutation
 from deltaspec_generators.table_files import TableFiles
 
-OF_YEAR = {GENERATION_EXPRESSION: "YEAR(day)"}
+YEAR_METADATA = {GENERATION_EXPRESSION: "YEAR(day)"}
 
 
 @mutation("check-constraints.columns")
@@ -52,9 +52,9 @@ def row_that_breaks_a_constraint(draw: st.DrawFn) -> TableFiles:
 def generated_value_of_another_row(draw: st.DrawFn) -> TableFiles:
     described, table = draw_one(
         draw,
-        (build_fields(year=OF_YEAR), replace_last_row(year=1970)),
-        (build_fields(year=OF_YEAR), replace_last_row(year=None)),
-        (build_fields(year=OF_YEAR), replace_last_row(day=None)),
+        (build_fields(year=YEAR_METADATA), replace_last_row(year=1970)),
+        (build_fields(year=YEAR_METADATA), replace_last_row(year=None)),
+        (build_fields(year=YEAR_METADATA), replace_last_row(day=None)),
         (build_fields(year={GENERATION_EXPRESSION: "CAST(id AS INT) + 1967 - 1"}), replace_last_row(year=1968)),
         (build_fields(year={GENERATION_EXPRESSION: "YEAR(day) * 2 DIV 2"}), replace_last_row(year=1968)),
     )
@@ -65,7 +65,7 @@ def generated_value_of_another_row(draw: st.DrawFn) -> TableFiles:
 def value_of_rows_before_their_expression(draw: st.DrawFn) -> TableFiles:
     """The rows came before the expression, or it cannot be told: they were written again since."""
     files = build_constrained_table(
-        GENERATED_COLUMNS_PROTOCOL, build_fields(year=OF_YEAR), table=replace_last_row(year=5), later=True
+        GENERATED_COLUMNS_PROTOCOL, build_fields(year=YEAR_METADATA), table=replace_last_row(year=5), later=True
     )
     return rewrite_data_file(files, replace_last_row(year=5)) if draw(st.booleans()) else files
 
