@@ -77,6 +77,20 @@ def same_answer(session: nox.Session) -> None:
     session.run("python", "-m", "same_answer", *session.posargs[:1], *directories)
 
 
+@nox.session(name="sqlglot-latest")
+def sqlglot_latest(session: nox.Session) -> None:
+    """Test SQL constraints with the newest sqlglot release, even if `pyproject.toml` does not allow it yet."""
+    if session.virtualenv.venv_backend == "none":
+        session.error("sqlglot-latest installs another release of sqlglot, so it does not run with --no-venv")
+    _with_project(session)
+    session.install("--upgrade", "sqlglot")
+    tests = Path("conformance/tests")
+    names = ["validation/test_held_rows.py", "validation/test_expensive_values.py", "scenarios/test_constraints.py"]
+    names += ["views/table/test_row_constraints.py", "views/table/test_column_constraints.py"]
+    paths = [str(tests / name) for name in ("sql", *names)]
+    session.run("python", "-m", "pytest", "-m", "not spark", *paths, *session.posargs)
+
+
 @nox.session
 def coverage(session: nox.Session) -> None:
     """What model, rules and mutations know of each chapter in each revision: writes `conformance/COVERAGE.md`."""
