@@ -9,11 +9,12 @@ from deltaspec.views.log.staged_commits import staged_commits
 
 @rule("CAT001", requires="catalog-managed.staged-content", view=staged_commits)
 def invalid_staged_commit() -> pl.Expr:
-    """A staged commit holds a line that no commit can hold.
+    """A staged commit contains a line that is not a valid commit line.
 
-    If the catalog ratifies it readers fail, and nobody can publish the version. (A file that breaks off in its last
-    line may be an attempt that was given up while it was written.)
-    Fix: the writer of the file must stage what it would publish; delete the file if it was not ratified.
+    If the catalog ratifies the file, readers fail and no client can publish the version. (A file that ends within its
+    last line may be an attempt that was abandoned while it was written.)
+    Fix: Ask the catalog whether it ratified the commit. If it did not, delete the file. If it did, restore the content
+    from the writer; do not edit the file by hand.
 
     Conforms::
         fault: null
@@ -25,11 +26,12 @@ def invalid_staged_commit() -> pl.Expr:
 
 @rule("CAT002", requires="catalog-managed.staged-names", view=staged_commits)
 def reused_staged_commit_uuid() -> pl.Expr:
-    """Staged commits of several versions have the same UUID in their names.
+    """Staged commits of different versions have the same UUID in their names.
 
-    Each attempt takes a random UUID of its own: what tells attempts apart no longer does, and a file that was staged
-    for one version is no attempt at another.
-    Fix: the writer of the files must draw a UUID for every commit.
+    The UUID identifies one attempt at one version. With a reused UUID, clients can take the file of one version for an
+    attempt at another.
+    Fix: Keep the files that the catalog ratified and delete the others. Change the writer so that it generates a new
+    random UUID for every commit.
 
     Conforms::
         versions_of_uuid: [8]
@@ -41,11 +43,12 @@ def reused_staged_commit_uuid() -> pl.Expr:
 
 @rule("CAT003", requires="catalog-managed.published-copies-ratified", view=staged_commits)
 def published_commit_differs_from_staged() -> pl.Expr:
-    """A published commit is of the transaction of a staged one of its version, and holds other actions.
+    """A published commit has the transaction id of a staged commit of its version, but different actions.
 
-    Publishing copies what was ratified: readers who got the staged commit from the catalog have another table than
-    those who read the published one.
-    Fix: find out from the catalog which was ratified, and how the other came to be.
+    Publishing copies the ratified commit. Readers that got the staged file from the catalog see another table than
+    readers of the published file.
+    Fix: Ask the catalog which file it ratified, and keep copies of both. Publish the ratified content again; do not
+    delete the staged file before that.
 
     Conforms::
         differs_from_published: false
@@ -58,10 +61,10 @@ def published_commit_differs_from_staged() -> pl.Expr:
 
 @rule("CAT004", requires="catalog-managed.published-before-maintenance", view=listing)
 def compaction_of_unpublished_commits() -> pl.Expr:
-    """A log compaction of a catalog-managed table reaches beyond the latest published commit.
+    """A log compaction of a catalog-managed table covers commits that are not published.
 
-    Until they are published commits are the catalog's to give: readers of the compaction see what may be no version.
-    Fix: delete the file, and compact what is published.
+    Only the catalog can provide unpublished commits. Readers of the compaction see versions that may never be ratified.
+    Fix: Delete the compaction file; compactions are optional. Compact only published commits.
 
     Conforms::
         kind: compaction, end_version: 7, latest_commit: 7, catalog_managed: true

@@ -10,8 +10,9 @@ from deltaspec.views.data.change_data import change_commits, change_files
 def change_type_column_missing() -> pl.Expr:
     """A change data file has no column `_change_type`.
 
-    Readers of changes fail, or cannot tell what happened to its rows.
-    Fix: the rows cannot be told apart any more; turn change data feed off and on again, and read the table anew.
+    Readers of the change data feed fail, or cannot tell inserts, updates and deletes apart.
+    Fix: The file cannot be repaired, because the type of its changes is not stored. Reload downstream consumers from a
+    snapshot, and let them read the feed from a later version.
 
     Conforms::
         has_change_type: true
@@ -23,10 +24,11 @@ def change_type_column_missing() -> pl.Expr:
 
 @rule("CDF002", requires="cdc.change-types", view=change_files)
 def unknown_change_type() -> pl.Expr:
-    """A change data file has rows whose `_change_type` is null or none of the four that there are.
+    """A change data file has rows whose `_change_type` is null or not one of the four defined types.
 
-    Readers of changes drop such rows, or hand on what nobody downstream understands.
-    Fix: as far as the rows before and after are still there, write the file's rows again with their change types.
+    Readers of the change data feed drop these rows, or pass on changes that consumers do not understand.
+    Fix: Fix the writer. Compare the versions before and after the commit with time travel (`VERSION AS OF`), and
+    correct downstream consumers with the difference.
 
     Conforms::
         unknown_change_types: []
@@ -39,10 +41,11 @@ def unknown_change_type() -> pl.Expr:
 
 @rule("CDF003", requires="cdc.no-commit-columns", view=change_files, divergence="E38")
 def commit_column_stored() -> pl.Expr:
-    """A change data file stores a column that readers of changes fill from the log.
+    """A change data file stores a column that readers of the feed compute from the log.
 
-    Some take the stored values, some their own, and some fail on the column that is there twice.
-    Fix: the writer should leave the column out.
+    Some readers return the stored values, some the computed ones, and some fail on a duplicate column.
+    Fix: Fix the writer so that it omits `_commit_version` and `_commit_timestamp`. Committed change data does not need
+    to be rewritten.
 
     Conforms::
         commit_columns: []
@@ -54,10 +57,12 @@ def commit_column_stored() -> pl.Expr:
 
 @rule("CDF004", requires="cdc.stored-partition-values", view=change_files, divergence="E38")
 def change_file_partition_value_differs() -> pl.Expr:
-    """Rows of a change data file store another value of a partition column than the log gives the file.
+    """Rows of a change data file store a partition value that differs from the value in the log.
 
-    Readers that know the text take the log's value, those that look into the file the other.
-    Fix: commit the changes in a file of their own partition, or without the column.
+    Readers that follow the protocol return the value of the log. Readers that use the stored column return the other
+    one.
+    Fix: Fix the writer so that it stores each change under the partition of its rows, or omits the column. Correct
+    downstream consumers that read this version.
 
     Conforms::
         mismatched_partition_values: []
@@ -69,10 +74,12 @@ def change_file_partition_value_differs() -> pl.Expr:
 
 @rule("CDF005", requires="cdc.images-in-pairs", view=change_commits, divergence="E39")
 def preimages_without_postimages() -> pl.Expr:
-    """The change data of a commit have more rows before updates than after them, or fewer.
+    """The change data of a commit has different numbers of update preimages and postimages.
 
-    The text names the two kinds and not that they come in pairs; readers that pair them lose a row or keep one.
-    Fix: none in place; whoever follows the changes has to read the table anew.
+    The protocol does not say that preimages and postimages come in pairs. Consumers that pair them lose an update or
+    keep an outdated row.
+    Fix: The committed change data cannot be corrected. Reload downstream consumers from a snapshot, and read the feed
+    from the next version on.
 
     Conforms::
         preimages: 2, postimages: 2
@@ -85,10 +92,11 @@ def preimages_without_postimages() -> pl.Expr:
 
 @rule("CDF006", requires="cdc.whole-changes", view=change_commits)
 def change_row_counts_differ() -> pl.Expr:
-    """The change data of a commit insert and delete other numbers of rows than its files do.
+    """The net number of rows in a commit's change data differs from that of its data files.
 
-    Readers of changes take them for all that happened, and end up with another table.
-    Fix: none in place; whoever follows the changes has to read the table anew.
+    Consumers of the change data feed build a table that differs from the source.
+    Fix: The committed change data cannot be corrected. Reload downstream consumers from a snapshot, and read the feed
+    from the next version on.
 
     Conforms::
         net_changes: -1, net_rows: -1
@@ -101,10 +109,11 @@ def change_row_counts_differ() -> pl.Expr:
 
 @rule("CDF007", requires="cdc.whole-changes", view=change_commits)
 def change_rows_differ() -> pl.Expr:
-    """The change data of a commit hold other rows than those that its files add and remove.
+    """The change data of a commit does not contain the rows that its data files add and remove.
 
-    Readers of changes take them for what happened, and end up with another table.
-    Fix: none in place; whoever follows the changes has to read the table anew.
+    Consumers of the change data feed build a table that differs from the source.
+    Fix: The committed change data cannot be corrected. Reload downstream consumers from a snapshot, and read the feed
+    from the next version on.
 
     Conforms::
         rows_match: true
@@ -122,11 +131,12 @@ def change_rows_differ() -> pl.Expr:
     divergence="E39",
 )
 def update_without_change_data() -> pl.Expr:
-    """A commit on a table with change data feed updates rows and has no change data.
+    """A commit updates rows of a table with change data feed but writes no change data.
 
-    Readers of changes see every row of its new files inserted and every row of its old ones deleted; those that know
-    no deletion vectors see rows twice.
-    Fix: the writer should write change data for updates, and for deletes that come with new files.
+    Readers of the feed see all rows of new files as inserts and all rows of removed files as deletes. Readers without
+    deletion-vector support see rows twice.
+    Fix: Use a writer that supports the change data feed for UPDATE, MERGE and DELETE. For this commit, compute the
+    changes from the versions before and after it.
 
     Conforms::
         change_files: 1, operation: UPDATE, new_files: 1, removed_files: 1, vector_changed_files: 0

@@ -8,10 +8,10 @@ from deltaspec.views.log.checkpoint_contents import checkpoint_contents
 
 @rule("CKP053", requires="checkpoint-contents.parsed-partition-values", view=checkpoint_contents)
 def parsed_partition_values_missing() -> pl.Expr:
-    """Adds of a checkpoint lack partitionValues_parsed, which the table's properties ask for.
+    """Add actions of a checkpoint have no partitionValues_parsed although the table properties require it.
 
-    Readers that prune partitions by the typed columns lose these files, or read them all.
-    Fix: write the checkpoint anew with `partitionValues_parsed` in every add.
+    Readers that prune partitions by the typed columns read all of these files, or skip files that they need.
+    Fix: Write a new checkpoint with a corrected writer. It must write `partitionValues_parsed` for every add action.
 
     Conforms::
         is_parquet: true, is_partitioned: true, write_stats_as_struct: true, adds: 3, adds_with_parsed_partition_values: 3
@@ -27,10 +27,11 @@ def parsed_partition_values_missing() -> pl.Expr:
 
 @rule("CKP054", requires="checkpoint-contents.json-statistics", view=checkpoint_contents)
 def json_statistics_missing() -> pl.Expr:
-    """Adds of a checkpoint lack their statistics as JSON, which are available and asked for.
+    """Add actions of a checkpoint have no JSON statistics although the statistics exist and are required.
 
-    Readers that know no typed statistics skip no files, and engines that count by statistics count anew.
-    Fix: write the checkpoint anew with `stats`, or set delta.checkpoint.writeStatsAsJson to false.
+    Readers that do not support typed statistics skip no files and must read files to count rows.
+    Fix: Write a new checkpoint with a corrected writer. To store only typed statistics, run `ALTER TABLE t SET
+    TBLPROPERTIES ('delta.checkpoint.writeStatsAsJson' = 'false')` first.
 
     Conforms::
         write_stats_as_json: true, adds_with_json: 3, adds_with_columns_only: 0, replayed_adds_with_stats: 3
@@ -46,10 +47,11 @@ def json_statistics_missing() -> pl.Expr:
 
 @rule("CKP055", requires="checkpoint-contents.json-statistics-off", view=checkpoint_contents)
 def unrequested_json_statistics() -> pl.Expr:
-    """A checkpoint holds statistics as JSON although delta.checkpoint.writeStatsAsJson is false.
+    """A checkpoint contains JSON statistics although delta.checkpoint.writeStatsAsJson is false.
 
-    Whoever switched them off still pays for them in every read of the checkpoint.
-    Fix: write the checkpoint anew without `stats`.
+    Every reader of the checkpoint loads statistics that the table's owner disabled.
+    Fix: Write a new checkpoint with a corrected writer. It must honor the property. The current checkpoint is correct
+    and can stay until then.
 
     Conforms::
         is_parquet: true, write_stats_as_json: true, adds_with_json: 3
@@ -63,10 +65,11 @@ def unrequested_json_statistics() -> pl.Expr:
 
 @rule("CKP056", requires="checkpoint-contents.struct-statistics", view=checkpoint_contents)
 def struct_statistics_missing() -> pl.Expr:
-    """Adds of a checkpoint lack stats_parsed, though they have statistics and the table asks for the column.
+    """Add actions of a checkpoint have no stats_parsed although statistics exist and the table requires the column.
 
-    Readers that skip files by the typed columns read these files in vain.
-    Fix: write the checkpoint anew with `stats_parsed` in every add that has statistics.
+    Readers that skip files by typed statistics read these files unnecessarily.
+    Fix: Write a new checkpoint with a corrected writer. It must write `stats_parsed` for every add action with
+    statistics.
 
     Conforms::
         is_parquet: true, write_stats_as_struct: true, adds_with_columns: 3, adds_with_json_only: 0, replayed_adds_with_stats: 3
@@ -83,10 +86,11 @@ def struct_statistics_missing() -> pl.Expr:
 
 @rule("CKP057", requires="checkpoint-contents.struct-statistics-off", view=checkpoint_contents)
 def unrequested_struct_statistics() -> pl.Expr:
-    """A checkpoint holds stats_parsed although delta.checkpoint.writeStatsAsStruct is false.
+    """A checkpoint contains stats_parsed although delta.checkpoint.writeStatsAsStruct is false.
 
-    The columns cost space and time that nobody asked for; readers may not count on them.
-    Fix: set the property to true, or write the checkpoint anew without the column.
+    The column takes space and time that the table's owner did not want to spend.
+    Fix: Write a new checkpoint with a corrected writer. It must honor the property. To keep the column, set the
+    property to true with `ALTER TABLE t SET TBLPROPERTIES`.
 
     Conforms::
         write_stats_as_struct: true, adds_with_columns: 3
@@ -100,10 +104,11 @@ def unrequested_struct_statistics() -> pl.Expr:
 
 @rule("CKP058", requires="checkpoint-contents.remove-fields", view=checkpoint_contents)
 def tombstone_with_statistics_or_tags() -> pl.Expr:
-    """Tombstones of a checkpoint hold statistics or tags.
+    """Tombstones of a checkpoint contain statistics or tags.
 
-    They serve the cleaning up of files only; whatever describes the data makes the checkpoint larger in vain.
-    Fix: write the checkpoint anew without `stats` and `tags` in `remove`.
+    Tombstones exist only for the cleanup of files. The extra fields make the checkpoint larger and slower to read.
+    Fix: Write a new checkpoint with a corrected writer. It must omit `stats` and `tags` from remove actions. The
+    current checkpoint can stay until then.
 
     Conforms::
         removes_with_statistics: 0, removes_with_tags: 0
@@ -120,10 +125,12 @@ def tombstone_with_statistics_or_tags() -> pl.Expr:
     view=checkpoint_contents,
 )
 def feature_lists_without_table_features() -> pl.Expr:
-    """A checkpoint has lists of table features, and its protocol versions know none.
+    """A checkpoint has lists of table features although its protocol versions do not support them.
 
-    Readers may take the table for one with table features, or refuse it.
-    Fix: write the checkpoint anew with null in readerFeatures and writerFeatures.
+    Readers may treat the table as one with table features, or refuse it.
+    Fix: First make sure that older commits, or an older checkpoint and the commits after it, can replay the table
+    without this checkpoint. Then move it out of the log and write a new one with `DeltaTable.create_checkpoint()`
+    (delta-rs). If they cannot, keep it and restore the missing commits from backup.
 
     Conforms::
         min_reader_version: 1, min_writer_version: 2, has_reader_features: false, has_writer_features: false
@@ -139,10 +146,12 @@ def feature_lists_without_table_features() -> pl.Expr:
 
 @rule("CKP065", requires="checkpoint-schema.reader-features-set", view=checkpoint_contents)
 def reader_features_null_in_checkpoint() -> pl.Expr:
-    """A checkpoint of reader version 3 has null for readerFeatures.
+    """A checkpoint has reader version 3, but its readerFeatures is null.
 
-    Readers cannot tell what they have to support, and must not guess that it is nothing.
-    Fix: write the checkpoint anew with the list of the protocol, empty if need be.
+    Readers cannot determine which features they must support, so they fail or read the table incorrectly.
+    Fix: First make sure that older commits, or an older checkpoint and the commits after it, can replay the table
+    without this checkpoint. Then move it out of the log and write a new one with `DeltaTable.create_checkpoint()`
+    (delta-rs). If they cannot, keep it and restore the missing commits from backup.
 
     Conforms::
         min_reader_version: 3, has_reader_features: true
@@ -155,10 +164,12 @@ def reader_features_null_in_checkpoint() -> pl.Expr:
 
 @rule("CKP066", requires="checkpoint-schema.writer-features-set", view=checkpoint_contents)
 def writer_features_null_in_checkpoint() -> pl.Expr:
-    """A checkpoint of writer version 7 has null for writerFeatures.
+    """A checkpoint has writer version 7, but its writerFeatures is null.
 
-    Writers cannot tell what they have to support, and must not guess that it is nothing.
-    Fix: write the checkpoint anew with the list of the protocol, empty if need be.
+    Writers cannot determine which features they must support, so they fail or damage the table.
+    Fix: First make sure that older commits, or an older checkpoint and the commits after it, can replay the table
+    without this checkpoint. Then move it out of the log and write a new one with `DeltaTable.create_checkpoint()`
+    (delta-rs). If they cannot, keep it and restore the missing commits from backup.
 
     Conforms::
         min_writer_version: 7, has_writer_features: true

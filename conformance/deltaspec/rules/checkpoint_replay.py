@@ -17,10 +17,13 @@ def _differs(kind: str, difference: str) -> pl.Expr:
     view=replay_differences,
 )
 def live_file_missing_from_checkpoint() -> pl.Expr:
-    """A checkpoint lacks a file that is live at its version.
+    """A live file is missing from a checkpoint of its version.
 
-    Readers that start from it lose the file's rows; those that replay the commits see them.
-    Fix: delete the checkpoint while the commits before it remain, and write it anew.
+    Readers that start from the checkpoint lose the file's rows. Readers that replay the commits return them.
+    Fix: First make sure that older commits, or an older checkpoint and the commits after it, can replay the table
+    without this checkpoint. Then move it out of the log and write a new one with `DeltaTable.create_checkpoint()`
+    (delta-rs). If they cannot, keep it and restore the missing commits from backup. Do not run `VACUUM` or log cleanup
+    before that: they could delete the file or the commits.
 
     Conforms::
         derived_file_kind: checkpoint, kind: remove, difference: missing
@@ -32,10 +35,12 @@ def live_file_missing_from_checkpoint() -> pl.Expr:
 
 @rule("CKP031", requires="checkpoint.equals-replay", view=replay_differences)
 def removed_file_in_checkpoint() -> pl.Expr:
-    """A checkpoint holds a file that is not live at its version.
+    """A checkpoint contains a file that is not live at its version.
 
-    Readers that start from it return rows that were deleted or never were.
-    Fix: delete the checkpoint while the commits before it remain, and write it anew.
+    Readers that start from the checkpoint return rows that were deleted or never committed.
+    Fix: First make sure that older commits, or an older checkpoint and the commits after it, can replay the table
+    without this checkpoint. Then move it out of the log and write a new one with `DeltaTable.create_checkpoint()`
+    (delta-rs). If they cannot, keep it and restore the missing commits from backup.
 
     Conforms::
         derived_file_kind: checkpoint, kind: add, difference: differs
@@ -51,10 +56,12 @@ def removed_file_in_checkpoint() -> pl.Expr:
     view=replay_differences,
 )
 def file_differs_in_checkpoint() -> pl.Expr:
-    """A checkpoint says something else of a live file than the commits.
+    """An add action in a checkpoint differs from the add action that the commits leave.
 
     Readers get another deletion vector, partition value, size or statistic, depending on where they start.
-    Fix: delete the checkpoint while the commits before it remain, and write it anew.
+    Fix: First make sure that older commits, or an older checkpoint and the commits after it, can replay the table
+    without this checkpoint. Then move it out of the log and write a new one with `DeltaTable.create_checkpoint()`
+    (delta-rs). If they cannot, keep it and restore the missing commits from backup.
 
     Conforms::
         derived_file_kind: compaction, kind: add, difference: differs
@@ -66,10 +73,12 @@ def file_differs_in_checkpoint() -> pl.Expr:
 
 @rule("CKP033", requires="checkpoint.equals-replay", view=replay_differences)
 def unknown_tombstone_in_checkpoint() -> pl.Expr:
-    """A checkpoint holds a tombstone that no commit made.
+    """A checkpoint contains a tombstone that no commit wrote.
 
-    Its file may be deleted although it is live.
-    Fix: delete the checkpoint while the commits before it remain, and write it anew.
+    `VACUUM` may delete the file although it is live.
+    Fix: First make sure that older commits, or an older checkpoint and the commits after it, can replay the table
+    without this checkpoint. Then move it out of the log and write a new one with `DeltaTable.create_checkpoint()`
+    (delta-rs). If they cannot, keep it and restore the missing commits from backup. Do not run `VACUUM` before that.
 
     Conforms::
         derived_file_kind: checkpoint, kind: remove, difference: extra, may_have_expired: true
@@ -82,10 +91,12 @@ def unknown_tombstone_in_checkpoint() -> pl.Expr:
 
 @rule("CKP034", requires="checkpoint.equals-replay", view=replay_differences)
 def tombstone_differs_in_checkpoint() -> pl.Expr:
-    """A checkpoint says something else of a tombstone than the commit that made it.
+    """A tombstone in a checkpoint differs from the remove action that the commits leave.
 
-    Its file is deleted too early or too late, or change data goes wrong.
-    Fix: delete the checkpoint while the commits before it remain, and write it anew.
+    `VACUUM` deletes the file too early or too late, or readers of the change data feed return wrong rows.
+    Fix: First make sure that older commits, or an older checkpoint and the commits after it, can replay the table
+    without this checkpoint. Then move it out of the log and write a new one with `DeltaTable.create_checkpoint()`
+    (delta-rs). If they cannot, keep it and restore the missing commits from backup. Do not run `VACUUM` before that.
 
     Conforms::
         derived_file_kind: checkpoint, kind: remove, difference: missing
@@ -97,10 +108,12 @@ def tombstone_differs_in_checkpoint() -> pl.Expr:
 
 @rule("CKP035", requires="checkpoint.equals-replay", view=replay_differences)
 def protocol_differs_in_checkpoint() -> pl.Expr:
-    """The protocol of a checkpoint is not that of its version.
+    """The protocol in a checkpoint differs from the protocol of its version.
 
-    Clients that start from it believe that they need other features than they do.
-    Fix: delete the checkpoint while the commits before it remain, and write it anew.
+    Clients that start from the checkpoint assume other required features, so they refuse or misread the table.
+    Fix: First make sure that older commits, or an older checkpoint and the commits after it, can replay the table
+    without this checkpoint. Then move it out of the log and write a new one with `DeltaTable.create_checkpoint()`
+    (delta-rs). If they cannot, keep it and restore the missing commits from backup.
 
     Conforms::
         derived_file_kind: checksum, kind: protocol, difference: differs
@@ -112,10 +125,12 @@ def protocol_differs_in_checkpoint() -> pl.Expr:
 
 @rule("CKP036", requires="checkpoint.equals-replay", view=replay_differences)
 def metadata_differs_in_checkpoint() -> pl.Expr:
-    """The metaData of a checkpoint is not that of its version.
+    """The metaData in a checkpoint differs from the metaData of its version.
 
-    Readers that start from it see another schema or configuration.
-    Fix: delete the checkpoint while the commits before it remain, and write it anew.
+    Readers that start from the checkpoint use another schema or configuration.
+    Fix: First make sure that older commits, or an older checkpoint and the commits after it, can replay the table
+    without this checkpoint. Then move it out of the log and write a new one with `DeltaTable.create_checkpoint()`
+    (delta-rs). If they cannot, keep it and restore the missing commits from backup.
 
     Conforms::
         derived_file_kind: checksum, kind: metaData, difference: differs
@@ -127,10 +142,13 @@ def metadata_differs_in_checkpoint() -> pl.Expr:
 
 @rule("CKP037", requires=("checkpoint.equals-replay", "checkpoint-contents.has-transactions"), view=replay_differences)
 def transaction_differs_in_checkpoint() -> pl.Expr:
-    """A checkpoint has another txn of an application than the commits, or lacks one that cannot have expired.
+    """The txn of an application in a checkpoint differs from the commits, or is missing and cannot have expired.
 
-    The application repeats or skips data.
-    Fix: delete the checkpoint while the commits before it remain, and write it anew.
+    The application repeats or skips data when it resumes.
+    Fix: First make sure that older commits, or an older checkpoint and the commits after it, can replay the table
+    without this checkpoint. Then move it out of the log and write a new one with `DeltaTable.create_checkpoint()`
+    (delta-rs). If they cannot, keep it and restore the missing commits from backup. Stop the affected streams until
+    then.
 
     Conforms::
         derived_file_kind: checkpoint, kind: txn, may_have_expired: true
@@ -147,10 +165,12 @@ def transaction_differs_in_checkpoint() -> pl.Expr:
     view=replay_differences,
 )
 def domain_differs_in_checkpoint() -> pl.Expr:
-    """A checkpoint has another state of a metadata domain than the commits.
+    """The state of a metadata domain in a checkpoint differs from the commits.
 
-    Writers that go on from it reuse row ids or lose clustering.
-    Fix: delete the checkpoint while the commits before it remain, and write it anew.
+    Writers that start from the checkpoint reuse row ids or lose the clustering columns.
+    Fix: First make sure that older commits, or an older checkpoint and the commits after it, can replay the table
+    without this checkpoint. Then move it out of the log and write a new one with `DeltaTable.create_checkpoint()`
+    (delta-rs). If they cannot, keep it and restore the missing commits from backup. Stop writers until then.
 
     Conforms::
         derived_file_kind: checkpoint, kind: txn
@@ -166,10 +186,12 @@ def domain_differs_in_checkpoint() -> pl.Expr:
     view=replay_differences,
 )
 def unexpired_tombstone_missing_from_checkpoint() -> pl.Expr:
-    """A checkpoint lacks a tombstone that has not expired.
+    """A tombstone that has not expired is missing from a checkpoint.
 
-    Readers of older snapshots lose the file too early, or nobody deletes it at all.
-    Fix: delete the checkpoint while the commits before it remain, and write it anew.
+    `VACUUM` may delete the file before its retention ends, or never delete it.
+    Fix: First make sure that older commits, or an older checkpoint and the commits after it, can replay the table
+    without this checkpoint. Then move it out of the log and write a new one with `DeltaTable.create_checkpoint()`
+    (delta-rs). If they cannot, keep it and restore the missing commits from backup. Do not run `VACUUM` before that.
 
     Conforms::
         derived_file_kind: checkpoint, kind: remove, difference: missing, is_unexpired: false

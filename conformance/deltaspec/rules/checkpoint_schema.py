@@ -18,10 +18,12 @@ from deltaspec.views.log.checkpoint_contents import checkpoint_columns
     view=checkpoint_columns,
 )
 def action_column_type_differs() -> pl.Expr:
-    """A column of a checkpoint is of another type than the field of its action.
+    """A column of a checkpoint has another type than the action field that it stores.
 
-    Readers that ask for the field's own type fail, or read other values.
-    Fix: delete the checkpoint if the commits before it remain, and write it anew.
+    Readers that request the field's type fail, or read wrong values.
+    Fix: First make sure that older commits, or an older checkpoint and the commits after it, can replay the table
+    without this checkpoint. Then move it out of the log and write a new one with `DeltaTable.create_checkpoint()`
+    (delta-rs). If they cannot, keep it and restore the missing commits from backup.
 
     Conforms::
         belongs_to: statistics, difference: "another type"
@@ -33,10 +35,12 @@ def action_column_type_differs() -> pl.Expr:
 
 @rule("CKP061", requires="checkpoint-contents.parsed-partition-value-types", view=checkpoint_columns)
 def parsed_partition_value_type_differs() -> pl.Expr:
-    """A partition column is missing from partitionValues_parsed, or is of another type there.
+    """A partition column is missing from partitionValues_parsed, or has the wrong type there.
 
-    Readers that prune partitions by it read too much, or lose files.
-    Fix: write the checkpoint anew with each partition column in the type that the schema gives it.
+    Readers that prune partitions by it read too many files, or skip files that they need.
+    Fix: First make sure that older commits, or an older checkpoint and the commits after it, can replay the table
+    without this checkpoint. Then move it out of the log and write a new one with `DeltaTable.create_checkpoint()`
+    (delta-rs). If they cannot, keep it and restore the missing commits from backup.
 
     Conforms::
         belongs_to: "partition values", difference: "logical name"
@@ -54,10 +58,12 @@ def parsed_partition_value_type_differs() -> pl.Expr:
     view=checkpoint_columns,
 )
 def parsed_statistic_type_differs() -> pl.Expr:
-    """A column of stats_parsed is of another type than the statistic or the data column.
+    """A column of stats_parsed has another type than its statistic or data column.
 
     Readers that skip files by it fail, or skip files that they need.
-    Fix: write the checkpoint anew with bounds in the types of their columns, and counts as long.
+    Fix: First make sure that older commits, or an older checkpoint and the commits after it, can replay the table
+    without this checkpoint. Then move it out of the log and write a new one with `DeltaTable.create_checkpoint()`
+    (delta-rs). If they cannot, keep it and restore the missing commits from backup.
 
     Conforms::
         belongs_to: statistics, difference: "logical name"
@@ -70,10 +76,12 @@ def parsed_statistic_type_differs() -> pl.Expr:
 
 @rule("CKP063", requires="checkpoint-schema.physical-names", view=checkpoint_columns)
 def parsed_column_by_logical_name() -> pl.Expr:
-    """A typed column of a checkpoint goes by the logical name although column mapping gives it a physical one.
+    """A typed column of a checkpoint uses the logical name although the column has a physical name.
 
-    Readers look for the physical name and find nothing; after a rename they may find another column.
-    Fix: write the checkpoint anew with physical names.
+    Readers look for the physical name and find nothing. After a rename they may use the values of another column.
+    Fix: First make sure that older commits, or an older checkpoint and the commits after it, can replay the table
+    without this checkpoint. Then move it out of the log and write a new one with `DeltaTable.create_checkpoint()`
+    (delta-rs). If they cannot, keep it and restore the missing commits from backup.
 
     Conforms::
         difference: missing
@@ -85,10 +93,10 @@ def parsed_column_by_logical_name() -> pl.Expr:
 
 @rule("CKP064", requires="checkpoint-schema.null-count", view=checkpoint_columns, divergence="E09")
 def obsolete_null_counts_name() -> pl.Expr:
-    """The null counts of stats_parsed are called nullCounts, as in the samples of earlier texts.
+    """The null counts of stats_parsed are named nullCounts, as in the examples of older revisions.
 
-    Readers look for nullCount, which every text calls the statistic, and know no null counts.
-    Fix: write the checkpoint anew with `nullCount`.
+    Readers look for nullCount, the name in every definition of the statistic, and find no null counts.
+    Fix: Write a new checkpoint with a corrected writer. It must write `nullCount`.
 
     Conforms::
         difference: "another type"

@@ -12,10 +12,12 @@ from deltaspec.views.log.checkpoints import checkpoints, replay_differences
     view=checkpoints,
 )
 def checkpoint_unreadable() -> pl.Expr:
-    """A checkpoint cannot be read as the Parquet or JSON file of actions that its name promises.
+    """A checkpoint cannot be read as a Parquet or JSON file of actions.
 
-    Readers that start from it fail, even where the commits would do without it.
-    Fix: delete the checkpoint if the commits before it remain, and write it anew.
+    Readers that start from the checkpoint fail, even if the commits alone would be enough.
+    Fix: First make sure that older commits, or an older checkpoint and the commits after it, can replay the table
+    without this checkpoint. Then move it out of the log and write a new one with `DeltaTable.create_checkpoint()`
+    (delta-rs). If they cannot, keep it and restore the missing commits from backup.
 
     Conforms::
         unreadable: null
@@ -27,10 +29,12 @@ def checkpoint_unreadable() -> pl.Expr:
 
 @rule("CKP002", requires=("reconciliation.one-protocol", "checkpoint-contents.has-protocol"), view=checkpoints)
 def checkpoint_protocol_count() -> pl.Expr:
-    """A checkpoint does not hold exactly one protocol.
+    """A checkpoint does not contain exactly one protocol action.
 
-    Readers that start from it do not know what it takes to read the table.
-    Fix: delete the checkpoint if the commits before it remain, and write it anew.
+    Readers that start from it cannot determine which features they must support.
+    Fix: First make sure that older commits, or an older checkpoint and the commits after it, can replay the table
+    without this checkpoint. Then move it out of the log and write a new one with `DeltaTable.create_checkpoint()`
+    (delta-rs). If they cannot, keep it and restore the missing commits from backup.
 
     Conforms::
         protocols: 1
@@ -43,10 +47,12 @@ def checkpoint_protocol_count() -> pl.Expr:
 
 @rule("CKP003", requires=("reconciliation.one-metadata", "checkpoint-contents.has-metadata"), view=checkpoints)
 def checkpoint_metadata_count() -> pl.Expr:
-    """A checkpoint does not hold exactly one metaData.
+    """A checkpoint does not contain exactly one metaData action.
 
     Readers that start from it have no schema, or two.
-    Fix: delete the checkpoint if the commits before it remain, and write it anew.
+    Fix: First make sure that older commits, or an older checkpoint and the commits after it, can replay the table
+    without this checkpoint. Then move it out of the log and write a new one with `DeltaTable.create_checkpoint()`
+    (delta-rs). If they cannot, keep it and restore the missing commits from backup.
 
     Conforms::
         metadatas: 1
@@ -59,10 +65,12 @@ def checkpoint_metadata_count() -> pl.Expr:
 
 @rule("CKP004", requires="checkpoint.no-commit-info-no-cdc", view=checkpoints)
 def commit_action_in_checkpoint() -> pl.Expr:
-    """A checkpoint holds commitInfo or cdc actions.
+    """A checkpoint contains commitInfo or cdc actions.
 
-    They belong to single versions; in a checkpoint they claim to be part of the state.
-    Fix: write the checkpoint anew without them.
+    These actions belong to single versions and are not part of the table state. Readers may fail on them.
+    Fix: First make sure that older commits, or an older checkpoint and the commits after it, can replay the table
+    without this checkpoint. Then move it out of the log and write a new one with `DeltaTable.create_checkpoint()`
+    (delta-rs). If they cannot, keep it and restore the missing commits from backup.
 
     Conforms::
         commit_infos: 0, cdcs: 0
@@ -75,10 +83,12 @@ def commit_action_in_checkpoint() -> pl.Expr:
 
 @rule("CKP005", requires=("checkpoint.v2-has-metadata", "checkpoint.uuid-is-v2"), view=checkpoints)
 def checkpoint_metadata_action_count() -> pl.Expr:
-    """A checkpoint with V2 content does not hold exactly one checkpointMetadata.
+    """A checkpoint with V2 content does not contain exactly one checkpointMetadata action.
 
-    Readers cannot tell that its content is V2, and miss the sidecars.
-    Fix: delete the checkpoint if the commits before it remain, and write it anew.
+    Readers cannot recognize the V2 content and miss the files in its sidecars.
+    Fix: First make sure that older commits, or an older checkpoint and the commits after it, can replay the table
+    without this checkpoint. Then move it out of the log and write a new one with `DeltaTable.create_checkpoint()`
+    (delta-rs). If they cannot, keep it and restore the missing commits from backup.
 
     Conforms::
         naming: uuid, sidecars: 2, checkpoint_metadatas: 1
@@ -94,10 +104,13 @@ def checkpoint_metadata_action_count() -> pl.Expr:
 
 @rule("CKP006", requires="checkpoint-metadata.version", view=checkpoints)
 def checkpoint_metadata_version_differs() -> pl.Expr:
-    """The version in checkpointMetadata is not that in the checkpoint's name.
+    """The version in checkpointMetadata differs from the version in the checkpoint's file name.
 
-    The file was renamed or made of another version: readers get another state than they asked for.
-    Fix: delete the checkpoint if the commits before it remain, and write it anew.
+    The file was renamed or written for another version, so readers load the wrong state.
+    Fix: First make sure that older commits, or an older checkpoint and the commits after it, can replay the table
+    without this checkpoint. Then move it out of the log and write a new one with `DeltaTable.create_checkpoint()`
+    (delta-rs). If they cannot, keep it and restore the missing commits from backup. Do not rename the file: its content
+    may belong to neither version.
 
     Conforms::
         version: 7, checkpoint_metadata_version: 7
@@ -112,8 +125,11 @@ def checkpoint_metadata_version_differs() -> pl.Expr:
 def v2_content_without_feature() -> pl.Expr:
     """A checkpoint has V2 content although the table does not support v2Checkpoint.
 
-    Clients of this table need not know sidecars: they see a table without its files.
-    Fix: write a checkpoint with V1 content, or add the feature.
+    Clients of this table need not understand sidecars. They may see a table without its files.
+    Fix: First make sure that older commits, or an older checkpoint and the commits after it, can replay the table
+    without this checkpoint. Then move it out of the log and write a new one with `DeltaTable.create_checkpoint()`
+    (delta-rs). If they cannot, keep it and restore the missing commits from backup. To use V2 checkpoints, run `ALTER
+    TABLE t SET TBLPROPERTIES ('delta.feature.v2Checkpoint' = 'supported')`.
 
     Conforms::
         naming: classic, checkpoint_metadatas: 1, sidecars: 1, v2_checkpoint_supported: true
@@ -133,8 +149,10 @@ def v2_content_without_feature() -> pl.Expr:
 def v2_content_in_multipart_checkpoint() -> pl.Expr:
     """A multipart checkpoint has V2 content.
 
-    Readers of its name expect V1 content and do not follow sidecars.
-    Fix: write a checkpoint with a UUID name and delete the parts.
+    Readers expect V1 content in multipart checkpoints and do not follow the sidecars.
+    Fix: First make sure that older commits, or an older checkpoint and the commits after it, can replay the table
+    without this checkpoint. Then move it out of the log and write a new one with `DeltaTable.create_checkpoint()`
+    (delta-rs). If they cannot, keep it and restore the missing commits from backup.
 
     Conforms::
         naming: multipart, checkpoint_metadatas: 0, sidecars: 0
@@ -148,10 +166,12 @@ def v2_content_in_multipart_checkpoint() -> pl.Expr:
 
 @rule("CKP009", requires="checkpoint.one-action-a-row", view=checkpoints)
 def row_without_exactly_one_action() -> pl.Expr:
-    """A row of a checkpoint holds no action, or several.
+    """A row of a checkpoint contains no action, or several actions.
 
-    Readers that look at one column of a row after another lose what the others hold.
-    Fix: delete the checkpoint if the commits before it remain, and write it anew.
+    Readers that read one action for each row lose the others.
+    Fix: First make sure that older commits, or an older checkpoint and the commits after it, can replay the table
+    without this checkpoint. Then move it out of the log and write a new one with `DeltaTable.create_checkpoint()`
+    (delta-rs). If they cannot, keep it and restore the missing commits from backup.
 
     Conforms::
         rows_without_action: 0, rows_with_several_actions: 0
@@ -168,10 +188,12 @@ def row_without_exactly_one_action() -> pl.Expr:
     view=checkpoints,
 )
 def removed_domain_in_checkpoint() -> pl.Expr:
-    """A checkpoint holds the tombstone of a metadata domain.
+    """A checkpoint contains the tombstone of a metadata domain.
 
-    A removed domain is no part of the state; readers that overlook the flag bring it back.
-    Fix: write the checkpoint anew without it.
+    A removed domain is not part of the table state. Readers that ignore the flag restore the domain.
+    Fix: First make sure that older commits, or an older checkpoint and the commits after it, can replay the table
+    without this checkpoint. Then move it out of the log and write a new one with `DeltaTable.create_checkpoint()`
+    (delta-rs). If they cannot, keep it and restore the missing commits from backup.
 
     Conforms::
         removed_domains: []
@@ -183,10 +205,12 @@ def removed_domain_in_checkpoint() -> pl.Expr:
 
 @rule("CKP011", requires="reconciliation.domain-unique", view=checkpoints)
 def repeated_domain_in_checkpoint() -> pl.Expr:
-    """A checkpoint holds one metadata domain several times.
+    """A checkpoint contains the same metadata domain more than once.
 
-    Rows of a checkpoint have no order: readers disagree on the configuration.
-    Fix: delete the checkpoint if the commits before it remain, and write it anew.
+    Rows of a checkpoint have no order, so readers disagree on the configuration of the domain.
+    Fix: First make sure that older commits, or an older checkpoint and the commits after it, can replay the table
+    without this checkpoint. Then move it out of the log and write a new one with `DeltaTable.create_checkpoint()`
+    (delta-rs). If they cannot, keep it and restore the missing commits from backup.
 
     Conforms::
         repeated_domains: []
@@ -198,10 +222,12 @@ def repeated_domain_in_checkpoint() -> pl.Expr:
 
 @rule("CKP013", requires="checkpoint.v2-files-in-one-place", view=checkpoints)
 def file_actions_alongside_sidecars() -> pl.Expr:
-    """A checkpoint lists files both itself and in sidecars.
+    """A checkpoint lists files both directly and in sidecars.
 
-    Readers that meet a sidecar look for files there only, and lose those in the checkpoint.
-    Fix: delete the checkpoint if the commits before it remain, and write it anew.
+    Readers that find a sidecar may read files only from sidecars, and lose the others.
+    Fix: First make sure that older commits, or an older checkpoint and the commits after it, can replay the table
+    without this checkpoint. Then move it out of the log and write a new one with `DeltaTable.create_checkpoint()`
+    (delta-rs). If they cannot, keep it and restore the missing commits from backup.
 
     Conforms::
         sidecars: 2, adds: 0, removes: 0
@@ -215,10 +241,12 @@ def file_actions_alongside_sidecars() -> pl.Expr:
 
 @rule("CKP012", requires="reconciliation.transaction-unique", view=checkpoints)
 def repeated_application_in_checkpoint() -> pl.Expr:
-    """A checkpoint holds several txn actions of one application.
+    """A checkpoint contains several txn actions of the same application.
 
-    Rows of a checkpoint have no order: a stream may repeat or skip data.
-    Fix: delete the checkpoint if the commits before it remain, and write it anew.
+    Rows of a checkpoint have no order, so a stream may resume from the wrong version and repeat or skip data.
+    Fix: First make sure that older commits, or an older checkpoint and the commits after it, can replay the table
+    without this checkpoint. Then move it out of the log and write a new one with `DeltaTable.create_checkpoint()`
+    (delta-rs). If they cannot, keep it and restore the missing commits from backup.
 
     Conforms::
         repeated_apps: []
@@ -232,9 +260,10 @@ def repeated_application_in_checkpoint() -> pl.Expr:
 def multipart_checkpoint() -> pl.Expr:
     """A checkpoint was written in several parts, which is deprecated.
 
-    Parts are not written as one: while they are, and after writers raced, they can be an arbitrary mix. (One that is
-    wrong in itself, or that the table's features forbid, is reported for that.)
-    Fix: write a checkpoint in one file, or one with a UUID name and sidecars where v2Checkpoint is supported.
+    The parts are not written atomically. If writers race, the checkpoint can mix their parts. (Multipart checkpoints
+    with other defects, or that the features of the table forbid, are reported by other rules.)
+    Fix: Write a new checkpoint in one file with `DeltaTable.create_checkpoint()` (delta-rs). In Delta Spark, unset
+    `spark.databricks.delta.checkpoint.partSize`, or use V2 checkpoints.
 
     Conforms::
         naming: classic, content: v1, misplaced_files: null, v2_checkpoint_supported: false
@@ -248,10 +277,12 @@ def multipart_checkpoint() -> pl.Expr:
 
 @rule("CKP071", requires="checkpoint-contents.parts-hashed", view=checkpoints, divergence="S28")
 def file_in_wrong_checkpoint_part() -> pl.Expr:
-    """Files of a multipart checkpoint stand in other parts than Spark's hash of their keys says.
+    """Files of a multipart checkpoint are in other parts than Spark's hash of their keys gives.
 
-    Where writers race, the parts of one are overwritten by the other's: files are then listed twice or not at all.
-    Fix: write a checkpoint in one file, and delete the parts.
+    If writers raced, parts of different checkpoints are mixed: files are listed twice or not at all.
+    Fix: First make sure that older commits, or an older checkpoint and the commits after it, can replay the table
+    without this checkpoint. Then move it out of the log and write a new one with `DeltaTable.create_checkpoint()`
+    (delta-rs). If they cannot, keep it and restore the missing commits from backup.
 
     Conforms::
         misplaced_files: 0
@@ -264,10 +295,13 @@ def file_in_wrong_checkpoint_part() -> pl.Expr:
 
 @rule("CKP072", requires="checkpoint-contents.parts-clustered-by-path", view=checkpoints, divergence="S28")
 def path_in_several_parts() -> pl.Expr:
-    """Actions of one path stand in several parts of a checkpoint, which no hash and no range of paths gives.
+    """Actions of the same path are in several parts of a checkpoint.
 
-    Where writers race, the parts of one are overwritten by the other's: files are then listed twice or not at all.
-    Fix: write a checkpoint in one file, and delete the parts.
+    No known writer splits a path. If writers raced, parts of different checkpoints are mixed: files are listed twice or
+    not at all.
+    Fix: First make sure that older commits, or an older checkpoint and the commits after it, can replay the table
+    without this checkpoint. Then move it out of the log and write a new one with `DeltaTable.create_checkpoint()`
+    (delta-rs). If they cannot, keep it and restore the missing commits from backup.
 
     Conforms::
         split_paths: 0
@@ -280,10 +314,12 @@ def path_in_several_parts() -> pl.Expr:
 
 @rule("CKP090", requires="reconciliation.one-high-water-mark", view=checkpoints)
 def several_row_id_marks_in_checkpoint() -> pl.Expr:
-    """A checkpoint holds more than one rowIdHighWaterMark.
+    """A checkpoint contains more than one rowIdHighWaterMark action.
 
-    Its actions have no order: which mark holds is undefined, and writers may give row ids a second time.
-    Fix: delete the checkpoint while the commits before it remain, and write it anew.
+    Rows of a checkpoint have no order, so the valid mark is undefined and writers may assign row ids twice.
+    Fix: First make sure that older commits, or an older checkpoint and the commits after it, can replay the table
+    without this checkpoint. Then move it out of the log and write a new one with `DeltaTable.create_checkpoint()`
+    (delta-rs). If they cannot, keep it and restore the missing commits from backup. Stop writers until then.
 
     Conforms::
         row_id_high_water_marks: 0
@@ -296,15 +332,17 @@ def several_row_id_marks_in_checkpoint() -> pl.Expr:
 
 @rule("CKP091", requires="checkpoint.equals-replay", view=replay_differences, until="r2")
 def row_id_mark_differs_in_checkpoint() -> pl.Expr:
-    """A checkpoint has another mark of row ids than the commits.
+    """The row id high-water mark in a checkpoint differs from the commits.
 
-    Writers that go on from it give row ids a second time.
-    Fix: delete the checkpoint while the commits before it remain, and write it anew.
+    Writers that start from the checkpoint assign row ids twice.
+    Fix: First make sure that older commits, or an older checkpoint and the commits after it, can replay the table
+    without this checkpoint. Then move it out of the log and write a new one with `DeltaTable.create_checkpoint()`
+    (delta-rs). If they cannot, keep it and restore the missing commits from backup. Stop writers until then.
 
     Conforms::
-        claim: checkpoint, kind: txn
-        claim: compaction, kind: rowIdHighWaterMark
+        derived_file_kind: checkpoint, kind: txn
+        derived_file_kind: compaction, kind: rowIdHighWaterMark
     Violates::
-        claim: checkpoint, kind: rowIdHighWaterMark
+        derived_file_kind: checkpoint, kind: rowIdHighWaterMark
     """
-    return (pl.col("claim") == "checkpoint") & (pl.col("kind") == "rowIdHighWaterMark")
+    return (pl.col("derived_file_kind") == "checkpoint") & (pl.col("kind") == "rowIdHighWaterMark")

@@ -9,10 +9,11 @@ from deltaspec.views.log.log_files import listing
 
 @rule("CRC001", requires="checksum.form", view=checksums)
 def malformed_checksum() -> pl.Expr:
-    """A version checksum is not one JSON object with every required field.
+    """A version checksum is not a JSON object with every required field.
 
-    Readers cannot check the version by it.
-    Fix: delete the file; checksums are optional.
+    Readers cannot check the version against it.
+    Fix: Delete the `.crc` file; version checksums are optional. Upgrade the writer if the next checksum has the same
+    defect.
 
     Conforms::
         schema_error: null
@@ -26,8 +27,9 @@ def malformed_checksum() -> pl.Expr:
 def table_size_differs() -> pl.Expr:
     """The table size in a version checksum is not the sum of the sizes of the live files.
 
-    Either the checksum or the log is wrong: this is what checksums are there to show.
-    Fix: find out which; replay the log from its start and compare the list of files.
+    The checksum or the log is wrong. If the log is wrong, readers return wrong rows.
+    Fix: Run `deltaspec validate t --history all`. If the log replays without violations, delete the `.crc` file. If log
+    or data files are missing, restore them from backup. Keep the checksum until you know which is wrong.
 
     Conforms::
         table_size_bytes: 100, replayed_table_size_bytes: 100
@@ -42,8 +44,9 @@ def table_size_differs() -> pl.Expr:
 def file_count_differs() -> pl.Expr:
     """The file count in a version checksum is not the number of live files.
 
-    Either the checksum or the log is wrong: this is what checksums are there to show.
-    Fix: find out which; replay the log from its start and compare the list of files.
+    The checksum or the log is wrong. If the log is wrong, readers return wrong rows.
+    Fix: Run `deltaspec validate t --history all`. If the log replays without violations, delete the `.crc` file. If log
+    or data files are missing, restore them from backup. Keep the checksum until you know which is wrong.
 
     Conforms::
         num_files: 3, replayed_num_files: 3
@@ -56,10 +59,11 @@ def file_count_differs() -> pl.Expr:
 
 @rule("CRC004", requires="checksum.one-metadata-one-protocol", view=checksums)
 def metadata_or_protocol_count_is_not_one() -> pl.Expr:
-    """A version checksum claims a number of metaData or protocol actions other than 1.
+    """A version checksum counts a number of metaData or protocol actions other than 1.
 
-    Every snapshot has exactly one of each.
-    Fix: delete the file; the writer counts wrongly.
+    Every snapshot has exactly one of each, so clients that check the version fail.
+    Fix: Delete the `.crc` file; version checksums are optional. Upgrade the writer if the next checksum has the same
+    defect.
 
     Conforms::
         num_metadata: 1, num_protocol: 1
@@ -72,10 +76,11 @@ def metadata_or_protocol_count_is_not_one() -> pl.Expr:
 
 @rule("CRC005", requires="checksum.in-commit-timestamp", view=checksums)
 def checksum_timestamp_differs() -> pl.Expr:
-    """The in-commit timestamp in a version checksum is not that of the commit, or is absent or present wrongly.
+    """The in-commit timestamp in a version checksum differs from the commit, or is present or absent incorrectly.
 
-    Readers that take it from the checksum time-travel to another version.
-    Fix: delete the file; the writer must copy the timestamp of its commit.
+    Readers that use the timestamp of the checksum travel to the wrong version.
+    Fix: Delete the `.crc` file; version checksums are optional. Upgrade the writer if the next checksum has the same
+    defect.
 
     Conforms::
         in_commit_timestamps_enabled: true, in_commit_timestamp: 17, replayed_in_commit_timestamp: 17
@@ -93,10 +98,11 @@ def checksum_timestamp_differs() -> pl.Expr:
 
 @rule("CRC006", requires=("checksum.accurate", "checksum.deletion-vectors"), view=checksums)
 def vector_counts_differ() -> pl.Expr:
-    """The counts of deletion vectors or of deleted rows in a version checksum are not those of the live files.
+    """The counts of deletion vectors or deleted rows in a version checksum differ from the live files.
 
-    Either the checksum or the log is wrong: this is what checksums are there to show.
-    Fix: find out which; replay the log from its start and compare.
+    The checksum or the log is wrong. If the log is wrong, readers return deleted rows or lose others.
+    Fix: Run `deltaspec validate t --history all`. If the log replays without violations, delete the `.crc` file. If log
+    or data files are missing, restore them from backup. Keep the checksum until you know which is wrong.
 
     Conforms::
         num_deletion_vectors: 1, replayed_num_deletion_vectors: 1, num_deleted_records: 5, replayed_num_deleted_records: 5
@@ -111,10 +117,11 @@ def vector_counts_differ() -> pl.Expr:
 
 @rule("CRC007", requires=("checksum.accurate", "checksum.all-files"), view=checksums)
 def all_files_differ() -> pl.Expr:
-    """The list of files in a version checksum is not that of the live files.
+    """The list of files in a version checksum differs from the live files.
 
-    Readers that take their files from the checksum return other rows.
-    Fix: delete the file; the writer must list exactly the live files.
+    Readers that take the files from the checksum return other rows.
+    Fix: Run `deltaspec validate t --history all`. If the log replays without violations, delete the `.crc` file. If log
+    or data files are missing, restore them from backup. Keep the checksum until you know which is wrong.
 
     Conforms::
         all_files_fault: null
@@ -126,10 +133,12 @@ def all_files_differ() -> pl.Expr:
 
 @rule("CRC008", requires=("checksum.histogram-form", "checksum.deleted-rows-form"), view=checksums)
 def malformed_histogram() -> pl.Expr:
-    """A histogram in a version checksum does not have the prescribed form.
+    """A histogram in a version checksum does not have the prescribed structure.
 
-    Bins do not begin at 0, do not ascend, or the arrays are not equally long: counts cannot be assigned to sizes.
-    Fix: delete the file; the writer must follow the schema of the histogram.
+    Its bins do not start at 0 or do not ascend, or its arrays have different lengths. Counts cannot be assigned to
+    sizes.
+    Fix: Delete the `.crc` file; version checksums are optional. Upgrade the writer if the next checksum has the same
+    defect.
 
     Conforms::
         histogram_schema_error: null, deleted_histogram_schema_error: null
@@ -152,10 +161,11 @@ def malformed_histogram() -> pl.Expr:
     view=checksums,
 )
 def histogram_differs() -> pl.Expr:
-    """A histogram in a version checksum does not count the live files.
+    """A histogram in a version checksum differs from the sizes or deleted rows of the live files.
 
-    Either the checksum or the log is wrong: this is what checksums are there to show.
-    Fix: find out which; replay the log from its start and compare.
+    The checksum or the log is wrong. If the log is wrong, readers return wrong rows.
+    Fix: Run `deltaspec validate t --history all`. If the log replays without violations, delete the `.crc` file. If log
+    or data files are missing, restore them from backup. Keep the checksum until you know which is wrong.
 
     Conforms::
         histogram_fault: null, deleted_histogram_fault: null
@@ -172,10 +182,11 @@ def _differs(*kinds: str) -> pl.Expr:
 
 @rule("CRC010", requires=("checksum.protocol-and-metadata", "checksum.accurate"), view=replay_differences)
 def checksum_state_differs() -> pl.Expr:
-    """The protocol or metaData in a version checksum is not that of the version.
+    """The protocol or metaData in a version checksum differs from the version.
 
-    Readers that take them from the checksum see another schema or other features.
-    Fix: delete the file; the writer must copy the actions in force.
+    Readers that take them from the checksum use another schema or other features.
+    Fix: Delete the `.crc` file; version checksums are optional. Upgrade the writer if the next checksum has the same
+    defect.
 
     Conforms::
         derived_file_kind: checkpoint, kind: protocol
@@ -189,10 +200,11 @@ def checksum_state_differs() -> pl.Expr:
 
 @rule("CRC011", requires=("checksum.accurate", "checksum.transactions-and-domains"), view=replay_differences)
 def checksum_transactions_or_domains_differ() -> pl.Expr:
-    """The transactions or domains in a version checksum are not those of the version.
+    """The transactions or domains in a version checksum differ from the version.
 
-    Writers that take them from the checksum repeat data, or reuse row ids.
-    Fix: delete the file; the writer must list exactly what is in force.
+    Writers that take them from the checksum repeat data or reuse row ids.
+    Fix: Delete the `.crc` file; version checksums are optional. Upgrade the writer if the next checksum has the same
+    defect.
 
     Conforms::
         derived_file_kind: checkpoint, kind: txn, may_have_expired: false
@@ -207,10 +219,10 @@ def checksum_transactions_or_domains_differ() -> pl.Expr:
 
 @rule("CRC012", requires="checksum.each-commit", view=listing)
 def commit_without_checksum() -> pl.Expr:
-    """A commit has no version checksum, though commits before and after it have.
+    """A commit has no version checksum, although commits before and after it have one.
 
-    What went wrong with the log between the two cannot be told any more from what was wrong before.
-    Fix: none for the commit; its writer should make a version checksum as the others do.
+    Damage to the log between the two checksums cannot be dated to one commit.
+    Fix: No repair is needed. Use a writer that writes a checksum for every commit, so that the next gap is noticed.
 
     Conforms::
         checksum_missing: false
@@ -223,10 +235,11 @@ def commit_without_checksum() -> pl.Expr:
 
 @rule("CRC013", requires=("checksum.accurate", "checksum.transaction-id"), view=checksums)
 def checksum_transaction_id_differs() -> pl.Expr:
-    """The transaction id in a version checksum is not that of the commit.
+    """The transaction id in a version checksum differs from the commit.
 
-    The checksum was made for another attempt at the version: whatever else it says may be of that attempt too.
-    Fix: delete the file; the writer must make checksums of what was committed.
+    The checksum was written for another attempt at this version, so its other fields may be wrong too.
+    Fix: Delete the `.crc` file; version checksums are optional. Upgrade the writer if the next checksum has the same
+    defect.
 
     Conforms::
         txn_id: "a", commit_txn_id: "a", catalog_managed: true

@@ -10,10 +10,11 @@ from deltaspec.views.table.table_actions import clustering
 
 @rule("CLU001", requires="clustering.provider", view=file_actions)
 def empty_clustering_provider() -> pl.Expr:
-    """A file has a clusteringProvider that is empty: something clustered it, and nobody is named.
+    """A file has an empty clusteringProvider.
 
-    An implementation clusters its own files again and those that nothing clustered: this one is left as it is for ever.
-    Fix: commit the file again with the name of the implementation, or without the field.
+    A clustering implementation rewrites its own files and files without a provider. It never rewrites this one.
+    Fix: Rewrite the file's rows with a conforming writer, for example by overwriting its partition (`replaceWhere` in
+    Delta Spark). The writer must store its name as the provider, or omit the field.
 
     Conforms::
         provider_is_empty: false
@@ -26,10 +27,12 @@ def empty_clustering_provider() -> pl.Expr:
 
 @rule("CLU002", requires="clustering.physical-names", view=clustering, until="r3")
 def clustered_by_logical_names() -> pl.Expr:
-    """Columns are mapped, and the domain of clustering has the displayed name of a column, not its physical one.
+    """The clustering domain names a mapped column by its logical name instead of its physical name.
 
-    After a rename the name is that of no column, or of another one: files are clustered by the wrong column.
-    Fix: the writer should commit the domain delta.clustering with physical names.
+    After the column is renamed, the name refers to no column or to another one, so files are clustered by the wrong
+    column.
+    Fix: Run `ALTER TABLE t CLUSTER BY (...)` in Delta Spark, which writes physical names. Do this before any column is
+    renamed.
 
     Conforms::
         logically_named_clustering_columns: []
@@ -41,10 +44,11 @@ def clustered_by_logical_names() -> pl.Expr:
 
 @rule("CLU003", requires="clustering.statistics-of-new-columns", view=clustered_files)
 def older_file_without_statistics_of_clustering_column() -> pl.Expr:
-    """A column was added to those of clustering, and a file that was there before has no statistics of it.
+    """A column was added to the clustering columns, but an older file has no statistics for it.
 
-    Whoever clusters by the column cannot tell where the file belongs, and no query can skip it.
-    Fix: commit the file again with statistics of the column, or rewrite it.
+    Clustering cannot place the file, and no query can skip it.
+    Fix: Run `ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks), or `OPTIMIZE t FULL` to rewrite older files with
+    statistics.
 
     Conforms::
         columns_without_statistics: []

@@ -9,10 +9,12 @@ from deltaspec.views.table.table_actions import configuration, metadata, schema_
 
 @rule("CMP001", requires=("column-mapping.ids-assigned", "column-mapping.new-columns-have-ids"), view=schema_fields)
 def column_id_missing() -> pl.Expr:
-    """Column mapping is on, and a field has no column id.
+    """Column mapping is enabled, but a field has no column id.
 
-    Readers that resolve columns by id return nulls for it.
-    Fix: commit a metaData that gives every field an id, nested fields included.
+    Readers that resolve columns by id return null for the column.
+    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
+    with a corrected writer. If column mapping was enabled in that commit, enable it again with `ALTER TABLE t SET
+    TBLPROPERTIES` in Delta Spark.
 
     Conforms::
         column_mapping_mode: name, column_id: 1
@@ -25,10 +27,12 @@ def column_id_missing() -> pl.Expr:
 
 @rule("CMP002", requires="column-mapping.physical-names-assigned", view=schema_fields)
 def physical_name_missing() -> pl.Expr:
-    """Column mapping is on, and a field has no physical name.
+    """Column mapping is enabled, but a field has no physical name.
 
-    Readers look for the column under another name than the one it was written with.
-    Fix: commit a metaData that gives every field a physical name, nested fields included.
+    Readers do not know under which name the column is stored, and return null or fail.
+    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
+    with a corrected writer. If column mapping was enabled in that commit, enable it again with `ALTER TABLE t SET
+    TBLPROPERTIES` in Delta Spark.
 
     Conforms::
         column_mapping_mode: name, physical_name: "col-5f422f40"
@@ -43,8 +47,10 @@ def physical_name_missing() -> pl.Expr:
 def repeated_column_id() -> pl.Expr:
     """Two fields of a schema have the same column id.
 
-    Readers that resolve columns by id return one for the other.
-    Fix: commit a metaData with an id of its own for every field; files written with the shared id must be rewritten.
+    Readers that resolve columns by id return the values of one column for the other.
+    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
+    with a corrected writer. Files that were written with the shared id must be rewritten; check their values against
+    the source first.
 
     Conforms::
         column_mapping_mode: id, column_id: 1, fields_with_column_id: 1
@@ -62,10 +68,11 @@ def repeated_column_id() -> pl.Expr:
     view=schema_fields,
 )
 def repeated_physical_name() -> pl.Expr:
-    """Two fields of one struct have the same physical name.
+    """Two fields of the same struct have the same physical name.
 
-    Both are read from the same column of the data files.
-    Fix: commit a metaData with a physical name of its own for every field.
+    Readers read both columns from the same column of the data files.
+    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
+    with a corrected writer. Files that were written with the shared name must be rewritten from their source.
 
     Conforms::
         column_mapping_mode: name, fields_with_physical_path: 1
@@ -78,10 +85,11 @@ def repeated_physical_name() -> pl.Expr:
 
 @rule("CMP005", requires="column-mapping.max-column-id", view=metadata)
 def max_column_id_too_low() -> pl.Expr:
-    """A field has a column id above delta.columnMapping.maxColumnId, or the property is not set.
+    """A column id is above delta.columnMapping.maxColumnId, or the property is missing.
 
-    The next column is given an id that another one has or had: old files show its values.
-    Fix: commit a metaData with the property at the highest id ever assigned.
+    The next new column gets an id that is or was in use, so older files show values of another column in it.
+    Fix: Before adding columns, run `ALTER TABLE t SET TBLPROPERTIES ('delta.columnMapping.maxColumnId' = 'n')` with the
+    highest id that was ever assigned. If the engine rejects this, restore the version before.
 
     Conforms::
         column_mapping_mode: name, max_column_id: 5, max_used_column_id: 4
@@ -101,11 +109,12 @@ def max_column_id_too_low() -> pl.Expr:
     divergence="E43",
 )
 def column_mapping_mode_without_feature() -> pl.Expr:
-    """A mode of column mapping is set on a table whose protocol does not support column mapping.
+    """A column mapping mode is set although the protocol does not support column mapping.
 
-    The mode has no effect: columns go by their logical names. An engine that heeds it all the same writes files in
-    which others find nothing.
-    Fix: commit a protocol that supports columnMapping, or set the mode to `none`.
+    The mode has no effect, so columns go by their logical names. An engine that applies it anyway writes files in which
+    others find no columns.
+    Fix: Check which names the data files use. If physical ones, add the feature (`'delta.feature.columnMapping' =
+    'supported'`); otherwise set `delta.columnMapping.mode` to `none`.
 
     Conforms::
         property: "delta.columnMapping.mode", unsupported_feature: null
@@ -118,10 +127,12 @@ def column_mapping_mode_without_feature() -> pl.Expr:
 
 @rule("CMP020", requires="column-mapping.ids-assigned", view=schema_fields)
 def column_id_beyond_32_bits() -> pl.Expr:
-    """A column id does not fit 32 bits.
+    """A column id does not fit into 32 bits.
 
-    Data files cannot hold it as a field id: readers that resolve columns by id find nothing.
-    Fix: commit a metaData with an id of its own for the column; files written with another id must be rewritten.
+    Parquet field ids have 32 bits, so data files cannot store it. Readers that resolve columns by id find nothing.
+    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
+    with a corrected writer. Rewrite files that were written with another id, using a reader that resolves columns by
+    name.
 
     Conforms::
         column_mapping_mode: id, column_id: 2147483647
@@ -138,9 +149,10 @@ def column_id_beyond_32_bits() -> pl.Expr:
 def physical_name_shared_between_structs() -> pl.Expr:
     """Two fields of different structs have the same physical name.
 
-    The text wants each name only once in a table; clients that look fields up by physical name alone take one for the
-    other. (Fields from before the mapping keep their names, which may be alike.)
-    Fix: commit a metaData with a physical name of its own for every field, before files are written with the shared one.
+    Physical names must be unique in the table. Clients that look up fields by physical name alone confuse the two.
+    (Fields that are older than the mapping keep their names, which may be equal.)
+    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
+    with a corrected writer. Do this before files are written under the shared name; otherwise rewrite those files.
 
     Conforms::
         column_mapping_mode: name, shares_physical_name: false, fields_with_physical_path: 1
@@ -155,10 +167,12 @@ def physical_name_shared_between_structs() -> pl.Expr:
 
 @rule("CMP023", requires="column-mapping.physical-name-stays", view=schema_fields)
 def physical_name_changed() -> pl.Expr:
-    """A column has another physical name than it had before.
+    """The physical name of a column changed.
 
-    Readers no longer find it in the files that are there: its values become null.
-    Fix: commit a metaData with the column's former physical name; to rename a column, change its `name`.
+    Readers no longer find the column in existing files and return null.
+    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
+    with a corrected writer. To rename a column, use `ALTER TABLE t RENAME COLUMN`, which keeps the physical name. Do
+    not rewrite files while readers return null for the column.
 
     Conforms::
         physical_name_before: null
@@ -170,10 +184,11 @@ def physical_name_changed() -> pl.Expr:
 
 @rule("CMP024", requires="column-mapping.max-id-never-falls", view=metadata)
 def max_column_id_decreased() -> pl.Expr:
-    """`delta.columnMapping.maxColumnId` is lower than it was.
+    """`delta.columnMapping.maxColumnId` decreased.
 
-    The next column is given an id that another one has or had: old files show its values.
-    Fix: commit a metaData with the property at the highest id ever assigned.
+    The next new column gets an id that is or was in use, so older files show values of another column in it.
+    Fix: Before adding columns, run `ALTER TABLE t SET TBLPROPERTIES ('delta.columnMapping.maxColumnId' = 'n')` with the
+    highest id that was ever assigned. If the engine rejects this, restore the version before.
 
     Conforms::
         max_column_id: 5, max_column_id_before: 5
@@ -191,10 +206,11 @@ def max_column_id_decreased() -> pl.Expr:
     since="current",
 )
 def reused_physical_path() -> pl.Expr:
-    """A new column has the physical path of one that the table has or had.
+    """A new column has the physical path of a column that the table has or had.
 
-    Old files show the values of the other column in it.
-    Fix: commit a metaData that gives the column a new physical name, before files are written with the old one.
+    Older files show the values of the other column in it.
+    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
+    with a corrected writer. Then add the column with `ALTER TABLE t ADD COLUMN`, which generates a new physical name.
 
     Conforms::
         path_was_reused: false, fields_with_physical_path: 1
@@ -212,10 +228,11 @@ def reused_physical_path() -> pl.Expr:
     until="r3",
 )
 def reused_physical_name() -> pl.Expr:
-    """A new column has the physical name of one that the table has or had.
+    """A new column has the physical name of a column that the table has or had.
 
-    Old files may show the values of the other column in it; the text wants a globally unique name.
-    Fix: commit a metaData that gives the column a new physical name, before files are written with the old one.
+    Physical names must be globally unique. Older files may show the values of the other column in it.
+    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
+    with a corrected writer. Then add the column with `ALTER TABLE t ADD COLUMN`, which generates a new physical name.
 
     Conforms::
         name_was_reused: false, fields_with_physical_path: 1
@@ -228,10 +245,11 @@ def reused_physical_name() -> pl.Expr:
 
 @rule("CMP028", requires="column-mapping.partition-keys-physical", view=file_actions)
 def partition_value_by_logical_name() -> pl.Expr:
-    """Under column mapping a partition value stands under the logical name of its column.
+    """Column mapping is enabled, but a partition value is stored under the logical name of its column.
 
-    Readers look for the physical name and take null, or fail.
-    Fix: commit the file again with the physical name as the key.
+    Readers look for the physical name. They find no value and return null or fail.
+    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
+    with a corrected writer. Do not rewrite the rows through a reader that returns null for the column.
 
     Conforms::
         kind: add, logical_partition_keys: []
@@ -244,10 +262,11 @@ def partition_value_by_logical_name() -> pl.Expr:
 
 @rule("CMP029", requires="column-mapping.statistics-physical", view=file_actions)
 def statistics_by_logical_name() -> pl.Expr:
-    """Under column mapping statistics name a column by its logical name.
+    """Column mapping is enabled, but statistics name a column by its logical name.
 
-    Readers look for the physical name and find no statistics, or those of another column after a rename.
-    Fix: commit the file again with physical names in its statistics.
+    Readers find no statistics for the column. After a rename they may skip files by the statistics of another column.
+    Fix: Recompute the statistics with `ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite the file's
+    rows with a conforming writer.
 
     Conforms::
         kind: add, column_mapping_mode: name, misnamed_statistics: null
@@ -266,11 +285,12 @@ def statistics_by_logical_name() -> pl.Expr:
     view=file_actions,
 )
 def physical_names_without_mapping() -> pl.Expr:
-    """Statistics name a column by a physical name of the schema, and no mode of column mapping is in force.
+    """Statistics name a column by its physical name, but no column mapping mode is set.
 
-    The writer maps columns on a table where the mapping was never turned on: readers look for logical names and find
-    nothing, in the statistics and in the file.
-    Fix: commit a metaData that sets the mode, and a protocol that supports it, if the files have physical names.
+    The writer applies a mapping that was never enabled. Readers look for logical names and find nothing in the
+    statistics or in the file.
+    Fix: Check which names the data file uses. If physical ones, enable the mapping with `ALTER TABLE t SET
+    TBLPROPERTIES ('delta.columnMapping.mode' = 'name')`; otherwise recompute the statistics.
 
     Conforms::
         kind: add, column_mapping_mode: null, misnamed_statistics: null

@@ -8,10 +8,11 @@ from deltaspec.views.log.log_files import commits
 
 @rule("COM001", requires="protocol.one-a-version", view=commits)
 def several_protocols() -> pl.Expr:
-    """A commit holds more than one protocol action.
+    """A commit contains more than one protocol action.
 
-    The order of actions in a commit carries no meaning, so which of them holds is undefined.
-    Fix: restore the table to the version before, and repeat the change with one protocol.
+    Actions of a commit have no order, so it is undefined which protocol applies.
+    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
+    with a corrected writer.
 
     Conforms::
         protocols: 1
@@ -23,10 +24,11 @@ def several_protocols() -> pl.Expr:
 
 @rule("COM002", requires="metadata.one-a-version", view=commits)
 def several_metadata() -> pl.Expr:
-    """A commit holds more than one metaData action.
+    """A commit contains more than one metaData action.
 
-    The order of actions in a commit carries no meaning, so which schema holds is undefined.
-    Fix: restore the table to the version before, and repeat the change with one metaData.
+    Actions of a commit have no order, so it is undefined which schema applies.
+    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
+    with a corrected writer.
 
     Conforms::
         metadatas: 0
@@ -38,10 +40,11 @@ def several_metadata() -> pl.Expr:
 
 @rule("COM003", requires="metadata.in-first-version", view=commits)
 def first_version_without_metadata() -> pl.Expr:
-    """Version 0 has no metaData.
+    """Version 0 has no metaData action.
 
-    Until one comes the table has no schema, and readers of version 0 fail.
-    Fix: the table must be created anew.
+    The table has no schema until a later version adds one, and readers of version 0 fail.
+    Fix: If a later version has a metaData action, write a checkpoint there with `DeltaTable.create_checkpoint()`
+    (delta-rs) and do not read version 0. Otherwise create the table again from its data files.
 
     Conforms::
         version: 0, metadatas: 1
@@ -54,10 +57,11 @@ def first_version_without_metadata() -> pl.Expr:
 
 @rule("COM004", requires="reconciliation.one-protocol", view=commits)
 def first_version_without_protocol() -> pl.Expr:
-    """Version 0 has no protocol.
+    """Version 0 has no protocol action.
 
-    Without one nobody knows what it takes to read the table, and readers of version 0 fail.
-    Fix: the table must be created anew.
+    Clients cannot determine which features they must support, and readers of version 0 fail.
+    Fix: If a later version has a protocol action, write a checkpoint there with `DeltaTable.create_checkpoint()`
+    (delta-rs) and do not read version 0. Otherwise create the table again from its data files.
 
     Conforms::
         version: 0, protocols: 1
@@ -70,10 +74,11 @@ def first_version_without_protocol() -> pl.Expr:
 
 @rule("COM005", requires="in-commit-timestamp.present", view=commits)
 def in_commit_timestamp_missing() -> pl.Expr:
-    """In-commit timestamps are enabled, and a commit has none.
+    """In-commit timestamps are enabled, but a commit has none.
 
-    Time travel by timestamp and change data rely on it; clients fail or fall back to file times.
-    Fix: the writer of this commit does not support inCommitTimestamp and must not write to the table.
+    Time travel and the change data feed depend on the timestamp. Clients fail or fall back to file times.
+    Fix: Stop the writer of this commit; it does not support inCommitTimestamp. Run `RESTORE TABLE t TO VERSION AS OF n`
+    with the last version before the defect, then repeat later changes with a corrected writer.
 
     Conforms::
         in_commit_timestamps_enabled: true, in_commit_timestamp: 1700000000000
@@ -86,10 +91,11 @@ def in_commit_timestamp_missing() -> pl.Expr:
 
 @rule("COM006", requires="in-commit-timestamp.commit-info-first", view=commits)
 def commit_info_not_first() -> pl.Expr:
-    """In-commit timestamps are enabled, and commitInfo is not the first action of a commit.
+    """In-commit timestamps are enabled, but commitInfo is not the first action of a commit.
 
-    Readers take the timestamp from the first line without reading the whole commit.
-    Fix: the writer of this commit must put commitInfo first.
+    Readers take the timestamp from the first line and do not read the rest of the commit.
+    Fix: Stop the writer of this commit; it does not support inCommitTimestamp. Do not edit the commit file. Time travel
+    by version still works.
 
     Conforms::
         in_commit_timestamps_enabled: true, commit_infos: 1, first_action: commitInfo
@@ -103,10 +109,11 @@ def commit_info_not_first() -> pl.Expr:
 
 @rule("COM007", requires="in-commit-timestamp.increases", view=commits)
 def in_commit_timestamp_not_increasing() -> pl.Expr:
-    """The in-commit timestamp of a commit is not later than that of the version before.
+    """The in-commit timestamp of a commit is not later than that of the previous version.
 
-    Time travel searches by timestamp and relies on strict order: it lands on another version.
-    Fix: the writer must take the larger of its clock and the previous timestamp plus one.
+    Time travel by timestamp relies on strictly increasing timestamps and returns the wrong version.
+    Fix: Fix the writer: it must use the later of its clock and the previous timestamp plus one millisecond. For this
+    commit, travel by version instead of timestamp.
 
     Conforms::
         in_commit_timestamp: 1700000000001, previous_in_commit_timestamp: 1700000000000
@@ -119,11 +126,11 @@ def in_commit_timestamp_not_increasing() -> pl.Expr:
 
 @rule("COM008", requires="domain.one-a-version", view=commits, divergence="E37")
 def repeated_domain() -> pl.Expr:
-    """A commit holds several actions of one metadata domain.
+    """A commit contains several actions of the same metadata domain.
 
-    Which of them holds is undefined, because actions of a commit have no order. The text names the case for
-    transactions only by saying that they conflict.
-    Fix: the writer must merge them into one action.
+    Actions of a commit have no order, so it is undefined which one applies. The protocol forbids this only indirectly,
+    because such transactions conflict.
+    Fix: Fix the writer so that it writes one action for each domain. Then write the intended state of the domain again.
 
     Conforms::
         repeated_domains: []
@@ -135,10 +142,11 @@ def repeated_domain() -> pl.Expr:
 
 @rule("COM009", requires="reconciliation.no-repeated-actions", view=commits)
 def repeated_application() -> pl.Expr:
-    """A commit holds several txn actions of one application.
+    """A commit contains several txn actions of the same application.
 
-    Actions of a commit have no order: readers disagree on the version recorded, and a stream may repeat or skip data.
-    Fix: the writer must merge them into one action.
+    Actions of a commit have no order. Readers disagree on the recorded version, and a stream may repeat or skip data.
+    Fix: Fix the writer so that it writes one txn for each application. Check which data the stream already wrote before
+    it resumes.
 
     Conforms::
         repeated_apps: []
@@ -150,10 +158,12 @@ def repeated_application() -> pl.Expr:
 
 @rule("COM010", requires=("append-only.no-removal", "append-only.lifted"), view=commits)
 def append_only_table_loses_data() -> pl.Expr:
-    """Data was removed from an append-only table.
+    """A commit removed data from an append-only table.
 
-    Rows that the table's owner declared untouchable are gone from its current version.
-    Fix: restore the version before; the writer of this commit ignores delta.appendOnly.
+    Rows that the table's owner protected are missing from the current version.
+    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
+    with a corrected writer. Stop the writer of this commit, which ignores delta.appendOnly. Do not run `VACUUM` before
+    the restore.
 
     Conforms::
         append_only: true, removes_with_data_change: 0
@@ -166,10 +176,11 @@ def append_only_table_loses_data() -> pl.Expr:
 
 @rule("COM011", requires="commit-info.transaction-id", view=commits)
 def transaction_id_missing() -> pl.Expr:
-    """A catalog-managed table has a commit without commitInfo.txnId.
+    """A commit of a catalog-managed table has no commitInfo.txnId.
 
-    The catalog and its clients tell attempts at one version apart by it.
-    Fix: the writer of this commit does not support catalogManaged and must not write to the table.
+    The catalog and its clients cannot tell different attempts at the version apart.
+    Fix: Stop the writer of this commit; it does not support catalogManaged. The committed version itself does not need
+    a repair.
 
     Conforms::
         catalog_managed: true, txn_id: "3f2a"
@@ -190,10 +201,11 @@ def transaction_id_missing() -> pl.Expr:
     view=commits,
 )
 def checkpoint_action_in_commit() -> pl.Expr:
-    """A commit holds checkpointMetadata or sidecar actions.
+    """A commit contains checkpointMetadata or sidecar actions.
 
-    They describe V2 checkpoints only; a reader that meets one in a commit may follow a sidecar twice.
-    Fix: the writer must leave them out of commits.
+    These actions describe V2 checkpoints only. Readers of the commit may fail or load a sidecar twice.
+    Fix: Stop the writer of this commit. Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the
+    defect, then repeat later changes with a corrected writer.
 
     Conforms::
         checkpoint_only_actions: 0
@@ -205,11 +217,12 @@ def checkpoint_action_in_commit() -> pl.Expr:
 
 @rule("COM013", requires="log.commit-lines", view=commits, divergence="S21")
 def empty_commit() -> pl.Expr:
-    """A commit holds no action at all.
+    """A commit contains no action.
 
-    The text does not say whether a version may change nothing without even provenance; some readers fail on empty
-    files, and an interrupted upload looks the same.
-    Fix: find out whether the commit was cut short.
+    The protocol does not say whether a version may be empty. Some readers fail on empty files, and an interrupted
+    upload looks the same.
+    Fix: Find out from the writer's log whether the upload was interrupted. If it was, write the lost changes again; do
+    not delete or fill the commit file.
 
     Conforms::
         actions: 1
@@ -221,10 +234,10 @@ def empty_commit() -> pl.Expr:
 
 @rule("COM014", requires="catalog-managed.in-commit-timestamps", view=commits)
 def catalog_managed_without_in_commit_timestamps() -> pl.Expr:
-    """The table is catalog-managed after a commit, and in-commit timestamps are not enabled.
+    """A table is catalog-managed after a commit, but in-commit timestamps are not enabled.
 
-    A commit is ratified before it is published, so the time of its file says nothing: time travel goes wrong.
-    Fix: commit a metaData with delta.enableInCommitTimestamps true.
+    A commit is ratified before it is published, so its file time is meaningless and time travel by timestamp is wrong.
+    Fix: Run `ALTER TABLE t SET TBLPROPERTIES ('delta.enableInCommitTimestamps' = 'true')`.
 
     Conforms::
         catalog_managed: true, in_commit_timestamps_enabled: true
@@ -237,11 +250,12 @@ def catalog_managed_without_in_commit_timestamps() -> pl.Expr:
 
 @rule("COM015", requires="in-commit-timestamp.enablement-recorded", view=commits)
 def enablement_not_recorded() -> pl.Expr:
-    """In-commit timestamps were enabled on a table with older commits, and its properties do not say by which commit.
+    """In-commit timestamps were enabled on an existing table, but its properties do not record the enabling commit.
 
-    Readers take file times up to that version and in-commit timestamps from it on: without the properties, or with
-    others, time travel lands on another version. A later metaData that drops them is as bad.
-    Fix: commit a metaData whose two properties name the version that enabled them and its timestamp.
+    Readers use file times before the enabling version and in-commit timestamps after it. If the properties are missing
+    or wrong, also because a later commit dropped them, time travel by timestamp returns the wrong version.
+    Fix: Set `delta.enableInCommitTimestamps` to false and then to true with `ALTER TABLE t SET TBLPROPERTIES`; Delta
+    Spark then records the new enabling commit. For earlier commits, travel by version instead of timestamp.
 
     Conforms::
         enablement_version: 5, enablement_timestamp: 1700, recorded_enablement_version: 5, recorded_enablement_timestamp: 1700

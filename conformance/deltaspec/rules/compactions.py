@@ -12,10 +12,10 @@ def _differs(difference: str) -> pl.Expr:
 
 @rule("COP001", requires=("compaction.equals-replay", "compaction.removes-kept"), view=replay_differences)
 def action_missing_from_compaction() -> pl.Expr:
-    """A log compaction lacks an action of the commits it stands for.
+    """A log compaction does not contain an action that its commits leave.
 
-    Engines that read compactions get another table than those that read the commits.
-    Fix: delete the file; compactions are optional.
+    Engines that read compactions see another table than engines that read the commits.
+    Fix: Delete the compaction file; compactions are optional and the commits have the complete history.
 
     Conforms::
         derived_file_kind: checkpoint, difference: missing
@@ -27,10 +27,10 @@ def action_missing_from_compaction() -> pl.Expr:
 
 @rule("COP002", requires="compaction.equals-replay", view=replay_differences)
 def unexpected_action_in_compaction() -> pl.Expr:
-    """A log compaction holds an action that the commits it stands for do not leave.
+    """A log compaction contains an action that its commits do not leave.
 
-    Engines that read compactions get another table than those that read the commits.
-    Fix: delete the file; compactions are optional.
+    Engines that read compactions see another table than engines that read the commits.
+    Fix: Delete the compaction file; compactions are optional and the commits have the complete history.
 
     Conforms::
         derived_file_kind: checkpoint, kind: add, difference: extra
@@ -44,10 +44,10 @@ def unexpected_action_in_compaction() -> pl.Expr:
 
 @rule("COP003", requires="compaction.equals-replay", view=replay_differences)
 def action_differs_in_compaction() -> pl.Expr:
-    """A log compaction says something else in an action than the commits it stands for.
+    """An action in a log compaction differs from the action that its commits leave.
 
-    Engines that read compactions get another table than those that read the commits.
-    Fix: delete the file; compactions are optional.
+    Engines that read compactions see another table than engines that read the commits.
+    Fix: Delete the compaction file; compactions are optional and the commits have the complete history.
 
     Conforms::
         derived_file_kind: checkpoint, difference: differs
@@ -68,10 +68,10 @@ def _holds_commit_info() -> pl.Expr:
     since="current",
 )
 def commit_info_in_compaction() -> pl.Expr:
-    """A log compaction holds a commitInfo.
+    """A log compaction contains a commitInfo action.
 
-    It belongs to one version alone; readers that take it for that of the snapshot see another's timestamp.
-    Fix: delete the file; compactions are optional.
+    commitInfo belongs to one version. Readers that take it for that of the snapshot use the wrong timestamp.
+    Fix: Delete the compaction file; compactions are optional and the commits have the complete history.
 
     Conforms::
         derived_file_kind: checkpoint, kind: commitInfo, difference: extra
@@ -90,10 +90,10 @@ def commit_info_in_compaction() -> pl.Expr:
     until="r3",
 )
 def unneeded_commit_info_in_compaction() -> pl.Expr:
-    """A log compaction holds a commitInfo, which the text's example leaves out.
+    """A log compaction contains a commitInfo action, which the example of the protocol omits.
 
-    The text says nowhere else what becomes of it; later texts forbid it.
-    Fix: none is needed; the writer should leave it out.
+    The protocol does not say elsewhere how compactions treat commitInfo. Later revisions forbid it.
+    Fix: No repair is needed; readers ignore the action. Use a writer that omits it.
 
     Conforms::
         derived_file_kind: checkpoint, kind: commitInfo, difference: extra

@@ -18,10 +18,11 @@ from deltaspec.views.table.table_actions import configuration
     view=configuration,
 )
 def invalid_property_value() -> pl.Expr:
-    """A table property has a value that it cannot have.
+    """A table property has an invalid value.
 
-    Clients fail, or each takes the default that it thinks best.
-    Fix: set the property to a value that the text allows.
+    Clients fail, or each one uses a different default.
+    Fix: Run `ALTER TABLE t SET TBLPROPERTIES` with a valid value, or `ALTER TABLE t UNSET TBLPROPERTIES` for the
+    default.
 
     Conforms::
         value_fault: null
@@ -44,10 +45,11 @@ def invalid_property_value() -> pl.Expr:
     divergence="E43",
 )
 def property_without_feature() -> pl.Expr:
-    """A table property asks for something whose feature the protocol does not support.
+    """A table property requires a feature that the protocol does not support.
 
-    The property has no effect. Whether a writer may set it is not said, and some engines act on it all the same.
-    Fix: add the feature, or unset the property.
+    The property has no effect. The protocol does not say whether a writer may set it, and some engines apply it anyway.
+    Fix: Add the feature with `ALTER TABLE t SET TBLPROPERTIES ('delta.feature.NAME' = 'supported')`, or unset the
+    property. A new feature can lock out older clients.
 
     Conforms::
         property: "delta.enableDeletionVectors", unsupported_feature: null
@@ -75,10 +77,11 @@ def property_without_feature() -> pl.Expr:
     view=configuration,
 )
 def property_without_required_feature() -> pl.Expr:
-    """A property is set that the text allows only together with its feature, which the protocol does not support.
+    """A table property is set without the feature that the protocol requires for it.
 
-    Writers that do not know the feature pass over the property: constraints are not kept, row ids are not assigned.
-    Fix: commit a protocol that lists the feature, or unset the property.
+    Writers that do not know the feature ignore the property: they violate constraints or do not assign row ids.
+    Fix: Add the feature with `ALTER TABLE t SET TBLPROPERTIES ('delta.feature.NAME' = 'supported')`, or unset the
+    property. Then check the rows that were written in between.
 
     Conforms::
         property: "delta.constraints.positive", unsupported_feature: null
@@ -101,10 +104,10 @@ def _text_demands_feature() -> pl.Expr:
 
 @rule("CFG003", requires="configuration.names", view=configuration, divergence="E03")
 def misspelled_property() -> pl.Expr:
-    """A table property has a name that the text's example prints without its prefix.
+    """A table property has a known name without its prefix `delta.`, as in an example of the protocol.
 
-    It has no effect: the real name begins with `delta.`.
-    Fix: set the property by its real name.
+    The property has no effect, because its real name begins with `delta.`.
+    Fix: Run `ALTER TABLE t SET TBLPROPERTIES` with the full name, and unset the short one.
 
     Conforms::
         intended_name: null
@@ -116,14 +119,15 @@ def misspelled_property() -> pl.Expr:
 
 @rule("CFG050", requires="configuration.page-version-values", view=configuration)
 def unknown_page_version() -> pl.Expr:
-    """`delta.parquet.format.version` has a value that names no version of data pages.
+    """`delta.parquet.format.version` does not name a version of data pages.
 
-    Writers are to fail on it: who heeds the property can add no file.
-    Fix: set it to 1.0.0 or to 2.x.y, or unset it.
+    Writers that honor the property fail and cannot add files.
+    Fix: Run `ALTER TABLE t SET TBLPROPERTIES ('delta.parquet.format.version' = '1.0.0')`, use 2.x.y, or unset the
+    property.
 
     Conforms::
         property: "delta.parquet.format.version", value_warning: null
-        property: "delta.logRetentionDuration", value_warning: "is no interval"
+        property: "delta.logRetentionDuration", value_warning: "is not an interval"
     Violates::
         property: "delta.parquet.format.version", value_warning: "is neither 1.0.0 nor 2.x.x"
     """

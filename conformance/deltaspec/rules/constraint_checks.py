@@ -11,10 +11,11 @@ from deltaspec.views.data.constraint_checks import constraint_checks
 
 @rule("ROW040", requires="check-constraints.rows", view=constraint_checks)
 def row_violates_constraint() -> pl.Expr:
-    """A row of the table breaks a CHECK constraint: it is false of the row, or null.
+    """A row violates a CHECK constraint: the expression is false or null.
 
-    Whoever reads relies on it; engines refuse to write the row again, so updates and merges that touch it fail.
-    Fix: correct or delete the rows, or drop the constraint; find the writer that let them in.
+    Consumers rely on the constraint. Engines refuse to write the row again, so updates and merges that touch it fail.
+    Fix: Find the rows with `SELECT ... WHERE NOT (expression) OR (expression) IS NULL`. Correct them, or drop a wrong
+    constraint with `ALTER TABLE t DROP CONSTRAINT`. Stop the writer that ignores it.
 
     Conforms::
         kind: CHECK, violating_rows: 0
@@ -27,15 +28,16 @@ def row_violates_constraint() -> pl.Expr:
 
 @rule("ROW041", requires="generated-columns.values", view=constraint_checks)
 def generated_value_differs() -> pl.Expr:
-    """A generated column has another value than its expression gives of the row.
+    """The value of a generated column differs from the value of its expression.
 
-    Engines derive filters from the expression: they skip partitions and files that hold rows that are asked for.
-    Fix: write the rows again with the value that the expression gives; find the writer that does not know it.
+    Engines derive filters from the expression. They skip partitions and files that contain matching rows.
+    Fix: Correct the rows with `UPDATE t SET column = expression`, without a filter on columns that the expression uses.
+    Stop the writer that does not support generated columns.
 
     Conforms::
         kind: generated, may_predate_expression: false, violating_rows: 0
         kind: generated, may_predate_expression: true, violating_rows: 1
-        kind: CHECK, may_be_older: false, violating_rows: 1
+        kind: CHECK, may_predate_expression: false, violating_rows: 1
     Violates::
         kind: generated, may_predate_expression: false, violating_rows: 1
     """
@@ -44,10 +46,10 @@ def generated_value_differs() -> pl.Expr:
 
 @rule("ROW042", requires="generated-columns.values", view=constraint_checks, divergence="S41")
 def older_generated_value_differs() -> pl.Expr:
-    """A column has another value than its expression gives, in rows that may be older than the expression.
+    """The value of a generated column differs from its expression, in rows that may be older than the expression.
 
-    The text holds writes to it, and says nothing of rows that are there when a column becomes a generated one.
-    Fix: write such rows again with the value that the expression gives.
+    The protocol restricts only writes. It does not say what applies to rows that exist when a column becomes generated.
+    Fix: Correct the rows with `UPDATE t SET column = expression`, without a filter on columns that the expression uses.
 
     Conforms::
         kind: generated, may_predate_expression: true, violating_rows: 0
@@ -61,15 +63,16 @@ def older_generated_value_differs() -> pl.Expr:
 
 @rule("ROW043", requires="column-invariants.rows-refused", view=constraint_checks)
 def row_violates_invariant() -> pl.Expr:
-    """A row breaks the invariant of a column, false or null of it, though the invariant is as old as the table.
+    """A row violates the invariant of a column, and the invariant is as old as the table.
 
-    A writer has not given up what it had to; others refuse to write the row again.
-    Fix: correct or delete the rows; find the writer that let them in.
+    The writer had to abort. Other writers refuse to write the row again, so updates and merges that touch it fail.
+    Fix: Find the rows with a query on the invariant's expression and correct them. Stop the writer that ignores
+    invariants.
 
     Conforms::
         kind: invariant, may_predate_expression: false, violating_rows: 0
         kind: invariant, may_predate_expression: true, violating_rows: 1
-        kind: CHECK, may_be_older: false, violating_rows: 1
+        kind: CHECK, may_predate_expression: false, violating_rows: 1
     Violates::
         kind: invariant, may_predate_expression: false, violating_rows: 1
     """
@@ -78,10 +81,11 @@ def row_violates_invariant() -> pl.Expr:
 
 @rule("ROW044", requires="column-invariants.rows-refused", view=constraint_checks, divergence="S41")
 def older_row_violates_invariant() -> pl.Expr:
-    """A row that may be older than the invariant of a column breaks it: it is false of the row, or null.
+    """A row that may be older than the invariant of a column violates it.
 
-    The text holds writes to it, and says nothing of rows that are there when it comes; updates that touch them fail.
-    Fix: correct or delete the rows, or take the invariant back.
+    The protocol restricts only writes. It does not say what applies to existing rows, but updates that touch them fail.
+    Fix: Find the rows with a query on the invariant's expression and correct them, or remove the invariant from the
+    column.
 
     Conforms::
         kind: invariant, may_predate_expression: true, violating_rows: 0

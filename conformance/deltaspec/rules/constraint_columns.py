@@ -8,10 +8,11 @@ from deltaspec.views.table.table_actions import constraint_columns
 
 @rule("CON030", requires="check-constraints.columns", view=constraint_columns, null="not checked")
 def constraint_of_unknown_column() -> pl.Expr:
-    """A CHECK constraint speaks of a column that the schema lacks.
+    """A CHECK constraint refers to a column that is not in the schema.
 
-    No writer can evaluate it: they fail on every write to the table, or pass over the constraint.
-    Fix: commit a metaData in which the constraint speaks of columns that are there, or without it.
+    Writers cannot evaluate the constraint. They fail on every write, or ignore it.
+    Fix: Run `ALTER TABLE t DROP CONSTRAINT name`, then add a constraint on existing columns. If the column was dropped
+    by mistake, restore the version before.
 
     Conforms::
         missing_columns: []

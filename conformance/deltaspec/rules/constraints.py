@@ -23,11 +23,12 @@ from deltaspec.views.table.table_actions import configuration, schema_fields
     divergence="E43",
 )
 def column_metadata_without_feature() -> pl.Expr:
-    """A column has an invariant, an expression, a default or an identity whose feature the protocol does not support.
+    """A column has an invariant, expression, default or identity without the feature in the protocol.
 
-    Writers pass over it: values are not generated, nor held to anything. Whether the key may stand there all the same
-    is not said.
-    Fix: commit a protocol that supports the feature, or a schema without the key.
+    Writers ignore it: values are not generated and not checked. The protocol does not say whether the metadata may
+    exist without the feature.
+    Fix: Add the feature with `ALTER TABLE t SET TBLPROPERTIES ('delta.feature.NAME' = 'supported')`, or remove the
+    metadata from the column. Then check the rows that were written in between.
 
     Conforms::
         unsupported_keys: []
@@ -40,10 +41,11 @@ def column_metadata_without_feature() -> pl.Expr:
 
 @rule("CON002", requires="column-invariants.form", view=schema_fields)
 def malformed_invariant() -> pl.Expr:
-    """The invariant of a column is no JSON text that has an SQL expression where writers look for it.
+    """The invariant of a column is not a JSON string with an SQL expression at expression.expression.
 
-    They fail on the table, or let every row in.
-    Fix: write it as {"expression": {"expression": "x > 3"}}, as a text, not as an object.
+    Writers fail on the table, or accept every row.
+    Fix: Write the invariant as the string `{"expression": {"expression": "x > 3"}}`, or replace it by `ALTER TABLE t
+    ADD CONSTRAINT name CHECK (x > 3)`.
 
     Conforms::
         invariant_fault: null
@@ -55,10 +57,11 @@ def malformed_invariant() -> pl.Expr:
 
 @rule("CON003", requires="check-constraints.key", view=configuration)
 def unnamed_constraint() -> pl.Expr:
-    """A CHECK constraint has no name: its property ends with `delta.constraints.`.
+    """A CHECK constraint has no name: its property is `delta.constraints.`.
 
-    Nobody can drop it, and a writer that refuses a row by it cannot say why.
-    Fix: commit a metaData that has the constraint under a name.
+    The constraint cannot be dropped by name, and error messages of writers cannot name it.
+    Fix: Run `ALTER TABLE t UNSET TBLPROPERTIES ('delta.constraints.')`, then `ALTER TABLE t ADD CONSTRAINT name CHECK
+    (...)`.
 
     Conforms::
         constraint_fault: null
@@ -71,10 +74,11 @@ def unnamed_constraint() -> pl.Expr:
 
 @rule("CON004", requires="check-constraints.value", view=configuration)
 def invalid_constraint_expression() -> pl.Expr:
-    """The value of a CHECK constraint is no SQL expression of type boolean.
+    """The value of a CHECK constraint is not a boolean SQL expression.
 
-    Writers can hold no row to it: they fail on every write, or pass over it.
-    Fix: commit a metaData with an expression that is true or false of a row, or without the constraint.
+    Writers cannot evaluate the constraint. They fail on every write, or ignore it.
+    Fix: Run `ALTER TABLE t DROP CONSTRAINT name`, then `ALTER TABLE t ADD CONSTRAINT name CHECK (...)` with a boolean
+    expression.
 
     Conforms::
         constraint_fault: null
@@ -88,10 +92,11 @@ def invalid_constraint_expression() -> pl.Expr:
 
 @rule("CON005", requires="default-columns.not-with-column", view=commits)
 def column_added_with_default() -> pl.Expr:
-    """A commit adds a column to a table and gives it a default at once.
+    """A commit adds a column to an existing table together with a default.
 
-    Rows that are there already have null in it, where whoever reads the schema expects the default.
-    Fix: add the column without a default; give it one in a commit of its own.
+    Existing rows have null in the column, where users expect the default.
+    Fix: No rows are lost. Set the value of existing rows with `UPDATE t SET column = value WHERE column IS NULL`. Next
+    time, add the column first and set the default in a second command.
 
     Conforms::
         removes: 0, new_columns_with_default: []

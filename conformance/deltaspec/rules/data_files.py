@@ -8,11 +8,12 @@ from deltaspec.views.data.data_files import data_files
 
 @rule("DAT001", requires="add.file-exists", view=data_files)
 def data_file_missing() -> pl.Expr:
-    """A live data file is not there.
+    """A live data file does not exist.
 
-    Every query that needs it fails, and its rows are lost. (Where a later commit has removed the file it may be gone:
-    then the run is told to be incomplete.)
-    Fix: restore the file from a copy; without one, remove its entry, and the rows with it.
+    Every query that reads the file fails, and its rows are lost unless the file is restored. (If a later commit removed
+    the file, it may be gone; the run is then reported as incomplete.)
+    Fix: Restore the file from backup. `RESTORE TABLE t` helps only if an older version has the rows. `FSCK REPAIR TABLE
+    t` (Databricks) and `DeltaTable.repair()` (delta-rs) only remove the entry: the rows are lost for good.
 
     Conforms::
         kind: add, exists: true, removed_since: null
@@ -26,10 +27,13 @@ def data_file_missing() -> pl.Expr:
 
 @rule("DAT002", requires="add.size", view=data_files)
 def data_file_size_differs() -> pl.Expr:
-    """A live data file is not as long as its entry says.
+    """The size of a live data file differs from the size in its add action.
 
-    Readers that look for the footer where the size puts it fail; the file may be cut, or another one of that name.
-    Fix: find out whether the file was overwritten; commit it again with its true size.
+    The file was truncated or overwritten. Readers that locate the footer by the size in the log fail or read other
+    rows.
+    Fix: Restore the file from backup, or run `RESTORE TABLE t TO VERSION AS OF n` with a version before it and write
+    the rows again. Do not commit the file with its new size: that makes a truncated file permanent. `FSCK REPAIR TABLE`
+    removes entries and loses the rows.
 
     Conforms::
         kind: add, size: 1000, actual_size: 1000
@@ -43,10 +47,12 @@ def data_file_size_differs() -> pl.Expr:
 
 @rule("DAT003", requires="cdc.size", view=data_files)
 def change_file_size_differs() -> pl.Expr:
-    """A change data file is not as long as its entry says.
+    """The size of a change data file differs from the size in its cdc action.
 
-    Readers of the change feed that look for the footer where the size puts it fail.
-    Fix: find out whether the file was overwritten; nothing but a new commit can mend the entry.
+    The file was truncated or overwritten. Readers of the change data feed that locate the footer by the size in the log
+    fail.
+    Fix: Restore the file from backup. Without one, reload downstream consumers from a snapshot and read the feed from a
+    later version. Do not edit the commit.
 
     Conforms::
         kind: cdc, size: 1000, actual_size: 1000
@@ -59,11 +65,12 @@ def change_file_size_differs() -> pl.Expr:
 
 @rule("DAT004", requires="cdc.file-exists", view=data_files, divergence="S25")
 def change_file_missing() -> pl.Expr:
-    """A change data file that a commit of the log names is not there.
+    """A change data file of a commit does not exist.
 
-    Readers of the change feed fail at that version. No text says how long the files have to stay: clean-up takes them
-    with the removed data files, while the commits that name them may remain.
-    Fix: read the change feed from a later version on.
+    Readers of the change data feed fail at that version. The protocol does not say how long change data must be kept:
+    `VACUUM` deletes it with removed data files, while the commits remain.
+    Fix: Read the change data feed from a later version, or restore the file from backup. Raise
+    `delta.deletedFileRetentionDuration` if consumers need a longer history.
 
     Conforms::
         kind: cdc, exists: true

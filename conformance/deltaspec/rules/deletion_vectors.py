@@ -11,8 +11,10 @@ from deltaspec.views.files.file_actions import deletion_vectors
 def unknown_storage_type() -> pl.Expr:
     """A deletion vector has a storage type other than `u`, `i` and `p`.
 
-    Readers cannot find the vector: they fail, or return deleted rows.
-    Fix: rewrite the data file without its deleted rows, if they are known.
+    Readers cannot load the vector. They fail, or return deleted rows.
+    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
+    with a corrected writer. Do not rewrite the data file through a reader that ignores the vector: deleted rows would
+    come back.
 
     Conforms::
         storage_type: u
@@ -26,10 +28,12 @@ def unknown_storage_type() -> pl.Expr:
 
 @rule("DVX002", requires="deletion-vectors.path", view=deletion_vectors)
 def invalid_vector_path() -> pl.Expr:
-    """A stored deletion vector does not name a file: no UUID in Z85, or no absolute path.
+    """A stored deletion vector does not name a file: it has no UUID in Z85 or no absolute path.
 
-    Readers cannot find the vector: they fail, or return deleted rows.
-    Fix: restore the version before; the writer must encode the UUID in the last 20 characters.
+    Readers cannot load the vector. They fail, or return deleted rows.
+    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
+    with a corrected writer. Do not rewrite the data file through a reader that ignores the vector: deleted rows would
+    come back.
 
     Conforms::
         path_fault: null
@@ -43,8 +47,9 @@ def invalid_vector_path() -> pl.Expr:
 def inline_vector_with_offset() -> pl.Expr:
     """An inline deletion vector has an offset.
 
-    The offset is part of the vector's id, so the same vector gets two ids and a remove does not find its add.
-    Fix: the writer must leave the offset out.
+    The offset is part of the vector's id. The same vector gets two ids, and a remove action does not match its add
+    action.
+    Fix: Run `REORG TABLE t APPLY (PURGE)` with an engine that reads the vector, and fix the writer.
 
     Conforms::
         storage_type: i, offset: null
@@ -59,8 +64,9 @@ def inline_vector_with_offset() -> pl.Expr:
 def stored_vector_without_offset() -> pl.Expr:
     """A stored deletion vector has no offset, or offset 0.
 
-    It is to be read as 0, where the file's version byte is and no vector can begin.
-    Fix: the writer must give the offset of the vector's size, at least 1.
+    A missing offset means 0. The version byte of the file is there, so no vector can start at it.
+    Fix: Run `REORG TABLE t APPLY (PURGE)` with an engine that reads the vector correctly, after comparing the row count
+    with the statistics. Fix the writer.
 
     Conforms::
         storage_type: u, offset: 1
@@ -74,10 +80,12 @@ def stored_vector_without_offset() -> pl.Expr:
 
 @rule("DVX005", requires="deletion-vectors.size", view=deletion_vectors)
 def invalid_vector_size() -> pl.Expr:
-    """The size of a deletion vector is not that of what it describes.
+    """The size of a deletion vector does not match its content.
 
-    An inline vector is cut or padded to another bitmap; a stored one cannot be shorter than an empty bitmap.
-    Fix: restore the version before; the writer must count the bytes before Z85 padding.
+    An inline vector of another size is truncated or padded to another bitmap. A stored vector cannot be smaller than an
+    empty bitmap.
+    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
+    with a corrected writer. Do not purge the vector: it may delete the wrong rows.
 
     Conforms::
         storage_type: i, size_in_bytes: 34, decoded_size: 36
@@ -93,10 +101,11 @@ def invalid_vector_size() -> pl.Expr:
 
 @rule("DVX006", requires="deletion-vectors.cardinality", view=deletion_vectors)
 def vector_cardinality_differs() -> pl.Expr:
-    """The cardinality of a deletion vector is not the number of rows it holds, or negative.
+    """The cardinality of a deletion vector is negative or differs from the number of rows that it deletes.
 
     Readers that count rows from the log return a wrong count.
-    Fix: commit the file again with the right cardinality.
+    Fix: Compare the vector with the operation that wrote it. If the vector is right, `REORG TABLE t APPLY (PURGE)`
+    rewrites the file without it. If it may be damaged, restore the version before it.
 
     Conforms::
         cardinality: 3, decoded_cardinality: 3
@@ -111,10 +120,10 @@ def vector_cardinality_differs() -> pl.Expr:
 
 @rule("DVX007", requires="deletion-vectors.cardinality", view=deletion_vectors, divergence="S06")
 def empty_vector() -> pl.Expr:
-    """A deletion vector deletes nothing.
+    """A deletion vector deletes no rows.
 
-    The text does not forbid it, but then the file needs none, and two logical files have the same rows.
-    Fix: the writer should leave the vector out.
+    The protocol does not forbid it, but the vector only costs time, and it makes two logical files with the same rows.
+    Fix: No repair is needed. `REORG TABLE t APPLY (PURGE)` may remove the vector; the writer should omit empty vectors.
 
     Conforms::
         cardinality: 1
@@ -126,10 +135,11 @@ def empty_vector() -> pl.Expr:
 
 @rule("DVX008", requires="deletion-vectors.rows-exist", view=deletion_vectors)
 def vector_deletes_rows_beyond_file_end() -> pl.Expr:
-    """A deletion vector deletes more rows than its file has, or a row beyond the file's end.
+    """A deletion vector deletes more rows than its file has, or a row after the end of the file.
 
-    The vector belongs to another file, or the statistics are wrong: rows come back or vanish.
-    Fix: restore the version before; find out which of the two is wrong.
+    The vector belongs to another file, or the statistics are wrong. Readers return deleted rows or lose others.
+    Fix: Validate at level footers to find out whether numRecords is right. If it is, restore the version before the
+    vector was written. Do not purge the vector: it may delete the wrong rows.
 
     Conforms::
         num_records: 10, cardinality: 3, decoded_last_row: 9
@@ -155,11 +165,12 @@ def vector_deletes_rows_beyond_file_end() -> pl.Expr:
     view=deletion_vectors,
 )
 def vector_undecodable() -> pl.Expr:
-    """A deletion vector cannot be decoded: an inline one, or one whose file is sound around it.
+    """A deletion vector cannot be decoded.
 
-    Readers fail, or return deleted rows. (The text's own example of an inline vector is of a form that it does not
-    describe, E08.)
-    Fix: restore the version before; the writer must write the portable 64-bit format.
+    Readers fail, or return deleted rows. (The inline example of the protocol has a format that it does not describe,
+    E08.)
+    Fix: Restore the vector's file from backup, or run `RESTORE TABLE t TO VERSION AS OF n` with a version before it and
+    repeat later changes. Do not drop the vector: deleted rows would come back.
 
     Conforms::
         decode_fault: null
@@ -171,10 +182,11 @@ def vector_undecodable() -> pl.Expr:
 
 @rule("DVX010", requires=("deletion-vectors.path-resolved", "deletion-vectors.prefix"), view=deletion_vectors)
 def vector_file_missing() -> pl.Expr:
-    """The file that holds the deletion vector of a live file is not there.
+    """The file that contains the deletion vector of a live file does not exist.
 
-    Readers fail, or return rows that were deleted.
-    Fix: restore the file from a copy; without one, nobody knows which rows were deleted since the file was added.
+    Readers fail, or return deleted rows.
+    Fix: Restore the file from backup. Without one, restore a version before the rows were deleted and repeat the
+    deletes. `FSCK REPAIR TABLE` (Databricks) removes the entry of the data file and loses all of its rows.
 
     Conforms::
         file_exists: true, removed_since: null
@@ -188,10 +200,10 @@ def vector_file_missing() -> pl.Expr:
 
 @rule("DVX011", requires=("deletion-vectors.file-version", "deletion-vectors.file-format"), view=deletion_vectors)
 def unsupported_vector_file_version() -> pl.Expr:
-    """The file of a deletion vector does not begin with the version 1.
+    """The file of a deletion vector does not start with version 1.
 
-    Readers refuse it, and with it the data file.
-    Fix: restore the file from a copy; find out what wrote over it.
+    Readers refuse the vector and with it the data file.
+    Fix: Restore the file from backup and find out what overwrote it. Do not change the version byte by hand.
 
     Conforms::
         version_fault: null
@@ -203,10 +215,11 @@ def unsupported_vector_file_version() -> pl.Expr:
 
 @rule("DVX012", requires=("deletion-vectors.file-entry", "deletion-vectors.offset-start"), view=deletion_vectors)
 def vector_not_at_its_offset() -> pl.Expr:
-    """No deletion vector of the size that the descriptor gives stands at its offset.
+    """The file of a deletion vector has no vector of the stated size at the stated offset.
 
-    The offset or the size is wrong, or the file is cut: readers fail, or decode another file's vector.
-    Fix: restore the version before, or the file from a copy.
+    The offset or the size is wrong, or the file is truncated. Readers fail, or decode the vector of another file.
+    Fix: Restore the vector's file from backup, or run `RESTORE TABLE t TO VERSION AS OF n` with a version before it and
+    repeat later changes.
 
     Conforms::
         entry_fault: null
@@ -218,10 +231,11 @@ def vector_not_at_its_offset() -> pl.Expr:
 
 @rule("DVX013", requires="deletion-vectors.file-checksum", view=deletion_vectors)
 def vector_checksum_differs() -> pl.Expr:
-    """The CRC-32 of a stored deletion vector is not that of its bytes.
+    """The CRC-32 of a stored deletion vector does not match its bytes.
 
-    The file was damaged: readers that check fail, others delete the wrong rows.
-    Fix: restore the file from a copy.
+    The file is damaged. Readers that check the CRC fail, and others delete the wrong rows.
+    Fix: Restore the file from backup, or run `RESTORE TABLE t TO VERSION AS OF n` with a version before it and repeat
+    later changes. Do not purge the vector: it may delete the wrong rows.
 
     Conforms::
         checksum_fault: null
@@ -233,10 +247,12 @@ def vector_checksum_differs() -> pl.Expr:
 
 @rule("DVX014", requires="deletion-vectors.file-entry", view=deletion_vectors)
 def vectors_overlap_in_file() -> pl.Expr:
-    """Two entries of a deletion-vector file share bytes without being the same.
+    """Two entries of a deletion-vector file overlap.
 
-    Entries stand one behind the other: one of the two descriptors has a wrong offset or size.
-    Fix: restore the version before; the writer must give each vector its own place.
+    Entries follow each other without overlap, so one of the descriptors has a wrong offset or size and deletes the
+    wrong rows.
+    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
+    with a corrected writer. Do not purge the vectors: one of them may delete the wrong rows.
 
     Conforms::
         overlapping_entry: null
@@ -248,11 +264,11 @@ def vectors_overlap_in_file() -> pl.Expr:
 
 @rule("DVX020", requires="deletion-vectors.made-while-enabled", view=added_vectors)
 def vector_created_while_disabled() -> pl.Expr:
-    """A commit adds a new deletion vector, and delta.enableDeletionVectors is not true.
+    """A commit adds a new deletion vector although delta.enableDeletionVectors is not true.
 
-    Whoever turned vectors off, for readers that cannot take them or to get rid of the feature, finds new ones. (A vector
-    that is restored, or comes with the files of a clone, is not new.)
-    Fix: rewrite the file without its deleted rows, or set the property to true.
+    The table's owner disabled vectors for clients that cannot read them. (Vectors of restored or cloned files are not
+    new and are not reported.)
+    Fix: Run `REORG TABLE t APPLY (PURGE)` to rewrite files with vectors, or set the property to true. Fix the writer.
 
     Conforms::
         may_predate_commit: true
@@ -264,10 +280,11 @@ def vector_created_while_disabled() -> pl.Expr:
 
 @rule("DVX021", requires="deletion-vectors.file-version", view=deletion_vectors, divergence="S02", until="r3")
 def ambiguous_two_byte_version() -> pl.Expr:
-    """The version of a deletion-vector file stands in two bytes, as the text's table of bytes can be read.
+    """The version of a deletion-vector file takes two bytes, as the byte table of the protocol can be read.
 
-    Engines write and read one byte, and refuse this file as one of version 0.
-    Fix: write the file again with one byte for the version, and its vectors from offset 1 on.
+    Engines write and read one byte. They refuse this file as version 0.
+    Fix: Use a writer that stores the version in one byte. An engine that reads the file can remove its vectors with
+    `REORG TABLE t APPLY (PURGE)`.
 
     Conforms::
         version_width_fault: null
@@ -279,10 +296,11 @@ def ambiguous_two_byte_version() -> pl.Expr:
 
 @rule("DVX022", requires="deletion-vectors.file-version-byte", view=deletion_vectors)
 def two_byte_version() -> pl.Expr:
-    """The version of a deletion-vector file stands in two bytes.
+    """The version of a deletion-vector file takes two bytes instead of one.
 
-    Readers take the first for the version 0 and refuse the file, and with it the data file.
-    Fix: write the file again with one byte for the version, and its vectors from offset 1 on.
+    Readers read version 0, and refuse the file and with it the data file.
+    Fix: Use a writer that stores the version in one byte. An engine that reads the file can remove its vectors with
+    `REORG TABLE t APPLY (PURGE)`; otherwise restore the version before.
 
     Conforms::
         version_width_fault: null
@@ -294,10 +312,11 @@ def two_byte_version() -> pl.Expr:
 
 @rule("DVX023", requires="deletion-vectors.file-big-endian", view=deletion_vectors)
 def little_endian_entry() -> pl.Expr:
-    """Size or checksum of an entry of a deletion-vector file is little endian.
+    """The size or checksum of an entry in a deletion-vector file is little-endian.
 
-    Readers take the size for another number and refuse the vector, and with it the data file.
-    Fix: write the file again with big-endian numbers around the vectors.
+    Readers expect big-endian numbers. They refuse the vector and with it the data file.
+    Fix: Use a writer that stores big-endian numbers. An engine that reads the file can remove its vectors with `REORG
+    TABLE t APPLY (PURGE)`; otherwise restore the version before.
 
     Conforms::
         byte_order_fault: null
@@ -309,10 +328,11 @@ def little_endian_entry() -> pl.Expr:
 
 @rule("DVX024", requires="deletion-vectors.file-entry", view=deletion_vectors, divergence="S01", until="r2")
 def unspecified_entry_byte_order() -> pl.Expr:
-    """Size or checksum of an entry of a deletion-vector file is little endian, which the text does not rule out.
+    """The size or checksum of an entry in a deletion-vector file is little-endian, which the revision permits.
 
-    It gives no order of bytes for the file, only for the bitmap; engines and later texts use big endian.
-    Fix: write the file again with big-endian numbers around the vectors.
+    This revision defines the byte order only for the bitmap. Engines and later revisions use big-endian numbers.
+    Fix: Use a writer that stores big-endian numbers. An engine that reads the file can remove its vectors with `REORG
+    TABLE t APPLY (PURGE)`.
 
     Conforms::
         byte_order_fault: null
@@ -324,10 +344,11 @@ def unspecified_entry_byte_order() -> pl.Expr:
 
 @rule("DVX025", requires="deletion-vectors.inline", view=deletion_vectors, divergence="S04")
 def nonzero_inline_padding() -> pl.Expr:
-    """The bytes that fill an inline deletion vector up to a multiple of four are not zeros.
+    """The padding of an inline deletion vector is not zero.
 
-    The text does not say what they are; a reader that decodes them with the bitmap refuses it.
-    Fix: the writer should fill up with zeros.
+    The protocol does not define the padding bytes. Readers that decode them with the bitmap refuse the vector.
+    Fix: No repair is needed if your readers accept the vector. Use a writer that pads with zeros; `REORG TABLE t APPLY
+    (PURGE)` removes the vector.
 
     Conforms::
         decoded_size: 44, size_in_bytes: 41, padding_is_zero: true

@@ -8,10 +8,11 @@ from deltaspec.views.table.table_actions import clustering, domains
 
 @rule("DOM001", requires="domain.needs-feature", view=domains)
 def domain_without_feature() -> pl.Expr:
-    """A domain was written although the protocol does not support domainMetadata.
+    """A metadata domain was written although the protocol does not support domainMetadata.
 
-    Writers of this table need not know domains and drop them.
-    Fix: commit a protocol with minWriterVersion 7 that lists domainMetadata.
+    Writers of this table need not know metadata domains and may drop them.
+    Fix: Run `ALTER TABLE t SET TBLPROPERTIES ('delta.feature.domainMetadata' = 'supported')`, then check that the
+    current state of the domain is right.
 
     Conforms::
         supported: true
@@ -23,11 +24,12 @@ def domain_without_feature() -> pl.Expr:
 
 @rule("DOM002", requires=("domain.reserved-prefix", "domain.demands-on-readers"), view=domains, divergence="S20")
 def unknown_system_domain() -> pl.Expr:
-    """A domain has a name of the reserved prefix `delta.` that neither the text nor a proposal defines.
+    """A metadata domain has the reserved prefix `delta.`, but neither the protocol nor a proposal defines it.
 
-    It may be that of a newer text, which clients pass over, or one that the writer made up: a later protocol may then
-    give the name another meaning. What it asks of readers and writers no feature of the table tells.
-    Fix: use a name without the prefix.
+    A newer revision may define it, or the writer made it up and a later revision gives the name another meaning. No
+    table feature tells what it requires.
+    Fix: If the domain belongs to your application, write it again under a name without the prefix and remove this one.
+    If an engine wrote it, leave it.
 
     Conforms::
         known_system_domain: true
@@ -40,10 +42,12 @@ def unknown_system_domain() -> pl.Expr:
 
 @rule("DOM003", requires=("domain.system-configuration", "domain.clustering-format"), view=domains)
 def malformed_system_domain() -> pl.Expr:
-    """The configuration of a domain that the text defines is not of the form it prescribes.
+    """The configuration of a system domain does not have the prescribed format.
 
-    Writers cannot go on from the state that it should hold: row ids are assigned twice, clustering is lost.
-    Fix: commit the domain with a sound configuration.
+    Writers cannot continue from its state: they assign row ids twice or lose the clustering columns.
+    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
+    with a corrected writer. Stop writers until then. For clustering, `ALTER TABLE t CLUSTER BY (...)` writes the domain
+    again.
 
     Conforms::
         configuration_fault: null
@@ -55,10 +59,11 @@ def malformed_system_domain() -> pl.Expr:
 
 @rule("DOM010", requires="domain.pre-image", view=domains)
 def domain_removed_without_pre_image() -> pl.Expr:
-    """A domain was removed, and the action does not repeat the configuration that it had.
+    """A metadata domain was removed, but the action does not repeat its last configuration.
 
-    Whoever follows the changes of a table, or undoes them, cannot tell what was removed.
-    Fix: the writer should repeat the last configuration when it removes a domain.
+    Consumers that follow or undo changes of the table cannot determine what was removed.
+    Fix: No repair is needed; the configuration is in the previous version. The writer should repeat it when it removes
+    a domain.
 
     Conforms::
         removed: true, configuration: "{}", configuration_before: "{}"
@@ -72,10 +77,11 @@ def domain_removed_without_pre_image() -> pl.Expr:
 
 @rule("DOM011", requires=("domain.demands-on-writers", "clustering.feature"), view=domains)
 def system_domain_without_feature() -> pl.Expr:
-    """A domain that asks something of writers was written although the table does not support the feature it is part of.
+    """A system domain was written although the protocol does not support the feature that it belongs to.
 
-    Writers of this table need not know what the domain asks: they leave row ids or clustering behind.
-    Fix: commit a protocol that lists the feature, or remove the domain.
+    Writers of this table need not know the domain. They do not maintain row ids or clustering.
+    Fix: Add the feature with `ALTER TABLE t SET TBLPROPERTIES ('delta.feature.NAME' = 'supported')`, or remove the
+    domain. Check row ids or clustering that writers did not maintain in between.
 
     Conforms::
         unsupported_feature: null
@@ -87,10 +93,11 @@ def system_domain_without_feature() -> pl.Expr:
 
 @rule("DOM012", requires="domain.user-naming", view=domains)
 def confusable_domain_name() -> pl.Expr:
-    """The name of a user's domain is empty, or differs from that of another domain or of all system domains in case alone.
+    """The name of a user domain is empty, or differs from another domain only in case.
 
-    Applications take one for the other and overwrite it.
-    Fix: name the domain after its owner, such as com.example.settings.
+    Applications confuse the two domains and overwrite one with the other.
+    Fix: Write the domain under a name with the owner as prefix, such as com.example.settings, then remove this one.
+    Copy its configuration first.
 
     Conforms::
         confusable_with: null
@@ -103,10 +110,10 @@ def confusable_domain_name() -> pl.Expr:
 
 @rule("DOM004", requires="clustering.not-partitioned", view=clustering)
 def clustered_and_partitioned() -> pl.Expr:
-    """A table has clustering columns and partition columns at the same time.
+    """A table has both clustering columns and partition columns.
 
-    Engines refuse such a table, or lay out its files by one and skip them by the other.
-    Fix: remove the clustering columns, or replace the table by one without partition columns.
+    Engines refuse the table, or lay out files by one and skip files by the other.
+    Fix: Run `ALTER TABLE t CLUSTER BY NONE`, or copy the rows into a new table without partition columns.
 
     Conforms::
         clustering_columns: ["id"], partition_columns: []
@@ -123,10 +130,10 @@ def clustered_and_partitioned() -> pl.Expr:
     view=clustering,
 )
 def unknown_clustering_column() -> pl.Expr:
-    """A clustering column is no column of the table; under column mapping that is known by its physical name.
+    """A clustering column is not a column of the table. Mapped columns are named by their physical name.
 
-    After a rename the displayed name is that of no column or of another one: files are clustered by the wrong one.
-    Fix: commit the domain delta.clustering with the physical names of its columns.
+    A logical name refers to no column, or to another one after a rename. Files are clustered by the wrong column.
+    Fix: Run `ALTER TABLE t CLUSTER BY (...)` in Delta Spark, which writes physical names.
 
     Conforms::
         unknown_clustering_columns: []

@@ -13,12 +13,13 @@ from deltaspec.views.table.table_actions import protocols
     divergence="E41",
 )
 def used_feature_not_listed() -> pl.Expr:
-    """A table was upgraded to feature lists, and a feature that an older version of it used is not listed.
+    """A table was upgraded to feature lists, but a feature that an older version used is not listed.
 
-    The old versions stood for it. Whoever travels back to them needs it and is not told, and what it protects, such
-    as constraints or generated columns, is protected no more.
-    (Where the feature was to be dropped, the commit that upgrades may drop it as well: the log does not tell.)
-    Fix: commit a protocol that lists it.
+    The old protocol versions implied the feature. Time travel needs it but readers do not know, and constraints or
+    generated columns are no longer enforced. (The upgrading commit may also have dropped the feature on purpose; the
+    log does not show that.)
+    Fix: If the feature was not dropped on purpose, run `ALTER TABLE t SET TBLPROPERTIES ('delta.feature.NAME' =
+    'supported')`. Then check the rows that were written in between.
 
     Conforms::
         unlisted_used_features: []

@@ -12,10 +12,11 @@ from deltaspec.views.table.table_actions import features
     view=features,
 )
 def feature_listed_for_readers_only() -> pl.Expr:
-    """A feature stands in readerFeatures and not in writerFeatures.
+    """A feature is in readerFeatures but not in writerFeatures.
 
-    Writers that do not know the feature would break what readers rely on.
-    Fix: commit a protocol that lists it on both sides.
+    Writers that do not know the feature break what readers rely on.
+    Fix: Run `ALTER TABLE t SET TBLPROPERTIES ('delta.feature.NAME' = 'supported')` with an engine that knows the
+    feature. Stop other writers until then.
 
     Conforms::
         in_reader_features: true, in_writer_features: true
@@ -28,10 +29,11 @@ def feature_listed_for_readers_only() -> pl.Expr:
 
 @rule("FEA002", requires="table-features.writer-feature-for-writers", view=features)
 def writer_feature_listed_for_readers() -> pl.Expr:
-    """A feature that concerns writers only stands in readerFeatures.
+    """A writer-only feature is in readerFeatures.
 
-    Readers that do not know it refuse the table for nothing.
-    Fix: commit a protocol that lists it in writerFeatures only.
+    Readers that do not know the feature refuse the table without need.
+    Fix: Write a protocol action that lists the feature only in writerFeatures. If your engine cannot do that, drop the
+    feature (`ALTER TABLE t DROP FEATURE`) and add it again.
 
     Conforms::
         kind: writer, in_reader_features: false
@@ -59,11 +61,12 @@ def writer_feature_listed_for_readers() -> pl.Expr:
     view=features,
 )
 def reader_feature_listed_for_writers_only() -> pl.Expr:
-    """A feature that readers must know stands in writerFeatures only.
+    """A reader-writer feature is only in writerFeatures.
 
-    Readers that do not know it read the table and get wrong rows. (At reader version 2 columnMapping needs no
-    reader's list: the version itself stands for it.)
-    Fix: commit a protocol with minReaderVersion 3 that lists it on both sides.
+    Readers that do not know the feature read the table and return wrong rows. (At reader version 2, columnMapping needs
+    no entry in readerFeatures.)
+    Fix: Run `ALTER TABLE t SET TBLPROPERTIES ('delta.feature.NAME' = 'supported')` with an engine that knows the
+    feature; it raises minReaderVersion to 3. Older readers are then locked out.
 
     Conforms::
         feature: deletionVectors, kind: reader-writer, in_reader_features: true, min_reader_version: 3
@@ -83,11 +86,12 @@ def reader_feature_listed_for_writers_only() -> pl.Expr:
     view=features,
 )
 def required_feature_missing() -> pl.Expr:
-    """A feature is supported, and one that it requires is not.
+    """The protocol supports a feature but not a feature that it requires.
 
-    Row tracking and clustering, for instance, keep their state in domain metadata: writers that do not know domains
-    drop it.
-    Fix: commit a protocol that lists the required features as well.
+    Writers that do not know the required feature break the other one. Row tracking and clustering, for example, store
+    their state in metadata domains.
+    Fix: Run `ALTER TABLE t SET TBLPROPERTIES ('delta.feature.NAME' = 'supported')` for each missing feature. Then check
+    the state that writers did not maintain in between.
 
     Conforms::
         missing_requirements: []
@@ -99,10 +103,10 @@ def required_feature_missing() -> pl.Expr:
 
 @rule("FEA005", requires="table-features.lists-are-sets", view=features, divergence="S23")
 def repeated_feature() -> pl.Expr:
-    """A feature stands twice in one list.
+    """A feature is listed twice in the same list.
 
-    The text does not forbid it; a client that counts may stumble.
-    Fix: commit a protocol that names each feature once.
+    The protocol does not forbid it, but clients that compare the number of entries may fail.
+    Fix: No repair is needed if your clients accept the table. Use a writer that lists each feature once.
 
     Conforms::
         occurrences: 1
@@ -126,10 +130,11 @@ def repeated_feature() -> pl.Expr:
     divergence="E22",
 )
 def misspelled_feature() -> pl.Expr:
-    """A feature has a name that the judged text spells otherwise: in another case, or as a text once misprinted it.
+    """A feature name differs from the defined name only in case, or by a known misprint.
 
-    To clients it is an unknown feature, and they refuse the table.
-    Fix: commit a protocol with the name as the text spells it.
+    Clients do not know the feature and refuse the table.
+    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
+    with a corrected writer. Then add the feature under its defined name with `ALTER TABLE t SET TBLPROPERTIES`.
 
     Conforms::
         intended_name: null

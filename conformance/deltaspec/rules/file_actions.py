@@ -11,9 +11,10 @@ from deltaspec.views.files.file_actions import file_actions
 def partition_column_missing() -> pl.Expr:
     """A file has no value for a partition column of the table.
 
-    Readers fail or return null. (The keys are physical names where column mapping is on; a remove may be of a file
-    that was written before the table was partitioned as it is.)
-    Fix: commit the file again with a value for every partition column.
+    Readers fail or return null. (With column mapping the keys are physical names. Remove actions are not checked,
+    because the file may be older than the current partition columns.)
+    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
+    with a corrected writer. Do not rewrite the rows through a reader that returns null for the column.
 
     Conforms::
         kind: add, missing_partition_columns: []
@@ -28,10 +29,11 @@ def partition_column_missing() -> pl.Expr:
 
 @rule("FIL008", requires="add.partition-values", view=file_actions)
 def unknown_partition_column_in_file() -> pl.Expr:
-    """A file has a partition value for something that is no partition column of the table.
+    """A file has a partition value for a column that is not a partition column.
 
-    The file was written for another schema; its rows may lack that column.
-    Fix: commit the file again with values for the partition columns only.
+    The file was written for another schema, so its rows may lack that column.
+    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
+    with a corrected writer. If the file has all columns of the table, rewriting its rows is enough.
 
     Conforms::
         kind: add, extra_partition_columns: []
@@ -44,11 +46,12 @@ def unknown_partition_column_in_file() -> pl.Expr:
 
 @rule("FIL009", requires="partition-values.serialization", view=file_actions)
 def unreadable_partition_value() -> pl.Expr:
-    """A partition value is no value of its column's type.
+    """A partition value cannot be parsed as the type of its column.
 
-    Readers fail, or return null or nonsense for all rows of the file. (A remove may be of a file that was written when
-    the column had another type.)
-    Fix: commit the file again with the value in the form of its type.
+    Readers fail, or return null or a wrong value for all rows of the file. (Remove actions are not checked, because the
+    column may have had another type.)
+    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
+    with a corrected writer. Do not rewrite the rows through a reader that returns null for the value.
 
     Conforms::
         kind: add, invalid_partition_values: []
@@ -62,10 +65,11 @@ def unreadable_partition_value() -> pl.Expr:
 
 @rule("FIL010", requires="partition-values.serialization", view=file_actions, divergence="S11")
 def non_canonical_partition_value() -> pl.Expr:
-    """A partition value can be read but is not spelled as the text shows it.
+    """A partition value is readable but not in the canonical format of the protocol.
 
-    Engines that compare partition values as text prune the wrong files.
-    Fix: the writer should spell values as the text shows.
+    Engines that compare partition values as strings skip the wrong files.
+    Fix: Rewrite the partition with a writer that uses the canonical format, for example with `replaceWhere` in Delta
+    Spark. Read it without a filter on this column.
 
     Conforms::
         kind: add, non_canonical_partition_values: []
@@ -80,8 +84,9 @@ def non_canonical_partition_value() -> pl.Expr:
 def negative_size() -> pl.Expr:
     """The size of a file is negative.
 
-    Planners add sizes up; the table's size and histogram go wrong.
-    Fix: commit the file again with its length in bytes.
+    Readers plan with the size, and the total size and histogram of the table are wrong.
+    Fix: Rewrite the file's rows with a conforming writer, for example by overwriting its partition (`replaceWhere` in
+    Delta Spark). Read it with an engine that does not use the size to locate the footer, and check the row count.
 
     Conforms::
         size: 0
@@ -94,10 +99,11 @@ def negative_size() -> pl.Expr:
 
 @rule("FIL012", requires="remove.extended-file-metadata", view=file_actions)
 def extended_metadata_missing() -> pl.Expr:
-    """A remove claims extended file metadata and lacks partition values or size.
+    """A remove action has extendedFileMetadata true but no partition values or no size.
 
-    Consumers of change data and vacuum rely on the claim.
-    Fix: the writer must write both, or leave extendedFileMetadata out.
+    Consumers of change data and `VACUUM` rely on these fields.
+    Fix: No repair is needed for the committed version. Fix the writer: it must write both fields or omit
+    extendedFileMetadata.
 
     Conforms::
         extended_file_metadata: true, has_partition_values: true, size: 12
@@ -114,8 +120,9 @@ def extended_metadata_missing() -> pl.Expr:
 def change_file_with_data_change() -> pl.Expr:
     """A cdc action has dataChange true.
 
-    Change data files hold no data of the table; consumers that follow the flag count the rows twice.
-    Fix: the writer must write dataChange false.
+    Change data files are not part of the table. Consumers that follow the flag read the rows twice.
+    Fix: Fix the writer so that it writes dataChange false, and correct consumers that read this version. The table's
+    rows are not affected.
 
     Conforms::
         kind: cdc, data_change: false
@@ -130,9 +137,10 @@ def change_file_with_data_change() -> pl.Expr:
 def vector_without_feature() -> pl.Expr:
     """A file has a deletion vector although the protocol does not support deletionVectors.
 
-    Readers of this table need not know vectors and return the deleted rows. (A remove may be of a file from the time
-    before the feature was dropped; checkpoints keep such tombstones.)
-    Fix: commit a protocol that lists deletionVectors on both sides, or rewrite the file.
+    Readers need not know deletion vectors and return deleted rows. (Remove actions are not checked, because the feature
+    may have been dropped.)
+    Fix: Run `ALTER TABLE t SET TBLPROPERTIES ('delta.feature.deletionVectors' = 'supported')`. To remove the vectors
+    afterwards, run `REORG TABLE t APPLY (PURGE)`.
 
     Conforms::
         kind: add, has_deletion_vector: true, deletion_vectors_supported: true
@@ -148,8 +156,9 @@ def vector_without_feature() -> pl.Expr:
 def vector_without_num_records() -> pl.Expr:
     """A file with a deletion vector has no numRecords in its statistics.
 
-    How many rows the file has left cannot be told without opening it, which the text wants to spare readers.
-    Fix: commit the file again with its number of physical rows.
+    Readers cannot compute the number of remaining rows without opening the file.
+    Fix: Run `REORG TABLE t APPLY (PURGE)`, which rewrites files with deletion vectors, or `ANALYZE TABLE t COMPUTE
+    DELTA STATISTICS` (Databricks).
 
     Conforms::
         kind: add, source: commit, has_deletion_vector: true, num_records: 10
@@ -165,10 +174,11 @@ def vector_without_num_records() -> pl.Expr:
 
 @rule("FIL016", requires="statistics.form", view=file_actions)
 def malformed_statistics() -> pl.Expr:
-    """The statistics of a file are no JSON object of the documented form.
+    """The statistics of a file are not a JSON object of the documented structure.
 
-    Readers drop them and read every file, or fail.
-    Fix: recompute the file's statistics.
+    Readers ignore them and read the file for every query, or fail.
+    Fix: Recompute the statistics with `ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite the file's
+    rows with a conforming writer.
 
     Conforms::
         stats_fault: null
@@ -182,8 +192,9 @@ def malformed_statistics() -> pl.Expr:
 def negative_num_records() -> pl.Expr:
     """The number of records in the statistics of a file is negative.
 
-    Counts answered from the log are wrong.
-    Fix: recompute the file's statistics.
+    Row counts that readers compute from the log are wrong.
+    Fix: Recompute the statistics with `ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite the file's
+    rows with a conforming writer.
 
     Conforms::
         num_records: 0
@@ -196,10 +207,13 @@ def negative_num_records() -> pl.Expr:
 
 @rule("FIL018", requires="statistics.null-count", view=file_actions)
 def invalid_null_count() -> pl.Expr:
-    """A null count in the statistics of a file is negative, not an integer, or above its number of records.
+    """A null count is negative, not an integer, or above the file's number of records.
 
-    Readers skip files by it: `IS NULL` and `IS NOT NULL` lose rows.
-    Fix: recompute the file's statistics.
+    Readers skip files by null counts: queries with `IS NULL` and `IS NOT NULL` lose rows.
+    Fix: First rule out that the file was overwritten or swapped with another one: compare it with a backup and with the
+    commit that added it, and restore the right file. Only if the file is right, recompute its statistics with `ANALYZE
+    TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite its rows. Read them without a filter, because data
+    skipping would lose rows.
 
     Conforms::
         null_count_fault: null
@@ -211,10 +225,11 @@ def invalid_null_count() -> pl.Expr:
 
 @rule("FIL019", requires="statistics.null-count", view=file_actions, divergence="E09")
 def null_counts_misspelled() -> pl.Expr:
-    """The statistics of a file hold `nullCounts`, which readers do not look for.
+    """The statistics of a file use `nullCounts` instead of `nullCount`.
 
-    An example of older texts prints the name so; the field is `nullCount`.
-    Fix: the writer must write nullCount.
+    Readers look for `nullCount` and find none. An example of older revisions prints the wrong name.
+    Fix: Recompute the statistics with `ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite the file's
+    rows with a conforming writer.
 
     Conforms::
         has_null_counts_key: false
@@ -227,10 +242,12 @@ def null_counts_misspelled() -> pl.Expr:
 
 @rule("FIL020", requires="add.fields", view=file_actions)
 def required_field_missing_in_checkpoint() -> pl.Expr:
-    """A file action of a Parquet checkpoint lacks a required field.
+    """A file action of a Parquet checkpoint has no value for a required field.
 
-    Readers that start from the checkpoint fail, or take a default and read another table.
-    Fix: delete the checkpoint if the commits before it remain, and write it anew.
+    Readers that start from the checkpoint fail, or use a default and read another table.
+    Fix: First make sure that older commits, or an older checkpoint and the commits after it, can replay the table
+    without this checkpoint. Then move it out of the log and write a new one with `DeltaTable.create_checkpoint()`
+    (delta-rs). If they cannot, keep it and restore the missing commits from backup.
 
     Conforms::
         missing_field: null
@@ -244,8 +261,9 @@ def required_field_missing_in_checkpoint() -> pl.Expr:
 def negative_row_id() -> pl.Expr:
     """A base row id or default row commit version is negative.
 
-    Row ids and commit versions count from 0; consumers take a negative one for unset or fail.
-    Fix: restore the version before; the writer assigns ids wrongly.
+    Row ids and commit versions start at 0. Consumers treat negative values as unset, or fail.
+    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
+    with a corrected writer.
 
     Conforms::
         base_row_id: 0, default_row_commit_version: 0
@@ -261,8 +279,9 @@ def negative_row_id() -> pl.Expr:
 def future_row_commit_version() -> pl.Expr:
     """The default row commit version of a file is later than the version that adds it.
 
-    Rows claim to have changed after the commit that wrote them.
-    Fix: restore the version before; the writer must use the version it commits.
+    Its rows seem to have changed after the commit that wrote them.
+    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
+    with a corrected writer.
 
     Conforms::
         default_row_commit_version: 4, version: 4
@@ -275,11 +294,11 @@ def future_row_commit_version() -> pl.Expr:
 
 @rule("FIL023", requires="clustering.statistics", view=adds_without_stats)
 def clustering_column_without_statistics() -> pl.Expr:
-    """A file was added to a clustered table without statistics of a clustering column.
+    """A file was added to a clustered table without statistics for a clustering column.
 
-    Clustering serves to skip files by the bounds of these columns: this one is read by every query.
-    Fix: recompute the statistics of the file; the writer must collect them for clustering columns, however many
-    columns statistics are limited to.
+    Queries skip files by the bounds of clustering columns. Every query must read this file.
+    Fix: Run `ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks) or `OPTIMIZE t FULL`. The writer must collect
+    statistics for clustering columns, whatever `delta.dataSkippingNumIndexedCols` says.
 
     Conforms::
         clustering_columns_without_statistics: []

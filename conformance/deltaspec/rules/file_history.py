@@ -8,10 +8,12 @@ from deltaspec.views.files.file_actions import file_history
 
 @rule("FIL030", requires="reconciliation.no-repeated-actions", view=file_history)
 def file_added_twice() -> pl.Expr:
-    """One commit adds the same path more than once.
+    """A commit adds the same path more than once.
 
-    Its actions have no order: readers disagree on the file's vector and statistics, or read its rows twice.
-    Fix: restore the version before; the writer must add each path once.
+    Actions of a commit have no order. Readers disagree on the file's deletion vector and statistics, or read its rows
+    twice.
+    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
+    with a corrected writer.
 
     Conforms::
         kind: add, source: commit, same_path_same_kind: 1
@@ -25,10 +27,12 @@ def file_added_twice() -> pl.Expr:
 
 @rule("FIL040", requires="reconciliation.add-unique", view=file_history)
 def path_live_twice() -> pl.Expr:
-    """A checkpoint or compaction holds two adds of the same path.
+    """A checkpoint or compaction contains two add actions of the same path.
 
-    Readers disagree on the file's vector and statistics, or read its rows twice.
-    Fix: delete the file and write it anew; the writer must keep the newest add of each path.
+    Readers disagree on the file's deletion vector and statistics, or read its rows twice.
+    Fix: If it is a compaction, delete the file; compactions are optional. If it is a checkpoint, make sure that earlier
+    commits can replay the table, move it out of the log, and write a new one with `DeltaTable.create_checkpoint()`
+    (delta-rs).
 
     Conforms::
         kind: add, source: checkpoint, same_path_same_kind: 1
@@ -44,10 +48,12 @@ def path_live_twice() -> pl.Expr:
 
 @rule("FIL041", requires="reconciliation.adds-unique-by-file", view=file_history)
 def logical_file_live_twice() -> pl.Expr:
-    """A checkpoint or compaction holds two adds of the same path and deletion vector.
+    """A checkpoint or compaction contains two add actions of the same path and deletion vector.
 
     Readers disagree on the file's statistics, or read its rows twice.
-    Fix: delete the file and write it anew; the writer must keep the newest add of each logical file.
+    Fix: If it is a compaction, delete the file; compactions are optional. If it is a checkpoint, make sure that earlier
+    commits can replay the table, move it out of the log, and write a new one with `DeltaTable.create_checkpoint()`
+    (delta-rs).
 
     Conforms::
         kind: add, source: checkpoint, same_file_same_kind: 1
@@ -60,10 +66,13 @@ def logical_file_live_twice() -> pl.Expr:
 
 @rule("FIL031", requires=("reconciliation.no-repeated-actions", "reconciliation.removes-unique"), view=file_history)
 def file_removed_twice() -> pl.Expr:
-    """One commit removes the same path more than once, or a checkpoint the same logical file.
+    """A commit removes the same path more than once, or a checkpoint the same logical file.
 
-    Its actions have no order: which deletion time and vector hold is undefined.
-    Fix: restore the version before; the writer must remove each path once.
+    These actions have no order, so the deletion time and the deletion vector are undefined.
+    Fix: For a checkpoint: first make sure that older commits, or an older checkpoint and the commits after it, can
+    replay the table without this checkpoint. Then move it out of the log and write a new one with
+    `DeltaTable.create_checkpoint()` (delta-rs). If they cannot, keep it and restore the missing commits from backup.
+    For a commit, fix the writer; the file is removed in any case.
 
     Conforms::
         kind: remove, source: commit, same_path_same_kind: 1, same_file_same_kind: 1
@@ -82,10 +91,13 @@ def file_removed_twice() -> pl.Expr:
     view=file_history,
 )
 def file_added_and_removed() -> pl.Expr:
-    """One commit, checkpoint or compaction both adds and removes the same logical file.
+    """A commit, checkpoint or compaction both adds and removes the same logical file.
 
-    Its actions have no order: for some readers the file is live, for others it is gone.
-    Fix: restore the version before; the writer must do one or the other.
+    These actions have no order. Some readers return the rows of the file, others do not.
+    Fix: In a commit: run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat
+    later changes with a corrected writer. In a checkpoint or compaction: if it is a compaction, delete the file;
+    compactions are optional. If it is a checkpoint, make sure that earlier commits can replay the table, move it out of
+    the log, and write a new one with `DeltaTable.create_checkpoint()` (delta-rs).
 
     Conforms::
         kind: add, same_file_other_kind: 0
@@ -98,10 +110,11 @@ def file_added_and_removed() -> pl.Expr:
 
 @rule("FIL033", requires="add.live-vector-removed", view=file_history)
 def live_vector_not_removed() -> pl.Expr:
-    """A file is added under another deletion vector, and the commit does not remove the logical file that was live.
+    """A file is added with another deletion vector, but the commit does not remove the live logical file.
 
-    Both are live for readers that know files by path and vector: rows come twice, deleted ones come back.
-    Fix: restore the version before; the writer must remove the former logical file in the same commit.
+    Both logical files are live. Readers return rows twice, and deleted rows come back.
+    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
+    with a corrected writer.
 
     Conforms::
         unremoved_live_vector: null
@@ -113,10 +126,10 @@ def live_vector_not_removed() -> pl.Expr:
 
 @rule("FIL034", requires="cdc.fields", view=file_history, divergence="E37")
 def change_file_listed_twice() -> pl.Expr:
-    """One commit names the same change data file twice.
+    """A commit names the same change data file twice.
 
-    The text does not forbid it; consumers read its changes twice.
-    Fix: the writer must name it once.
+    The protocol does not forbid it, but consumers read the changes twice.
+    Fix: Fix the writer, and correct consumers that read this version. The table's rows are not affected.
 
     Conforms::
         kind: cdc, same_path_same_kind: 1
@@ -129,11 +142,12 @@ def change_file_listed_twice() -> pl.Expr:
 
 @rule("FIL035", requires="add.path", view=file_history, divergence="S09")
 def inconsistent_path_encoding() -> pl.Expr:
-    """Actions of one file spell its path in different ways.
+    """Actions of the same file encode its path in different ways.
 
-    Whether `a%20b` and `a b`, or an absolute and a relative path, are one file is not said: some engines match a
-    remove with its add by the text as written.
-    Fix: the writer must repeat the path of the add.
+    The protocol does not say whether `a%20b` and `a b`, or an absolute and a relative path, name the same file. Some
+    engines match add and remove actions by the path as written.
+    Fix: Fix the writer so that it repeats the path of the add action. Compare the row counts of your engines; if they
+    differ, rewrite the file's rows.
 
     Conforms::
         other_path_encoding: null
@@ -145,10 +159,11 @@ def inconsistent_path_encoding() -> pl.Expr:
 
 @rule("FIL051", requires="remove.tags-with-extended-metadata", view=file_history)
 def tags_missing_from_extended_metadata() -> pl.Expr:
-    """A remove claims extended file metadata and lacks the tags that the file was added with.
+    """A remove action has extendedFileMetadata true but not the tags of its add action.
 
-    Whoever follows the changes of a table takes the file for one without tags.
-    Fix: the writer must repeat the tags of the add, or leave extendedFileMetadata out.
+    Consumers that follow changes of the table treat the file as one without tags.
+    Fix: No repair is needed for the committed version. Fix the writer: it must repeat the tags or omit
+    extendedFileMetadata.
 
     Conforms::
         extended_file_metadata: true, has_tags: true, had_tags: true
@@ -163,10 +178,11 @@ def tags_missing_from_extended_metadata() -> pl.Expr:
 
 @rule("FIL036", requires=("remove.row-ids", "row-ids.removed-base-row-id"), view=file_history)
 def row_ids_missing_from_remove() -> pl.Expr:
-    """A file is removed without the row ids, or the row commit version, that it was added with.
+    """A remove action does not repeat the row ids or the row commit version of its add action.
 
-    Whoever reads changes, or restores the file from its remove, gives its rows other ids.
-    Fix: none for the commit; its writer does not support rowTracking and must not write to the table.
+    Consumers that read changes, or restore the file from the action, assign other ids to its rows.
+    Fix: No repair is possible for the commit. Stop its writer, which does not support rowTracking, and restore files
+    from a version in which they are live.
 
     Conforms::
         kind: remove, base_row_id: 10, base_row_id_before: 10, default_row_commit_version: 3, default_row_commit_version_before: 3

@@ -8,10 +8,12 @@ from deltaspec.views.files.file_actions import file_actions
 
 @rule("FIL001", requires="add.path-encoding", view=file_actions)
 def malformed_path() -> pl.Expr:
-    """The path of a file is not a URI reference: empty, a broken escape, or a character that must be escaped.
+    """The path of a file is not a valid URI reference.
 
-    Readers decode it to different names, or fail.
-    Fix: rewrite the file's entry with its name percent-encoded.
+    Readers decode it to different file names, or fail. (It is empty, has an invalid escape, or has a character that
+    must be percent-encoded.)
+    Fix: Do not rename the file. If your engine reads it, rewrite its rows; otherwise run `RESTORE TABLE t TO VERSION AS
+    OF n` with a version before it and write them again.
 
     Conforms::
         path_fault: null
@@ -23,10 +25,11 @@ def malformed_path() -> pl.Expr:
 
 @rule("FIL002", requires="add.path-encoding", view=file_actions)
 def path_not_ascii() -> pl.Expr:
-    """The path of a file holds characters beyond ASCII that are not percent-encoded.
+    """The path of a file contains non-ASCII characters that are not percent-encoded.
 
-    A URI has none (RFC 2396); readers that decode strictly fail, others guess the encoding.
-    Fix: the writer must encode the octets of the name's UTF-8 form.
+    A URI has only ASCII characters (RFC 2396). Strict readers fail, and others guess the encoding.
+    Fix: Rewrite the file's rows with a conforming writer, for example by overwriting its partition (`replaceWhere` in
+    Delta Spark). The writer must percent-encode the UTF-8 bytes of the name. Do not rename the file.
 
     Conforms::
         path_has_non_ascii: false
@@ -38,10 +41,11 @@ def path_not_ascii() -> pl.Expr:
 
 @rule("FIL003", requires="add.path", view=file_actions)
 def path_escapes_table() -> pl.Expr:
-    """A relative path climbs out of the table.
+    """A relative path leaves the directory of the table.
 
-    It names a file of somebody else; readers that follow it may expose or delete it.
-    Fix: find out what wrote it; an absolute path is the only way to refer to a file elsewhere.
+    It names a file that belongs to something else. Readers may expose it, and `VACUUM` may delete it.
+    Fix: Do not run `VACUUM`. Find the writer, then run `RESTORE TABLE t TO VERSION AS OF n` with a version before the
+    commit. Files elsewhere need an absolute path.
 
     Conforms::
         path_escapes_table: false
@@ -55,9 +59,10 @@ def path_escapes_table() -> pl.Expr:
 def data_file_in_hidden_directory() -> pl.Expr:
     """A data file is in a directory whose name begins with an underscore.
 
-    Such directories do not belong to the data: listings skip them, vacuum may pass over or empty them. (The directory
-    of a partition column whose name begins so, such as `_day=1`, is known by its name to belong to the data.)
-    Fix: rewrite the file into the table's root or another folder.
+    Such directories are hidden. Listings skip them, and `VACUUM` ignores them or deletes their files. (Directories of
+    partition columns, such as `_day=1`, are not hidden.)
+    Fix: Rewrite the file's rows with a conforming writer, for example by overwriting its partition (`replaceWhere` in
+    Delta Spark). Do not run `VACUUM` before that, and do not move the file.
 
     Conforms::
         kind: add, hidden_directory: null
@@ -75,10 +80,12 @@ def data_file_in_hidden_directory() -> pl.Expr:
 
 @rule("FIL005", requires="cdc.location", view=file_actions)
 def change_file_outside_change_data_directory() -> pl.Expr:
-    """A change data file is not below `_change_data`.
+    """A change data file is not in `_change_data`.
 
-    Vacuum and readers that list the folder miss it. (A cdc action may also name a data file that its commit adds.)
-    Fix: the writer must put change data files below `_change_data` at the table's root.
+    `VACUUM` and readers that list the directory miss the file. (A cdc action may also name a data file that its commit
+    adds.)
+    Fix: No repair is needed for the committed version; do not move the file. Fix the writer so that it writes change
+    data below `_change_data`.
 
     Conforms::
         kind: cdc, path: "_change_data/cdc-0.parquet", path_is_absolute: false, path_is_added: false
@@ -94,10 +101,12 @@ def change_file_outside_change_data_directory() -> pl.Expr:
 
 @rule("FIL050", requires="cdc.partition-directories", view=file_actions)
 def change_file_outside_partition_directories() -> pl.Expr:
-    """A change data file of a partitioned table lies in `_change_data` itself, in no directory below it.
+    """A change data file of a partitioned table is not in a partition directory of `_change_data`.
 
-    The text recommends a directory for each partition; tools that look at change data by partition find nothing.
-    Fix: the writer should put change data files into `_change_data/column=value/` directories.
+    The protocol recommends a directory for each partition. Tools that read change data by partition directory find
+    nothing.
+    Fix: No repair is needed; do not move the file. The writer should use directories such as
+    `_change_data/column=value/`.
 
     Conforms::
         kind: cdc, path: "_change_data/p=x/cdc-0.parquet", table_is_partitioned: true
@@ -115,8 +124,9 @@ def change_file_outside_partition_directories() -> pl.Expr:
 def colon_in_first_segment() -> pl.Expr:
     """A relative path has an unencoded colon in its first segment.
 
-    A URI reader takes what stands before the colon for a scheme: some engines fail, others find the file.
-    Fix: the writer must encode the colon as %3A.
+    URI parsers treat the part before the colon as a scheme. Some engines fail, others find the file.
+    Fix: Rewrite the file's rows with a conforming writer, for example by overwriting its partition (`replaceWhere` in
+    Delta Spark). The writer must encode the colon as %3A. Do not rename the file.
 
     Conforms::
         colon_in_first_segment: false

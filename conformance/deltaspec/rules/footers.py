@@ -12,10 +12,11 @@ _NESTED = ["struct", "array", "map"]
 
 @rule("PQT001", requires="parquet.format", view=data_files)
 def file_is_not_parquet() -> pl.Expr:
-    """A data file is no Parquet file, or its footer is broken.
+    """A data file is not a Parquet file, or its footer is damaged.
 
-    Every query that touches the file fails, or loses its rows.
-    Fix: restore the file from a copy, or the version before it.
+    Every query that reads the file fails, or loses its rows.
+    Fix: Restore the file from backup, or run `RESTORE TABLE t TO VERSION AS OF n` with a version before it and write
+    the rows again. Removing the file from the table loses its rows.
 
     Conforms::
         footer_fault: null
@@ -27,10 +28,13 @@ def file_is_not_parquet() -> pl.Expr:
 
 @rule("PQT002", requires=("statistics.num-records", "deletion-vectors.needs-num-records"), view=data_files)
 def row_count_differs() -> pl.Expr:
-    """A data file has another number of rows than its statistics say.
+    """The number of rows in a data file differs from numRecords in its statistics.
 
-    Readers that count from the log, and deletion vectors and row ids that count rows, are wrong.
-    Fix: commit the file again with the statistics of its rows, once it is known to be the right file.
+    Row counts from the log are wrong, and deletion vectors and row ids may refer to other rows.
+    Fix: First rule out that the file was overwritten or swapped with another one: compare it with a backup and with the
+    commit that added it, and restore the right file. Only if the file is right, recompute its statistics with `ANALYZE
+    TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite its rows. Read them without a filter, because data
+    skipping would lose rows.
 
     Conforms::
         num_records: 10, row_count: 10
@@ -43,10 +47,11 @@ def row_count_differs() -> pl.Expr:
 
 @rule("PQT003", requires="parquet.listed-encodings", view=data_files)
 def columns_stored_in_external_file() -> pl.Expr:
-    """A data file says that its columns are in another file.
+    """A data file states that its columns are stored in another file.
 
-    Parquet has this for summaries of several files; readers of a table take the columns from the file itself, and fail.
-    Fix: rewrite the file as one that holds its own columns.
+    Parquet uses this for summary files. Readers of a table look for the columns in the file itself and fail.
+    Fix: Write the rows again from their source, or with an engine that returns the right values for this file. Do not
+    rewrite the file through a reader that returns null or wrong values: that makes the damage permanent.
 
     Conforms::
         external_path: null
@@ -58,10 +63,11 @@ def columns_stored_in_external_file() -> pl.Expr:
 
 @rule("PQT004", requires="parquet.format", view=data_files)
 def row_group_row_counts_differ() -> pl.Expr:
-    """The footer of a data file counts other rows than its row groups.
+    """The row count in a data file's footer differs from the sum of its row groups.
 
-    Some readers take the one number and some the other; deletion vectors and row ids go by the rows of the groups.
-    Fix: rewrite the file, once it is known which rows it is to have.
+    Readers use one or the other, so they disagree on counts. Deletion vectors and row ids depend on the rows of the
+    groups.
+    Fix: Restore the file from backup, or find out from its source which rows it must have. Rewrite it only after that.
 
     Conforms::
         row_count: 10, row_group_rows: 10
@@ -82,18 +88,19 @@ def row_group_row_counts_differ() -> pl.Expr:
     view=file_columns,
 )
 def stored_type_differs() -> pl.Expr:
-    """A column is stored in a form that holds no values of its type.
+    """The physical type of a column cannot store values of its schema type.
 
-    Readers fail, or take other values than were written.
-    Fix: rewrite the file with the column in its type.
+    Readers fail, or return other values than were written.
+    Fix: Write the rows again from their source, or with an engine that returns the right values for this file. Do not
+    rewrite the file through a reader that returns null or wrong values: that makes the damage permanent.
 
     Conforms::
         type: long, role: null, type_fault: null
-        type: timestamp, role: null, type_fault: "INT64 holds no timestamp"
-        type: long, role: "row id", type_fault: "BYTE_ARRAY holds no long"
+        type: timestamp, role: null, type_fault: "the file stores INT64; the schema says timestamp"
+        type: long, role: "row id", type_fault: "the file stores BYTE_ARRAY; the schema says long"
     Violates::
-        type: long, role: null, type_fault: "BYTE_ARRAY STRING holds no long"
-        type: string, role: "change type", type_fault: "INT32 holds no string"
+        type: long, role: null, type_fault: "the file stores BYTE_ARRAY STRING; the schema says long"
+        type: string, role: "change type", type_fault: "the file stores INT32; the schema says string"
     """
     own = pl.col("role").is_null() | (pl.col("role") == "change type")
     other = pl.col("type").is_in([*_TIMESTAMPS, *_NESTED, "variant"])
@@ -102,48 +109,52 @@ def stored_type_differs() -> pl.Expr:
 
 @rule("PQT011", requires="parquet.timestamps", view=file_columns)
 def timestamp_type_differs() -> pl.Expr:
-    """A timestamp is stored with, or without, adjustment to UTC where its type asks for the opposite, or as no timestamp.
+    """A timestamp column is not stored as a timestamp, or its UTC adjustment differs from its schema type.
 
-    Readers shift it by the offset of a time zone, or fail.
-    Fix: rewrite the file with the column as the type asks.
+    Readers shift the values by a time zone offset, or fail.
+    Fix: Write the rows again from their source, or with an engine that returns the right values for this file. Do not
+    rewrite the file through a reader that returns null or wrong values: that makes the damage permanent. Compare some
+    values with the source to find out which time zone applies.
 
     Conforms::
         type: timestamp, type_fault: null
-        type: long, type_fault: "BYTE_ARRAY holds no long"
+        type: long, type_fault: "the file stores BYTE_ARRAY; the schema says long"
     Violates::
-        type: timestamp, type_fault: "INT64 TIMESTAMP(MICROS, no zone) holds no timestamp"
+        type: timestamp, type_fault: "the file stores INT64 TIMESTAMP(MICROS, no zone); the schema says timestamp"
     """
     return pl.col("type_fault").is_not_null() & pl.col("type").is_in(_TIMESTAMPS)
 
 
 @rule("PQT012", requires="parquet.nested-types", view=file_columns)
 def nested_column_structure_differs() -> pl.Expr:
-    """A struct, an array or a map is stored as no group of its kind.
+    """A struct, array or map is not stored as the matching Parquet group.
 
-    Readers fail, or take null for all that is in it.
-    Fix: rewrite the file with the column as a group of its kind.
+    Readers fail, or return null for all values in it.
+    Fix: Write the rows again from their source, or with an engine that returns the right values for this file. Do not
+    rewrite the file through a reader that returns null or wrong values: that makes the damage permanent.
 
     Conforms::
         type: array, type_fault: null
-        type: variant, type_fault: "a variant has metadata"
+        type: variant, type_fault: "the variant has no metadata"
     Violates::
         type: array, type_fault: "group is not annotated as a list"
-        type: struct, type_fault: "BYTE_ARRAY STRING holds no struct"
+        type: struct, type_fault: "the file stores BYTE_ARRAY STRING; the schema says struct"
     """
     return pl.col("type_fault").is_not_null() & pl.col("type").is_in(_NESTED)
 
 
 @rule("PQT013", requires="variant.unshredded-form", view=file_columns)
 def variant_structure_differs() -> pl.Expr:
-    """A variant is stored as something else than a group of binary metadata and value.
+    """A variant is not stored as a group of binary metadata and value.
 
-    Readers fail, or take what they find for the wrong part.
-    Fix: rewrite the file with the variant in the form of the text.
+    Readers fail, or decode the wrong part.
+    Fix: Write the rows again from their source, or with an engine that returns the right values for this file. Do not
+    rewrite the file through a reader that returns null or wrong values: that makes the damage permanent.
 
     Conforms::
         type: variant, type_fault: null
     Violates::
-        type: variant, type_fault: "a variant has metadata"
+        type: variant, type_fault: "the variant has no metadata"
     """
     return pl.col("type_fault").is_not_null() & (pl.col("type") == "variant")
 
@@ -159,10 +170,11 @@ def variant_structure_differs() -> pl.Expr:
     view=file_columns,
 )
 def shredded_without_feature() -> pl.Expr:
-    """A variant is shredded, and the table does not support variantShredding.
+    """A file has a shredded variant although the protocol does not support variantShredding.
 
-    Readers look for its values in the binary part alone and take null for the rest.
-    Fix: add the feature to the protocol, or rewrite the file with variants that are not shredded.
+    Readers look only at the binary value and return null for the shredded parts.
+    Fix: Add the feature with `ALTER TABLE t SET TBLPROPERTIES ('delta.feature.variantShredding' = 'supported')`, using
+    the name that your engine supports. Do not rewrite the file through a reader without the feature: it loses values.
 
     Conforms::
         is_shredded: true, shredding_supported: true
@@ -176,10 +188,11 @@ def shredded_without_feature() -> pl.Expr:
 
 @rule("PQT015", requires="type-widening.narrower-files", view=file_columns)
 def narrower_type_without_type_widening() -> pl.Expr:
-    """A column is stored in a narrower type, and the table does not support type widening.
+    """A column is stored in a narrower type although the protocol does not support typeWidening.
 
-    Readers that are not asked to widen fail, or take other bytes for the value.
-    Fix: rewrite the file with the column in its type, or add typeWidening to the protocol.
+    Readers that do not widen types fail, or interpret the bytes as other values.
+    Fix: Run `ALTER TABLE t SET TBLPROPERTIES ('delta.feature.typeWidening' = 'supported')`, or rewrite the file with an
+    engine that reads its values correctly.
 
     Conforms::
         role: null, narrower_type: integer, type_widening_supported: true
@@ -193,10 +206,11 @@ def narrower_type_without_type_widening() -> pl.Expr:
 
 @rule("PQT016", requires="parquet.void-omitted", view=file_columns)
 def void_is_stored() -> pl.Expr:
-    """A data file has a column of type void.
+    """A data file stores a column of type void.
 
-    Readers that know that void is never stored may fail on it.
-    Fix: rewrite the file without the column.
+    Void columns are never stored, so readers may fail on the file.
+    Fix: Rewrite the file's rows with a conforming writer, for example by overwriting its partition (`replaceWhere` in
+    Delta Spark).
 
     Conforms::
         type: void, stored_type: null, void_storage_supported: false
@@ -210,25 +224,27 @@ def void_is_stored() -> pl.Expr:
 
 @rule("PQT017", requires="parquet.listed-encodings", view=file_columns)
 def unusual_encoding() -> pl.Expr:
-    """A column is stored in a form that the text does not list for its type.
+    """A column is stored in a Parquet type that the protocol does not list for its schema type.
 
-    Some readers take it, others fail or round.
-    Fix: have the writer store the form that the text lists, and rewrite the file.
+    Some readers accept it, others fail or round values.
+    Fix: Rewrite the file's rows with a conforming writer, for example by overwriting its partition (`replaceWhere` in
+    Delta Spark). Read it with an engine that returns exact values.
 
     Conforms::
         type_warning: null
     Violates::
-        type_warning: "INT64 TIMESTAMP(NANOS, UTC) is not of microseconds"
+        type_warning: "INT64 TIMESTAMP(NANOS, UTC) is not in microseconds"
     """
     return pl.col("type_warning").is_not_null()
 
 
 @rule("PQT018", requires="parquet.required-columns", view=file_columns)
 def required_column_missing() -> pl.Expr:
-    """A data file with rows that are left lacks a column that may not be null.
+    """A data file with remaining rows does not store a required column.
 
-    Readers fill it with null, which the schema rules out, or fail.
-    Fix: rewrite the file with the column, or commit a schema that lets it be null.
+    Readers fill the column with null, which the schema forbids, or fail.
+    Fix: Write the rows again from their source. If null is correct, run `ALTER TABLE t ALTER COLUMN c DROP NOT NULL`.
+    Do not rewrite the file through a reader that returns null.
 
     Conforms::
         is_required: true, remaining_rows: 0, matching_nodes: 0, node_with_other_id: false, node_with_other_name: null, type: long
@@ -245,10 +261,11 @@ def required_column_missing() -> pl.Expr:
 
 @rule("PQT019", requires="parquet.column-types", view=file_columns)
 def column_stored_twice() -> pl.Expr:
-    """A data file has several columns that a reader would take for one column of the table.
+    """A data file stores several columns that match the same column of the table.
 
-    Which of them is read is up to the reader.
-    Fix: rewrite the file with one column for each.
+    Readers choose different columns, so they return different values.
+    Fix: Find out from the writer which column has the right values, and write the rows again from it. Do not let an
+    engine choose.
 
     Conforms::
         matching_nodes: 1
@@ -261,10 +278,11 @@ def column_stored_twice() -> pl.Expr:
 
 @rule("PQT020", requires="parquet.names", view=file_columns, divergence="S34")
 def column_name_case_differs() -> pl.Expr:
-    """A data file spells the name of a column in another case than the table.
+    """The name of a stored column differs from the schema only in case.
 
-    Readers that heed case find no column and take null.
-    Fix: rewrite the file with the name as the schema spells it.
+    Case-sensitive readers find no column and return null.
+    Fix: Write the rows again from their source, or with an engine that returns the right values for this file. Do not
+    rewrite the file through a reader that returns null or wrong values: that makes the damage permanent.
 
     Conforms::
         physical_name: id, stored_name: id, column_mapping_mode: null
@@ -281,15 +299,16 @@ def column_name_case_differs() -> pl.Expr:
 
 @rule("PQT021", requires="parquet.row-tracking-columns", view=file_columns, divergence="S31")
 def row_tracking_column_type_differs() -> pl.Expr:
-    """A column of materialized row ids or row commit versions is stored as integers, and not as longs.
+    """Materialized row ids or row commit versions are stored as integers that are not 64-bit longs.
 
-    The text does not say of which width the integers are; engines write and read longs.
-    Fix: rewrite the file with the column as a 64-bit integer.
+    The protocol does not define the width of these integers. Engines write and read longs.
+    Fix: No repair is needed if your readers accept the file. Otherwise rewrite it with an engine that supports row
+    tracking, so that the ids are kept.
 
     Conforms::
         role: "row id", type_fault: null, narrower_type: null, stored_type: INT64
-        role: "change type", type_fault: "INT32 holds no string", narrower_type: null, stored_type: INT32
-        role: "row id", type_fault: "BYTE_ARRAY holds no long", narrower_type: null, stored_type: BYTE_ARRAY
+        role: "change type", type_fault: "the file stores INT32; the schema says string", narrower_type: null, stored_type: INT32
+        role: "row id", type_fault: "the file stores BYTE_ARRAY; the schema says long", narrower_type: null, stored_type: BYTE_ARRAY
     Violates::
         role: "row id", type_fault: "unsigned", narrower_type: null, stored_type: "INT64 INT(64, unsigned)"
         role: "row commit version", type_fault: null, narrower_type: integer, stored_type: INT32

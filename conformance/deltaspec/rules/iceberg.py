@@ -11,10 +11,11 @@ from deltaspec.views.table.iceberg import iceberg, nested_ids
 
 @rule("ICE001", requires=("iceberg-v2.mapped", "iceberg-v1.mapped"), view=iceberg)
 def compatible_without_mapping() -> pl.Expr:
-    """Iceberg compatibility is enabled, and columns are not mapped.
+    """Iceberg compatibility is enabled, but column mapping is not.
 
-    Iceberg knows columns by ids, which only column mapping gives: without them no metadata of Iceberg can be made.
-    Fix: set delta.columnMapping.mode to name or id, or turn the compatibility off.
+    Iceberg identifies columns by ids, which only column mapping assigns. No Iceberg metadata can be written.
+    Fix: Run `ALTER TABLE t SET TBLPROPERTIES ('delta.columnMapping.mode' = 'name')`, or set
+    `delta.enableIcebergCompatV1` or `delta.enableIcebergCompatV2` to false.
 
     Conforms::
         column_mapping_mode: name, compatibility: V1
@@ -30,9 +31,10 @@ def compatible_without_mapping() -> pl.Expr:
 def compatible_with_deletion_vectors() -> pl.Expr:
     """Iceberg compatibility is enabled together with deletion vectors.
 
-    Readers of Iceberg do not know the vectors of Delta: they return rows that were deleted. (V1 does not go with the
-    feature as such, V2 not with its property.)
-    Fix: unset delta.enableDeletionVectors and purge the vectors there are; under V1 drop the feature as well.
+    Iceberg readers do not read the deletion vectors of Delta, so they return deleted rows. (V1 excludes the feature, V2
+    excludes the property.)
+    Fix: Set `delta.enableDeletionVectors` to false, then run `REORG TABLE t APPLY (PURGE)`. For V1, also run `ALTER
+    TABLE t DROP FEATURE deletionVectors`.
 
     Conforms::
         conflicts_with_deletion_vectors: false
@@ -44,10 +46,10 @@ def compatible_with_deletion_vectors() -> pl.Expr:
 
 @rule("ICE003", requires="iceberg-v2.not-with-first", view=iceberg)
 def both_iceberg_compatibilities_enabled() -> pl.Expr:
-    """Iceberg compatibility V1 and V2 are enabled at once.
+    """Iceberg compatibility V1 and V2 are both enabled.
 
-    What one lets in the other forbids: a writer that keeps to V1 assigns no ids to the parts of arrays and maps.
-    Fix: set delta.enableIcebergCompatV1 to false.
+    V2 permits what V1 forbids, and a writer that follows V1 assigns no ids to elements, keys and values.
+    Fix: Run `ALTER TABLE t SET TBLPROPERTIES ('delta.enableIcebergCompatV1' = 'false')`.
 
     Conforms::
         v1_also_enabled: false
@@ -59,10 +61,11 @@ def both_iceberg_compatibilities_enabled() -> pl.Expr:
 
 @rule("ICE004", requires=("iceberg-v2.types", "iceberg-v1.types"), view=iceberg)
 def type_not_supported_by_iceberg() -> pl.Expr:
-    """The schema has a type that the enabled Iceberg compatibility has no room for.
+    """The schema has a type that the enabled Iceberg compatibility does not support.
 
-    The column has no type in Iceberg, or none that a converter of this compatibility knows: the table cannot be read.
-    Fix: drop the column, or turn the compatibility off; arrays and maps go with V2.
+    The column has no Iceberg type, or none that converters of this version know. Iceberg readers cannot read the table.
+    Fix: Disable the compatibility, or copy the rows into a table without the column. Arrays and maps are supported by
+    V2. Do not drop a column whose values you need.
 
     Conforms::
         forbidden_columns: []
@@ -74,10 +77,11 @@ def type_not_supported_by_iceberg() -> pl.Expr:
 
 @rule("ICE005", requires=("iceberg-v2.type-changes", "iceberg-v1.type-changes"), view=iceberg)
 def type_change_not_supported_by_iceberg() -> pl.Expr:
-    """A column of a table with Iceberg compatibility records a change of its type that Iceberg does not know.
+    """A column of a table with Iceberg compatibility records a type change that Iceberg does not support.
 
-    Files from before the change hold values of the old type, which readers of Iceberg do not take for the new one.
-    Fix: rewrite these files and take the record out, or turn the compatibility off.
+    Files from before the change store values of the old type. Iceberg readers cannot read them as the new type.
+    Fix: Rewrite all files with the new type, for example with `REORG TABLE t APPLY (UPGRADE UNIFORM
+    (ICEBERG_COMPAT_VERSION=2))`, or disable the compatibility.
 
     Conforms::
         forbidden_type_changes: []
@@ -90,10 +94,11 @@ def type_change_not_supported_by_iceberg() -> pl.Expr:
 
 @rule("ICE006", requires=("iceberg-v2.partitions-keep-names", "iceberg-v1.partitions-keep-names"), view=iceberg)
 def partition_columns_renamed() -> pl.Expr:
-    """A partitioned table with Iceberg compatibility was replaced by one whose partition columns have other names.
+    """A table with Iceberg compatibility was replaced by one with other partition column names.
 
-    Its history in Iceberg would need a second partition spec, which the conversion does not make.
-    Fix: replace the table by one that is partitioned by columns of the same names, or write to a new table.
+    Its Iceberg history would need a second partition spec, which the conversion does not write.
+    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the version before, and write the replaced content to a new
+    table.
 
     Conforms::
         renamed_partition_columns: []
@@ -107,11 +112,12 @@ def partition_columns_renamed() -> pl.Expr:
 
 @rule("ICE007", requires=("iceberg-v2.numbers-of-records", "iceberg-v1.numbers-of-records"), view=adds_without_stats)
 def compatible_file_without_num_records() -> pl.Expr:
-    """A file was added to a table with Iceberg compatibility, and its statistics have no numRecords.
+    """A file was added to a table with Iceberg compatibility, but its statistics have no numRecords.
 
-    A manifest of Iceberg names the number of records of every file: without it none can be written. (V1 asks it of every
-    add, V2 of new ones.)
-    Fix: commit the file again with statistics.
+    Iceberg manifests require the number of records of every file. (V1 requires it for every add action, V2 for new
+    files.)
+    Fix: Recompute the statistics with `ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite the file's
+    rows with a conforming writer.
 
     Conforms::
         iceberg_compatibility: V2, num_records_missing: false, path_is_new: true
@@ -131,10 +137,11 @@ def compatible_file_without_num_records() -> pl.Expr:
 
 @rule("ICE010", requires="iceberg-v2.nested-ids", view=nested_ids)
 def nested_field_without_unique_id() -> pl.Expr:
-    """The element of an array, or a key or value of a map, has no id of 32 bits that nothing else has.
+    """An array element, map key or map value has no unique 32-bit id.
 
-    Iceberg knows it by the id: readers return null, or take one part for another.
-    Fix: commit the schema with an id for it, above every id that was used.
+    Iceberg identifies it by the id. Iceberg readers return null, or confuse two parts.
+    Fix: Run `REORG TABLE t APPLY (UPGRADE UNIFORM (ICEBERG_COMPAT_VERSION=2))` in Delta Spark, which assigns the ids
+    and rewrites the files.
 
     Conforms::
         missing_ids: [], out_of_range_ids: [], duplicate_ids: []
@@ -149,10 +156,12 @@ def nested_field_without_unique_id() -> pl.Expr:
 
 @rule("ICE011", requires="iceberg-v2.nested-ids-place", view=nested_ids)
 def nested_id_in_another_field() -> pl.Expr:
-    """Ids of an array's elements, or a map's keys and values, stand in another field than the nearest, or in no map.
+    """Ids of elements, keys or values are not in the nearest struct field, or not in a map.
 
-    Whoever looks for them where the text has them finds none.
-    Fix: commit the schema with the ids as one map in the metadata of the nearest struct field around them.
+    Clients that look for them where the protocol defines them find none.
+    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
+    with a corrected writer. Assign the ids again with `REORG TABLE t APPLY (UPGRADE UNIFORM
+    (ICEBERG_COMPAT_VERSION=2))`.
 
     Conforms::
         ids_in_wrong_field: []
@@ -164,10 +173,13 @@ def nested_id_in_another_field() -> pl.Expr:
 
 @rule("ICE012", requires="iceberg-v2.nested-ids-path", view=nested_ids)
 def nested_id_without_field() -> pl.Expr:
-    """The map of nested ids has a name that leads to no part of the field, and a part that has no id.
+    """The map of nested ids has a name that matches no part of the field, and a part has no id.
 
-    The name is misspelt: behind that of the field come element, key and value, parents first, with dots between.
-    Fix: commit the schema with the names that the text describes.
+    The name is wrong. It must consist of the field name and the parts key, value and element from the outside in,
+    separated by dots.
+    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
+    with a corrected writer. Assign the ids again with `REORG TABLE t APPLY (UPGRADE UNIFORM
+    (ICEBERG_COMPAT_VERSION=2))`.
 
     Conforms::
         unresolved_names: []
@@ -179,10 +191,12 @@ def nested_id_without_field() -> pl.Expr:
 
 @rule("ICE013", requires=("iceberg-v2.nested-ids-key", "iceberg-v2.nested-ids-key-by-name"), view=nested_ids)
 def nested_ids_under_another_key() -> pl.Expr:
-    """Nested ids stand under a key, or by a name of their field, that the judged text does not give.
+    """Nested ids use a metadata key, or a field name, that the revision does not define.
 
-    Up to 3.1 the text had another key, and names that begin with the displayed name: of the two, readers look for one.
-    Fix: commit the schema with delta.columnMapping.nested.ids, whose names begin with the physical name of the field.
+    Until Delta 3.1 the protocol used another key and the logical name of the field. Readers look for only one of the
+    two.
+    Fix: Use a writer that stores the ids in `delta.columnMapping.nested.ids` under physical names. `REORG TABLE t APPLY
+    (UPGRADE UNIFORM (ICEBERG_COMPAT_VERSION=2))` writes them again.
 
     Conforms::
         ids_under_wrong_key: []
@@ -199,11 +213,12 @@ def nested_ids_under_another_key() -> pl.Expr:
     "ICE020", requires=("iceberg-v1.partition-columns-stored", "iceberg-v2.partition-columns-stored"), view=data_files
 )
 def partition_column_not_stored() -> pl.Expr:
-    """A data file of a table with Iceberg compatibility does not hold a partition column.
+    """A data file of a table with Iceberg compatibility does not store a partition column.
 
-    Readers of Iceberg take partition values from the file, not from the log: they return null. (V1 asks it of every
-    file, V2 of those that were written while it was enabled.)
-    Fix: rewrite the file with its partition columns behind the others.
+    Iceberg readers take partition values from the file and return null. (V1 requires the column in every file, V2 in
+    files written while it was enabled.)
+    Fix: Run `REORG TABLE t APPLY (UPGRADE UNIFORM (ICEBERG_COMPAT_VERSION=2))`, which rewrites files that are not
+    compatible. For V1, rewrite the file's rows.
 
     Conforms::
         kind: add, iceberg_compatibility: V1, written_under_v2: null, absent_partition_columns: []
@@ -220,10 +235,11 @@ def partition_column_not_stored() -> pl.Expr:
 
 @rule("ICE021", requires="iceberg-v1.partition-columns-stored", view=data_files)
 def partition_column_before_data() -> pl.Expr:
-    """A data file of a table with Iceberg compatibility V1 holds a partition column before a column of data.
+    """A data file of a table with Iceberg compatibility V1 stores a partition column before a data column.
 
-    V1 has them behind the others, where converters cut them off.
-    Fix: rewrite the file with its partition columns behind the others.
+    V1 requires partition columns after the data columns, where converters cut them off.
+    Fix: Rewrite the file's rows with a conforming writer, for example by overwriting its partition (`replaceWhere` in
+    Delta Spark). The writer must store partition columns last.
 
     Conforms::
         kind: add, iceberg_compatibility: V1, misplaced_partition_columns: []
@@ -240,8 +256,9 @@ def partition_column_before_data() -> pl.Expr:
 def compatible_timestamp_as_int96() -> pl.Expr:
     """A data file that was written under Iceberg compatibility V2 stores a timestamp as INT96.
 
-    Iceberg has timestamps of 64 bits only: its readers fail on the file.
-    Fix: rewrite the file with timestamps as INT64.
+    Iceberg supports only 64-bit timestamps, so its readers fail on the file.
+    Fix: Rewrite the file's rows with a conforming writer, for example by overwriting its partition (`replaceWhere` in
+    Delta Spark). In Spark, set `spark.sql.parquet.outputTimestampType` to `TIMESTAMP_MICROS`.
 
     Conforms::
         written_under_v2: true, int96_timestamps: []
@@ -254,10 +271,12 @@ def compatible_timestamp_as_int96() -> pl.Expr:
 
 @rule("ICE023", requires="iceberg-v2.nested-ids-in-files", view=file_columns)
 def nested_field_stored_without_id() -> pl.Expr:
-    """A file that was written under Iceberg compatibility V2 gives an element, key or value no id, or another one.
+    """A file written under Iceberg compatibility V2 gives an element, key or value no id, or a wrong one.
 
-    Readers of Iceberg look for it by the id that the schema assigns, and return null.
-    Fix: rewrite the file with that id as the field id of its Parquet node.
+    Iceberg readers look for the part by the id of the schema and return null.
+    Fix: Write the rows again from their source, or with an engine that returns the right values for this file. Do not
+    rewrite the file through a reader that returns null or wrong values: that makes the damage permanent. The writer
+    must store the ids of the schema as Parquet field ids.
 
     Conforms::
         written_under_v2: true, physical_name: null, role: null, column_id: 7, node_id: 7

@@ -9,10 +9,11 @@ from deltaspec.views.log.log_files import commits
 
 @rule("IDN001", requires="identity-columns.fixed", view=commits)
 def identity_changed() -> pl.Expr:
-    """An identity column has another start, step or allowExplicitInsert than it was created with.
+    """The start, step or allowExplicitInsert of an identity column changed after its creation.
 
-    Values that come after those that are there leave the sequence, or repeat them.
-    Fix: commit a metaData with the properties that the column had; for another sequence, add another column.
+    New values leave the sequence of the existing ones, or repeat them.
+    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
+    with a corrected writer. For another sequence, add another identity column.
 
     Conforms::
         changed_identity_columns: []
@@ -25,12 +26,12 @@ def identity_changed() -> pl.Expr:
 
 @rule("IDN002", requires="identity-columns.mark-updated", view=commits)
 def identity_mark_decreased() -> pl.Expr:
-    """A commit that adds files leaves the high-water mark of an identity column behind where it was.
+    """A commit that adds files decreases the high-water mark of an identity column.
 
-    Values between the two are generated a second time.
-    (Commits that add nothing may set the mark to the last value that the table holds; a restore brings the old one:
-    a commit that does not say what it does is not asked.)
-    Fix: commit a metaData whose mark is the last value that was ever generated.
+    Values between the two marks are generated again. (Commits without new files may set the mark to the last value in
+    the table, and restores may set an older mark. Commits without an operation name are not checked.)
+    Fix: Run `ALTER TABLE t ALTER COLUMN c SYNC IDENTITY` in Delta Spark before the next write. Then look for duplicate
+    values.
 
     Conforms::
         adds: 1, identity_marks_moved_back: []
@@ -44,10 +45,10 @@ def identity_mark_decreased() -> pl.Expr:
 
 @rule("IDN003", requires="identity-columns.mark-is-extreme", view=identity_values)
 def identity_value_beyond_mark() -> pl.Expr:
-    """An identity column holds a value beyond its high-water mark, though users may give it none.
+    """An identity column has a value beyond its high-water mark although users cannot insert values.
 
-    The next writer generates the values after the mark, and gives that one to another row as well.
-    Fix: commit a metaData whose mark is the last value that the column holds.
+    The next writer continues after the mark and generates the same value again.
+    Fix: Run `ALTER TABLE t ALTER COLUMN c SYNC IDENTITY` in Delta Spark before the next write.
 
     Conforms::
         last_is_beyond_high_water_mark: false
@@ -60,10 +61,11 @@ def identity_value_beyond_mark() -> pl.Expr:
 
 @rule("IDN004", requires="identity-columns.sequence", view=identity_values)
 def identity_value_off_sequence() -> pl.Expr:
-    """An identity column holds a value that its start and step cannot give, though users may give it none.
+    """An identity column has a value outside its sequence although users cannot insert values.
 
-    Whoever relies on the sequence, to count rows or to split work by ids, goes astray.
-    Fix: find the writer that does not know identity columns; write its rows again.
+    Consumers that rely on start and step, for example to split work by id, return wrong results.
+    Fix: Find the writer that does not support identity columns, stop it and write its rows again. Do not change values
+    that other tables refer to.
 
     Conforms::
         off_sequence_values: 0
@@ -75,10 +77,11 @@ def identity_value_off_sequence() -> pl.Expr:
 
 @rule("IDN005", requires="identity-columns.unique", view=identity_values)
 def duplicate_identity_value() -> pl.Expr:
-    """Two rows have the same value in an identity column, though users may give it none.
+    """Two rows have the same value in an identity column although users cannot insert values.
 
-    The column is there to tell rows apart: whoever joins on it, or merges by it, takes one row for the other.
-    Fix: write one of the rows again with a value beyond the high-water mark.
+    The column identifies rows. Joins and merges on it confuse the two rows.
+    Fix: Run `ALTER TABLE t ALTER COLUMN c SYNC IDENTITY` in Delta Spark, then write one of the two rows again so that
+    it gets a new value. Correct references to it.
 
     Conforms::
         duplicate_values: 0
@@ -90,10 +93,11 @@ def duplicate_identity_value() -> pl.Expr:
 
 @rule("IDN006", requires="identity-columns.beyond-mark", view=identity_values)
 def identity_value_not_beyond_mark() -> pl.Expr:
-    """A commit generated a value of an identity column that does not lie beyond the mark it found.
+    """A commit generated an identity value that is not beyond the high-water mark before it.
 
-    A row may have had that value before, and been deleted since: its history is taken for that of the new row.
-    Fix: the writer must begin behind the mark of the version that it writes after.
+    An earlier row may have had that value and been deleted since. Its history is confused with that of the new row.
+    Fix: Run `ALTER TABLE t ALTER COLUMN c SYNC IDENTITY` in Delta Spark, and fix the writer: it must start after the
+    mark of the version that it read.
 
     Conforms::
         nearest_is_beyond_previous_high_water_mark: true

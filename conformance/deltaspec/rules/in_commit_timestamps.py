@@ -8,11 +8,12 @@ from deltaspec.views.log.log_files import commits
 
 @rule("ICT001", requires="in-commit-timestamp.after-file-time", view=commits, divergence="S40")
 def enablement_timestamp_too_early() -> pl.Expr:
-    """The commit that enables in-commit timestamps has one that is not later than the file of the commit before it.
+    """The commit that enables in-commit timestamps is not later than the file time of the previous commit.
 
-    Time seems to run backwards there: a moment between the two leads to another version. File times are those of the
-    place where the log lies; no text says what a copy does to them.
-    Fix: none, if the commit before was copied there later; else the writer must begin after the last file time.
+    Time travel to a moment between the two returns the wrong version. The protocol does not say what happens to file
+    times when a log is copied.
+    Fix: No repair is needed if the previous commit file was copied later. Otherwise travel by version around this
+    commit, and fix the writer: it must start after the last file time.
 
     Conforms::
         in_commit_timestamp: 1700000000001, file_time_before: 1700000000000

@@ -12,10 +12,10 @@ from deltaspec.views.log.checkpoints import last_checkpoint
     view=last_checkpoint,
 )
 def malformed_hint() -> pl.Expr:
-    """The checkpoint hint is not a JSON object with a version and a size.
+    """The `_last_checkpoint` file is not a JSON object with a version and a size.
 
-    Readers fail on it, or list the whole log.
-    Fix: delete `_last_checkpoint`; the next checkpoint writes it anew.
+    Readers fail on it, or list the complete log.
+    Fix: Delete `_last_checkpoint`. Readers then list the log, and the next checkpoint writes the file again.
 
     Conforms::
         schema_error: null
@@ -27,10 +27,10 @@ def malformed_hint() -> pl.Expr:
 
 @rule("LCP002", requires="last-checkpoint.no-repeated-keys", view=last_checkpoint)
 def repeated_key_in_hint() -> pl.Expr:
-    """The checkpoint hint has the same key twice in one object.
+    """The `_last_checkpoint` file has the same key twice in one object.
 
-    The text calls such a file invalid: its checksum is not defined.
-    Fix: delete `_last_checkpoint`; the next checkpoint writes it anew.
+    The protocol calls such a file invalid, because its checksum is undefined.
+    Fix: Delete `_last_checkpoint`. Readers then list the log, and the next checkpoint writes the file again.
 
     Conforms::
         repeated_key: null
@@ -54,11 +54,11 @@ def repeated_key_in_hint() -> pl.Expr:
     view=last_checkpoint,
 )
 def hint_checksum_differs() -> pl.Expr:
-    """The checksum of the checkpoint hint is not that of its other fields.
+    """The checksum in the `_last_checkpoint` file does not match its other fields.
 
-    The hint was damaged or edited; readers that check it list the whole log. (The order of pairs that Delta Spark
-    uses is accepted too, S18.)
-    Fix: delete `_last_checkpoint`; the next checkpoint writes it anew.
+    The file was damaged or edited. Readers that check it list the complete log. (The pair order of Delta Spark is
+    accepted, S18.)
+    Fix: Delete `_last_checkpoint`. Readers then list the log, and the next checkpoint writes the file again.
 
     Conforms::
         checksum: matches
@@ -72,10 +72,11 @@ def hint_checksum_differs() -> pl.Expr:
 
 @rule("LCP004", requires="last-checkpoint.version", view=last_checkpoint)
 def hint_beyond_checkpoints() -> pl.Expr:
-    """The checkpoint hint names a later version than that of any complete checkpoint.
+    """The `_last_checkpoint` file names a later version than any complete checkpoint.
 
     Readers that trust it look for files that do not exist.
-    Fix: delete `_last_checkpoint`; the next checkpoint writes it anew.
+    Fix: Find out whether a checkpoint file was lost; if so, restore it from backup. Otherwise delete
+    `_last_checkpoint`: readers then list the log, and the next checkpoint writes the file again.
 
     Conforms::
         version: 10, newest_checkpoint: 20
@@ -89,10 +90,10 @@ def hint_beyond_checkpoints() -> pl.Expr:
 
 @rule("LCP005", requires=("last-checkpoint.version", "last-checkpoint.parts"), view=last_checkpoint)
 def hint_parts_differ() -> pl.Expr:
-    """The part count of the checkpoint hint is that of no complete checkpoint of its version.
+    """The number of parts in the `_last_checkpoint` file matches no complete checkpoint of its version.
 
     Readers that build part names from it look for files that do not exist.
-    Fix: delete `_last_checkpoint`; the next checkpoint writes it anew.
+    Fix: Delete `_last_checkpoint`. Readers then list the log, and the next checkpoint writes the file again.
 
     Conforms::
         parts: 2, listed_part_counts: [2], checkpoint_listed: true
@@ -109,10 +110,11 @@ def hint_parts_differ() -> pl.Expr:
 
 @rule("LCP006", requires="last-checkpoint.size", view=last_checkpoint, divergence="S16")
 def hint_size_differs() -> pl.Expr:
-    """The size in the checkpoint hint is the number of actions of no checkpoint of its version.
+    """The size in the `_last_checkpoint` file matches the number of actions of no checkpoint of its version.
 
-    Whether actions in sidecars count is not said, so each way of counting is accepted. Readers plan memory by it.
-    Fix: none is needed; the next checkpoint writes it anew.
+    Readers plan memory with it. The protocol does not say whether actions in sidecars count, so every way of counting
+    is accepted.
+    Fix: No repair is needed; the next checkpoint writes the file again.
 
     Conforms::
         size: 12, actual_sizes: [2, 12]
@@ -128,11 +130,11 @@ def hint_size_differs() -> pl.Expr:
 
 @rule("LCP007", requires="last-checkpoint.size-in-bytes", view=last_checkpoint, divergence="S16")
 def hint_bytes_differ() -> pl.Expr:
-    """The byte size in the checkpoint hint is that of no checkpoint of its version.
+    """The byte size in the `_last_checkpoint` file matches no checkpoint of its version.
 
-    The checkpoint was replaced or cut after the hint was written. Two writers may make one checkpoint of a version, and
-    whether sidecars count is not said, so this is noted and not judged.
-    Fix: none is needed if the checkpoint reads well; the next one writes the hint anew.
+    The checkpoint was replaced or truncated after the file was written. Two writers may write the same checkpoint, and
+    the protocol does not say whether sidecars count, so this is not a violation.
+    Fix: No repair is needed if the checkpoint is readable; the next checkpoint writes the file again.
 
     Conforms::
         size_in_bytes: 900, actual_sizes_in_bytes: [900, 1800]
@@ -147,11 +149,11 @@ def hint_bytes_differ() -> pl.Expr:
 
 @rule("LCP008", requires="last-checkpoint.add-files", view=last_checkpoint, divergence="S16")
 def hint_add_files_differ() -> pl.Expr:
-    """The number of add actions in the checkpoint hint is that of no checkpoint of its version.
+    """The number of add actions in the `_last_checkpoint` file matches no checkpoint of its version.
 
-    The checkpoint was replaced after the hint was written, or the writer counts wrongly. Two writers may make one
-    checkpoint of a version, and whether sidecars count is not said, so this is noted and not judged.
-    Fix: none is needed if the checkpoint reads well; the next one writes the hint anew.
+    The checkpoint was replaced after the file was written, or the writer counts wrongly. Two writers may write the same
+    checkpoint, and the protocol does not say whether sidecars count, so this is not a violation.
+    Fix: No repair is needed if the checkpoint is readable; the next checkpoint writes the file again.
 
     Conforms::
         num_of_add_files: 10, actual_add_file_counts: [10]
@@ -166,11 +168,11 @@ def hint_add_files_differ() -> pl.Expr:
 
 @rule("LCP009", requires="last-checkpoint.checksum", view=last_checkpoint)
 def hint_without_checksum() -> pl.Expr:
-    """The checkpoint hint was written over an older one and has no checksum.
+    """The `_last_checkpoint` file replaced an older one and has no checksum.
 
-    Readers cannot tell a hint that was damaged, or mixed of two writes, from a sound one. (That an older hint was
-    overwritten shows where an older checkpoint is still there.)
-    Fix: none is needed; the writer should put the checksum in the next one.
+    Readers cannot detect a file that was damaged or mixed from two writes. (The replacement is visible when an older
+    checkpoint still exists.)
+    Fix: No repair is needed. Use a writer that stores the checksum.
 
     Conforms::
         has_checksum: true, checkpoint_listed: true, older_checkpoint_listed: true
@@ -184,11 +186,11 @@ def hint_without_checksum() -> pl.Expr:
 
 @rule("LCP010", requires="last-checkpoint.canonical-order", view=last_checkpoint, divergence="S18")
 def hint_checksum_uses_pair_order() -> pl.Expr:
-    """The checksum of the checkpoint hint is right only if whole pairs are sorted, and not their paths.
+    """The checksum in the `_last_checkpoint` file matches only the pair order of Delta Spark.
 
-    The text sorts paths, Delta Spark pairs; the two part where an array has more than ten elements. Readers that go by
-    the text take the hint for damaged and list the whole log.
-    Fix: none is needed; the hint is sound.
+    The protocol sorts paths, Delta Spark sorts complete pairs. The two differ for arrays of more than ten elements.
+    Readers that follow the protocol treat the file as damaged and list the complete log.
+    Fix: No repair is needed; the content of the file is correct.
 
     Conforms::
         checksum: matches

@@ -10,8 +10,9 @@ from deltaspec.views.log.log_files import lines
 def line_is_not_json() -> pl.Expr:
     """A line of the log is not a JSON object.
 
-    Readers fail on the whole version, or skip the line and lose what it said.
-    Fix: restore the file from a backup; a commit cut short by a failed upload must not be repaired by hand.
+    Readers fail on the version, or skip the line and lose its action.
+    Fix: Restore the commit file from backup. Do not repair an incomplete commit by hand: actions after the damaged line
+    may be lost too.
 
     Conforms::
         json_error: null
@@ -23,10 +24,11 @@ def line_is_not_json() -> pl.Expr:
 
 @rule("LIN002", requires=("log.one-action-a-line", "compaction.one-action-a-line"), view=lines)
 def several_actions_in_a_line() -> pl.Expr:
-    """A line of the log holds more than one action.
+    """A line of the log contains more than one action.
 
-    Readers that take the first key they know lose the others.
-    Fix: the writer must put each action on a line of its own.
+    Readers that take the first key they know lose the other actions.
+    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
+    with a corrected writer. The writer must write each action on its own line.
 
     Conforms::
         actions: 1
@@ -39,10 +41,11 @@ def several_actions_in_a_line() -> pl.Expr:
 
 @rule("LIN003", requires="log.one-action-a-line", view=lines, divergence="S21")
 def line_without_action() -> pl.Expr:
-    """A line of the log is an object that holds no action: empty, or a null.
+    """A line of the log is an object without an action.
 
-    The text asks for one action a line and does not name the case; some readers fail on it.
-    Fix: the writer must not write the line.
+    The protocol requires one action for each line and does not mention empty objects or null. Some readers fail on
+    them.
+    Fix: No repair is needed if your readers accept the line. Fix the writer; do not edit the commit file.
 
     Conforms::
         actions: 1, unexpected_whitespace: null, json_error: null
@@ -56,10 +59,11 @@ def line_without_action() -> pl.Expr:
 
 @rule("LIN004", requires="log.commit-lines", view=lines, divergence="S19")
 def repeated_key() -> pl.Expr:
-    """An object in the log has the same key twice.
+    """A JSON object in the log has the same key twice.
 
-    JSON parsers keep the first or the last value, or refuse: engines read different tables.
-    Fix: the writer must write each key once.
+    JSON parsers keep the first value or the last one, or fail. Engines read different tables.
+    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
+    with a corrected writer. The writer must write each key once.
 
     Conforms::
         repeated_key: null
@@ -73,8 +77,9 @@ def repeated_key() -> pl.Expr:
 def unexpected_whitespace() -> pl.Expr:
     """A line of the log is blank, or has a byte order mark or a carriage return.
 
-    The text is silent; most readers tolerate it, some fail.
-    Fix: write one action a line, each ended by a line feed alone.
+    The protocol does not mention these characters. Most readers accept them, some fail.
+    Fix: No repair is needed if your readers accept the file. The writer must end each action with a line feed and write
+    nothing else.
 
     Conforms::
         unexpected_whitespace: null
@@ -86,11 +91,12 @@ def unexpected_whitespace() -> pl.Expr:
 
 @rule("LIN006", requires="log.commit-lines", view=lines, divergence="S21")
 def lone_surrogate_in_line() -> pl.Expr:
-    """A line of the log escapes half of a surrogate pair.
+    """A line of the log has an escaped lone surrogate.
 
-    JSON's grammar admits it, but no UTF-8 holds what it stands for: parsers keep, replace or refuse it, so that engines
-    read different values, or fail on the version. What a known action says in such a line is not checked.
-    Fix: the writer must escape whole characters; text is best cut between characters.
+    JSON permits the escape, but no UTF-8 text can contain the character. Parsers keep, replace or refuse it, so engines
+    read different values or fail. Known actions in such a line are not checked.
+    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
+    with a corrected writer. The writer must not cut strings within a character.
 
     Conforms::
         has_lone_surrogate: false
@@ -106,10 +112,11 @@ def _malformed(kind: str) -> pl.Expr:
 
 @rule("LIN010", requires=("add.fields", "add.optional-fields"), view=lines)
 def malformed_add() -> pl.Expr:
-    """An add action lacks a required field, or a field has a value of the wrong type.
+    """An add action has a missing required field or a field of the wrong type.
 
-    Readers fail on the version, or take a default and read another table.
-    Fix: the writer must write every required field of add with the type that the text gives.
+    Readers fail on the version, or use a default and read another table.
+    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
+    with a corrected writer.
 
     Conforms::
         kind: add, schema_error: null
@@ -121,10 +128,11 @@ def malformed_add() -> pl.Expr:
 
 @rule("LIN011", requires=("remove.fields", "remove.optional-fields"), view=lines)
 def malformed_remove() -> pl.Expr:
-    """A remove action lacks a required field, or a field has a value of the wrong type.
+    """A remove action has a missing required field or a field of the wrong type.
 
-    Readers fail on the version, or keep a file that is gone.
-    Fix: the writer must write every required field of remove with the type that the text gives.
+    Readers fail on the version, or keep a file that was removed.
+    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
+    with a corrected writer.
 
     Conforms::
         kind: remove, schema_error: null
@@ -136,10 +144,11 @@ def malformed_remove() -> pl.Expr:
 
 @rule("LIN012", requires=("cdc.fields", "cdc.optional-fields"), view=lines)
 def malformed_cdc() -> pl.Expr:
-    """A cdc action lacks a required field, or a field has a value of the wrong type.
+    """A cdc action has a missing required field or a field of the wrong type.
 
-    Readers of change data fail on the version or miss changes.
-    Fix: the writer must write every required field of cdc with the type that the text gives.
+    Readers of the change data feed fail on the version, or miss changes.
+    Fix: Fix the writer. Reload downstream consumers from a snapshot and read the feed from a later version; the table's
+    rows are not affected.
 
     Conforms::
         kind: cdc, schema_error: null
@@ -151,10 +160,11 @@ def malformed_cdc() -> pl.Expr:
 
 @rule("LIN013", requires=("metadata.fields", "metadata.field-types", "metadata.optional-fields"), view=lines)
 def malformed_metadata() -> pl.Expr:
-    """A metaData action lacks a required field, or a field has a value of the wrong type.
+    """A metaData action has a missing required field or a field of the wrong type.
 
-    The table has no schema that all readers agree on.
-    Fix: commit a metaData with every required field.
+    Readers fail, or disagree on the schema of the table.
+    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
+    with a corrected writer.
 
     Conforms::
         kind: metaData, schema_error: null
@@ -166,11 +176,12 @@ def malformed_metadata() -> pl.Expr:
 
 @rule("LIN014", requires=("protocol.fields", "protocol.feature-lists", "protocol.field-names"), view=lines)
 def malformed_protocol() -> pl.Expr:
-    """A protocol action lacks a required field, or a field has a value of the wrong type.
+    """A protocol action has a missing required field or a field of the wrong type.
 
-    Clients cannot tell whether they may read the table. (Two examples of the text itself print `readerVersion` for
+    Clients cannot determine whether they may read the table. (Two examples of the protocol print `readerVersion` for
     `minReaderVersion`, E01.)
-    Fix: commit a protocol with minReaderVersion and minWriterVersion.
+    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
+    with a corrected writer.
 
     Conforms::
         kind: protocol, schema_error: null
@@ -182,10 +193,11 @@ def malformed_protocol() -> pl.Expr:
 
 @rule("LIN015", requires=("transaction.fields", "transaction.last-updated"), view=lines)
 def malformed_txn() -> pl.Expr:
-    """A txn action lacks a required field, or a field has a value of the wrong type.
+    """A txn action has a missing required field or a field of the wrong type.
 
-    The application cannot tell what it has already written: data is repeated or lost.
-    Fix: the writer must write appId and version.
+    The application cannot determine what it has already written, so it repeats or loses data.
+    Fix: Fix the writer: txn needs appId (string) and version (long). Check which data the stream already wrote before
+    it resumes.
 
     Conforms::
         kind: txn, schema_error: null
@@ -197,10 +209,11 @@ def malformed_txn() -> pl.Expr:
 
 @rule("LIN016", requires=("domain.fields", "domain.configuration-string", "domain.configuration-map"), view=lines)
 def malformed_domain_metadata() -> pl.Expr:
-    """A domainMetadata action lacks a required field, or a field has a value of the wrong type.
+    """A domainMetadata action has a missing required field or a field of the wrong type.
 
-    Readers of the domain fail, or take it for unset.
-    Fix: the writer must write domain, configuration (a string; before r3 a map of strings) and removed.
+    Readers of the domain fail, or treat it as missing.
+    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
+    with a corrected writer. The action needs domain, configuration (a string; before r3 a map of strings) and removed.
 
     Conforms::
         kind: domainMetadata, schema_error: null
@@ -212,10 +225,11 @@ def malformed_domain_metadata() -> pl.Expr:
 
 @rule("LIN017", requires="commit-info.known-fields", view=lines)
 def malformed_commit_info() -> pl.Expr:
-    """A field of commitInfo that the text gives a meaning has a value of the wrong type.
+    """A known field of commitInfo has a value of the wrong type.
 
-    Provenance is free JSON, but clients rely on inCommitTimestamp and txnId.
-    Fix: the writer must write inCommitTimestamp as an integer and txnId as a string.
+    commitInfo may contain any JSON, but clients rely on inCommitTimestamp and txnId.
+    Fix: Fix the writer: inCommitTimestamp must be a long and txnId a string. For this commit, travel by version instead
+    of timestamp.
 
     Conforms::
         kind: commitInfo, schema_error: null
@@ -227,10 +241,12 @@ def malformed_commit_info() -> pl.Expr:
 
 @rule("LIN020", requires=("row-id-mark.fields", "row-id-mark.preserved"), view=lines)
 def malformed_row_id_high_water_mark() -> pl.Expr:
-    """A rowIdHighWaterMark action lacks a required field, or a field has a value of the wrong type.
+    """A rowIdHighWaterMark action has a missing required field or a field of the wrong type.
 
-    The next writer does not know where to go on, and gives row ids away again.
-    Fix: the writer must write highWaterMark (a long), and by the oldest text preservedRowIds (a boolean).
+    The next writer does not know which row ids are used, and assigns them twice.
+    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
+    with a corrected writer. The action needs highWaterMark (a long) and, in the oldest revision, preservedRowIds (a
+    boolean).
 
     Conforms::
         kind: rowIdHighWaterMark, schema_error: null
@@ -242,10 +258,12 @@ def malformed_row_id_high_water_mark() -> pl.Expr:
 
 @rule("LIN018", requires=("checkpoint-metadata.fields", "checkpoint-metadata.tags"), view=lines)
 def malformed_checkpoint_metadata() -> pl.Expr:
-    """A checkpointMetadata action lacks its version, or a field has a value of the wrong type.
+    """A checkpointMetadata action has no version or a field of the wrong type.
 
-    Readers of the checkpoint fail or take it for one of another version.
-    Fix: write the checkpoint anew.
+    Readers of the checkpoint fail, or take it for one of another version.
+    Fix: First make sure that older commits, or an older checkpoint and the commits after it, can replay the table
+    without this checkpoint. Then move it out of the log and write a new one with `DeltaTable.create_checkpoint()`
+    (delta-rs). If they cannot, keep it and restore the missing commits from backup.
 
     Conforms::
         kind: checkpointMetadata, schema_error: null
@@ -257,10 +275,12 @@ def malformed_checkpoint_metadata() -> pl.Expr:
 
 @rule("LIN019", requires=("sidecar.fields", "sidecar.tags"), view=lines)
 def malformed_sidecar() -> pl.Expr:
-    """A sidecar action lacks a required field, or a field has a value of the wrong type.
+    """A sidecar action has a missing required field or a field of the wrong type.
 
     Readers of the checkpoint fail, or miss the files that the sidecar lists.
-    Fix: write the checkpoint anew.
+    Fix: First make sure that older commits, or an older checkpoint and the commits after it, can replay the table
+    without this checkpoint. Then move it out of the log and write a new one with `DeltaTable.create_checkpoint()`
+    (delta-rs). If they cannot, keep it and restore the missing commits from backup.
 
     Conforms::
         kind: sidecar, schema_error: null

@@ -18,10 +18,11 @@ from deltaspec.views.log.log_files import listing
     view=listing,
 )
 def commit_missing() -> pl.Expr:
-    """Commits that the judged version needs are not in the log.
+    """Commits that are needed to read the version are missing.
 
-    No reader can reconstruct the table: what the missing commits added or removed is unknown.
-    Fix: restore the files from a backup, or write a checkpoint that makes them unnecessary.
+    Readers cannot reconstruct the table, because the changes of the missing commits are unknown.
+    Fix: Restore the commit files from backup. Do not rename other commits or write empty ones to close the gap: rows
+    would be lost or come back without an error.
 
     Conforms::
         missing_commits_before: 0
@@ -33,10 +34,10 @@ def commit_missing() -> pl.Expr:
 
 @rule("LOG002", requires="compaction.range-ascends", view=listing)
 def invalid_compaction_range() -> pl.Expr:
-    """A log compaction does not end after the version it starts from.
+    """A log compaction does not end after its start version.
 
-    Its name stands for no range of commits, and readers that trust it replay the wrong ones.
-    Fix: delete the file; compactions are optional.
+    Its name is not a range of commits. Readers that trust it replay the wrong commits.
+    Fix: Delete the compaction file; compactions are optional and the commits have the complete history.
 
     Conforms::
         kind: compaction, version: 4, end_version: 6
@@ -50,10 +51,12 @@ def invalid_compaction_range() -> pl.Expr:
 
 @rule("LOG003", requires="checkpoint.multipart-parts", view=listing)
 def multipart_checkpoint_with_one_part() -> pl.Expr:
-    """A multipart checkpoint claims to have one part.
+    """A multipart checkpoint has only one part.
 
-    A checkpoint in one file has the classic name; readers that count parts pass this one over.
-    Fix: write a classic checkpoint of the version and delete the part.
+    A checkpoint in one file must have the classic name. Readers that count parts ignore this one.
+    Fix: First make sure that older commits, or an older checkpoint and the commits after it, can replay the table
+    without this checkpoint. Then move it out of the log and write a new one with `DeltaTable.create_checkpoint()`
+    (delta-rs). If they cannot, keep it and restore the missing commits from backup.
 
     Conforms::
         kind: multipart checkpoint, parts: 2
@@ -70,10 +73,11 @@ def multipart_checkpoint_with_one_part() -> pl.Expr:
     view=listing,
 )
 def checkpoint_beyond_the_log() -> pl.Expr:
-    """A checkpoint is of a later version than the latest commit.
+    """A checkpoint has a later version than the latest commit.
 
-    It was made of a commit that never succeeded, or that was deleted; readers start from a state that never was.
-    Fix: delete the checkpoint if no commit of its version was ever made.
+    Its commit failed or was deleted, so readers may start from a state that was never committed.
+    Fix: Restore the missing commits from backup if they existed. Move the checkpoint out of the log only if no commit
+    of its version ever succeeded: it may be the only copy of the state.
 
     Conforms::
         kind: classic checkpoint, version: 7, latest_commit: 7
@@ -87,11 +91,11 @@ def checkpoint_beyond_the_log() -> pl.Expr:
 
 @rule("LOG005", requires="checksum.after-commit", view=listing)
 def checksum_beyond_the_log() -> pl.Expr:
-    """A version checksum is of a later version than the latest commit.
+    """A version checksum has a later version than the latest commit.
 
-    It may only be written once its commit has succeeded; the next commit of that version will not match it. (Commits
-    of a catalog-managed table may be ratified and not published yet: a checksum may come before them.)
-    Fix: delete the checksum file.
+    A checksum may only be written after its commit. The next commit of that version will not match it. (On
+    catalog-managed tables a ratified commit may not be published yet; they are not checked.)
+    Fix: Restore the missing commit from backup if it existed. Otherwise delete the `.crc` file.
 
     Conforms::
         kind: checksum, version: 7, latest_commit: 7, catalog_managed: false
@@ -107,8 +111,9 @@ def checksum_beyond_the_log() -> pl.Expr:
 def multipart_checkpoint_in_v2_table() -> pl.Expr:
     """A multipart checkpoint was written although the table supports v2Checkpoint.
 
-    Multipart checkpoints of concurrent writers can mix; V2 checkpoints exist to end that.
-    Fix: write a checkpoint with a UUID name and delete the parts.
+    Parts of concurrent writers can be mixed. V2 checkpoints exist to prevent that.
+    Fix: Write a new checkpoint with a corrected writer. It must write V2 checkpoints. Keep the parts until the new
+    checkpoint exists; log cleanup deletes them.
 
     Conforms::
         kind: multipart checkpoint, v2_checkpoint_supported: false
@@ -123,8 +128,9 @@ def multipart_checkpoint_in_v2_table() -> pl.Expr:
 def uuid_checkpoint_without_feature() -> pl.Expr:
     """A checkpoint has a UUID name although the table does not support v2Checkpoint.
 
-    UUID names stand for V2 content, which clients of this table need not understand: they may read an older state.
-    Fix: write a classic checkpoint and delete this one, or add the feature v2Checkpoint.
+    Clients of this table need not understand V2 checkpoints. They may ignore it and read an older state, or fail.
+    Fix: Write a classic checkpoint with `DeltaTable.create_checkpoint()` (delta-rs), or run `ALTER TABLE t SET
+    TBLPROPERTIES ('delta.feature.v2Checkpoint' = 'supported')`. Keep this checkpoint until another one exists.
 
     Conforms::
         kind: uuid checkpoint, v2_checkpoint_supported: true
@@ -154,10 +160,11 @@ def uuid_checkpoint_without_feature() -> pl.Expr:
     divergence="S36",
 )
 def misspelled_log_file_name() -> pl.Expr:
-    """A file is named nearly, but not quite, like a file of the log.
+    """The name of a file is almost, but not exactly, that of a log file.
 
-    Clients pass such files over, which is seldom what their writer meant: a commit of 19 digits is no commit.
-    Fix: find out what wrote the file; rename or delete it.
+    Clients ignore the file, which is rarely intended. A commit with a 19-digit version, for example, is not a commit.
+    Fix: Find out what wrote the file. If its content belongs to the table, write the changes again with a conforming
+    writer. Do not rename a file into a commit that later commits did not see.
 
     Conforms::
         resembles: null
@@ -169,10 +176,12 @@ def misspelled_log_file_name() -> pl.Expr:
 
 @rule("LOG009", requires="log.cleanup-keeps-commit-of-checkpoint", view=listing)
 def commit_of_first_checkpoint_missing() -> pl.Expr:
-    """The log begins with a checkpoint whose commit was cleaned up, and with it the in-commit timestamp of that version.
+    """The log begins with a checkpoint whose commit, and with it the in-commit timestamp, was deleted.
 
-    Checkpoints hold no commitInfo: time travel loses the version, and the next timestamp cannot be told to be later.
-    Fix: clean up only what lies before the checkpoint; for this table, nothing but a newer checkpoint and cleanup.
+    Checkpoints contain no commitInfo. Time travel by timestamp loses the version, and the next timestamp cannot be
+    checked.
+    Fix: Restore the commit file from backup. Otherwise wait until a newer checkpoint is the oldest one; configure
+    cleanup to keep the commit of the oldest checkpoint.
 
     Conforms::
         commit_cleaned_up: false, in_commit_timestamps_enabled: true
@@ -191,10 +200,12 @@ def _knew(*texts: str) -> pl.Expr:
 
 @rule("LOG020", requires="cleanup.keeps-cutoff-checkpoint", view=listing)
 def commits_before_first_checkpoint() -> pl.Expr:
-    """Cleanup left commits before the first checkpoint: no state leads to their versions.
+    """Log cleanup left commits before the first checkpoint, so their versions cannot be reconstructed.
 
-    It deleted the checkpoint that they need, or broke off: nobody can travel to these versions, nor read their changes.
-    Fix: delete the commits before the checkpoint, or restore the checkpoint before them from a backup.
+    Cleanup deleted the checkpoint that they need, or was interrupted. Time travel and the change data feed fail for
+    these versions.
+    Fix: Restore the older checkpoint from backup if these versions are needed. Otherwise let the next cleanup delete
+    the commits (`DeltaTable.cleanup_metadata()` in delta-rs).
 
     Conforms::
         unreachable_commits: 0, cleanup_revision: current
@@ -208,10 +219,10 @@ def commits_before_first_checkpoint() -> pl.Expr:
 
 @rule("LOG021", requires="cleanup.deletes-compactions", view=listing, divergence="E51")
 def compaction_left_by_cleanup() -> pl.Expr:
-    """A log compaction starts from a commit that was cleaned up.
+    """A log compaction starts at a commit that was deleted by cleanup.
 
-    No reader can use it: what lies before its range is gone, and the checkpoint after that lies within it.
-    Fix: delete the file.
+    Readers cannot use it, because the commits before its range are gone and the next checkpoint is within the range.
+    Fix: Delete the compaction file; compactions are optional and the commits have the complete history.
 
     Conforms::
         kind: compaction, version: 4, cleaned_up_to: 4, cleanup_revision: r3
@@ -226,10 +237,10 @@ def compaction_left_by_cleanup() -> pl.Expr:
 
 @rule("LOG022", requires="cleanup.deletes-checksums", view=listing, divergence="E51")
 def checksum_left_by_cleanup() -> pl.Expr:
-    """A version checksum outlived its commit, which was cleaned up.
+    """A version checksum remains although cleanup deleted its commit.
 
-    Nothing is left that it could be compared with; such files add up, and listing the log takes longer.
-    Fix: delete the file.
+    It cannot be compared with anything. Such files accumulate and make listing the log slower.
+    Fix: Delete the `.crc` file.
 
     Conforms::
         kind: checksum, version: 4, cleaned_up_to: 4, cleanup_revision: current
@@ -243,10 +254,10 @@ def checksum_left_by_cleanup() -> pl.Expr:
 
 @rule("LOG023", requires="cleanup.deletes-staged-commits", view=listing, divergence="E51")
 def staged_commit_left_by_cleanup() -> pl.Expr:
-    """A staged commit is of a version whose published commit was cleaned up.
+    """A staged commit remains although cleanup deleted the published commit of its version.
 
-    Whatever became of the attempt, its version is decided and gone; such files add up.
-    Fix: delete the file.
+    The version is decided and gone. Such files accumulate and make listing the log slower.
+    Fix: Delete the staged file.
 
     Conforms::
         kind: staged commit, version: 4, cleaned_up_to: 4, catalog_managed: true

@@ -9,11 +9,12 @@ from deltaspec.views.data.file_columns import file_columns
 
 @rule("PQT030", requires="column-mapping.field-ids-in-files", view=file_columns)
 def field_id_differs_from_column() -> pl.Expr:
-    """Columns are mapped by id, and a data file gives a column of its name another field id, or none.
+    """Columns are mapped by id, but a data file stores a column with another field id or none.
 
-    Readers find no column of the id and take null for every value. (Where the name may come from elsewhere, as in files
-    of Iceberg whose columns were renamed since, another id may be right.)
-    Fix: rewrite the file with the column's id as its Parquet field id.
+    Readers find no column with the id and return null. (If the name may come from elsewhere, as in Iceberg files with
+    renamed columns, another id may be right and is not reported.)
+    Fix: Write the rows again from their source, or with an engine that returns the right values for this file. Do not
+    rewrite the file through a reader that returns null or wrong values: that makes the damage permanent.
 
     Conforms::
         column_mapping_mode: id, node_with_other_id: false, file_has_ids: true, stored_id: null, name_is_generated: true
@@ -32,11 +33,13 @@ def field_id_differs_from_column() -> pl.Expr:
 
 @rule("PQT031", requires="column-mapping.field-ids-in-files", view=file_columns, divergence="S30")
 def field_id_differs() -> pl.Expr:
-    """A data file gives a column another field id than the table, and readers may be right to pass over that.
+    """A data file stores a column with another field id than the schema, which readers may ignore.
 
-    By name, readers of Delta do not look at it; those that go by ids, as Iceberg's do, take another column or null. By
-    id, the column is another one that had the name before, or its writer is wrong and readers take null.
-    Fix: rewrite the file with the column's id as its Parquet field id, if it is the column.
+    In name mode, Delta readers ignore ids, but Iceberg readers return another column or null. In id mode, it is either
+    another column that had the name before, or readers wrongly return null.
+    Fix: Find the commit that added the file. If the column belongs to the table: write the rows again from their
+    source, or with an engine that returns the right values for this file. Do not rewrite the file through a reader that
+    returns null or wrong values: that makes the damage permanent.
 
     Conforms::
         column_mapping_mode: name, node_with_other_id: false, file_has_ids: true, stored_id: null, name_is_generated: true
@@ -56,11 +59,12 @@ def field_id_differs() -> pl.Expr:
 
 @rule("PQT032", requires="column-mapping.physical-names-in-files", view=file_columns)
 def column_not_under_its_physical_name() -> pl.Expr:
-    """Columns are mapped by name, and a data file has a column's id under another name than its physical one.
+    """Columns are mapped by name, but a data file stores a column id under another name.
 
-    Readers find no column of the name and take null for every value. (Asked of files that know the mapping by other
-    columns: those that are older may have field ids of their own.)
-    Fix: rewrite the file with physical names.
+    Readers find no column with the physical name and return null. (Only files with other physical names are checked;
+    older files may have their own field ids.)
+    Fix: Write the rows again from their source, or with an engine that returns the right values for this file. Do not
+    rewrite the file through a reader that returns null or wrong values: that makes the damage permanent.
 
     Conforms::
         column_mapping_mode: name, node_with_other_name: null, generated_names: 2
@@ -75,11 +79,13 @@ def column_not_under_its_physical_name() -> pl.Expr:
 
 @rule("PQT033", requires="column-mapping.physical-names-in-files", view=file_columns, divergence="S30")
 def column_id_under_another_name() -> pl.Expr:
-    """A data file has a column's id under another name than its physical one, and readers may find the column even so.
+    """A data file stores a column id under another name, and readers may find the column anyway.
 
-    By id, readers do not look at the name, but statistics are found by it. By name, the file may be older than the
-    mapping, with field ids of its own; if it is not, readers take null.
-    Fix: rewrite the file with physical names, if it is the column.
+    In id mode, readers ignore the name, but statistics use it. In name mode, the file may be older than the mapping; if
+    not, readers return null.
+    Fix: Find the commit that added the file. If the column belongs to the table: write the rows again from their
+    source, or with an engine that returns the right values for this file. Do not rewrite the file through a reader that
+    returns null or wrong values: that makes the damage permanent.
 
     Conforms::
         column_mapping_mode: id, node_with_other_name: null, generated_names: 2
@@ -94,10 +100,11 @@ def column_id_under_another_name() -> pl.Expr:
 
 @rule("PQT034", requires="column-mapping.field-ids-in-files", view=data_files, divergence="S30")
 def file_without_field_ids() -> pl.Expr:
-    """Columns are mapped, and a data file that is no older than the mapping has no field ids.
+    """Columns are mapped, but a data file that is not older than the mapping has no field ids.
 
-    In id mode readers refuse it, or take null for every column; in name mode only those that go by ids do.
-    Fix: rewrite the file with the columns' ids as Parquet field ids.
+    In id mode, readers refuse the file or return null for every column. In name mode, readers that use ids do.
+    Fix: Write the rows again from their source, or with an engine that returns the right values for this file. Do not
+    rewrite the file through a reader that returns null or wrong values: that makes the damage permanent.
 
     Conforms::
         column_mapping_mode: id, has_field_ids: true, generated_names: 2, row_count: 5
@@ -115,10 +122,12 @@ def file_without_field_ids() -> pl.Expr:
 
 @rule("PQT035", requires="column-mapping.physical-names-in-files", view=data_files, divergence="S30")
 def file_with_logical_names() -> pl.Expr:
-    """Columns are mapped by name, and a data file has none by its physical name, but some by their logical names.
+    """Columns are mapped by name, but a data file has logical names and no physical names.
 
-    If its writer did not know of the mapping, readers take null for every value; or all its columns were dropped since.
-    Fix: look at the commit that added it; rewrite the file with physical names if it holds the table's columns.
+    Either its writer does not support column mapping and readers return null, or all of its columns were dropped.
+    Fix: Find the commit that added the file. If its columns belong to the table: write the rows again from their
+    source, or with an engine that returns the right values for this file. Do not rewrite the file through a reader that
+    returns null or wrong values: that makes the damage permanent.
 
     Conforms::
         column_mapping_mode: name, physical_names: 1, logical_names: 1, has_field_ids: false, row_count: 5
@@ -135,10 +144,12 @@ def file_with_logical_names() -> pl.Expr:
 
 @rule("PQT036", requires="column-mapping.nested-ids-in-files", view=file_columns, divergence="S30")
 def nested_field_id_differs() -> pl.Expr:
-    """A data file gives an array's element, or a map's key or value, another field id than the schema assigns.
+    """A data file stores an element, key or value with another field id than the schema.
 
-    Readers of Iceberg look for it by that id and take null. A file that is older than the ids may have others.
-    Fix: rewrite the file with the ids that the schema assigns.
+    Iceberg readers look for it by the id of the schema and return null. Files that are older than the ids may have
+    others.
+    Fix: If Iceberg clients read the table, run `REORG TABLE t APPLY (UPGRADE UNIFORM (ICEBERG_COMPAT_VERSION=2))` in
+    Delta Spark.
 
     Conforms::
         node_with_other_id: false, physical_name: null, written_under_v2: null

@@ -8,10 +8,11 @@ from deltaspec.views.files.row_ids import row_id_files, row_id_rewrites
 
 @rule("RID031", requires=("row-tracking.preserved-tag", "row-ids.preserved-flag"), view=row_id_rewrites)
 def preserved_flag_contradicted() -> pl.Expr:
-    """A commit that moves rows to other files is wrong about whether they keep their row ids and commit versions.
+    """A commit that moves rows states wrongly whether they keep their row ids and commit versions.
 
-    Whoever follows rows by their ids relies on it: rows are lost, or read again for nothing.
-    Fix: the writer must say true where all rows that it copies keep theirs, and else false.
+    Consumers that follow rows by id lose rows, or read rows again without need.
+    Fix: No repair is possible for the commit; compare row ids before and after it, and reload consumers that followed
+    them. The writer must state true only if all copied rows keep their ids.
 
     Conforms::
         rows_preserved: true, lost_ids: 0, new_ids: 0, commit_versions_preserved: true
@@ -30,25 +31,28 @@ def preserved_flag_contradicted() -> pl.Expr:
 
 @rule("RID032", requires="row-tracking.fresh-ids", view=row_id_files)
 def duplicate_fresh_row_ids() -> pl.Expr:
-    """Rows of two live files have the same fresh row id: the baseRowId of the file plus their position in it.
+    """Rows of two live files have the same fresh row id.
 
-    Whoever joins on row ids, or follows rows by them, takes different rows for one.
-    Fix: commit the file again with a baseRowId above the high-water mark; the writer must count the rows of its files.
+    A fresh row id is baseRowId plus the position in the file. Consumers that join on row ids or follow them confuse the
+    rows.
+    Fix: Write the affected rows again with an engine that supports row tracking, so that they get new ids. Reload
+    consumers that followed the wrong ids. Do not edit baseRowId or the high-water mark by hand.
 
     Conforms::
-        duplicate_fresh_ids: 0, first_duplicate_fresh_id: null
+        duplicate_default_ids: 0, first_duplicate_default_id: null
     Violates::
-        duplicate_fresh_ids: 5, first_duplicate_fresh_id: 10
+        duplicate_default_ids: 5, first_duplicate_default_id: 10
     """
-    return (pl.col("duplicate_fresh_ids") > 0) & pl.col("first_duplicate_fresh_id").is_not_null()
+    return (pl.col("duplicate_default_ids") > 0) & pl.col("first_duplicate_default_id").is_not_null()
 
 
 @rule("RID033", requires=("row-tracking.inserted-ids", "row-ids.stored-where-preserved"), view=row_id_files)
 def inserted_row_with_materialized_id() -> pl.Expr:
-    """A row that was inserted has a materialized row id, which is not its fresh one.
+    """An inserted row has a materialized row id that is not its fresh one.
 
-    Only rows that are updated or copied keep an id: this one claims to be a row that is elsewhere, or was.
-    Fix: rewrite the file with null in place of such ids.
+    Only updated or copied rows keep an id. This row has the id of another row that exists or existed.
+    Fix: Write the affected rows again with an engine that supports row tracking, so that they get new ids. Reload
+    consumers that followed the wrong ids. Do not edit baseRowId or the high-water mark by hand.
 
     Conforms::
         rows_are_inserted: true, materialized_ids: 0
@@ -61,10 +65,11 @@ def inserted_row_with_materialized_id() -> pl.Expr:
 
 @rule("RID034", requires="row-tracking.commit-versions-set", view=row_id_files)
 def inserted_row_with_an_earlier_commit_version() -> pl.Expr:
-    """A row that was inserted has a materialized row commit version before that of the commit which inserted it.
+    """An inserted row has a materialized row commit version before the commit that inserted it.
 
-    Whoever looks for rows changed since a version misses it.
-    Fix: rewrite the file with null in place of such versions.
+    Consumers that read rows changed since a version miss the row.
+    Fix: Write the affected rows again with an engine that supports row tracking, so that they get new ids. Reload
+    consumers that followed the wrong ids. Do not edit baseRowId or the high-water mark by hand.
 
     Conforms::
         rows_are_inserted: true, earlier_row_commit_versions: 0
@@ -77,10 +82,11 @@ def inserted_row_with_an_earlier_commit_version() -> pl.Expr:
 
 @rule("RID035", requires=("row-tracking.ids-stored", "row-ids.stored-where-preserved"), view=row_id_files)
 def fresh_row_id_materialized() -> pl.Expr:
-    """A row has a materialized row id that is its fresh one: it was not preserved, and is to be null.
+    """A row has a materialized row id that equals its fresh one, where null is required.
 
-    The id is stored where nothing has to be, and stays behind as a kept one when the file is committed with other ids.
-    Fix: rewrite the file with null in place of such ids.
+    The id was not preserved. It becomes a wrong preserved id if the file is committed again with another baseRowId.
+    Fix: No repair is needed while the file stays as it is. Fix the writer: it must store null for rows without a
+    preserved id.
 
     Conforms::
         materialized_default_ids: 0
@@ -92,10 +98,11 @@ def fresh_row_id_materialized() -> pl.Expr:
 
 @rule("RID036", requires="row-tracking.versions-stored", view=row_id_files)
 def fresh_row_commit_version_materialized() -> pl.Expr:
-    """A row has a materialized row commit version that is not before that of its file: it was not preserved.
+    """A row has a materialized commit version that is not earlier than that of its file.
 
-    What is kept is older than the file that it is kept in; for all other rows the column is to be null.
-    Fix: rewrite the file with null in place of such versions.
+    Preserved commit versions are older than the file. For all other rows the column must be null.
+    Fix: No repair is needed if the values are right. Fix the writer: it must store null for rows without a preserved
+    commit version.
 
     Conforms::
         highest_row_commit_version: 3, default_row_commit_version: 4, table_version: 9
@@ -115,10 +122,11 @@ def fresh_row_commit_version_materialized() -> pl.Expr:
     view=row_id_files,
 )
 def materialized_row_ids_not_integers() -> pl.Expr:
-    """A column of materialized row ids or row commit versions holds values that are no integers.
+    """A column of materialized row ids or row commit versions contains values that are not integers.
 
-    Row ids and commit versions are integers: which ones the rows of the file have cannot be told.
-    Fix: rewrite the file with the column as a 64-bit integer.
+    Readers cannot determine the row ids or commit versions of the file's rows.
+    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
+    with a corrected writer.
 
     Conforms::
         materialized_column_fault: null

@@ -10,8 +10,9 @@ from deltaspec.views.table.table_actions import metadata
 def table_id_is_not_guid() -> pl.Expr:
     """The id of a table is not a GUID.
 
-    Clients and catalogs use it to tell tables apart; a made-up word collides.
-    Fix: commit a metaData with a GUID as id.
+    Clients and catalogs identify tables by this id. Ids that are not GUIDs may collide.
+    Fix: Do not change the id while streams read the table: they treat it as another table. Copy the table, or use an
+    engine that writes a metaData action with a GUID.
 
     Conforms::
         id_is_guid: true
@@ -35,10 +36,11 @@ def table_id_is_not_guid() -> pl.Expr:
     view=metadata,
 )
 def malformed_schema() -> pl.Expr:
-    """The schema string is not a schema: no JSON, no struct, or a part of it lacks what it must have.
+    """The schema string is not valid JSON for a struct type.
 
     Readers fail on the table.
-    Fix: commit a metaData with a sound schema.
+    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
+    with a corrected writer.
 
     Conforms::
         schema_fault: null
@@ -52,10 +54,11 @@ def malformed_schema() -> pl.Expr:
 
 @rule("MET003", requires=("schema.primitive-types", "schema.variant-type"), view=metadata)
 def unknown_type() -> pl.Expr:
-    """A field has a type that the text does not define.
+    """A field has a type that the revision does not define.
 
-    Readers fail on the table. (The type is `integer`, not `int`; the text's own examples get this wrong, E16.)
-    Fix: commit a metaData with the name of the type as the text spells it.
+    Readers fail on the table. (The type is `integer`, not `int`; examples of the protocol are wrong here, E16.)
+    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
+    with a corrected writer. If a newer revision defines the type, validate with that revision.
 
     Conforms::
         schema_fault: null
@@ -67,10 +70,11 @@ def unknown_type() -> pl.Expr:
 
 @rule("MET004", requires="schema.decimal-range", view=metadata)
 def decimal_out_of_range() -> pl.Expr:
-    """A decimal type has a precision beyond 38, or a scale beyond its precision.
+    """A decimal type has a precision above 38, or a scale above its precision.
 
-    No reader can hold its values.
-    Fix: commit a metaData with a precision from 1 to 38 and a scale from 0 to the precision.
+    Readers cannot represent its values and fail.
+    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
+    with a corrected writer.
 
     Conforms::
         schema_fault: null
@@ -82,10 +86,11 @@ def decimal_out_of_range() -> pl.Expr:
 
 @rule("MET005", requires="metadata.partition-columns", view=metadata)
 def unknown_partition_column() -> pl.Expr:
-    """The table is partitioned by a column that its schema does not have.
+    """The table is partitioned by a column that is not in its schema.
 
-    Readers fail, or have values of a column that nobody can ask for.
-    Fix: commit a metaData whose partition columns stand in the schema.
+    Readers fail, or ignore the partition values.
+    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
+    with a corrected writer.
 
     Conforms::
         unknown_partition_columns: []
@@ -97,10 +102,11 @@ def unknown_partition_column() -> pl.Expr:
 
 @rule("MET006", requires="metadata.partition-columns", view=metadata)
 def repeated_partition_column() -> pl.Expr:
-    """The table is partitioned twice by one column.
+    """The table is partitioned twice by the same column.
 
-    Readers that map partition columns by position mix them up.
-    Fix: commit a metaData that names each partition column once.
+    Readers that match partition columns by position confuse them.
+    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
+    with a corrected writer.
 
     Conforms::
         repeated_partition_columns: []
@@ -112,10 +118,10 @@ def repeated_partition_column() -> pl.Expr:
 
 @rule("MET007", requires="partition-values.serialization", view=metadata, divergence="S35")
 def nested_partition_column() -> pl.Expr:
-    """The table is partitioned by a column of struct, array or map type.
+    """The table is partitioned by a struct, array or map column.
 
-    The text says how to write partition values of primitive types only; engines refuse or invent a form.
-    Fix: partition by a primitive column.
+    The protocol defines partition values only for primitive types. Engines refuse the table or invent a format.
+    Fix: Copy the rows into a new table that is partitioned by primitive columns.
 
     Conforms::
         nested_partition_columns: []
@@ -127,10 +133,11 @@ def nested_partition_column() -> pl.Expr:
 
 @rule("MET008", requires="schema.names-unique", view=metadata)
 def repeated_column_name() -> pl.Expr:
-    """Two columns of one struct have names that differ at most in case.
+    """Two columns of the same struct have names that are equal or differ only in case.
 
-    Engines that ignore case cannot tell them apart: they fail, or return one for the other.
-    Fix: rename one of them.
+    Case-insensitive engines fail, or return one column for the other.
+    Fix: Rename one column with `ALTER TABLE t RENAME COLUMN` in a case-sensitive engine; this needs column mapping.
+    Otherwise restore the version before.
 
     Conforms::
         repeated_columns: []
@@ -142,10 +149,11 @@ def repeated_column_name() -> pl.Expr:
 
 @rule("MET009", requires="metadata.format-parquet", view=metadata, divergence="S39")
 def format_is_not_parquet() -> pl.Expr:
-    """The format of the data files is not Parquet.
+    """The format provider of the table is not Parquet.
 
-    New tables are always of Parquet; what a reader does with another provider is not said.
-    Fix: none for an old table that some engine still reads.
+    New tables must use Parquet. The protocol does not say how readers treat another provider.
+    Fix: No repair is needed for an old table that an engine still reads. Copy its rows into a new table before that
+    engine is retired.
 
     Conforms::
         provider: parquet

@@ -8,10 +8,11 @@ from deltaspec.views.files.file_actions import file_actions
 
 @rule("FIL060", requires="partition-values.serialization", view=file_actions, until="r3")
 def timestamp_partition_value_in_newer_format() -> pl.Expr:
-    """A partition value of a timestamp column is spelled in ISO 8601, which this text does not know.
+    """A timestamp partition value uses ISO 8601, which this revision does not define.
 
-    Readers of the time expect a space between date and time and no zone: they fail, or take null for the value.
-    Fix: have the writer spell timestamps as `1970-01-01 00:00:00`, or judge the table by the current text.
+    Readers of this revision expect a space between date and time and no zone. They fail or return null.
+    Fix: Validate with a newer revision if your readers support the format. Otherwise use a writer that stores
+    `1970-01-01 00:00:00`.
 
     Conforms::
         kind: add, utc_partition_value: null
@@ -25,11 +26,12 @@ def timestamp_partition_value_in_newer_format() -> pl.Expr:
 
 @rule("FIL061", requires="partition-values.timestamp-in-utc-recommended", view=file_actions)
 def timestamp_without_zone_added() -> pl.Expr:
-    """A file was added whose partition value of a timestamp column has no zone.
+    """A new file has a timestamp partition value without a time zone.
 
-    Which moment it stands for hangs on the zone of the system that wrote it, which no reader knows. (A file that is
-    committed anew, with a vector or without change of data, was added before.)
-    Fix: have the writer adjust timestamps to UTC and spell them as `1970-01-01T00:00:00.000000Z`.
+    The value depends on the time zone of the writer, which readers do not know. (Files that are only committed again,
+    with a vector or without data change, are not checked.)
+    Fix: Find out the writer's time zone before you rewrite the rows. Use a writer that stores UTC as
+    `1970-01-01T00:00:00.000000Z`.
 
     Conforms::
         kind: add, source: commit, data_change: true, has_deletion_vector: false, zoneless_partition_value: null
@@ -50,11 +52,11 @@ def timestamp_without_zone_added() -> pl.Expr:
     view=file_actions,
 )
 def file_added_with_void_columns() -> pl.Expr:
-    """A file was added to a table whose columns of type void let none be written.
+    """A file was added to a table that has only void columns to store.
 
-    Parquet has no group or container without columns: readers cannot tell how many values there are, and fail. (A file
-    that is committed anew, with a vector or without change of data, was added before.)
-    Fix: remove the file, give the columns a type, and write its rows again.
+    Parquet has no groups without columns. Readers cannot determine the number of rows and fail. (Files that are only
+    committed again, with a vector or without data change, are not checked.)
+    Fix: Give the columns a type or add a column, then write the rows again. Remove the file only after that.
 
     Conforms::
         kind: add, source: commit, data_change: true, has_deletion_vector: false, void_columns_reason: null

@@ -8,10 +8,11 @@ from deltaspec.views.table.table_actions import protocols
 
 @rule("PRO001", requires=("protocol.reader-features-only-at-3", "protocol.new-tables-list-writers"), view=protocols)
 def reader_features_without_version_3() -> pl.Expr:
-    """A protocol lists readerFeatures although minReaderVersion is not 3.
+    """A protocol has readerFeatures although minReaderVersion is not 3.
 
-    Clients of that version do not look at the list: they read the table without the features it names.
-    Fix: commit a protocol with minReaderVersion 3 and minWriterVersion 7, or without the list.
+    Clients of that version ignore the list and read the table without the features.
+    Fix: Run `ALTER TABLE t SET TBLPROPERTIES ('delta.feature.NAME' = 'supported')` for each listed feature; the engine
+    raises both versions. If none is used, restore the version before.
 
     Conforms::
         min_reader_version: 3, reader_features: ["deletionVectors"]
@@ -24,10 +25,11 @@ def reader_features_without_version_3() -> pl.Expr:
 
 @rule("PRO002", requires=("protocol.writer-features-only-at-7", "in-commit-timestamp.feature"), view=protocols)
 def writer_features_without_version_7() -> pl.Expr:
-    """A protocol lists writerFeatures although minWriterVersion is not 7.
+    """A protocol has writerFeatures although minWriterVersion is not 7.
 
-    Clients of that version do not look at the list: they write to the table without the features it names.
-    Fix: commit a protocol with minWriterVersion 7, or without the list.
+    Clients of that version ignore the list and write to the table without the features.
+    Fix: Run `ALTER TABLE t SET TBLPROPERTIES ('delta.feature.NAME' = 'supported')` for each listed feature; the engine
+    raises the version. If none is used, restore the version before.
 
     Conforms::
         min_writer_version: 7, writer_features: ["appendOnly"]
@@ -40,10 +42,11 @@ def writer_features_without_version_7() -> pl.Expr:
 
 @rule("PRO003", requires=("protocol.reader-features-at-3", "protocol.new-tables-list-both"), view=protocols)
 def reader_features_missing() -> pl.Expr:
-    """A protocol with minReaderVersion 3 has no readerFeatures.
+    """A protocol has minReaderVersion 3 but no readerFeatures.
 
-    Which features a reader needs is unknown; clients fail.
-    Fix: commit a protocol with the list, empty if there is none.
+    Readers cannot determine which features they must support, and fail.
+    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
+    with a corrected writer.
 
     Conforms::
         min_reader_version: 3, reader_features: []
@@ -56,10 +59,11 @@ def reader_features_missing() -> pl.Expr:
 
 @rule("PRO004", requires="protocol.writer-features-at-7", view=protocols)
 def writer_features_missing() -> pl.Expr:
-    """A protocol with minWriterVersion 7 has no writerFeatures.
+    """A protocol has minWriterVersion 7 but no writerFeatures.
 
-    Which features a writer needs is unknown; clients fail.
-    Fix: commit a protocol with the list, empty if there is none.
+    Writers cannot determine which features they must support, and fail.
+    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
+    with a corrected writer.
 
     Conforms::
         min_writer_version: 7, writer_features: []
@@ -72,10 +76,10 @@ def writer_features_missing() -> pl.Expr:
 
 @rule("PRO005", requires="protocol.reader-3-needs-writer-7", view=protocols)
 def reader_version_3_without_writer_version_7() -> pl.Expr:
-    """A protocol has minReaderVersion 3 and a minWriterVersion below 7.
+    """A protocol has minReaderVersion 3 but a minWriterVersion below 7.
 
-    A writer that knows no feature lists would write to a table whose readers need them.
-    Fix: commit a protocol with minWriterVersion 7.
+    Writers without support for feature lists may write to a table whose readers need the features.
+    Fix: Run `ALTER TABLE t SET TBLPROPERTIES ('delta.minWriterVersion' = '7')`. Stop other writers until then.
 
     Conforms::
         min_reader_version: 3, min_writer_version: 7
@@ -88,11 +92,12 @@ def reader_version_3_without_writer_version_7() -> pl.Expr:
 
 @rule("PRO006", requires="protocol.features-stay", view=protocols, divergence="E41")
 def dropped_feature() -> pl.Expr:
-    """A protocol no longer supports a feature that the one before it lists.
+    """A protocol does not support a feature that the previous one lists.
 
-    One chapter forbids it, another tells how to do it. Older versions of the table may still need the feature.
-    (Features that a legacy version implies and no version of the table used may go unlisted when it is upgraded.)
-    Fix: none, if the feature was dropped by an engine that first removed every trace of it.
+    One chapter forbids this, another describes how to drop features. Older versions of the table may still need the
+    feature. (Features of a legacy version that no version used may be omitted on upgrade.)
+    Fix: No repair is needed if an engine dropped the feature with `ALTER TABLE t DROP FEATURE`. Otherwise add it again
+    with `ALTER TABLE t SET TBLPROPERTIES ('delta.feature.NAME' = 'supported')`.
 
     Conforms::
         dropped_features: []
@@ -104,10 +109,11 @@ def dropped_feature() -> pl.Expr:
 
 @rule("PRO007", requires="protocol.features-stay", view=protocols, divergence="E41")
 def protocol_version_decreased() -> pl.Expr:
-    """A protocol has a lower version than the one before it.
+    """A protocol has a lower version than the previous one.
 
-    The text is silent; clients that remember the higher version may refuse or go on.
-    Fix: none, if an engine dropped a feature on purpose.
+    The protocol does not mention this case. Clients that remember the higher version may refuse the table.
+    Fix: No repair is needed if an engine dropped a feature with `ALTER TABLE t DROP FEATURE`. Otherwise restore the
+    version before.
 
     Conforms::
         min_reader_version: 3, previous_min_reader_version: 1, min_writer_version: 7, previous_min_writer_version: 2

@@ -8,10 +8,11 @@ from deltaspec.views.files.rearrangements import rearrangements
 
 @rule("COM020", requires="add.unchanged-rows", view=rearrangements)
 def rows_added_without_data_change() -> pl.Expr:
-    """Files are added with dataChange false, and have more rows than the commit removes.
+    """A commit adds more rows than it removes although its files have dataChange false.
 
-    Whoever follows the table passes over them, and never sees the rows that are new.
-    Fix: none for the commit; its writer must set dataChange where rows come.
+    Streams and other consumers skip these files and never read the new rows.
+    Fix: No rows of the table are lost. Reload consumers from a snapshot, and fix the writer: it must set dataChange
+    true when rows are added.
 
     Conforms::
         rows_added_unchanged: 10, removed_rows: 10
@@ -24,10 +25,13 @@ def rows_added_without_data_change() -> pl.Expr:
 
 @rule("COM021", requires="remove.unchanged-rows", view=rearrangements)
 def rows_removed_without_data_change() -> pl.Expr:
-    """Files are removed with dataChange false, and had more rows than the commit adds.
+    """A commit removes more rows than it adds although its files have dataChange false.
 
-    Whoever follows the table passes over them, and keeps rows that are gone.
-    Fix: restore the version before if nobody meant to delete rows; the writer must set dataChange where rows go.
+    Streams and other consumers skip the commit and keep rows that no longer exist. The rows may have been lost by
+    mistake.
+    Fix: If the rows were not deleted on purpose: run `RESTORE TABLE t TO VERSION AS OF n` with the last version before
+    the defect, then repeat later changes with a corrected writer. The writer must set dataChange true when rows are
+    removed.
 
     Conforms::
         rows_removed_unchanged: 10, added_rows: 10

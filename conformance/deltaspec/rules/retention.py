@@ -8,11 +8,12 @@ from deltaspec.views.files.retention import log_starts, removed_files
 
 @rule("VAC001", requires="table.vacuum-after-retention", view=removed_files, divergence="S25")
 def removed_file_deleted_too_early() -> pl.Expr:
-    """A data file is gone although its removal is not as old as the retention period.
+    """A removed data file was deleted before its retention period ended.
 
-    Queries of older versions that are still running fail, and so does time travel that the retention allows. The text
-    names no property for the period: delta.deletedFileRetentionDuration is taken, or a week.
-    Fix: restore the file if older versions are needed; let vacuums keep to the retention.
+    Running queries and time travel within the retention period fail. The protocol names no property, so
+    delta.deletedFileRetentionDuration or one week applies.
+    Fix: Restore the file from backup if older versions are needed. Run `VACUUM` with at least the retention period, and
+    do not disable its retention check.
 
     Conforms::
         deletion_timestamp: 1700000000000, retention_cutoff: 1700000000001, exists: false
@@ -25,10 +26,11 @@ def removed_file_deleted_too_early() -> pl.Expr:
 
 @rule("VAC002", requires="table.vacuum-after-retention", view=removed_files, divergence="S25")
 def removed_vector_deleted_too_early() -> pl.Expr:
-    """A deletion vector's file is gone although the removal that ended it is not as old as the retention period.
+    """A deletion-vector file was deleted before the retention period of its removal ended.
 
-    Older versions that the retention keeps show rows that were deleted, or cannot be read.
-    Fix: restore the file if older versions are needed; vacuums must look at the vectors of tombstones, too.
+    Time travel within the retention period fails, or returns deleted rows.
+    Fix: Restore the file from backup if older versions are needed. Run `VACUUM` with an engine that supports deletion
+    vectors, with at least the retention period.
 
     Conforms::
         deletion_timestamp: 1700000000000, retention_cutoff: 1700000000001, vector_exists: false
@@ -42,11 +44,12 @@ def removed_vector_deleted_too_early() -> pl.Expr:
 
 @rule("VAC003", requires="cleanup.keeps-cutoff-commit", view=log_starts, divergence="S25")
 def log_cleaned_up_too_early() -> pl.Expr:
-    """History was cut off later than delta.logRetentionDuration allows.
+    """Log history was deleted earlier than delta.logRetentionDuration permits.
 
-    Versions are lost that the table's owner wanted to travel to: the first that remains was committed after the
-    moment up to which history may go, and is read from nothing older. The text names no property for the threshold.
-    Fix: none for this table; let cleanups keep to the retention.
+    Versions within the retention period cannot be read. The first remaining version was committed after the cutoff, and
+    no older state is left to reconstruct earlier versions. The protocol names no property for the cutoff.
+    Fix: Restore the log files from backup if older versions are needed. Otherwise no repair is possible; configure
+    cleanup with the retention period.
 
     Conforms::
         committed_at: 1699920000000, retention_cutoff: 1699920000000

@@ -9,10 +9,11 @@ from deltaspec.views.files.row_id_history import new_row_ids, row_id_commits, ro
 
 @rule("RID020", requires=("row-tracking.fresh-version", "row-tracking.commit-version"), view=new_row_ids)
 def outdated_row_commit_version() -> pl.Expr:
-    """A new file has a default row commit version before that of the commit which adds it.
+    """A new file has a default row commit version before the commit that adds it.
 
-    Its rows claim to be older than they are: whoever looks for rows changed since a version misses them.
-    Fix: restore the version before; the writer must use the version it commits, also when it tries again.
+    Consumers that read rows changed since a version miss its rows.
+    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
+    with a corrected writer. The writer must use the version of the successful attempt.
 
     Conforms::
         default_row_commit_version: 4, version: 4, history_is_complete: true
@@ -26,11 +27,12 @@ def outdated_row_commit_version() -> pl.Expr:
 
 @rule("RID021", requires="row-tracking.above-mark", view=row_id_conflicts)
 def reused_row_ids() -> pl.Expr:
-    """A file is given default row ids that a file had which is removed by now.
+    """A file has default row ids that a removed file had.
 
-    They are below the mark, which covers all that were ever given: whoever compares versions takes a new row for one
-    that was deleted. (Ids below the mark that no file had may have been reserved.)
-    Fix: restore the version before; the writer must read the mark and begin above it.
+    All assigned ids are below the high-water mark. Consumers that compare versions confuse a new row with a deleted
+    one. (Ids below the mark that no file had may have been reserved.)
+    Fix: Write the affected rows again with an engine that supports row tracking, so that they get new ids. Reload
+    consumers that followed the wrong ids. Do not edit baseRowId or the high-water mark by hand.
 
     Conforms::
         other_is_live: true
@@ -45,8 +47,9 @@ def reused_row_ids() -> pl.Expr:
 def default_row_ids_overlapped_in_history() -> pl.Expr:
     """Rows of two files had the same default row ids in an earlier version.
 
-    Whoever reads that version by row ids, or follows rows through it, takes different rows for one.
-    Fix: none for that version; the writer must read the mark before it assigns ids.
+    Consumers that read that version by row id, or follow rows through it, confuse the rows.
+    Fix: No repair is possible for the earlier version; reload consumers that followed row ids. The writer must read the
+    high-water mark before it assigns ids.
 
     Conforms::
         other_is_live: true, both_are_live: true
@@ -61,8 +64,9 @@ def default_row_ids_overlapped_in_history() -> pl.Expr:
 def row_ids_assigned_while_suspended() -> pl.Expr:
     """A new file has row ids or a row commit version although row tracking is suspended.
 
-    Row tracking is suspended to take it out of the table: what is assigned meanwhile has to be taken out again.
-    Fix: the writer should leave both fields out while delta.rowTrackingSuspended is true.
+    Row tracking is suspended in order to drop it. New ids must be removed again.
+    Fix: No repair is needed while row tracking stays suspended. The writer should omit both fields while
+    delta.rowTrackingSuspended is true.
 
     Conforms::
         suspended: true, history_is_complete: true, base_row_id: null, default_row_commit_version: null, version: 4
@@ -81,10 +85,11 @@ def row_ids_assigned_while_suspended() -> pl.Expr:
 
 @rule("RID024", requires="row-tracking.base-row-id-kept", view=file_history)
 def base_row_id_changed() -> pl.Expr:
-    """A file is added again with another baseRowId than it had.
+    """A file is added again with another baseRowId.
 
-    Its rows get other ids although nothing happened to them.
-    Fix: commit the add once more with the baseRowId of the first one.
+    Its rows get other ids although they did not change.
+    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
+    with a corrected writer.
 
     Conforms::
         kind: add, base_row_id: 10, base_row_id_before: 10
@@ -98,10 +103,11 @@ def base_row_id_changed() -> pl.Expr:
 
 @rule("RID025", requires="row-tracking.commit-version-kept", view=file_history)
 def default_row_commit_version_changed() -> pl.Expr:
-    """A file is added again with another defaultRowCommitVersion than it had.
+    """A file is added again with another defaultRowCommitVersion.
 
-    Its rows claim to have changed, or lose the record that they did.
-    Fix: commit the add once more with the defaultRowCommitVersion of the first one.
+    Its rows seem to have changed, or a change of them is no longer visible.
+    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
+    with a corrected writer.
 
     Conforms::
         kind: add, default_row_commit_version: 1, default_row_commit_version_before: 1
@@ -120,10 +126,11 @@ def default_row_commit_version_changed() -> pl.Expr:
     view=row_id_states,
 )
 def suspended_and_enabled() -> pl.Expr:
-    """Row tracking is enabled and suspended at once.
+    """Row tracking is both enabled and suspended.
 
-    Readers rely on ids that writers do not assign any more: rows come without ids.
-    Fix: set delta.rowTrackingSuspended or delta.enableRowTracking to false.
+    Readers rely on ids that writers no longer assign, so rows have no ids.
+    Fix: Set `delta.rowTrackingSuspended` to false with `ALTER TABLE t SET TBLPROPERTIES`, or `delta.enableRowTracking`
+    to false if the feature is being dropped.
 
     Conforms::
         enabled: true, suspended: false
@@ -136,11 +143,11 @@ def suspended_and_enabled() -> pl.Expr:
 
 @rule("RID027", requires="row-ids.mark-while-reserved", view=row_id_commits)
 def row_ids_assigned_without_high_water_mark() -> pl.Expr:
-    """A commit adds a new file and has no rowIdHighWaterMark, though other commits of the table have one.
+    """A commit adds a new file without a rowIdHighWaterMark although other commits of the table have one.
 
-    Also a mark that stays the same, as ids were reserved before, belongs to each commit that uses them: it tells
-    whether row ids were preserved, and makes two writers conflict.
-    Fix: the writer must include the action in every commit that adds a new file.
+    Every commit that uses row ids needs the mark, even if it does not change. It states whether row ids were preserved
+    and makes concurrent writers conflict.
+    Fix: Stop the writer of this commit and check for duplicate row ids. Write the rows again if there are any.
 
     Conforms::
         new_files: 1, high_water_marks: 1, table_has_high_water_mark: true
@@ -155,10 +162,11 @@ def row_ids_assigned_without_high_water_mark() -> pl.Expr:
 
 @rule("RID028", requires="reconciliation.one-high-water-mark", view=row_id_commits, divergence="E37")
 def several_row_id_marks() -> pl.Expr:
-    """A commit holds several rowIdHighWaterMark actions.
+    """A commit contains several rowIdHighWaterMark actions.
 
-    Actions of a commit have no order: readers disagree on the mark, and writers go on from one that is too low.
-    Fix: the writer must commit one, the highest.
+    Actions of a commit have no order. Writers may continue from a mark that is too low and assign ids twice.
+    Fix: Stop writers. Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat
+    later changes with a corrected writer. The writer must commit only the highest mark.
 
     Conforms::
         high_water_marks: 1
@@ -171,11 +179,11 @@ def several_row_id_marks() -> pl.Expr:
 
 @rule("RID029", requires=("row-tracking.preserved-tag", "row-ids.preserved-flag"), view=row_id_commits)
 def preserved_flag_unnecessarily_false() -> pl.Expr:
-    """A commit that updates and copies no row says that row ids were not preserved.
+    """A commit that neither updates nor copies rows states that row ids were not preserved.
 
-    Whoever follows rows by their ids gives up on the table for nothing. (By the oldest text preservedRowIds of the mark
-    says it, later the tag delta.rowTracking.preserved.)
-    Fix: the writer must say true where no row is updated or copied.
+    Consumers that follow row ids reload the table without need. (The oldest revision states it in preservedRowIds of
+    the mark, later ones in the tag delta.rowTracking.preserved.)
+    Fix: No repair is needed. The writer should state true when no row is updated or copied.
 
     Conforms::
         enabled: true, may_copy_rows: false, rows_preserved: true
@@ -190,10 +198,10 @@ def preserved_flag_unnecessarily_false() -> pl.Expr:
 
 @rule("RID030", requires="row-tracking.preserved-tag", view=row_id_commits)
 def preserved_tag_missing() -> pl.Expr:
-    """A commit to a table with row tracking enabled does not say whether rows keep their ids.
+    """A commit does not state whether rows keep their ids although row tracking is enabled.
 
-    Whoever follows rows by their ids cannot tell, without a look at the files, whether they may go on over this commit.
-    Fix: the writer should set the tag delta.rowTracking.preserved of commitInfo, also where no row is updated.
+    Consumers that follow row ids must read the files to find out whether they can continue.
+    Fix: No repair is needed. The writer should set the tag delta.rowTracking.preserved in commitInfo of every commit.
 
     Conforms::
         enabled: true, file_actions: 2, has_commit_info: true, rows_preserved: true

@@ -10,8 +10,9 @@ from deltaspec.views.files.row_ids import row_id_columns, row_id_files, row_id_r
 def default_row_ids_overlap() -> pl.Expr:
     """Rows of two live files have the same default row ids.
 
-    Whoever joins on row ids, or follows rows by them, takes different rows for one.
-    Fix: commit the file again with a baseRowId above the high-water mark; the writer must read the mark before it writes.
+    Consumers that join on row ids or follow them confuse the rows.
+    Fix: Write the affected rows again with an engine that supports row tracking, so that they get new ids. Reload
+    consumers that followed the wrong ids. Do not edit baseRowId or the high-water mark by hand.
 
     Conforms::
         base_row_id: 10, last_row_id: 19, previous_last_row_id: 9
@@ -30,10 +31,11 @@ def default_row_ids_overlap() -> pl.Expr:
     view=row_id_ranges,
 )
 def row_id_above_high_water_mark() -> pl.Expr:
-    """A file has default row ids above the table's high-water mark.
+    """A file has default row ids above the high-water mark of the table.
 
-    The next writer starts above the mark and gives the same ids away again.
-    Fix: commit the domain delta.rowTracking (before r3 a rowIdHighWaterMark) with a mark of at least the highest id.
+    The next writer continues after the mark and assigns the same ids again.
+    Fix: Stop writers. Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat
+    later changes with a corrected writer.
 
     Conforms::
         last_row_id: 9, high_water_mark: 9
@@ -51,11 +53,12 @@ def row_id_above_high_water_mark() -> pl.Expr:
     view=row_id_ranges,
 )
 def row_ids_without_high_water_mark() -> pl.Expr:
-    """A file has row ids, and their high-water mark is not where the text keeps it.
+    """A file has row ids, but the table has no high-water mark where the revision requires it.
 
-    The next writer starts at 0 and gives the same ids away again. (Since r3 the domain delta.rowTracking holds it; before
-    it had an action of its own, rowIdHighWaterMark.)
-    Fix: commit it, with a mark of at least the highest id.
+    The next writer starts at 0 and assigns the same ids again. (Since r3 the mark is in the domain delta.rowTracking,
+    before that in the action rowIdHighWaterMark.)
+    Fix: Stop writers. Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat
+    later changes with a corrected writer.
 
     Conforms::
         last_row_id: 9, has_high_water_mark: true
@@ -77,10 +80,11 @@ def row_ids_without_high_water_mark() -> pl.Expr:
     view=row_id_ranges,
 )
 def base_row_id_missing() -> pl.Expr:
-    """A live file that has to have row ids has no baseRowId.
+    """A live file has no baseRowId although row ids are required.
 
-    Its rows have no ids: readers fail, or return nulls where the table promises ids.
-    Fix: commit the add again with a baseRowId above the high-water mark, and the domain with the new mark.
+    Readers fail, or return null ids where the table guarantees ids.
+    Fix: Write the file's rows again with an engine that supports row tracking; they get new ids. If row tracking was
+    just enabled, restore the version before and enable it with `ALTER TABLE t SET TBLPROPERTIES`.
 
     Conforms::
         base_row_id: 0, ids_required: true
@@ -93,10 +97,11 @@ def base_row_id_missing() -> pl.Expr:
 
 @rule("RID005", requires=("row-tracking.commit-version", "row-tracking.fields-set-when-enabled"), view=row_id_ranges)
 def default_row_commit_version_missing() -> pl.Expr:
-    """A live file that has to have a row commit version has no defaultRowCommitVersion.
+    """A live file has no defaultRowCommitVersion although row commit versions are required.
 
-    Whether its rows changed between two versions cannot be told.
-    Fix: commit the add again with the version that first added its path.
+    Consumers cannot determine whether its rows changed between two versions.
+    Fix: Write the file's rows again with an engine that supports row tracking. If row tracking was just enabled,
+    restore the version before and enable it with `ALTER TABLE t SET TBLPROPERTIES`.
 
     Conforms::
         default_row_commit_version: 1, ids_required: true
@@ -118,10 +123,11 @@ def default_row_commit_version_missing() -> pl.Expr:
     view=row_id_columns,
 )
 def materialized_column_not_named() -> pl.Expr:
-    """Row ids are enabled, and a column for materialized row ids or row commit versions is not named.
+    """Row ids are enabled, but no column is named for materialized row ids or row commit versions.
 
-    Writers cannot keep the ids of rows that they copy, and readers do not find those that were kept.
-    Fix: set the property to a name that no column has.
+    Writers cannot preserve the ids of copied rows, and readers cannot find ids that were preserved.
+    Fix: Restore the version before row tracking was enabled, and enable it with `ALTER TABLE t SET TBLPROPERTIES
+    ('delta.enableRowTracking' = 'true')` in Delta Spark, which names the columns.
 
     Conforms::
         enabled: true, column: _row-id
@@ -140,8 +146,10 @@ def materialized_column_not_named() -> pl.Expr:
 def materialized_column_name_taken() -> pl.Expr:
     """The column of materialized row ids or row commit versions has the name of another column.
 
-    Ids and data are taken for each other: rows change their values or their ids without an error.
-    Fix: drop row tracking and enable it again with a name that no column has.
+    Engines confuse ids and data: rows silently change their values or their ids.
+    Fix: Stop writers. Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat
+    later changes with a corrected writer. If the name was taken when row tracking was enabled, drop the feature and
+    enable it again.
 
     Conforms::
         column: _row-id, conflicts_with: null
@@ -154,10 +162,11 @@ def materialized_column_name_taken() -> pl.Expr:
 
 @rule("RID008", requires=("row-tracking.unique-stable-ids", "row-tracking.unique-stable-row-ids"), view=row_id_files)
 def duplicate_row_id() -> pl.Expr:
-    """A row has a materialized id that another row of the table has too, kept or by default.
+    """The materialized id of a row equals the id of another live row.
 
-    Whoever joins on row ids, or follows rows by them, takes different rows for one.
-    Fix: rewrite one of the rows without its materialized id, so that it gets a new one.
+    Consumers that join on row ids or follow them confuse the rows.
+    Fix: Write the affected rows again with an engine that supports row tracking, so that they get new ids. Reload
+    consumers that followed the wrong ids. Do not edit baseRowId or the high-water mark by hand.
 
     Conforms::
         duplicate_ids: 0, first_duplicate_id: null
@@ -170,10 +179,11 @@ def duplicate_row_id() -> pl.Expr:
 
 @rule("RID009", requires=("row-tracking.ids-kept", "row-tracking.row-ids-kept"), view=row_id_files)
 def materialized_row_id_never_assigned() -> pl.Expr:
-    """A row has a materialized id above the high-water mark: no row can have had it before.
+    """A row has a materialized row id above the high-water mark.
 
-    A later writer gives the same id to a new row.
-    Fix: rewrite the file without such ids, or commit the domain with a mark of at least the highest.
+    No row can have had this id, and a later writer assigns it to a new row.
+    Fix: Stop writers. Write the affected rows again with an engine that supports row tracking, so that they get new
+    ids. Reload consumers that followed the wrong ids. Do not edit baseRowId or the high-water mark by hand.
 
     Conforms::
         highest_row_id: 9, high_water_mark: 9
@@ -187,10 +197,11 @@ def materialized_row_id_never_assigned() -> pl.Expr:
 
 @rule("RID010", requires="row-tracking.commit-versions-kept", view=row_id_files)
 def row_commit_version_ahead_of_table() -> pl.Expr:
-    """A row has a materialized row commit version above the table's version: no commit can have written it.
+    """A row has a materialized row commit version above the version of the table.
 
-    Whoever looks for rows changed since a version finds this one again and again.
-    Fix: rewrite the file with null in place of such versions.
+    No commit can have written it. Consumers that read rows changed since a version find the row again and again.
+    Fix: Write the affected rows again with an engine that supports row tracking, so that they get new ids. Reload
+    consumers that followed the wrong ids. Do not edit baseRowId or the high-water mark by hand.
 
     Conforms::
         highest_row_commit_version: 4, table_version: 4
@@ -207,10 +218,12 @@ def row_commit_version_ahead_of_table() -> pl.Expr:
     view=row_id_rewrites,
 )
 def row_ids_lost_by_rewrite() -> pl.Expr:
-    """A commit that moves rows to other files, or updates them, gives some of them other row ids.
+    """A commit that moves or updates rows gives some of them other row ids.
 
-    Whoever follows rows by their ids sees them deleted and inserted, though they were not.
-    Fix: the writer must store the ids of rows that it copies in the column that the table names for it.
+    Consumers that follow row ids see the rows as deleted and inserted.
+    Fix: If consumers need the former ids: run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the
+    defect, then repeat later changes with a corrected writer. The writer must store the ids of copied rows in the
+    materialized column.
 
     Conforms::
         lost_ids: 0, new_ids: 0
@@ -223,10 +236,10 @@ def row_ids_lost_by_rewrite() -> pl.Expr:
 
 @rule("RID012", requires="row-tracking.commit-versions-kept", view=row_id_rewrites)
 def row_commit_versions_lost_by_rewrite() -> pl.Expr:
-    """A commit that only moves rows to other files gives some of them other row commit versions.
+    """A commit that only moves rows gives some of them other row commit versions.
 
-    Whoever looks for rows changed since a version finds rows that did not change.
-    Fix: the writer must store the commit versions of rows that it copies in the column that the table names for it.
+    Consumers that read rows changed since a version find rows that did not change.
+    Fix: No rows are lost. The writer must store the commit versions of copied rows in the materialized column.
 
     Conforms::
         commit_versions_preserved: true

@@ -8,10 +8,11 @@ from deltaspec.views.data.row_checks import row_checks
 
 @rule("ROW001", requires="data-files.readable-pages", view=row_checks)
 def pages_undecodable() -> pl.Expr:
-    """Pages of a column cannot be decoded, or their checksum does not hold.
+    """Pages of a column cannot be decoded, or their checksum does not match.
 
-    The file was damaged, or its writer is wrong: queries that need the column fail, or return garbage.
-    Fix: restore the file from a copy; without one, remove its entry, and the rows with it.
+    The file is damaged or was written incorrectly. Queries on the column fail or return wrong values.
+    Fix: Restore the file from backup, or run `RESTORE TABLE t TO VERSION AS OF n` with a version before it and write
+    the rows again. Removing the file from the table loses its rows.
 
     Conforms::
         check: pages, page_fault: null
@@ -23,10 +24,11 @@ def pages_undecodable() -> pl.Expr:
 
 @rule("ROW002", requires="data-files.required-columns", view=row_checks)
 def null_in_required_column() -> pl.Expr:
-    """A column that is not nullable holds null.
+    """A column that is not nullable contains null.
 
-    Engines plan with the schema's word: they leave out null checks, count such rows, or fail on them.
-    Fix: give the rows a value, or make the column nullable; find the writer that let them in.
+    Engines rely on the schema: they skip null checks, count such rows, or fail.
+    Fix: Correct the rows with `UPDATE t SET column = value`, or allow null with `ALTER TABLE t ALTER COLUMN column DROP
+    NOT NULL`. Check first that an unfiltered read returns the rows.
 
     Conforms::
         check: not null, below_container: false, violating_rows: 0
@@ -40,10 +42,11 @@ def null_in_required_column() -> pl.Expr:
 
 @rule("ROW003", requires="data-files.utf-8", view=row_checks)
 def string_not_utf_8() -> pl.Expr:
-    """A string column holds bytes that are no UTF-8.
+    """A string column contains bytes that are not valid UTF-8.
 
-    Some engines fail on the file, others return replaced characters, and the two never agree on comparisons.
-    Fix: write the file again with valid text, or declare the column binary.
+    Some engines fail on the file, and others replace characters, so comparisons differ.
+    Fix: Write the rows again from their source with valid strings, or store the column as binary. Do not rewrite them
+    through an engine that replaces characters.
 
     Conforms::
         check: UTF-8, violating_rows: 0
@@ -56,10 +59,11 @@ def string_not_utf_8() -> pl.Expr:
 
 @rule("ROW004", requires="data-files.value-ranges", view=row_checks)
 def value_out_of_type_range() -> pl.Expr:
-    """A column holds a value that its type cannot.
+    """A column contains a value outside the range of its type.
 
-    Parquet stores small integers and decimals in wider fields; engines cut such a value, make it null, or fail.
-    Fix: widen the column's type, or write the file again with values that it holds.
+    Parquet stores small integers and decimals in wider types. Engines truncate such a value, return null, or fail.
+    Fix: Widen the type with `ALTER TABLE t ALTER COLUMN column TYPE ...`, or write the rows again from their source. Do
+    not rewrite them through an engine that truncates the value.
 
     Conforms::
         check: range, violating_rows: 0
@@ -72,10 +76,11 @@ def value_out_of_type_range() -> pl.Expr:
 
 @rule("ROW005", requires="data-files.stored-partition-columns", view=row_checks, divergence="E38")
 def stored_partition_column_differs() -> pl.Expr:
-    """A data file stores a partition column with another value than the log gives the file.
+    """A data file stores another value of a partition column than the log.
 
-    Readers take the log's value, so the rows appear in a partition that their writer did not mean, or did.
-    Fix: find out which of the two is right, and commit the file again under the right partition.
+    Readers return the value of the log, so the rows may appear in the wrong partition.
+    Fix: Find out from the source which value is right. If the stored one is, write the rows again to their partition.
+    Do not rewrite the file before that: it keeps only the value of the log.
 
     Conforms::
         check: partition value, violating_rows: 0
@@ -88,10 +93,11 @@ def stored_partition_column_differs() -> pl.Expr:
 
 @rule("ROW007", requires="data-files.change-type-column", view=row_checks)
 def change_type_in_data_file() -> pl.Expr:
-    """A data file has a column `_change_type` that the schema lacks, and rows in which it is not null.
+    """A data file has rows with a `_change_type` although the schema has no such column.
 
-    Readers of that text take the column for empty: what it says is lost, or taken for change data of another file.
-    Fix: write the rows again with null in that column, or without it.
+    Readers of this revision ignore the column or treat the file as change data, so changes are lost or wrong.
+    Fix: Rewrite the file's rows with a conforming writer, for example by overwriting its partition (`replaceWhere` in
+    Delta Spark). Check first whether the rows are change data that does not belong to the table.
 
     Conforms::
         check: change type, violating_rows: 0
@@ -104,10 +110,11 @@ def change_type_in_data_file() -> pl.Expr:
 
 @rule("ROW006", requires="data-files.required-columns", view=row_checks, divergence="S29")
 def null_below_container() -> pl.Expr:
-    """An array, map or struct below one holds null where its type says there is none.
+    """An array, map or nested struct contains null where its type forbids it.
 
-    The text does not say that `containsNull` and the like bind the data; engines that trust them misread or fail.
-    Fix: let the type say that there are nulls, or write the file again without them.
+    The protocol does not say that `containsNull` and similar flags apply to the data. Engines that trust them misread
+    the file or fail.
+    Fix: Change the type to permit null, or write the rows again without null.
 
     Conforms::
         check: not null, below_container: true, violating_rows: 0

@@ -8,10 +8,11 @@ from deltaspec.views.table.table_actions import schema_fields
 
 @rule("SCH001", requires=("schema.types-need-features", "variant.feature"), view=schema_fields)
 def type_without_feature() -> pl.Expr:
-    """A column has a type whose table feature the protocol does not support.
+    """A column has a type whose feature the protocol does not support.
 
-    Clients that do not know the type believe that they can read the table, and fail or misread the column.
-    Fix: commit a protocol that lists the feature, or change the column.
+    Clients that do not know the type assume that they can read the table, and fail or misread the column.
+    Fix: Run `ALTER TABLE t SET TBLPROPERTIES ('delta.feature.NAME' = 'supported')` with the feature of the type. Do not
+    drop the column: its values would be lost.
 
     Conforms::
         unsupported_feature: null
@@ -23,10 +24,11 @@ def type_without_feature() -> pl.Expr:
 
 @rule("SCH002", requires="identity-columns.properties", view=schema_fields)
 def malformed_identity() -> pl.Expr:
-    """A property of an identity column is of the wrong type, or its step is 0.
+    """A property of an identity column has the wrong type, or its step is 0.
 
-    Writers generate no values for it, or one value for all rows.
-    Fix: commit a metaData whose identity properties are longs and a boolean, with another step than 0.
+    Writers generate no values, or the same value for all rows.
+    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
+    with a corrected writer. Then add the identity column again with a valid start and step.
 
     Conforms::
         identity_fault: null
@@ -38,10 +40,10 @@ def malformed_identity() -> pl.Expr:
 
 @rule("SCH003", requires="identity-columns.mark-in-sequence", view=schema_fields)
 def identity_mark_off_sequence() -> pl.Expr:
-    """The high-water mark of an identity column is no value that its start and step can give.
+    """The high-water mark of an identity column is not a value of its sequence.
 
-    Values generated from there on repeat those that users inserted, or leave the sequence.
-    Fix: commit a metaData whose mark is the last value of the sequence that was given out.
+    Values generated after it leave the sequence, or repeat inserted values.
+    Fix: Run `ALTER TABLE t ALTER COLUMN c SYNC IDENTITY` in Delta Spark before the next write.
 
     Conforms::
         identity_mark_is_in_sequence: true

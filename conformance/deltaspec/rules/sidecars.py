@@ -8,10 +8,12 @@ from deltaspec.views.log.checkpoints import sidecars
 
 @rule("CKP020", requires="sidecar.path", view=sidecars)
 def sidecar_outside_sidecars_directory() -> pl.Expr:
-    """A sidecar action leads to a place other than `_delta_log/_sidecars`.
+    """A sidecar action refers to a file outside `_delta_log/_sidecars`.
 
-    Readers look for the file in that folder and do not find it.
-    Fix: delete the checkpoint if the commits before it remain, and write it anew.
+    Readers look for the sidecar in that directory and do not find it.
+    Fix: First make sure that older commits, or an older checkpoint and the commits after it, can replay the table
+    without this checkpoint. Then move it out of the log and write a new one with `DeltaTable.create_checkpoint()`
+    (delta-rs). If they cannot, keep it and restore the missing commits from backup.
 
     Conforms::
         path_in_sidecars: true
@@ -23,10 +25,10 @@ def sidecar_outside_sidecars_directory() -> pl.Expr:
 
 @rule("CKP021", requires="sidecar.path-is-name", view=sidecars)
 def sidecar_path_is_not_file_name() -> pl.Expr:
-    """A sidecar action names its file by a path instead of the bare name.
+    """A sidecar action refers to its file by a path instead of a file name.
 
     The reference breaks when the table is copied or moved.
-    Fix: write the checkpoint anew with bare names.
+    Fix: Write a new checkpoint with a corrected writer. Do this before the table is copied or moved.
 
     Conforms::
         path_is_name: true, path_in_sidecars: true
@@ -39,10 +41,12 @@ def sidecar_path_is_not_file_name() -> pl.Expr:
 
 @rule("CKP022", requires=("sidecar.exists", "sidecar.protected-from-cleanup"), view=sidecars)
 def sidecar_missing() -> pl.Expr:
-    """A sidecar of a checkpoint is not there.
+    """A sidecar of a checkpoint does not exist.
 
-    Readers that start from the checkpoint fail, or see a table without the files that the sidecar lists.
-    Fix: delete the checkpoint if the commits before it remain, and write it anew.
+    Readers that start from the checkpoint fail, or see a table without the files of the sidecar.
+    Fix: Restore the sidecar from backup. Otherwise: first make sure that older commits, or an older checkpoint and the
+    commits after it, can replay the table without this checkpoint. Then move it out of the log and write a new one with
+    `DeltaTable.create_checkpoint()` (delta-rs). If they cannot, keep it and restore the missing commits from backup.
 
     Conforms::
         exists: true
@@ -54,10 +58,12 @@ def sidecar_missing() -> pl.Expr:
 
 @rule("CKP023", requires="sidecar.size", view=sidecars)
 def sidecar_size_differs() -> pl.Expr:
-    """A sidecar is not as long as the checkpoint says.
+    """The size of a sidecar differs from the size in the checkpoint.
 
-    Readers that fetch its end by the claimed size fail.
-    Fix: delete the checkpoint if the commits before it remain, and write it anew.
+    The sidecar was truncated or overwritten. Readers that locate its footer by the size fail or read other files.
+    Fix: Restore the sidecar from backup. Otherwise: first make sure that older commits, or an older checkpoint and the
+    commits after it, can replay the table without this checkpoint. Then move it out of the log and write a new one with
+    `DeltaTable.create_checkpoint()` (delta-rs). If they cannot, keep it and restore the missing commits from backup.
 
     Conforms::
         size_in_bytes: 9268, actual_size: 9268
@@ -73,7 +79,9 @@ def sidecar_unreadable() -> pl.Expr:
     """A sidecar cannot be read as a Parquet file of actions.
 
     Readers that start from the checkpoint fail.
-    Fix: delete the checkpoint if the commits before it remain, and write it anew.
+    Fix: Restore the sidecar from backup. Otherwise: first make sure that older commits, or an older checkpoint and the
+    commits after it, can replay the table without this checkpoint. Then move it out of the log and write a new one with
+    `DeltaTable.create_checkpoint()` (delta-rs). If they cannot, keep it and restore the missing commits from backup.
 
     Conforms::
         unreadable: null
@@ -85,10 +93,12 @@ def sidecar_unreadable() -> pl.Expr:
 
 @rule("CKP025", requires=("sidecar.files-only", "checkpoint.v2-others-inline"), view=sidecars)
 def unexpected_action_in_sidecar() -> pl.Expr:
-    """A sidecar holds actions other than add and remove.
+    """A sidecar contains actions other than add and remove.
 
-    Readers look at files only and lose the others.
-    Fix: delete the checkpoint if the commits before it remain, and write it anew.
+    Readers take only file actions from sidecars and lose the others.
+    Fix: First make sure that older commits, or an older checkpoint and the commits after it, can replay the table
+    without this checkpoint. Then move it out of the log and write a new one with `DeltaTable.create_checkpoint()`
+    (delta-rs). If they cannot, keep it and restore the missing commits from backup.
 
     Conforms::
         unexpected_actions: []
@@ -100,10 +110,12 @@ def unexpected_action_in_sidecar() -> pl.Expr:
 
 @rule("CKP026", requires="sidecar.unique-name", view=sidecars)
 def sidecar_listed_twice() -> pl.Expr:
-    """A checkpoint lists one sidecar twice.
+    """A checkpoint lists the same sidecar twice.
 
-    Every file of it is read twice.
-    Fix: delete the checkpoint if the commits before it remain, and write it anew.
+    Readers read every file of the sidecar twice, so rows are duplicated.
+    Fix: First make sure that older commits, or an older checkpoint and the commits after it, can replay the table
+    without this checkpoint. Then move it out of the log and write a new one with `DeltaTable.create_checkpoint()`
+    (delta-rs). If they cannot, keep it and restore the missing commits from backup.
 
     Conforms::
         occurrences: 1

@@ -8,10 +8,14 @@ from deltaspec.views.data.column_facts import column_facts
 
 @rule("STA001", requires="statistics.minimum-bounds-data", view=column_facts)
 def minimum_above_data() -> pl.Expr:
-    """A file's `minValues` entry is larger than the smallest value it holds.
+    """The value in `minValues` is larger than the smallest value in the file.
 
-    Readers skip files by it: rows vanish from filtered queries without an error.
-    Fix: compute the file's statistics anew and commit it again.
+    Readers skip files by it: filtered queries silently lose rows. Either the statistics are wrong, or the file is not
+    the one that was committed.
+    Fix: First rule out that the file was overwritten or swapped with another one: compare it with a backup and with the
+    commit that added it, and restore the right file. Only if the file is right, recompute its statistics with `ANALYZE
+    TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite its rows. Read them without a filter, because data
+    skipping would lose rows.
 
     Conforms::
         stats_min: "1", actual_min: "1", stats_min_order_key: b, actual_min_order_key: b
@@ -26,11 +30,14 @@ def minimum_above_data() -> pl.Expr:
 
 @rule("STA002", requires="statistics.maximum-bounds-data", view=column_facts)
 def maximum_below_data() -> pl.Expr:
-    """A file's `maxValues` entry is smaller than the largest value it holds.
+    """The value in `maxValues` is smaller than the largest value in the file.
 
-    Readers skip files by it: rows vanish from filtered queries without an error. A timestamp may lie less than a
-    millisecond below, a string may be a prefix.
-    Fix: compute the file's statistics anew and commit it again.
+    Readers skip files by it: filtered queries silently lose rows. (A timestamp may be less than a millisecond below,
+    and a string may be a prefix.)
+    Fix: First rule out that the file was overwritten or swapped with another one: compare it with a backup and with the
+    commit that added it, and restore the right file. Only if the file is right, recompute its statistics with `ANALYZE
+    TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite its rows. Read them without a filter, because data
+    skipping would lose rows.
 
     Conforms::
         stats_max: "2", actual_max: "2", stats_max_order_key: c, actual_max_order_key: c
@@ -45,10 +52,13 @@ def maximum_below_data() -> pl.Expr:
 
 @rule("STA003", requires="statistics.tight-bounds", view=column_facts)
 def tight_bound_not_in_data() -> pl.Expr:
-    """A bound is called tight, but is not the smallest or largest value of the file's valid rows.
+    """A bound is marked as tight, but is not the smallest or largest valid value of the file.
 
-    Readers that answer MIN and MAX from the log return a value that the table does not hold.
-    Fix: compute the file's statistics anew, or commit the file again with `tightBounds` false.
+    Readers that answer MIN and MAX from the log return a value that the table does not contain.
+    Fix: First rule out that the file was overwritten or swapped with another one: compare it with a backup and with the
+    commit that added it, and restore the right file. Only if the file is right, recompute its statistics with `ANALYZE
+    TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite its rows. Read them without a filter, because data
+    skipping would lose rows.
 
     Conforms::
         tight_bounds: true, loose_bound: null
@@ -62,11 +72,14 @@ def tight_bound_not_in_data() -> pl.Expr:
 
 @rule("STA004", requires="statistics.tight-by-default", view=column_facts)
 def bound_not_in_data_without_flag() -> pl.Expr:
-    """A bound is not the smallest or largest value of the file, and no `tightBounds` says so.
+    """A bound is not the smallest or largest value of the file, and `tightBounds` is missing.
 
-    Without the flag bounds count as tight: readers that answer MIN and MAX from the log return a value that the table
-    does not hold.
-    Fix: commit the file again with `tightBounds` false, or with exact statistics.
+    Without the flag, bounds count as tight. Readers that answer MIN and MAX from the log return a value that the table
+    does not contain.
+    Fix: First rule out that the file was overwritten or swapped with another one: compare it with a backup and with the
+    commit that added it, and restore the right file. Only if the file is right, recompute its statistics with `ANALYZE
+    TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite its rows. Read them without a filter, because data
+    skipping would lose rows.
 
     Conforms::
         tight_bounds: null, loose_bound: null
@@ -85,10 +98,13 @@ def _null_count_differs() -> pl.Expr:
 
 @rule("STA005", requires=("statistics.tight-null-count", "statistics.variant-null-count"), view=column_facts)
 def null_count_differs() -> pl.Expr:
-    """A tight `nullCount` is not the number of nulls in the column.
+    """A tight `nullCount` differs from the number of nulls in the column.
 
-    Readers skip files by it: rows vanish from queries for nulls, or for what is not null, and counts are wrong.
-    Fix: compute the file's statistics anew and commit it again.
+    Readers skip files by it: queries with `IS NULL` and `IS NOT NULL` lose rows, and counts are wrong.
+    Fix: First rule out that the file was overwritten or swapped with another one: compare it with a backup and with the
+    commit that added it, and restore the right file. Only if the file is right, recompute its statistics with `ANALYZE
+    TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite its rows. Read them without a filter, because data
+    skipping would lose rows.
 
     Conforms::
         tight_bounds: true, has_deletion_vector: false, stats_null_count: 2, nulls: 2, valid_nulls: 2
@@ -106,10 +122,13 @@ def null_count_differs() -> pl.Expr:
 
 @rule("STA018", requires="statistics.tight-by-default", view=column_facts)
 def null_count_differs_without_flag() -> pl.Expr:
-    """A `nullCount` of a file with a deletion vector is not the number of nulls, and no `tightBounds` says so.
+    """A `nullCount` of a file with a deletion vector is wrong, and `tightBounds` is missing.
 
-    Without the flag null counts count as exact: readers that skip files by them lose rows.
-    Fix: commit the file again with `tightBounds` false, or with exact statistics.
+    Without the flag, null counts count as exact. Readers that skip files by them lose rows.
+    Fix: First rule out that the file was overwritten or swapped with another one: compare it with a backup and with the
+    commit that added it, and restore the right file. Only if the file is right, recompute its statistics with `ANALYZE
+    TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite its rows. Read them without a filter, because data
+    skipping would lose rows.
 
     Conforms::
         tight_bounds: null, has_deletion_vector: true, stats_null_count: 2, nulls: 2, valid_nulls: 1
@@ -124,10 +143,13 @@ def null_count_differs_without_flag() -> pl.Expr:
 
 @rule("STA006", requires="statistics.wide-null-count", view=column_facts)
 def wide_null_count_wrong() -> pl.Expr:
-    """A wide `nullCount` says that all valid rows are null, or that none is, and the rows say otherwise.
+    """A wide `nullCount` says that all or no valid rows are null, which is wrong.
 
-    Even a wide count of 0 or of all records is used to skip files: rows vanish from filtered queries.
-    Fix: commit the file again with any other count, or with none.
+    Readers skip files even by a wide count of 0 or of all records: filtered queries lose rows.
+    Fix: First rule out that the file was overwritten or swapped with another one: compare it with a backup and with the
+    commit that added it, and restore the right file. Only if the file is right, recompute its statistics with `ANALYZE
+    TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite its rows. Read them without a filter, because data
+    skipping would lose rows.
 
     Conforms::
         tight_bounds: false, stats_null_count: 0, num_records: 4, valid_rows: 4, valid_nulls: 0
@@ -144,42 +166,47 @@ def wide_null_count_wrong() -> pl.Expr:
 
 @rule("STA007", requires="statistics.mirrors-schema", view=column_facts)
 def statistics_structure_differs_from_schema() -> pl.Expr:
-    """Statistics nest otherwise than the schema: a struct has one entry, or a column without fields has several.
+    """The structure of statistics differs from the schema.
 
-    Readers with a schema of statistics fail on the file, or lose its statistics.
-    Fix: compute the file's statistics anew and commit it again.
+    A struct has a single value, or a column without fields has several. Readers with a schema for statistics fail or
+    ignore them.
+    Fix: Recompute the statistics with `ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite the file's
+    rows with a conforming writer.
 
     Conforms::
         structure_fault: null
     Violates::
-        structure_fault: "nullCount: s is a struct, its entry is none"
+        structure_fault: "nullCount: s is a struct, but its entry is not an object"
     """
     return pl.col("structure_fault").is_not_null()
 
 
 @rule("STA008", requires="statistics.mirrors-schema", view=column_facts)
 def bound_type_differs() -> pl.Expr:
-    """A bound is no value of its column's type.
+    """A bound is not a value of its column's type.
 
-    Readers with a schema of statistics fail on the file, or lose its statistics.
-    Fix: compute the file's statistics anew and commit it again.
+    Readers with a schema for statistics fail on the file or ignore its statistics.
+    Fix: Recompute the statistics with `ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite the file's
+    rows with a conforming writer.
 
     Conforms::
         type: long, bound_fault: null
     Violates::
-        type: long, bound_fault: "'x' is no number"
-        type: string, bound_fault: "1 is no string"
+        type: long, bound_fault: "'x' is not a number"
+        type: string, bound_fault: "1 is not a string"
     """
     return pl.col("bound_fault").is_not_null() & pl.col("type").is_not_null()
 
 
 @rule("STA009", requires="statistics.bound-form", view=column_facts, divergence="S12")
 def non_standard_bound_format() -> pl.Expr:
-    """A bound has a form that the text does not give, and that readers take differently.
+    """A bound has a format that the protocol does not define and that readers parse differently.
 
-    A timestamp without zone, a timestamp without time zone that has one, binary, numbers as strings, other dates: some
-    readers fail, others take another value and skip rows.
-    Fix: write dates and timestamps as in ISO 8601, and leave out bounds of binary columns.
+    Examples are timestamps with a missing or unexpected zone, binary values, and numbers as strings. Some readers fail,
+    others parse another value and skip rows.
+    Fix: Recompute the statistics with `ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite the file's
+    rows with a conforming writer. The writer must use ISO 8601 for dates and timestamps, and omit bounds of binary
+    columns.
 
     Conforms::
         type: timestamp, non_standard_bound: null
@@ -194,8 +221,10 @@ def non_standard_bound_format() -> pl.Expr:
 def bound_is_nan() -> pl.Expr:
     """A bound is NaN.
 
-    The text neither spells NaN nor orders it: readers fail on it, pass over it, or take it for the largest value.
-    Fix: leave out the bounds of columns that hold NaN.
+    The protocol defines neither a format nor an order for NaN. Readers fail, ignore it, or treat it as the largest
+    value.
+    Fix: Recompute the statistics with `ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite the file's
+    rows with a conforming writer. The writer must omit the bounds of columns that contain NaN.
 
     Conforms::
         has_nan_bound: false
@@ -208,10 +237,12 @@ def bound_is_nan() -> pl.Expr:
 
 @rule("STA011", requires="statistics.bounds-of-nan", view=column_facts, divergence="S12")
 def maximum_ignores_nan() -> pl.Expr:
-    """A file has a maximum of a column that holds NaN, and the maximum is not NaN.
+    """A column that contains NaN has a maximum that is not NaN.
 
-    For readers that take NaN for the largest value, Spark among them, rows with NaN vanish from filtered queries.
-    Fix: leave out the maximum of columns that hold NaN.
+    Readers that treat NaN as the largest value, such as Spark, skip rows with NaN in filtered queries.
+    Fix: Recompute the statistics with `ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite the file's
+    rows with a conforming writer. The writer must omit the maximum of columns that contain NaN. Read the rows without a
+    filter on the column.
 
     Conforms::
         has_nan: true, max_is_nan: null, stats_max: null
@@ -225,10 +256,12 @@ def maximum_ignores_nan() -> pl.Expr:
 
 @rule("STA012", requires="statistics.string-prefix", view=column_facts, divergence="E50")
 def truncated_string_maximum() -> pl.Expr:
-    """The maximum of a string column is a prefix of the largest value: it was cut, and nothing put behind.
+    """The maximum of a string column is a truncated prefix of the largest value.
 
-    A footnote has strings cut, yet what is cut is below the value: readers that trust it skip the file.
-    Fix: end a cut maximum with a character above the first one cut off, or leave it out.
+    A footnote permits truncation, but the prefix is smaller than the value. Readers that trust it skip the file.
+    Fix: Recompute the statistics with `ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite the file's
+    rows with a conforming writer. The writer must append a larger character to a truncated maximum, or omit it. Read
+    the rows without a filter on the column.
 
     Conforms::
         max_is_truncated: false, stats_max: "aa\\u007f", actual_max: "aab"
@@ -241,11 +274,12 @@ def truncated_string_maximum() -> pl.Expr:
 
 @rule("STA013", requires="statistics.timestamp-milliseconds", view=column_facts, divergence="E50")
 def timestamp_bound_finer_than_milliseconds() -> pl.Expr:
-    """A bound of a timestamp column has digits beyond milliseconds.
+    """A bound of a timestamp column has more than millisecond precision.
 
-    A footnote has them cut off, while a tight bound has to be a value of the file. Readers that know milliseconds only
-    take `.298677` for 298 seconds.
-    Fix: cut bounds of timestamps down to milliseconds.
+    A footnote requires truncation to milliseconds, but a tight bound must be a value of the file. Readers that support
+    only milliseconds parse `.298677` as 298 seconds.
+    Fix: Recompute the statistics with `ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite the file's
+    rows with a conforming writer. The writer should truncate bounds of timestamps to milliseconds.
 
     Conforms::
         sub_millisecond_bound: null
@@ -261,10 +295,11 @@ def timestamp_bound_finer_than_milliseconds() -> pl.Expr:
     view=column_facts,
 )
 def variant_bounds_without_feature() -> pl.Expr:
-    """A variant column has bounds, and the table does not support `variantShredding`.
+    """A variant column has bounds although the protocol does not support `variantShredding`.
 
-    Readers without the feature take them for bounds of another type, and fail.
-    Fix: commit the file again without them.
+    Readers without the feature interpret the bounds as another type and fail.
+    Fix: Recompute the statistics with `ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite the file's
+    rows with a conforming writer.
 
     Conforms::
         type: variant, shredding_supported: true
@@ -277,40 +312,44 @@ def variant_bounds_without_feature() -> pl.Expr:
 
 @rule("STA015", requires=("statistics.variant-bounds", "statistics.variant-leaves"), view=column_facts)
 def variant_bound_malformed() -> pl.Expr:
-    """A bound of a variant column is no variant object of leaves by normalized JSON path.
+    """A bound of a variant column is not a variant object with normalized JSON paths as keys.
 
-    Readers cannot decode it: they fail on the file, or lose its statistics.
-    Fix: compute the file's statistics anew and commit it again.
+    Readers cannot decode it. They fail on the file or ignore its statistics.
+    Fix: Recompute the statistics with `ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite the file's
+    rows with a conforming writer.
 
     Conforms::
         variant_bound_fault: null
     Violates::
-        variant_bound_fault: "minValues is no object but string"
+        variant_bound_fault: "minValues is not an object but string"
     """
     return pl.col("variant_bound_fault").is_not_null()
 
 
 @rule("STA016", requires="statistics.variant-bound-encoding", view=column_facts, divergence="E18")
 def variant_bound_encoding_differs() -> pl.Expr:
-    """A bound of a variant column is not metadata and then value in Z85.
+    """A bound of a variant column is not metadata followed by value in Z85.
 
-    The example of the text is not either: it has them the other way round, and a length that is no Z85.
-    Fix: write metadata, then value, padded with zeros to a multiple of four bytes.
+    The example of the protocol does not follow this either: its order is reversed and its length is not valid Z85.
+    Fix: Recompute the statistics with `ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite the file's
+    rows with a conforming writer. The writer must store metadata, then value, padded with zeros to a multiple of four
+    bytes.
 
     Conforms::
         ambiguous_variant_bound: null
     Violates::
-        ambiguous_variant_bound: "minValues: 53 characters are no multiple of 5"
+        ambiguous_variant_bound: "minValues: length 53 is not a multiple of 5 characters"
     """
     return pl.col("ambiguous_variant_bound").is_not_null()
 
 
 @rule("STA017", requires="statistics.variant-types", view=column_facts)
 def variant_bound_types_differ() -> pl.Expr:
-    """A path of a variant column has a minimum of one type and a maximum of another.
+    """A path of a variant column has a minimum and a maximum of different types.
 
-    Readers that compare with one of them skip files that hold the value.
-    Fix: leave out the bounds of paths whose type differs between rows.
+    Readers that compare with one of them skip files that contain the value.
+    Fix: Recompute the statistics with `ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite the file's
+    rows with a conforming writer. The writer must omit bounds of paths whose type differs between rows.
 
     Conforms::
         variant_type_change: null

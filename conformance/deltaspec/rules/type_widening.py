@@ -12,10 +12,11 @@ from deltaspec.views.table.type_widening import recorded_type_changes, type_chan
 
 @rule("WID001", requires="type-widening.feature", view=recorded_type_changes)
 def type_changes_without_feature() -> pl.Expr:
-    """A column records changes of its type, and the table does not support typeWidening.
+    """A column records type changes although the protocol does not support typeWidening.
 
-    Readers that do not know the feature take old files for files of the type of today, and fail or misread them.
-    Fix: add typeWidening to readerFeatures and writerFeatures, or rewrite the files and drop the record.
+    Readers that do not know the feature assume that older files have the current type, and fail or misread them.
+    Fix: Run `ALTER TABLE t SET TBLPROPERTIES ('delta.feature.typeWidening' = 'supported')`. To remove the record, run
+    `ALTER TABLE t DROP FEATURE typeWidening` afterwards, which rewrites older files.
 
     Conforms::
         type_widening_supported: true
@@ -28,10 +29,12 @@ def type_changes_without_feature() -> pl.Expr:
 
 @rule("WID002", requires="type-widening.changes-are-list", view=recorded_type_changes)
 def type_changes_not_a_list() -> pl.Expr:
-    """`delta.typeChanges` of a column is no list of objects.
+    """`delta.typeChanges` of a column is not a list of objects.
 
-    Readers cannot tell which types older files have for the column.
-    Fix: commit the schema with a list of objects that name fromType and toType.
+    Readers cannot determine which types older files have.
+    Fix: If an older version has a correct record, run `RESTORE TABLE t TO VERSION AS OF n` and repeat later changes.
+    Otherwise rewrite older files with an engine that reads their values correctly, then run `ALTER TABLE t DROP FEATURE
+    typeWidening`.
 
     Conforms::
         list_fault: null
@@ -43,10 +46,11 @@ def type_changes_not_a_list() -> pl.Expr:
 
 @rule("WID003", requires="type-widening.changes-are-list", view=recorded_type_changes, divergence="E30")
 def type_changes_as_string() -> pl.Expr:
-    """`delta.typeChanges` of a column is a text.
+    """`delta.typeChanges` of a column is a string.
 
-    One chapter calls the value a list, the table of column metadata a JSON string; engines read and write a list.
-    Fix: commit the schema with the list itself.
+    One chapter calls the value a list, the table of column metadata calls it a JSON string. Engines write and read a
+    list.
+    Fix: No repair is needed if your readers accept the string. Use a writer that stores a list.
 
     Conforms::
         is_string: false
@@ -58,10 +62,12 @@ def type_changes_as_string() -> pl.Expr:
 
 @rule("WID004", requires="type-widening.changes-name-types", view=recorded_type_changes)
 def type_change_without_types() -> pl.Expr:
-    """A recorded change of a type lacks the type before or the one after, or names none.
+    """A recorded type change has no valid fromType or toType.
 
-    Readers cannot tell whether they know how to convert the values of older files.
-    Fix: commit the schema with fromType and toType in every entry, as schemas spell types.
+    Readers cannot determine whether they can convert the values of older files.
+    Fix: If an older version has a correct record, run `RESTORE TABLE t TO VERSION AS OF n` and repeat later changes.
+    Otherwise rewrite older files with an engine that reads their values correctly, then run `ALTER TABLE t DROP FEATURE
+    typeWidening`.
 
     Conforms::
         types_fault: null
@@ -77,10 +83,13 @@ def type_change_without_types() -> pl.Expr:
     view=recorded_type_changes,
 )
 def type_change_misplaced() -> pl.Expr:
-    """A recorded change of a type does not say of what: its fieldPath does not lead to a type that may be widened.
+    """The fieldPath of a recorded type change does not lead to a type that can be widened.
 
-    Changes stand with the nearest struct field; below that, key, value and element lead to them, joined by dots.
-    Fix: commit the schema with the change where it belongs, and the path from there.
+    The change must be recorded in the nearest struct field. From there, key, value and element lead to the type,
+    separated by dots.
+    Fix: If an older version has a correct record, run `RESTORE TABLE t TO VERSION AS OF n` and repeat later changes.
+    Otherwise rewrite older files with an engine that reads their values correctly, then run `ALTER TABLE t DROP FEATURE
+    typeWidening`.
 
     Conforms::
         field_path_fault: null
@@ -92,10 +101,12 @@ def type_change_misplaced() -> pl.Expr:
 
 @rule("WID006", requires="type-widening.supported-changes", view=recorded_type_changes)
 def unlisted_change_recorded() -> pl.Expr:
-    """A column records a change of its type that is none of those that the text lists.
+    """A column records a type change that the protocol does not support.
 
-    Readers have to fail on it: they do not know how to convert the values of older files.
-    Fix: rewrite the files that are older than the change, and drop the record.
+    Readers must fail, because they cannot convert the values of older files.
+    Fix: If an older version has a correct record, run `RESTORE TABLE t TO VERSION AS OF n` and repeat later changes.
+    Otherwise rewrite older files with an engine that reads their values correctly, then run `ALTER TABLE t DROP FEATURE
+    typeWidening`.
 
     Conforms::
         unlisted_change: null
@@ -107,10 +118,12 @@ def unlisted_change_recorded() -> pl.Expr:
 
 @rule("WID007", requires="type-widening.recorded", view=recorded_type_changes)
 def type_changes_with_a_gap() -> pl.Expr:
-    """The recorded changes of a type do not lead from one to the next, and at last to the type of the column.
+    """The recorded type changes of a column do not lead to its current type without a gap.
 
-    A change between was not recorded. Readers may meet files of a type that they were not told of.
-    Fix: commit the schema with the changes that are missing.
+    A change was not recorded. Readers may find files of a type that they do not expect.
+    Fix: If an older version has a correct record, run `RESTORE TABLE t TO VERSION AS OF n` and repeat later changes.
+    Otherwise rewrite older files with an engine that reads their values correctly, then run `ALTER TABLE t DROP FEATURE
+    typeWidening`.
 
     Conforms::
         chain_fault: null
@@ -125,10 +138,11 @@ def type_changes_with_a_gap() -> pl.Expr:
 
 @rule("WID010", requires="type-widening.supported-changes", view=type_changes)
 def unsupported_type_change() -> pl.Expr:
-    """A commit gave a column another type, the change is none that the text lists, and older files stay.
+    """A commit makes a type change that the protocol does not support, and older files remain.
 
-    Readers of type widening have to fail on files that hold the old type.
-    Fix: restore the schema before, and rewrite the files with the new type before it is given to the column.
+    Readers with support for type widening must fail on files of the old type.
+    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
+    with a corrected writer. Copy the values into a new column of the new type instead.
 
     Conforms::
         is_legal: true, older_files: 4
@@ -141,10 +155,11 @@ def unsupported_type_change() -> pl.Expr:
 
 @rule("WID011", requires="type-widening.only-when-enabled", view=type_changes)
 def type_widened_while_disabled() -> pl.Expr:
-    """A commit gave a column a wider type, and delta.enableTypeWidening was not true.
+    """A commit widened the type of a column although delta.enableTypeWidening was not true.
 
-    Who did not enable it did not expect that types change: writers have to refuse.
-    Fix: enable it before the next change, or rewrite the files and drop the feature.
+    The table's owner did not permit type changes, so readers of the table may not support them.
+    Fix: Set `delta.enableTypeWidening` to true if the change is wanted. Otherwise run `RESTORE TABLE t TO VERSION AS OF
+    n` with the version before, and repeat later changes.
 
     Conforms::
         is_widening: true, enabled: true, older_files: 4
@@ -158,10 +173,11 @@ def type_widened_while_disabled() -> pl.Expr:
 
 @rule("WID012", requires="type-widening.changes-for-iceberg", view=type_changes)
 def type_widened_beyond_iceberg() -> pl.Expr:
-    """A commit gave a column a wider type in a way that Iceberg does not know, in a table that is compatible with it.
+    """A commit widened a type in a way that Iceberg does not support, on a table with Iceberg compatibility.
 
-    Clients of Iceberg cannot read older files as the new type.
-    Fix: rewrite the files that are older than the change.
+    Iceberg clients cannot read older files with the new type.
+    Fix: Rewrite older files with `REORG TABLE t APPLY (UPGRADE UNIFORM (ICEBERG_COMPAT_VERSION=2))`, or disable the
+    compatibility.
 
     Conforms::
         iceberg_supported: true, allowed_by_iceberg: true, older_files: 4
@@ -176,10 +192,12 @@ def type_widened_beyond_iceberg() -> pl.Expr:
 
 @rule("WID013", requires="type-widening.recorded", view=type_changes)
 def unrecorded_type_widening() -> pl.Expr:
-    """A commit gave a column a wider type, older files stay, and the schema does not record the change.
+    """A commit widened the type of a column without recording the change, and older files remain.
 
-    Readers take it that all files have the type of today, and fail or misread the older ones.
-    Fix: commit the schema with the change in delta.typeChanges of the nearest struct field.
+    Readers assume that all files have the current type, and fail or misread older ones.
+    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
+    with a corrected writer. Then change the type with `ALTER TABLE t ALTER COLUMN c TYPE ...`, which records the
+    change. Do not rewrite files through a reader that misreads them.
 
     Conforms::
         is_widening: true, is_recorded: true, older_files: 4
@@ -194,10 +212,11 @@ def unrecorded_type_widening() -> pl.Expr:
 
 @rule("WID014", requires="type-widening.kept", view=file_columns)
 def type_changes_lost() -> pl.Expr:
-    """A file has rows of a narrower type, a schema recorded that the type became wider, and none records it any more.
+    """A file has a narrower type, but the record of the type change is no longer in the schema.
 
-    Readers take it that all files have the type of today, and fail or misread the older ones.
-    Fix: commit the schema with the changes as they were, or rewrite the files first.
+    Readers assume that all files have the current type, and fail or misread older ones.
+    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
+    with a corrected writer. Do not rewrite files through a reader that misreads them.
 
     Conforms::
         kind: add, type_widening_supported: true, widening_record_lost: false, remaining_rows: 10
@@ -213,10 +232,11 @@ def type_changes_lost() -> pl.Expr:
 
 @rule("WID015", requires="type-widening.gone-with-feature", view=protocols)
 def traces_of_dropped_widening() -> pl.Expr:
-    """A version drops typeWidening, and records of changed types are still there, or the property is still true.
+    """A version drops typeWidening, but recorded type changes remain or the property is still true.
 
-    Readers that do not know the feature take old files for files of the type of today.
-    Fix: commit a metaData without delta.typeChanges and delta.enableTypeWidening, and rewrite files of older types.
+    Readers that do not know the feature assume that older files have the current type.
+    Fix: Run `ALTER TABLE t SET TBLPROPERTIES ('delta.feature.typeWidening' = 'supported')`, then `ALTER TABLE t DROP
+    FEATURE typeWidening` in Delta Spark, which rewrites older files and removes the records.
 
     Conforms::
         type_widening_traces: []

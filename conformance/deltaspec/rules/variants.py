@@ -13,8 +13,8 @@ from deltaspec.views.data.variants import variant_columns, variant_uses
 def partitioned_by_variant() -> pl.Expr:
     """A partition column is a variant.
 
-    Variants cannot be compared, and have no form as text: readers cannot tell files of one value from those of another.
-    Fix: partition by a column that is taken out of the variant.
+    Variants cannot be compared and have no string format. Readers cannot tell partitions apart.
+    Fix: Copy the rows into a new table that is partitioned by a primitive column extracted from the variant.
 
     Conforms::
         is_partition_column: false
@@ -28,8 +28,9 @@ def partitioned_by_variant() -> pl.Expr:
 def clustered_by_variant() -> pl.Expr:
     """A clustering column is a variant.
 
-    Variants cannot be compared, so nothing can be clustered by them.
-    Fix: cluster by a column that is taken out of the variant.
+    Variants cannot be compared, so they cannot be clustered.
+    Fix: Run `ALTER TABLE t CLUSTER BY (...)` with a primitive column, for example one extracted from the variant, or
+    `CLUSTER BY NONE`.
 
     Conforms::
         is_clustering_column: false
@@ -43,8 +44,8 @@ def clustered_by_variant() -> pl.Expr:
 def generated_variant() -> pl.Expr:
     """A generated column is a variant.
 
-    Writers have to compare what is written with what the expression gives, and variants cannot be compared.
-    Fix: make the column an ordinary one; a generated column may be computed from a variant.
+    Writers must compare inserted values with the expression, and variants cannot be compared.
+    Fix: Copy the rows into a table with an ordinary variant column. A generated column may be computed from a variant.
 
     Conforms::
         is_generated: false
@@ -56,10 +57,10 @@ def generated_variant() -> pl.Expr:
 
 @rule("VAR004", requires="variant.default-null", view=variant_uses)
 def variant_with_default() -> pl.Expr:
-    """A variant column has another default than null.
+    """A variant column has a default other than null.
 
-    Engines give rows without a value null, or fail.
-    Fix: make the default NULL, or take it away.
+    Engines insert null for rows without a value, or fail.
+    Fix: Run `ALTER TABLE t ALTER COLUMN c DROP DEFAULT`.
 
     Conforms::
         default_is_null: true
@@ -75,10 +76,10 @@ def variant_with_default() -> pl.Expr:
 
 @rule("VAR005", requires="variant.encoding", view=variant_columns)
 def undecodable_variant() -> pl.Expr:
-    """A variant is not encoded as Parquet's encoding of variants says.
+    """A variant value does not follow the variant encoding of Parquet.
 
-    Readers fail on it, or take other bytes for its value.
-    Fix: rewrite the file from its source.
+    Readers fail, or decode another value.
+    Fix: Write the rows again from their source. Do not rewrite them through an engine that decodes another value.
 
     Conforms::
         encoding_fault: null
@@ -90,10 +91,10 @@ def undecodable_variant() -> pl.Expr:
 
 @rule("VAR006", requires="variant-shredding.stored-once", view=variant_columns)
 def variant_stored_twice() -> pl.Expr:
-    """A part of a shredded variant stands in a column of its own and in the encoded value too.
+    """A part of a shredded variant is stored both in a typed column and in the binary value.
 
-    Which of them a reader takes depends on what it reads, and the two may differ.
-    Fix: rewrite the file with what typed columns hold left out of value.
+    Readers use one or the other, and the two may differ.
+    Fix: Find out from the source which value is right, and write the rows again. Do not let an engine choose.
 
     Conforms::
         stored_twice: null
@@ -109,10 +110,11 @@ def variant_stored_twice() -> pl.Expr:
     view=file_columns,
 )
 def shredded_while_disabled() -> pl.Expr:
-    """A new file has a shredded variant, and delta.enableVariantShredding was not true when it was written.
+    """A new file has a shredded variant although delta.enableVariantShredding was not true.
 
-    Who did not enable shredding has readers that do not know it.
-    Fix: enable it, or rewrite the file with variants that are not shredded.
+    The table's owner did not permit shredding, so readers of the table may not support it.
+    Fix: Set `delta.enableVariantShredding` to true, or rewrite the file's rows with an engine that supports shredding
+    and writes without it.
 
     Conforms::
         is_shredded: true, shredding_supported: true, written_without_shredding: false

@@ -8,10 +8,11 @@ from deltaspec.views.data.write_settings import write_settings
 
 @rule("PQT050", requires="configuration.codec", view=write_settings)
 def codec_differs_from_property() -> pl.Expr:
-    """A new data file is compressed by another codec than the table's property names.
+    """A new data file uses another compression codec than the table property.
 
-    Whoever set the property counts on its size, its speed, or on readers that know nothing else.
-    Fix: have the writer heed delta.parquet.compression.codec, or set the property to what is written.
+    The table's owner chose the codec for its size or speed, or for readers that support no other.
+    Fix: No repair is needed if your readers support the codec. Use a writer that honors
+    delta.parquet.compression.codec, or change the property.
 
     Conforms::
         requested_codec: zstd, codec_is_default: false, other_codecs: []
@@ -27,10 +28,11 @@ def codec_differs_from_property() -> pl.Expr:
 
 @rule("PQT051", requires="configuration.codec-default", view=write_settings)
 def codec_differs_from_default() -> pl.Expr:
-    """A data file that was added after the codec's property was unset is not compressed by zstd.
+    """A file that was added after the codec property was unset is not compressed with zstd.
 
-    The writers of the table know the property, and its default is part of it.
-    Fix: have the writer use the default, or set the property to what is written.
+    Writers of this table know the property, and zstd is its default.
+    Fix: No repair is needed if your readers support the codec. Use a writer that applies the default, or set
+    delta.parquet.compression.codec.
 
     Conforms::
         requested_codec: zstd, codec_is_default: true, other_codecs: []
@@ -45,10 +47,11 @@ def codec_differs_from_default() -> pl.Expr:
 
 @rule("PQT052", requires="configuration.page-version", view=write_settings)
 def page_version_differs_from_property() -> pl.Expr:
-    """A new data file has data pages of another version than the table's property asks for.
+    """A new data file uses another version of data pages than the table property.
 
-    Version 2 saves space, version 1 is read by every reader of Parquet: one of them was wanted.
-    Fix: have the writer heed delta.parquet.format.version, or set the property to what is written.
+    Version 2 saves space, and version 1 is supported by all Parquet readers. The table's owner chose one of them.
+    Fix: No repair is needed if your readers support the version. Use a writer that honors delta.parquet.format.version,
+    or change the property.
 
     Conforms::
         requested_page_version: 2, page_version_is_default: false, page_version: 2
@@ -62,10 +65,11 @@ def page_version_differs_from_property() -> pl.Expr:
 
 @rule("PQT053", requires="configuration.page-version-default", view=write_settings)
 def page_version_differs_from_default() -> pl.Expr:
-    """A data file that was added after the format's property was unset has data pages of version 2.
+    """A file that was added after the format property was unset uses data pages of version 2.
 
-    Readers beside those of Delta may know version 1 only, which is why it is the default.
-    Fix: have the writer use version 1, or set delta.parquet.format.version to what is written.
+    Other Parquet readers may support only version 1, which is the default.
+    Fix: No repair is needed if your readers support version 2. Use a writer that applies the default, or set
+    delta.parquet.format.version.
 
     Conforms::
         requested_page_version: 1, page_version_is_default: true, page_version: 1
