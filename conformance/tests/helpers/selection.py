@@ -1,6 +1,6 @@
 """Select tests by commit: the seed of property tests, and the share of the tests that multiply.
 
-A test marked `multiplied(parts, *sources)` runs if a recent commit touches one of its sources, or if its name falls
+A test marked `multiplied(parts, *sources)` runs if the commit touches one of its sources, or if its name falls
 into the share of this commit: one of `parts`. `DELTASPEC_SHARE=all` (`nox -s exhaustive`) runs every test.
 Seed and share follow from the commit alone, so `DELTASPEC_COMMIT=<hash>` repeats a run.
 """
@@ -14,8 +14,6 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
-RECENT_SECONDS = 24 * 3600
-"""Commits of the last day before the newest one count as recent: they are usually tested together."""
 
 
 @cache
@@ -40,7 +38,7 @@ def is_selected(name: str, parts: int, sources: tuple[str, ...] = ()) -> bool:
     Args:
         name: identifies the test; it decides the share that the test belongs to.
         parts: number of shares, of which one runs.
-        sources: files relative to the repository; the test runs if a recent commit changed one of them.
+        sources: files relative to the repository; the test runs if the commit changes one of them.
     """
     if runs_everything() or parts <= 1:
         return True
@@ -49,13 +47,8 @@ def is_selected(name: str, parts: int, sources: tuple[str, ...] = ()) -> bool:
 
 @cache
 def list_touched_files() -> frozenset[str]:
-    """Return the files, relative to the repository, that recent commits and uncommitted changes touch."""
-    commit = read_commit()
-    newest = _run_git("show", "-s", "--format=%ct", commit).strip()
-    if not newest.isdigit():
-        return frozenset()
-    since = f"--since=@{int(newest) - RECENT_SECONDS}"
-    committed = _run_git("log", since, "--format=", "--name-only", "--no-renames", commit)
+    """Return the files, relative to the repository, that the commit and uncommitted changes touch."""
+    committed = _run_git("show", "--format=", "--name-only", "--no-renames", read_commit())
     uncommitted = "" if os.environ.get("DELTASPEC_COMMIT") else _run_git("diff", "HEAD", "--name-only", "--no-renames")
     return frozenset(filter(None, (committed + uncommitted).splitlines()))
 

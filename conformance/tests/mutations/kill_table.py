@@ -1,4 +1,4 @@
-"""Prints the kill table: every requirement and revision, the mutations that break it, the rule that must catch each.
+"""Print the kill table: every requirement and revision, the mutations that break it, the rule that must catch each.
 
 python -m mutations.kill_table [EXAMPLES]      (in conformance/tests; `nox -s mutants` does it)
 """
@@ -7,6 +7,8 @@ import sys
 import tempfile
 import warnings
 from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from hypothesis import HealthCheck, Phase, given, settings
@@ -23,31 +25,50 @@ from deltaspec_generators.permissions.registry import Permission
 from deltaspec_generators.table_files import TableFiles, write_table
 
 NO_FINDINGS = "silent"
-"""What a permission has to give."""
+"""Outcome of a permission: the table conforms, and nothing is unchecked."""
+
+
+@contextmanager
+def written_table(files: TableFiles) -> Iterator[Callable[[str, str], Report]]:
+    """Write a table to a temporary directory; yield a function that validates it at a level against a revision."""
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory) / "table"
+        write_table(files, path)
+
+        def validate(level: str, revision: str) -> Report:
+            return validate_table(str(path), level=level, revision=revision, clock=files.clock_ms, history="latest")
+
+        yield validate
 
 
 def write_and_validate(files: TableFiles, level: str = "log", revision: str = "current") -> Report:
-    """The report on a table, laid down in a directory of its own."""
-    with tempfile.TemporaryDirectory() as directory:
-        write_table(files, Path(directory) / "table")
-        path = str(Path(directory) / "table")
-        return validate_table(path, level=level, revision=revision, clock=files.clock_ms, history="latest")
+    """Validate a table in a temporary directory."""
+    with written_table(files) as validate:
+        return validate(level, revision)
 
 
 def find_revisions(mutation: Mutation) -> tuple[str, ...]:
-    """Revisions in which the rule of a mutation must find it."""
-    held = requirements()[mutation.requirement].revisions
-    asked = RULES[CAUGHT_BY[mutation.name]].revisions
-    shown = mutation.revisions or REVISIONS
-    return tuple(each for each in REVISIONS if each in held and each in asked and each in shown)
+    """Return the revisions in which the rule of a mutation must find it."""
+    of_requirement = requirements()[mutation.requirement].revisions
+    of_rule = RULES[CAUGHT_BY[mutation.name]].revisions
+    of_mutation = mutation.revisions or REVISIONS
+    return tuple(each for each in REVISIONS if each in of_requirement and each in of_rule and each in of_mutation)
 
 
-def count_outcomes(mutation: Mutation, examples: int, revision: str = "current") -> Counter[tuple[str, ...]]:
-    """Which sets of rules the tables of a mutation gave, and how often."""
-    found: Counter[tuple[str, ...]] = Counter()
+def count_outcomes(mutation: Mutation, examples: Mapping[str, int]) -> dict[str, Counter[tuple[str, ...]]]:
+    """Draw tables of a mutation and count which sets of rules they violate.
+
+    Args:
+        mutation: breaks one requirement.
+        examples: number of tables per revision. Each table is drawn and written once.
+
+    Returns:
+        Per revision, the violated rules as sorted codes, and the number of tables.
+    """
+    outcomes: dict[str, Counter[tuple[str, ...]]] = {revision: Counter() for revision in examples}
 
     @settings(
-        max_examples=examples,
+        max_examples=max(examples.values()),
         database=None,
         deadline=None,
         derandomize=True,
@@ -56,22 +77,29 @@ def count_outcomes(mutation: Mutation, examples: int, revision: str = "current")
     )
     @given(mutation.tables())
     def run(files: TableFiles) -> None:
-        found[tuple(sorted(write_and_validate(files, mutation.level, revision).totals))] += 1
+        with written_table(files) as validate:
+            for revision, most in examples.items():
+                if outcomes[revision].total() < most:
+                    outcomes[revision][tuple(sorted(validate(mutation.level, revision).totals))] += 1
 
     run()
-    return found
+    return outcomes
 
 
-def compute_outcome(permission: Permission, revision: str) -> str:
-    """`silent`, or what was said of a table that only uses what is permitted."""
-    report = write_and_validate(permission.table(), permission.level, revision)
-    unchecked = [each.reason for each in report.checked.not_checked]
-    quiet = report.verdict == "conforms" and not report.totals and not unchecked
-    return NO_FINDINGS if quiet else f"{report.verdict} {report.totals} {unchecked[:3]}"
+def compute_outcomes(permission: Permission, revisions: Iterable[str]) -> dict[str, str]:
+    """Validate the table of a permission against revisions; per revision `NO_FINDINGS`, or what was reported."""
+    outcomes = {}
+    with written_table(permission.table()) as validate:
+        for revision in revisions:
+            report = validate(permission.level, revision)
+            unchecked = [each.reason for each in report.checked.not_checked]
+            is_silent = report.verdict == "conforms" and not report.totals and not unchecked
+            outcomes[revision] = NO_FINDINGS if is_silent else f"{report.verdict} {report.totals} {unchecked[:3]}"
+    return outcomes
 
 
 def list_checked_pairs() -> set[tuple[str, str]]:
-    """Requirement and revision, for all that a rule checks."""
+    """Return every requirement and revision that a rule checks."""
     return {
         (name, revision)
         for rule in RULES.values()
@@ -82,25 +110,23 @@ def list_checked_pairs() -> set[tuple[str, str]]:
 
 
 def list_planted_pairs() -> set[tuple[str, str]]:
-    """Requirement and revision, for all that a mutation breaks."""
+    """Return every requirement and revision that a mutation breaks."""
     return {(each.requirement, revision) for each in MUTATIONS.values() for revision in find_revisions(each)}
 
 
 def main(examples: int) -> int:
-    """Print the table; 1 if a mutation survives or is found by another rule, or something has no mutation."""
+    """Print the table; return 1 if a mutation survives, another rule finds it, or a checked pair has no mutation."""
     warnings.simplefilter("ignore")
     lines: dict[str, list[str]] = defaultdict(list)
     bad = runs = 0
     for name, mutation in MUTATIONS.items():
-        for revision in find_revisions(mutation):
-            found = count_outcomes(mutation, examples, revision)
+        for revision, found in count_outcomes(mutation, dict.fromkeys(find_revisions(mutation), examples)).items():
             killed = set(found) == {(CAUGHT_BY[name],)}
             runs, bad = runs + 1, bad + (not killed)
             said = "killed" if killed else f"SURVIVES {dict(found)}"
             lines[mutation.requirement].append(f"{revision:<8} {name:<48} {CAUGHT_BY[name]}  {said}")
     for name, permission in PERMISSIONS.items():
-        for revision in requirements()[permission.requirement].revisions:
-            said = compute_outcome(permission, revision)
+        for revision, said in compute_outcomes(permission, requirements()[permission.requirement].revisions).items():
             runs, bad = runs + 1, bad + (said != NO_FINDINGS)
             lines[permission.requirement].append(f"{revision:<8} {name:<48} permitted  {said}")
     for requirement in sorted(lines):

@@ -1,10 +1,14 @@
-"""A kit that cannot catch a planted fault is no evidence: every rule has a mutation that it, and it alone, finds."""
+"""Every rule has a mutation that this rule finds, and no other rule."""
+
+import inspect
+from pathlib import Path
 
 import pytest
+from helpers.selection import ROOT, is_selected
 from mutations.caught_by import CAUGHT_BY
 from mutations.kill_table import (
     NO_FINDINGS,
-    compute_outcome,
+    compute_outcomes,
     count_outcomes,
     find_revisions,
     list_checked_pairs,
@@ -16,27 +20,36 @@ from deltaspec.rules import RULES
 from deltaspec_generators.mutations.all_mutations import MUTATIONS
 from deltaspec_generators.permissions.all_permissions import PERMISSIONS
 
-_PLANTED = [
-    pytest.param(name, revision, id=f"{name}-{revision}")
-    for name in sorted(MUTATIONS.keys() & CAUGHT_BY.keys())
-    for revision in find_revisions(MUTATIONS[name])
-]
-_PERMITTED = [
-    pytest.param(name, revision, id=f"{name}-{revision}")
-    for name in sorted(PERMISSIONS)
-    for revision in requirements()[PERMISSIONS[name].requirement].revisions
-]
+EXAMPLES = 4
+"""Tables that a selected mutation draws for the current revision; older revisions validate the first of them."""
+PARTS = 4
+"""Each commit selects one mutation or permission in so many, and all whose sources it touches."""
 
 
-@pytest.mark.parametrize(("name", "revision"), _PLANTED)
-def test_mutation_gives_exactly_its_rule(name: str, revision: str) -> None:
-    found = count_outcomes(MUTATIONS[name], 4 if revision == "current" else 1, revision)
-    assert set(found) == {(CAUGHT_BY[name],)}
+def list_sources(name: str) -> tuple[str, ...]:
+    """Return the files that define a mutation and its rule, relative to the repository."""
+    functions = MUTATIONS[name].breaks, RULES[CAUGHT_BY[name]].expression
+    return tuple(str(Path(inspect.getfile(each)).resolve().relative_to(ROOT)) for each in functions)
 
 
-@pytest.mark.parametrize(("name", "revision"), _PERMITTED)
-def test_what_is_permitted_is_met_with_silence(name: str, revision: str) -> None:
-    assert compute_outcome(PERMISSIONS[name], revision) == NO_FINDINGS
+@pytest.mark.parametrize("name", sorted(MUTATIONS.keys() & CAUGHT_BY.keys()))
+def test_mutation_gives_exactly_its_rule(name: str) -> None:
+    """A selected mutation draws several tables and is validated against every revision, the others one table."""
+    revisions = find_revisions(MUTATIONS[name])
+    examples = {revisions[-1]: 1}
+    if is_selected(name, PARTS, list_sources(name)):
+        examples = {each: EXAMPLES if each == "current" else 1 for each in revisions}
+    outcomes = count_outcomes(MUTATIONS[name], examples)
+    assert {revision: set(found) for revision, found in outcomes.items()} == {
+        revision: {(CAUGHT_BY[name],)} for revision in examples
+    }
+
+
+@pytest.mark.parametrize("name", sorted(PERMISSIONS))
+def test_permitted_table_has_no_findings(name: str) -> None:
+    revisions = requirements()[PERMISSIONS[name].requirement].revisions
+    chosen = revisions if is_selected(name, PARTS) else revisions[-1:]
+    assert compute_outcomes(PERMISSIONS[name], chosen) == dict.fromkeys(chosen, NO_FINDINGS)
 
 
 def test_every_rule_has_a_mutation() -> None:
