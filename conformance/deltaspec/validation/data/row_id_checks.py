@@ -82,7 +82,7 @@ def check_row_id_ranges(run: Run, intervals: pl.DataFrame) -> None:
             run.findings.mark_rule_undecided(code, "an action that may hold the high-water mark cannot be decoded")
     live = find_live_files(intervals, run.plan.version)
     # [Changed in r2] what is committed again keeps what it had, be it no ids
-    exempt = () if run.revision is Revision.R1 else paths_without_ids(live, intervals, whole=history_is_complete(run))
+    exempt = () if run.revision is Revision.R1 else paths_without_ids(live, intervals, history_is_complete=history_is_complete(run))
     ranges = build_row_id_ranges(
         live,
         mark,
@@ -149,8 +149,8 @@ def check_live_row_ids(run: DataRun) -> None:
             "table_version": run.version,
             "default_row_commit_version": file.default_row_commit_version,
             "rows_are_inserted": file.path_key in inserted,
-            "duplicate_fresh_ids": len(shared),
-            "first_duplicate_fresh_id": shared.min() if len(shared) else None,
+            "duplicate_default_ids": len(shared),
+            "first_duplicate_default_id": shared.min() if len(shared) else None,
             "materialized_ids": ids.preserved_rows,
             "materialized_default_ids": ids.default_id_rows,
             "highest_row_id": ids.highest_preserved,

@@ -201,7 +201,7 @@ class LogRun(Run, ABC):
             self.state.apply(version, file, log.actions)
             self.table_actions += [(version, a) for _, a in log.actions if not isinstance(a, CommitInfo)]
             self.operations[version] = find_operation(log.actions)
-            self.stated_row_ids[version] = StatedRowIds.of(log.actions, log.undecoded_kinds, self.revision)
+            self.stated_row_ids[version] = StatedRowIds.from_actions(log.actions, log.undecoded_kinds, self.revision)
             self._deal_files(file, version, self.state.file_context(self.store.root), log)
             if self.level != "log" and log.has_cdc:
                 self.schemas[version] = self.state.table_schema

@@ -80,10 +80,10 @@ def check_row_id_history(run: Run, intervals: pl.DataFrame) -> None:
         files = {version: f"{LOG_DIRECTORY}/{commit_name(version)}" for version in run.stated_row_ids}
         _, has_high_water_mark = run.state.high_water_mark
         commits = build_row_id_commit_rows(
-            changed, run.stated_row_ids, files, enabled=enabled, has_high_water_mark=has_high_water_mark, whole=whole
+            changed, run.stated_row_ids, files, enabled=enabled, has_high_water_mark=has_high_water_mark, history_is_complete=whole
         )
         run.findings.evaluate(row_id_commits, commits)
-        run.findings.evaluate(new_row_ids, build_new_row_id_rows(changed, suspended, whole=whole))
+        run.findings.evaluate(new_row_ids, build_new_row_id_rows(changed, suspended, history_is_complete=whole))
     if run.findings.has_rules_for(row_id_conflicts):
         run.findings.evaluate_rows(row_id_conflicts, build_row_id_conflict_rows(intervals, suspended, run.plan.version))
     if run.findings.has_rules_for(row_id_ranges):

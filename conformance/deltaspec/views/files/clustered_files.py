@@ -1,4 +1,4 @@
-"""The view over files that are older than the clustering of their table, and its rows. Source: Clustered Table."""
+"""View over files that are older than the clustering of their table. Source: Clustered Table."""
 
 from collections.abc import Mapping
 
@@ -15,14 +15,14 @@ clustered_files = View(
     key=(),
     level="rows",
     columns={
-        "version": Column(pl.Int64, "version of the commit or checkpoint whose action is in force"),
-        "file": Column(pl.String, "log file the action stands in"),
-        "line": Column(pl.Int64, "line or Parquet row, counted from 1"),
-        "path": Column(pl.String, "path as written"),
+        "version": Column(pl.Int64, "version of the commit or checkpoint that holds the file's current action"),
+        "file": Column(pl.String, "log file of the action, relative to the table root"),
+        "line": Column(pl.Int64, "line number or Parquet row number, starting at 1"),
+        "path": Column(pl.String, "path, as written"),
         "columns_without_statistics": Column(
             pl.List(pl.String),
-            "clustering columns, newer as such than the file, of which its statistics say nothing, but for those that "
-            "the schema got, or may have got, after the file was written; null where there are none",
+            "columns without statistics that became clustering columns after the file was added, except those that the "
+            "schema gained, or may have gained, after the file was written; null if there are none",
         ),
     },
 )
@@ -37,16 +37,16 @@ def build_clustered_file_rows(
     *,
     begins_with_checkpoint: bool,
 ) -> tuple[pl.DataFrame, bool]:
-    """Rows of `clustered_files`, and whether there are files that may be older than a column they say nothing of.
+    """Return the rows of `clustered_files`, and whether files are undecided: a column may be newer than the file.
 
     Args:
-        files: live data files: `source`, `version`, `file`, `line`, `path`, `path_key` and `stats`. A checkpoint may
-            have statistics in columns instead of a text: of a file without a text nothing is known there.
-        since: clustering columns to the first version from which on each has been one.
-        fields_since: the columns, joined by dots, to the version whose schema had each first.
-        chain: every add and remove of the judged history.
-        operations: what each commit says it does.
-        begins_with_checkpoint: there are versions before the judged history.
+        files: live data files with `source`, `version`, `file`, `line`, `path`, `path_key` and `stats`. Files of a
+            checkpoint without `stats` are skipped: their statistics may be in stats_parsed.
+        since: clustering column to the version since which it is one.
+        fields_since: clustering column, joined by dots, to the first version whose schema has it.
+        chain: every add and remove of the validated history.
+        operations: version to commitInfo.operation, None if a commit has none.
+        begins_with_checkpoint: whether versions before the validated history exist.
     """
     known = files.filter(pl.col("stats").is_not_null() | (pl.col("source") == "commit"))
     found, has_undecided_files = [clustered_files.frame([])], False
@@ -55,18 +55,20 @@ def build_clustered_file_rows(
         older = known.filter(pl.col("version") < version)
         if older.is_empty():
             continue
-        silent = older.with_columns(
+        with_missing_columns = older.with_columns(
             select_rows_without_statistics(older["stats"], columns).alias(MISSING_STATS_COLUMN)
         ).with_row_index("_row")
-        each = join_field_versions(
-            silent.select("_row", "path_key", MISSING_STATS_COLUMN).explode(MISSING_STATS_COLUMN).drop_nulls(),
+        missing_columns = join_field_versions(
+            with_missing_columns.select("_row", "path_key", MISSING_STATS_COLUMN)
+            .explode(MISSING_STATS_COLUMN)
+            .drop_nulls(),
             fields_since,
         )
-        told = join_first_versions(each, chain, operations, begins_with_checkpoint=begins_with_checkpoint)
-        has_undecided_files = has_undecided_files or bool(told["written"].has_nulls())
-        kept = told.filter(pl.col("since") <= pl.col("written"))
-        kept = kept.group_by("_row").agg(columns_without_statistics=pl.col(MISSING_STATS_COLUMN))
-        rows = silent.join(kept, on="_row", how="left", maintain_order="left")
+        dated = join_first_versions(missing_columns, chain, operations, begins_with_checkpoint=begins_with_checkpoint)
+        has_undecided_files = has_undecided_files or bool(dated["written"].has_nulls())
+        decided = dated.filter(pl.col("since") <= pl.col("written"))
+        decided = decided.group_by("_row").agg(columns_without_statistics=pl.col(MISSING_STATS_COLUMN))
+        rows = with_missing_columns.join(decided, on="_row", how="left", maintain_order="left")
         rows = rows.with_columns(path=pl.coalesce("path", "path_key"))
         found.append(rows.select(list(clustered_files.columns)))
     return pl.concat(found), has_undecided_files

@@ -1,7 +1,7 @@
-"""Fills `file_actions` and `deletion_vectors`: columns of file actions as decoded, to facts that rules can read.
+"""Rows of `file_actions` and `deletion_vectors`, computed from decoded columns of file actions.
 
-What a rule may say of a path, a partition value or a vector is asked of the model, but only for the texts that are
-not plainly in order: those that hold an unusual character or escape, and each distinct partition value once.
+The model validates paths, partition values and vectors. Plain paths skip the model, and each distinct partition value
+is validated once.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -23,7 +23,7 @@ from deltaspec.views.table.mapping_history import EntryNames
 
 _UNUSUAL_PATH = r"[^A-Za-z0-9_\-./=]|^/|\.\.|//|(^|/)\.(/|$)|^$"
 _PLAIN_ESCAPE = r"%(2[0-9A-Da-d]|[3-7][0-9A-Fa-f])"
-"""An escaped ASCII character that is no control, dot or slash: it decodes to itself and to nothing else."""
+"""Escaped ASCII character other than a control character, dot or slash: decoding it is unambiguous."""
 _REQUIRED = {
     "add": ("path", "partition_values", "size", "modification_time", "data_change"),
     "remove": ("path", "data_change"),
@@ -32,33 +32,33 @@ _REQUIRED = {
 
 @dataclass(frozen=True)
 class FileContext:
-    """What a file action is judged against: the table's state at its version; None where that is not known."""
+    """Table state at the version of a file action, which the action is validated against; None if unknown."""
 
     partition_columns: dict[str, DataType] | None
     """Physical name to type."""
     deletion_vectors_supported: bool | None
     table_root: str | None = None
     clustering_columns: tuple[tuple[str, ...], ...] = ()
-    """Physical paths; none where the table is not clustered."""
+    """Physical paths; empty if the table is not clustered."""
     clustered_since: Mapping[str, int] = field(default_factory=dict)
-    """These paths, joined by dots, to the version whose schema had the field first."""
+    """Clustering path, joined by dots, to the first version whose schema has the field."""
     revision: Revision = Revision.CURRENT
-    """The text they are judged by."""
+    """Protocol revision that the actions are validated against."""
     mapping: str | None = None
-    """Column mapping in force."""
+    """Column mapping mode: `id`, `name` or None."""
     logical_partition_names: dict[str, str] = field(default_factory=dict)
-    """Logical to physical name of partition columns that have two."""
+    """Logical to physical name of the partition columns whose names differ."""
     entry_names: EntryNames | None = None
-    """What entries of statistics may be called, where there is another way of naming."""
+    """Names that statistics entries may have; None if logical and physical names do not differ."""
     void_columns_reason: str | None = None
-    """Why no data file may be added: columns of type void."""
+    """Why void columns of the schema forbid adding data files."""
     iceberg: str | None = None
-    """Compatibility with Iceberg that is enabled, the newer one where both are."""
+    """Enabled Iceberg compatibility, `V1` or `V2`; `V2` if both are."""
 
 
 @dataclass(frozen=True)
 class Provenance:
-    """Where the rows of a table of file actions come from; lists are per row."""
+    """Origin of the rows of a table of file actions; lists have one entry per row."""
 
     source: str
     file: str | list[str]
@@ -68,16 +68,16 @@ class Provenance:
 def build_file_facts(
     table: pa.Table, place: Provenance, context: FileContext, *, compared: bool = True
 ) -> pl.DataFrame:
-    """The rows of `table` with every column of `file_actions`, and those that later steps need.
+    """Return the rows of `table` with every column of `file_actions` and the columns that later steps need.
 
     Args:
-        table: columns of `deltaspec.wire.log.file_action_rows.FILE_ACTION_SCHEMA`.
-        place: where they stand.
-        context: the state they are judged against.
-        compared: a comparison will need statistics and partition values, which take most of the memory.
+        table: file actions with the columns of `deltaspec.wire.log.file_action_rows.FILE_ACTION_SCHEMA`.
+        place: origin of the rows.
+        context: table state that the actions are validated against.
+        compared: whether to keep statistics and partition values, which take most of the memory.
 
     Returns:
-        One row an action, in order. Beyond the view's columns: `path_key`, `deletion_vector_id`,
+        One row per action, in order. Additional columns: `path_key`, `deletion_vector_id`,
         `clustering_columns_without_statistics`, the raw `dv_*` columns, and if `compared` also `stats` and
         `partition_values` (list of key and value).
     """
@@ -109,28 +109,28 @@ def build_file_facts(
     facts = facts.with_columns(
         partition_facts.columns(values, context.partition_columns, context.logical_partition_names)
     )
-    facts = facts.with_columns(misnamed_statistics.misnamed(stats, context.entry_names))
-    facts = facts.with_columns(_unclustered(facts, stats, context.clustering_columns))
+    facts = facts.with_columns(misnamed_statistics.find_misnamed_statistics(stats, context.entry_names))
+    facts = facts.with_columns(_columns_without_statistics(facts, stats, context.clustering_columns))
     return facts.with_columns(statistics_facts.columns(stats))
 
 
 def select_file_actions(facts: pl.DataFrame) -> pl.DataFrame:
-    """The rows of `build_file_facts` as the view `file_actions`."""
+    """Return the rows of `build_file_facts` with the columns of the view `file_actions`."""
     return facts.select(list(file_actions.columns))
 
 
 def select_deletion_vectors(facts: pl.DataFrame) -> pl.DataFrame:
-    """The descriptors of `build_file_facts` as the view `deletion_vectors`."""
+    """Return the descriptors of `build_file_facts` as rows of `deletion_vectors`."""
     rows = facts.filter(pl.col("has_deletion_vector"))
     if rows.is_empty():
         return deletion_vectors.frame([])
     facts = vector_facts(rows)
-    later = [pl.lit(None, c.dtype).alias(name) for name, c in deletion_vectors.columns.items() if c.level != "log"]
-    return facts.with_columns(later).select(list(deletion_vectors.columns))
+    unfilled = [pl.lit(None, c.dtype).alias(name) for name, c in deletion_vectors.columns.items() if c.level != "log"]
+    return facts.with_columns(unfilled).select(list(deletion_vectors.columns))
 
 
 def _path_is_added(facts: pl.DataFrame) -> pl.Expr:
-    """Whether the commit of a cdc action adds its path as well; commits are never split over frames."""
+    """Build `path_is_added`: whether the commit of a cdc action also adds its path. Frames never split a commit."""
     is_cdc = pl.col("kind") == "cdc"
     if not (facts["kind"] == "cdc").any():
         return pl.lit(None, pl.Boolean).alias("path_is_added")
@@ -138,23 +138,28 @@ def _path_is_added(facts: pl.DataFrame) -> pl.Expr:
     return pl.when(is_cdc).then(added).alias("path_is_added")
 
 
-def _unclustered(facts: pl.DataFrame, stats: pa.ChunkedArray, columns: tuple[tuple[str, ...], ...]) -> pl.Expr:
-    """Clustering columns that the statistics of an add of a commit leave out; those of checkpoints may be parsed."""
+def _columns_without_statistics(
+    facts: pl.DataFrame, stats: pa.ChunkedArray, columns: tuple[tuple[str, ...], ...]
+) -> pl.Expr:
+    """Build the list of clustering columns without statistics, for adds in commits.
+
+    Adds in checkpoints are left out because their statistics may be in stats_parsed.
+    """
     name = "clustering_columns_without_statistics"
     if not columns:
         return pl.lit(None, pl.List(pl.String)).alias(name)
-    silent = clustering_history.select_rows_without_statistics(pl.Series(pl.from_arrow(stats)), columns)
-    asked = (pl.col("kind") == "add") & (pl.col("source") == "commit")
-    return pl.when(asked).then(silent).alias(name)
+    missing_columns = clustering_history.select_rows_without_statistics(pl.Series(pl.from_arrow(stats)), columns)
+    is_checked = (pl.col("kind") == "add") & (pl.col("source") == "commit")
+    return pl.when(is_checked).then(missing_columns).alias(name)
 
 
 def _missing_field() -> pl.Expr:
     faults: pl.Expr = pl.lit(None, pl.String)
     for kind, names in _REQUIRED.items():
         for name in reversed(names):
-            there = pl.col("has_partition_values") if name == "partition_values" else pl.col(name).is_not_null()
-            absent = (pl.col("kind") == kind) & ~there
-            faults = pl.when(absent).then(pl.lit(_camel(name))).otherwise(faults)
+            is_present = pl.col("has_partition_values") if name == "partition_values" else pl.col(name).is_not_null()
+            is_missing = (pl.col("kind") == kind) & ~is_present
+            faults = pl.when(is_missing).then(pl.lit(_camel(name))).otherwise(faults)
     return faults
 
 
@@ -170,22 +175,22 @@ def _vector_id() -> pl.Expr:
 
 
 def _path_facts(path: pl.Series, table_root: str | None) -> list[pl.Series]:
-    """`path_*` columns: constants for plain paths, the model's word for the others."""
+    """Return the `path_*` columns: constants for plain paths, results of the model for all others."""
     unusual = path.str.contains(_UNUSUAL_PATH).fill_null(False)
     rows = (unusual & path.str.contains("%", literal=True)).arg_true()
     plainly_escaped = ~path.gather(rows).str.replace_all(_PLAIN_ESCAPE, "").str.contains(_UNUSUAL_PATH)
     escaped = pl.Series([False]).new_from_index(0, len(path)).scatter(rows, plainly_escaped)
     unusual = unusual & ~escaped
-    absolute = _of_unusual(path, unusual, paths.is_absolute, pl.Boolean, plain=False)
-    decoded = _decoded(path, escaped)
-    key = _of_unusual(path, unusual, lambda text: paths.path_key(text, table_root), pl.String, plain=decoded)
+    absolute = _evaluate_unusual(path, unusual, paths.is_absolute, pl.Boolean, plain=False)
+    decoded = _decode_escapes(path, escaped)
+    key = _evaluate_unusual(path, unusual, lambda text: paths.path_key(text, table_root), pl.String, plain=decoded)
     hidden = path.str.extract(r"(?:^|/)(_[^/]*)/")
     return [
         key.alias("path_key"),
-        _of_unusual(path, unusual, paths.fault, pl.String, plain=None).alias("path_fault"),
-        _of_unusual(path, unusual, paths.has_non_ascii, pl.Boolean, plain=False).alias("path_has_non_ascii"),
-        _of_unusual(path, unusual, paths.escapes_table, pl.Boolean, plain=False).alias("path_escapes_table"),
-        _of_unusual(path, unusual, paths.colon_in_first_segment, pl.Boolean, plain=False).alias(
+        _evaluate_unusual(path, unusual, paths.fault, pl.String, plain=None).alias("path_fault"),
+        _evaluate_unusual(path, unusual, paths.has_non_ascii, pl.Boolean, plain=False).alias("path_has_non_ascii"),
+        _evaluate_unusual(path, unusual, paths.escapes_table, pl.Boolean, plain=False).alias("path_escapes_table"),
+        _evaluate_unusual(path, unusual, paths.colon_in_first_segment, pl.Boolean, plain=False).alias(
             "colon_in_first_segment"
         ),
         absolute.alias("path_is_absolute"),
@@ -195,8 +200,8 @@ def _path_facts(path: pl.Series, table_root: str | None) -> list[pl.Series]:
     ]
 
 
-def _decoded(path: pl.Series, escaped: pl.Series) -> pl.Series:
-    """The paths, those that hold plain escapes decoded in one pass over each."""
+def _decode_escapes(path: pl.Series, escaped: pl.Series) -> pl.Series:
+    """Return the paths with plain escapes decoded in one pass."""
     rows = escaped.arg_true()
     if not len(rows):
         return path
@@ -205,10 +210,12 @@ def _decoded(path: pl.Series, escaped: pl.Series) -> pl.Series:
     return path.clone().scatter(rows, texts.str.replace_many(found, [unquote(escape) for escape in found]))
 
 
-def _of_unusual(path: pl.Series, unusual: pl.Series, ask: Callable[[str], Any], dtype: Any, *, plain: Any) -> pl.Series:
-    usual = plain if isinstance(plain, pl.Series) else pl.Series([plain], dtype=dtype).new_from_index(0, len(path))
+def _evaluate_unusual(
+    path: pl.Series, unusual: pl.Series, evaluate: Callable[[str], Any], dtype: Any, *, plain: Any
+) -> pl.Series:
+    result = plain if isinstance(plain, pl.Series) else pl.Series([plain], dtype=dtype).new_from_index(0, len(path))
     rows = unusual.arg_true()
     if len(rows):
-        answers: Iterable[Any] = (ask(text) for text in path.gather(rows))
-        usual = usual.clone().scatter(rows, pl.Series(answers, dtype=dtype))
-    return usual.set(path.is_null(), None) if path.null_count() else usual
+        results: Iterable[Any] = (evaluate(text) for text in path.gather(rows))
+        result = result.clone().scatter(rows, pl.Series(results, dtype=dtype))
+    return result.set(path.is_null(), None) if path.null_count() else result

@@ -1,82 +1,100 @@
-"""Views over file actions: as written (`file_actions`), beside others of the path (`file_history`), and vectors."""
+"""Views over file actions as written, over file actions compared with others of their path, and over vectors."""
 
 import polars as pl
 
 from deltaspec.views.base import LOCATION_COLUMNS, Column, View
 
-_PLACE = LOCATION_COLUMNS | {
-    "source": Column(pl.String, "commit, compaction, checkpoint or sidecar"),
-    "version": Column(pl.Int64, "version of the commit or checkpoint; of a compaction its last"),
-    "kind": Column(pl.String, "add, remove or cdc"),
-    "path": Column(pl.String, "path as written"),
+_LOCATION = LOCATION_COLUMNS | {
+    "source": Column(pl.String, "kind of file that holds the action: commit, compaction, checkpoint or sidecar"),
+    "version": Column(pl.Int64, "version of the commit or checkpoint; for a compaction the last version"),
+    "kind": Column(pl.String, "kind of action: add, remove or cdc"),
+    "path": Column(pl.String, "path, as written"),
 }
 
 file_actions = View(
     name="file_actions",
-    grain="add, remove or cdc action, wherever it was written",
+    grain="add, remove or cdc action in any log file",
     key=(),
     columns={
-        **_PLACE,
-        "path_fault": Column(pl.String, "what breaks the URI form of the path; not for characters beyond ASCII"),
-        "path_has_non_ascii": Column(pl.Boolean, "the path holds characters beyond ASCII that are not encoded"),
-        "path_escapes_table": Column(pl.Boolean, "relative path whose `..` segments climb out of the table"),
-        "path_is_absolute": Column(pl.Boolean, "the path has a scheme or begins with a slash"),
-        "hidden_directory": Column(
-            pl.String, "first directory of a relative path whose name begins with an underscore"
+        **_LOCATION,
+        "path_fault": Column(
+            pl.String, "why the path is not a valid URI; null if it is valid, or only has non-ASCII characters"
         ),
-        "colon_in_first_segment": Column(pl.Boolean, "relative path with an unencoded colon in its first segment"),
-        "path_is_added": Column(pl.Boolean, "for a cdc: the same commit adds this path; null for other kinds"),
-        "missing_field": Column(pl.String, "required field that is null in a Parquet checkpoint"),
-        "size": Column(pl.Int64, "size in bytes"),
+        "path_has_non_ascii": Column(
+            pl.Boolean, "whether the path has non-ASCII characters that are not percent-encoded"
+        ),
+        "path_escapes_table": Column(pl.Boolean, "whether `..` segments of a relative path lead outside the table"),
+        "path_is_absolute": Column(pl.Boolean, "whether the path has a scheme or begins with a slash"),
+        "hidden_directory": Column(
+            pl.String, "first directory of a relative path whose name begins with an underscore; null if there is none"
+        ),
+        "colon_in_first_segment": Column(
+            pl.Boolean, "whether the first segment of a relative path has an unencoded colon"
+        ),
+        "path_is_added": Column(
+            pl.Boolean, "for a cdc action: whether the same commit adds this path; null for other kinds"
+        ),
+        "missing_field": Column(pl.String, "first required field that is null; null if all are set"),
+        "size": Column(pl.Int64, "size of the data file in bytes"),
         "modification_time": Column(pl.Int64, "modificationTime, milliseconds since the epoch"),
         "data_change": Column(pl.Boolean, "dataChange"),
         "deletion_timestamp": Column(pl.Int64, "deletionTimestamp, milliseconds since the epoch"),
         "extended_file_metadata": Column(pl.Boolean, "extendedFileMetadata"),
-        "has_partition_values": Column(pl.Boolean, "partitionValues is not null"),
-        "table_is_partitioned": Column(pl.Boolean, "the table has partition columns at that version"),
+        "has_partition_values": Column(pl.Boolean, "whether partitionValues is not null"),
+        "table_is_partitioned": Column(pl.Boolean, "whether the table has partition columns at that version"),
         "missing_partition_columns": Column(
-            pl.List(pl.String), "partition columns (physical names) that partitionValues lacks"
+            pl.List(pl.String), "physical names of partition columns that are missing in partitionValues"
         ),
-        "extra_partition_columns": Column(pl.List(pl.String), "keys of partitionValues that are no partition column"),
+        "extra_partition_columns": Column(pl.List(pl.String), "keys of partitionValues that are not partition columns"),
         "logical_partition_keys": Column(
             pl.List(pl.String),
-            "keys of partitionValues that are logical names of partition columns whose physical names differ; neither "
-            "they nor those columns are among the extra and missing ones",
+            "keys of partitionValues that are logical names although the physical names differ; excluded from "
+            "extra_partition_columns and missing_partition_columns",
         ),
         "invalid_partition_values": Column(
-            pl.List(pl.String), "`column=text` of each value that its column's type cannot hold"
+            pl.List(pl.String), "`column=value` of each value that is invalid for the type of its column"
         ),
         "non_canonical_partition_values": Column(
-            pl.List(pl.String), "`column=text` of each value that is readable but not spelled as the text shows"
+            pl.List(pl.String), "`column=value` of each value that is readable but not in the format of the protocol"
         ),
         "utc_partition_value": Column(
-            pl.String, "`column=text` of a timestamp among the values that is spelled as ISO 8601 in UTC"
+            pl.String, "`column=value` of a timestamp value in the ISO 8601 format with UTC; null if there is none"
         ),
         "zoneless_partition_value": Column(
-            pl.String, "`column=text` of a timestamp, not of type timestamp_ntz, that is spelled without a zone"
+            pl.String,
+            "`column=value` of a timestamp value (not timestamp_ntz) without a time zone; null if there is none",
         ),
         "void_columns_reason": Column(
-            pl.String, "why the columns of type void in the schema of that version let no data file be added"
+            pl.String, "why void columns in the schema of that version forbid adding data files; null if they do not"
         ),
         "iceberg_compatibility": Column(
-            pl.String, "V1 or V2, which is enabled at that version; null where neither is, V2 where both are"
+            pl.String, "enabled Iceberg compatibility at that version: V1 or V2; V2 if both are, null if neither is"
         ),
         "provider_is_empty": Column(
-            pl.Boolean, "clusteringProvider is there and names nothing; null where it is absent, and in checkpoints"
+            pl.Boolean, "whether clusteringProvider is an empty string; null if it is absent, and in checkpoints"
         ),
-        "stats_fault": Column(pl.String, "why `stats` is not a JSON object of statistics"),
+        "stats_fault": Column(pl.String, "why stats is not a valid JSON object of statistics; null if it is"),
         "num_records": Column(pl.Int64, "stats.numRecords"),
-        "has_null_counts_key": Column(pl.Boolean, "statistics hold `nullCounts`, which the text does not define"),
-        "null_count_fault": Column(pl.String, "an entry of nullCount that is negative or above numRecords"),
-        "column_mapping_mode": Column(pl.String, "id or name; null where column mapping is off at that version"),
+        "has_null_counts_key": Column(
+            pl.Boolean,
+            "whether the statistics have the key nullCounts, which the protocol does not define; null without "
+            "statistics",
+        ),
+        "null_count_fault": Column(
+            pl.String, "first entry of nullCount that is negative or above numRecords; null if there is none"
+        ),
+        "column_mapping_mode": Column(pl.String, "column mapping mode at that version: id or name; null if off"),
         "misnamed_statistics": Column(
             pl.String,
-            "an entry of statistics that has the physical name of a column where logical ones apply, or inversely; "
-            "where a dropped column may have had the name, only if no other entry is named right",
+            "statistics entry with the physical name of a column where logical names apply, or vice versa; if a "
+            "dropped "
+            "column may have had the name, only if no other entry has a valid name",
         ),
-        "has_deletion_vector": Column(pl.Boolean, "deletionVector is not null"),
+        "has_deletion_vector": Column(pl.Boolean, "whether deletionVector is not null"),
         "cardinality": Column(pl.Int64, "deletionVector.cardinality"),
-        "deletion_vectors_supported": Column(pl.Boolean, "deletionVectors is supported at that version"),
+        "deletion_vectors_supported": Column(
+            pl.Boolean, "whether deletionVectors is supported at that version; null if unknown"
+        ),
         "base_row_id": Column(pl.Int64, "baseRowId"),
         "default_row_commit_version": Column(pl.Int64, "defaultRowCommitVersion"),
     },
@@ -84,77 +102,101 @@ file_actions = View(
 
 file_history = View(
     name="file_history",
-    grain="file action whose path has more than one action in the judged history",
+    grain="file action whose path has more than one action in the validated history",
     key=("path_key",),
     columns={
-        **_PLACE,
-        "path_key": Column(pl.String, "what equals for all spellings of one path"),
-        "deletion_vector_id": Column(pl.String, "unique id of the deletion vector; null without one"),
+        **_LOCATION,
+        "path_key": Column(pl.String, "normalized path, equal for all encodings of the same path"),
+        "deletion_vector_id": Column(pl.String, "unique id of the deletion vector; null if there is none"),
         "same_path_same_kind": Column(
-            pl.Int64, "actions of this kind for this path in the same commit or checkpoint, this one included"
+            pl.Int64,
+            "number of actions of this kind for this path in the same commit or checkpoint, including this one",
         ),
-        "same_file_same_kind": Column(pl.Int64, "the same, for this path and deletion vector"),
+        "same_file_same_kind": Column(
+            pl.Int64,
+            "number of actions of this kind for this path and deletion vector in the same commit or checkpoint",
+        ),
         "same_file_other_kind": Column(
-            pl.Int64, "for an add: removes of this path and vector in the same commit or checkpoint; and inversely"
+            pl.Int64,
+            "number of removes (for an add) or adds (for a remove) of this path and vector in the same commit or "
+            "checkpoint",
         ),
         "unremoved_live_vector": Column(
             pl.String,
-            "for an add in a commit: id (or `none`) of another vector under which the path is live before this "
-            "commit and which this commit does not remove",
+            "for an add in a commit: id (or `none`) of another vector with which the path is live before the commit, "
+            "and which the commit does not remove",
         ),
-        "other_path_encoding": Column(pl.String, "another spelling of the path among its actions"),
+        "other_path_encoding": Column(
+            pl.String, "different encoding of the path in another of its actions; null if there is none"
+        ),
         "base_row_id": Column(pl.Int64, "baseRowId"),
         "extended_file_metadata": Column(pl.Boolean, "extendedFileMetadata"),
-        "has_tags": Column(pl.Boolean, "tags has entries; null where that is not kept, as of Parquet checkpoints"),
+        "has_tags": Column(pl.Boolean, "whether tags has entries; null if unknown, as in Parquet checkpoints"),
         "had_tags": Column(
-            pl.Boolean, "for a remove in a commit: has_tags of the last add of its logical file in an earlier version"
+            pl.Boolean, "for a remove in a commit: has_tags of the last add of the logical file in an earlier version"
         ),
         "base_row_id_before": Column(
             pl.Int64,
-            "for an add or remove in a commit to a table that assigns row ids: baseRowId of the last add of its path "
-            "in an earlier version; null for an add of a commit that gives the table another id",
+            "for an add or remove in a commit to a table that assigns row ids: baseRowId of the last add of the "
+            "path in "
+            "an earlier version; null for an add in a commit that changes the table id",
         ),
         "default_row_commit_version": Column(pl.Int64, "defaultRowCommitVersion"),
-        "default_row_commit_version_before": Column(pl.Int64, "the same of the last add before, as for baseRowId"),
+        "default_row_commit_version_before": Column(
+            pl.Int64, "defaultRowCommitVersion of the last add of the path, as for base_row_id_before"
+        ),
     },
 )
 
 deletion_vectors = View(
     name="deletion_vectors",
-    grain="deletion-vector descriptor, wherever it was written",
+    grain="deletion-vector descriptor in any log file",
     key=(),
     columns={
-        **_PLACE,
+        **_LOCATION,
         "storage_type": Column(pl.String, "storageType"),
-        "path_or_inline": Column(pl.String, "pathOrInlineDv, cut to 200 characters"),
-        "offset": Column(pl.Int64, "offset"),
-        "size_in_bytes": Column(pl.Int64, "sizeInBytes"),
+        "path_or_inline": Column(pl.String, "pathOrInlineDv, truncated to 200 characters"),
+        "offset": Column(pl.Int64, "offset in the vector file, in bytes"),
+        "size_in_bytes": Column(pl.Int64, "sizeInBytes of the vector"),
         "cardinality": Column(pl.Int64, "cardinality"),
-        "num_records": Column(pl.Int64, "stats.numRecords of the add it belongs to"),
-        "path_fault": Column(pl.String, "why pathOrInlineDv does not name a file (storage types u and p)"),
-        "decode_fault": Column(
-            pl.String, "why the vector cannot be decoded: inline ones at every level, stored ones from files on"
+        "num_records": Column(pl.Int64, "stats.numRecords of the add that has the descriptor"),
+        "path_fault": Column(
+            pl.String, "why pathOrInlineDv is not a valid file reference (storage types u and p); null if it is"
         ),
-        "decoded_size": Column(pl.Int64, "bytes that the inline text decodes to, padding included"),
-        "padding_is_zero": Column(pl.Boolean, "the bytes of an inline vector behind sizeInBytes are zeros"),
-        "decoded_cardinality": Column(pl.Int64, "rows in the decoded vector"),
+        "decode_fault": Column(
+            pl.String, "why the vector cannot be decoded; inline vectors at every level, stored ones from level files"
+        ),
+        "decoded_size": Column(pl.Int64, "size in bytes of a decoded inline vector, including padding"),
+        "padding_is_zero": Column(pl.Boolean, "whether the bytes of an inline vector after sizeInBytes are all zero"),
+        "decoded_cardinality": Column(pl.Int64, "number of rows in the decoded vector"),
         "decoded_last_row": Column(pl.Int64, "highest row index in the decoded vector"),
-        "vector_file": Column(pl.String, "key of the file that holds the vector of a live file", "files", shown=True),
-        "file_exists": Column(pl.Boolean, "that file is there; null where that could not be asked", "files"),
+        "vector_file": Column(pl.String, "path of the file that stores the vector of a live file", "files", shown=True),
+        "file_exists": Column(pl.Boolean, "whether vector_file exists; null if unknown", "files"),
         "removed_since": Column(
             pl.Boolean,
-            "a later commit than the judged one removes the logical file: then its vector may be gone",
+            "whether a commit after the validated version removes the logical file, so that its vector may be deleted",
             "files",
         ),
-        "version_fault": Column(pl.String, "what is wrong with the version byte of that file", "files"),
-        "version_width_fault": Column(pl.String, "the version 1 of that file stands in two bytes", "files"),
-        "byte_order_fault": Column(
-            pl.String, "the entry is sound but for its size or checksum, which are little endian", "files"
+        "version_fault": Column(
+            pl.String, "why the version byte of vector_file is invalid; null if it is valid", "files"
         ),
-        "entry_fault": Column(pl.String, "why no entry of that size stands at the offset", "files"),
-        "checksum_fault": Column(pl.String, "the entry's CRC-32 is not that of its bytes", "files"),
+        "version_width_fault": Column(
+            pl.String, "message if the version of vector_file is stored in two bytes; null otherwise", "files"
+        ),
+        "byte_order_fault": Column(
+            pl.String,
+            "message if size or checksum of the entry is little-endian and the entry is otherwise valid; null "
+            "otherwise",
+            "files",
+        ),
+        "entry_fault": Column(pl.String, "why the offset has no entry of that size; null if it has", "files"),
+        "checksum_fault": Column(
+            pl.String, "how the stored CRC-32 of the entry differs from the computed one; null if it does not", "files"
+        ),
         "overlapping_entry": Column(
-            pl.String, "another entry of the file whose bytes overlap: its offset and size", "files"
+            pl.String,
+            "offset and size of another entry in the file that overlaps this one; null if there is none",
+            "files",
         ),
     },
 )

@@ -1,4 +1,4 @@
-"""Statistics whose entries have the names of the other way of naming columns: logical for physical, or inversely."""
+"""Statistics entries named by the logical name instead of the physical name of a column, or vice versa."""
 
 import json
 from typing import Any
@@ -12,32 +12,34 @@ from deltaspec.views.table.mapping_history import EntryNames
 _MEMBERS = ("minValues", "maxValues", "nullCount")
 
 
-def misnamed(stats: Any, names: EntryNames | None) -> pl.Series:
-    """`misnamed_statistics` of `file_actions`: the first such entry of each text.
+def find_misnamed_statistics(stats: Any, names: EntryNames | None) -> pl.Series:
+    """Return the column `misnamed_statistics` of `file_actions`: the first misnamed entry of each string.
 
-    Only texts that hold one of the words in question are decoded.
+    Only strings that contain one of the wrong names are decoded.
 
     Args:
-        stats: statistics texts, an Arrow array or chunked array of strings.
-        names: what entries may be called; None where there is no other way.
+        stats: statistics strings, an Arrow array or chunked array.
+        names: names that entries may have; None if logical and physical names do not differ.
     """
     found: dict[int, str] = {}
     if names is not None and len(stats):
-        words = sorted(set(names.words()))
-        spelled = sorted({json.dumps(word, ensure_ascii=escaped) for word in words for escaped in (True, False)})
+        wrong_names = sorted(set(names.wrong_names()))
+        encoded_names = sorted(
+            {json.dumps(word, ensure_ascii=escaped) for word in wrong_names for escaped in (True, False)}
+        )
         texts = pl.Series(pl.from_arrow(stats), dtype=pl.String)
-        rows = texts.str.contains_any(spelled).fill_null(False).arg_true()
+        rows = texts.str.contains_any(encoded_names).fill_null(False).arg_true()
         for row, text in zip(rows.to_list(), texts.gather(rows).to_list(), strict=True):
-            entry = _first_of(text, names)
+            entry = _find_first_entry(text, names)
             if entry is not None:
                 found[row] = entry
     return sparse("misnamed_statistics", len(stats), found)
 
 
-def _first_of(text: str, names: EntryNames) -> str | None:
+def _find_first_entry(text: str, names: EntryNames) -> str | None:
     try:
         statistics = msgspec.json.decode(text)
-    except (msgspec.DecodeError, RecursionError):  # what other rules find
+    except (msgspec.DecodeError, RecursionError):  # other rules report it
         return None
     if not isinstance(statistics, dict):
         return None
@@ -51,9 +53,9 @@ def _first_of(text: str, names: EntryNames) -> str | None:
 def _misnamed_entry(entries: Any, names: EntryNames) -> str | None:
     if not isinstance(entries, dict):
         return None
-    suspects: list[str] = [name for name in entries if name in names.other]
-    if suspects and (names.is_certain or not any(name in names.used for name in entries)):
-        return suspects[0]
+    misnamed_entries: list[str] = [name for name in entries if name in names.other]
+    if misnamed_entries and (names.is_certain or not any(name in names.used for name in entries)):
+        return misnamed_entries[0]
     for name, nested in entries.items():
         below = names.used.get(name)
         entry = _misnamed_entry(nested, below) if below is not None else None

@@ -1,4 +1,4 @@
-"""Views over what a vacuum and a cleanup have left: files of tombstones, and the beginning of the log."""
+"""Views over retention: files of unexpired tombstones, and the start of a cleaned-up log."""
 
 import polars as pl
 
@@ -7,49 +7,51 @@ from deltaspec.views.base import Column, View
 removed_files = View(
     name="removed_files",
     grain=(
-        "logical file whose tombstone is in force at the judged version and has not expired by the clock; those that a "
-        "repair removed were gone before, and are left out"
+        "logical file with a tombstone that is unexpired at the validated version by the given clock; files that an "
+        "FSCK removed are left out because they were missing before"
     ),
     key=(),
     level="files",
     columns={
-        "version": Column(pl.Int64, "version of the commit or checkpoint that the tombstone stands in"),
-        "file": Column(pl.String, "log file that it stands in"),
-        "line": Column(pl.Int64, "line or Parquet row, counted from 1"),
-        "path": Column(pl.String, "path as written"),
-        "deletion_timestamp": Column(pl.Int64, "when it was removed, milliseconds since the epoch"),
+        "version": Column(pl.Int64, "version of the commit or checkpoint that holds the tombstone"),
+        "file": Column(pl.String, "log file of the tombstone, relative to the table root"),
+        "line": Column(pl.Int64, "line number or Parquet row number, starting at 1"),
+        "path": Column(pl.String, "path, as written"),
+        "deletion_timestamp": Column(pl.Int64, "deletionTimestamp, milliseconds since the epoch"),
         "retention_cutoff": Column(
             pl.Int64,
-            "moment from which on removed files had to stay, by the clock and the shortest retention that was in "
-            "force in the judged history",
+            "oldest deletionTimestamp whose files must still exist, milliseconds since the epoch; clock minus "
+            "the shortest "
+            "retention in effect in the validated history",
             needs_clock=True,
         ),
-        "exists": Column(pl.Boolean, "the data file is there; null where that could not be asked"),
-        "vector_file": Column(pl.String, "file of its deletion vector; null where it has none in a file"),
-        "vector_exists": Column(pl.Boolean, "that file is there; null where that could not be asked"),
+        "exists": Column(pl.Boolean, "whether the data file exists; null if unknown"),
+        "vector_file": Column(pl.String, "file that stores its deletion vector; null if no file does"),
+        "vector_exists": Column(pl.Boolean, "whether vector_file exists; null if unknown"),
     },
 )
 
 log_starts = View(
     name="log_starts",
-    grain="log that was cleaned up: one row",
+    grain="cleaned-up log: one row",
     key=(),
     columns={
-        "version": Column(pl.Int64, "first version that can be read"),
-        "file": Column(pl.String, "its commit"),
+        "version": Column(pl.Int64, "first readable version"),
+        "file": Column(pl.String, "commit file of that version, relative to the table root"),
         "committed_at": Column(
             pl.Int64,
-            "when that was committed, milliseconds since the epoch: its in-commit timestamp, else the earlier of the "
-            "time in its commitInfo and that of its file; null without a commitInfo that says so",
+            "commit time of that version, milliseconds since the epoch: its inCommitTimestamp, or the earlier of "
+            "commitInfo.timestamp and the file modification time; null without a commitInfo timestamp",
         ),
         "shortest_retention_ms": Column(
             pl.Int64,
-            "shortest delta.logRetentionDuration that was in force since; null where it was not set all the time, or "
-            "where a feature was dropped, which may cut history off sooner",
+            "shortest delta.logRetentionDuration in effect since that version, milliseconds; null if it was not always "
+            "set, or a feature was dropped, which may truncate history earlier",
         ),
         "retention_cutoff": Column(
             pl.Int64,
-            "moment from which on history had to stay, by the clock and that retention, milliseconds since the epoch",
+            "oldest commit time that must still be in the log, milliseconds since the epoch; clock minus that "
+            "retention",
             needs_clock=True,
         ),
     },

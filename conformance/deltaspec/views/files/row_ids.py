@@ -1,4 +1,4 @@
-"""Views over row tracking: row ids that the log gives to files, hidden columns, and row ids that files hold."""
+"""Views over row tracking: row ids that the log assigns, materialized columns, and row ids stored in files."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -17,123 +17,136 @@ MAX_ID = 2**63 - 1
 
 row_id_ranges = View(
     name="row_id_ranges",
-    grain="live file of the judged snapshot of a table that supports row ids and has not suspended them; file that had "
-    "none when a version before enabled them; and file, gone since, that had ids above the mark",
+    grain="live file of the validated version, if row ids are supported and not suspended; also a removed file that "
+    "had no ids when an earlier version enabled them, or had ids above the high-water mark",
     key=(),
     columns={
         **DATA_FILE_LOCATION_COLUMNS,
         "base_row_id": Column(pl.Int64, "baseRowId"),
         "default_row_commit_version": Column(pl.Int64, "defaultRowCommitVersion"),
         "last_row_id": Column(
-            pl.Int64, "default id of the last row; null without baseRowId or rows, or where numRecords does not tell"
+            pl.Int64, "default row id of the last row; null without baseRowId or numRecords, or for a file without rows"
         ),
         "previous_last_row_id": Column(
-            pl.Int64, "highest default id of the files before, in the order of baseRowId; null for the first"
+            pl.Int64, "highest default row id of the preceding files in the order of baseRowId; null for the first file"
         ),
         "high_water_mark": Column(
-            pl.Int64, "the mark that the domain delta.rowTracking holds; before r3 the action rowIdHighWaterMark"
+            pl.Int64, "high-water mark of the domain delta.rowTracking; before r3 of the action rowIdHighWaterMark"
         ),
-        "has_high_water_mark": Column(pl.Boolean, "the domain is live; before r3: there is the action"),
+        "has_high_water_mark": Column(pl.Boolean, "whether the table has a high-water mark; null if unknown"),
         "ids_required": Column(
             pl.Boolean,
-            "row ids are enabled, or were supported and not suspended at the commit that wrote the add; that does not "
-            "count since r2 for an add committed again that had no ids before: it keeps what the last of its path has",
+            "whether the add must have row ids: they are enabled, or were supported and not suspended at its commit; "
+            "since r2 not for an add that is committed again and had no ids before",
         ),
     },
 )
 
 row_id_columns = View(
     name="row_id_columns",
-    grain="property that names a hidden column, at each version of a table that supports row ids where the metadata or "
-    "the protocol changed",
+    grain="property that names a materialized row-tracking column, at each version of a table that supports row ids in "
+    "which the metadata or protocol changed",
     key=(),
     columns={
-        "version": Column(pl.Int64, "version of the metaData action in force"),
-        "file": Column(pl.String, "log file it stands in"),
-        "line": Column(pl.Int64, "line or Parquet row, counted from 1"),
-        "column": Column(pl.String, "name of the hidden column; null where the property is not set"),
+        "version": Column(pl.Int64, "version of the current metaData action"),
+        "file": Column(pl.String, "log file of the action, relative to the table root"),
+        "line": Column(pl.Int64, "line number or Parquet row number, starting at 1"),
+        "column": Column(pl.String, "name of the materialized column; null if the property is not set"),
         "property": Column(pl.String, "name of the property"),
-        "enabled": Column(pl.Boolean, "row ids are enabled at that version"),
-        "conflicts_with": Column(pl.String, "column of the table, or other property, that has the same name"),
+        "enabled": Column(pl.Boolean, "whether row ids are enabled at that version"),
+        "conflicts_with": Column(pl.String, "table column or other property with the same column name"),
     },
 )
 
 row_id_files = View(
     name="row_id_files",
-    grain="live data file of a table that supports row ids, with the row ids that its rows have; what is materialized "
-    "counts where they are enabled",
+    grain="live data file of a table that supports row ids, with the ids of its rows; materialized ids count if "
+    "row ids "
+    "are enabled",
     key=(),
     level="rows",
     columns={
         **DATA_FILE_LOCATION_COLUMNS,
-        "high_water_mark": Column(pl.Int64, "the mark that the domain delta.rowTracking holds"),
-        "table_version": Column(pl.Int64, "the judged version"),
+        "high_water_mark": Column(pl.Int64, "high-water mark of the domain delta.rowTracking"),
+        "table_version": Column(pl.Int64, "the validated version"),
         "default_row_commit_version": Column(pl.Int64, "defaultRowCommitVersion"),
         "materialized_column_fault": Column(
-            pl.String, "which hidden column has values that are no integers; nothing else is known then"
+            pl.String, "materialized column whose values are not integers; the other columns are then null"
         ),
         "rows_are_inserted": Column(
-            pl.Boolean, "its rows were inserted: the commit that added the path took no row from another file"
+            pl.Boolean, "whether its rows were inserted: the commit that added the path copied no rows from other files"
         ),
-        "duplicate_fresh_ids": Column(pl.Int64, "valid rows whose fresh id a row of a file before has as well"),
-        "first_duplicate_fresh_id": Column(pl.Int64, "the first such id"),
-        "materialized_ids": Column(pl.Int64, "valid rows with a materialized id other than their default one"),
-        "materialized_default_ids": Column(pl.Int64, "valid rows with a materialized id that is their default one"),
-        "highest_row_id": Column(pl.Int64, "the highest of those; null without any"),
+        "duplicate_default_ids": Column(
+            pl.Int64, "number of valid rows whose default row id also belongs to a row of a preceding file"
+        ),
+        "first_duplicate_default_id": Column(pl.Int64, "first duplicate default row id"),
+        "materialized_ids": Column(
+            pl.Int64, "number of valid rows whose materialized row id differs from the default one"
+        ),
+        "materialized_default_ids": Column(
+            pl.Int64, "number of valid rows whose materialized row id equals the default one"
+        ),
+        "highest_row_id": Column(
+            pl.Int64, "highest materialized row id that differs from the default one; null if there is none"
+        ),
         "highest_row_commit_version": Column(
-            pl.Int64, "highest materialized row commit version of a valid row; null without any"
+            pl.Int64, "highest materialized row commit version of a valid row; null if there is none"
         ),
         "earlier_row_commit_versions": Column(
-            pl.Int64, "valid rows with a materialized row commit version before defaultRowCommitVersion"
+            pl.Int64, "number of valid rows whose materialized row commit version is below defaultRowCommitVersion"
         ),
         "duplicate_ids": Column(
-            pl.Int64, "materialized ids that are an id of another valid row as well, of this file or of one before"
+            pl.Int64, "number of materialized row ids that another valid row also has, in this file or a preceding one"
         ),
-        "first_duplicate_id": Column(pl.Int64, "the first of them"),
+        "first_duplicate_id": Column(pl.Int64, "first duplicate materialized row id"),
     },
 )
 
 row_id_rewrites = View(
     name="row_id_rewrites",
-    grain="judged commit that moves rows to other files, or calls itself an update and leaves their number, on a table "
-    "with row ids enabled",
+    grain="commit of the validated history that moves rows to other files, or is an update that keeps the row "
+    "count, on "
+    "a table with row ids enabled",
     key=(),
     level="rows",
     columns={
         "version": Column(pl.Int64, "version of the commit"),
-        "file": Column(pl.String, "its log file"),
-        "lost_ids": Column(pl.Int64, "stable row ids of rows in the files removed that no row of those added has"),
-        "new_ids": Column(pl.Int64, "stable row ids of rows in the files added that no row of those removed has"),
+        "file": Column(pl.String, "log file of the commit, relative to the table root"),
+        "lost_ids": Column(pl.Int64, "number of row ids in the removed files that no row of the added files has"),
+        "new_ids": Column(pl.Int64, "number of row ids in the added files that no row of the removed files has"),
         "commit_versions_preserved": Column(
             pl.Boolean,
-            "every row keeps the version that last wrote it; null where ids are not the same, or rows are updated",
+            "whether every row keeps its row commit version; null if the ids differ, or rows are updated",
         ),
         "rows_preserved": Column(
-            pl.Boolean, "what the commit says of that, as in `row_id_commits`; null where it says nothing"
+            pl.Boolean,
+            "whether the commit states that rows keep their ids, as in `row_id_commits`; null if it states nothing",
         ),
     },
 )
 
 
-def paths_without_ids(live: pl.DataFrame, intervals: pl.DataFrame, *, whole: bool) -> list[str]:
-    """Paths of files that a commit adds without row ids, and that may never have had any.
+def paths_without_ids(live: pl.DataFrame, intervals: pl.DataFrame, *, history_is_complete: bool) -> list[str]:
+    """Return paths of live files that a commit adds without row ids and that may never have had any.
 
-    The last add before tells, or else a remove. Where nothing is known of a path it is new, or it may have been
-    removed too long ago for a checkpoint to say so.
+    The last earlier add of the path decides, otherwise an earlier remove. A path without an earlier action is new; in
+    an incomplete history it may also have been removed before the first checkpoint.
 
     Args:
-        live: as `file_replay.find_live_files` gives them.
-        spanned: adds and removes as `file_replay.spans` gives them.
-        whole: all versions before are judged.
+        live: live files, from `file_replay.find_live_files`.
+        intervals: adds and removes, from `file_replay.build_intervals`.
+        history_is_complete: whether all earlier versions are validated.
     """
     has_none = pl.all_horizontal(pl.col("base_row_id", "default_row_commit_version").is_null())
-    bare = live.filter(has_none & (pl.col("source") == "commit")).select("path_key", _version=pl.col("version"))
-    earlier = intervals.join(bare, on="path_key").filter(pl.col("version") < pl.col("_version"))
-    told = earlier.sort(pl.col("kind") == "add", "version", "file", "line").unique(
+    adds_without_ids = live.filter(has_none & (pl.col("source") == "commit")).select(
+        "path_key", _version=pl.col("version")
+    )
+    earlier = intervals.join(adds_without_ids, on="path_key").filter(pl.col("version") < pl.col("_version"))
+    last_actions = earlier.sort(pl.col("kind") == "add", "version", "file", "line").unique(
         "path_key", keep="last", maintain_order=True
     )
-    unknown = bare.join(told, on="path_key", how="anti")["path_key"].to_list()
-    return told.filter(has_none)["path_key"].to_list() + ([] if whole else unknown)
+    unknown = adds_without_ids.join(last_actions, on="path_key", how="anti")["path_key"].to_list()
+    return last_actions.filter(has_none)["path_key"].to_list() + ([] if history_is_complete else unknown)
 
 
 def build_row_id_ranges(
@@ -145,15 +158,15 @@ def build_row_id_ranges(
     since: EnablementHistory,
     paths_without_ids: Sequence[str] = (),
 ) -> pl.DataFrame:
-    """Live files as the view `row_id_ranges`, in the order of their base ids.
+    """Return the live files as rows of `row_id_ranges`, ordered by base row id.
 
     Args:
-        live: as `file_replay.find_live_files` gives them.
-        mark: the high-water mark, where it is kept and can be read.
-        has_high_water_mark: whether it is kept; None where that is not known.
-        enabled: row tracking is enabled at the judged version.
-        since: from which version on row tracking was supported, and from which on suspended.
-        paths_without_ids: as the function of that name gives them.
+        live: live files, from `file_replay.find_live_files`.
+        mark: the high-water mark; None if there is none, or it cannot be read.
+        has_high_water_mark: whether there is a high-water mark; None if unknown.
+        enabled: whether row tracking is enabled at the validated version.
+        since: versions at which support or suspension of row tracking changed.
+        paths_without_ids: result of the function of that name.
     """
     base, rows = pl.col("base_row_id"), pl.col("num_records")
     last = pl.when(base > MAX_ID - rows).then(pl.lit(MAX_ID)).otherwise(base + rows - 1)
@@ -176,17 +189,17 @@ def build_row_id_ranges(
     )
 
 
-def find_files_without_ids(intervals: pl.DataFrame, version: int, judged: int) -> pl.DataFrame:
-    """Files as rows of `row_id_ranges` that lack ids at the version which enables them, and are gone when judged.
+def find_files_without_ids(intervals: pl.DataFrame, version: int, validated_version: int) -> pl.DataFrame:
+    """Return files without row ids at the version that enables them and removed since, as rows of `row_id_ranges`.
 
     Args:
-        spanned: as `file_replay.spans` gives them.
-        version: the one that enables row ids.
-        judged: the judged one; of its files `build_row_id_ranges` speaks.
+        intervals: adds and removes, from `file_replay.build_intervals`.
+        version: the version that enables row ids.
+        validated_version: the validated version; `build_row_id_ranges` covers its live files.
     """
-    lacks = pl.any_horizontal(pl.col("base_row_id", "default_row_commit_version").is_null())
-    gone = pl.col("until").is_not_null() & (pl.col("until") <= judged)
-    rows = find_live_files(intervals.filter(lacks & gone), version)
+    has_no_ids = pl.any_horizontal(pl.col("base_row_id", "default_row_commit_version").is_null())
+    is_removed = pl.col("until").is_not_null() & (pl.col("until") <= validated_version)
+    rows = find_live_files(intervals.filter(has_no_ids & is_removed), version)
     unknown = {
         name: pl.lit(None, row_id_ranges.columns[name].dtype)
         for name in ("last_row_id", "previous_last_row_id", "high_water_mark", "has_high_water_mark")
@@ -199,24 +212,26 @@ def find_files_without_ids(intervals: pl.DataFrame, version: int, judged: int) -
 def find_removed_files_above_mark(
     intervals: pl.DataFrame, live: pl.DataFrame, mark: int, since: EnablementHistory
 ) -> pl.DataFrame:
-    """Files as rows of `row_id_ranges` that are gone when judged, and had ids above the mark: it fell.
+    """Return removed files that had row ids above the high-water mark, as rows of `row_id_ranges`.
+
+    Such a file shows that the mark was moved back.
 
     Args:
-        spanned: as `file_replay.spans` gives them.
-        live: the live files, as `file_replay.find_live_files` gives them.
+        intervals: adds and removes, from `file_replay.build_intervals`.
+        live: the live files, from `file_replay.find_live_files`.
         mark: the high-water mark.
-        since: from which version on row tracking was supported: if it was dropped before, ids began anew.
+        since: versions at which support of row tracking changed; row ids restart if the feature is dropped.
     """
     base, rows = pl.col("base_row_id"), pl.col("num_records")
     last = pl.when(base > MAX_ID - rows).then(pl.lit(MAX_ID)).otherwise(base + rows - 1)
-    gone = intervals.filter((pl.col("kind") == "add") & (base >= 0) & (rows > 0) & (last > mark))
-    gone = gone.filter(pl.col("version") >= find_supported_since(since))
-    gone = gone.join(live.select("path_key"), on="path_key", how="anti")
+    is_removed = intervals.filter((pl.col("kind") == "add") & (base >= 0) & (rows > 0) & (last > mark))
+    is_removed = is_removed.filter(pl.col("version") >= find_supported_since(since))
+    is_removed = is_removed.join(live.select("path_key"), on="path_key", how="anti")
     unknown = {
         name: pl.lit(None, row_id_ranges.columns[name].dtype) for name in ("previous_last_row_id", "ids_required")
     }
     return (
-        gone.sort("version", "file", "line")
+        is_removed.sort("version", "file", "line")
         .unique("path_key", keep="last", maintain_order=True)
         .with_columns(
             path=pl.coalesce("path", "path_key"),
@@ -230,7 +245,7 @@ def find_removed_files_above_mark(
 
 
 def column_rows(
-    place: dict[str, Any],
+    location: dict[str, Any],
     metadata: MetaData,
     schema: Struct | None,
     mapping: str | None,
@@ -238,22 +253,24 @@ def column_rows(
     enabled: bool,
     revision: Revision = Revision.CURRENT,
 ) -> list[dict[str, Any]]:
-    """The hidden columns as rows of the view `row_id_columns`.
+    """Return the rows of `row_id_columns`, one per property.
 
     Args:
-        place: version, file and line of the metadata.
-        metadata: of a table that supports row ids.
-        schema: of the table; None where it is not known.
-        mapping: mode of column mapping; None where it is off.
-        enabled: row ids are enabled.
-        revision: the text that names the properties.
+        location: version, file and line of the metadata.
+        metadata: metadata of a table that supports row ids.
+        schema: schema of the table; None if unknown.
+        mapping: column mapping mode; None if off.
+        enabled: whether row ids are enabled.
+        revision: protocol revision, which defines the property names.
     """
     names = {name: metadata.configuration.get(name) for name in row_tracking.get_column_properties(revision)}
     rows = []
     for name, column in names.items():
         others = [other for other in names if other != name and column is not None and names[other] == column]
         unknown = column is None or schema is None
-        taken = None if unknown else row_tracking.find_conflicting_column(column or "", schema or Struct(()), mapping)
-        taken = taken or next(iter(others), None)
-        rows.append({**place, "property": name, "column": column, "enabled": enabled, "conflicts_with": taken})
+        conflict = (
+            None if unknown else row_tracking.find_conflicting_column(column or "", schema or Struct(()), mapping)
+        )
+        conflict = conflict or next(iter(others), None)
+        rows.append({**location, "property": name, "column": column, "enabled": enabled, "conflicts_with": conflict})
     return rows

@@ -1,4 +1,4 @@
-"""Deletion-vector descriptors, and what inline ones decode to."""
+"""Columns of `deletion_vectors` that the log provides: descriptors and decoded inline vectors."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ _SHOWN_CHARACTERS = 200
 
 
 def vector_facts(rows: pl.DataFrame) -> pl.DataFrame:
-    """Rows of `build_file_facts` that have a descriptor, with the columns of the view `deletion_vectors`."""
+    """Add the columns of `deletion_vectors` at level `log` to rows of `build_file_facts` that have a descriptor."""
     facts = [
         _facts(descriptor)
         for descriptor in rows.select(
@@ -28,13 +28,13 @@ def vector_facts(rows: pl.DataFrame) -> pl.DataFrame:
         "decoded_cardinality": pl.Int64,
         "decoded_last_row": pl.Int64,
     }
-    answers = pl.DataFrame({name: [fact.get(name) for fact in facts] for name in columns}, schema=columns)
+    decoded = pl.DataFrame({name: [fact.get(name) for fact in facts] for name in columns}, schema=columns)
     return rows.with_columns(
         storage_type=pl.col("dv_storage_type"),
         path_or_inline=pl.col("dv_path_or_inline").str.head(_SHOWN_CHARACTERS),
         offset=pl.col("dv_offset"),
         size_in_bytes=pl.col("dv_size_in_bytes"),
-        **{name: answers[name] for name in columns},
+        **{name: decoded[name] for name in columns},
     )
 
 
@@ -53,7 +53,7 @@ def _facts(row: tuple[Any, ...]) -> dict[str, Any]:
                 return {"path_fault": str(fault)}
         case "p":
             if not paths.is_absolute(text):
-                return {"path_fault": "is not absolute"}
+                return {"path_fault": f"expected an absolute path, found {text[:_SHOWN_CHARACTERS]}"}
             return {"path_fault": paths.fault(text)}
         case "i":
             return _inline_facts(descriptor)

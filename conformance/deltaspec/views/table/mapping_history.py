@@ -157,12 +157,12 @@ class EntryNames:
     is_certain: bool
     """Whether a name of `other` can be nothing but that; else a column that was dropped may have had it."""
 
-    def words(self) -> Iterator[str]:
+    def wrong_names(self) -> Iterator[str]:
         """Every name of `other`, at all levels."""
         yield from self.other
         for below in self.used.values():
             if below is not None:
-                yield from below.words()
+                yield from below.wrong_names()
 
 
 def entry_names(
@@ -180,7 +180,7 @@ def entry_names(
         return None
     ever = history.names if mapping else frozenset()
     found = _names_of(schema, mapping, ever, is_certain=mapping is not None)
-    return found if any(found.words()) else None
+    return found if any(found.wrong_names()) else None
 
 
 def _names_of(schema: Struct, mapping: str | None, ever: frozenset[str], *, is_certain: bool) -> EntryNames:

@@ -78,7 +78,7 @@ def test_columns_that_no_schema_has() -> None:
         "_row-id": "row id",
         "_change_type": "change type",
     }
-    assert row(facts, "_change_type")["type_fault"] == "INT32 holds no string"
+    assert row(facts, "_change_type")["type_fault"] == "the file stores INT32; the schema says string"
     assert row(facts, "_row-id")["type_fault"] is None
 
 

@@ -130,7 +130,7 @@ def test_commit_may_copy_rows_where_new_files_come_and_others_lose_rows() -> Non
     enabled = [(0, False, False), (1, True, False), (3, True, True)]
     changed = flag_new_paths(_spanned(actions))
     rows = build_row_id_commit_rows(
-        changed, claims, files, enabled=enabled, has_high_water_mark=True, whole=True
+        changed, claims, files, enabled=enabled, has_high_water_mark=True, history_is_complete=True
     ).to_dicts()
     seen = {
         row["version"]: (row["enabled"], row["file_actions"], row["new_files"], row["may_copy_rows"]) for row in rows
@@ -143,17 +143,19 @@ def test_commit_may_copy_rows_where_new_files_come_and_others_lose_rows() -> Non
         5: (True, 2, 1, True),
         6: (True, 0, 0, False),
     }
-    partly = build_row_id_commit_rows(changed, claims, files, enabled=enabled, has_high_water_mark=True, whole=False)
+    partly = build_row_id_commit_rows(
+        changed, claims, files, enabled=enabled, has_high_water_mark=True, history_is_complete=False
+    )
     assert partly["new_files"].null_count() == 6
 
 
 def test_new_files_are_of_versions_that_support_row_ids() -> None:
     actions: list[_Action] = [(1, "add", "a", 0), (2, "add", "b", 2), (3, "add", "c", 4)]
     suspended = [(0, False, False), (2, True, False), (3, True, True)]
-    rows = build_new_row_id_rows(flag_new_paths(_spanned(actions)), suspended, whole=True).to_dicts()
+    rows = build_new_row_id_rows(flag_new_paths(_spanned(actions)), suspended, history_is_complete=True).to_dicts()
     assert [(row["version"], row["path"], row["suspended"]) for row in rows] == [(2, "b", False), (3, "c", True)]
 
 
 def test_claims_that_cannot_be_decoded_are_not_known() -> None:
-    assert StatedRowIds.of([], {"commitInfo"}, Revision.CURRENT) == StatedRowIds(None, None, None)
-    assert StatedRowIds.of([], {"add"}, Revision.CURRENT) == StatedRowIds(0, False, None)
+    assert StatedRowIds.from_actions([], {"commitInfo"}, Revision.CURRENT) == StatedRowIds(None, None, None)
+    assert StatedRowIds.from_actions([], {"add"}, Revision.CURRENT) == StatedRowIds(0, False, None)

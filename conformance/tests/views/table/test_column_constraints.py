@@ -187,7 +187,7 @@ def test_a_key_without_its_feature_is_not_looked_into() -> None:
     assert facts(told, protocol_action(1, 1), "unsupported_keys") == ["delta.invariants"]
     assert facts(told, protocol_action(1, 1), "invariant_fault") is None
     assert facts(told, protocol_action(1, 2), "unsupported_keys") == []
-    assert facts(told, protocol_action(1, 2), "invariant_fault") == "is no JSON: expecting value at character 0"
+    assert facts(told, protocol_action(1, 2), "invariant_fault") == "is not JSON: expecting value at character 0"
 
 
 def test_an_invariant_that_is_no_condition() -> None:

@@ -20,7 +20,7 @@ def test_clustering_columns_are_names_or_lists_of_their_parts(columns: object) -
 
 @pytest.mark.parametrize("columns", [{}, [1], [[]], [[1]], None, "col1"])
 def test_clustering_columns_of_another_form_are_a_fault(columns: object) -> None:
-    assert _fault("delta.clustering", {"clusteringColumns": columns}) == "holds no list clusteringColumns"
+    assert _fault("delta.clustering", {"clusteringColumns": columns}) == "has no list clusteringColumns"
 
 
 @pytest.mark.parametrize("key", ["rowIdHighWaterMark", "highWaterMark"])

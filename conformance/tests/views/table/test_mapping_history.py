@@ -7,7 +7,7 @@ import pytest
 
 from deltaspec.model.schema.data_types import Struct
 from deltaspec.model.schema.schema_string import parse_schema
-from deltaspec.views.files.misnamed_statistics import misnamed
+from deltaspec.views.files.misnamed_statistics import find_misnamed_statistics
 from deltaspec.views.table.mapping_history import MappingHistory, entry_names, logical_partition_names
 from deltaspec_generators.bases.column_mapping import build_mapped_field
 from deltaspec_generators.table_files import schema_string
@@ -122,7 +122,7 @@ def test_names_from_before_the_mapping_may_be_alike(names: Any, shared: bool) ->
 
 
 def told(text: str, history: MappingHistory, columns: Struct, mapping: str | None = "name") -> str | None:
-    found = misnamed(pa.array([None, text], pa.string()), entry_names(columns, {}, mapping, history))
+    found = find_misnamed_statistics(pa.array([None, text], pa.string()), entry_names(columns, {}, mapping, history))
     assert found[0] is None
     answer: str | None = found[1]
     return answer
