@@ -1,9 +1,9 @@
-"""The reference model: the protocol text made executable, one module a chapter.
+"""Reference model: the protocol as executable code, one module per chapter.
 
-Plain on purpose: no I/O, no clock, no Arrow, no caches. It is the oracle that the fast path is compared with.
+It is deliberately simple: no I/O, no clock, no Arrow, no caches. The fast path is tested against it.
 
-Two of its answers are what readers are asked as well, and stand here by name: `compute_row_changes`, which rows changed between two
-versions, and `can_skip`, whether a predicate lets a reader leave a file out.
+Two functions answer questions that readers ask, so the package exports them: `compute_row_changes` returns the rows
+that changed between two versions, and `can_skip` decides whether a predicate lets a reader skip a file.
 """
 
 from deltaspec.model.rows.row_changes import compute_row_changes

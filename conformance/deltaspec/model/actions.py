@@ -1,8 +1,8 @@
-"""Every action of the transaction log with every field. Source: chapter Actions, all revisions.
+"""Actions of the transaction log with all their fields. Source: chapter Actions, all revisions.
 
-Classes take the wire name, fields are the snake case of the wire name. A field that the text calls optional
-defaults to None, and JSON null equals absence. Unknown fields and unknown actions are ignored, as the text demands.
-Integers carry the bounds of the text's `int` (32 bits) and `long` (64 bits).
+Class names are the wire names; field names are the wire names in snake case. A field that the protocol calls optional
+defaults to None, and JSON null equals absence. Unknown fields and unknown actions are ignored, as the protocol
+requires. Integers have the bounds of the protocol's `int` (32 bits) and `long` (64 bits).
 """
 
 import json
@@ -15,12 +15,12 @@ from deltaspec.model.revisions import Revision
 Int32 = Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)]
 Int64 = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 PartitionValues: TypeAlias = dict[str, str | None]
-"""Physical column name to serialized value; None and the empty string both stand for SQL NULL."""
+"""Physical column name to serialized value; None and the empty string both mean SQL NULL."""
 Tags: TypeAlias = dict[str, str | None]
 
 
 class WireStruct(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """Base of everything that stands in the log as JSON: camelCase on the wire, None stays unwritten."""
+    """Base class of every JSON structure in the log: camelCase on the wire, None is omitted."""
 
 
 class Format(WireStruct, frozen=True):
@@ -67,7 +67,7 @@ class DeletionVectorDescriptor(WireStruct, frozen=True):
 
     @property
     def unique_id(self) -> str:
-        """The id that, with the data file's path, is the key of a logical file. Source: Derived Fields."""
+        """Id that, together with the data file's path, identifies a logical file. Source: Derived Fields."""
         plain = self.storage_type + self.path_or_inline_dv
         return plain if self.offset is None else f"{plain}@{self.offset}"
 
@@ -115,7 +115,7 @@ class Cdc(WireStruct, frozen=True):
 
 
 class Txn(WireStruct, frozen=True):
-    """An application's own progress marker. Source: Transaction Identifiers."""
+    """Progress marker of an application. Source: Transaction Identifiers."""
 
     app_id: str
     version: Int64
@@ -127,12 +127,12 @@ class DomainMetadata(WireStruct, frozen=True):
 
     domain: str
     configuration: str
-    """A map, as older logs have it, as its JSON text."""
+    """A map, as older logs store it, becomes its JSON text."""
     removed: bool
 
 
 class DomainMetadataMap(WireStruct, frozen=True):
-    """Domain metadata as r1 and r2 write it: a map of strings, or the text of later revisions (E14).
+    """Domain metadata as r1 and r2 define it: a map of strings, or the string of later revisions (E14).
 
     Source: Domain Metadata (r1, r2).
     """
@@ -143,7 +143,7 @@ class DomainMetadataMap(WireStruct, frozen=True):
 
 
 class CommitInfo(WireStruct, frozen=True):
-    """Provenance of a commit: any JSON. The fields here are those the text gives a meaning.
+    """Provenance of a commit: any JSON. Only fields that the protocol gives a meaning are listed.
 
     Source: Commit Provenance Information; In-Commit Timestamps; Catalog-managed tables.
     """
@@ -158,7 +158,7 @@ class CommitInfo(WireStruct, frozen=True):
 
 
 class CheckpointMetadata(WireStruct, frozen=True):
-    """Head of a checkpoint with V2 content. Source: Checkpoint Metadata (since r3)."""
+    """First row of a checkpoint with V2 content. Source: Checkpoint Metadata (since r3)."""
 
     version: Int64
     tags: Tags | None = None
@@ -178,18 +178,18 @@ class RowIdHighWaterMark(WireStruct, frozen=True):
 
     high_water_mark: Int64
     preserved_row_ids: bool | None = None
-    """Required in r1, gone in r2."""
+    """Required in r1, removed in r2."""
 
 
 class RowIdHighWaterMarkR1(WireStruct, frozen=True):
-    """The mark as r1 writes it, who wants to know whether ids were kept. Source: the same chapter (r1)."""
+    """High-water mark as r1 defines it; states whether row ids were preserved. Source: the same chapter (r1)."""
 
     high_water_mark: Int64
     preserved_row_ids: bool
 
 
 class RowIdHighWaterMarkR2(WireStruct, frozen=True):
-    """The mark as r2 writes it. Source: the same chapter (r2)."""
+    """High-water mark as r2 defines it. Source: the same chapter (r2)."""
 
     high_water_mark: Int64
 
@@ -222,24 +222,24 @@ ACTION_TYPES: dict[str, type[WireStruct]] = {
 }
 """Wire name of every action of the current revision."""
 
-_FORMS_OF_OLDER_TEXTS: dict[Revision, dict[str, type[WireStruct]]] = {
+_TYPES_OF_OLDER_REVISIONS: dict[Revision, dict[str, type[WireStruct]]] = {
     Revision.R1: {"domainMetadata": DomainMetadataMap, "rowIdHighWaterMark": RowIdHighWaterMarkR1},
     Revision.R2: {"domainMetadata": DomainMetadataMap, "rowIdHighWaterMark": RowIdHighWaterMarkR2},
 }
-_TYPES = {revision: {**ACTION_TYPES, **_FORMS_OF_OLDER_TEXTS.get(revision, {})} for revision in Revision}
+_TYPES = {revision: {**ACTION_TYPES, **_TYPES_OF_OLDER_REVISIONS.get(revision, {})} for revision in Revision}
 
 
 def action_types(revision: Revision = Revision.CURRENT) -> dict[str, type[WireStruct]]:
-    """Wire name of every action that readers of a revision know, with the form it has there.
+    """Return the actions that readers of a revision know, as wire name to the class of that revision.
 
-    Actions that only later texts define stand here too: what they hold is the same whoever reads them.
+    Actions that only later revisions define are included: their content has the same meaning for every reader.
     """
     # [Changed in r3] no rowIdHighWaterMark; the configuration of a domain is a string
     return _TYPES[revision]
 
 
 def normalize_action(action: WireStruct) -> WireStruct:
-    """The action that a form of an older text stands for; every other action is itself."""
+    """Convert an action class of an older revision to the current one; return any other action unchanged."""
     match action:
         case DomainMetadataMap(domain=domain, configuration=configuration, removed=removed):
             if isinstance(configuration, dict):

@@ -1,6 +1,6 @@
-"""JSON without loss: numbers keep their lexeme, and keys that stand twice are reported.
+"""Lossless JSON: numbers keep their lexeme, and repeated keys are reported.
 
-Canonicalization writes numbers unchanged, and a validator must tell `1` from `1.0` and 2^63 from 2^63 - 1.
+Canonicalization writes numbers unchanged, and a validator must distinguish `1` from `1.0` and 2^63 from 2^63 - 1.
 """
 
 import json
@@ -12,43 +12,43 @@ MAX_DEPTH = 200
 
 
 class JsonError(ValueError):
-    """A text that is not JSON, or is nested more deeply than `MAX_DEPTH`."""
+    """Input that is not JSON, or is nested more deeply than `MAX_DEPTH`."""
 
 
 class JsonTooDeep(JsonError):
-    """A text that is nested more deeply than `MAX_DEPTH`: it may be JSON, which bounds no depth."""
+    """Input nested more deeply than `MAX_DEPTH`. It may be valid: JSON does not limit the depth."""
 
 
 class Number(str):
-    """A JSON number as it is written."""
+    """A JSON number as written."""
 
     __slots__ = ()
 
     @property
     def is_integer(self) -> bool:
-        """Whether it is written as an integer: no fraction, no exponent."""
+        """Whether the number has neither a fraction nor an exponent."""
         return self.lstrip("-").isdigit()
 
 
 @dataclass(frozen=True)
 class Document:
-    """A parsed JSON text."""
+    """A parsed JSON document."""
 
     value: Any
-    """Dicts, lists, strings, `Number`s, booleans and None; of a repeated key the last value."""
+    """Dicts, lists, strings, `Number`s, booleans and None; for a repeated key, the last value."""
     repeated_keys: tuple[str, ...]
-    """JSON pointers of keys that stand more than once in their object, in the order of the text."""
+    """JSON pointers of keys that occur more than once in their object, in document order."""
 
 
 _TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[\]{}]', re.DOTALL)
 
 
 def parse_lossless(text: str | bytes) -> Document:
-    """Parse a JSON text (RFC 8259), strictly: no NaN, no byte order mark.
+    """Parse JSON (RFC 8259) strictly: no NaN, no byte order mark.
 
     Raises:
-        JsonTooDeep: it is nested too deeply to be read.
-        JsonError: it is none; the message says why and where.
+        JsonTooDeep: The input is nested more deeply than `MAX_DEPTH`.
+        JsonError: The input is not JSON; the message says why and where.
     """
     if isinstance(text, bytes):
         try:
@@ -67,7 +67,7 @@ def parse_lossless(text: str | bytes) -> Document:
 
 
 class _Pairs(list[tuple[str, Any]]):
-    """The members of an object in the order of the text."""
+    """The members of an object in document order."""
 
 
 def _refuse(word: str) -> Any:
@@ -102,7 +102,7 @@ def _plain(value: Any, pointer: str, repeated: list[str]) -> Any:
 
 
 def has_lone_surrogate(document: Any) -> bool:
-    """Whether a string holds half of a surrogate pair, which no UTF-8 text can carry on."""
+    """Return whether any string contains a lone surrogate, which cannot be encoded as UTF-8."""
     try:
         json.dumps(document, ensure_ascii=False).encode()
     except UnicodeEncodeError:

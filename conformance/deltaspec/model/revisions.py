@@ -1,24 +1,24 @@
-"""The revisions of the protocol text that a table can be judged by."""
+"""Revisions of the protocol that a table can be validated against."""
 
 from enum import StrEnum
 
 
 class Revision(StrEnum):
-    """A state of the protocol text, oldest first; `CURRENT` is the newest text the kit carries.
+    """A revision of the protocol, oldest first; `CURRENT` is the newest one that the kit supports.
 
-    A revision is an input of a run. What a table itself enables is asked of its `protocol` action.
+    The revision is an input of a run. What a table itself enables comes from its `protocol` action.
     """
 
     R1 = "r1"
-    """Row ids as a draft (`rowIds`), about Delta 2.3."""
+    """Draft of row ids (`rowIds`), about Delta 2.3."""
     R2 = "r2"
     """Row tracking with the `rowIdHighWaterMark` action, about Delta 2.4."""
     R3 = "r3"
     """V2 checkpoints, log compaction, clustering, about Delta 3.1."""
     CURRENT = "current"
-    """The newest text."""
+    """The newest revision."""
 
     def since(self, first: "Revision") -> bool:
-        """Whether this revision is `first` or a later one."""
+        """Return whether this revision is `first` or a later one."""
         order = list(Revision)
         return order.index(self) >= order.index(first)

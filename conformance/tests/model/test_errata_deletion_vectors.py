@@ -54,7 +54,7 @@ def test_printed_inline_vector_is_of_an_older_big_endian_format() -> None:
 
 
 def test_printed_inline_vector_is_none_of_the_documented_format() -> None:
-    with pytest.raises(DeletionVectorError, match="magic number is 3503503716, not 1681511377"):
+    with pytest.raises(DeletionVectorError, match="magic number is 3503503716, expected 1681511377"):
         decode_bitmap(decode_inline(PRINTED_INLINE))
 
 

@@ -118,7 +118,7 @@ def test_listing_alone_gives_what_is_published() -> None:
 
 def test_versions_are_ratified_once_and_in_order() -> None:
     assert may_ratify(0, -1) == may_ratify(8, 7) == Accepted()
-    assert may_ratify(7, 7) == Refused("catalog-managed.ratified-in-order", "version 7 after 7")
+    assert may_ratify(7, 7) == Refused("catalog-managed.ratified-in-order", "version 7 after 7, expected 8")
     assert isinstance(may_ratify(9, 7), Refused)
 
 

@@ -98,8 +98,8 @@ def test_removal_without_a_time_has_expired(table: Scenario) -> None:
 def test_vectors_stay_with_what_needs_them(table: Scenario) -> None:
     second = "vectors/second.bin"
     live, lately = (
-        "a live file needs the deletion vector in it",
-        ("a tombstone that has not expired needs the deletion vector in it"),
+        "a live file needs its deletion vector",
+        ("an unexpired tombstone needs its deletion vector"),
     )
     assert kept(table[2], 30 * DAY, FIRST_FILE) == {FIRST_FILE: live}
     assert kept(table[3], 12 * DAY, FIRST_FILE, second) == {FIRST_FILE: lately, second: live}
@@ -110,14 +110,14 @@ def test_vectors_stay_with_what_needs_them(table: Scenario) -> None:
 def test_what_no_action_names_goes_by_its_age(table: Scenario) -> None:
     """A file that is being written has no action yet; change data has none that keeps it."""
     paths = ("part-0.parquet", "_change_data/cdc-0.parquet", "_day=1/part-1.parquet")
-    young: RetentionReason = "it is young, and may be of a commit to come"
+    young: RetentionReason = "it is recent and may belong to a future commit"
     assert kept(table[0], 20 * DAY, *paths, written_ms=13 * DAY) == dict.fromkeys(paths, young)
     assert kept(table[0], 20 * DAY + 1, *paths, written_ms=13 * DAY) == dict.fromkeys(paths)
 
 
 def test_log_and_hidden_files_are_not_for_vacuums(table: Scenario) -> None:
     assert kept(table[7], 999 * DAY, "_delta_log/00000000000000000000.json", "_metadata/x", ".part-0.crc") == {
-        "_delta_log/00000000000000000000.json": "it is of the log",
+        "_delta_log/00000000000000000000.json": "it belongs to the log",
         "_metadata/x": "it is hidden",
         ".part-0.crc": "it is hidden",
     }

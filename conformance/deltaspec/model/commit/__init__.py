@@ -1,1 +1,1 @@
-"""Commits: may this commit follow this snapshot?"""
+"""Commit validation: decide whether a commit may follow a snapshot."""

@@ -1,7 +1,7 @@
 """Tables whose commits a catalog ratifies. Source: Catalog-managed Tables (current).
 
-What is ratified the catalog alone knows. A commit that lies in the log under its version is published, and so
-ratified; a staged commit may be ratified, rejected, or half written.
+Only the catalog knows which commits are ratified. A commit in the log under its version is published and therefore
+ratified; a staged commit may be ratified, rejected or incomplete.
 """
 
 from collections import Counter
@@ -20,7 +20,7 @@ FEATURE = "catalogManaged"
 
 
 def catalog_managed(proposal: ProposedCommit) -> Iterator[Refused]:
-    """Commits name their transaction and carry their own time.
+    """Require a transaction id and in-commit timestamps.
 
     Source: Writer Requirements for Catalog-managed tables (current).
     """
@@ -36,7 +36,7 @@ CHECKS: tuple[CommitCheck, ...] = (catalog_managed,)
 
 
 def is_catalog_managed(protocol: Protocol) -> bool:
-    """Whether a catalog manages the table: both lists name the feature, and no property is asked.
+    """Return whether a catalog manages the table: both lists contain the feature; no property is involved.
 
     Source: Catalog-managed Table Enablement (current).
     """
@@ -46,7 +46,7 @@ def is_catalog_managed(protocol: Protocol) -> bool:
 
 
 def published(names: Iterable[str]) -> list[int]:
-    """Versions whose commits are published, ascending; names are relative to `_delta_log`.
+    """Return the versions of the published commits, ascending; names are relative to `_delta_log`.
 
     Source: Terminology: Commits (current).
     """
@@ -56,49 +56,49 @@ def published(names: Iterable[str]) -> list[int]:
 def find_commits_to_read(
     names: Iterable[str], ratified: Mapping[int, str | None], latest: int
 ) -> dict[int, str | None]:
-    """Where a reader takes each commit from, by version: a file below `_delta_log`, or None for the catalog's own copy.
+    """Return where a reader reads each commit, by version: a file below `_delta_log`, or None for the catalog's copy.
 
     Args:
-        names: what is listed, relative to `_delta_log`. Staged commits among them say nothing by themselves.
-        ratified: what the catalog returns: the name of a staged commit, or None where it holds the content.
-        latest: the latest version, as the catalog has it; whatever is listed beyond it is not there.
+        names: Listed names, relative to `_delta_log`. Staged commits among them are not used on their own.
+        ratified: Commits that the catalog returns: the name of a staged commit, or None if it returns the content.
+        latest: Latest version according to the catalog; later listed commits are ignored.
 
     Source: Reading Catalog-managed Tables; Reader Requirements for Catalog-managed tables (current).
     """
     sources: dict[int, str | None] = {version: commit_name(version) for version in published(names)}
-    sources |= ratified  # the catalog's word goes before what is published
+    sources |= ratified  # the catalog takes precedence over published commits
     return {version: sources[version] for version in sorted(sources) if version <= latest}
 
 
 def may_ratify(version: int, latest: int) -> Decision:
-    """Whether the catalog may ratify a commit: once, and after the one before; `latest` is -1 before the first.
+    """Decide whether the catalog may ratify a commit; versions are ratified once and in order, `latest` starts at -1.
 
     Source: Commit Protocol (current).
     """
     if version == latest + 1:
         return Accepted()
-    return Refused("catalog-managed.ratified-in-order", f"version {version} after {latest}")
+    return Refused("catalog-managed.ratified-in-order", f"version {version} after {latest}, expected {latest + 1}")
 
 
 def may_publish(version: int, names: Iterable[str]) -> Decision:
-    """Whether a ratified commit may be published now: after the one before. Source: Publishing Commits (current)."""
+    """Decide whether the next ratified commit may be published. Source: Publishing Commits (current)."""
     if version == 0 or version - 1 in published(names):
         return Accepted()
     return Refused("catalog-managed.published-copies-ratified", f"version {version - 1} is not published")
 
 
 def may_checkpoint(version: int, names: Iterable[str]) -> Decision:
-    """Whether a checkpoint of a version may be made. Source: Maintenance Operations on Catalog-managed Tables."""
+    """Decide whether a version may be checkpointed. Source: Maintenance Operations on Catalog-managed Tables."""
     return may_compact(version, version, names)
 
 
 def may_compact(start: int, end: int, names: Iterable[str]) -> Decision:
-    """Whether a range of commits, both ends in it, may be compacted: all are published. Source: as `may_checkpoint`."""
-    there = set(published(names))
-    absent = [version for version in range(start, end + 1) if version not in there]
-    if not absent:
+    """Decide whether a range may be compacted: all its commits must be published. Source: as `may_checkpoint`."""
+    published_versions = set(published(names))
+    missing = [version for version in range(start, end + 1) if version not in published_versions]
+    if not missing:
         return Accepted()
-    return Refused("catalog-managed.published-before-maintenance", f"version {absent[0]} is not published")
+    return Refused("catalog-managed.published-before-maintenance", f"version {missing[0]} is not published")
 
 
 Maintenance = Literal["checkpoint", "compaction", "checksum", "cleanup", "vacuum", "layout"]
@@ -106,7 +106,7 @@ _ALWAYS = ("checkpoint", "compaction", "checksum")
 
 
 def may_maintain(operation: Maintenance, permitted: Iterable[str] = ()) -> Decision:
-    """Whether a client may run an operation; `permitted` are those that the catalog explicitly lets it run.
+    """Decide whether a client may run an operation; `permitted` lists the ones that the catalog explicitly allows.
 
     Source: Maintenance Operations on Catalog-managed Tables (current).
     """
@@ -116,7 +116,7 @@ def may_maintain(operation: Maintenance, permitted: Iterable[str] = ()) -> Decis
 
 
 def group_versions_by_uuid(names: Iterable[str]) -> dict[str, list[int]]:
-    """Versions of the staged commits that have a UUID in their name, by UUID: each commit is to have one of its own.
+    """Return the versions of the staged commits, grouped by the UUID in their name; each commit needs a unique UUID.
 
     Source: Terminology: Commits (current).
     """
@@ -129,20 +129,20 @@ def group_versions_by_uuid(names: Iterable[str]) -> dict[str, list[int]]:
 
 @dataclass(frozen=True)
 class CommitContent:
-    """What a commit holds, as far as one copy is compared with another."""
+    """The comparable content of one copy of a commit."""
 
     transaction: str | None
     """Its txnId."""
     actions: Sequence[Hashable]
-    """Its actions but commitInfo, in any form in which equal ones are equal."""
+    """All actions except commitInfo, in a form where equal actions compare equal."""
 
 
 def is_illegal_copy(published: CommitContent, staged: CommitContent) -> bool:
-    """Whether a published commit is of the transaction of a staged one of its version, and holds other actions.
+    """Return whether a published commit has the transaction of a staged commit of its version but additional actions.
 
-    A transaction that is tried again at the same version does the same, so that only its commitInfo may differ. One
-    that has no txnId cannot be told from another. A staged commit may break off, where it was never proposed: what it
-    lacks says nothing.
+    A retry of a transaction at the same version commits the same actions, so only commitInfo may differ. Without a
+    txnId the transactions cannot be compared. A staged commit may be incomplete if it was never proposed, so actions
+    that it is missing are ignored.
 
     Source: Publishing Commits (current).
     """

@@ -1,4 +1,4 @@
-"""What a commit may do to a clustered table. Source: Writer Requirements for Clustered Table."""
+"""Checks of commits on clustered tables. Source: Writer Requirements for Clustered Table."""
 
 from collections.abc import Iterator
 
@@ -11,14 +11,14 @@ from deltaspec.model.revisions import Revision
 
 
 def _columns(proposal: ProposedCommit) -> tuple[clustering.Path, ...]:
-    """Clustering columns after the commit; none where clustering is not supported."""
+    """Return the clustering columns after the commit; empty if clustering is not supported."""
     if not proposal.revision.since(Revision.R3) or not proposal.supports(clustering.FEATURE):  # [Changed in r3]
         return ()
     return clustering.clustering_columns(proposal.after.domains.get(clustering.DOMAIN))
 
 
 def feature(proposal: ProposedCommit) -> Iterator[Refused]:
-    """A table that the domain gives clustering columns is one whose writers know clustering."""
+    """Require the clustering feature when the domain defines clustering columns."""
     protocol = proposal.after.protocol
     if protocol is None or not proposal.revision.since(Revision.R3):  # [Changed in r3] clustering is new
         return
@@ -30,7 +30,7 @@ def feature(proposal: ProposedCommit) -> Iterator[Refused]:
 
 
 def columns(proposal: ProposedCommit) -> Iterator[Refused]:
-    """Clustering columns are columns of the table, by their physical names, and the table is not partitioned."""
+    """Require clustering columns to be columns of the table, by physical name, and the table to be unpartitioned."""
     schema, metadata, named = proposal.schema, proposal.after.metadata, _columns(proposal)
     is_new = proposal.of(MetaData) != [] or any(
         each.domain == clustering.DOMAIN for each in proposal.of(DomainMetadata)
@@ -44,9 +44,9 @@ def columns(proposal: ProposedCommit) -> Iterator[Refused]:
 
 
 def statistics(proposal: ProposedCommit) -> Iterator[Refused]:
-    """Files have statistics of the clustering columns: those that are added, and all where there is a new column.
+    """Require statistics of the clustering columns in added files, and of new clustering columns in all files.
 
-    By the letter: a snapshot does not tell whether a file is older than a column, and so has none to speak of.
+    This follows the protocol literally: a snapshot does not show whether a file is older than a column.
     """
     named = clustering.resolve_columns(_columns(proposal), proposal.schema, proposal.mapping)
     before = clustering.clustering_columns(proposal.before.domains.get(clustering.DOMAIN))
@@ -54,14 +54,14 @@ def statistics(proposal: ProposedCommit) -> Iterator[Refused]:
     added = proposal.of(Add)
     for add in added:
         for name in clustering.find_columns_without_statistics(add.stats, named) or ():
-            yield Refused("clustering.statistics", f"{add.path}: {name}")
+            yield Refused("clustering.statistics", f"{add.path} has no statistics of {name}")
     for add in proposal.after.files.values() if new else ():
         for name in (clustering.find_columns_without_statistics(add.stats, new) or ()) if add not in added else ():
-            yield Refused("clustering.statistics-of-new-columns", f"{add.path} stays live: {name}")
+            yield Refused("clustering.statistics-of-new-columns", f"{add.path} stays live without statistics of {name}")
 
 
 def provider(proposal: ProposedCommit) -> Iterator[Refused]:
-    """Whoever clustered a file is named."""
+    """Require a clustering provider that is not blank."""
     if not proposal.revision.since(Revision.R3):  # [Changed in r3] the field is new
         return
     for add in proposal.of(Add):
@@ -70,4 +70,4 @@ def provider(proposal: ProposedCommit) -> Iterator[Refused]:
 
 
 CHECKS: tuple[CommitCheck, ...] = (feature, columns, statistics, provider)
-"""In the order in which `commit.judge` asks."""
+"""In the order in which `validation.check_commit` evaluates them."""

@@ -1,4 +1,4 @@
-"""What a commit may make of constraints and defaults. Source: CHECK Constraints; Default Columns."""
+"""Checks of constraints and defaults in a commit. Source: CHECK Constraints; Default Columns."""
 
 import re
 from collections.abc import Iterator
@@ -11,27 +11,28 @@ from deltaspec.model.log.proposed_commit import CommitCheck, ProposedCommit, rea
 from deltaspec.model.revisions import Revision
 
 _MAKES_OR_RESTORES = re.compile("create|replace|restore|rollback|clone|convert|import|replicat", re.IGNORECASE)
-"""The text gives operations no names; engines agree on these words."""
+"""The protocol does not define operation names; engines agree on these words."""
 
 
 def is_replaced_table(before: MetaData, after: MetaData, operation: Any) -> bool:
-    """Whether a commit makes the table anew, or goes back to an older state: its columns are not those of before.
+    """Return whether a commit replaces the table or restores an older state, so that its columns do not continue the
+    old ones.
 
     Args:
-        before: metadata that the version before has.
-        after: metadata that the commit has.
-        operation: what the commit says it does.
+        before: Metadata of the version before.
+        after: Metadata of the commit.
+        operation: Operation that the commit states.
     """
     return before.id != after.id or creates_or_restores_table(operation)
 
 
 def creates_or_restores_table(operation: Any) -> bool:
-    """Whether a commit says that it makes a table, makes it anew, or brings back what it was."""
+    """Return whether a commit states that it creates, replaces or restores a table."""
     return isinstance(operation, str) and _MAKES_OR_RESTORES.search(operation) is not None
 
 
 def new_constraints(proposal: ProposedCommit) -> Iterator[Refused]:
-    """CHECK Constraints: a name, and an expression. That the feature comes first is asked with other properties."""
+    """CHECK Constraints: require a name and an expression. The feature is checked with the other properties."""
     for action in proposal.of(MetaData):
         for name, expression in constraints.read_check_constraints(action.configuration).items():
             broken = constraints.constraint_fault(name, expression)
@@ -40,9 +41,9 @@ def new_constraints(proposal: ProposedCommit) -> Iterator[Refused]:
 
 
 def defaults_of_new_columns(proposal: ProposedCommit) -> Iterator[Refused]:
-    """Default Columns: a command that adds a column gives it no default.
+    """Default Columns: forbid a default on a column that the commit adds.
 
-    One that removes files may replace what the table holds, columns and all.
+    A commit that removes files may replace the table including its columns, so it is not checked.
     """
     before, after, schema = proposal.schema_before, proposal.after.metadata, proposal.schema
     if not proposal.revision.since(Revision.R3) or not proposal.of(MetaData) or proposal.of(Remove):
@@ -58,4 +59,4 @@ def defaults_of_new_columns(proposal: ProposedCommit) -> Iterator[Refused]:
 
 
 CHECKS: tuple[CommitCheck, ...] = (new_constraints, defaults_of_new_columns)
-"""In the order in which `commit.judge` asks."""
+"""In the order in which `validation.check_commit` evaluates them."""

@@ -1,4 +1,4 @@
-"""What a commit may say of files. Source: Add File and Remove File, Add CDC File, Deletion Vectors."""
+"""Checks of the file actions in a commit. Source: Add File and Remove File, Add CDC File, Deletion Vectors."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from deltaspec.model.schema import column_mapping
 
 
 def one_action_a_file(proposal: ProposedCommit) -> Iterator[Refused]:
-    """Add File and Remove File: a path is added once and removed once, a logical file not both (E36)."""
+    """Add File and Remove File: forbid repeated adds or removes, and add plus remove of a logical file (E36)."""
     adds, removes = proposal.of(Add), proposal.of(Remove)
     for path in _twice(adds):
         yield Refused("reconciliation.no-repeated-actions", f"{path} is added twice")
@@ -31,8 +31,8 @@ def _twice(actions: list[Add] | list[Remove]) -> list[str]:
 
 
 def live_vectors(proposal: ProposedCommit) -> Iterator[Refused]:
-    """Add File and Remove File: another vector for a live file takes the place of the one before."""
-    if proposal.revision is not Revision.CURRENT:  # [Changed in current] silent before
+    """Add File and Remove File: require that a new vector of a live file replaces the previous one."""
+    if proposal.revision is not Revision.CURRENT:  # [Changed in current] earlier revisions do not say
         return
     removed = {get_file_key(remove) for remove in proposal.of(Remove)}
     for add in proposal.of(Add):
@@ -44,19 +44,19 @@ def live_vectors(proposal: ProposedCommit) -> Iterator[Refused]:
 def illegal_companions(
     path: str, vector: str | None, live: set[tuple[str, str | None]], removed: set[tuple[str, str | None]]
 ) -> list[tuple[str, str | None]]:
-    """Logical files of a path that are live under another vector, and that the commit which adds it does not remove.
+    """Return the live logical files of the added path with another vector that the commit does not remove.
 
     Args:
-        path: key of the path that is added.
-        vector: id of its vector.
-        live: keys of the logical files before the commit.
-        removed: keys that the commit removes.
+        path: Key of the added path.
+        vector: Id of its vector.
+        live: Keys of the logical files before the commit.
+        removed: Keys that the commit removes.
     """
     return [key for key in live if key[0] == path and key[1] != vector and key not in removed]
 
 
 def vectors(proposal: ProposedCommit) -> Iterator[Refused]:
-    """Deletion Vectors: the feature comes first, new ones are made while enabled, and rows are counted."""
+    """Deletion Vectors: require the feature, enablement for new vectors, and a record count."""
     files: list[Add | Remove] = [*proposal.of(Add), *proposal.of(Remove)]
     for action in files:
         if action.deletion_vector is not None and not proposal.supports("deletionVectors"):
@@ -74,7 +74,7 @@ def vectors(proposal: ProposedCommit) -> Iterator[Refused]:
 
 
 def _is_new(proposal: ProposedCommit, add: Add, vector: DeletionVectorDescriptor) -> bool:
-    """Whether nobody has seen the vector before: a vector that is restored, or cloned with its table, is not new."""
+    """Return whether a vector is new. Restored vectors, and vectors cloned with their table, are not."""
     if proposal.before.version < 0:
         return False
     known = {key[1] for key in (*proposal.before.files, *proposal.before.tombstones)}
@@ -83,7 +83,7 @@ def _is_new(proposal: ProposedCommit, add: Add, vector: DeletionVectorDescriptor
 
 
 def has_row_count(add: Add) -> bool:
-    """Whether the statistics of a file say how many records it has."""
+    """Return whether the statistics of a file include the number of records."""
     try:
         return add.stats is not None and parse_statistics(add.stats).num_records is not None
     except ValueError:
@@ -91,7 +91,7 @@ def has_row_count(add: Add) -> bool:
 
 
 def partition_values(proposal: ProposedCommit) -> Iterator[Refused]:
-    """Add File and Remove File: a value for each partition column, under its physical name."""
+    """Add File and Remove File: require a value for each partition column, under its physical name."""
     schema, metadata = proposal.schema, proposal.after.metadata
     if schema is None or metadata is None:
         return
@@ -102,23 +102,23 @@ def partition_values(proposal: ProposedCommit) -> Iterator[Refused]:
             yield Refused("add.partition-values", action.path)
     for add in proposal.after.files.values() if proposal.of(MetaData) else ():
         if add not in files and illegal_partitioning(columns, add):
-            yield Refused("add.partition-values", f"{add.path} stays live without a value of a new partition column")
+            yield Refused("add.partition-values", f"{add.path} stays live without a value for a new partition column")
 
 
 def illegal_partitioning(columns: set[str], add: Add) -> bool:
-    """Whether a live file lacks a value for a partition column (physical names) that the metadata after it names."""
+    """Return whether a live file has no value for a partition column (physical names) of the new metadata."""
     return not columns <= set(add.partition_values)
 
 
 def removes(proposal: ProposedCommit) -> Iterator[Refused]:
-    """Add File and Remove File: what a remove says it has."""
+    """Add File and Remove File: require the metadata that a remove says it includes."""
     for remove in proposal.of(Remove):
         if remove.extended_file_metadata and (remove.partition_values is None or remove.size is None):
             yield Refused("remove.extended-file-metadata", remove.path)
 
 
 def change_files(proposal: ProposedCommit) -> Iterator[Refused]:
-    """Add CDC File, Change Data Files: change files change no data, and lie below `_change_data`."""
+    """Add CDC File, Change Data Files: forbid `dataChange=true`, and require the location `_change_data`."""
     added = {path_key(add.path) for add in proposal.of(Add)}
     for cdc in proposal.of(Cdc):
         if cdc.data_change:
@@ -129,4 +129,4 @@ def change_files(proposal: ProposedCommit) -> Iterator[Refused]:
 
 
 CHECKS: tuple[CommitCheck, ...] = (one_action_a_file, live_vectors, vectors, partition_values, removes, change_files)
-"""In the order in which `commit.judge` asks."""
+"""In the order in which `validation.check_commit` evaluates them."""

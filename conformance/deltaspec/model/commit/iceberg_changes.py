@@ -1,4 +1,4 @@
-"""What Iceberg compatibility lets a commit do. Source: Iceberg Compatibility V1, Iceberg Compatibility V2."""
+"""Checks of commits with Iceberg compatibility. Source: Iceberg Compatibility V1, Iceberg Compatibility V2."""
 
 from collections.abc import Iterator
 
@@ -22,7 +22,7 @@ def _enabled(snapshot: Snapshot, revision: Revision) -> tuple[str, ...]:
 
 
 def _requirement(compatibility: str, name: str) -> str:
-    """Both chapters have entries of the same names."""
+    """Return the requirement id; both chapters use the same names."""
     return f"iceberg-{compatibility.lower()}.{name}"
 
 
@@ -31,7 +31,7 @@ def _changes_table(proposal: ProposedCommit) -> bool:
 
 
 def readers(proposal: ProposedCommit) -> Iterator[Refused]:
-    """The feature comes with a protocol that makes readers know column mapping."""
+    """Require a protocol under which readers support column mapping."""
     for action in proposal.of(Protocol):
         for compatibility, feature in iceberg_compat.FEATURES.items():
             listed = feature in (action.writer_features or ()) and proposal.revision.since(Revision.R3)
@@ -40,7 +40,7 @@ def readers(proposal: ProposedCommit) -> Iterator[Refused]:
 
 
 def state(proposal: ProposedCommit) -> Iterator[Refused]:
-    """Column mapping is on, deletion vectors and the other compatibility are not, and types are those of Iceberg."""
+    """Require column mapping and supported types; forbid deletion vectors and the other compatibility."""
     protocol, metadata, schema = proposal.after.protocol, proposal.after.metadata, proposal.schema
     if protocol is None or metadata is None or not _changes_table(proposal):
         return
@@ -64,7 +64,7 @@ def state(proposal: ProposedCommit) -> Iterator[Refused]:
 
 
 def partitioning(proposal: ProposedCommit) -> Iterator[Refused]:
-    """A table that is replaced keeps the names of its partition columns; one that is restored had them before."""
+    """Require that replacing a table keeps the names of its partition columns. A restored table had them before."""
     before, after = proposal.before, proposal.after
     if any(
         reuses_existing_files(each.operation) for each in proposal.of(CommitInfo) if isinstance(each.operation, str)
@@ -84,7 +84,7 @@ def partitioning(proposal: ProposedCommit) -> Iterator[Refused]:
 
 
 def nested_ids(proposal: ProposedCommit) -> Iterator[Refused]:
-    """Under V2 each element, key and value has an id of its own, where the text looks for it."""
+    """Require unique ids of elements, keys and values under V2, in the location that the protocol defines."""
     schema, mapping = proposal.schema, proposal.mapping
     if schema is None or mapping is None or "V2" not in _enabled(proposal.after, proposal.revision):
         return
@@ -105,7 +105,7 @@ def nested_ids(proposal: ProposedCommit) -> Iterator[Refused]:
 
 
 def adds(proposal: ProposedCommit) -> Iterator[Refused]:
-    """Files that are added say how many records they have; under V2 those that are new."""
+    """Require the number of records in added files; under V2 only in new ones."""
     known = {path for path, _ in (*proposal.before.files, *proposal.before.tombstones)}
     for each in _enabled(proposal.after, proposal.revision):
         for add in proposal.of(Add):
@@ -114,4 +114,4 @@ def adds(proposal: ProposedCommit) -> Iterator[Refused]:
 
 
 CHECKS: tuple[CommitCheck, ...] = (readers, state, partitioning, nested_ids, adds)
-"""In the order in which `commit.judge` asks."""
+"""In the order in which `validation.check_commit` evaluates them."""

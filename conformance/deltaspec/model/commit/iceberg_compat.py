@@ -1,7 +1,7 @@
-"""What Iceberg compatibility asks of a table. Source: Iceberg Compatibility V1, Iceberg Compatibility V2: Writer
+"""Requirements of Iceberg compatibility for a table. Source: Iceberg Compatibility V1, Iceberg Compatibility V2: Writer
 Requirements for IcebergCompatV1, Writer Requirements for IcebergCompatV2.
 
-V3 is a proposal, known to `features` by its name: a table that has it enabled is asked for nothing here.
+V3 is a proposal that `table_features` only knows by name; tables with V3 are not checked here.
 """
 
 from collections import Counter
@@ -26,7 +26,7 @@ from deltaspec.model.schema.data_types import (
 )
 
 FEATURES = {"V1": "icebergCompatV1", "V2": "icebergCompatV2"}
-"""What the text calls the two compatibilities, and the feature of each; each has a property of its own."""
+"""Name of each compatibility in the protocol, and its feature; each has its own property."""
 _PROPERTIES = {"V1": "delta.enableIcebergCompatV1", "V2": "delta.enableIcebergCompatV2"}
 
 _NOT_IN_V1 = ("array", "map", "void")
@@ -34,20 +34,20 @@ _OF_V2 = frozenset(
     {"byte", "short", "integer", "long", "float", "double", "decimal", "string", "binary", "boolean"}
     | {"timestamp", "timestamp_ntz", "date", "array", "map", "struct"}
 )
-"""The text spells one of them `timestampNTZ` (E22)."""
+"""The protocol spells one of them `timestampNTZ` (E22)."""
 _SPELLINGS = ("string", "char", "varchar", "udt")
-"""How names of types begin that no text has and that may stand for one of the list."""
+"""Prefixes of undefined type names that may stand for a supported type."""
 
 
 def enabled(
     features: Collection[str], configuration: Mapping[str, str], revision: Revision = Revision.CURRENT
 ) -> tuple[str, ...]:
-    """Which compatibilities are enabled: `V1`, `V2`, both or none.
+    """Return the enabled compatibilities: `V1`, `V2`, both or none.
 
     Args:
-        features: that the table supports.
-        configuration: of the table's metadata.
-        revision: of the text.
+        features: Features that the table supports.
+        configuration: Configuration of the table.
+        revision: Protocol revision.
     """
     if not revision.since(Revision.R3):  # [Changed in r3] the features are new
         return ()
@@ -58,14 +58,14 @@ def enabled(
 
 
 def readers_support_mapping(protocol: Protocol) -> bool:
-    """Whether the reader version is 2, or a later one that lists column mapping."""
+    """Return whether the reader version is 2, or higher with column mapping listed."""
     if protocol.min_reader_version >= 3:
         return "columnMapping" in (protocol.reader_features or ())
     return protocol.min_reader_version == 2
 
 
 def conflicts_with_vectors(compatibility: str, features: Collection[str], configuration: Mapping[str, str]) -> bool:
-    """Whether deletion vectors stand in the way: of V1 once they are supported, of V2 once they are enabled too."""
+    """Return whether deletion vectors conflict: with V1 if they are supported, with V2 if they are enabled too."""
     if "deletionVectors" not in features:
         return False
     return compatibility == "V1" or is_property_true(dict(configuration), "delta.enableDeletionVectors")
@@ -75,12 +75,12 @@ def conflicts_with_vectors(compatibility: str, features: Collection[str], config
 
 
 def forbidden_columns(schema: Struct, compatibility: str) -> list[tuple[tuple[str, ...], DataType]]:
-    """Parts of a schema whose type the compatibility has no room for, with the path to each, parents first."""
-    return [(path, kind) for path, kind in _parts(schema, ()) if not _has_room(compatibility, kind)]
+    """Return the parts of a schema with a type that the compatibility does not support, with paths, parents first."""
+    return [(path, kind) for path, kind in _parts(schema, ()) if not _is_supported_type(compatibility, kind)]
 
 
 def _parts(kind: DataType, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], DataType]]:
-    """Every field, element, key and value of a type."""
+    """Yield every field, element, key and value of a type."""
     match kind:
         case Struct(fields):
             below = [(field.name, field.type) for field in fields]
@@ -95,7 +95,7 @@ def _parts(kind: DataType, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, .
         yield from _parts(each, (*path, name))
 
 
-def _has_room(compatibility: str, kind: DataType) -> bool:
+def _is_supported_type(compatibility: str, kind: DataType) -> bool:
     name = "decimal" if isinstance(kind, Decimal) else get_type_name(kind)
     if compatibility == "V1":
         return name not in _NOT_IN_V1
@@ -103,9 +103,9 @@ def _has_room(compatibility: str, kind: DataType) -> bool:
 
 
 def forbidden_type_changes(schema: Struct) -> list[tuple[tuple[str, ...], DataType, DataType]]:
-    """Changes of types that columns record and Iceberg V2 does not know: path of the column, type before, type after.
+    """Return the recorded type changes that Iceberg V2 does not support: column path, type before, type after.
 
-    Records that are not of the documented form are passed over: nothing can be told of them.
+    Malformed records are ignored.
     """
     changes = [(path, change) for path, field in iter_fields(schema) for change in read_type_change_record(field)[0]]
     return [
@@ -121,14 +121,14 @@ def forbidden_type_changes(schema: Struct) -> list[tuple[tuple[str, ...], DataTy
 def renamed_partition_columns(
     before: tuple[Struct, Sequence[str], str | None], after: tuple[Struct, Sequence[str], str | None]
 ) -> list[str]:
-    """Partition columns by whose names a partition spec differs from the one before: new ones, then those it lacks.
+    """Return the partition columns whose names differ between two partition specs: new names first, then missing ones.
 
-    A column that was renamed is the same one: it keeps its physical name. A column that is replaced keeps its name.
-    Empty where one of the two is no spec, for it has no columns; the order of columns is not their names.
+    A renamed column counts as the same one, because it keeps its physical name. A replaced column keeps its name. The
+    result is empty if either table is unpartitioned; the order of columns does not matter.
 
     Args:
-        before: schema, partition columns (logical names) and column mapping in force before.
-        after: the same of what replaces it.
+        before: Schema, partition columns (logical names) and column mapping mode before.
+        after: The same values after.
     """
     if not before[1] or not after[1]:
         return []
@@ -142,7 +142,7 @@ def _physical(side: tuple[Struct, Sequence[str], str | None]) -> list[str]:
 
 
 def _unnamed_in(known: list[tuple[str, str]], columns: list[tuple[str, str]]) -> list[str]:
-    """Names of the columns, each with its physical one, that share neither name with a known one."""
+    """Return the names of columns (logical, physical) that share neither name with a known column."""
     names, physical = {name for name, _ in known}, {below for _, below in known}
     return [name for name, below in columns if name not in names and below not in physical]
 
@@ -152,42 +152,42 @@ def _unnamed_in(known: list[tuple[str, str]], columns: list[tuple[str, str]]) ->
 
 @dataclass(frozen=True)
 class NestedIdFaults:
-    """What a struct field around arrays or maps has in place of the ids that their parts need."""
+    """Faults in the nested ids of a struct field that contains arrays or maps."""
 
     path: tuple[str, ...]
-    """Of the field, logical names."""
+    """Path of the field by logical names."""
     missing: tuple[str, ...] = ()
-    """Names of parts that have no id."""
+    """Names of parts without an id."""
     under_another_key: tuple[str, ...] = ()
-    """Names whose ids the field has under a key, or by a name of the field, that the text does not give."""
+    """Names whose ids are under another key, or use another name of the field, than the protocol defines."""
     elsewhere: tuple[str, ...] = ()
     """Names whose ids are in the metadata of another field, or not in a map."""
     misnamed: tuple[str, ...] = ()
-    """Names in the field's map that lead to no part of it, where a part has no id."""
+    """Names in the field's map that match no part, if some part has no id."""
     out_of_range: tuple[str, ...] = ()
-    """`name=id` of ids that are no integers of 32 bits."""
+    """`name=id` for ids that are not 32-bit integers."""
     shared: tuple[str, ...] = ()
-    """`name=id` of ids that a column or another part has as well."""
+    """`name=id` for ids that a column or another part also has."""
 
 
 def nested_ids(schema: Struct, mapping: str, revision: Revision = Revision.CURRENT) -> list[NestedIdFaults]:
-    """Every struct field that arrays or maps are directly below, and what is wrong with the ids of their parts.
+    """Return the faults of every struct field that directly contains arrays or maps.
 
     Args:
-        schema: of a table with V2 enabled.
-        mapping: column mapping in force.
-        revision: of the text.
+        schema: Schema of a table with V2 enabled.
+        mapping: Column mapping mode.
+        revision: Protocol revision.
     """
     fields = [(path, field, _needed(field, mapping, revision)) for path, field in iter_fields(schema)]
-    given = [
+    ids_by_field = [
         {name: number for name, number in _ids(field, revision).items() if name in set(needed)}
         for _, field, needed in fields
     ]
     numbers = Counter(column_mapping.column_id(field) for _, field, _ in fields)
-    numbers.update(number for ids in given for number in ids.values())
+    numbers.update(number for ids in ids_by_field for number in ids.values())
     names = Counter(name for _, field, _ in fields for name in _names(field))
     found = []
-    for (path, field, needed), ids in zip(fields, given, strict=True):
+    for (path, field, needed), ids in zip(fields, ids_by_field, strict=True):
         if not needed:
             continue
         found.append(
@@ -195,19 +195,19 @@ def nested_ids(schema: Struct, mapping: str, revision: Revision = Revision.CURRE
                 path,
                 out_of_range=tuple(f"{name}={number}" for name, number in ids.items() if not _has_32_bits(number)),
                 shared=tuple(f"{name}={n}" for name, n in ids.items() if n is not None and numbers[n] > 1),
-                **_instead(field, [name for name in needed if name not in ids], mapping, names, revision),
+                **_classify_missing(field, [name for name in needed if name not in ids], mapping, names, revision),
             )
         )
     return found
 
 
 def _has_32_bits(number: int | None) -> bool:
-    """Whether it is an integer of 32 bits (E29)."""
+    """Return whether a number is a 32-bit integer (E29)."""
     return number is not None and -(2**31) <= number < 2**31
 
 
 def _root(field: Field, mapping: str, revision: Revision) -> str:
-    # [Changed in current] the physical name of the field, where its name stood
+    # [Changed in current] the physical name replaces the logical name
     return column_mapping.physical_name(field, mapping) if revision is Revision.CURRENT else field.name
 
 
@@ -225,22 +225,22 @@ def _ids(field: Field, revision: Revision) -> dict[str, int | None]:
 
 
 def _names(field: Field) -> list[str]:
-    """Names of the ids that a field has under the key of either text."""
+    """Return the names of the ids that a field has under either key."""
     keys = (column_mapping.NESTED_IDS, column_mapping.NESTED_IDS_R3)
     return [name for key in keys for name in column_mapping.nested_ids(field, key)]
 
 
-def _instead(
+def _classify_missing(
     field: Field, missing: list[str], mapping: str, everywhere: Counter[str], revision: Revision
 ) -> dict[str, tuple[str, ...]]:
-    """Under which heading of `NestedIdFaults` the names without an id stand: the first that accounts for all of them.
+    """Choose the field of `NestedIdFaults` for names without an id: the first that explains all of them.
 
     Args:
-        field: that lacks them.
-        missing: the names.
-        mapping: column mapping in force.
-        everywhere: how often a name of an id stands in the schema.
-        revision: of the text.
+        field: Field without these ids.
+        missing: Names without an id.
+        mapping: Column mapping mode.
+        everywhere: Number of occurrences of each id name in the schema.
+        revision: Protocol revision.
     """
     if not missing:
         return {}
@@ -252,10 +252,10 @@ def _instead(
     ]
     if all(any(own[name] for name in names) for names in spelled):
         return {"under_another_key": tuple(missing)}
-    given = field.metadata.get(_key(revision))
-    if given is not None and not isinstance(given, dict):
+    stored = field.metadata.get(_key(revision))
+    if stored is not None and not isinstance(stored, dict):
         return {"elsewhere": tuple(missing)}
     if all(any(everywhere[name] > own[name] for name in names) for names in spelled):
         return {"elsewhere": tuple(missing)}
-    strange = _ids(field, revision).keys() - {*_needed(field, mapping, revision)}
-    return {"misnamed": tuple(sorted(strange))} if strange else {"missing": tuple(missing)}
+    unknown = _ids(field, revision).keys() - {*_needed(field, mapping, revision)}
+    return {"misnamed": tuple(sorted(unknown))} if unknown else {"missing": tuple(missing)}

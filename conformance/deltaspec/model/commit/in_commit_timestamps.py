@@ -1,7 +1,7 @@
-"""When a commit was made. Source: In-Commit Timestamps (current).
+"""Commit times. Source: In-Commit Timestamps (current).
 
-Before the newest text a commit has no time but that of its file, which moves when a file is copied and runs backwards
-when a clock is set back.
+Before the newest revision, the only commit time is the modification time of the file. It changes when the file is
+copied, and may run backwards when a clock is reset.
 """
 
 from collections.abc import Iterator, Mapping
@@ -19,18 +19,18 @@ from deltaspec.model.log.proposed_commit import CommitCheck, ProposedCommit
 from deltaspec.model.log.reconciliation import Snapshot
 from deltaspec.model.revisions import Revision
 
-# What a commit may say.
+# Checks of a commit
 
 
 def is_enabled(snapshot: Snapshot) -> bool:
-    """Whether every commit carries its own timestamp: the feature is supported and the property true."""
+    """Return whether every commit carries its own timestamp: the feature is supported and the property is true."""
     if snapshot.protocol is None or snapshot.metadata is None:
         return False
     return in_commit_timestamps_enabled(snapshot.protocol, snapshot.metadata)
 
 
 def in_commit_timestamps(proposal: ProposedCommit) -> Iterator[Refused]:
-    """Every commit has one, first, and later than the one before; enabling is recorded.
+    """Require an increasing timestamp in a leading commitInfo, and a record of the enablement.
 
     Source: Writer Requirements for In-Commit Timestamps (current).
     """
@@ -46,20 +46,20 @@ def in_commit_timestamps(proposal: ProposedCommit) -> Iterator[Refused]:
     if is_enabled(proposal.before):
         earlier = proposal.before.commit_info
         if is_illegal_timestamp(earlier.in_commit_timestamp if earlier else None, now):
-            yield Refused("in-commit-timestamp.increases", f"{now} is not later")
+            yield Refused("in-commit-timestamp.increases", f"{now} is not later than the previous timestamp")
     expected = _enablement(proposal, now)
     found = recorded(proposal.after)
     if expected is not None and found != expected:
-        yield Refused("in-commit-timestamp.enablement-recorded", f"recorded are {found}")
+        yield Refused("in-commit-timestamp.enablement-recorded", f"recorded {found}, expected {expected}")
 
 
 def is_illegal_timestamp(before: int | None, now: int) -> bool:
-    """Whether an in-commit timestamp is not later than that of the version before; None: that is not known."""
+    """Return whether an in-commit timestamp is not later than the previous one; None means unknown."""
     return before is not None and now <= before
 
 
 def is_illegal_first_timestamp(file_time_before_ms: int | None, now: int) -> bool:
-    """Whether the timestamp of the commit that enables them is not later than the file time of the commit before.
+    """Return whether the first in-commit timestamp is not later than the file time of the previous commit.
 
     Source: Writer Requirements for In-Commit Timestamps (current).
     """
@@ -67,13 +67,13 @@ def is_illegal_first_timestamp(file_time_before_ms: int | None, now: int) -> boo
 
 
 def recorded(snapshot: Snapshot) -> tuple[int | None, int | None]:
-    """Version and timestamp of the enablement as the properties have them; None each where they do not say."""
+    """Return the recorded version and timestamp of the enablement; each is None if the property is not set."""
     settings = snapshot.metadata.configuration if snapshot.metadata else {}
     return get_integer_property(settings, ENABLEMENT_VERSION), get_integer_property(settings, ENABLEMENT_TIMESTAMP)
 
 
 def _enablement(proposal: ProposedCommit, now: int) -> tuple[int | None, int | None] | None:
-    """Version and timestamp that the properties have to record: of this commit, or what they did; None: anything."""
+    """Return the version and timestamp that the properties must record; None if there is no requirement."""
     if not is_enabled(proposal.before):
         older_commits = proposal.before.version >= 0 and not _had_preview(proposal.before)
         return (proposal.version, now) if older_commits else None
@@ -82,7 +82,7 @@ def _enablement(proposal: ProposedCommit, now: int) -> tuple[int | None, int | N
 
 
 def _had_preview(snapshot: Snapshot) -> bool:
-    """By which in-commit timestamps may have been in use."""
+    """Return whether the preview feature is listed, with which timestamps may already have been in use."""
     return "inCommitTimestamp-preview" in ((snapshot.protocol and snapshot.protocol.writer_features) or ())
 
 
@@ -90,12 +90,12 @@ CHECKS: tuple[CommitCheck, ...] = (in_commit_timestamps,)
 
 
 def compute_next_timestamp(clock_ms: int, before: int | None, file_time_before_ms: int | None = None) -> int:
-    """The timestamp that a writer gives its commit.
+    """Compute the timestamp that a writer assigns to its commit.
 
     Args:
-        clock_ms: when it attempts the commit, by its own clock, in milliseconds since the epoch.
-        before: the timestamp of the version before; None if that has none.
-        file_time_before_ms: of the commit before, where this one enables timestamps on an older table.
+        clock_ms: Writer's clock at the commit attempt, in milliseconds since the epoch.
+        before: Timestamp of the previous version, if any.
+        file_time_before_ms: File time of the previous commit, when this commit enables timestamps on an existing table.
 
     Source: Writer Requirements for In-Commit Timestamps (current).
     """
@@ -103,36 +103,36 @@ def compute_next_timestamp(clock_ms: int, before: int | None, file_time_before_m
     return max(clock_ms, *floors) if floors else clock_ms
 
 
-# When readers take it that a commit was made.
+# Commit times for readers
 
 
 class MissingTimestamp(ValueError):
-    """A commit that has to carry its timestamp has none."""
+    """A commit that must carry a timestamp has none."""
 
 
 @dataclass(frozen=True)
 class CommitTime:
-    """What a commit in the log says of its time."""
+    """Time information of a commit in the log."""
 
     file_time_ms: int
-    """When its file was last written, as the store has it, in milliseconds since the epoch."""
+    """Modification time of the file in the store, in milliseconds since the epoch."""
     in_commit_timestamp: int | None = None
 
 
 def get_commit_timestamp(
     log: Mapping[int, CommitTime], version: int, latest: Snapshot, revision: Revision = Revision.CURRENT
 ) -> int:
-    """The time of a commit, in milliseconds since the epoch.
+    """Return the time of a commit, in milliseconds since the epoch.
 
     Args:
-        log: the commits, by version.
-        version: which of them.
-        latest: the newest snapshot, whose properties tell from which version on commits carry their own time.
-        revision: of the text.
+        log: Commits by version.
+        version: Version of the commit.
+        latest: Newest snapshot; its properties state since which version commits carry timestamps.
+        revision: Protocol revision.
 
     Raises:
-        KeyError: the commit is not in the log.
-        MissingTimestamp: it is of a version that has to carry its own time.
+        KeyError: The commit is not in the log.
+        MissingTimestamp: The commit must carry a timestamp and has none.
 
     Source: Recommendations for Readers of Tables with In-Commit Timestamps (current); Add CDC File (r1 to r3).
     """
@@ -145,7 +145,7 @@ def get_commit_timestamp(
 
 
 def carries_timestamp(version: int, latest: Snapshot, revision: Revision = Revision.CURRENT) -> bool:
-    """Whether a commit's time is the one it carries: from the version on that enabled them, or from the first on."""
+    """Return whether a commit's time is its in-commit timestamp: since the enablement version, or always."""
     if revision is not Revision.CURRENT:  # [Changed in current] file times before
         return False
     since, _ = recorded(latest)
@@ -155,10 +155,10 @@ def carries_timestamp(version: int, latest: Snapshot, revision: Revision = Revis
 def find_version_at(
     log: Mapping[int, CommitTime], moment_ms: int, latest: Snapshot, revision: Revision = Revision.CURRENT
 ) -> int | None:
-    """The version that a table was at: the newest commit that was made by then; None before the first.
+    """Return the newest version committed at or before a time; None if there is none.
 
-    Where timestamps were enabled on an older table, a moment from then on leads to no version before, and an earlier
-    one to no version after, whatever the file times are. Source: as of `get_commit_timestamp`.
+    If timestamps were enabled on an existing table, the enablement time separates versions with timestamps from those
+    with file times, regardless of the values of the file times. Source: as `get_commit_timestamp`.
     """
     since, began = recorded(latest)
     versions = sorted(log)

@@ -1,4 +1,4 @@
-"""What a commit may say of row ids. Source: Row IDs (r1), Row Tracking (r2, r3, current)."""
+"""Checks of row ids in a commit. Source: Row IDs (r1), Row Tracking (r2, r3, current)."""
 
 from collections.abc import Iterator
 
@@ -14,20 +14,20 @@ from deltaspec.model.rows.statistics import parse_statistics
 
 
 def assigns(proposal: ProposedCommit) -> bool:
-    """Whether adds of the commit have to have row ids."""
+    """Return whether adds of the commit must have row ids."""
     protocol, metadata = proposal.after.protocol, proposal.after.metadata
     if protocol is None or metadata is None:
         return False
     return row_tracking.assigns_row_ids(protocol, metadata, proposal.revision)
 
 
-def id_of(proposal: ProposedCommit, first: str, later: str) -> str:
-    """The requirement of r1, or the one since r2."""
+def _select_requirement(proposal: ProposedCommit, first: str, later: str) -> str:
+    """Return the requirement id for r1 or for later revisions."""
     return first if proposal.revision is Revision.R1 else later
 
 
 def adds_have_ids(proposal: ProposedCommit) -> Iterator[Refused]:
-    """Every add has a base id; a new one the version of its commit, one that is committed again what it had."""
+    """Require a base id in every add; new files get the commit's version, files committed again keep their values."""
     before, after = proposal.before.metadata, proposal.after.metadata
     if not assigns(proposal) or after is None:
         return
@@ -35,7 +35,7 @@ def adds_have_ids(proposal: ProposedCommit) -> Iterator[Refused]:
     for add in proposal.of(Add):
         known = earlier.get(path_key(add.path))
         if add.base_row_id is None and not may_lack_ids(known, proposal.revision):
-            yield Refused(id_of(proposal, "row-ids.base-row-id", "row-tracking.base-row-id"), add.path)
+            yield Refused(_select_requirement(proposal, "row-ids.base-row-id", "row-tracking.base-row-id"), add.path)
         elif illegal_base(known, add) and proposal.revision is not Revision.R1:
             yield Refused("row-tracking.base-row-id-kept", add.path)
         if proposal.revision is Revision.R1:  # [Changed in r2] commit versions are new
@@ -43,40 +43,40 @@ def adds_have_ids(proposal: ProposedCommit) -> Iterator[Refused]:
         if add.default_row_commit_version is None and may_lack_ids(known, proposal.revision):
             continue
         if illegal_commit_version(known, add, proposal.version):
-            kept = known is not None and known.default_row_commit_version is not None
-            name = "row-tracking.commit-version-kept" if kept else "row-tracking.commit-version"
+            was_set = known is not None and known.default_row_commit_version is not None
+            name = "row-tracking.commit-version-kept" if was_set else "row-tracking.commit-version"
             yield Refused(name, add.path)
 
 
 def is_replaced_table(id_before: str, id_after: str) -> bool:
-    """Whether a commit makes another table, by the ids of metadata: what it adds is new to it, whatever its path.
+    """Return whether a commit creates another table, by metadata id; all its files are then new, whatever their paths.
 
-    A clone may be emptied and made again of the same files, which lie elsewhere: their rows get ids of their own.
+    A clone may be emptied and filled again with the same external files; their rows get new ids.
     """
     return id_before != id_after
 
 
 def may_lack_ids(before: Add | Remove | None, revision: Revision = Revision.CURRENT) -> bool:
-    """Whether a file may be committed without row ids: again, as it had none (r1 makes no exception)."""
-    if before is None or revision is Revision.R1:  # [Changed in r2] what is committed again keeps what it had
+    """Return whether a file may be committed without row ids: it was committed before without them (not in r1)."""
+    if before is None or revision is Revision.R1:  # [Changed in r2] files committed again keep their values
         return False
     return before.base_row_id is None and before.default_row_commit_version is None
 
 
 def illegal_base(before: Add | Remove | None, after: Add | Remove) -> bool:
-    """Whether a file that had a base row id now has another."""
+    """Return whether a file that had a base row id now has another."""
     return before is not None and before.base_row_id is not None and after.base_row_id != before.base_row_id
 
 
 def illegal_commit_version(before: Add | Remove | None, after: Add, version: int) -> bool:
-    """Whether a file has a default row commit version that it cannot have.
+    """Return whether a file has an invalid default row commit version.
+
+    An unknown path may belong to a file that was removed long ago and keeps its version.
 
     Args:
-        before: what was last said of its path; None where nothing is known.
-        after: the file in the commit.
-        version: of the commit.
-
-    A path of which nothing is known may be one that was removed long ago, with its version of then.
+        before: Last known action of the path; None if unknown.
+        after: The file in the commit.
+        version: Version of the commit.
     """
     if before is not None and before.default_row_commit_version is not None:
         return after.default_row_commit_version != before.default_row_commit_version
@@ -84,14 +84,14 @@ def illegal_commit_version(before: Add | Remove | None, after: Add, version: int
 
 
 def no_version_to_come(proposal: ProposedCommit) -> Iterator[Refused]:
-    """Whether or not row ids are assigned: no file says that its rows changed after its commit."""
+    """Forbid a default row commit version after the commit's version, even if row ids are not assigned."""
     for add in proposal.of(Add) if proposal.revision is not Revision.R1 else ():
         if (add.default_row_commit_version or 0) > proposal.version:
             yield Refused("row-tracking.commit-version", add.path)
 
 
 def removes_keep_ids(proposal: ProposedCommit) -> Iterator[Refused]:
-    """A remove repeats what the last add of its path said."""
+    """Require a remove to repeat the values of the last add of its path."""
     if not assigns(proposal):
         return
     earlier = _earlier(proposal.before)
@@ -100,31 +100,31 @@ def removes_keep_ids(proposal: ProposedCommit) -> Iterator[Refused]:
         differs = isinstance(known, Add) and known.default_row_commit_version is not None
         differs = differs and remove.default_row_commit_version != (known and known.default_row_commit_version)
         if illegal_base(known, remove) or (differs and proposal.revision is not Revision.R1):
-            yield Refused(id_of(proposal, "row-ids.removed-base-row-id", "remove.row-ids"), remove.path)
+            yield Refused(_select_requirement(proposal, "row-ids.removed-base-row-id", "remove.row-ids"), remove.path)
 
 
 def _earlier(snapshot: Snapshot) -> dict[str, Add | Remove]:
-    """What was last said of each path, live files first."""
+    """Return the last action of each path; live files take precedence."""
     dead = {path: remove for (path, _), remove in snapshot.tombstones.items()}
     return {**dead, **{path: add for (path, _), add in snapshot.files.items()}}
 
 
 def high_water_mark(snapshot: Snapshot, revision: Revision) -> int | None:
-    """The highest row id ever assigned, where the text of the revision keeps it; None where it is not said."""
-    if not revision.since(Revision.R3):  # [Changed in r3] from an action of its own to a domain
+    """Return the highest row id ever assigned, from the source that the revision defines; None if unknown."""
+    if not revision.since(Revision.R3):  # [Changed in r3] a domain replaces the action
         mark: RowIdHighWaterMark | None = snapshot.row_id_high_water_mark
         return None if mark is None else mark.high_water_mark
     return row_tracking.high_water_mark(snapshot)
 
 
 def mark_covers_ids(proposal: ProposedCommit) -> Iterator[Refused]:
-    """No fresh row id is above the mark; with r1 every commit that adds a new file has one."""
+    """Forbid fresh row ids above the mark; in r1, require a mark in every commit with new files."""
     if not assigns(proposal):
         return
     mark = high_water_mark(proposal.after, proposal.revision)
     known = {key[0] for key in (*proposal.before.files, *proposal.before.tombstones)}
-    moved = mark is not None and mark != high_water_mark(proposal.before, proposal.revision)
-    for add in proposal.after.files.values() if moved else proposal.of(Add):
+    mark_changed = mark is not None and mark != high_water_mark(proposal.before, proposal.revision)
+    for add in proposal.after.files.values() if mark_changed else proposal.of(Add):
         if illegal_ids(add, mark):
             name = {Revision.R1: "row-ids.mark-covers-ids", Revision.R2: "row-tracking.mark-of-action"}
             yield Refused(name.get(proposal.revision, "row-tracking.high-water-mark"), f"{add.path} above {mark}")
@@ -134,7 +134,7 @@ def mark_covers_ids(proposal: ProposedCommit) -> Iterator[Refused]:
 
 
 def illegal_ids(add: Add, mark: int | None) -> bool:
-    """Whether a file has a fresh row id above the high-water mark; without a count of its rows the base id decides."""
+    """Return whether a file has a fresh row id above the mark; without a row count, only the base id is compared."""
     rows = _rows(add)
     if add.base_row_id is None or rows == 0:
         return False
@@ -149,7 +149,7 @@ def _rows(file: Add | Remove) -> int | None:
 
 
 def ids_are_unique(proposal: ProposedCommit) -> Iterator[Refused]:
-    """Default row ids of live files do not overlap; files whose rows are not counted are left out."""
+    """Require disjoint default row ids of live files; files without a row count are ignored."""
     if not assigns(proposal):
         return
     ranges = [
@@ -160,12 +160,14 @@ def ids_are_unique(proposal: ProposedCommit) -> Iterator[Refused]:
     end = -1
     for start, stop, path in sorted(ranges):
         if start < end:
-            yield Refused(id_of(proposal, "row-ids.base-row-id", "row-tracking.unique-default-ids"), path)
+            yield Refused(_select_requirement(proposal, "row-ids.base-row-id", "row-tracking.unique-default-ids"), path)
         end = max(end, stop)
 
 
 def no_id_given_again(proposal: ProposedCommit) -> Iterator[Refused]:
-    """A new base id is above the mark; one that an earlier commit reserved may be below: no file had it before."""
+    """Require new base ids not to overlap ids of removed files. Ids reserved by an earlier commit may be below the
+    mark.
+    """
     if not assigns(proposal) or proposal.revision is Revision.R1:  # [Changed in r2]
         return
     earlier = _earlier(proposal.before)
@@ -184,7 +186,7 @@ def no_id_given_again(proposal: ProposedCommit) -> Iterator[Refused]:
 
 
 def enabled_table(proposal: ProposedCommit) -> Iterator[Refused]:
-    """Where row ids are enabled every live file has them, and the hidden columns have names of their own."""
+    """If row ids are enabled, require them in every live file, and unused names for the hidden columns."""
     protocol, metadata, revision = proposal.after.protocol, proposal.after.metadata, proposal.revision
     if protocol is None or metadata is None:
         return
@@ -197,18 +199,22 @@ def enabled_table(proposal: ProposedCommit) -> Iterator[Refused]:
         column = metadata.configuration.get(name)
         schema = proposal.schema
         if column is None and enabled:
-            yield Refused(id_of(proposal, "row-ids.column-name", "row-tracking.column-names"), name)
+            yield Refused(_select_requirement(proposal, "row-ids.column-name", "row-tracking.column-names"), name)
         elif column is not None and schema and row_tracking.find_conflicting_column(column, schema, proposal.mapping):
-            yield Refused(id_of(proposal, "row-ids.column-name", "row-tracking.column-names-unique"), column)
+            yield Refused(
+                _select_requirement(proposal, "row-ids.column-name", "row-tracking.column-names-unique"), column
+            )
     for add in proposal.after.files.values() if enabled else ():
-        lacks_version = add.default_row_commit_version is None and revision is not Revision.R1
-        if add.base_row_id is None or lacks_version:
-            name = id_of(proposal, "row-ids.all-files-when-enabled", "row-tracking.fields-set-when-enabled")
+        has_no_version = add.default_row_commit_version is None and revision is not Revision.R1
+        if add.base_row_id is None or has_no_version:
+            name = _select_requirement(
+                proposal, "row-ids.all-files-when-enabled", "row-tracking.fields-set-when-enabled"
+            )
             yield Refused(name, add.path)
 
 
 def preserved_flag(proposal: ProposedCommit) -> Iterator[Refused]:
-    """By r1 a mark says that ids were kept where no row is updated or copied (since r2 a commit only should)."""
+    """r1: forbid `preservedRowIds=false` if the commit neither updates nor copies rows (a SHOULD since r2)."""
     protocol, metadata = proposal.after.protocol, proposal.after.metadata
     if proposal.revision is not Revision.R1 or protocol is None or metadata is None:  # [Changed in r2]
         return
@@ -219,20 +225,20 @@ def preserved_flag(proposal: ProposedCommit) -> Iterator[Refused]:
 
 
 def may_copy_rows(proposal: ProposedCommit) -> bool:
-    """Whether rows of the commit's new files may come from others: some are new, and some others lose rows."""
+    """Return whether new files may contain existing rows: some files are new, and others lose rows."""
     known = {key[0] for key in (*proposal.before.files, *proposal.before.tombstones)}
     adds = [path_key(add.path) in known for add in proposal.of(Add)]
     return not all(adds) and (any(adds) or bool(proposal.of(Remove)))
 
 
 def one_mark(proposal: ProposedCommit) -> Iterator[Refused]:
-    """A snapshot has one mark at most, and the actions of a commit have no order (E37)."""
+    """Forbid a second high-water mark action, because the actions of a commit have no order (E37)."""
     if not proposal.revision.since(Revision.R3) and len(proposal.of(RowIdHighWaterMark)) > 1:  # [Changed in r3]
-        yield Refused("reconciliation.one-high-water-mark", "two rowIdHighWaterMark")
+        yield Refused("reconciliation.one-high-water-mark", "two rowIdHighWaterMark actions")
 
 
 def mark_is_kept(proposal: ProposedCommit) -> Iterator[Refused]:
-    """The domain of the mark goes with row tracking: whoever assigns row ids must not remove it."""
+    """Forbid removing the high-water mark domain while row ids are assigned."""
     if not assigns(proposal) or not proposal.revision.since(Revision.R3):
         return
     for action in proposal.of(DomainMetadata):
@@ -254,4 +260,4 @@ CHECKS: tuple[CommitCheck, ...] = (
     mark_is_kept,
     one_mark,
 )
-"""In the order in which `commit.judge` asks."""
+"""In the order in which `validation.check_commit` evaluates them."""

@@ -1,4 +1,4 @@
-"""What a commit may make of protocol and metadata. Source: Table Features, Change Metadata, Column Mapping."""
+"""Checks of protocol and metadata in a commit. Source: Table Features, Change Metadata, Column Mapping."""
 
 import re
 from collections.abc import Iterator
@@ -25,18 +25,18 @@ FAULT_REQUIREMENTS = {
     "reader-writer feature missing from readerFeatures": "table-features.reader-feature-on-both-sides",
     "required feature missing": "table-features.required-features",
 }
-"""Of `protocol.FAULTS` those that the text forbids; the others are a should, or silent."""
+"""The `protocol.FAULTS` that the protocol forbids; the others are a SHOULD or not mentioned."""
 
-_OF_SCHEMA = {"unknown type": "schema.primitive-types", "decimal out of range": "schema.decimal-range"}
-_DEMANDED = {
+_SCHEMA_REQUIREMENTS = {"unknown type": "schema.primitive-types", "decimal out of range": "schema.decimal-range"}
+_EXPLICIT_REQUIREMENTS = {
     "delta.enableRowTracking": "row-tracking.enabled-with-feature",
     "delta.enableVariantShredding": "configuration.properties-need-features",
 }
-"""Properties whose chapter says in so many words that the feature comes first; of others it is silent (E43)."""
+"""Properties whose chapter explicitly requires the feature; for others the protocol does not say so (E43)."""
 
 
 def new_protocol(proposal: ProposedCommit) -> Iterator[Refused]:
-    """Protocol Evolution, Table Features: a protocol by itself."""
+    """Protocol Evolution, Table Features: require a valid protocol action."""
     for action in proposal.of(Protocol):
         for fault, feature in find_protocol_faults(action, proposal.revision):
             if fault in FAULT_REQUIREMENTS:
@@ -44,7 +44,7 @@ def new_protocol(proposal: ProposedCommit) -> Iterator[Refused]:
 
 
 def changed_protocol(proposal: ProposedCommit) -> Iterator[Refused]:
-    """Supported Features: what is listed stays listed, and what was used is listed on upgrade."""
+    """Supported Features: require that listed features stay, and that an upgrade lists the features in use."""
     before = proposal.before.protocol
     for action in proposal.of(Protocol):
         for feature in protocol_evolution.find_illegal_removals(before, action, proposal.revision):
@@ -54,7 +54,7 @@ def changed_protocol(proposal: ProposedCommit) -> Iterator[Refused]:
 
 
 def _used(proposal: ProposedCommit) -> set[str]:
-    """What the version before uses: of earlier ones a snapshot does not tell."""
+    """Return the features that the version before uses; a snapshot does not show earlier versions."""
     before, schema = proposal.before, proposal.schema_before
     if before.protocol is None or before.metadata is None or schema is None:
         return set()
@@ -62,7 +62,7 @@ def _used(proposal: ProposedCommit) -> set[str]:
 
 
 def new_metadata(proposal: ProposedCommit) -> Iterator[Refused]:
-    """Change Metadata, Schema Serialization Format: metadata by itself."""
+    """Change Metadata, Schema Serialization Format: require a valid metaData action."""
     for action in proposal.of(MetaData):
         if not GUID.fullmatch(action.id):
             yield Refused("metadata.id-is-guid", action.id)
@@ -70,7 +70,7 @@ def new_metadata(proposal: ProposedCommit) -> Iterator[Refused]:
         try:
             schema = parse_schema(action.schema_string)
         except SchemaError as fault:
-            yield Refused(_OF_SCHEMA.get(fault.kind, "metadata.schema-string"), str(fault))
+            yield Refused(_SCHEMA_REQUIREMENTS.get(fault.kind, "metadata.schema-string"), str(fault))
             continue
         names = [field.name for field in schema.fields]
         columns = action.partition_columns
@@ -88,7 +88,7 @@ def _property_faults(action: MetaData) -> Iterator[Refused]:
 
 
 def supported_metadata(proposal: ProposedCommit) -> Iterator[Refused]:
-    """Metadata asks for nothing that the protocol after the commit does not support."""
+    """Require protocol support for everything that the metadata uses."""
     action, schema = proposal.after.metadata, proposal.schema
     table = proposal.after.protocol
     if action is None or table is None or not features_are_known(table):
@@ -96,9 +96,15 @@ def supported_metadata(proposal: ProposedCommit) -> Iterator[Refused]:
     supported = _any_name(table, proposal.revision)
     for name, value in action.configuration.items():
         needed = table_properties.get_required_feature(name, value)
-        demanded = "configuration.properties-need-features" if _is_constraint(name) else _DEMANDED.get(name)
-        if needed is not None and demanded is not None and needed in get_known_features(proposal.revision) - supported:
-            yield Refused(demanded, name)
+        requirement = (
+            "configuration.properties-need-features" if _is_constraint(name) else _EXPLICIT_REQUIREMENTS.get(name)
+        )
+        if (
+            needed is not None
+            and requirement is not None
+            and needed in get_known_features(proposal.revision) - supported
+        ):
+            yield Refused(requirement, name)
     for leaf in iter_leaf_types(schema) if schema is not None else ():
         needed = PRIMITIVES.get(leaf.name) if isinstance(leaf, Primitive) else None
         if needed is not None and needed not in supported:
@@ -114,12 +120,12 @@ def _is_constraint(name: str) -> bool:
 
 
 def _any_name(table: Protocol, revision: Revision) -> set[str]:
-    """Supported features, each by the name of today, previews by that of their feature."""
+    """Return the supported features by current name, with previews as their feature."""
     return {get_current_name(strip_preview_suffix(name), revision) for name in get_supported_features(table)}
 
 
 def mapped_columns(proposal: ProposedCommit) -> Iterator[Refused]:
-    """Column Mapping: ids and physical names of every field, each its own, none above the highest."""
+    """Column Mapping: require unique ids and physical names of all fields, and no id above the maximum."""
     schema, metadata = proposal.schema, proposal.after.metadata
     if proposal.mapping is None or schema is None or metadata is None:
         return
@@ -135,7 +141,7 @@ def mapped_columns(proposal: ProposedCommit) -> Iterator[Refused]:
         names.append(name)
     if len(set(ids)) < len(ids):
         yield Refused("column-mapping.ids-unique", str(ids))
-    # [Changed in current] what is unique is the path, not the name
+    # [Changed in current] paths are unique, not names
     if proposal.revision is Revision.CURRENT and len(set(paths)) < len(paths):
         yield Refused("column-mapping.physical-paths-unique", str(paths))
     if proposal.revision is not Revision.CURRENT and len(set(names)) < len(names):
@@ -146,20 +152,20 @@ def mapped_columns(proposal: ProposedCommit) -> Iterator[Refused]:
 
 
 def changed_columns(proposal: ProposedCommit) -> Iterator[Refused]:
-    """Column Mapping, Writer Requirements: what of mapped columns stays."""
+    """Column Mapping, Writer Requirements: forbid changes of immutable properties of mapped columns."""
     if not proposal.of(MetaData):
         return
     before, after = _columns(proposal, first=True), _columns(proposal, first=False)
     if column_mapping_changes.is_illegal_max_column_id(before, after):
         yield Refused("column-mapping.max-id-never-falls", column_mapping.MAX_COLUMN_ID)
     for number, old, new in column_mapping_changes.find_illegal_physical_names(before, after):
-        yield Refused("column-mapping.physical-name-stays", f"{number}: {old}, {new}")
-    if proposal.revision is Revision.CURRENT:  # [Changed in current] what is unique is the path, not the name
+        yield Refused("column-mapping.physical-name-stays", f"column {number}: {old} became {new}")
+    if proposal.revision is Revision.CURRENT:  # [Changed in current] paths are unique, not names
         for path in column_mapping_changes.find_illegal_physical_paths(before, after):
             yield Refused("column-mapping.new-columns-have-new-paths", ".".join(path))
     else:
         for number, name in column_mapping_changes.find_illegal_new_names(before, after):
-            yield Refused("column-mapping.new-columns-named-anew", f"{number}: {name}")
+            yield Refused("column-mapping.new-columns-named-anew", f"column {number}: {name} is in use")
 
 
 def _columns(proposal: ProposedCommit, *, first: bool) -> column_mapping_changes.MappedColumns | None:
@@ -178,4 +184,4 @@ CHECKS: tuple[CommitCheck, ...] = (
     mapped_columns,
     changed_columns,
 )
-"""In the order in which `commit.judge` asks."""
+"""In the order in which `validation.check_commit` evaluates them."""

@@ -1,7 +1,7 @@
-"""Wider types: which changes are legal, how columns record them, and how a record follows from version to version.
+"""Type widening: legal changes, their record in column metadata, and the evolution of that record.
 
-A *place* is where a type stands: a struct field, or a key, value or element below one. Its changes are recorded in the
-metadata of that nearest struct field. Source: Type Widening (current).
+A *location* is where a type occurs: a struct field, or a key, value or element below one. The metadata of the nearest
+struct field records its changes. Source: Type Widening (current).
 """
 
 from collections.abc import Hashable, Iterator
@@ -40,11 +40,11 @@ _FLAT = ("byte", "short", "integer")
 FaultKind: TypeAlias = Literal["text", "no list", "no object", "types", "place"]
 
 
-# what a change may be
+# legal changes
 
 
 def allowed_by_iceberg(before: DataType, after: DataType) -> bool:
-    """Whether a legal change is one that Iceberg knows too. Source: Writer Requirements for Type Widening."""
+    """Return whether Iceberg also supports a legal change. Source: Writer Requirements for Type Widening."""
     match before, after:
         case Primitive(old), Primitive("double") if old in _FLAT:
             return False
@@ -58,32 +58,34 @@ def allowed_by_iceberg(before: DataType, after: DataType) -> bool:
 
 
 def is_judged(kind: DataType) -> bool:
-    """Whether the chapter speaks of a type: not of void, which may become any, and not of types of proposals."""
+    """Return whether the chapter covers a type: not void, which may become any type, and not undefined types."""
     return not isinstance(kind, UndefinedType) and kind != Primitive("void")
 
 
-# what a column records
+# the record of a column
 
 
 @dataclass(frozen=True)
 class RecordFault:
-    """What is wrong with the form of `delta.typeChanges`."""
+    """A malformed part of `delta.typeChanges`."""
 
     kind: FaultKind
-    """A text instead of a list (E30); something else; an entry that is no object; its types; the place it names."""
+    """`text`: a string in place of a list (E30); `no list`: another value; `no object`: an entry that is not an object;
+    `types` or `place`: an invalid type or field path in an entry.
+    """
     what: str
 
 
 def read_type_change_record(field: Field) -> tuple[tuple[TypeChange, ...], tuple[RecordFault, ...]]:
-    """The changes that a column records, oldest first, and what is wrong with those that cannot be read.
+    """Return the valid recorded changes, oldest first, and the faults of the others.
 
-    Further keys of an entry are passed over: previews noted the version of the table there.
+    Unknown keys of an entry are ignored: previews stored the table version there.
     """
     recorded = field.metadata.get(TYPE_CHANGES)
     if recorded is None:
         return (), ()
     if isinstance(recorded, str) and not isinstance(recorded, Number):
-        return (), (RecordFault("text", "a text"),)
+        return (), (RecordFault("text", "a string"),)
     if not isinstance(recorded, list):
         return (), (RecordFault("no list", "an object" if isinstance(recorded, dict) else "a single value"),)
     changes: list[TypeChange] = []
@@ -109,7 +111,7 @@ def _kind(entry: object, error: SchemaError) -> FaultKind:
 
 
 def find_field_path_fault(kind: DataType, path: tuple[str, ...]) -> str | None:
-    """Why a field path does not lead from a field of that type to one that may be widened; None if it does."""
+    """Return why a field path does not lead to a type that may be widened; None if it does."""
     for step in path:
         match kind, step:
             case Array(element), "element":
@@ -126,13 +128,13 @@ def find_field_path_fault(kind: DataType, path: tuple[str, ...]) -> str | None:
 
 
 def has_type_change_record(field: Field) -> bool:
-    """Whether a column says anything of changes: a null says nothing, and an empty list that there were none."""
+    """Return whether a column records changes: neither null nor an empty list is a record."""
     return field.metadata.get(TYPE_CHANGES) not in (None, [])
 
 
 @dataclass(frozen=True)
 class TypeLocation:
-    """A type in a schema, and the changes that are recorded of it."""
+    """A type in a schema with its recorded changes."""
 
     column: tuple[str, ...]
     """Logical path of the nearest struct field."""
@@ -143,12 +145,12 @@ class TypeLocation:
     changes: tuple[TypeChange, ...]
 
     def key(self, *, by_id: bool) -> Hashable:
-        """What a place is known by from schema to schema: the id of its column where columns are mapped, or names."""
+        """Return the identity of the location across schemas: the column id with column mapping, otherwise the name."""
         return (self.id if by_id and self.id is not None else self.column, self.field_path)
 
 
 def list_type_locations(schema: Struct) -> list[TypeLocation]:
-    """Every place of a schema, columns before what is in them."""
+    """Return every location of a schema, columns before their nested types."""
     found = []
     for path, field in iter_fields(schema):
         recorded: dict[tuple[str, ...], list[TypeChange]] = {}
@@ -160,7 +162,7 @@ def list_type_locations(schema: Struct) -> list[TypeLocation]:
 
 
 def _types(kind: DataType, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], DataType]]:
-    """A type and those below it, down to struct fields, which are columns of their own."""
+    """Yield a type and its nested types down to struct fields, which are separate columns."""
     yield path, kind
     match kind:
         case Array(element):
@@ -171,7 +173,7 @@ def _types(kind: DataType, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, .
 
 
 def find_gap(place: TypeLocation) -> str | None:
-    """Where the recorded changes do not lead from one to the next and at last to the type; None if they do."""
+    """Describe where recorded changes do not connect to each other or to the current type; None if they do."""
     after = [*(change.before for change in place.changes[1:]), place.type]
     for change, following in zip(place.changes, after, strict=False):
         if change.after != following and is_judged(change.after) and is_judged(following):
@@ -184,14 +186,14 @@ def find_gap(place: TypeLocation) -> str | None:
 
 @dataclass(frozen=True)
 class ChangedType:
-    """A place in two schemas of which the first one has another type there, or records what the second does not."""
+    """A location whose type differs between two schemas, or whose recorded changes are missing in the second."""
 
     before: TypeLocation
     after: TypeLocation
 
     @property
     def has_another_type(self) -> bool:
-        """Of nested types only whether they are of the same kind: what is in them are places too."""
+        """Whether the types differ; nested types of the same kind are equal, since their parts are locations too."""
         old, new = self.before.type, self.after.type
         if isinstance(old, Struct | Array | Map) and type(old) is type(new):
             return False
@@ -199,7 +201,7 @@ class ChangedType:
 
     @property
     def is_legal(self) -> bool:
-        """Whether the change is listed, or the chapter is silent of one of the types."""
+        """Whether the change is listed, or one of the types is not covered by the chapter."""
         old, new = self.before.type, self.after.type
         if not self.has_another_type or not is_judged(old) or not is_judged(new):
             return True
@@ -211,30 +213,30 @@ class ChangedType:
 
     @property
     def is_recorded(self) -> bool:
-        """Whether the later schema has a record that leads from the one type to the other."""
+        """Whether the later schema records a path from the old type to the new one."""
         changes = self.after.changes
         return any(change.before == self.before.type for change in changes) and changes[-1].after == self.after.type
 
     @property
     def is_undone(self) -> bool:
-        """Whether a version is restored: the type is one of the record, and the record ends where it was that type."""
+        """Whether an old version is restored: type and record go back to an earlier state."""
         old, new = self.before.changes, self.after.changes
         return len(new) < len(old) and old[: len(new)] == new and old[len(new)].before == self.after.type
 
     @property
     def lost(self) -> tuple[TypeChange, ...]:
-        """Changes recorded before, where the record is not what it was with some at its end."""
+        """Recorded changes that the later schema does not start with."""
         old = self.before.changes
         return () if self.after.changes[: len(old)] == old else old
 
 
 def find_changed_types(before: Struct, after: Struct, *, by_id: bool) -> list[ChangedType]:
-    """Places that both schemas have and whose type or record is not what it was.
+    """Return the locations in both schemas whose type changed or whose record lost changes.
 
     Args:
-        before: the schema before.
-        after: the schema of the next metadata.
-        by_id: column mapping is in force in both.
+        before: Schema before.
+        after: Schema of the next metadata.
+        by_id: Whether both schemas use column mapping.
     """
     known = {place.key(by_id=by_id): place for place in list_type_locations(before)}
     found = []
@@ -247,16 +249,16 @@ def find_changed_types(before: Struct, after: Struct, *, by_id: bool) -> list[Ch
 
 
 def find_traces(schema: Struct, configuration: dict[str, str]) -> list[str]:
-    """What of type widening a table still has, which the version that drops the feature has not.
+    """Return remains of type widening, which the version that drops the feature must not have.
 
-    A property that is not true enables nothing: like one that is not there, it leaves nothing behind.
+    A property that is not true has no effect and does not count.
     """
     found = [".".join(path) for path, field in iter_fields(schema) if field.metadata.get(TYPE_CHANGES) is not None]
     return [*found, ENABLED] if is_property_true(configuration, ENABLED) else found
 
 
 def is_dropped(before: set[str], after: set[str]) -> bool:
-    """Whether the feature, or a preview of it, is among the features before and no longer among those after."""
+    """Return whether the feature, or its preview, was supported before and no longer is."""
     return _has_feature(before) and not _has_feature(after)
 
 
@@ -264,11 +266,11 @@ def _has_feature(supported: set[str]) -> bool:
     return any(strip_preview_suffix(name) == FEATURE for name in supported)
 
 
-# what a commit may do
+# checks of a commit
 
 
 def recorded_changes(proposal: ProposedCommit) -> Iterator[Refused]:
-    """Type Change Metadata: the form of the record, which only tables that support the feature have."""
+    """Type Change Metadata: require a valid record, and the feature on tables with a record."""
     schema = proposal.schema
     if schema is None or not proposal.of(MetaData) or proposal.revision is not Revision.CURRENT:  # [Changed in current]
         return
@@ -280,7 +282,9 @@ def recorded_changes(proposal: ProposedCommit) -> Iterator[Refused]:
             yield Refused(_OF_FAULT[fault.kind], f"{'.'.join(path)}: {fault.what}")
         for change in changes:
             if not may_stand(change):
-                yield Refused("type-widening.supported-changes", f"{'.'.join(path)}: {change.before}, {change.after}")
+                yield Refused(
+                    "type-widening.supported-changes", f"{'.'.join(path)}: {change.before} became {change.after}"
+                )
     for place in list_type_locations(schema):
         missing = find_gap(place)
         if missing is not None:
@@ -288,7 +292,7 @@ def recorded_changes(proposal: ProposedCommit) -> Iterator[Refused]:
 
 
 def may_stand(change: TypeChange) -> bool:
-    """Whether a record may have a change: it is listed, or the chapter is silent of one of the types."""
+    """Return whether a record may contain a change: it is listed, or the chapter does not cover one of the types."""
     old, new = change.before, change.after
     return old == new or not is_judged(old) or not is_judged(new) or is_widening(old, new)
 
@@ -303,9 +307,9 @@ _OF_FAULT = {
 
 
 def changed_types(proposal: ProposedCommit) -> Iterator[Refused]:
-    """Writer Requirements: what a commit makes of types of columns whose files stay.
+    """Writer Requirements: require legal, recorded type changes of columns whose files stay.
 
-    Where no file stays, the table is written anew, and its schema is not a change of the one before.
+    If no file stays, the table is rewritten, and its schema does not continue the old one.
     """
     before, after = proposal.schema_before, proposal.schema
     if before is None or after is None or proposal.revision is not Revision.CURRENT:  # [Changed in current]
@@ -317,7 +321,7 @@ def changed_types(proposal: ProposedCommit) -> Iterator[Refused]:
         name = ".".join(change.after.column)
         if not change.is_legal and not change.is_undone:
             yield Refused("type-widening.supported-changes", name)
-        # that a record went as a whole is legal once every file has the types of the schema, which no snapshot tells
+        # dropping the complete record is legal once every file has the current types, which a snapshot does not show
         if change.lost and change.after.changes and not change.is_undone:
             yield Refused("type-widening.kept", name)
         if not change.is_widening:
@@ -331,12 +335,12 @@ def changed_types(proposal: ProposedCommit) -> Iterator[Refused]:
 
 
 def files_stay(proposal: ProposedCommit) -> bool:
-    """Whether a live file of the version before is live after it, and is not added again."""
+    """Return whether a live file of the version before stays live and is not added again."""
     return any(proposal.after.files.get(key) is add for key, add in proposal.before.files.items())
 
 
 def dropped_feature(proposal: ProposedCommit) -> Iterator[Refused]:
-    """Writer Requirements: the version that takes the feature away leaves no trace of it (E41)."""
+    """Writer Requirements: require that dropping the feature leaves no trace of it (E41)."""
     old, new, schema = proposal.before.protocol, proposal.after.protocol, proposal.schema
     if old is None or new is None or schema is None or proposal.after.metadata is None:
         return
@@ -357,7 +361,7 @@ def _is_enabled(snapshot: Snapshot) -> bool:
 
 
 def iceberg_supported(snapshot: Snapshot) -> bool:
-    """Whether a feature of compatibility with Iceberg that the chapter names is supported."""
+    """Return whether an Iceberg compatibility feature named by the chapter is supported."""
     return snapshot.protocol is not None and not get_supported_features(snapshot.protocol).isdisjoint(ICEBERG)
 
 
@@ -367,4 +371,4 @@ def _by_id(proposal: ProposedCommit) -> bool:
 
 
 CHECKS: tuple[CommitCheck, ...] = (recorded_changes, changed_types, dropped_feature)
-"""In the order in which `commit.judge` asks."""
+"""In the order in which `validation.check_commit` evaluates them."""

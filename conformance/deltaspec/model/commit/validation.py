@@ -1,7 +1,7 @@
-"""May this commit follow this snapshot? Source: Requirements for Writers, chapter by chapter.
+"""Decide whether a commit may follow a snapshot. Source: Requirements for Writers, chapter by chapter.
 
-What a single action must look like is its schema's to say, and what lies in data files is not looked at: everything
-here follows from the actions of the commit and from the state before it. A should is no reason to refuse.
+The form of single actions is checked when they are parsed, and data files are not opened. All checks use only the
+actions of the commit and the state before it. Violating a SHOULD does not refuse a commit.
 """
 
 from collections import Counter
@@ -39,16 +39,16 @@ from deltaspec.model.revisions import Revision
 def check_commit(
     snapshot: Snapshot, version: int, actions: Sequence[Action], revision: Revision = Revision.CURRENT
 ) -> Decision:
-    """Whether a commit of these actions may follow the snapshot, by the text of a revision.
+    """Decide whether a commit with these actions may follow the snapshot.
 
     Args:
-        snapshot: the table before; `reconciliation.EMPTY` for a table to be created.
-        version: that the commit wants to be.
-        actions: of the commit, in the order of its lines.
-        revision: of the text.
+        snapshot: Table before the commit; `reconciliation.EMPTY_SNAPSHOT` for a new table.
+        version: Proposed version.
+        actions: Actions of the commit, in the order of the lines.
+        revision: Protocol revision.
 
     Returns:
-        `Accepted`, or the first `Refused` in the order of `CHECKS`; see `refusals` for all of them.
+        `Accepted`, or the first `Refused` in the order of `CHECKS`; see `collect_refusals` for all.
     """
     return next(collect_refusals(snapshot, version, actions, revision), Accepted())
 
@@ -56,20 +56,23 @@ def check_commit(
 def collect_refusals(
     snapshot: Snapshot, version: int, actions: Sequence[Action], revision: Revision = Revision.CURRENT
 ) -> Iterator[Refused]:
-    """Every reason to refuse the commit."""
+    """Yield every reason to refuse the commit."""
     proposal = ProposedCommit(snapshot, version, actions, revision)
     for check in CHECKS:
         yield from check(proposal)
 
 
 def next_version(proposal: ProposedCommit) -> Iterator[Refused]:
-    """Delta Log Entries: versions are contiguous."""
+    """Delta Log Entries: require contiguous versions."""
     if proposal.version != proposal.before.version + 1:
-        yield Refused("log.versions-contiguous", f"version {proposal.version} after {proposal.before.version}")
+        yield Refused(
+            "log.versions-contiguous",
+            f"version {proposal.version} after {proposal.before.version}, expected {proposal.before.version + 1}",
+        )
 
 
 def first_version(proposal: ProposedCommit) -> Iterator[Refused]:
-    """Change Metadata, Action Reconciliation: a table has a protocol and metadata from its first version on."""
+    """Change Metadata, Action Reconciliation: require a protocol and metadata from the first version on."""
     if proposal.after.metadata is None:
         yield Refused("metadata.in-first-version", "no metaData")
     if proposal.after.protocol is None:
@@ -77,26 +80,26 @@ def first_version(proposal: ProposedCommit) -> Iterator[Refused]:
 
 
 def one_of_a_kind(proposal: ProposedCommit) -> Iterator[Refused]:
-    """Delta Log Entries: actions of one commit that would replace each other, for they have no order."""
+    """Delta Log Entries: forbid actions that replace each other, because the actions of a commit have no order."""
     if len(proposal.of(Protocol)) > 1:
-        yield Refused("protocol.one-a-version", "two protocols")
+        yield Refused("protocol.one-a-version", "two protocol actions")
     if len(proposal.of(MetaData)) > 1:
-        yield Refused("metadata.one-a-version", "two metaData")
+        yield Refused("metadata.one-a-version", "two metaData actions")
     for app in illegal_repetition(action.app_id for action in proposal.of(Txn)):
-        yield Refused("reconciliation.no-repeated-actions", f"two txn of {app}")
+        yield Refused("reconciliation.no-repeated-actions", f"two txn actions of {app}")
     for domain in illegal_repetition(action.domain for action in proposal.of(DomainMetadata)):
-        yield Refused("domain.one-a-version", f"two actions of {domain}")  # E37
+        yield Refused("domain.one-a-version", f"two domainMetadata actions of {domain}")  # E37
     if any(isinstance(action, CheckpointMetadata | Sidecar) for action in proposal.actions):
-        yield Refused("reconciliation.checkpoint-actions-not-in-commits", "an action of checkpoints")
+        yield Refused("reconciliation.checkpoint-actions-not-in-commits", "checkpointMetadata or sidecar in a commit")
 
 
 def illegal_repetition(keys: Iterable[Hashable]) -> list[Hashable]:
-    """Keys that stand twice, in the order in which they come first."""
+    """Return the keys that occur more than once, in order of first occurrence."""
     return [key for key, times in Counter(keys).items() if times > 1]
 
 
 def append_only(proposal: ProposedCommit) -> Iterator[Refused]:
-    """Append-only Tables: no data is removed while the property is true after the commit (S33)."""
+    """Append-only Tables: forbid removing data while the property is true after the commit (S33)."""
     protocol, metadata = proposal.after.protocol, proposal.after.metadata
     if protocol is None or metadata is None or not is_append_only(protocol, metadata):
         return
@@ -106,7 +109,7 @@ def append_only(proposal: ProposedCommit) -> Iterator[Refused]:
 
 
 def domains(proposal: ProposedCommit) -> Iterator[Refused]:
-    """Domain Metadata: the feature comes first."""
+    """Domain Metadata: require the feature."""
     if proposal.of(DomainMetadata) and not proposal.supports("domainMetadata"):
         yield Refused("domain.needs-feature", proposal.of(DomainMetadata)[0].domain)
 
@@ -128,4 +131,4 @@ CHECKS: tuple[CommitCheck, ...] = (
     *file_changes.CHECKS,
     *row_id_changes.CHECKS,
 )
-"""In the order in which `judge` asks."""
+"""In the order in which `check_commit` evaluates them."""

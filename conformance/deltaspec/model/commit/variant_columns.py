@@ -1,5 +1,6 @@
-"""Where a variant column may not stand. Source: Variant Data Type, Compatibility with other Delta
-Features, Default Columns (current)."""
+"""Restrictions on variant columns. Source: Variant Data Type, Compatibility with other Delta Features, Default Columns
+(current).
+"""
 
 import json
 import re
@@ -27,26 +28,26 @@ _PARSED = re.compile(r"parse_json ?\( ?'((?:[^'\\]|'')*)' ?\)", _ANY_CASE)
 
 @dataclass(frozen=True)
 class VariantColumn:
-    """A column of type variant, at any depth of structs, arrays and maps, and what else it is."""
+    """A column of type variant, at any depth, and its other roles."""
 
     path: tuple[str, ...]
     is_partition_column: bool
     is_clustering_column: bool
     is_generated: bool
     default: str | None
-    """The expression, as written; None without a default that is a text."""
+    """Default expression as written; None if there is no default expression."""
 
 
 def variant_columns(
     schema: Struct, partition_columns: Iterable[str], clustered: Iterable[tuple[str, ...]], mapping: str | None
 ) -> Iterator[VariantColumn]:
-    """The variant columns of a table.
+    """Yield the variant columns of a table.
 
     Args:
-        schema: of the table.
-        partition_columns: logical names.
-        clustered: clustering columns, as the domain names them.
-        mapping: column mapping in force: `id`, `name` or None.
+        schema: Schema of the table.
+        partition_columns: Logical names.
+        clustered: Clustering columns as the domain stores them.
+        mapping: Column mapping mode: `id`, `name` or None.
     """
     partitions, clusters = set(partition_columns), set(clustering.resolve_columns(clustered, schema, mapping))
     for (path, field), (physical, _) in zip(iter_fields(schema), list_physical_paths(schema, mapping), strict=True):
@@ -67,9 +68,9 @@ def _default(field: Field) -> str | None:
 
 
 def default_is_null(expression: str) -> bool | None:
-    """Whether an expression of SQL is null; None where that takes an engine to tell.
+    """Return whether a SQL expression is null; None if only an engine can evaluate it.
 
-    Told of are null itself, literals, and texts of JSON that are parsed; each of them cast to a variant, or not.
+    Recognized are null, literals and `parse_json` of a literal, each optionally cast to variant.
     """
     text = _bare(expression)
     cast = _CAST.fullmatch(text)
@@ -79,12 +80,12 @@ def default_is_null(expression: str) -> bool | None:
     if _LITERAL.fullmatch(text):
         return False
     parsed = _PARSED.fullmatch(text)
-    # a null of JSON is a variant that holds null, of which nobody says whether it is meant
+    # a JSON null is a variant that contains null; the protocol does not say whether it counts
     return False if parsed is not None and _is_json_value(parsed[1]) else None
 
 
 def _bare(expression: str) -> str:
-    """An expression without superfluous space, and without brackets around the whole of it."""
+    """Remove superfluous whitespace, and parentheses around the complete expression."""
     text = expression.strip()
     while text.startswith("(") and text.endswith(")") and "(" not in text[1:-1] and ")" not in text[1:-1]:
         text = text[1:-1].strip()
@@ -99,7 +100,9 @@ def _is_json_value(text: str) -> bool:
 
 
 def uses_of_variants(proposal: ProposedCommit) -> Iterator[Refused]:
-    """Compatibility with other Delta Features: variants have no order, and are given by nobody but who writes rows."""
+    """Compatibility with other Delta Features: forbid variants as partition, clustering or generated columns or
+    defaults.
+    """
     schema, metadata = proposal.schema, proposal.after.metadata
     if schema is None or metadata is None or proposal.revision is not Revision.CURRENT:  # [Changed in current]
         return
@@ -119,4 +122,4 @@ def uses_of_variants(proposal: ProposedCommit) -> Iterator[Refused]:
 
 
 CHECKS: tuple[CommitCheck, ...] = (uses_of_variants,)
-"""In the order in which `commit.judge` asks."""
+"""In the order in which `validation.check_commit` evaluates them."""

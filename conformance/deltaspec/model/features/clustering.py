@@ -1,6 +1,6 @@
-"""Clustered tables: the columns that a domain names, and what files say of them. Source: Clustered Table.
+"""Clustered tables: the clustering columns of the domain and their file statistics. Source: Clustered Table.
 
-No text bounds the number of clustering columns, though engines do.
+The protocol does not limit the number of clustering columns; engines do.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -21,21 +21,21 @@ Path = tuple[str, ...]
 
 
 def configuration_fault(configuration: str) -> str | None:
-    """What is wrong with the configuration of the domain; None where it is sound.
+    """Return what is wrong with the configuration of the domain, or None.
 
-    A column is a name, as the text shows it, or the list of its parts, as engines write it (E15).
+    A column is a name, as the protocol shows it, or the list of its parts, as engines write it (E15).
     """
     try:
         value = parse_lossless(configuration).value
     except JsonError as fault:
-        return f"is no JSON: {fault}"
+        return f"is not JSON: {fault}"
     if not isinstance(value, dict):
-        return "is no JSON object"
+        return "is not a JSON object"
     columns = value.get(COLUMNS)
     if not isinstance(columns, list) or not all(_is_column(column) for column in columns):
-        return f"holds no list {COLUMNS}"
+        return f"has no list {COLUMNS}"
     if has_lone_surrogate(columns):
-        return "names a column by half of a surrogate pair"
+        return "has a column name with a lone surrogate"
     return None
 
 
@@ -46,9 +46,9 @@ def _is_column(column: object) -> bool:
 
 
 def clustering_columns(domain: DomainMetadata | None) -> tuple[Path, ...]:
-    """Physical paths of the clustering columns that the domain names; none where there is no sound domain.
+    """Return the physical paths of the clustering columns; empty if the domain is missing or malformed.
 
-    A column that is one text is a name of the top level, as the text shows it, or a path joined by dots (E15).
+    A column stored as a string is a top-level name, as the protocol shows it, or a path joined by dots (E15).
     """
     if domain is None or domain.removed or domain.domain != DOMAIN or configuration_fault(domain.configuration):
         return ()
@@ -59,13 +59,13 @@ def clustering_columns(domain: DomainMetadata | None) -> tuple[Path, ...]:
 def find_unknown_columns(
     columns: Iterable[Path], schema: Struct, mapping: str | None, revision: Revision = Revision.CURRENT
 ) -> list[str]:
-    """Clustering columns that are no field of the schema; without column mapping the case of names is passed over.
+    """Return the clustering columns that are not in the schema; without column mapping, names are case-insensitive.
 
     Args:
-        columns: paths as the domain names them.
-        schema: of the table.
-        mapping: column mapping in force: then a field is known by its physical path.
-        revision: of the text. [Changed in current] a physical path is a must, before it a should.
+        columns: Paths as the domain stores them.
+        schema: Schema of the table.
+        mapping: Column mapping mode; if set, fields are identified by physical path.
+        revision: Protocol revision. [Changed in current] A physical path is a MUST; before, it is a SHOULD.
     """
     unknown = _not_among(columns, schema, mapping)
     if revision is not Revision.CURRENT:
@@ -75,33 +75,33 @@ def find_unknown_columns(
 
 
 def _not_among(columns: Iterable[Path], schema: Struct, mapping: str | None) -> list[str]:
-    """Columns that are no path of the schema, under column mapping no physical one."""
+    """Return the columns that are not a path of the schema; with column mapping, not a physical path."""
     find = _finder(schema, mapping)
     return [".".join(each) for each in columns if find(each) is None]
 
 
 def find_logically_named_columns(columns: Iterable[Path], schema: Struct, mapping: str | None) -> list[str]:
-    """Clustering columns that go by logical names where physical ones are in force; arguments as `find_unknown_columns`."""
+    """Return the clustering columns stored by logical instead of physical name. Arguments as `find_unknown_columns`."""
     logical = set(_not_among(columns, schema, None))
     return [each for each in _not_among(columns, schema, mapping) if each not in logical]
 
 
 def find_field(column: Path, schema: Struct, mapping: str | None) -> tuple[Path, Field] | None:
-    """The field that a clustering column names, and its physical path as the schema spells it; None where it has none.
+    """Return the field of a clustering column with its physical path as the schema spells it, or None.
 
-    A column that is one text may be the path joined by dots (E15); without column mapping the case of names is passed
-    over, as columns are told apart without it. What equals the column letter by letter comes before what does not.
+    A string may be the path joined by dots (E15). Without column mapping, column names are case-insensitive; an exact
+    match takes precedence.
 
     Args:
-        column: as `clustering_columns` gives it.
-        schema: of the table.
-        mapping: column mapping in force: then a field is known by its physical path.
+        column: Path from `read_clustering_columns`.
+        schema: Schema of the table.
+        mapping: Column mapping mode; if set, fields are identified by physical path.
     """
     return _finder(schema, mapping)(column)
 
 
 def _finder(schema: Struct, mapping: str | None) -> Callable[[Path], tuple[Path, Field] | None]:
-    """`find_field` for many columns of one schema."""
+    """Build a `find_field` function for many columns of one schema."""
     found: dict[tuple[str, Path], tuple[Path, Field]] = {}
     for path, field in column_mapping.list_physical_paths(schema, mapping):
         for joined in (path, (".".join(path),)):
@@ -121,9 +121,9 @@ def _lower(path: Path) -> Path:
 
 
 def resolve_columns(columns: Iterable[Path], schema: Struct | None, mapping: str | None) -> tuple[Path, ...]:
-    """Physical paths of the clustering columns as the schema spells them, which statistics go by.
+    """Return the physical paths of the clustering columns as the schema spells them; statistics use this spelling.
 
-    Of a column that the schema lacks nothing can be told, nor of any while the schema is not known.
+    Columns that are not in the schema are omitted. The result is empty if the schema is unknown.
     """
     if schema is None:
         return ()
@@ -133,13 +133,13 @@ def resolve_columns(columns: Iterable[Path], schema: Struct | None, mapping: str
 
 
 def find_columns_without_statistics(stats: str | None, columns: tuple[Path, ...]) -> list[str] | None:
-    """Clustering columns of which the statistics of a file say nothing; None where they are no JSON object.
+    """Return the clustering columns without statistics in a file; None if the statistics are not a JSON object.
 
-    A file of no records needs to say nothing, and a count of nulls is enough where a column may have no bounds.
+    A file without records needs no statistics. A null count is enough, since some columns cannot have bounds.
 
     Args:
-        stats: text of the statistics; None where the file has none.
-        columns: physical paths of the clustering columns.
+        stats: Statistics as a JSON string; None if the file has none.
+        columns: Physical paths of the clustering columns.
     """
     try:
         found = msgspec.json.decode(stats) if stats is not None else {}
@@ -149,8 +149,8 @@ def find_columns_without_statistics(stats: str | None, columns: tuple[Path, ...]
         return None
     if found.get("numRecords") == 0:
         return []
-    said = [found.get(name) for name in ("nullCount", "minValues", "maxValues")]
-    return [".".join(path) for path in columns if not any(_has(entries, path) for entries in said)]
+    per_statistic = [found.get(name) for name in ("nullCount", "minValues", "maxValues")]
+    return [".".join(path) for path in columns if not any(_has(entries, path) for entries in per_statistic)]
 
 
 def _has(entries: Any, path: Path) -> bool:
@@ -160,5 +160,5 @@ def _has(entries: Any, path: Path) -> bool:
 
 
 def has_blank_provider(provider: str | None) -> bool:
-    """Whether `clusteringProvider` is there and names no implementation; without it nothing clustered the file."""
+    """Return whether `clusteringProvider` is set but blank. If it is absent, the file is not clustered."""
     return provider is not None and not provider.strip()

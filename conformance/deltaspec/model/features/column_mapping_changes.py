@@ -1,7 +1,7 @@
-"""Column mapping from version to version: what of it may never change. Source: Column Mapping, Writer Requirements.
+"""Changes of column mapping between versions. Source: Column Mapping, Writer Requirements.
 
-A column is known by its id. Everything is compared with what the versions before hold, so that an id or a physical
-name that comes back (a restore of an old version) is that of the same column.
+A column is identified by its id. Each version is compared with all versions before it: when a restore brings back an id
+or a physical name, it must belong to the same column.
 """
 
 from collections.abc import Mapping
@@ -16,26 +16,25 @@ Path = tuple[str, ...]
 
 @dataclass(frozen=True)
 class MappedColumns:
-    """What one version, or all versions so far, say of mapped columns."""
+    """Mapped columns of one version, or of all versions so far."""
 
     names: Mapping[int, str]
     """Physical name by column id."""
     paths: Mapping[Path, int]
     """Column id by physical field path."""
     max_column_id: int | None
-    """`delta.columnMapping.maxColumnId`; None where it is not set, or to no number."""
+    """`delta.columnMapping.maxColumnId`; None if it is not set or not a number."""
 
 
 def mapped_columns(schema: Struct, configuration: dict[str, str], mapping: str | None) -> MappedColumns | None:
-    """The mapped columns of a version; fields that lack an id or a physical name are left out.
+    """Return the mapped columns of a version, or None if columns are not mapped.
+
+    Fields without an id or a physical name are omitted.
 
     Args:
-        schema: of the table.
-        configuration: of the table.
-        mapping: mode in force, as `column_mapping.mode` gives it.
-
-    Returns:
-        None where columns are not mapped.
+        schema: Schema of the table.
+        configuration: Configuration of the table.
+        mapping: Mode from `column_mapping.get_mapping_mode`.
     """
     if mapping is None:
         return None
@@ -50,9 +49,9 @@ def mapped_columns(schema: Struct, configuration: dict[str, str], mapping: str |
 
 
 def merge_mapped_columns(before: MappedColumns | None, after: MappedColumns | None) -> MappedColumns | None:
-    """What all versions up to `after` say: its own word, and that of the versions before about columns it dropped.
+    """Merge the columns of a version into those of all versions before it; the newer version takes precedence.
 
-    Where mapping is off nothing is remembered: files are then read by logical names, and ids may begin anew.
+    If mapping is off, earlier columns are forgotten: files are then read by logical names, and ids may start over.
     """
     if before is None or after is None:
         return after
@@ -61,7 +60,7 @@ def merge_mapped_columns(before: MappedColumns | None, after: MappedColumns | No
 
 
 def is_illegal_max_column_id(before: MappedColumns | None, after: MappedColumns | None) -> bool:
-    """Whether `maxColumnId` became smaller: the next column may get an id that a dropped one had."""
+    """Return whether `maxColumnId` decreased, so that a new column could reuse the id of a dropped one."""
     if before is None or after is None or before.max_column_id is None or after.max_column_id is None:
         return False
     return after.max_column_id < before.max_column_id
@@ -70,7 +69,7 @@ def is_illegal_max_column_id(before: MappedColumns | None, after: MappedColumns 
 def find_illegal_physical_names(
     before: MappedColumns | None, after: MappedColumns | None
 ) -> list[tuple[int, str, str]]:
-    """Columns whose physical name changed: id, name before, name after, in order of ids."""
+    """Return columns whose physical name changed as (id, old name, new name), ordered by id."""
     if before is None or after is None:
         return []
     shared = sorted(before.names.keys() & after.names.keys())
@@ -82,14 +81,14 @@ def find_illegal_physical_names(
 
 
 def find_illegal_physical_paths(before: MappedColumns | None, after: MappedColumns | None) -> list[Path]:
-    """Physical field paths that now belong to a column of another id than before, sorted. (Text since `current`.)"""
+    """Return the physical paths that now belong to a column with another id, sorted. (Required since `current`.)"""
     if before is None or after is None:
         return []
     return sorted(path for path, number in after.paths.items() if before.paths.get(path, number) != number)
 
 
 def find_illegal_new_names(before: MappedColumns | None, after: MappedColumns | None) -> list[tuple[int, str]]:
-    """New columns (id, physical name) with a physical name that another column has or had. (Text up to r3.)"""
+    """Return new columns as (id, physical name) whose physical name another column has or had. (Required up to r3.)"""
     if before is None or after is None:
         return []
     taken = {*before.names.values()}
@@ -99,10 +98,10 @@ def find_illegal_new_names(before: MappedColumns | None, after: MappedColumns | 
 
 
 def is_illegal_enablement(mode_after: str | None, *, supported: bool) -> bool:
-    """Whether a metaData sets a mode of column mapping that the protocol of its version does not support.
+    """Return whether a metaData action sets a column mapping mode that the protocol does not support.
 
     Args:
-        mode_after: the property as it stands after the commit.
-        supported: the protocol after the commit supports `columnMapping`.
+        mode_after: The property after the commit.
+        supported: Whether the protocol after the commit supports `columnMapping`.
     """
     return mode_after in ("id", "name") and not supported

@@ -1,6 +1,6 @@
-"""What metadata asks of the rows of a table: invariants of columns, CHECK constraints, generated values, defaults.
+"""Constraints that metadata defines for rows: invariants, CHECK constraints, generated columns and defaults.
 
-What SQL says is not read here. Source: Column Invariants; CHECK Constraints; Generated Columns; Default Columns;
+SQL is not parsed here. Source: Column Invariants; CHECK Constraints; Generated Columns; Default Columns;
 Identity Columns.
 """
 
@@ -21,21 +21,21 @@ _FEATURES = {INVARIANT: "invariants", GENERATION: "generatedColumns", DEFAULT: "
 
 
 class InvariantError(ValueError):
-    """A value of `delta.invariants` that holds no expression; the message says why."""
+    """A value of `delta.invariants` without an expression; the message says why."""
 
 
 class InvariantTooDeep(InvariantError):
-    """One that is nested too deeply to be read: it may be sound."""
+    """A value nested too deeply to be read; it may be valid."""
 
 
 def read_check_constraints(configuration: Mapping[str, str]) -> dict[str, str]:
-    """CHECK constraints of a table: name to the text of an SQL expression, in order of names."""
+    """Return the CHECK constraints of a table as name to SQL expression, ordered by name."""
     names = sorted(key for key in configuration if key.startswith(CONSTRAINT_PREFIX))
     return {key.removeprefix(CONSTRAINT_PREFIX): configuration[key] for key in names}
 
 
 def constraint_fault(name: str, expression: str) -> str | None:
-    """The requirement that a CHECK constraint breaks whatever SQL means; None if it breaks none so.
+    """Return the requirement that a CHECK constraint violates regardless of its SQL, or None.
 
     Source: CHECK Constraints.
     """
@@ -45,56 +45,56 @@ def constraint_fault(name: str, expression: str) -> str | None:
 
 
 def read_invariant(metadata: Mapping[str, Any]) -> str | None:
-    """The text of the SQL expression that rows must keep; None where the column has no invariant.
+    """Return the SQL expression that rows must satisfy, or None if the column has no invariant.
 
     Raises:
-        InvariantError: the value is no JSON text with a text at `expression.expression`.
+        InvariantError: The value is not JSON with a string at `expression.expression`.
     """
-    told = metadata.get(INVARIANT)
-    if told is None:
+    value_text = metadata.get(INVARIANT)
+    if value_text is None:
         return None
-    if not isinstance(told, str) or isinstance(told, Number):
-        raise InvariantError("is no text")
+    if not isinstance(value_text, str) or isinstance(value_text, Number):
+        raise InvariantError("is not a string")
     try:
-        value = parse_lossless(told).value
+        value = parse_lossless(value_text).value
     except JsonTooDeep as fault:
         raise InvariantTooDeep(str(fault)) from fault
     except JsonError as fault:
-        raise InvariantError(f"is no JSON: {fault}") from fault
+        raise InvariantError(f"is not JSON: {fault}") from fault
     for key in ("expression", "expression"):
         if not isinstance(value, dict) or key not in value:
             raise InvariantError("has nothing at expression.expression")
         value = value[key]
     if not isinstance(value, str) or isinstance(value, Number):
-        raise InvariantError("has no text at expression.expression")
+        raise InvariantError("has no string at expression.expression")
     if not value.strip():
-        raise InvariantError("has an empty text at expression.expression")
+        raise InvariantError("has an empty string at expression.expression")
     return value
 
 
 def unsupported_keys(
     metadata: Mapping[str, Any], supported: Collection[str], revision: Revision = Revision.CURRENT
 ) -> list[str]:
-    """Keys of a column's metadata that have no effect, for the table does not support their feature.
+    """Return the metadata keys of a column that have no effect because the table does not support their feature.
 
     Args:
-        metadata: of the field.
-        supported: features that the table supports.
-        revision: of the text; features that it does not define ask for nothing.
+        metadata: Metadata of the field.
+        supported: Features that the table supports.
+        revision: Protocol revision; keys of features that it does not define are ignored.
 
-    Source: Column Invariants; Generated Columns; Default Columns; Identity Columns (E43: what the key may do there
-    is silent).
+    Source: Column Invariants; Generated Columns; Default Columns; Identity Columns (E43: the protocol does not say what
+    such a key may do).
     """
-    asked = {key: get_key_feature(key) for key, value in metadata.items() if value is not None}
-    if not any(asked.values()):
+    needed_by_key = {key: get_key_feature(key) for key, value in metadata.items() if value is not None}
+    if not any(needed_by_key.values()):
         return []
     names = {get_current_name(strip_preview_suffix(name), revision) for name in supported}
     if not revision.since(Revision.R3) and "columnInvariants" in supported:
-        names.add("invariants")  # [Changed in r3] the chapter had another name for it than the appendix (E21)
+        names.add("invariants")  # [Changed in r3] the chapter and the appendix use different names (E21)
     known = get_known_features(revision)
-    return sorted(key for key, needed in asked.items() if needed in known and needed not in names)
+    return sorted(key for key, needed in needed_by_key.items() if needed in known and needed not in names)
 
 
 def get_key_feature(key: str) -> str | None:
-    """The table feature that a key of a column's metadata belongs to; None for keys of other chapters."""
+    """Return the table feature that a metadata key of a column belongs to; None for keys of other chapters."""
     return "identityColumns" if key.startswith(_IDENTITY) else _FEATURES.get(key)

@@ -1,4 +1,4 @@
-"""Default values of columns: which rows get them, and when a column may get one. Source: Default Columns (since r3)."""
+"""Default values: the rows they apply to, and when a column may have one. Source: Default Columns (since r3)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ Path = tuple[str, ...]
 
 
 class Omitted:
-    """What stands in a row of a write where SQL has the word DEFAULT."""
+    """Marker for a value that a write omits, or sets to the SQL keyword DEFAULT."""
 
 
 OMITTED = Omitted()
@@ -25,13 +25,14 @@ class KnownColumns:
     paths: frozenset[Path]
     """Logical field paths."""
     ids: frozenset[int]
-    """Column ids, where columns are mapped."""
+    """Column ids, if columns are mapped."""
     has_ids: bool
-    """The last version has them. Where mapping is switched on again, ids begin anew: older ones tell nothing."""
+    """Whether the latest version has ids. If mapping is enabled again, ids start over and older ones are meaningless.
+    """
 
 
 def collect_columns(schema: Struct, mapping: str | None) -> KnownColumns:
-    """The columns of a version at every depth; under column mapping by id as well, for names may change."""
+    """Return the columns of a version at every depth; with column mapping also by id, because names may change."""
     fields = list(iter_fields(schema))
     ids = (column_id(field) for _, field in fields) if mapping is not None else ()
     known = frozenset(each for each in ids if each is not None)
@@ -39,18 +40,18 @@ def collect_columns(schema: Struct, mapping: str | None) -> KnownColumns:
 
 
 def merge_columns(before: KnownColumns | None, after: KnownColumns) -> KnownColumns:
-    """The columns that any version up to `after` has had: a restore brings them back."""
+    """Return the columns of all versions up to `after`, because a restore may bring old ones back."""
     return after if before is None else KnownColumns(before.paths | after.paths, before.ids | after.ids, after.has_ids)
 
 
 def find_illegal_defaults(known: KnownColumns, schema: Struct, mapping: str | None) -> list[Path]:
-    """Columns that are new and have a default already, in the order of the schema.
+    """Return new columns that already have a default, in the order of the schema.
 
     Args:
-        known: columns of the versions before.
-        schema: after a commit that adds columns to the table; one that makes it, makes it anew or restores it adds
+        known: Columns of all versions before.
+        schema: Schema after a commit that adds columns. A commit that creates, replaces or restores the table adds
             none.
-        mapping: mode of column mapping after the commit.
+        mapping: Column mapping mode after the commit.
     """
     return [
         path
@@ -60,27 +61,27 @@ def find_illegal_defaults(known: KnownColumns, schema: Struct, mapping: str | No
 
 
 def _is_new(known: KnownColumns, path: Path, number: int | None, mapping: str | None) -> bool:
-    """By id where the columns of the version directly before had ids too; else by name."""
+    """Compare ids if the version directly before has ids too, otherwise names."""
     if mapping is not None and number is not None and known.has_ids:
         return number not in known.ids
     return path not in known.paths
 
 
 def read_defaults(schema: Struct) -> dict[str, str]:
-    """Top-level columns with a default to the text of its SQL expression."""
-    told = {field.name: field.metadata.get(DEFAULT) for field in schema.fields}
-    return {name: value for name, value in told.items() if isinstance(value, str)}
+    """Return the SQL expression of each top-level column that has a default."""
+    expressions = {field.name: field.metadata.get(DEFAULT) for field in schema.fields}
+    return {name: value for name, value in expressions.items() if isinstance(value, str)}
 
 
 def apply_defaults(row: Mapping[str, Any], schema: Struct, results: Mapping[str, Any]) -> dict[str, Any]:
-    """The row that a write stores: a column without a value, or with `OMITTED`, gets its default's result.
+    """Return the row that a write stores: an omitted column, or one set to `OMITTED`, gets the result of its default.
 
     An explicit null is a value. Columns without a default get null.
 
     Args:
-        row: value by column, as the user gives it.
-        schema: of the table.
-        results: what the default of each column that has one gives in this row.
+        row: Values by column, as the user provides them.
+        schema: Schema of the table.
+        results: Results of the default expressions in this row, by column.
     """
     found = {}
     for field in schema.fields:

@@ -1,5 +1,6 @@
-"""Who may read and who may write a table. Source: chapters Protocol Evolution, Table Features, Table Features for
-New and Existing Tables, Requirements for Readers."""
+"""Which clients may read and write a table. Source: chapters Protocol Evolution, Table Features, Table Features for
+New and Existing Tables, Requirements for Readers.
+"""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -20,15 +21,15 @@ from deltaspec.model.revisions import Revision
 
 @dataclass(frozen=True)
 class Accepted:
-    """The text lets it be."""
+    """The protocol allows it."""
 
 
 @dataclass(frozen=True)
 class Refused:
-    """The text forbids it."""
+    """The protocol forbids it."""
 
     requirement: str
-    """Id of the requirement in force."""
+    """Id of the violated requirement."""
     why: str
 
 
@@ -38,16 +39,16 @@ _KNOWN = frozenset(name for name, feature in FEATURES.items() if feature.revisio
 
 
 def reader_features(protocol: Protocol) -> set[str]:
-    """Features that a reader must support: those listed, or those that the legacy reader version stands for."""
+    """Return the features that a reader must support: those listed, or those implied by a legacy reader version."""
     if protocol.min_reader_version >= MAX_READER_VERSION:
         return set(protocol.reader_features or ())
     return {"columnMapping"} if protocol.min_reader_version == 2 and supports(protocol, "columnMapping") else set()
 
 
 def get_supported_features(protocol: Protocol) -> set[str]:
-    """Features that the table supports: implied by its versions, or listed. Source: Supported Features.
+    """Return the features that the table supports, listed or implied by its versions. Source: Supported Features.
 
-    At reader version 2 and writer version 7 `columnMapping` needs to be in the writer's list only (E02).
+    With reader version 2 and writer version 7, `columnMapping` only needs to be in `writerFeatures` (E02).
     """
     if protocol.min_writer_version < MAX_WRITER_VERSION:
         return get_implied_features(protocol.min_reader_version, protocol.min_writer_version)
@@ -55,17 +56,17 @@ def get_supported_features(protocol: Protocol) -> set[str]:
 
 
 def features_are_known(protocol: Protocol) -> bool:
-    """Whether it can be told which features the table supports: at writer version 7 only the list tells."""
+    """Return whether the supported features are known; at writer version 7 they require a list."""
     return protocol.min_writer_version < MAX_WRITER_VERSION or protocol.writer_features is not None
 
 
 def supports(protocol: Protocol, feature: str) -> bool:
-    """Whether the table supports a feature."""
+    """Return whether the table supports a feature."""
     return feature in get_supported_features(protocol)
 
 
 def may_read(protocol: Protocol, features: Collection[str] = _KNOWN, max_version: int = MAX_READER_VERSION) -> Decision:
-    """Whether a client that knows these features and reader versions may read the table."""
+    """Decide whether a client with these features and reader version may read the table."""
     if protocol.min_reader_version > max_version:
         return Refused("protocol.versions-supported", f"reader version {protocol.min_reader_version}")
     unknown = sorted(reader_features(protocol) - set(features))
@@ -80,7 +81,7 @@ def may_write(
     max_reader: int = MAX_READER_VERSION,
     max_writer: int = MAX_WRITER_VERSION,
 ) -> Decision:
-    """Whether a client that knows these features and versions may write to the table; it must be able to read it."""
+    """Decide whether a client with these features and versions may write to the table; it must be able to read it."""
     reading = may_read(protocol, features, max_reader)
     if isinstance(reading, Refused):
         return reading
@@ -93,7 +94,7 @@ def may_write(
 
 
 def missing_requirements(protocol: Protocol, feature: str, revision: Revision = Revision.CURRENT) -> list[str]:
-    """Features that a feature requires and the table does not support, not even by the name of a preview."""
+    """Return the features that a feature requires and the table does not support, not even as a preview."""
     required = get_required_features(feature, revision)
     if not required:
         return []
@@ -117,9 +118,9 @@ FAULTS = (
 
 
 def find_protocol_faults(protocol: Protocol, revision: Revision = Revision.CURRENT) -> list[tuple[str, str | None]]:
-    """What is wrong with a protocol action by itself, as one of `FAULTS` and the feature, in the order of `FAULTS`.
+    """Return the errors of a protocol action as (one of `FAULTS`, feature or None), in the order of `FAULTS`.
 
-    Versions and features that the text does not know are none of it: they make a table unsupported, not unsound.
+    Unknown versions and features are not errors: they make a table unsupported, not invalid.
 
     Source: chapters Protocol Evolution and Table Features.
     """
@@ -130,7 +131,7 @@ def _version_faults(protocol: Protocol) -> list[str]:
     reader, writer = protocol.min_reader_version, protocol.min_writer_version
     holds = {
         "version out of range": reader < 1 or writer < 1,
-        # A table is never created so, and reader version 3 asks for writer version 7 (E42).
+        # No client creates such a table, and reader version 3 requires writer version 7 (E42).
         "reader 3 with writer below 7": reader >= MAX_READER_VERSION and writer < MAX_WRITER_VERSION,
         "reader features without reader version 3": reader < MAX_READER_VERSION and _listed(protocol.reader_features),
         "missing reader features": reader >= MAX_READER_VERSION and not _listed(protocol.reader_features),
@@ -141,7 +142,7 @@ def _version_faults(protocol: Protocol) -> list[str]:
 
 
 def _listed(features: list[str] | None) -> bool:
-    """An empty list is a list."""
+    """Return whether a feature list is present; an empty list counts."""
     return features is not None
 
 
@@ -165,7 +166,7 @@ def _list_faults(protocol: Protocol, revision: Revision) -> list[tuple[str, str 
 
 
 def _lacks_reader(protocol: Protocol, feature: str) -> bool:
-    """Whether `readerFeatures` ought to have a feature: reader version 2 alone stands for `columnMapping` (E02)."""
+    """Return whether `readerFeatures` should list a feature; reader version 2 alone implies `columnMapping` (E02)."""
     if protocol.min_reader_version >= MAX_READER_VERSION:
         return _listed(protocol.reader_features)
     return not (feature == "columnMapping" and protocol.min_reader_version == 2)

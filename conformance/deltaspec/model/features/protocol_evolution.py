@@ -1,4 +1,4 @@
-"""How the protocol of a table may change from one version to the next. Source: Table Features, Protocol Evolution."""
+"""Changes of a table's protocol between versions. Source: Table Features, Protocol Evolution."""
 
 from collections.abc import Collection
 
@@ -8,31 +8,31 @@ from deltaspec.model.features.table_features import MAX_WRITER_VERSION, get_curr
 from deltaspec.model.revisions import Revision
 
 REMOVABLE = ("typeWidening",)
-"""Features whose chapter tells how to remove them, against the rule that a feature stays (E41)."""
+"""Features whose chapter defines their removal, an exception to the rule that features stay (E41)."""
 
 
 def get_listed_features(protocol: Protocol) -> set[str]:
-    """Features that a protocol names in either list."""
+    """Return the features in either list of a protocol."""
     return {*(protocol.reader_features or ()), *(protocol.writer_features or ())}
 
 
 def find_illegal_removals(before: Protocol | None, after: Protocol, revision: Revision = Revision.CURRENT) -> list[str]:
-    """Features that the protocol before lists and the one after does not support, sorted (E41).
+    """Return the listed features that the next protocol no longer supports, sorted (E41).
 
-    Left out is the one whose chapter tells how to remove it, see `REMOVABLE`. Features that a legacy version implies
-    may go unlisted when it is upgraded: see `find_omitted_features`.
+    Features in `REMOVABLE` are excluded: their chapter defines how to remove them. For features implied by a legacy
+    version see `find_omitted_features`.
     """
     if before is None or not features_are_known(after):
         return []
     now = {get_current_name(name, revision) for name in get_supported_features(after)}
     gone = {get_current_name(name, revision) for name in get_listed_features(before)} - now
-    # [Changed in current] Type Widening has steps for its own removal.
+    # [Changed in current] Type Widening defines how to remove the feature.
     removable = REMOVABLE if revision is Revision.CURRENT else ()
     return sorted(name for name in gone if strip_preview_suffix(name) not in removable)
 
 
 def is_illegal_downgrade(before: Protocol | None, after: Protocol) -> bool:
-    """Whether a version became lower: what the higher one stood for is gone (E41)."""
+    """Return whether a version decreased, which removes the features that the higher one implied (E41)."""
     if before is None:
         return False
     lower_reader = after.min_reader_version < before.min_reader_version
@@ -40,12 +40,12 @@ def is_illegal_downgrade(before: Protocol | None, after: Protocol) -> bool:
 
 
 def find_omitted_features(before: Protocol | None, after: Protocol, used: Collection[str]) -> list[str]:
-    """Features of the legacy versions that a version has used and that the new lists leave out, sorted.
+    """Return the features of legacy versions that the table has used and the new lists omit, sorted.
 
     Args:
-        before: the protocol that is replaced.
-        after: the protocol that replaces it.
-        used: features that a version of the table up to now has used.
+        before: Protocol that is replaced.
+        after: Protocol that replaces it.
+        used: Features that any version of the table has used so far.
     """
     if before is None or before.min_writer_version >= MAX_WRITER_VERSION:
         return []

@@ -1,13 +1,13 @@
-"""Table features: what each is, what it needs, and which legacy versions imply it.
+"""Table features: kind, requirements and the legacy versions that imply them.
 
-Source: Valid Feature Names in Table Features, and the chapters of features that the table of names leaves out (E28).
+Source: Valid Feature Names in Table Features, and the chapters of features missing from that table (E28).
 """
 
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 Proposal: TypeAlias = Literal["proposed", "accepted", "superseded"]
-"""Under discussion; accepted, and to be folded into the text; given up for another feature."""
+"""Under discussion; accepted, to be merged into the protocol; replaced by another feature."""
 Status: TypeAlias = Literal["standard", "preview", "unknown"] | Proposal
 
 
@@ -18,18 +18,18 @@ class Feature:
     name: str
     kind: Literal["writer", "reader-writer"]
     revisions: tuple[str, ...]
-    """Revisions that define it; empty for one that only a proposal defines."""
+    """Revisions that define it; empty if only a proposal does."""
     legacy_writer: int | None = None
     """First legacy writer version that implies it."""
     legacy_reader: int | None = None
-    """First legacy reader version that implies it, with the writer version above."""
+    """First legacy reader version that implies it, together with `legacy_writer`."""
     requires: tuple[str, ...] = ()
     requires_since: str = "r1"
-    """First revision whose text says so."""
+    """First revision that states `requires`."""
     proposal: Proposal | None = None
-    """How far the proposal has come that defines it, where no revision does."""
+    """State of the proposal that defines the feature, if no revision does."""
     alters_replay: bool = False
-    """A proposal by which the log gives another table than by this text."""
+    """Whether the proposal changes the result of replaying the log."""
 
 
 _ALL = _ORDER = ("r1", "r2", "r3", "current")
@@ -101,34 +101,36 @@ MISSPELT = {
     "rowIds": ("rowTracking",),
     "delta.rowIds": ("rowIds", "rowTracking"),
 }
-"""Names that a text printed wrongly, or an earlier one otherwise (E21, E22, E25), and the names that are meant."""
+"""Names that the protocol misprints, or that an earlier revision spelled differently (E21, E22, E25), and the
+intended names.
+"""
 
 MAX_READER_VERSION = 3
 MAX_WRITER_VERSION = 7
 
 
 def get_feature(name: str, revision: str = "current") -> Feature | None:
-    """The feature of that name in a revision, or None for one that the text does not define.
+    """Return the feature with this name in a revision, or None if the revision does not define it.
 
-    Names of proposals are unknown to every revision, and so are `-preview` and `-dev` names.
+    Names of proposals, `-preview` names and `-dev` names are unknown to every revision.
     """
     feature = FEATURES.get(name)
     return feature if feature is not None and revision in feature.revisions else None
 
 
 def get_known_features(revision: str) -> frozenset[str]:
-    """Names of the features that a revision defines; before r3 `timestampNtz` is spelled either way (E22)."""
+    """Return the feature names that a revision defines; before r3, both spellings of `timestampNtz` count (E22)."""
     named = {name for name, feature in FEATURES.items() if revision in feature.revisions}
     return frozenset(named | ({"timestampNtz"} if "timestampNTZ" in named else set()))
 
 
 def get_current_name(name: str, revision: str) -> str:
-    """A feature's name as the newest text spells it: before r3 `timestampNtz` had another (E22)."""
+    """Return the newest spelling of a feature name; before r3 `timestampNtz` had another one (E22)."""
     return "timestampNtz" if name == "timestampNTZ" and name in get_known_features(revision) else name
 
 
 def resolve_feature(name: str, revision: str = "current") -> Feature | None:
-    """The feature that a revision knows by a name, be it by another spelling that it takes (E22)."""
+    """Return the feature that a revision knows by this name or an accepted alternative spelling (E22)."""
     found = get_feature(name, revision)
     return (
         FEATURES[get_current_name(name, revision)] if found is None and name in get_known_features(revision) else found
@@ -136,7 +138,7 @@ def resolve_feature(name: str, revision: str = "current") -> Feature | None:
 
 
 def intended_name(name: str, revision: str = "current") -> str | None:
-    """The feature of a revision that an unknown name is a slip of: a misprint of a text, or another case."""
+    """Return the feature that an unknown name probably means: a misprint of the protocol, or a difference in case."""
     if name in get_known_features(revision):
         return None
     named = [each for each in FEATURES if get_feature(each, revision)]
@@ -145,7 +147,7 @@ def intended_name(name: str, revision: str = "current") -> str | None:
 
 
 def get_required_features(name: str, revision: str = "current") -> tuple[str, ...]:
-    """Names of the features that a feature requires, by the text of a revision."""
+    """Return the names of the features that a feature requires in a revision."""
     feature = get_feature(name, revision)
     if feature is None or _ORDER.index(revision) < _ORDER.index(feature.requires_since):
         return ()
@@ -153,18 +155,18 @@ def get_required_features(name: str, revision: str = "current") -> tuple[str, ..
 
 
 def strip_preview_suffix(name: str) -> str:
-    """The feature that a `-preview` or `-dev` name is an early form of; any other name as it is."""
+    """Return the feature name without `-preview` or `-dev`."""
     return name.removesuffix("-preview").removesuffix("-dev")
 
 
 def is_proposed_or_preview(name: str) -> bool:
-    """Whether a name is that of a proposal, or a preview of a feature: unknown, but no slip of the pen."""
+    """Return whether a name belongs to a proposal or a preview, and is not just misspelled."""
     base = strip_preview_suffix(name)
     return base in FEATURES and (base != name or not FEATURES[name].revisions)
 
 
 def get_feature_status(name: str, revision: str = "current") -> Status:
-    """Where a name stands: defined by the revision, an early form of a feature, a proposal's, or nobody's."""
+    """Return the status of a feature name in a revision."""
     if get_feature(name, revision):
         return "standard"
     if not is_proposed_or_preview(name):
@@ -173,13 +175,13 @@ def get_feature_status(name: str, revision: str = "current") -> Status:
 
 
 def may_alter_replay(name: str, revision: str = "current") -> bool:
-    """Whether a feature that readers need may make another table of the log than the text: nobody's, or so proposed."""
+    """Return whether a feature may change the result of replay: it is unknown, or its proposal does so."""
     base = FEATURES.get(strip_preview_suffix(name))
     return get_feature_status(name, revision) == "unknown" or (base is not None and base.alters_replay)
 
 
 def get_implied_features(min_reader_version: int, min_writer_version: int) -> set[str]:
-    """Features that legacy versions stand for. Source: Writer Version Requirements, Reader Version Requirements."""
+    """Return features implied by legacy versions. Source: Writer Version Requirements, Reader Version Requirements."""
     found = set()
     for feature in FEATURES.values():
         if feature.legacy_writer is None or not feature.legacy_writer <= min_writer_version < MAX_WRITER_VERSION:

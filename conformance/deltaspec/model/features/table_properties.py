@@ -1,6 +1,6 @@
-"""Table properties: which values they take and which feature they rely on. Source: chapter Table Properties.
+"""Table properties: valid values and required features. Source: chapter Table Properties.
 
-Retention properties are not named by the text (S25); engines agree on them.
+The protocol does not name the retention properties (S25); engines agree on them.
 """
 
 import re
@@ -31,9 +31,9 @@ BOOLEANS = {
     "delta.checkpoint.writeStatsAsJson": None,
     "delta.checkpoint.writeStatsAsStruct": None,
 }
-"""Boolean properties to the feature that `true` relies on."""
+"""Boolean properties and the feature that the value `true` requires."""
 _BOOLEANS_OF_R1 = {"delta.enableRowIds": "rowIds"}
-"""The same of the oldest text alone."""
+"""Additional entries that only r1 defines."""
 
 CONSTRAINT_PREFIX = "delta.constraints."
 PARQUET_CODEC = "delta.parquet.compression.codec"
@@ -47,7 +47,7 @@ _CODECS = {
     "lz4_raw": ("lz4_raw",),
     "zstd": ("zstd",),
 }
-"""Names of codecs, in small letters, to those of Parquet that they ask for: LZ4 is written as LZ4_RAW these days."""
+"""Lower-case codec names to the matching Parquet codecs; LZ4 is now written as LZ4_RAW."""
 PARQUET_FORMAT_VERSION = "delta.parquet.format.version"
 DEFAULT_PAGE_VERSION = 1
 _FORMAT_VERSION = re.compile(r"1\.0\.0|2\.\d{1,9}\.\d{1,9}", re.ASCII)
@@ -55,7 +55,7 @@ ENABLEMENT_VERSION = "delta.inCommitTimestampEnablementVersion"
 ENABLEMENT_TIMESTAMP = "delta.inCommitTimestampEnablementTimestamp"
 INTEGERS = (MAX_COLUMN_ID, ENABLEMENT_VERSION, ENABLEMENT_TIMESTAMP)
 MISPRINTED_PROPERTIES = {"appendOnly": "delta.appendOnly"}
-"""E03: the text's example prints the name without its prefix."""
+"""E03: an example in the protocol prints the name without its prefix."""
 
 _UNITS_US = {
     "week": 604_800_000_000,
@@ -74,34 +74,34 @@ _INTERVAL_PART = re.compile(
 
 
 def find_property_fault(name: str, value: str, revision: Revision = Revision.CURRENT) -> str | None:
-    """What is wrong with the value of a property that the text defines; None for others and for sound values."""
+    """Return what is wrong with the value of a property that the protocol defines, or None."""
     # [Changed in r2] row ids are enabled by another property
     boolean = name in BOOLEANS or (revision is Revision.R1 and name in _BOOLEANS_OF_R1)
     if boolean and value.lower() not in ("true", "false"):
         return "is neither true nor false"
     if name in INTEGERS and not re.fullmatch(r"\d{1,19}", value, re.ASCII):
-        return "is no integer"
+        return "is not an integer"
     if name == MODE and value not in ("none", "id", "name"):
-        return "is none of none, id and name"
+        return "is not one of none, id and name"
     if name == FILE_RETENTION and parse_interval_ms(value) is None:
-        return "is no interval"
+        return "is not an interval"
     return None
 
 
 def find_property_warning(name: str, value: str) -> str | None:
-    """What writers should not take for the value of a property, though none must refuse it; None if nothing.
+    """Return why writers should avoid a property value that is not forbidden, or None.
 
-    Codecs are not judged: the text allows more than it names. Source: Table Properties (current).
+    Codecs are not checked: the protocol allows more than it lists. Source: Table Properties (current).
     """
     if name == PARQUET_FORMAT_VERSION and not _FORMAT_VERSION.fullmatch(value):
         return "is neither 1.0.0 nor 2.x.x"
     if name == LOG_RETENTION and parse_interval_ms(value) is None:
-        return "is no interval"
+        return "is not an interval"
     return None
 
 
 def requested_codecs(value: str) -> tuple[str, ...] | None:
-    """The codecs of Parquet that a value of the codec's property asks for; None for a name that the text lacks.
+    """Return the Parquet codecs that match a value of the codec property; None for unlisted names.
 
     Source: Table Properties (current).
     """
@@ -109,7 +109,7 @@ def requested_codecs(value: str) -> tuple[str, ...] | None:
 
 
 def requested_page_version(value: str) -> int | None:
-    """The version of data pages that a value of the format's property asks for; None for a value of no such version.
+    """Return the data page version that a value of the format version property requires; None for an invalid value.
 
     Source: Table Properties (current).
     """
@@ -117,7 +117,7 @@ def requested_page_version(value: str) -> int | None:
 
 
 def get_required_feature(name: str, value: str) -> str | None:
-    """The feature that a property of this value relies on."""
+    """Return the feature that a property with this value requires, or None."""
     if name == MODE and value in ("id", "name"):
         return "columnMapping"
     if name.startswith(CONSTRAINT_PREFIX):
@@ -126,37 +126,37 @@ def get_required_feature(name: str, value: str) -> str | None:
 
 
 def parse_interval_ms(text: str) -> int | None:
-    """Milliseconds of an interval such as `interval 1 week 2 hours`; None if it is none.
+    """Parse an interval such as `interval 1 week 2 hours` to milliseconds; None if it is invalid.
 
-    Months and years have no length, so an interval with them is none.
+    Months and years have no fixed length, so an interval with them is invalid.
     """
-    words = " ".join(text.lower().split()).removeprefix("interval ")
+    normalized = " ".join(text.lower().split()).removeprefix("interval ")
     microseconds, at = 0, 0
-    while at < len(words):
-        part = _INTERVAL_PART.match(words, at)
+    while at < len(normalized):
+        part = _INTERVAL_PART.match(normalized, at)
         if part is None:
             return None
         sign, number, fraction, _, unit, _ = part.groups()
         size = int(number) * _UNITS_US[unit] + int((fraction or "").ljust(6, "0")[:6])
         microseconds += -size if sign.startswith("-") else size
         at = part.end()
-    return microseconds // 1000 if words else None
+    return microseconds // 1000 if normalized else None
 
 
 def file_retention_ms(configuration: dict[str, str]) -> int:
-    """How long a tombstone is kept, in milliseconds; seven days where nothing sound is set."""
+    """Return the tombstone retention in milliseconds; seven days if no valid value is set."""
     found = parse_interval_ms(configuration.get(FILE_RETENTION, ""))
     return DEFAULT_FILE_RETENTION_MS if found is None or found < 0 else found
 
 
 def compute_tombstone_cutoff_ms(configuration: dict[str, str], clock_ms: int) -> int | None:
-    """The deletion timestamp from which on tombstones had not expired by a moment; None where nobody can tell.
+    """Return the deletion timestamp from which tombstones have not expired; None if the property is invalid.
 
-    A week where the property is not set: the default that the text tells of cleaning up files (S25).
+    Without the property, the retention is a week: the default that the protocol mentions for file cleanup (S25).
 
     Args:
-        configuration: of the table's metadata.
-        clock_ms: the moment, in milliseconds since the epoch.
+        configuration: Configuration of the table.
+        clock_ms: Current time in milliseconds since the epoch.
     """
     text = configuration.get(FILE_RETENTION)
     retention = DEFAULT_FILE_RETENTION_MS if text is None else parse_interval_ms(text)
@@ -164,36 +164,36 @@ def compute_tombstone_cutoff_ms(configuration: dict[str, str], clock_ms: int) ->
 
 
 def compute_transaction_cutoff_ms(configuration: dict[str, str], clock_ms: int) -> int | None:
-    """The same for the `lastUpdated` of transactions; None where no retention is set as well: then they are kept."""
+    """Return the `lastUpdated` from which transactions have not expired; None if no valid retention is set."""
     text = configuration.get(TRANSACTION_RETENTION)
     retention = None if text is None else parse_interval_ms(text)
     return None if retention is None or retention < 0 else clock_ms - retention
 
 
 def log_retention_ms(configuration: dict[str, str]) -> int:
-    """How long commits and checkpoints are kept, in milliseconds; thirty days where nothing sound is set."""
+    """Return the retention of commits and checkpoints in milliseconds; thirty days if no valid value is set."""
     found = parse_interval_ms(configuration.get(LOG_RETENTION, ""))
     return DEFAULT_LOG_RETENTION_MS if found is None or found < 0 else found
 
 
 def is_property_true(configuration: dict[str, str], name: str) -> bool:
-    """Whether a boolean property is set and true."""
+    """Return whether a boolean property is set to true."""
     return configuration.get(name, "false").lower() == "true"
 
 
 def get_integer_property(configuration: dict[str, str], name: str) -> int | None:
-    """The integer that a property is set to; None where it is not set, or to none that fits 64 bits."""
+    """Return the integer value of a property; None if it is not set or does not fit 64 bits."""
     value = configuration.get(name, "")
     return int(value) if re.fullmatch(r"\d{1,18}", value, re.ASCII) else None
 
 
 def is_append_only(protocol: Protocol, metadata: MetaData) -> bool:
-    """Whether data may only be added. Source: Append-only Tables."""
+    """Return whether data may only be added. Source: Append-only Tables."""
     return supports(protocol, "appendOnly") and is_property_true(metadata.configuration, "delta.appendOnly")
 
 
 def in_commit_timestamps_enabled(protocol: Protocol, metadata: MetaData) -> bool:
-    """Whether every commit carries its own timestamp. Source: In-Commit Timestamps (current)."""
+    """Return whether every commit carries its own timestamp. Source: In-Commit Timestamps (current)."""
     return supports(protocol, "inCommitTimestamp") and is_property_true(
         metadata.configuration, "delta.enableInCommitTimestamps"
     )
@@ -213,27 +213,27 @@ _BY_PROPERTY = {
 
 
 def find_active_features(protocol: Protocol, metadata: MetaData, schema: Struct) -> set[str]:
-    """Features that are supported and whose own metadata condition holds.
+    """Return the features that are supported and whose metadata condition is met.
 
     Args:
-        protocol: of the table.
-        metadata: of the table.
-        schema: what its schema string describes.
+        protocol: Protocol of the table.
+        metadata: Metadata of the table.
+        schema: Parsed schema of the table.
 
     Source: Active Features, and the chapter of each feature.
     """
     settings = metadata.configuration
-    asked = {feature for name, feature in _BY_PROPERTY.items() if is_property_true(settings, name)}
-    asked |= set(_ACTIVE_WHEN_SUPPORTED)
-    asked |= {"checkConstraints" for name in settings if name.startswith(CONSTRAINT_PREFIX)}
+    requested = {feature for name, feature in _BY_PROPERTY.items() if is_property_true(settings, name)}
+    requested |= set(_ACTIVE_WHEN_SUPPORTED)
+    requested |= {"checkConstraints" for name in settings if name.startswith(CONSTRAINT_PREFIX)}
     if settings.get(MODE) in ("id", "name"):
-        asked.add("columnMapping")
+        requested.add("columnMapping")
     for _, field in iter_fields(schema):
-        asked |= {feature for key, feature in _FIELD_KEYS.items() if key in field.metadata}
-        asked |= {"identityColumns" for key in field.metadata if key.startswith("delta.identity.")}
+        requested |= {feature for key, feature in _FIELD_KEYS.items() if key in field.metadata}
+        requested |= {"identityColumns" for key in field.metadata if key.startswith("delta.identity.")}
     for leaf in iter_leaf_types(schema):
         feature = PRIMITIVES.get(leaf.name) if isinstance(leaf, Primitive) else None
         if feature:
             # [Changed in r3] spelled timestampNTZ before
-            asked |= {feature, "timestampNTZ"} if feature == "timestampNtz" else {feature}
-    return asked & get_supported_features(protocol)
+            requested |= {feature, "timestampNTZ"} if feature == "timestampNtz" else {feature}
+    return requested & get_supported_features(protocol)

@@ -2,8 +2,8 @@
 encode keys and string values (all revisions).
 
 Literals and numbers stay as written, strings are percent-encoded within their quotes, and every leaf becomes
-`path=value`; the pairs are sorted and joined. The text sorts by path; Delta Spark sorts whole pairs, which differs
-for arrays of more than ten elements (S18). Both orders are offered.
+`path=value`; the pairs are sorted and joined. The protocol sorts by path. Delta Spark sorts complete pairs, which
+differs for arrays with more than ten elements (S18). Both orders are supported.
 """
 
 import hashlib
@@ -17,11 +17,11 @@ Order = Literal["path", "pair"]
 
 
 def render_canonical_json(value: Any, order: Order = "path") -> str:
-    """The canonical string of a value parsed by `parse_lossless`, its top-level `checksum` left out.
+    """Return the canonical string of a value from `parse_lossless`, without its top-level `checksum`.
 
     Args:
-        value: usually an object; `Number` for numbers.
-        order: by path, as the text says, or by whole pair, as Delta Spark does.
+        value: Usually an object; `Number` for numbers.
+        order: `path`, as the protocol says, or `pair`, as Delta Spark does.
     """
     if isinstance(value, dict):
         value = {key: member for key, member in value.items() if key != "checksum"}
@@ -33,7 +33,7 @@ def render_canonical_json(value: Any, order: Order = "path") -> str:
 
 
 def checksum(value: Any, order: Order = "path") -> str:
-    """MD5 of the canonical form: 32 lower-case hexadecimal digits."""
+    """Return the MD5 of the canonical form as 32 lower-case hexadecimal digits."""
     return hashlib.md5(render_canonical_json(value, order).encode(), usedforsecurity=False).hexdigest()
 
 
@@ -60,8 +60,8 @@ def _leaf(value: Any) -> str:
 
 
 def _string(text: str) -> str:
-    """A string with its octets outside the unreserved set (letters, digits, `-._~`) as upper-case escapes.
+    """Encode a string: octets outside the unreserved set (letters, digits, `-._~`) become upper-case escapes.
 
-    Half of a surrogate pair has no octets; it counts as a question mark, as it does in Java.
+    A lone surrogate has no octets and counts as a question mark, as in Java.
     """
     return f'"{quote(text, safe="", errors="replace")}"'

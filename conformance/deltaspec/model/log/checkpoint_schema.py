@@ -1,6 +1,7 @@
-"""The columns of a Parquet checkpoint and their types. Source: chapters Checkpoints, Checkpoint Schema.
+"""Columns of a Parquet checkpoint and their types. Source: chapters Checkpoints, Checkpoint Schema.
 
-A column that a file lacks is null in every row, and what it has beside the sample of the text is free (E10).
+A column that is missing from a file is null in every row. Columns beyond the protocol's sample schema are allowed
+(E10).
 """
 
 from collections.abc import Iterator
@@ -49,7 +50,7 @@ ACTION_COLUMNS: dict[str, Struct] = {
     ),
     "remove": _struct(path=_STRING, deletionTimestamp=_LONG, dataChange=_BOOLEAN),
 }
-"""The columns of the sample, struct by struct."""
+"""Columns of the protocol's sample schema, by action."""
 _WITHOUT_BOUNDS = ("void",)
 _BOUNDS = ("minValues", "maxValues")
 _NULL_COUNT, _OLDER_NULL_COUNT = "nullCount", "nullCounts"
@@ -57,30 +58,30 @@ _NULL_COUNT, _OLDER_NULL_COUNT = "nullCount", "nullCounts"
 
 @dataclass(frozen=True)
 class ColumnFault:
-    """A column of a checkpoint that is not what the text has it be."""
+    """A column of a checkpoint that differs from the protocol."""
 
     path: tuple[str, ...]
-    """As the file names it."""
+    """Path as the file spells it."""
     of: Literal["action", "partition values", "statistics"]
-    """`partition values` and `statistics` as columns, below `add`."""
+    """`partition values` and `statistics` are columns below `add`."""
     what: What
     expected: str | None = None
-    """The Delta type, or the name."""
+    """Expected Delta type or name."""
     stored: str | None = None
-    """How the file has it."""
+    """What the file contains."""
 
 
 def find_column_faults(
     root: Node, schema: Struct | None, partition_columns: list[str], mapping: str | None, *, widening: bool = False
 ) -> list[ColumnFault]:
-    """What is wrong with the columns of one Parquet file of a checkpoint, or with those of a sidecar.
+    """Return the faults in the columns of a Parquet checkpoint file or sidecar.
 
     Args:
-        root: of the file's schema.
-        schema: of the table at the checkpoint's version; None where it is not known, and typed columns are passed over.
-        partition_columns: logical names.
-        mapping: column mapping in force: `id`, `name` or None.
-        widening: the table supports type widening, so that a file may be older than its columns' types.
+        root: Root of the file's schema.
+        schema: Table schema at the checkpoint's version; None if unknown, then typed columns are not checked.
+        partition_columns: Logical names.
+        mapping: Column mapping mode: `id`, `name` or None.
+        widening: Whether the table supports type widening, so that the file may have the types before a change.
     """
     found: list[ColumnFault] = []
     for name, expected in ACTION_COLUMNS.items():
@@ -116,7 +117,7 @@ def _of_another_type(
 
 
 def _is_of_nulls(node: Node) -> bool:
-    """Whether a column has nothing but nulls, and is of no type."""
+    """Return whether a column contains only nulls and has no type."""
     return node.annotation is not None and node.annotation.name == "UNKNOWN"
 
 
@@ -125,7 +126,7 @@ def _is_struct(node: Node) -> bool:
 
 
 def _is_another(column: StoredColumn, *, widening: bool) -> bool:
-    """Whether a column is of another type; a column of nulls may be of none."""
+    """Return whether a column has the wrong type; a column of nulls may have none."""
     node = column.node
     if node is None or _is_of_nulls(node):
         return False
@@ -170,7 +171,7 @@ def _statistics(
         if part is None:
             continue
         if name == _OLDER_NULL_COUNT:
-            # [Changed in current] the sample of earlier texts calls it so (E09)
+            # [Changed in current] the sample schema of earlier revisions uses this name (E09)
             yield ColumnFault((*path, name), "statistics", "older name", _NULL_COUNT, name)
         if not _is_struct(part):
             yield ColumnFault((*path, name), "statistics", "another type", "struct", str(part))
@@ -184,12 +185,12 @@ def _statistics(
 
 
 def _leaves(schema: Struct, mapping: str | None, kind: DataType | None) -> Struct:
-    """The data columns by physical names, those left out whose bounds or null counts no text gives a form.
+    """Return the data columns by physical name, without types for which no revision defines bounds or null counts.
 
     Args:
-        schema: of the data columns.
-        mapping: column mapping in force.
-        kind: the type of every leaf; None: its own.
+        schema: Schema of the data columns.
+        mapping: Column mapping mode.
+        kind: Type of every leaf; None keeps its own type.
     """
     members = []
     for field in schema.fields:
@@ -202,9 +203,9 @@ def _leaves(schema: Struct, mapping: str | None, kind: DataType | None) -> Struc
 
 
 def _logical_names(schema: Struct, node: Node, mapping: str | None, path: tuple[str, ...]) -> Iterator[ColumnFault]:
-    """Columns that go by the logical name although they have another physical one.
+    """Yield columns stored under the logical name although they have another physical name.
 
-    Where others stand by their physical names, such a name is that of a column dropped since, carried along (S13).
+    If other columns are stored under physical names, such a name belongs to a column that was dropped (S13).
     """
     if mapping is None:
         return

@@ -1,5 +1,6 @@
-"""What a checkpoint holds. Source: chapters Checkpoints, Checkpoint Format, Checkpoint Specs: V2 Spec,
-Checkpoint Naming Scheme."""
+"""Contents of a checkpoint. Source: chapters Checkpoints, Checkpoint Format, Checkpoint Specs: V2 Spec,
+Checkpoint Naming Scheme.
+"""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -37,17 +38,17 @@ def build_checkpoint_actions(
     retention_ms: int = DEFAULT_FILE_RETENTION_MS,
     revision: Revision = Revision.CURRENT,
 ) -> list[Action]:
-    """The actions of a checkpoint of a snapshot: all of its state, and of tombstones those that have not expired.
+    """Return the actions of a checkpoint: the complete state, except tombstones that have expired.
 
     Args:
-        snapshot: the state; its commitInfo is left behind, it belongs to one version.
-        v2: whether the content follows the V2 spec, without sidecars.
-        clock_ms: now, in milliseconds since the epoch; without it every tombstone is kept.
-        retention_ms: how long a tombstone is kept.
-        revision: the text in force.
+        snapshot: The state; its commitInfo is omitted because it belongs to one version.
+        v2: Whether the content follows the V2 spec; no sidecars are used.
+        clock_ms: Current time in milliseconds since the epoch; None keeps every tombstone.
+        retention_ms: Tombstone retention in milliseconds.
+        revision: Protocol revision.
 
     Raises:
-        ValueError: V2 content in a revision that has none.
+        ValueError: The revision does not define V2 content.
     """
     if v2 and not revision.since(Revision.R3):  # [Changed in r3] the first with V2 content
         raise ValueError(f"revision {revision} has no V2 checkpoints")
@@ -65,16 +66,16 @@ def build_checkpoint_actions(
 
 
 def _as_tombstone(remove: Remove, revision: Revision) -> Remove:
-    """A remove as checkpoints hold it: without statistics and tags, which cleaning up does not need."""
-    if not revision.since(Revision.R3):  # [Changed in r3] which took both out of checkpoints
+    """Return a remove as checkpoints store it: without statistics and tags, which cleanup does not need."""
+    if not revision.since(Revision.R3):  # [Changed in r3] checkpoints no longer store both
         return remove
     return msgspec.structs.replace(remove, stats=None, tags=None)
 
 
 def reconcile_checkpoint(version: int, actions: Iterable[Action], revision: Revision = Revision.CURRENT) -> Snapshot:
-    """The snapshot that a checkpoint stands for, the rows of its sidecars among `actions`; rows have no order.
+    """Return the snapshot that a checkpoint describes; `actions` include the rows of its sidecars, in any order.
 
-    commitInfo, which does not belong there, is passed over.
+    commitInfo does not belong in a checkpoint and is ignored.
     """
     return build_checkpoint_snapshot(version, (each for each in actions if not isinstance(each, CommitInfo)), revision)
 
@@ -82,15 +83,15 @@ def reconcile_checkpoint(version: int, actions: Iterable[Action], revision: Revi
 def check_spec_and_naming(
     spec: Spec, naming: Naming, protocol: Protocol, revision: Revision = Revision.CURRENT
 ) -> Decision:
-    """Whether a writer may make a checkpoint of this content under this kind of name.
+    """Decide whether a writer may create a checkpoint with this content and this kind of name.
 
-    UUID names are for V2, multipart for V1, and V2 is for tables that support `v2Checkpoint`, which in turn rules
-    out multipart. V1 under a classic name is always allowed. Source: Checkpoints; Allowed combinations for
-    checkpoint spec and checkpoint file naming.
+    UUID names are for V2 content and multipart names for V1. V2 content requires the feature `v2Checkpoint`, which
+    forbids multipart names. V1 content with a classic name is always allowed. Source: Checkpoints; Allowed combinations
+    for checkpoint spec and checkpoint file naming.
     """
     if not revision.since(Revision.R3):  # [Changed in r3] V2 content and UUID names
         if spec == "v2" or naming == "uuid":
-            return Refused("checkpoint.v2-needs-feature", f"revision {revision} has neither V2 content nor UUID names")
+            return Refused("checkpoint.v2-needs-feature", f"{revision} defines neither V2 content nor UUID names")
         return Accepted()
     if naming == "multipart" and spec == "v2":
         return Refused("checkpoint.multipart-is-v1", "V2 content under a multipart name")
@@ -105,23 +106,23 @@ def check_spec_and_naming(
 
 
 def get_spec(actions: Iterable[Action]) -> Spec:
-    """`v2` for content that has any action of the V2 spec."""
+    """Return `v2` if the content has any action of the V2 spec, else `v1`."""
     return "v2" if any(isinstance(each, CheckpointMetadata | Sidecar) for each in actions) else "v1"
 
 
 def find_forbidden_actions(
     actions: Iterable[Action], spec: Spec, revision: Revision = Revision.CURRENT
 ) -> list[Action]:
-    """Actions that must not stand in a checkpoint, in their order.
+    """Return the actions that must not be in a checkpoint, in their order.
 
-    commitInfo and cdc belong to commits; sidecar and checkpointMetadata to V2 content; a removed domain is no part
-    of the state.
+    commitInfo and cdc belong to commits, sidecar and checkpointMetadata to V2 content. A removed domain is not part of
+    the state.
     """
     found: list[Action] = []
     for action in actions:
         match action:
             case CommitInfo():
-                if revision.since(Revision.R3):  # [Changed in r3] earlier, checkpoints merely need not hold it
+                if revision.since(Revision.R3):  # [Changed in r3] before, checkpoints may contain it
                     found.append(action)
             case Cdc():
                 found.append(action)
@@ -129,7 +130,7 @@ def find_forbidden_actions(
                 if spec == "v1":
                     found.append(action)
             case DomainMetadata(removed=True):
-                if revision is Revision.CURRENT:  # [Changed in current] earlier texts are silent
+                if revision is Revision.CURRENT:  # [Changed in current] earlier revisions do not say
                     found.append(action)
     return found
 
@@ -137,20 +138,20 @@ def find_forbidden_actions(
 def find_content_faults(
     version: int, actions: Iterable[Action], spec: Spec, revision: Revision = Revision.CURRENT
 ) -> list[str]:
-    """What breaks the structure of a checkpoint's own rows, in words; rows of sidecars are not among `actions`."""
+    """Describe the structural errors in a checkpoint's own rows; `actions` exclude the rows of sidecars."""
     actions = list(actions)
-    found = [f"holds {type(each).__name__}" for each in find_forbidden_actions(actions, spec, revision)]
+    found = [f"contains {type(each).__name__}" for each in find_forbidden_actions(actions, spec, revision)]
     for kind in (Protocol, MetaData):
         if (number := sum(isinstance(each, kind) for each in actions)) != 1:
-            found.append(f"holds {number} {kind.__name__} actions, not 1")
+            found.append(f"contains {number} {kind.__name__} actions, expected 1")
     if spec == "v1":
         return found
     heads = [each for each in actions if isinstance(each, CheckpointMetadata)]
     if len(heads) != 1:
-        found.append(f"holds {len(heads)} CheckpointMetadata actions, not 1")
-    found += [f"claims version {each.version}" for each in heads if each.version != version]
+        found.append(f"contains {len(heads)} CheckpointMetadata actions, expected 1")
+    found += [f"states version {each.version}, expected {version}" for each in heads if each.version != version]
     if any(isinstance(each, Sidecar) for each in actions) and any(isinstance(each, Add | Remove) for each in actions):
-        found.append("has file actions both in itself and in sidecars")
+        found.append("has file actions both in its own rows and in sidecars")
     return found
 
 
@@ -162,14 +163,14 @@ def compare_checkpoint(
     retention_ms: int | None = None,
     revision: Revision = Revision.CURRENT,
 ) -> list[Difference]:
-    """Where the snapshot that a checkpoint stands for parts from replay; empty for a checkpoint that is sound.
+    """Return the differences between a checkpoint and replay; empty for a correct checkpoint.
 
     Args:
-        snapshot: as replay has it.
-        claimed: as `reconcile_checkpoint` has it.
-        clock_ms: when the checkpoint was made, in milliseconds since the epoch.
-        retention_ms: how long a tombstone is kept; with the clock it decides which tombstones may be missing.
-        revision: the text in force.
+        snapshot: State from replay.
+        claimed: State from `reconcile_checkpoint`.
+        clock_ms: Creation time of the checkpoint, in milliseconds since the epoch.
+        retention_ms: Tombstone retention; together with the clock it decides which tombstones may be missing.
+        revision: Protocol revision.
     """
     types = partition_types(snapshot.protocol, snapshot.metadata)
     found = compare_single("protocol", claimed.protocol, snapshot.protocol, types)
@@ -177,11 +178,11 @@ def compare_checkpoint(
     transactions = compare_keyed("txn", claimed.transactions, snapshot.transactions, types)
     found += [each if each.what == "differs" else replace(each, retained=None) for each in transactions]
     found += compare_keyed("domainMetadata", claimed.domains, snapshot.domains, types)
-    if not revision.since(Revision.R3):  # [Changed in r3] the mark moved into a domain
+    if not revision.since(Revision.R3):  # [Changed in r3] the mark became a domain
         found += compare_single(
             "rowIdHighWaterMark", claimed.row_id_high_water_mark, snapshot.row_id_high_water_mark, types
         )
-    if revision is Revision.CURRENT:  # [Changed in current] an add is known by its path alone
+    if revision is Revision.CURRENT:  # [Changed in current] the path alone identifies an add
         adds = {key[0]: add for key, add in claimed.files.items()}
         live = {key[0]: add for key, add in snapshot.files.items()}
         found += compare_keyed("add", adds, live, types)
@@ -193,6 +194,6 @@ def compare_checkpoint(
                 found.append(each)
         elif each.what == "differs" or (each.what == "extra" and each.key in snapshot.files):
             found.append(each)
-        else:  # replay may itself start from a checkpoint that had dropped it
+        else:  # replay may itself start from a checkpoint without it
             found.append(replace(each, retained=None))
     return found

@@ -1,7 +1,7 @@
-"""Which files of the log may go at a moment. Source: Metadata Cleanup (r3, current); Checkpoint Protection (proposal).
+"""Log files that may be deleted. Source: Metadata Cleanup (r3, current); Checkpoint Protection (proposal).
 
-The text offers its steps as one way to do it. It names no property for the threshold (S25): engines agree on
-`delta.logRetentionDuration`.
+The protocol describes its steps as one possible procedure. It names no property for the threshold (S25); engines agree
+on `delta.logRetentionDuration`.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -29,27 +29,27 @@ PROTECTED_BEFORE = "delta.requireCheckpointProtectionBeforeVersion"
 
 
 def floor_to_midnight(moment_ms: int) -> int:
-    """The beginning of the day, in UTC, that a moment is of; both in milliseconds since the epoch."""
+    """Return the start of the UTC day that contains a time; both in milliseconds since the epoch."""
     return moment_ms - moment_ms % DAY_MS
 
 
 def compute_cutoff(clock_ms: int, retention_ms: int) -> int:
-    """The moment up to which history may go: midnight of the day that lies the retention back."""
+    """Return the time up to which history may be deleted: the midnight before `clock_ms - retention_ms`."""
     return floor_to_midnight(clock_ms - retention_ms)
 
 
 def find_cutoff_commit(times: Mapping[int, int], cutoff_ms: int) -> int | None:
-    """The newest commit that is not later than the cut-off; None where all are later.
+    """Return the newest commit that is not later than the cutoff, or None.
 
     Args:
-        times: version to the time of its commit, in milliseconds since the epoch.
-        cutoff_ms: a commit made exactly then counts.
+        times: Version to commit time, in milliseconds since the epoch.
+        cutoff_ms: Cutoff, inclusive.
     """
     return max((version for version, made in times.items() if made <= cutoff_ms), default=None)
 
 
 def find_cutoff_checkpoint(names: Iterable[str], commit: int | None) -> int | None:
-    """The version of the newest complete checkpoint that is not newer than the cut-off commit; None: nothing may go."""
+    """Return the version of the newest complete checkpoint up to the cutoff commit; None if nothing may be deleted."""
     if commit is None:
         return None
     return max((each.version for each in find_complete_checkpoints(names) if each.version <= commit), default=None)
@@ -58,22 +58,22 @@ def find_cutoff_checkpoint(names: Iterable[str], commit: int | None) -> int | No
 def find_removable_files(
     names: Iterable[str], checkpoint: int | None, revision: Revision = Revision.CURRENT
 ) -> set[str]:
-    """Files of the log, but for sidecars, that go when history is cut off at a checkpoint.
+    """Return the log files, except sidecars, that are deleted when history is cut off at a checkpoint.
 
-    The commit of the checkpoint stays: what it says of its origin is in no checkpoint. Texts before the newest know
-    neither checksums nor staged commits, and leave them alone.
+    The commit of the checkpoint stays, because its provenance is in no checkpoint. Revisions before the newest know
+    neither checksums nor staged commits and keep them.
 
     Args:
-        names: relative to `_delta_log`.
-        checkpoint: version of the cut-off checkpoint; None where there is none.
-        revision: of the text.
+        names: File names relative to `_delta_log`.
+        checkpoint: Version of the cutoff checkpoint, or None.
+        revision: Protocol revision.
     """
     if checkpoint is None:
         return set()
-    return {name for name in names if _goes(name, checkpoint, revision)}
+    return {name for name in names if _is_removable(name, checkpoint, revision)}
 
 
-def _goes(name: str, checkpoint: int, revision: Revision) -> bool:
+def _is_removable(name: str, checkpoint: int, revision: Revision) -> bool:
     match parse_log_file_name(name):
         case (
             CommitName(version)
@@ -93,12 +93,12 @@ def _goes(name: str, checkpoint: int, revision: Revision) -> bool:
 
 
 def find_removable_sidecars(written: Mapping[str, int], named: Collection[str], clock_ms: int) -> set[str]:
-    """Sidecars that go: no checkpoint that remains names them, and none that is being made may.
+    """Return the sidecars to delete: no remaining checkpoint refers to them, and no checkpoint in progress can.
 
     Args:
-        written: name relative to `_delta_log` to when the file was last written, in milliseconds since the epoch.
-        named: bare names of the sidecars that checkpoints name, those that remain after the cleanup.
-        clock_ms: the moment; a sidecar that was less than a day old at its midnight stays.
+        written: Sidecar name relative to `_delta_log` to modification time, in milliseconds since the epoch.
+        named: Names of the sidecars that the remaining checkpoints refer to.
+        clock_ms: Current time; a sidecar that was less than a day old at its midnight stays.
     """
     old = {name for name, made in written.items() if floor_to_midnight(clock_ms) - made >= DAY_MS}
     return {
@@ -109,36 +109,35 @@ def find_removable_sidecars(written: Mapping[str, int], named: Collection[str], 
 
 
 def was_cleaned_up_too_early(retention_cutoff_ms: int | None, clock_ms: int, retention_ms: int) -> bool:
-    """Whether a log that was cleaned up lacks what the retention keeps, seen by the first state that remains.
+    """Return whether cleanup deleted versions that the retention protects, judging by the oldest readable state.
 
-    The cut-off commit is as old as the retention, and the state that it is read from is no younger: so neither is the
-    first state of a log from which only what may go is gone. That the cut-off is a midnight keeps more; whoever takes
-    the moment itself keeps to the retention as well. Cut-offs only grow later.
+    The cutoff commit is at least as old as the retention, and so is the state it is read from. If the oldest readable
+    state is younger, too much was deleted. A cutoff at midnight keeps more, and cutoffs only move forward.
 
     Args:
-        retention_cutoff_ms: when the first version was committed that can be read; None where that is not known.
-        clock_ms: a moment not before the cleanup.
-        retention_ms: the threshold.
+        retention_cutoff_ms: Commit time of the first readable version; None if unknown.
+        clock_ms: A time not before the cleanup.
+        retention_ms: The threshold.
     """
     return retention_cutoff_ms is not None and retention_cutoff_ms > clock_ms - retention_ms
 
 
 def find_shortest_log_retention_ms(values: Iterable[str | None]) -> int | None:
-    """The shortest threshold that was in force; None where nobody can tell, for the text knows no default.
+    """Return the shortest threshold that applied; None if it is unknown, because the protocol defines no default.
 
     Args:
-        values: of `delta.logRetentionDuration`, None where it was not set.
+        values: Values of `delta.logRetentionDuration`; None where it was not set.
     """
     found = [None if value is None else parse_interval_ms(value) for value in values]
     known = [each for each in found if each is not None and each >= 0]
     return min(known) if known and len(known) == len(found) else None
 
 
-# The proposal Checkpoint Protection.
+# Checkpoint Protection (proposal).
 
 
 def get_protected_before_version(protocol: Protocol, metadata: MetaData) -> int:
-    """The version before which checkpoints are protected; 0 where none are."""
+    """Return the version before which checkpoints are protected; 0 if none are."""
     if not supports(protocol, "checkpointProtection"):
         return 0
     return get_integer_property(metadata.configuration, PROTECTED_BEFORE) or 0
@@ -152,14 +151,14 @@ def may_clean_up(
     *,
     leaves_checkpoints: bool,
 ) -> bool:
-    """Whether history may be cut off at a checkpoint, where checkpoints before a version are protected.
+    """Return whether history may be cut off at a checkpoint while earlier checkpoints are protected.
 
     Args:
-        protected: that version, as `get_protected_before_version` gives it.
-        checkpoint: version of the cut-off checkpoint.
-        protocols: those of the versions from the first up to `min(protected, checkpoint)`.
-        features: that whoever cleans up knows.
-        leaves_checkpoints: it makes no checkpoint, and deletes none from the cut-off on.
+        protected: Version from `get_protected_before_version`.
+        checkpoint: Version of the cutoff checkpoint.
+        protocols: Protocols of all versions up to `min(protected, checkpoint)`.
+        features: Features that the cleaning client supports.
+        leaves_checkpoints: The client writes no checkpoint and deletes none from the cutoff on.
     """
     in_one_go = checkpoint >= protected
     knows_all = all(may_write(each, features) == Accepted() for each in protocols)
@@ -167,10 +166,10 @@ def may_clean_up(
 
 
 def may_write_checkpoint(protected: int, version: int, of_version: Protocol, features: Collection[str]) -> bool:
-    """Whether a checkpoint may be made of a version: of a protected one only by who knows its protocol."""
+    """Return whether a checkpoint of a version may be written; a protected version requires support of its protocol."""
     return version >= protected or may_write(of_version, features) == Accepted()
 
 
 def may_drop_protection(protected: int, first_version: int) -> bool:
-    """Whether the feature may be dropped: once history before the version is gone."""
+    """Return whether the feature may be dropped, which requires that protected history is gone."""
     return first_version >= protected

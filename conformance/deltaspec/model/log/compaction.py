@@ -1,8 +1,8 @@
 """Log compactions: the reconciled actions of a range of commits. Source: Log Compaction Files (since r3).
 
-A compaction stands for its commits upon whatever came before it, so it keeps what a snapshot leaves out: removes of
+A compaction replaces its commits on top of any earlier state. It therefore keeps what a snapshot omits: removes of
 files that the range itself added, and domains that the range removed (S26). commitInfo and cdc belong to single
-commits and are left out; a snapshot at the end of the range has its commitInfo from the commit (Action Reconciliation,
+commits and are omitted; a snapshot at the end of the range reads commitInfo from the commit (Action Reconciliation,
 current).
 """
 
@@ -18,18 +18,18 @@ from deltaspec.model.revisions import Revision
 def build_compaction(
     commits: Mapping[int, Iterable[Action]], start: int, end: int, revision: Revision = Revision.CURRENT
 ) -> list[Action]:
-    """The actions of the compaction of commits `start` to `end`, both included.
+    """Return the actions of the compaction of commits `start` to `end`, both included.
 
-    Ordered protocol, metaData, adds, removes, txns, domains, each in the order of first appearance; the order has no
-    meaning.
+    They are ordered by kind (protocol, metaData, add, remove, txn, domainMetadata), then by first appearance. The order
+    has no meaning.
 
     Raises:
-        ValueError: the range is empty, or in `current` a single commit.
-        KeyError: a commit of the range is not given.
+        ValueError: The range is empty or, in `current`, a single commit.
+        KeyError: A commit of the range is missing.
     """
-    # [Changed in current] a range has two commits at least; r3 does not say
+    # [Changed in current] a range has at least two commits; r3 does not say
     if end < start or (end == start and revision is Revision.CURRENT):
-        raise ValueError(f"{start} to {end} is no range of commits to compact")
+        raise ValueError(f"cannot compact commits {start} to {end}")
     within = {version: list(commits[version]) for version in range(start, end + 1)}
     state = replay_log(within, base=replace(EMPTY_SNAPSHOT, version=start - 1), to=end, revision=revision)
     actions: list[Action] = [each for each in (state.protocol, state.metadata) if each is not None]
@@ -41,7 +41,7 @@ def build_compaction(
 
 
 def _domains(actions: Iterable[Action]) -> dict[str, DomainMetadata]:
-    """The newest action of each domain, removals among them."""
+    """Return the newest action of each domain, including removals."""
     return {each.domain: each for each in actions if isinstance(each, DomainMetadata)}
 
 
@@ -54,17 +54,18 @@ def compare_compaction(
     types: PartitionTypes | None = None,
     revision: Revision = Revision.CURRENT,
 ) -> list[Difference]:
-    """Where a compaction parts from its commits; empty for one that is sound.
+    """Return the differences between a compaction and its commits; empty for a correct one.
 
-    Every difference is `retained`: within a range nothing has expired.
+    Every difference is `retained`, because nothing expires within a range.
 
     Args:
-        commits: those of the range at least.
-        start: of the range.
-        end: of the range, included.
-        claimed: the actions of the compaction.
-        types: partition columns, see `differences.partition_types`; without them values are compared as text.
-        revision: the text in force.
+        commits: At least the commits of the range.
+        start: First version of the range.
+        end: Last version of the range, included.
+        claimed: Actions of the compaction.
+        types: Partition columns from `state_differences.read_partition_types`; without them, values are compared as
+            strings.
+        revision: Protocol revision.
     """
     types = types or {}
     claimed, expected = list(claimed), build_compaction(commits, start, end, revision)

@@ -1,7 +1,7 @@
 """Names of the files in the log directory. Source: chapters File Types and Checkpoint Naming Scheme: Classic
 checkpoint, Multi-part checkpoint, UUID-named checkpoint.
 
-A name that is not exactly of one of the forms belongs to nobody: it is `Other`, and clients pass it over.
+Any other name is an `OtherFile`, which clients ignore.
 """
 
 import re
@@ -94,7 +94,7 @@ _MULTIPART = re.compile(rf"{_VERSION}\.checkpoint\.(?P<part>\d{{10}})\.(?P<parts
 _UUID_NAMED = re.compile(rf"{_VERSION}\.checkpoint\.{_UUID}\.(?P<format>json|parquet)", re.ASCII)
 _COMPACTION = re.compile(r"(?P<start>\d{20})\.(?P<end>\d{20})\.compacted\.json", re.ASCII)
 _STAGED = re.compile(rf"{STAGED_COMMITS}{_VERSION}\.{_UUID}\.json", re.ASCII)
-_FORMS: dict[re.Pattern[str], Callable[..., LogFileName]] = {
+_PATTERNS: dict[re.Pattern[str], Callable[..., LogFileName]] = {
     _COMMIT: CommitName,
     _CHECKSUM: ChecksumName,
     _CLASSIC: ClassicCheckpoint,
@@ -103,13 +103,13 @@ _FORMS: dict[re.Pattern[str], Callable[..., LogFileName]] = {
     _COMPACTION: CompactionName,
     _STAGED: StagedCommit,
 }
-"""Each form, and what it names: its groups are the fields, in their order."""
+"""Pattern of each kind of name; its groups are the fields, in order."""
 
 
 def parse_log_file_name(name: str) -> LogFileName:
-    """What a file is, from its name relative to `_delta_log`.
+    """Parse the name of a file relative to `_delta_log`.
 
-    A version beyond 64 bits makes the name `Other`, and so does a part that is not one of its parts.
+    A version beyond 64 bits, or a part number beyond the part count, makes the name an `OtherFile`.
     Source: Delta Log Entries, Checkpoints, Sidecar Files, Log Compaction Files, Last Checkpoint File,
     Version Checksum File (current).
     """
@@ -118,24 +118,24 @@ def parse_log_file_name(name: str) -> LogFileName:
     if name.startswith(SIDECARS) and name.endswith(".parquet"):
         rest = name.removeprefix(SIDECARS)
         return OtherFile(name) if "/" in rest or rest.startswith(".") else SidecarName(rest)
-    for pattern, form in _FORMS.items():
+    for pattern, form in _PATTERNS.items():
         if match := pattern.fullmatch(name):
             fields = [int(text) if text.isdigit() else text for text in match.groups()]
             numbers = [each for each in fields if isinstance(each, int)]
-            of_its_parts = form is not MultipartCheckpoint or 1 <= numbers[1] <= numbers[2]
-            return form(*fields) if max(numbers) <= MAX_VERSION and of_its_parts else OtherFile(name)
+            has_valid_part = form is not MultipartCheckpoint or 1 <= numbers[1] <= numbers[2]
+            return form(*fields) if max(numbers) <= MAX_VERSION and has_valid_part else OtherFile(name)
     return OtherFile(name)
 
 
 def near_miss(name: str) -> str | None:
-    """What a name that is `Other` seems to want to be, in words; None where it resembles nothing.
+    """Describe what the name of an `OtherFile` probably should be; None if it resembles nothing.
 
-    Clients ignore such files, which is seldom what their writer meant.
+    Clients ignore such files, which is rarely what their writer intended.
     """
     if not isinstance(parse_log_file_name(name), OtherFile):
         return None
     if name.lower().lstrip("_") in ("last_checkpoint", "last_checkpoint.json"):
-        return "the checkpoint hint, which is named `_last_checkpoint`"
+        return "the checkpoint hint, whose name is `_last_checkpoint`"
     staged = name.removeprefix(STAGED_COMMITS)
     if staged.startswith((".", "_")) or "/" in staged:
         return None
@@ -157,7 +157,7 @@ def near_miss(name: str) -> str | None:
     if tail.endswith("compacted.json"):
         if _COMPACTION.fullmatch(name):
             return "a log compaction beyond 64 bits"
-        return "a log compaction whose versions are not two times 20 digits"
+        return "a log compaction whose versions do not have 20 digits each"
     return None
 
 
@@ -168,13 +168,13 @@ def _checkpoint_miss(name: str) -> str:
         return f"part {int(match['part'])} of a checkpoint of {int(match['parts'])} parts"
     if _UUID_NAMED.fullmatch(name.lower()):
         return "a checkpoint whose UUID is not in lower case"
-    return "a checkpoint whose name is of none of the three forms"
+    return "a checkpoint whose name matches none of the three naming schemes"
 
 
 def _staged_miss(head: str, tail: str) -> str:
     if re.fullmatch(rf"{_UUID}\.json", tail, re.ASCII):
         return _padded("a staged commit", head)
-    return "a staged commit whose name is not version and UUID"
+    return "a staged commit whose name is not a version and a UUID"
 
 
 def _padded(what: str, digits: str) -> str:
@@ -197,7 +197,7 @@ def multipart_checkpoint_name(version: int, part: int, parts: int) -> str:
     return f"{version:020d}.checkpoint.{part:010d}.{parts:010d}.parquet"
 
 
-def uuid_checkpoint_name(version: int, uuid: str, format: str) -> str:  # noqa: A002 - the field's own name
+def uuid_checkpoint_name(version: int, uuid: str, format: str) -> str:  # noqa: A002 - name of the field
     return f"{version:020d}.checkpoint.{uuid}.{format}"
 
 

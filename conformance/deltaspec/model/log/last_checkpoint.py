@@ -7,11 +7,11 @@ from deltaspec.model.log.canonical_json import checksum
 
 
 class LastCheckpoint(WireStruct, frozen=True):
-    """A pointer to a recent checkpoint; only a hint, it may be stale or absent."""
+    """Pointer to a recent checkpoint; it is only a hint and may be stale or absent."""
 
     version: Int64
     size: Int64
-    """Actions in the checkpoint."""
+    """Number of actions in the checkpoint."""
     parts: Int32 | None = None
     size_in_bytes: Int64 | None = None
     num_of_add_files: Int64 | None = None
@@ -24,15 +24,15 @@ ChecksumAnswer = Literal["matches", "matches pair order", "differs"]
 
 
 def compare_hint_checksum(document: Any) -> ChecksumAnswer | None:
-    """Whether the hint's checksum is that of its other fields; None where it has none.
+    """Compare the hint's checksum with its other fields; None if it has no checksum.
 
     Args:
-        document: the hint as `parse_lossless` gives it.
+        document: The hint from `parse_lossless`.
     """
     claimed = document.get("checksum") if isinstance(document, dict) else None
     if not isinstance(claimed, str):
         return None
-    claimed = claimed.lower()  # the text does not say in which case the digits stand
+    claimed = claimed.lower()  # the protocol does not specify the case of the digits
     if claimed == checksum(document):
         return "matches"
     return "matches pair order" if claimed == checksum(document, "pair") else "differs"

@@ -1,7 +1,7 @@
 """Paths of data files: RFC 2396 URI references, relative to the table or absolute.
 
-Source: Add File and Remove File. The text does not say when two spellings are one file (S09); we compare what they
-decode to once the dot segments are resolved (RFC 2396, 5.2) and the scheme is in lower case (3.1).
+Source: Add File and Remove File. The protocol does not define when two spellings are the same file (S09). We compare
+decoded paths with dot segments resolved (RFC 2396, 5.2) and the scheme in lower case (3.1).
 """
 
 import re
@@ -20,10 +20,10 @@ class PathError(ValueError):
 
 
 def decode(path: str) -> str:
-    """The file name a path stands for: percent escapes are UTF-8 octets.
+    """Decode a path to a file name; percent escapes are UTF-8 octets.
 
     Raises:
-        PathError: a malformed escape, or octets that are not UTF-8.
+        PathError: An escape is malformed, or the octets are not UTF-8.
     """
     if _BROKEN_ESCAPE.search(path):
         raise PathError(f"malformed percent escape in {path!r}")
@@ -34,10 +34,10 @@ def decode(path: str) -> str:
 
 
 def encode(name: str) -> str:
-    """A relative file name as a path: everything but unreserved characters and `/ = + , @ $ & ! * ' ( )` escaped.
+    """Encode a relative file name: escape everything but unreserved characters and `/ = + , @ $ & ! * ' ( )`.
 
     Raises:
-        PathError: the name has no UTF-8 form (half of a surrogate pair).
+        PathError: The name has no UTF-8 form because it contains a lone surrogate.
     """
     try:
         return quote(name, safe="/-_.~=+,@$&!*'()")
@@ -46,19 +46,19 @@ def encode(name: str) -> str:
 
 
 def is_absolute(path: str) -> bool:
-    """Whether the path has a scheme or begins with a slash.
+    """Return whether the path has a scheme or starts with a slash.
 
-    A colon before the first slash always ends a scheme in RFC 2396 (see `colon_in_first_segment`); a Hive-style
-    folder (`a=1:2/x`) is told from a scheme by its characters.
+    In RFC 2396, a colon before the first slash always ends a scheme (see `has_colon_in_first_segment`). A Hive-style
+    folder (`a=1:2/x`) is distinguished from a scheme by its characters.
     """
     return path.startswith("/") or _SCHEME.match(path) is not None
 
 
 def colon_in_first_segment(path: str) -> bool:
-    """Whether an unencoded colon stands in the first segment of a path that is not plainly absolute.
+    """Return whether the first segment of a path that is not clearly absolute contains an unencoded colon.
 
-    RFC 2396 reads such a reference as a scheme, engines differ: `a:b/x.parquet`. A scheme with a slash behind its
-    colon (`s3://`, `file:/`) is absolute.
+    RFC 2396 parses `a:b/x.parquet` as a scheme; engines differ. A scheme followed by a slash (`s3://`, `file:/`) is
+    absolute.
     """
     first = path.partition("/")[0]
     if ":" not in first or path.startswith("/"):
@@ -67,11 +67,11 @@ def colon_in_first_segment(path: str) -> bool:
 
 
 def path_key(path: str, table_root: str | None = None) -> str:
-    """What equals for all spellings of one file; never raises, an undecodable path is its own key.
+    """Return a key that is equal for all spellings of one file. A path that cannot be decoded is its own key.
 
     Args:
-        path: as the log spells it.
-        table_root: absolute path or URI of the table, decoded; an absolute path below it becomes relative.
+        path: Path as the log spells it.
+        table_root: Decoded absolute path or URI of the table; an absolute path below it becomes relative.
     """
     try:
         name = decode(_resolved(_lower_scheme(_without_file_scheme(path))))
@@ -90,7 +90,7 @@ def _lower_scheme(path: str) -> str:
 
 
 def _resolved(path: str) -> str:
-    """The path without `.` segments, and without `..` segments but those that climb above where it begins."""
+    """Remove `.` segments, and resolve `..` segments except leading ones."""
     if "." not in path and "%2" not in path:
         return path
     begin = _AUTHORITY.match(path)
@@ -108,25 +108,25 @@ def _resolved(path: str) -> str:
 
 
 def _without_file_scheme(path: str) -> str:
-    """`file:/x`, `file:///x` and `file://localhost/x` as `/x`; a file of another host stays what it is."""
+    """Rewrite `file:/x`, `file:///x` and `file://localhost/x` to `/x`; files of other hosts are unchanged."""
     return _FILE_SCHEME.sub("/", path)
 
 
 def fault(path: str) -> str | None:
-    """What breaks the URI form of a path, in words; None if nothing does.
+    """Describe the first violation of the URI syntax in a path, or return None.
 
-    Characters beyond ASCII are asked for by `has_non_ascii`. Source: Add File and Remove File; RFC 2396 section 2.
+    For characters beyond ASCII see `has_non_ascii`. Source: Add File and Remove File; RFC 2396 section 2.
     """
     if not path:
         return "is empty"
     if _BROKEN_ESCAPE.search(path):
         return "has a malformed percent escape"
     if found := _NOT_IN_URI.search(_AUTHORITY.sub("", path)):
-        return f"holds a character that a URI must escape: {found[0]!r}"
+        return f"contains a character that a URI must escape: {found[0]!r}"
     if "?" in path:
-        return "holds an unescaped '?', which ends the path and begins a query"
+        return "contains an unescaped '?', which starts a query"
     if any("\ud800" <= character <= "\udfff" for character in path):
-        return "holds half of a surrogate pair"
+        return "contains a lone surrogate"
     try:
         decode(path)
     except PathError:
@@ -135,12 +135,12 @@ def fault(path: str) -> str | None:
 
 
 def has_non_ascii(path: str) -> bool:
-    """Whether the path holds characters beyond ASCII, which a URI must escape."""
+    """Return whether the path contains characters beyond ASCII, which a URI must escape."""
     return not path.isascii()
 
 
 def escapes_table(path: str) -> bool:
-    """Whether a relative path climbs above the table by `..` segments, escaped or not."""
+    """Return whether a relative path leaves the table by `..` segments, escaped or not."""
     if is_absolute(path):
         return False
     depth = 0

@@ -1,4 +1,4 @@
-"""A proposed commit beside the snapshot that it would follow. Source: Action Reconciliation; Catalog-managed Tables."""
+"""A proposed commit together with the snapshot before it. Source: Action Reconciliation; Catalog-managed Tables."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -18,49 +18,49 @@ _Kind = TypeVar("_Kind")
 
 @dataclass(frozen=True)
 class ProposedCommit:
-    """Actions that want to become a version, and the states before and after them."""
+    """Actions proposed as the next version, with the states before and after."""
 
     before: Snapshot
     version: int
     actions: Sequence[Action]
-    """In the order of their lines."""
+    """In the order of the lines."""
     revision: Revision = Revision.CURRENT
 
     @cached_property
     def after(self) -> Snapshot:
-        """The snapshot of the version, should it come to be."""
+        """The snapshot of the version if the commit succeeds."""
         return replay_commit(self.before, self.version, self.actions, self.revision)
 
     def of(self, kind: type[_Kind]) -> list[_Kind]:
-        """Its actions of one kind."""
+        """Return the actions of one type."""
         return [action for action in self.actions if isinstance(action, kind)]
 
     def supports(self, feature: str) -> bool:
-        """Whether the table supports a feature after it."""
+        """Return whether the table supports a feature after the commit."""
         return self.after.protocol is not None and supports(self.after.protocol, feature)
 
     @property
     def schema_before(self) -> Struct | None:
-        """None where there is none, or none that can be read."""
+        """Schema before the commit; None if it is missing or invalid."""
         return read_schema(self.before.metadata)
 
     @property
     def schema(self) -> Struct | None:
-        """The schema after it."""
+        """Schema after the commit; None if it is missing or invalid."""
         return read_schema(self.after.metadata)
 
     @property
     def mapping(self) -> str | None:
-        """Mode of column mapping in force after it."""
+        """Column mapping mode after the commit."""
         return read_mapping_mode(self.after)
 
 
 CommitCheck: TypeAlias = Callable[[ProposedCommit], Iterator[Refused]]
-"""Every reason to refuse a proposal that one statement of the text, or a few of one kind, gives."""
+"""Yield every reason why one requirement, or a few related ones, refuse a proposal."""
 
 
 def read_schema(metadata: MetaData | None) -> Struct | None:
-    """The schema of a metaData action; None where it cannot be read."""
+    """Return the schema of a metaData action; None if it is missing or invalid."""
     try:
         return None if metadata is None else parse_schema(metadata.schema_string)
     except SchemaError:
@@ -68,7 +68,7 @@ def read_schema(metadata: MetaData | None) -> Struct | None:
 
 
 def read_mapping_mode(snapshot: Snapshot) -> str | None:
-    """Mode of column mapping in force in a snapshot: `id`, `name` or None."""
+    """Return the column mapping mode of a snapshot: `id`, `name` or None."""
     if snapshot.metadata is None or snapshot.protocol is None:
         return None
     return column_mapping.get_mapping_mode(

@@ -1,7 +1,7 @@
-"""Action Reconciliation: commits to a snapshot. Source: chapter Action Reconciliation.
+"""Action Reconciliation: from commits to a snapshot. Source: chapter Action Reconciliation.
 
-A commit is a set: its removes are taken before its adds, so that the order of its lines does not matter. (A remove
-and an add of one logical file in one commit break the protocol; the file then stays live.)
+A commit is a set: its removes are applied before its adds, so that the order of its lines does not matter. (A remove
+and an add of one logical file in one commit violate the protocol; the file then stays live.)
 """
 
 from collections.abc import Iterable, Mapping
@@ -26,7 +26,7 @@ from deltaspec.model.log.paths import path_key
 from deltaspec.model.revisions import Revision
 
 FileKey = tuple[str, str | None]
-"""Path key, and id of the deletion vector; None for an add in `current`, where the path alone is the key."""
+"""Path key and deletion vector id. The id is None without a vector."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Snapshot:
     transactions: Mapping[str, Txn] = field(default_factory=dict)
     domains: Mapping[str, DomainMetadata] = field(default_factory=dict)
     commit_info: CommitInfo | None = None
-    """That of this very version."""
+    """commitInfo of this version only."""
     row_id_high_water_mark: RowIdHighWaterMark | None = None
     """r1 and r2 only."""
 
@@ -54,17 +54,17 @@ _Value = TypeVar("_Value")
 
 
 def get_vector_id(action: Add | Remove) -> str | None:
-    """Id of the deletion vector of a logical file; None without one."""
+    """Return the id of the deletion vector of a logical file, or None."""
     return action.deletion_vector.unique_id if action.deletion_vector else None
 
 
 def get_file_key(action: Add | Remove) -> FileKey:
-    """The key of a logical file: path and deletion vector."""
+    """Return the key of a logical file: path and deletion vector."""
     return path_key(action.path), get_vector_id(action)
 
 
 def apply_action(snapshot: Snapshot, action: Action, revision: Revision = Revision.CURRENT) -> Snapshot:
-    """The snapshot after one more action; the newest action wins."""
+    """Return the snapshot after one more action; the newest action wins."""
     match action:
         case Protocol():
             return replace(snapshot, protocol=action)
@@ -81,7 +81,7 @@ def apply_action(snapshot: Snapshot, action: Action, revision: Revision = Revisi
         case Add():
             key = get_file_key(action)
             files = {**snapshot.files}
-            if revision is Revision.CURRENT:  # [Changed in current] an add is known by its path alone
+            if revision is Revision.CURRENT:  # [Changed in current] the path alone identifies an add
                 files = {other: add for other, add in files.items() if other[0] != key[0]}
             files[key] = action
             return replace(snapshot, files=files, tombstones=_without(snapshot.tombstones, key))
@@ -99,7 +99,7 @@ def apply_action(snapshot: Snapshot, action: Action, revision: Revision = Revisi
 def replay_commit(
     snapshot: Snapshot, version: int, actions: Iterable[Action], revision: Revision = Revision.CURRENT
 ) -> Snapshot:
-    """The snapshot of `version`: that of the version before, and the actions of its commit in whatever order."""
+    """Return the snapshot of `version`: the previous snapshot with the actions of the commit, in any order."""
     snapshot = replace(snapshot, version=version, commit_info=None)
     for action in sorted(actions, key=lambda each: isinstance(each, Add)):
         snapshot = apply_action(snapshot, action, revision)
@@ -113,7 +113,7 @@ def replay_log(
     to: int,
     revision: Revision = Revision.CURRENT,
 ) -> Snapshot:
-    """The snapshot of version `to`: the base, and every commit after it in ascending order."""
+    """Return the snapshot of version `to`: the base with every later commit in ascending order."""
     snapshot = base
     for version in range(base.version + 1, to + 1):
         snapshot = replay_commit(snapshot, version, commits[version], revision)
@@ -123,19 +123,19 @@ def replay_log(
 def build_checkpoint_snapshot(
     version: int, actions: Iterable[Action], revision: Revision = Revision.CURRENT
 ) -> Snapshot:
-    """The snapshot that a checkpoint stands for."""
+    """Return the snapshot that a checkpoint describes."""
     return replay_commit(EMPTY_SNAPSHOT, version, actions, revision)
 
 
 def is_expired(remove: Remove, clock_ms: int, retention_ms: int) -> bool:
-    """Whether a tombstone need no longer be kept: the clock is past the removal by more than the retention.
+    """Return whether a tombstone has expired: it is older than the retention.
 
-    The text names no property for the retention; a remove without a timestamp counts as removed at 0 (S25).
+    The protocol names no property for the retention. A remove without a timestamp counts as removed at 0 (S25).
 
     Args:
-        remove: the tombstone.
-        clock_ms: now, as the node that cleans up has it, in milliseconds since the epoch.
-        retention_ms: the threshold, in milliseconds.
+        remove: The tombstone.
+        clock_ms: Current time of the cleaning node, in milliseconds since the epoch.
+        retention_ms: Retention in milliseconds.
     """
     return clock_ms > (remove.deletion_timestamp or 0) + retention_ms
 

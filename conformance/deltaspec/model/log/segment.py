@@ -1,4 +1,4 @@
-"""Which log files make up a version. Source: chapters Checkpoints, Log Compaction Files, Last Checkpoint File."""
+"""Log files that make up a version. Source: chapters Checkpoints, Log Compaction Files, Last Checkpoint File."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from deltaspec.model.log.file_names import (
 
 
 class SegmentError(ValueError):
-    """The listed files do not give the version asked for."""
+    """The listed files cannot produce the requested version."""
 
 
 class NoCommits(SegmentError):
@@ -25,10 +25,10 @@ class NoCommits(SegmentError):
 
 
 class VersionMissing(SegmentError):
-    """The version asked for cannot be read."""
+    """The requested version cannot be read."""
 
     def __init__(self, version: int, earliest: int, latest: int) -> None:
-        super().__init__(f"version {version} is not readable: {earliest} to {latest} are")
+        super().__init__(f"version {version} is not readable; readable versions: {earliest} to {latest}")
         self.earliest = earliest
         self.latest = latest
 
@@ -37,45 +37,44 @@ class BrokenLog(SegmentError):
     """A commit that the version needs is not listed."""
 
     def __init__(self, missing: int, version: int) -> None:
-        super().__init__(f"commit {missing} is missing, which version {version} needs")
+        super().__init__(f"commit {missing} is missing; version {version} needs it")
         self.missing = missing
         self.version = version
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A checkpoint all of whose parts are listed."""
+    """A checkpoint with all its parts listed."""
 
     version: int
     naming: str
     """`classic`, `multipart` or `uuid`."""
     files: tuple[str, ...]
-    """Relative to `_delta_log`, parts in order."""
+    """Names relative to `_delta_log`, parts in order."""
 
 
 @dataclass(frozen=True)
 class Segment:
-    """The files that give one version."""
+    """The files that produce one version."""
 
     version: int
     checkpoint: Checkpoint | None
     compactions: tuple[CompactionName, ...]
     commits: tuple[int, ...]
-    """Commits to replay, ascending, those that a compaction stands for left out."""
+    """Commits to replay, ascending, without those that a compaction covers."""
 
 
 def listed_commits(names: Iterable[str]) -> list[int]:
-    """Versions of the commits among the names, ascending."""
-    alike = (name for name in names if name.endswith(".json"))
-    return sorted(name.version for name in map(parse_log_file_name, alike) if isinstance(name, CommitName))
+    """Return the versions of the commits among the names, ascending."""
+    candidates = (name for name in names if name.endswith(".json"))
+    return sorted(name.version for name in map(parse_log_file_name, candidates) if isinstance(name, CommitName))
 
 
 def find_complete_checkpoints(names: Iterable[str]) -> list[Checkpoint]:
-    """Every checkpoint with all its parts, by version; of one version classic, then multipart, then UUID-named.
+    """Return every complete checkpoint, by version; within a version classic, then multipart, then UUID-named.
 
-    A multipart checkpoint counts with all parts of one part count; parts beyond that count are nobody's (S27). One of
-    a single part counts too, although its name breaks the text: it holds what it claims. Any of one version may be
-    used.
+    A multipart checkpoint needs all parts of one part count; parts beyond the count are ignored (S27). A checkpoint
+    with a single part is accepted although its name violates the protocol. Any checkpoint of a version may be used.
     """
     parts: dict[tuple[int, int], set[int]] = {}
     found: list[Checkpoint] = []
@@ -98,21 +97,21 @@ def find_complete_checkpoints(names: Iterable[str]) -> list[Checkpoint]:
 def choose_segment(
     names: Iterable[str], *, at: int | None = None, use_compactions: bool = False, ratified: Collection[int] = ()
 ) -> Segment:
-    """The files that give a version: the newest complete checkpoint not beyond it, and every commit after that.
+    """Choose the files of a version: the newest complete checkpoint up to it, and every later commit.
 
-    `_last_checkpoint` is only a hint and changes nothing in the answer, so it is not asked for.
+    `_last_checkpoint` is only a hint and cannot change the result, so it is not an input.
 
     Args:
-        names: every name listed, relative to `_delta_log`.
-        at: the version; the latest where None.
-        use_compactions: let a compaction that fits whole stand for its commits. A snapshot's commitInfo is in none:
-            where the last commit is among those left out it is read from that commit all the same.
-        ratified: versions of the commits that a managing catalog returns, which need not be listed; the newest of
-            them is the latest version, whatever is listed beyond it. Staged commits alone say nothing.
+        names: Every listed name, relative to `_delta_log`.
+        at: The version; None for the latest.
+        use_compactions: Use compactions that fit completely in place of their commits. They have no commitInfo; read it
+            from the last commit even if a compaction covers it.
+        ratified: Versions of the commits that a managing catalog returns; they need not be listed. The highest one is
+            the latest version, regardless of what is listed. Staged commits alone are ignored.
             Source: Reading Catalog-managed Tables (current).
 
     Raises:
-        NoCommits, VersionMissing, BrokenLog: see there.
+        NoCommits, VersionMissing, BrokenLog: See there.
     """
     names = list(names)
     commits = {*listed_commits(names), *ratified}
@@ -140,12 +139,12 @@ def choose_segment(
 
 
 def find_readable_versions(names: Iterable[str]) -> tuple[int, int]:
-    """The oldest version from which on every version can be read, and the latest.
+    """Return the oldest version from which every version can be read, and the latest version.
 
-    Clean-up may leave versions before that which can still be read one by one; `choose_segment` tells.
+    Cleanup may leave earlier versions that are readable one by one; use `choose_segment` for those.
 
     Raises:
-        NoCommits, BrokenLog: the latest version cannot be read.
+        NoCommits, BrokenLog: The latest version cannot be read.
     """
     names = list(names)
     latest = choose_segment(names).version
@@ -162,25 +161,26 @@ def find_readable_versions(names: Iterable[str]) -> tuple[int, int]:
 
 
 def cleaned_up_to(names: Iterable[str]) -> int | None:
-    """The version that a cleanup spared, and nothing before it; None for a log that begins with version 0.
+    """Return the oldest version that a cleanup kept; None if the log starts with version 0.
 
-    It is that of the first commit, or of the checkpoint just before that; where no commit remains, of the first
-    complete checkpoint. Commits are deleted up to a checkpoint, so the cut-off checkpoint was not before this version.
+    This is the first commit or a checkpoint directly before it; without commits, the first complete checkpoint. Commits
+    are
+    deleted up to a checkpoint, so the cutoff checkpoint was not before this version.
     Source: Metadata Cleanup (r3, current).
     """
     names = list(names)
     commits = listed_commits(names)
     bases = {each.version for each in find_complete_checkpoints(names)}
     first = min(commits, default=min(bases, default=0))
-    if first - 1 in bases:  # older texts let the commit of the checkpoint go as well
+    if first - 1 in bases:  # older revisions allow deleting the checkpoint's own commit
         return first - 1 or None
     return first or None
 
 
 def unreachable_commits(names: Iterable[str]) -> list[int]:
-    """Commits at the beginning of a log to which neither version 0 nor a complete checkpoint leads, ascending.
+    """Return the commits at the start of a log that neither version 0 nor a complete checkpoint precedes, ascending.
 
-    Cleanup deleted the checkpoint that they need, or was to delete them as well.
+    Cleanup deleted the checkpoint that they need, or should have deleted them as well.
     Source: Metadata Cleanup (r3, current).
     """
     names = list(names)
@@ -193,7 +193,7 @@ def unreachable_commits(names: Iterable[str]) -> list[int]:
 
 
 def _compactions(names: list[str], start: int, version: int) -> tuple[CompactionName, ...]:
-    """Compactions within the range that do not overlap, those that reach furthest first."""
+    """Choose compactions in the range that do not overlap, preferring those that reach furthest."""
     every = [
         name for name in map(parse_log_file_name, names) if isinstance(name, CompactionName) and name.start < name.end
     ]

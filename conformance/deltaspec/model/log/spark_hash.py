@@ -1,7 +1,7 @@
-"""Spark's hash partitioning, by which multipart checkpoints deal file actions to parts. Source: Multi-part checkpoint.
+"""Spark's hash partitioning of file actions into parts of a checkpoint. Source: Multi-part checkpoint.
 
-The text names it and spells none of it out (S28): 32-bit Murmur3 that begins with 42, takes the bytes left over behind
-the last whole word one by one, each sign-extended to a word, and goes on from one value's hash to the next value's.
+The protocol names the algorithm without defining it (S28). It is 32-bit Murmur3 with seed 42. Bytes after the last
+complete word are mixed in one by one, each sign-extended to a word. Each value's hash is the seed of the next one.
 """
 
 from collections.abc import Iterable
@@ -11,7 +11,7 @@ _WORD = 0xFFFFFFFF
 
 
 def hash_text(text: str, seed: int = SEED) -> int:
-    """The hash of a string, of its UTF-8 bytes, as an unsigned number of 32 bits."""
+    """Return the hash of a string's UTF-8 bytes as an unsigned 32-bit number."""
     data = text.encode("utf-8", "surrogatepass")
     whole = len(data) - len(data) % 4
     state = seed
@@ -23,7 +23,7 @@ def hash_text(text: str, seed: int = SEED) -> int:
 
 
 def spark_hash(values: Iterable[str | None]) -> int:
-    """The hash of several columns of a row: each goes on from the one before, and null leaves it as it is."""
+    """Return the hash of several columns of a row: each hash seeds the next, and null leaves it unchanged."""
     state = SEED
     for value in values:
         state = state if value is None else hash_text(value, state)
@@ -31,7 +31,7 @@ def spark_hash(values: Iterable[str | None]) -> int:
 
 
 def compute_part(values: Iterable[str | None], parts: int) -> int:
-    """The part, counted from 1, that a row with these keys belongs to: the hash as a signed number, modulo `parts`."""
+    """Return the part, counted from 1, of a row with these keys: the signed hash modulo `parts`."""
     state = spark_hash(values)
     signed = state - (1 << 32) if state >= 1 << 31 else state
     return signed % parts + 1

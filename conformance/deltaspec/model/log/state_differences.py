@@ -1,8 +1,8 @@
-"""What two states of a table say differently, by protocol value.
+"""Differences between two states of a table, compared by protocol value.
 
-Compared are the facts that the protocol gives a meaning: feature sets without order, schemas and statistics as values,
-partition values by type (null equals the empty string). Never compared: `dataChange`, tags, null against absence,
-unknown fields, the spelling of JSON. Source: Action Reconciliation, Checkpoints, Version Checksum File,
+Only fields with a meaning in the protocol are compared: feature sets regardless of order, schemas and statistics as
+values, partition values by type (null equals the empty string). Never compared: `dataChange`, tags, null versus
+absence, unknown fields, and the formatting of JSON. Source: Action Reconciliation, Checkpoints, Version Checksum File,
 State Validation.
 """
 
@@ -36,21 +36,22 @@ Stated = Protocol | MetaData | Txn | DomainMetadata | RowIdHighWaterMark | Add |
 
 @dataclass(frozen=True)
 class Difference:
-    """A place where a claim and replay part."""
+    """A difference between a derived file and replay."""
 
     kind: str
     """Wire name of the action."""
     key: Hashable
-    """Path key of an add, path key and vector id of a remove (and of an add before `current`), `appId`, domain;
-    None for actions of which there is one."""
+    """Path key of an add; path key and vector id of a remove (and of an add before `current`); `appId`; domain;
+    None for actions that occur at most once.
+    """
     what: Literal["missing", "extra", "differs"]
-    """`missing`: replay has it and the claim has not."""
+    """`missing`: replay has it, the derived file does not."""
     field: str | None = None
-    """Wire name; None where the action as a whole is missing or extra."""
+    """Wire name; None if the complete action is missing or extra."""
     claimed: Any = None
     replayed: Any = None
     retained: bool | None = True
-    """None where expiry may explain the difference: the log alone does not tell when tombstones and transactions go."""
+    """None if expiry may explain the difference: the log does not say when tombstones and transactions expire."""
 
 
 _Key = TypeVar("_Key", bound=Hashable)
@@ -67,11 +68,11 @@ _WHERE_BOTH: dict[type[Stated], frozenset[str]] = {
         }
     ),
 }
-"""Facts compared only where both sides hold them: tombstones need not carry what describes a live file."""
+"""Fields compared only if both sides have them: tombstones need not repeat what describes a live file."""
 
 
 def partition_types(protocol: Protocol | None, metadata: MetaData | None) -> PartitionTypes:
-    """Types of the partition columns; empty where the schema cannot be read, so that values are compared as text."""
+    """Return the types of the partition columns; empty if the schema is invalid, then values are strings."""
     if protocol is None or metadata is None:
         return {}
     try:
@@ -83,7 +84,7 @@ def partition_types(protocol: Protocol | None, metadata: MetaData | None) -> Par
 
 
 def facts(action: Stated, types: PartitionTypes) -> dict[str, Any]:
-    """What is compared of an action, by wire name; values are equal if and only if the protocol takes them as equal."""
+    """Return the compared fields of an action by wire name, normalized so that equivalent values are equal."""
     match action:
         case Protocol():
             return {
@@ -132,9 +133,9 @@ def facts(action: Stated, types: PartitionTypes) -> dict[str, Any]:
 
 
 def normalize_json(text: str) -> Any:
-    """A JSON text as a value: members without order, null as absence, exact numbers; what is no JSON is its own value.
+    """Parse JSON to a comparable value: objects without order, null as absence, exact numbers.
 
-    An object left without members counts as absent, as bounds of no column do.
+    Input that is not JSON is returned unchanged. An object without members counts as absent, like bounds of no column.
     """
     try:
         return _value(parse_lossless(text).value)
@@ -174,7 +175,7 @@ def _partition_values(values: Mapping[str, str | None], types: PartitionTypes) -
 def compare_single(
     kind: str, claimed: Stated | None, replayed: Stated | None, types: PartitionTypes
 ) -> list[Difference]:
-    """Differences of an action of which there is one at most."""
+    """Compare actions of a type that occurs at most once."""
     ours = {} if claimed is None else {None: claimed}
     theirs = {} if replayed is None else {None: replayed}
     return compare_keyed(kind, ours, theirs, types)
@@ -183,7 +184,7 @@ def compare_single(
 def compare_keyed(
     kind: str, claimed: Mapping[_Key, Stated], replayed: Mapping[_Key, Stated], types: PartitionTypes
 ) -> list[Difference]:
-    """Differences of actions of one kind, in the order of their keys."""
+    """Compare actions of one type, in the order of their keys."""
     found = []
     for key in sorted(claimed.keys() | replayed.keys(), key=repr):
         if key not in claimed:

@@ -1,4 +1,4 @@
-"""The version checksum: the state of a version in one object. Source: Version Checksum File (current)."""
+"""Version checksum: the state of a version in one object. Source: Version Checksum File (current)."""
 
 from bisect import bisect_right
 from dataclasses import replace
@@ -17,7 +17,7 @@ class FileSizeHistogram(WireStruct, frozen=True):
     """Live files by size. Source: File Size Histogram Schema."""
 
     sorted_bin_boundaries: list[Int64]
-    """Bytes; the first is 0, each bin reaches to the next boundary, the last has no end."""
+    """Bytes; the first is 0, each bin ends at the next boundary, the last has no end."""
     file_counts: list[Int64]
     total_bytes: list[Int64]
 
@@ -32,7 +32,7 @@ class DeletedRecordCountsHistogram(WireStruct, frozen=True):
 
 
 class VersionChecksum(WireStruct, frozen=True):
-    """What a `.crc` file claims of the version it is named by."""
+    """Content of a `.crc` file."""
 
     table_size_bytes: Int64
     num_files: Int64
@@ -52,31 +52,31 @@ class VersionChecksum(WireStruct, frozen=True):
 
 
 def file_size_bin(boundaries: list[int], size: int) -> int:
-    """The bin of a file of `size` bytes: the last whose boundary is not above it.
+    """Return the index of the bin for a file of `size` bytes: the last boundary that is not above it.
 
     Args:
-        boundaries: ascending bytes, the first 0.
-        size: bytes, not negative.
+        boundaries: Bytes in ascending order, the first 0.
+        size: Bytes, not negative.
     """
     return bisect_right(boundaries, size) - 1
 
 
 def deleted_records_bin(count: int) -> int:
-    """The bin of a file with `count` deleted rows: none, then decades, then the two bins that end the range of int."""
+    """Return the bin for `count` deleted rows: 0, then decades, then the two bins at the limit of int."""
     if count < 10_000_000:
         return len(str(count)) if count else 0
     return 8 if count < 2**31 - 1 else 9
 
 
 def build_checksum(snapshot: Snapshot, boundaries: list[int] | None = None) -> VersionChecksum:
-    """The checksum of a snapshot that has a protocol and a metadata.
+    """Build the checksum of a snapshot that has a protocol and metadata.
 
     Args:
-        snapshot: the state.
-        boundaries: of the file size histogram; without them the histogram is left out.
+        snapshot: The state.
+        boundaries: Boundaries of the file size histogram; None omits the histogram.
 
     Raises:
-        ValueError: the snapshot lacks one of the two.
+        ValueError: The snapshot has no protocol or no metadata.
     """
     if snapshot.metadata is None or snapshot.protocol is None:
         raise ValueError("a version without metadata or protocol has no checksum")
@@ -105,7 +105,7 @@ def build_checksum(snapshot: Snapshot, boundaries: list[int] | None = None) -> V
 
 
 def _in_commit_timestamp(snapshot: Snapshot) -> int | None:
-    """That of the version's commit; None where the table does not enable them, or the commit is not known."""
+    """Return the in-commit timestamp; None if the table does not enable it, or the commit is unknown."""
     if not _has_timestamps(snapshot) or snapshot.commit_info is None:
         return None
     return snapshot.commit_info.in_commit_timestamp
@@ -134,17 +134,17 @@ COUNTS = (
     "numDeletedRecordsOpt",
     "numDeletionVectorsOpt",
 )
-"""Fields that are one number each."""
+"""Fields with a single number."""
 
 
 def compare_checksum(snapshot: Snapshot, claimed: VersionChecksum) -> list[Difference]:
-    """Where a version checksum parts from its version; what it leaves out is not asked for.
+    """Return the differences between a version checksum and its version; omitted fields are not compared.
 
-    A `Difference` of kind `versionChecksum` is one of its own fields; the actions it repeats have their own kinds, and
-    those of `allFiles` the kind `add`. `txnId` has nothing in the log to be held against.
+    A `Difference` of kind `versionChecksum` concerns its own fields. Repeated actions have their own kinds, and
+    `allFiles` has the kind `add`. `txnId` is not compared.
 
     Raises:
-        ValueError: the snapshot lacks metadata or protocol.
+        ValueError: The snapshot has no protocol or no metadata.
     """
     expected = build_checksum(snapshot)
     types = partition_types(snapshot.protocol, snapshot.metadata)
@@ -180,7 +180,7 @@ def _differs(field: str, claimed: object, replayed: object) -> Difference:
 
 
 def _timestamp_differences(snapshot: Snapshot, claimed: VersionChecksum) -> list[Difference]:
-    """The in-commit timestamp is there if and only if the table enables them, and is that of the commit."""
+    """Compare the timestamp: it is present exactly if the table enables it, and equals that of the commit."""
     field, ours, theirs = "inCommitTimestampOpt", claimed.in_commit_timestamp_opt, _in_commit_timestamp(snapshot)
     if not _has_timestamps(snapshot):
         return [] if ours is None else [_differs(field, ours, None)]
@@ -204,7 +204,7 @@ def _histogram_differences(snapshot: Snapshot, claimed: VersionChecksum, expecte
 
 
 def histogram_fault(histogram: FileSizeHistogram) -> str | None:
-    """What breaks the form of a file size histogram, in words; None if nothing does."""
+    """Return what is wrong with the form of a file size histogram, or None."""
     boundaries = histogram.sorted_bin_boundaries
     if not boundaries or boundaries[0] != 0:
         return "the first boundary is not 0"
@@ -212,5 +212,5 @@ def histogram_fault(histogram: FileSizeHistogram) -> str | None:
         return "boundaries are not sorted"
     counts, totals = len(histogram.file_counts), len(histogram.total_bytes)
     if not counts == totals == len(boundaries):
-        return f"{len(boundaries)} boundaries, {counts} file counts and {totals} byte sums"
+        return f"{len(boundaries)} boundaries, {counts} file counts and {totals} byte totals"
     return None

@@ -1,9 +1,9 @@
-"""Bounds of a column as statistics claim them, and what they may be beside the data. Source: Per-file Statistics.
+"""Bounds in statistics, and how they may relate to the data. Source: Per-file Statistics.
 
-Readings: the text says no more of the form of bounds than that they mirror the schema (S12). So a bound that is no
-value of its column's type is at fault where JSON itself has such values (numbers, strings); of dates, timestamps,
-booleans and binary what cannot be read is odd. A footnote has strings cut to a prefix and timestamps cut down to
-milliseconds, which the table above it does not allow for (E50): both are taken for bounds of what they were cut from.
+Interpretations: the protocol only says that bounds mirror the schema (S12). A bound that is not a value of the column's
+type is a fault where JSON has such values (numbers, strings). Unreadable dates, timestamps, booleans and binary values
+only give a warning. A footnote truncates strings to a prefix and timestamps to milliseconds, although the table above
+it does not allow that (E50). Both are accepted as bounds of the original value.
 """
 
 import math
@@ -20,22 +20,22 @@ _ZONED = re.compile(r".+[ T]\d{1,2}:\d{1,2}:\d{1,2}(\.\d+)?(Z|[+-]\d{2}:?\d{2}(:
 _UTC = re.compile(r".*(Z|[+-]00:?00)", re.ASCII)
 MILLISECOND = 1000
 _TIE_BREAKER = "\x7f"
-"""What a cut maximum ends with, or a character above it; some writers raise the last character that they keep."""
+"""A truncated maximum ends with this character or a higher one; some writers increment the last kept character."""
 _SURROGATES = range(0xD800, 0xE000)
 
 
 @dataclass(frozen=True)
 class Bound:
-    """One claimed bound."""
+    """One bound from the statistics."""
 
     text: str
     """As the statistics spell it."""
     value: Any = None
-    """As `ordering.decode` gives it, NaN included; None if it cannot be read, or may mean more than one value."""
+    """Value from `ordering.parse_lexeme`, NaN included; None if it is unreadable or ambiguous."""
     fault: str | None = None
-    """Why it is no value of the column's type, under any reading."""
+    """Why it cannot be a value of the column's type."""
     warning: str | None = None
-    """What the text gives no form for, and readers may take differently."""
+    """Why readers may interpret it differently; the protocol does not define its form."""
 
     @property
     def is_nan(self) -> bool:
@@ -43,7 +43,7 @@ class Bound:
 
 
 def read_bound(value: Any, kind: DataType) -> Bound:
-    """A bound from its JSON value: a string, a `Number` or a boolean. Variants are read by `variant_bounds`."""
+    """Read a bound from its JSON value: a string, a `Number` or a boolean. See `variant_bounds` for variants."""
     text = str(value).lower() if isinstance(value, bool) else str(value)
     match kind:
         case Primitive(name) if name in _INTEGERS:
@@ -52,7 +52,7 @@ def read_bound(value: Any, kind: DataType) -> Bound:
             return _number(value, text, kind)
         case Primitive("string"):
             if type(value) is not str:
-                return Bound(text, fault=f"{text[:80]} is no string")
+                return Bound(text, fault=f"{text[:80]} is not a string")
             return _decoded(text, kind, None)
         case Primitive("boolean"):
             found = _decoded(text, kind, None if isinstance(value, bool) else "a boolean in another form")
@@ -65,7 +65,7 @@ def read_bound(value: Any, kind: DataType) -> Bound:
                 return Bound(text, warning="a timestamp in another form")
             return _timestamp(text, kind, zoned=name == "timestamp")
         case Primitive("binary"):
-            return Bound(text, warning="the text gives no form for binary")
+            return Bound(text, warning="the protocol defines no form for binary")
     return Bound(text)
 
 
@@ -77,15 +77,15 @@ def _decoded(text: str, kind: DataType, warning: str | None) -> Bound:
 
 
 def _number(value: Any, text: str, kind: DataType) -> Bound:
-    """JSON has no NaN nor infinities, which stand as strings; decimals may, so that no reader rounds them."""
+    """Read a number. JSON has no NaN or infinities, which are strings; decimals may be strings to avoid rounding."""
     if isinstance(value, bool):
-        return Bound(text, fault=f"{text} is no {get_type_name(kind)}")
+        return Bound(text, fault=f"{text} is not of type {get_type_name(kind)}")
     may_be_text = isinstance(kind, Decimal) or text in ("NaN", "Infinity", "-Infinity")
     return _decoded(text, kind, None if isinstance(value, Number) or may_be_text else "a number as a string")
 
 
 def _timestamp(text: str, kind: DataType, *, zoned: bool) -> Bound:
-    """With a zone it is one moment; without, it is what a timestamp without time zone holds, and nothing else does."""
+    """Read a timestamp. With a zone it is one instant; without, it is only a value of timestamp_ntz."""
     found = _decoded(text, kind, None)
     if found.fault:
         return Bound(text, warning="a timestamp in another form")
@@ -98,55 +98,55 @@ def _timestamp(text: str, kind: DataType, *, zoned: bool) -> Bound:
     return found
 
 
-def is_truncated(claimed: str, held: str) -> bool:
-    """Whether a string is what a cut leaves of another: a prefix, not empty and not the whole."""
-    return claimed != "" and claimed != held and held.startswith(claimed)
+def is_truncated(bound: str, value: str) -> bool:
+    """Return whether a bound is a truncation of a value: a proper prefix that is not empty."""
+    return bound != "" and bound != value and value.startswith(bound)
 
 
-def is_incremented_truncation(claimed: str, held: str) -> bool:
-    """Whether a string is a prefix of another and then a tie-breaker, or a prefix whose last character was raised."""
+def is_incremented_truncation(bound: str, value: str) -> bool:
+    """Return whether a bound is a prefix plus a tie-breaker, or a prefix with its last character incremented."""
     common = 0
-    while common < min(len(claimed), len(held)) and claimed[common] == held[common]:
+    while common < min(len(bound), len(value)) and bound[common] == value[common]:
         common += 1
-    if common == len(held) or len(claimed) != common + 1:
+    if common == len(value) or len(bound) != common + 1:
         return False
-    last = claimed[common]
-    return last > held[common] and ((common > 0 and last >= _TIE_BREAKER) or last == _next(held[common]))
+    last = bound[common]
+    return last > value[common] and ((common > 0 and last >= _TIE_BREAKER) or last == _next(value[common]))
 
 
 def _next(character: str) -> str | None:
-    """The code point after one; none after the last, and surrogates are none."""
+    """Return the next code point that is not a surrogate; None after the last one."""
     code = ord(character) + 1
     code = _SURROGATES.stop if code in _SURROGATES else code
     return chr(code) if code < 0x110000 else None
 
 
-def is_tight_minimum(claimed: Any, held: Any, kind: DataType) -> bool:
-    """Whether a claimed minimum is the smallest value held, or what the cut of strings and timestamps leaves of it."""
+def is_tight_minimum(bound: Any, value: Any, kind: DataType) -> bool:
+    """Return whether a bound is the smallest value, or its truncation for strings and timestamps."""
     match kind:
         case Primitive("string"):
-            return bool(claimed == held) or is_truncated(claimed, held)
+            return bool(bound == value) or is_truncated(bound, value)
         case Primitive("timestamp" | "timestamp_ntz"):
-            return bool(abs(claimed - held) < MILLISECOND)
-    return bool(claimed == held)
+            return bool(abs(bound - value) < MILLISECOND)
+    return bool(bound == value)
 
 
-def is_tight_maximum(claimed: Any, held: Any, kind: DataType) -> bool:
-    """Whether a claimed maximum is the largest value held, or what a cut leaves or makes of it."""
-    return is_tight_minimum(claimed, held, kind) or (
-        kind == Primitive("string") and is_incremented_truncation(claimed, held)
+def is_tight_maximum(bound: Any, value: Any, kind: DataType) -> bool:
+    """Return whether a bound is the largest value, or its truncation or increment."""
+    return is_tight_minimum(bound, value, kind) or (
+        kind == Primitive("string") and is_incremented_truncation(bound, value)
     )
 
 
-def compute_upper_limit(claimed: Any, kind: DataType) -> Any:
-    """The largest value that a claimed maximum bounds: a timestamp of whole milliseconds may have been cut down."""
+def compute_upper_limit(bound: Any, kind: DataType) -> Any:
+    """Return the largest value within a maximum; a timestamp in whole milliseconds may have been truncated."""
     match kind:
-        case Primitive("timestamp" | "timestamp_ntz") if claimed % MILLISECOND == 0:
-            return min(claimed + MILLISECOND - 1, 2**63 - 1)
-    return claimed
+        case Primitive("timestamp" | "timestamp_ntz") if bound % MILLISECOND == 0:
+            return min(bound + MILLISECOND - 1, 2**63 - 1)
+    return bound
 
 
 def is_finer_than_milliseconds(bound: Bound, kind: DataType) -> bool:
-    """Whether a timestamp bound has digits that the footnote has cut off."""
+    """Return whether a timestamp bound has digits below milliseconds, which the footnote truncates."""
     is_timestamp = kind in (Primitive("timestamp"), Primitive("timestamp_ntz"))
     return is_timestamp and bound.value is not None and bound.value % MILLISECOND != 0

@@ -1,6 +1,6 @@
-"""Row-level changes of a commit, and what its files say they are. Source: Change Data Files, Add CDC File.
+"""Row-level changes of a commit, and how change data files record them. Source: Change Data Files, Add CDC File.
 
-Rows are any hashable values here: what makes two of them equal is for whoever reads them.
+Rows are any hashable values; the caller decides when two rows are equal.
 """
 
 from collections import Counter
@@ -14,56 +14,57 @@ from deltaspec.model.features.table_properties import is_property_true
 FEATURE = "changeDataFeed"
 ENABLED = "delta.enableChangeDataFeed"
 CHANGE_TYPE = "_change_type"
-"""The column of a change data file that says what happened to a row."""
+"""Column of a change data file with the type of change."""
 INSERT, PREIMAGE, POSTIMAGE, DELETE = "insert", "update_preimage", "update_postimage", "delete"
 CHANGE_TYPES = (INSERT, PREIMAGE, POSTIMAGE, DELETE)
 DIRECTORY = "_change_data/"
-"""Where change data files are, below the table's root."""
+"""Directory of change data files, below the table's root."""
 COMMIT_COLUMNS = ("_commit_version", "_commit_timestamp")
-"""What readers of changes add to each row; no file has to hold it."""
+"""Columns that readers of changes add to each row; files need not contain them."""
 
 Change = tuple[str, Hashable]
 """Change type and row."""
 
 
 def is_enabled(protocol: Protocol, metadata: MetaData) -> bool:
-    """Whether writers have to record the changes of rows."""
+    """Return whether writers must record row changes."""
     return supports(protocol, FEATURE) and is_property_true(metadata.configuration, ENABLED)
 
 
 @dataclass(frozen=True)
 class ChangedFileCounts:
-    """What a commit does to files that change data: those with `dataChange=true`, counted by their paths."""
+    """Numbers of files with `dataChange=true` that a commit changes, by path."""
 
     new: int
     removed: int
-    """Not added in the same commit."""
+    """Not added again in the same commit."""
     vectors_replaced: int
-    """Removed and added, each time with another deletion vector."""
+    """Removed and added again with another deletion vector."""
 
 
 def count_changed_files(added: Collection[str], removed: Collection[str]) -> ChangedFileCounts:
-    """What a commit does to files.
+    """Count the files that a commit changes.
 
     Args:
-        added: path keys of its adds with `dataChange=true`.
-        removed: path keys of its removes with `dataChange=true`.
+        added: Path keys of its adds with `dataChange=true`.
+        removed: Path keys of its removes with `dataChange=true`.
     """
-    came, went = set(added), set(removed)
-    return ChangedFileCounts(len(came - went), len(went - came), len(came & went))
+    added_paths, removed_paths = set(added), set(removed)
+    replaced = added_paths & removed_paths
+    return ChangedFileCounts(len(added_paths - replaced), len(removed_paths - replaced), len(replaced))
 
 
 def needs_change_files(files: ChangedFileCounts, *, updates: bool | None = None) -> bool | None:
-    """Whether a commit on a table with change data feed has to bring change data; None: only if it updates rows.
+    """Return whether a commit on a table with change data feed needs change data; None if only updates need it.
 
-    What only adds rows, or only takes rows away, may go without: by whole files or by deletion vectors, or by files
-    written anew without the rows that go. The last way leaves copied rows that readers take for deleted and inserted.
+    Commits that only insert or only delete rows need none, whether they change complete files or deletion vectors, or
+    rewrite files. Rewriting leaves copied rows that readers see as deleted and inserted.
 
     Args:
-        files: what it does to files.
-        updates: it changes rows that were there; None where that is not known, since no action says so.
+        files: Files that the commit changes.
+        updates: Whether it updates existing rows; None if unknown, because no action states it.
 
-    Source: Change Data Files, Writer Requirements for AddCDCFile. One passage leaves all of it to the writer (E39).
+    Source: Change Data Files, Writer Requirements for AddCDCFile. One passage leaves everything to the writer (E39).
     """
     if not files.new or not (files.removed or files.vectors_replaced):
         return False
@@ -71,14 +72,14 @@ def needs_change_files(files: ChangedFileCounts, *, updates: bool | None = None)
 
 
 def is_in_allowed_location(path: str, *, is_absolute: bool, is_added: bool) -> bool:
-    """Whether a change data file is where the text has it: below `_change_data`, or a data file of the same commit.
+    """Return whether a change data file is below `_change_data`, or is a data file of the same commit.
 
-    Whether an absolute path lies below the table is not told by the path alone.
+    Absolute paths are accepted, because the path alone does not show whether the file is below the table.
 
     Args:
-        path: as the log spells it.
-        is_absolute: see `paths.is_absolute`.
-        is_added: the commit adds the file as well.
+        path: Path as the log spells it.
+        is_absolute: See `paths.is_absolute`.
+        is_added: Whether the commit adds the same file.
 
     Source: Change Data Files; Add CDC File (current).
     """
@@ -88,12 +89,12 @@ def is_in_allowed_location(path: str, *, is_absolute: bool, is_added: bool) -> b
 def compute_changes(
     recorded: list[Change] | None, added: Iterable[Hashable], removed: Iterable[Hashable]
 ) -> list[Change]:
-    """The changes of a commit as a reader takes them.
+    """Return the changes of a commit as readers see them.
 
     Args:
-        recorded: rows of its change data files; None where it has none.
-        added: rows of the files that it adds.
-        removed: rows of the files that it removes.
+        recorded: Rows of its change data files; None if it has none.
+        added: Rows of the files that it adds.
+        removed: Rows of the files that it removes.
     """
     if recorded is not None:
         return recorded
@@ -103,9 +104,9 @@ def compute_changes(
 def is_consistent_with_files(
     recorded: Iterable[Change], added: Iterable[Hashable], removed: Iterable[Hashable]
 ) -> bool:
-    """Whether the changes turn the rows that were there before a commit into those after it.
+    """Return whether the recorded changes turn the rows before a commit into those after it.
 
-    A row that is copied to another file is added and removed, and not changed.
+    A row copied to another file is both added and removed; it is not a change.
     """
     balance: Counter[Hashable] = Counter()
     for kind, row in recorded:
@@ -116,6 +117,6 @@ def is_consistent_with_files(
 
 
 def updates_are_paired(recorded: Iterable[Change]) -> bool:
-    """Whether there are as many rows before an update as after one."""
+    """Return whether updates have as many preimages as postimages."""
     kinds = Counter(kind for kind, _ in recorded)
     return kinds[PREIMAGE] == kinds[POSTIMAGE]

@@ -1,8 +1,8 @@
-"""Deletion vectors: descriptor, bitmap and file layout. Source: Deletion Vectors, Deletion Vector
-Format, Deletion Vector Files, Deletion Vector File Storage Format.
+"""Deletion vectors: descriptor, bitmap and file layout. Source: Deletion Vectors, Deletion Vector Format, Deletion
+Vector Files, Deletion Vector File Storage Format.
 
-Numbers of the file layout are big endian (silent before r3, S01); magic and bitmap are little endian. The examples of
-the text cannot be decoded as printed (E06-E08).
+Numbers of the file layout are big endian (not specified before r3, S01); magic and bitmap are little endian. The
+protocol's examples cannot be decoded as printed (E06-E08).
 """
 
 import zlib
@@ -19,31 +19,32 @@ DEFAULT_MAX_ROWS = 1 << 24
 
 
 class DeletionVectorError(ValueError):
-    """A descriptor, bitmap or file that does not hold the deletion vector it should."""
+    """A descriptor, bitmap or file that does not contain the expected deletion vector."""
 
     def __init__(self, message: str, kind: str = "bitmap") -> None:
         super().__init__(message)
         self.kind = kind
-        """What is wrong: `version` or `entry` of a file, its `checksum`, the `bitmap` or descriptor itself; or only the
-        `width` of the version, or the `byte order` of the numbers around the bitmap."""
+        """`version` or `entry` of a file, its `checksum`, the `bitmap` or the descriptor; or only the `width` of the
+        version, or the `byte order` of the numbers around the bitmap.
+        """
 
 
 def encode_bitmap(rows: Iterable[int], *, runs: bool = False) -> bytes:
-    """Magic and portable 64-bit Roaring bitmap of row indexes."""
+    """Encode row indexes as magic number plus portable 64-bit Roaring bitmap."""
     return MAGIC.to_bytes(4, "little") + roaring.encode(rows, runs=runs)
 
 
 def decode_bitmap(data: bytes, *, max_rows: int = DEFAULT_MAX_ROWS) -> list[int]:
-    """Row indexes of a bitmap with its magic, ascending.
+    """Decode a bitmap with its magic number to ascending row indexes.
 
     Raises:
-        DeletionVectorError: wrong magic, or not one well-formed bitmap.
+        DeletionVectorError: The magic number is wrong, or the rest is not exactly one valid bitmap.
     """
     if len(data) < 4:
         raise DeletionVectorError(f"{len(data)} bytes are too short for a bitmap")
     magic = int.from_bytes(data[:4], "little")
     if magic != MAGIC:
-        raise DeletionVectorError(f"magic number is {magic}, not {MAGIC}")
+        raise DeletionVectorError(f"magic number is {magic}, expected {MAGIC}")
     try:
         return roaring.decode(data[4:], max_rows=max_rows)
     except roaring.RoaringError as fault:
@@ -51,10 +52,10 @@ def decode_bitmap(data: bytes, *, max_rows: int = DEFAULT_MAX_ROWS) -> list[int]
 
 
 def decode_z85_text(text: str) -> bytes:
-    """The bytes of an inline vector, padding included.
+    """Decode the text of an inline vector, padding included.
 
     Raises:
-        DeletionVectorError: not Z85.
+        DeletionVectorError: The text is not Z85.
     """
     try:
         return z85.decode(text)
@@ -63,29 +64,29 @@ def decode_z85_text(text: str) -> bytes:
 
 
 def decode_inline(descriptor: DeletionVectorDescriptor) -> bytes:
-    """The bitmap of an inline vector: the decoded text cut to `sizeInBytes` (S04).
+    """Return the bitmap of an inline vector: the decoded text cut to `sizeInBytes` (S04).
 
     Raises:
-        DeletionVectorError: not Z85, or the size does not fit the text.
+        DeletionVectorError: The text is not Z85, or the size does not match it.
     """
     padded = decode_z85_text(descriptor.path_or_inline_dv)
     size = descriptor.size_in_bytes
     if size < 0 or not len(padded) - 4 < size <= len(padded):
-        raise DeletionVectorError(f"sizeInBytes is {size}, the text holds {len(padded)} bytes with padding")
+        raise DeletionVectorError(f"sizeInBytes is {size}, the text decodes to {len(padded)} bytes with padding")
     return padded[:size]
 
 
 def get_inline_padding(descriptor: DeletionVectorDescriptor) -> bytes:
-    """The 0 to 3 bytes that fill an inline vector up to a multiple of four; zeros, where they are sound (S04).
+    """Return the 0 to 3 bytes that pad an inline vector to a multiple of four; they should be zeros (S04).
 
     Raises:
-        DeletionVectorError: as `decode_inline`.
+        DeletionVectorError: See `decode_inline`.
     """
     return decode_z85_text(descriptor.path_or_inline_dv)[len(decode_inline(descriptor)) :]
 
 
 def build_relative_path(descriptor: DeletionVectorDescriptor) -> str:
-    """Where the file of a vector of storage type `u` is, relative to the table; the name is not percent-encoded.
+    """Return the path of a vector file (storage type `u`) relative to the table, not percent-encoded.
 
     Raises:
         DeletionVectorError: `pathOrInlineDv` does not end with a UUID in Z85.
@@ -103,51 +104,54 @@ def build_relative_path(descriptor: DeletionVectorDescriptor) -> str:
 
 
 def read_bitmap_at(data: bytes, offset: int | None, size_in_bytes: int) -> bytes:
-    """The bitmap, magic included, at an offset of a deletion-vector file; no offset is 0, where none can be (S05).
+    """Return the bitmap with its magic number at an offset of a deletion vector file; no offset means 0 (S05).
 
     Args:
-        data: the whole file.
-        offset: where the length of the vector stands.
-        size_in_bytes: as the descriptor says, the bitmap alone.
+        data: The complete file.
+        offset: Position of the length of the vector.
+        size_in_bytes: Size of the bitmap in the descriptor.
 
     Raises:
-        DeletionVectorError: wrong version, sizes that disagree or pass the end, wrong CRC-32.
+        DeletionVectorError: The version or checksum is wrong, or the sizes disagree or exceed the file.
     """
     start = offset or 0
     check_file_version(data)
     if start == 0:
-        raise DeletionVectorError("offset 0 is the version byte of the file, no vector begins there", "entry")
+        raise DeletionVectorError("offset 0 is the version byte of the file, not the start of a vector", "entry")
     if start < 0 or start + 4 > len(data):
         raise DeletionVectorError(f"offset {start} is outside a file of {len(data)} bytes", "entry")
     return read_entry(data[start:], size_in_bytes)
 
 
 def check_file_version(data: bytes) -> None:
-    """The first byte of a deletion-vector file says the version of its layout.
+    """Check the layout version in the first byte of a deletion vector file.
 
-    Before `current` a table of bytes reads as if it took two (S02), which the offsets of no engine's files bear out.
+    Before `current`, a table in the protocol suggests two bytes (S02), but the offsets in real files contradict that.
 
     Args:
-        data: two bytes of the file at least, where it has as many.
+        data: At least the first two bytes of the file, if it has them.
 
     Raises:
-        DeletionVectorError: there is none, or it is another; of the kind `width` if it stands in two bytes.
+        DeletionVectorError: The version is missing or unknown; kind `width` if it is stored in two bytes.
     """
     if data[:2] == FILE_VERSION.to_bytes(2, "big"):
-        raise DeletionVectorError(f"file version {FILE_VERSION} stands in two bytes", "width")
+        raise DeletionVectorError(f"file version {FILE_VERSION} is stored in two bytes, expected one", "width")
     if data[:1] != bytes([FILE_VERSION]):
-        raise DeletionVectorError(f"file version is {data[0] if data else 'absent'}, not {FILE_VERSION}", "version")
+        raise DeletionVectorError(
+            f"file version is {data[0] if data else 'absent'}, expected {FILE_VERSION}", "version"
+        )
 
 
 def read_entry(data: bytes, size_in_bytes: int) -> bytes:
-    """The bitmap, magic included, of the entry that `data` begins with: its size, the bitmap, its CRC-32 (S07).
+    """Return the bitmap with its magic number from an entry: size, bitmap, CRC-32 (S07).
 
     Raises:
-        DeletionVectorError: sizes that disagree or pass the end, wrong CRC-32; of the kind `byte order` if they are
-            right in little endian.
+        DeletionVectorError: The checksum is wrong, or sizes disagree or exceed the data; kind `byte order` if the
+            numbers
+            are correct in little endian.
     """
     if len(data) < 4:
-        raise DeletionVectorError(f"{len(data)} bytes to the end of the file are too few for a size", "entry")
+        raise DeletionVectorError(f"{len(data)} bytes remain in the file, expected at least 4 for a size", "entry")
     size = int.from_bytes(data[:4], "big")
     if _is_little_endian(data, size_in_bytes):
         raise DeletionVectorError("size or checksum around the vector is little endian", "byte order")
@@ -156,14 +160,14 @@ def read_entry(data: bytes, size_in_bytes: int) -> bytes:
     bitmap, check = data[4 : 4 + size], data[4 + size : 8 + size]
     if len(check) < 4:
         beyond = 8 + size - len(data)
-        raise DeletionVectorError(f"{size} bytes and a checksum pass the end of the file by {beyond}", "entry")
+        raise DeletionVectorError(f"{size} bytes and a checksum exceed the file by {beyond} bytes", "entry")
     if zlib.crc32(bitmap) != int.from_bytes(check, "big"):
         raise DeletionVectorError("CRC-32 does not match", "checksum")
     return bitmap
 
 
 def _is_little_endian(data: bytes, size_in_bytes: int) -> bool:
-    """Whether an entry is sound but for the order of the bytes of its size, its checksum or both."""
+    """Return whether an entry is valid except that its size or checksum is little endian."""
     bitmap, check = data[4 : 4 + max(size_in_bytes, 0)], data[4 + max(size_in_bytes, 0) : 8 + max(size_in_bytes, 0)]
     orders = [order for order in ("big", "little") if int.from_bytes(data[:4], order) == size_in_bytes]
     if len(check) < 4 or not orders:
@@ -173,7 +177,7 @@ def _is_little_endian(data: bytes, size_in_bytes: int) -> bool:
 
 
 def build_file(bitmaps: Iterable[bytes]) -> tuple[bytes, list[int]]:
-    """A deletion-vector file of these bitmaps, and the offset of each."""
+    """Build a deletion vector file with these bitmaps, and return it with the offset of each."""
     data = bytes([FILE_VERSION])
     offsets = []
     for bitmap in bitmaps:
@@ -183,7 +187,7 @@ def build_file(bitmaps: Iterable[bytes]) -> tuple[bytes, list[int]]:
 
 
 def build_inline_descriptor(rows: Iterable[int]) -> DeletionVectorDescriptor:
-    """A descriptor that holds these row indexes itself."""
+    """Build an inline descriptor of these row indexes."""
     indexes = set(rows)
     bitmap = encode_bitmap(indexes)
     padded = bitmap + bytes(-len(bitmap) % 4)
@@ -198,7 +202,7 @@ def build_inline_descriptor(rows: Iterable[int]) -> DeletionVectorDescriptor:
 def build_file_descriptor(
     uuid: UUID, offset: int, bitmap: bytes, cardinality: int, prefix: str = ""
 ) -> DeletionVectorDescriptor:
-    """A descriptor of a bitmap in the file that the UUID and the prefix name."""
+    """Build the descriptor of a bitmap in the file with this UUID and prefix."""
     return DeletionVectorDescriptor(
         storage_type="u",
         path_or_inline_dv=prefix + z85.encode(uuid.bytes),

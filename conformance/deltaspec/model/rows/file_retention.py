@@ -1,8 +1,8 @@
-"""Which files beside the log may go at a moment. Source: Overview, Add File and Remove File, VACUUM Protocol Check.
+"""Files outside the log that may be deleted. Source: Overview, Add File and Remove File, VACUUM Protocol Check.
 
-The text lets files go that no reader needs, a retention period after they were removed, and names neither the
-property that sets it nor what becomes of files that no action names (S25): engines agree on
-`delta.deletedFileRetentionDuration`, and on the age of a file where nothing else is known of it.
+The protocol allows deleting files that no reader needs, a retention period after their removal. It names neither the
+property of the period nor a rule for files without any action (S25). Engines agree on
+`delta.deletedFileRetentionDuration`, and on the age of unknown files.
 """
 
 import re
@@ -19,73 +19,73 @@ from deltaspec.model.revisions import Revision
 from deltaspec.model.rows.deletion_vectors import build_relative_path
 
 RetentionReason = Literal[
-    "it is of the log",
+    "it belongs to the log",
     "it is live",
     "its tombstone has not expired",
-    "a live file needs the deletion vector in it",
-    "a tombstone that has not expired needs the deletion vector in it",
+    "a live file needs its deletion vector",
+    "an unexpired tombstone needs its deletion vector",
     "it is hidden",
-    "it is young, and may be of a commit to come",
+    "it is recent and may belong to a future commit",
 ]
-"""Why a file stays."""
+"""Reason why a file is kept."""
 
 LOG = "_delta_log/"
 CHANGE_DATA = "_change_data/"
 _HIDDEN = re.compile(r"(^|/)[_.][^/=]*(/|$)")
-"""A segment that begins with an underscore or a dot; a folder `_day=1` of a partition column is none."""
+"""A segment that starts with an underscore or a dot, except a partition folder such as `_day=1`."""
 
 
 def get_retention_reason(
     path: str, written_ms: int, snapshot: Snapshot, clock_ms: int, table_root: str | None = None
 ) -> RetentionReason | None:
-    """Why a file in the table's directory has to stay at a moment; None where it may go.
+    """Return why a file in the table's directory must be kept, or None if it may be deleted.
 
-    Change data files are named by their commits alone, which is no reason to keep them: they go by their age.
+    Only commits refer to change data files, which is no reason to keep them: their age decides.
 
     Args:
-        path: of the file, relative to the table; a name in the file system, not percent-encoded.
-        written_ms: when it was last written, in milliseconds since the epoch.
-        snapshot: the latest one, with its metadata.
-        clock_ms: the moment, by the clock of whoever cleans up.
-        table_root: decoded absolute path or URI that absolute paths in the log may begin with.
+        path: Path of the file relative to the table; a file system name, not percent-encoded.
+        written_ms: Modification time in milliseconds since the epoch.
+        snapshot: Latest snapshot with its metadata.
+        clock_ms: Clock of the cleaning client.
+        table_root: Decoded absolute path or URI of the table, to resolve absolute paths in the log.
     """
     retention_ms = file_retention_ms(snapshot.metadata.configuration if snapshot.metadata else {})
     live = snapshot.files.values()
     removed = [each for each in snapshot.tombstones.values() if not is_expired(each, clock_ms, retention_ms)]
     if path.startswith(LOG):
-        return "it is of the log"
+        return "it belongs to the log"
     if path in list_data_files(live, table_root):
         return "it is live"
     if path in list_data_files(removed, table_root):
         return "its tombstone has not expired"
     if path in list_vector_files(live, table_root):
-        return "a live file needs the deletion vector in it"
+        return "a live file needs its deletion vector"
     if path in list_vector_files(removed, table_root):
-        return "a tombstone that has not expired needs the deletion vector in it"
+        return "an unexpired tombstone needs its deletion vector"
     if _HIDDEN.search(path) and not path.startswith(CHANGE_DATA):
         return "it is hidden"
     if clock_ms <= written_ms + retention_ms:
-        return "it is young, and may be of a commit to come"
+        return "it is recent and may belong to a future commit"
     return None
 
 
 def may_be_removed(
     path: str, written_ms: int, snapshot: Snapshot, clock_ms: int, table_root: str | None = None
 ) -> bool:
-    """Whether a file in the table's directory may go at a moment. Arguments as of `get_retention_reason`."""
+    """Return whether a file in the table's directory may be deleted. Arguments as `get_retention_reason`."""
     return get_retention_reason(path, written_ms, snapshot, clock_ms, table_root) is None
 
 
 def list_data_files(actions: Iterable[Add | Remove], table_root: str | None = None) -> set[str]:
-    """The data files of logical files, as a listing of the table names those below it."""
+    """Return the data files of logical files; files below the table are relative to it."""
     return {path_key(action.path, table_root) for action in actions}
 
 
 def list_vector_files(actions: Iterable[Add | Remove], table_root: str | None = None) -> set[str]:
-    """The files that hold the deletion vectors of logical files; inline vectors are in none.
+    """Return the files with the deletion vectors of logical files; inline vectors have none.
 
     Raises:
-        DeletionVectorError: a descriptor names no file.
+        DeletionVectorError: A descriptor does not name a file.
     """
     found = set()
     for vector in (action.deletion_vector for action in actions):
@@ -103,10 +103,10 @@ def may_vacuum(
     max_writer: int = MAX_WRITER_VERSION,
     revision: Revision = Revision.CURRENT,
 ) -> Decision:
-    """Whether a client that knows these features and versions may delete files of the table.
+    """Decide whether a client with these features and versions may delete files of the table.
 
-    A vacuum commits nothing, so older clients looked only at what it takes to read the table: with
-    `vacuumProtocolCheck` they have to be able to write to it as well.
+    A vacuum commits nothing, so older clients only check whether they can read the table. With `vacuumProtocolCheck`
+    they must be able to write to it as well.
 
     Source: VACUUM Protocol Check (current).
     """
@@ -122,11 +122,12 @@ def may_vacuum(
 
 
 def find_shortest_file_retention_ms(values: Iterable[str | None]) -> int | None:
-    """The shortest retention that was in force, by which whoever cleaned up may have gone; None: nobody can tell.
+    """Return the shortest retention that applied and that a cleanup may have used; None if a value is invalid.
 
     Args:
-        values: of `delta.deletedFileRetentionDuration`, None where it was not set: then it is the week that the text
-            tells of.
+        values: Values of `delta.deletedFileRetentionDuration`. None means not set: then the week that the protocol
+            mentions
+            applies.
     """
     found = [DEFAULT_FILE_RETENTION_MS if value is None else parse_interval_ms(value) for value in values]
     known = [each for each in found if each is not None and each >= 0]

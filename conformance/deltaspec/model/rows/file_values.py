@@ -1,20 +1,19 @@
-"""What a column may hold in a file, as far as the file's action tells. Source: Per-file Statistics, Partition Value
-Serialization; all revisions say the same.
+"""Possible values of a column in a file, derived from the file's action.
 
-Partition values say it exactly. Statistics say whether there are nulls, and between which bounds the rest is. Tight and
-wide bounds serve alike, and so do null counts: one of no row and one of all rows mean the same in both, and any other
-decides nothing.
+Partition values are exact. Statistics state whether there are nulls, and the bounds of the other values. Tight and wide
+bounds are used alike. So are null counts: zero and all rows mean the same in both cases, other counts are not used.
 
-Readings, each of them the one that allows more values:
+Each interpretation allows more values rather than fewer:
 
-- A maximum of a string may be the cut of a longer one (E50), so that whatever begins with it may be there.
-- A maximum of a timestamp in whole milliseconds may have been cut down (E50).
-- Bounds say nothing of NaN, which some engines leave out of them, and have none where they are NaN themselves (S12).
-- Bounds in forms that the text does not settle decide nothing (S12): all of binary and of variants, timestamps without
-  zone, and those of types that the text does not define.
-- A partition value of a timestamp without zone is in the zone of the system that wrote it; where nobody tells which,
-  it may be any.
-- What is no sound statistics, or says the opposite of itself, decides nothing.
+- The maximum of a string may be truncated (E50), so every string that starts with it is possible.
+- The maximum of a timestamp in whole milliseconds may be truncated (E50).
+- Bounds do not cover NaN, which some engines exclude. Bounds that are NaN are ignored (S12).
+- Bounds in forms that the protocol does not define are ignored (S12): binary, variants, timestamps without zone, and
+  undefined types.
+- A partition value of a timestamp without zone is in the writer's zone; if that is unknown, any zone is possible.
+- Malformed or contradictory statistics are ignored.
+
+Source: Per-file Statistics, Partition Value Serialization; identical in all revisions.
 """
 
 import math
@@ -44,47 +43,47 @@ Column: TypeAlias = tuple[str, ...]
 
 _FRACTIONS = (Primitive("float"), Primitive("double"))
 _WIDEST_ZONE = timedelta(hours=18)
-"""No time zone is further from UTC."""
+"""Largest offset of a time zone from UTC."""
 _MICROSECOND = timedelta(microseconds=1)
 _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - a local time
 
 
 class NoSuchColumn(ValueError):
-    """A column that the table lacks."""
+    """A column that the table does not have."""
 
 
 @dataclass(frozen=True)
 class Values:
-    """What the valid rows of a file may hold in a column; each claim errs on the side of too much."""
+    """Possible values of a column in the visible rows of a file; errs on the side of allowing more."""
 
     may_be_null: bool = True
     may_have_value: bool = True
-    """Whether it may hold a value that is neither null nor NaN, whatever its type."""
+    """Whether a value other than null and NaN is possible."""
     may_be_nan: bool = False
     lowest: Any = None
-    """No such value is below; None: there is no telling."""
+    """Lower bound of such values; None if unknown."""
     highest: Any = None
-    """No such value is above, None: there is no telling."""
+    """Upper bound of such values; None if unknown."""
     highest_is_truncated: bool = False
-    """Strings that begin with `highest` may be there as well."""
+    """Whether strings that start with `highest` are possible too."""
 
     def may_be_below(self, literal: Any) -> bool:
-        """Whether a value below the literal may be there."""
+        """Return whether a value below the literal is possible."""
         return self.may_have_value and (self.lowest is None or bool(self.lowest < literal))
 
     def may_be_above(self, literal: Any) -> bool:
-        """Whether a value above the literal may be there."""
+        """Return whether a value above the literal is possible."""
         if not self.may_have_value:
             return False
-        return self.highest is None or bool(self.highest > literal) or self._may_go_on_from_highest(literal)
+        return self.highest is None or bool(self.highest > literal) or self._may_extend_highest(literal)
 
     def may_equal(self, literal: Any) -> bool:
-        """Whether the literal itself may be there."""
+        """Return whether the literal itself is possible."""
         if not self.may_have_value or (self.lowest is not None and self.lowest > literal):
             return False
-        return self.highest is None or bool(self.highest >= literal) or self._may_go_on_from_highest(literal)
+        return self.highest is None or bool(self.highest >= literal) or self._may_extend_highest(literal)
 
-    def _may_go_on_from_highest(self, literal: Any) -> bool:
+    def _may_extend_highest(self, literal: Any) -> bool:
         return self.highest_is_truncated and bool(literal.startswith(self.highest))
 
 
@@ -94,34 +93,34 @@ ANYTHING = Values()
 
 @dataclass(frozen=True)
 class FileValues:
-    """A file's action beside the schema that says what it is about."""
+    """A file's action together with the table's schema."""
 
     add: Add
     schema: Struct
-    """Of the table."""
+    """Schema of the table."""
     partition_columns: frozenset[str]
     """Logical names."""
     mapping: str | None
-    """Column mapping in force."""
+    """Column mapping mode."""
     writer_zone: tzinfo | None
-    """Of partition values without zone; None: any."""
+    """Zone of partition values without zone; None means any zone."""
 
     def has_no_rows(self) -> bool:
-        """Whether the file is empty, or its deletion vector takes all of its rows."""
+        """Return whether the file is empty, or its deletion vector removes all rows."""
         records = self.statistics.num_records
-        gone = 0 if self.add.deletion_vector is None else self.add.deletion_vector.cardinality
-        return records is not None and 0 <= records <= gone
+        deleted = 0 if self.add.deletion_vector is None else self.add.deletion_vector.cardinality
+        return records is not None and 0 <= records <= deleted
 
     @cached_property
     def statistics(self) -> Statistics:
-        """Empty where there are none, or none that can be read."""
+        """Parsed statistics; empty if missing or unreadable."""
         try:
             return Statistics() if self.add.stats is None else parse_statistics(self.add.stats)
         except StatisticsError:
             return Statistics()
 
     def fields(self, column: Column) -> list[Field]:
-        """The fields on the way to a column, itself last. Raises `NoSuchColumn`."""
+        """Return the fields on the path to a column, the column last. Raises `NoSuchColumn`."""
         found: list[Field] = []
         here: DataType = self.schema
         for name in column:
@@ -131,14 +130,14 @@ class FileValues:
             found.append(members[name])
             here = members[name].type
         if not found:
-            raise NoSuchColumn("a column has a name")
+            raise NoSuchColumn("the column path is empty")
         return found
 
     def values(self, column: Column) -> Values:
-        """What the file may hold in a column."""
+        """Return the possible values of a column."""
         path = self.fields(column)
         if column[0] in self.partition_columns and len(column) == 1:
-            return self._of_partition(path[0])
+            return self._partition_values(path[0])
         kind = path[-1].type
         if kind == Primitive("void"):
             return NULLS
@@ -146,10 +145,10 @@ class FileValues:
         if isinstance(kind, Struct):
             return unknown  # null counts are of leaves
         leaf = LeafColumn(tuple(physical_name(each, self.mapping) for each in path), column, kind)
-        return _bounded(_counted(unknown, self.statistics, leaf), self.statistics, leaf, path[-1])
+        return _apply_bounds(_apply_null_count(unknown, self.statistics, leaf), self.statistics, leaf, path[-1])
 
-    def _of_partition(self, field: Field) -> Values:
-        """Exactly the value that the action names, or the moments that it may mean."""
+    def _partition_values(self, field: Field) -> Values:
+        """Return exactly the partition value, or the range of instants that it may mean."""
         name, kind = physical_name(field, self.mapping), field.type
         unknown = replace(ANYTHING, may_be_nan=kind in _FRACTIONS)
         if name not in self.add.partition_values:
@@ -167,26 +166,26 @@ class FileValues:
             return Values(may_be_null=False, may_have_value=False, may_be_nan=True)
         lowest = highest = value
         if kind == Primitive("double"):
-            lowest, highest = _also_as_float(value, value, field)
+            lowest, highest = _include_float_rounding(value, value, field)
         if get_type_name(kind) in ("timestamp", "timestamp_ntz"):
-            lowest, highest = self._moments(value, text, zoned=kind == Primitive("timestamp"))
+            lowest, highest = self._instants(value, text, zoned=kind == Primitive("timestamp"))
         if kind == Primitive("binary") and not text.isascii():
-            lowest = highest = None  # whether such characters are bytes, or bytes their UTF-8, the text leaves open
+            lowest = highest = None  # the protocol does not say whether such characters are bytes or UTF-8
         return Values(may_be_null=False, lowest=lowest, highest=highest)
 
-    def _moments(self, value: int, text: str, *, zoned: bool) -> tuple[int | None, int | None]:
-        """The first and the last moment that a partition value may mean."""
-        if not zoned:  # a time with zone is no value of a timestamp without
+    def _instants(self, value: int, text: str, *, zoned: bool) -> tuple[int | None, int | None]:
+        """Return the first and last instant that a partition value may mean."""
+        if not zoned:  # a value with a zone is not valid for timestamp_ntz
             return (None, None) if partition_values.has_zone(text) else (value, value)
         if partition_values.has_zone(text):
             return value, value
         offsets = [-_WIDEST_ZONE, _WIDEST_ZONE] if self.writer_zone is None else _offsets(value, self.writer_zone)
-        moments = [value - offset // _MICROSECOND for offset in offsets]
-        return min(moments), max(moments)
+        instants = [value - offset // _MICROSECOND for offset in offsets]
+        return min(instants), max(instants)
 
 
 def _offsets(local: int, zone: tzinfo) -> list[timedelta]:
-    """What a zone may be ahead of UTC at a local time; twice a year there are two answers."""
+    """Return the possible UTC offsets of a zone at a local time; a clock change can make it ambiguous."""
     try:
         time = _EPOCH + local * _MICROSECOND
         found = [time.replace(fold=fold, tzinfo=zone).utcoffset() for fold in (0, 1)]
@@ -195,8 +194,8 @@ def _offsets(local: int, zone: tzinfo) -> list[timedelta]:
     return [each for each in found if each is not None] if None not in found else [-_WIDEST_ZONE, _WIDEST_ZONE]
 
 
-def _counted(values: Values, statistics: Statistics, leaf: LeafColumn) -> Values:
-    """With what the null count excludes: tight or wide, a count of none and one of all rows mean the same."""
+def _apply_null_count(values: Values, statistics: Statistics, leaf: LeafColumn) -> Values:
+    """Exclude what the null count rules out. Zero and all rows mean the same with tight and wide bounds."""
     try:
         count = parse_integer(get_entry(statistics.null_count, leaf))
     except StatisticsError:
@@ -208,8 +207,8 @@ def _counted(values: Values, statistics: Statistics, leaf: LeafColumn) -> Values
     return values
 
 
-def _bounded(values: Values, statistics: Statistics, leaf: LeafColumn, field: Field) -> Values:
-    """With what the bounds exclude; where all rows are null they say nothing."""
+def _apply_bounds(values: Values, statistics: Statistics, leaf: LeafColumn, field: Field) -> Values:
+    """Exclude what the bounds rule out; they are ignored if all rows are null."""
     if not values.may_have_value:
         return values
     lowest, highest = (_bound(side, leaf) for side in (statistics.min_values, statistics.max_values))
@@ -217,7 +216,7 @@ def _bounded(values: Values, statistics: Statistics, leaf: LeafColumn, field: Fi
     if highest is not None:
         highest = compute_upper_limit(highest, leaf.type)
     if leaf.type == Primitive("double"):
-        lowest, highest = _also_as_float(lowest, highest, field)
+        lowest, highest = _include_float_rounding(lowest, highest, field)
     found = replace(values, lowest=lowest, highest=highest, highest_is_truncated=is_text and bool(highest))
     if lowest is not None and highest is not None and not found.may_equal(lowest):
         return values
@@ -225,7 +224,7 @@ def _bounded(values: Values, statistics: Statistics, leaf: LeafColumn, field: Fi
 
 
 def _bound(side: dict[str, Any] | None, leaf: LeafColumn) -> Any:
-    """A bound that the text settles the meaning of; None where there is none."""
+    """Return a bound with a defined meaning, or None."""
     if not isinstance(leaf.type, Primitive | Decimal) or leaf.type == Primitive("variant"):
         return None
     try:
@@ -238,8 +237,10 @@ def _bound(side: dict[str, Any] | None, leaf: LeafColumn) -> Any:
     return None if bound.fault or bound.warning or bound.is_nan else bound.value
 
 
-def _also_as_float(lowest: float | None, highest: float | None, field: Field) -> tuple[float | None, float | None]:
-    """Bounds of a double as they are, and as the float that an older file may mean by the same digits."""
+def _include_float_rounding(
+    lowest: float | None, highest: float | None, field: Field
+) -> tuple[float | None, float | None]:
+    """Widen bounds of a double to the float that an older file may mean by the same digits."""
     if not _was_float(field):
         return lowest, highest
     return (
@@ -249,7 +250,7 @@ def _also_as_float(lowest: float | None, highest: float | None, field: Field) ->
 
 
 def _was_float(field: Field) -> bool:
-    """Whether older files may hold the column as float: their log spells no more digits than a float has."""
+    """Return whether older files may store the column as float, with bounds spelled with float precision."""
     try:
         return any(change.before == Primitive("float") for change in read_type_changes(field))
     except SchemaError:

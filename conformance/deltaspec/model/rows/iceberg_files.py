@@ -1,4 +1,4 @@
-"""Data files of a table that is compatible with Iceberg. Source: Iceberg Compatibility V1, Iceberg Compatibility V2."""
+"""Data files of a table with Iceberg compatibility. Source: Iceberg Compatibility V1, Iceberg Compatibility V2."""
 
 from collections.abc import Sequence
 
@@ -12,31 +12,31 @@ _TIMESTAMPS = (Primitive("timestamp"), Primitive("timestamp_ntz"))
 def absent_partition_columns(
     schema: Struct, partition_columns: Sequence[str], root: Node, mapping: str | None
 ) -> list[str]:
-    """Partition columns that a data file does not hold, though they are not void.
+    """Return the partition columns, except void ones, that are missing from a data file.
 
     Args:
-        schema: of the table.
-        partition_columns: logical names.
-        root: of the file's schema.
-        mapping: column mapping in force.
+        schema: Schema of the table.
+        partition_columns: Logical names.
+        root: Root of the file's schema.
+        mapping: Column mapping mode.
     """
     own = Struct(tuple(each for each in schema.fields if each.name in partition_columns))
     void = Primitive("void")
-    return [each.path[0] for each in _top_level(own, root, mapping) if each.type != void and not _is_held(each)]
+    return [each.path[0] for each in _top_level(own, root, mapping) if each.type != void and not _is_stored(each)]
 
 
 def misplaced_partition_columns(
     schema: Struct, partition_columns: Sequence[str], root: Node, mapping: str | None
 ) -> list[str]:
-    """Partition columns that stand before a column of data in a file. Arguments as of `absent_partition_columns`."""
-    places = {id(child): place for place, child in enumerate(root.children)}
-    found = [(each.path[0], places[id(each.node)]) for each in _top_level(schema, root, mapping) if each.node]
-    last = max((place for name, place in found if name not in partition_columns), default=-1)
-    return [name for name, place in found if name in partition_columns and place < last]
+    """Return partition columns that precede a data column in a file. Arguments as `find_missing_partition_columns`."""
+    positions = {id(child): position for position, child in enumerate(root.children)}
+    found = [(each.path[0], positions[id(each.node)]) for each in _top_level(schema, root, mapping) if each.node]
+    last = max((position for name, position in found if name not in partition_columns), default=-1)
+    return [name for name, position in found if name in partition_columns and position < last]
 
 
 def int96_timestamps(schema: Struct, root: Node, mapping: str | None) -> list[tuple[str, ...]]:
-    """Timestamps, with or without a time zone, that a file stores as INT96, partition columns among them."""
+    """Return the timestamp columns, with or without time zone and including partition columns, stored as INT96."""
     columns = stored_columns(schema, root, mapping)
     return [each.path for each in columns if each.type in _TIMESTAMPS and each.node and each.node.physical == "INT96"]
 
@@ -45,6 +45,6 @@ def _top_level(schema: Struct, root: Node, mapping: str | None) -> list[StoredCo
     return [each for each in stored_columns(schema, root, mapping) if len(each.path) == 1]
 
 
-def _is_held(column: StoredColumn) -> bool:
-    """Whether a node answers to the name or the id, be it to one of them alone."""
+def _is_stored(column: StoredColumn) -> bool:
+    """Return whether a node has the name, the id or both."""
     return column.matching_nodes > 0 or column.node_with_other_id is not None or column.node_with_other_name is not None

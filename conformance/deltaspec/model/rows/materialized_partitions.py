@@ -1,7 +1,7 @@
-"""Who asks for partition columns in data files. Source: Iceberg Compatibility V1, V2; Materialize Partition Columns.
+"""Partition columns in data files. Source: Iceberg Compatibility V1, V2; Materialize Partition Columns.
 
-The last is an accepted proposal that no text of the protocol holds yet. Readers take the values from the log either
-way. Which of the columns a file lacks, `deltaspec.model.rows.iceberg_files` tells.
+Materialize Partition Columns is an accepted proposal that is not in the protocol yet. Readers use the values from the
+log in any case. `deltaspec.model.rows.iceberg_files` finds the missing columns.
 """
 
 from typing import Literal
@@ -20,9 +20,9 @@ _WHEN_ENABLED = {
 
 
 def find_requiring_features(protocol: Protocol, metadata: MetaData) -> list[str]:
-    """Features by which new data files have to hold the partition columns.
+    """Return the features that require partition columns in new data files.
 
-    `materializePartitionColumns` asks wherever it is supported, Iceberg compatibility where it is enabled.
+    `materializePartitionColumns` requires them if it is supported, Iceberg compatibility if it is enabled.
     """
     found = [FEATURE] if supports(protocol, FEATURE) else []
     settings = metadata.configuration
@@ -32,9 +32,9 @@ def find_requiring_features(protocol: Protocol, metadata: MetaData) -> list[str]
 
 
 def get_requirement_level(protocol: Protocol, metadata: MetaData) -> Literal["must", "should", "should not"] | None:
-    """Whether new data files hold the partition columns; None where they are free to.
+    """Return the requirement level of partition columns in new data files; None if they are optional.
 
-    A property gives the wish of the table's owner where no feature asks; none of its values takes back what one asks.
+    A property states the owner's preference. It applies only if no feature requires the columns.
     """
     if find_requiring_features(protocol, metadata):
         return "must"

@@ -1,11 +1,12 @@
-"""One order for values of every type: binary keys that compare as the values do. Source: Per-file Statistics.
+"""Total order of values of a type, as binary keys. Source: Per-file Statistics.
 
-A lexeme is the text of a value as statistics spell it: numbers in digits, `NaN` and `Infinity` as words, booleans as
-`true` and `false`, dates and timestamps as in ISO 8601, strings as themselves. Binary is text whose characters beyond
-UTF-8 are single bytes, U+DC80 to U+DCFF. What a table holds and what its statistics claim meet in this form.
+A lexeme is a value as statistics spell it: numbers in digits, `NaN` and `Infinity` as words, booleans as `true` and
+`false`, dates and timestamps in ISO 8601, strings unchanged. In binary lexemes, bytes that are not UTF-8 are the
+characters U+DC80 to U+DCFF. Values from data files and from statistics are compared in this form.
 
-Readings: the text does not say how bounds are ordered (S12). Floats are compared by value, so that -0.0 equals 0.0, and
-NaN has no place; strings and binary by their bytes, unsigned; dates and timestamps in the proleptic Gregorian calendar.
+Interpretations: the protocol does not define the order of bounds (S12). Floats are compared by value, so -0.0 equals
+0.0 and NaN has no order. Strings and binary are compared by unsigned bytes, dates and timestamps in the proleptic
+Gregorian calendar.
 """
 
 import math
@@ -23,18 +24,18 @@ _SECONDS_OF_ZONE = re.compile(r"(.*[+-]\d{2}:\d{2}):(\d{2})", re.ASCII)
 
 
 class LexemeError(ValueError):
-    """A text that is no value of the type, or a type whose values have no order."""
+    """A lexeme that is not a value of the type, or a type without an order."""
 
 
 def decode(lexeme: str, kind: DataType) -> Any:
-    """The value that a lexeme stands for; a timestamp without zone counts as UTC.
+    """Parse a lexeme; a timestamp without zone counts as UTC.
 
     Returns:
-        int, float (of type float: rounded to 32 bits), `decimal.Decimal`, bool, str, bytes; dates as days and
-        timestamps as microseconds since the epoch, finer digits cut off.
+        int, float (rounded to 32 bits for type float), `decimal.Decimal`, bool, str or bytes. Dates are days and
+        timestamps are microseconds since the epoch, with finer digits truncated.
 
     Raises:
-        LexemeError: the type cannot hold it, or is nested, void or a variant.
+        LexemeError: The lexeme is not a value of the type, or the type is nested, void or variant.
     """
     match kind:
         case Primitive(name) if name in _BITS:
@@ -48,7 +49,7 @@ def decode(lexeme: str, kind: DataType) -> Any:
             try:
                 return lexeme.encode("utf-8", "surrogateescape")
             except UnicodeEncodeError as fault:
-                raise LexemeError("a character of binary is neither text nor a byte") from fault
+                raise LexemeError("binary contains a character that is neither text nor a byte") from fault
         case Primitive("float" | "double" | "boolean"):
             return _parsed(lexeme, kind)
         case Primitive("date"):
@@ -59,10 +60,10 @@ def decode(lexeme: str, kind: DataType) -> Any:
 
 
 def encode(value: Any, kind: DataType) -> str:
-    """The lexeme of a value, which `decode` reads back; values are as `decode` gives them.
+    """Format a value so that `parse_lexeme` reads it back.
 
     Raises:
-        LexemeError: the type has no lexemes.
+        LexemeError: The type has no lexemes.
     """
     match kind:
         case Primitive("string"):
@@ -82,18 +83,18 @@ def encode(value: Any, kind: DataType) -> str:
 
 
 def build_order_key(lexeme: str, kind: DataType) -> bytes | None:
-    """Bytes that compare, unsigned, as the values of a type do, and are equal for equal values; None for NaN.
+    """Return bytes whose unsigned order is the order of the values, equal for equal values; None for NaN.
 
-    Keys of one type compare with each other, keys of different types say nothing of each other.
+    Keys of different types are not comparable.
 
     Raises:
-        LexemeError: the type cannot hold it, or has no order.
+        LexemeError: The lexeme is not a value of the type, or the type has no order.
     """
     return compute_order_key(decode(lexeme, kind), kind)
 
 
 def compute_order_key(value: Any, kind: DataType) -> bytes | None:
-    """The order key of a value as `decode` gives it; None for NaN."""
+    """Return the order key of a value from `parse_lexeme`; None for NaN."""
     match value:
         case bool():
             return bytes([value])
@@ -111,9 +112,9 @@ def compute_order_key(value: Any, kind: DataType) -> bytes | None:
 
 
 def _parsed(lexeme: str, kind: DataType) -> Any:
-    """As partition values are read; there an empty text stands for null, which is no value."""
+    """Parse like a partition value, but reject the empty string, which would be null."""
     if lexeme == "":
-        raise LexemeError(f"an empty text is no {get_type_name(kind)}")
+        raise LexemeError(f"an empty string is not of type {get_type_name(kind)}")
     try:
         return partition_values.parse_partition_value(lexeme, kind)
     except partition_values.PartitionValueError as fault:
@@ -121,17 +122,17 @@ def _parsed(lexeme: str, kind: DataType) -> Any:
 
 
 def _exact(lexeme: str) -> Exact:
-    """Any digits: a bound that went through a double may have more of them than its type."""
+    """Parse a number with any digits: a bound converted through a double may have more than its type."""
     if not _NUMBER.fullmatch(lexeme):
-        raise LexemeError(f"{lexeme[:80]!r} is no number")
+        raise LexemeError(f"{lexeme[:80]!r} is not a number")
     return Exact(lexeme)
 
 
 def _integer(lexeme: str, bits: int, name: str) -> int:
-    """Also as `1.0` or `1e3`: a number that is whole is an integer, however it is written."""
+    """Parse an integer, also spelled as `1.0` or `1e3`."""
     number = _exact(lexeme)
     if number and (number.adjusted() > 20 or number != number.to_integral_value()):
-        raise LexemeError(f"{lexeme[:80]!r} is no {name}")
+        raise LexemeError(f"{lexeme[:80]!r} is not of type {name}")
     return _within(int(number), bits, lexeme)
 
 
@@ -142,7 +143,7 @@ def _within(number: int, bits: int, lexeme: str) -> int:
 
 
 def _timestamp(lexeme: str, kind: DataType) -> int:
-    """Zones may have seconds, as local times before the railways do."""
+    """Parse a timestamp; zones may have seconds, as historical local times do."""
     seconds = 0
     if match := _SECONDS_OF_ZONE.fullmatch(lexeme):
         lexeme, seconds = match[1], int(match[2])
@@ -154,18 +155,18 @@ def _utf8(text: str) -> bytes:
     try:
         return text.encode()
     except UnicodeEncodeError as fault:
-        raise LexemeError("a character is half of a surrogate pair") from fault
+        raise LexemeError("a character is a lone surrogate") from fault
 
 
 def _float_key(value: float) -> bytes:
-    """IEEE bits sort as numbers do once the sign bit of what is not negative is set, and all of a negative turned."""
+    """Return IEEE bits that sort numerically: sign bit set if positive, all bits inverted if negative."""
     bits = int.from_bytes(struct.pack(">d", value + 0.0), "big")
     bits = bits ^ (2**64 - 1) if bits >> 63 else bits | 1 << 63
     return bits.to_bytes(8, "big")
 
 
 def _decimal_key(value: Exact) -> bytes:
-    """Sign, place of the first digit, digits without zeros at the end; of a negative, all but the sign turned."""
+    """Return sign, exponent and digits without trailing zeros; for negative numbers, all but the sign is inverted."""
     if not value:
         return b"\x01"
     digits = "".join(map(str, value.as_tuple().digits)).rstrip("0")

@@ -1,13 +1,12 @@
-"""Predicates over the rows of a table, and what they say of one row: the question that skipping must not get wrong.
+"""Predicates over the rows of a table and their evaluation; data skipping must agree with it.
 
-The protocol has no predicates. These are those of SQL: a comparison with null is neither true nor false but unknown
-(None), and a row is part of an answer only where its predicate is true.
+The protocol has no predicates. These follow SQL: a comparison with null is unknown (None), and a row is selected only
+if its predicate is true.
 
-    both = And(Compare(("day",), Operator.EQUAL, 18262), Not(IsNull(("who", "name"))))
-    evaluate(both, {"day": 18262, "who": {"name": "Ann"}})      # True
-    evaluate(both, {"day": None, "who": {"name": "Ann"}})       # None
+    both = And(Compare(("day",), Operator.EQUAL, 18262), Not(IsNull(("who", "name")))) evaluate(both, {"day": 18262,
+    "who": {"name": "Ann"}})      # True evaluate(both, {"day": None, "who": {"name": "Ann"}})       # None
 
-Columns are paths of logical names; values are as `ordering.decode` gives them: int, float, `decimal.Decimal`, bool,
+Columns are paths of logical names. Values are those of `ordering.parse_lexeme`: int, float, `decimal.Decimal`, bool,
 str, bytes, dates as days and timestamps as microseconds since the epoch.
 """
 
@@ -24,7 +23,7 @@ Truth: TypeAlias = bool | None
 
 
 class Operator(StrEnum):
-    """How a value is compared with a literal."""
+    """Comparison operator."""
 
     EQUAL = "="
     NOT_EQUAL = "<>"
@@ -35,17 +34,17 @@ class Operator(StrEnum):
 
 
 class NanOrder(StrEnum):
-    """Where NaN stands among numbers, which the text leaves open (S12)."""
+    """Order of NaN relative to numbers, which the protocol does not define (S12)."""
 
     GREATEST = "greatest"
-    """Above all of them, and equal to itself: as Spark has it."""
+    """Above all numbers and equal to itself, as in Spark."""
     UNORDERED = "unordered"
-    """Nowhere, and not equal to itself: as IEEE 754 has it."""
+    """Unordered and not equal to itself, as in IEEE 754."""
 
 
 @dataclass(frozen=True)
 class Compare:
-    """`column operator literal`; unknown where either is null."""
+    """`column operator literal`; unknown if either is null."""
 
     column: Column
     operator: Operator
@@ -54,7 +53,7 @@ class Compare:
 
 @dataclass(frozen=True)
 class NullSafeEqual:
-    """`column <=> literal`: null equals null, and nothing is unknown."""
+    """`column <=> literal`: null equals null; never unknown."""
 
     column: Column
     literal: Any
@@ -62,7 +61,7 @@ class NullSafeEqual:
 
 @dataclass(frozen=True)
 class In:
-    """`column IN (literals)`: equal to one of them; none at all is false."""
+    """`column IN (literals)`: equal to one of them; false for an empty list."""
 
     column: Column
     literals: tuple[Any, ...]
@@ -84,7 +83,7 @@ class IsNotNull:
 
 @dataclass(frozen=True)
 class StartsWith:
-    """`column LIKE 'prefix%'`, of strings."""
+    """`column LIKE 'prefix%'` for strings."""
 
     column: Column
     prefix: str | None
@@ -109,16 +108,16 @@ class Not:
 
 Predicate: TypeAlias = Compare | NullSafeEqual | In | IsNull | IsNotNull | StartsWith | And | Or | Not
 ColumnPredicate: TypeAlias = Compare | NullSafeEqual | In | IsNull | IsNotNull | StartsWith
-"""A predicate of one column, made of no other."""
+"""A predicate of one column without And, Or or Not."""
 
 
 def evaluate(predicate: Predicate, row: Mapping[str, Any], nan: NanOrder = NanOrder.GREATEST) -> Truth:
-    """What a predicate says of a row.
+    """Evaluate a predicate on a row.
 
     Args:
-        predicate: what is asked.
-        row: logical names to values, structs as mappings; what it lacks is null.
-        nan: where NaN stands.
+        predicate: The predicate.
+        row: Values by logical name, structs as mappings; missing values are null.
+        nan: Order of NaN.
     """
     match predicate:
         case And(left, right):
@@ -136,12 +135,12 @@ def evaluate(predicate: Predicate, row: Mapping[str, Any], nan: NanOrder = NanOr
 def filter_rows(
     predicate: Predicate, rows: Iterable[Mapping[str, Any]], nan: NanOrder = NanOrder.GREATEST
 ) -> list[Mapping[str, Any]]:
-    """The rows of which a predicate is true."""
+    """Return the rows for which a predicate is true."""
     return [row for row in rows if evaluate(predicate, row, nan) is True]
 
 
 def get_value(row: Mapping[str, Any], column: Column) -> Any:
-    """The value of a column in a row; null where a struct on the way is null."""
+    """Return the value of a column in a row; null if an enclosing struct is null."""
     here: Any = row
     for name in column:
         if here is None:
@@ -151,7 +150,7 @@ def get_value(row: Mapping[str, Any], column: Column) -> Any:
 
 
 def evaluate_on_value(predicate: ColumnPredicate, value: Any, nan: NanOrder) -> Truth:
-    """What a predicate of one column says where the column has this value."""
+    """Evaluate a predicate of one column on a value of the column."""
     match predicate:
         case IsNull():
             return value is None
@@ -180,8 +179,10 @@ def _is_in(value: Any, literals: tuple[Any, ...], nan: NanOrder) -> Truth:
 
 
 def compare(value: Any, operator: Operator, literal: Any, nan: NanOrder) -> bool:
-    """A comparison of two values of one type, neither of them null. -0.0 equals 0.0; strings compare by code points,
-    which is the order of their UTF-8 bytes."""
+    """Compare two values of one type, neither of them null.
+
+    -0.0 equals 0.0. Strings are compared by code points, which equals the order of their UTF-8 bytes.
+    """
     if is_nan(value) or is_nan(literal):
         if nan is NanOrder.UNORDERED:
             return operator is Operator.NOT_EQUAL
@@ -202,24 +203,24 @@ def compare(value: Any, operator: Operator, literal: Any, nan: NanOrder) -> bool
 
 
 def is_nan(value: Any) -> bool:
-    """Whether a value is a float that is no number."""
+    """Return whether a value is a float NaN."""
     return isinstance(value, float) and math.isnan(value)
 
 
 def negation(truth: Truth) -> Truth:
-    """NOT of three truth values."""
+    """Three-valued NOT."""
     return None if truth is None else not truth
 
 
 def conjunction(left: Truth, right: Truth) -> Truth:
-    """AND of three truth values: false is stronger than unknown."""
+    """Three-valued AND: false takes precedence over unknown."""
     if left is False or right is False:
         return False
     return None if left is None or right is None else True
 
 
 def list_column_predicates(predicate: Predicate) -> Iterator[ColumnPredicate]:
-    """The predicates of single columns that a predicate is made of, from left to right."""
+    """Yield the single-column predicates of a predicate from left to right."""
     match predicate:
         case And(left, right) | Or(left, right):
             yield from list_column_predicates(left)

@@ -1,6 +1,6 @@
-"""Portable 64-bit Roaring bitmaps in plain Python: buckets of 32-bit bitmaps, each of containers of 16-bit values.
+"""Portable 64-bit Roaring bitmaps: buckets of 32-bit bitmaps, each made of containers of 16-bit values.
 
-Source: Deletion Vector Format; the public Roaring format specification. All numbers little endian.
+Source: Deletion Vector Format; the public Roaring format specification. All numbers are little endian.
 """
 
 from collections.abc import Iterable
@@ -21,7 +21,7 @@ class _Reader:
         self.data = data
         self.position = 0
 
-    def take(self, count: int) -> bytes:
+    def read(self, count: int) -> bytes:
         piece = self.data[self.position : self.position + count]
         if len(piece) < count:
             raise RoaringError(f"ends at byte {len(self.data)}, {count} more expected at {self.position}")
@@ -29,18 +29,20 @@ class _Reader:
         return piece
 
     def number(self, count: int) -> int:
-        return int.from_bytes(self.take(count), "little")
+        return int.from_bytes(self.read(count), "little")
 
 
 def decode(data: bytes, *, max_rows: int) -> list[int]:
-    """The values of a bitmap, ascending.
+    """Decode a bitmap to ascending values.
 
     Args:
-        data: the bitmap alone, nothing behind it.
-        max_rows: a bitmap of more values is refused before they are laid out.
+        data: The bitmap without trailing bytes.
+        max_rows: Upper limit of the number of values, checked before they are expanded.
 
     Raises:
-        RoaringError: truncated, trailing bytes, keys or values out of order, a value of 2^63 or more, too many values.
+        RoaringError: The data is truncated, has trailing bytes, keys or values out of order, a value of 2^63 or more,
+            or too
+            many values.
     """
     reader = _Reader(data)
     buckets = reader.number(8)
@@ -51,7 +53,7 @@ def decode(data: bytes, *, max_rows: int) -> list[int]:
         if key <= previous:
             raise RoaringError(f"bucket {key} follows bucket {previous}")
         if key >= 2**31:
-            raise RoaringError(f"bucket {key} holds values of 2^63 or more")
+            raise RoaringError(f"bucket {key} has values of 2^63 or more")
         previous = key
         _bitmap_32(reader, key << 32, rows, max_rows)
     if reader.position != len(data):
@@ -64,7 +66,7 @@ def _bitmap_32(reader: _Reader, base: int, rows: list[int], max_rows: int) -> No
     cookie = reader.number(4)
     if cookie & 0xFFFF == _RUN_COOKIE:
         containers = (cookie >> 16) + 1
-        flags = reader.take((containers + 7) // 8)
+        flags = reader.read((containers + 7) // 8)
         is_run = [bool(flags[index // 8] >> index % 8 & 1) for index in range(containers)]
     elif cookie == _NO_RUN_COOKIE:
         containers = reader.number(4)
@@ -72,7 +74,7 @@ def _bitmap_32(reader: _Reader, base: int, rows: list[int], max_rows: int) -> No
             raise RoaringError(f"{containers} containers in one bucket")
         is_run = [False] * containers
     else:
-        raise RoaringError(f"cookie {cookie} begins no bitmap")
+        raise RoaringError(f"cookie {cookie} is invalid")
     heads = [(reader.number(2), reader.number(2) + 1) for _ in range(containers)]
     if any(after[0] <= before[0] for before, after in pairwise(heads)):
         raise RoaringError("containers are not in ascending order")
@@ -83,10 +85,10 @@ def _bitmap_32(reader: _Reader, base: int, rows: list[int], max_rows: int) -> No
         if offsets is not None and offsets[index] != reader.position - start:
             raise RoaringError(f"container {index} is not at its offset {offsets[index]}")
         if len(rows) + cardinality > max_rows:
-            raise RoaringError(f"holds more than {max_rows} values")
+            raise RoaringError(f"has more than {max_rows} values")
         lows = _run(reader) if is_run[index] else _plain(reader, cardinality)
         if len(lows) != cardinality:
-            raise RoaringError(f"container {index} claims {cardinality} values and holds {len(lows)}")
+            raise RoaringError(f"container {index} states {cardinality} values but has {len(lows)}")
         rows += [base | high << 16 | low for low in lows]
 
 
@@ -96,7 +98,7 @@ def _plain(reader: _Reader, cardinality: int) -> list[int]:
         if any(after <= before for before, after in pairwise(lows)):
             raise RoaringError("values are not in ascending order")
         return lows
-    return [8 * at + bit for at, byte in enumerate(reader.take(8192)) for bit in range(8) if byte >> bit & 1]
+    return [8 * at + bit for at, byte in enumerate(reader.read(8192)) for bit in range(8) if byte >> bit & 1]
 
 
 def _run(reader: _Reader) -> list[int]:
@@ -110,14 +112,14 @@ def _run(reader: _Reader) -> list[int]:
 
 
 def encode(rows: Iterable[int], *, runs: bool = False) -> bytes:
-    """The bitmap of the given values, in array and bitset containers, or in runs throughout.
+    """Encode values in array and bitset containers, or only in run containers.
 
     Raises:
-        RoaringError: a value below 0, or of 2^63 or more.
+        RoaringError: A value is below 0, or 2^63 or more.
     """
     values = sorted(set(rows))
     if values and (values[0] < 0 or values[-1] >= 2**63):
-        raise RoaringError("values lie between 0 and 2^63 - 1")
+        raise RoaringError("values must be between 0 and 2^63 - 1")
     buckets: dict[int, dict[int, list[int]]] = {}
     for value in values:
         buckets.setdefault(value >> 32, {}).setdefault(value >> 16 & 0xFFFF, []).append(value & 0xFFFF)
@@ -148,14 +150,14 @@ def _encode_32(containers: dict[int, list[int]], runs: bool) -> bytes:
 
 def _encode_container(lows: list[int], runs: bool) -> bytes:
     if runs:
-        spans: list[list[int]] = []
+        intervals: list[list[int]] = []
         for low in lows:
-            if spans and low == spans[-1][1] + 1:
-                spans[-1][1] = low
+            if intervals and low == intervals[-1][1] + 1:
+                intervals[-1][1] = low
             else:
-                spans.append([low, low])
-        body = len(spans).to_bytes(2, "little")
-        for first, last in spans:
+                intervals.append([low, low])
+        body = len(intervals).to_bytes(2, "little")
+        for first, last in intervals:
             body += first.to_bytes(2, "little") + (last - first).to_bytes(2, "little")
         return body
     if len(lows) <= _ARRAY_LIMIT:

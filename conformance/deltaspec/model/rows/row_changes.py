@@ -1,19 +1,19 @@
-"""What happened to the rows of a table between two versions. Source: Add CDC File, Change Data Files.
+"""Row-level changes of a table between two versions. Source: Add CDC File, Change Data Files.
 
-The model opens no file: whoever asks hands over the rows of data files and change data files, and what deletion vectors
-hold. It answers as a reader of changes does, and is the oracle that such readers are held against.
+The model opens no files: the caller provides the rows of data files and change data files, and the contents of deletion
+vectors. It answers like a reader of changes, and such readers are tested against it.
 
-Readings, where every revision is silent:
+Interpretations where no revision is specific:
 
-- Without change data, the rows of adds are inserts and those of removes are deletes. A row that stays where it is, in a
-  file that is described anew or gets another deletion vector, is neither.
-- `dataChange=false` rearranges rows. Where only some actions of a commit say so, the rows that they move are taken out
-  of what the others add and remove.
-- Rows of all versions are given in one schema, that of the last version. A column that an older file lacks is null, and
-  one that has gone since is left out; a column that has changed its type in no legal way makes the changes unavailable.
-  Void holds null alone, and may become any type.
-- Nothing is said of versions at which change data feed is not enabled, and what is said of versions without change data
-  files fits them. Engines refuse to read them; so does the model, unless told to go by the text.
+- Without change data, rows of adds are inserts and rows of removes are deletes. A row that stays in place, in a file
+  that is added again or gets another deletion vector, is neither.
+- `dataChange=false` rearranges rows. If only some actions of a commit say so, the rows that they move are subtracted
+  from what the other actions add and remove.
+- Rows of all versions have the schema of the last version. A column that is missing from an older file is null, and a
+  dropped column is omitted. An illegal type change makes the changes unavailable. Void is always null and may become
+  any type.
+- The protocol does not cover versions without change data feed, and its rule for versions without change data files
+  would apply. Engines refuse to read them; so does the model, unless `feed_required` is False.
 """
 
 from collections import Counter
@@ -34,35 +34,37 @@ from deltaspec.model.schema.data_types import Array, DataType, Map, Primitive, S
 from deltaspec.model.schema.partition_values import parse_partition_value
 
 Row: TypeAlias = Mapping[str, Any]
-"""Column to value; a struct is a mapping as well. Values are of the types of the schema that they are read in."""
+"""Values by column; structs are mappings. Values have the types of the schema in which they are read."""
 
 
 class ChangesUnavailable(ValueError):
-    """The changes of a range of versions cannot be told, and readers have to say so."""
+    """The changes of a range of versions cannot be determined; readers must report it."""
 
     def __init__(self, reason: str, versions: Iterable[int]) -> None:
         self.reason = reason
-        """`feed not enabled`, `no log` (commits are gone, or not there yet) or `schema`."""
+        """`feed not enabled`, `no log` (commits are deleted or do not exist yet) or `schema`."""
         self.versions = tuple(versions)
-        """Where: those without feed or commit, or the first whose schema does not fit: the one before the range too,
-        where rows of it are deleted."""
+        """Versions without feed or commit, or the first one whose schema does not fit. That may be the version before
+        the range, if rows of it are deleted.
+        """
         super().__init__(f"{reason}: version {', '.join(map(str, self.versions))}")
 
 
 class ChangeDataError(ValueError):
-    """Change data that break the text: a row without one of the four change types."""
+    """Change data that violates the protocol: a row without one of the four change types."""
 
 
 @dataclass(frozen=True)
 class TableFiles:
-    """What a table's files hold, as far as it is asked for: anything with `[]` will do, and may read lazily."""
+    """Contents of a table's files; any mapping with `[]` works and may read lazily."""
 
     rows: Mapping[str, Sequence[Row]] = field(default_factory=dict)
-    """Path as `paths.path_key` gives it to the rows of that data file or change data file, deleted ones too, in their
-    order. Columns go by their physical names: in `id` mode the caller has found them by their ids. Partition columns
-    need not be there, and columns that the table lacks do no harm."""
+    """Rows of each data file or change data file by `paths.path_key`, including deleted rows, in file order. Columns
+    have physical names: in `id` mode the caller resolves the ids. Partition columns are optional, and extra columns are
+    ignored.
+    """
     vectors: Mapping[str, Collection[int]] = field(default_factory=dict)
-    """Unique id of a deletion vector to the row indexes it holds. Vectors within the log need no entry."""
+    """Deleted row indexes by unique id of the deletion vector. Inline vectors need no entry."""
 
 
 @dataclass(frozen=True)
@@ -72,15 +74,14 @@ class RowChange:
     change_type: str
     """`insert`, `update_preimage`, `update_postimage` or `delete`."""
     row: Row
-    """By logical names, partition columns included."""
+    """Values by logical name, including partition columns."""
     commit_version: int
     commit_timestamp_ms: int | None
-    """Since the epoch; None where nobody said when the commit file was written."""
+    """Milliseconds since the epoch; None if the modification time of the commit file is unknown."""
 
     @property
     def with_commit_columns(self) -> dict[str, Any]:
-        """The row as readers of changes show it: with `_change_type`, `_commit_version` and `_commit_timestamp`, the
-        last one in microseconds since the epoch."""
+        """The row with `_change_type`, `_commit_version` and `_commit_timestamp` (microseconds since the epoch)."""
         at = None if self.commit_timestamp_ms is None else self.commit_timestamp_ms * 1000
         version_column, timestamp_column = COMMIT_COLUMNS
         return {
@@ -102,25 +103,25 @@ def compute_row_changes(
     feed_required: bool = True,
     revision: Revision = Revision.CURRENT,
 ) -> list[RowChange]:
-    """The row-level changes of the versions `start` to `end`, both included, in the order of the versions.
+    """Return the row-level changes of the versions `start` to `end`, both included, ordered by version.
 
-    Within a version the order says nothing, but that deletes stand before inserts.
+    Within a version, deletes precede inserts; otherwise the order has no meaning.
 
     Args:
-        log: version to its actions; those from `base` to `end`.
-        start: first version whose changes are asked for.
-        end: last one.
-        files: what the files hold that these versions name.
-        base: the table at some version before `start`; by default the log begins with version 0.
-        modification_times_ms: version to the modification time of its commit file, in milliseconds since the epoch.
-        feed_required: refuse versions at which change data feed is not enabled, as engines do. False: take them as the
-            text takes every version without change data files.
-        revision: of the text.
+        log: Actions by version, from `base` to `end`.
+        start: First version.
+        end: Last version.
+        files: Contents of the files that these versions refer to.
+        base: State of the table before `start`; by default the log begins with version 0.
+        modification_times_ms: Modification time of each commit file, in milliseconds since the epoch.
+        feed_required: Whether to refuse versions without change data feed, as engines do. If False, treat them like
+            versions without change data files.
+        revision: Protocol revision.
 
     Raises:
-        ChangesUnavailable: the feed is not enabled, the log does not reach, or the schema changed beyond reading.
-        ChangeDataError: a change data file has a row without a change type.
-        KeyError: `files` lacks a file or a vector that is needed.
+        ChangesUnavailable: The feed is not enabled, commits are missing, or the schema is incompatible.
+        ChangeDataError: A row of a change data file has no valid change type.
+        KeyError: `files` does not have a required file or vector.
     """
     _check_log(log, start, end, base)
     if feed_required and (missing := find_versions_without_feed(log, start, end, base=base, revision=revision)):
@@ -156,7 +157,7 @@ def find_versions_without_feed(
     base: Snapshot = EMPTY_SNAPSHOT,
     revision: Revision = Revision.CURRENT,
 ) -> list[int]:
-    """The versions at which change data feed is not enabled; a commit that sets the property counts as what it sets."""
+    """Return the versions at which change data feed is not enabled; a commit's own metadata counts."""
     found = []
     snapshot = replay_log(log, base=base, to=start - 1, revision=revision)
     for version in range(start, end + 1):
@@ -175,15 +176,15 @@ def _has_feed(snapshot: Snapshot) -> bool:
 def commit_timestamp_ms(
     snapshot: Snapshot, modification_time_ms: int | None, revision: Revision = Revision.CURRENT
 ) -> int | None:
-    """When a version was committed: its in-commit timestamp where those are enabled, else the time of its file.
+    """Return the commit time of a version: its in-commit timestamp if enabled, else the time of its file.
 
     Args:
-        snapshot: of the version.
-        modification_time_ms: of its commit file.
+        snapshot: Snapshot of the version.
+        modification_time_ms: Modification time of its commit file.
 
     Source: Reader Requirements for AddCDCFile.
     """
-    if not revision.since(Revision.CURRENT):  # [Changed in current] always the time of the file before
+    if not revision.since(Revision.CURRENT):  # [Changed in current] before, always the time of the file
         return modification_time_ms
     if snapshot.protocol is None or snapshot.metadata is None:
         return modification_time_ms
@@ -193,12 +194,12 @@ def commit_timestamp_ms(
 
 
 def read_rows(snapshot: Snapshot, files: TableFiles, *, read_as: Snapshot | None = None) -> list[Row]:
-    """The rows of a table at a version, file by file.
+    """Return the rows of a table at a version, file by file.
 
     Args:
-        snapshot: the table.
-        files: what its files hold.
-        read_as: whose schema the rows are given in; by default that of the snapshot itself.
+        snapshot: The table.
+        files: Contents of its files.
+        read_as: Snapshot whose schema the rows get; by default the snapshot itself.
     """
     reader = _Reader(files, read_as or snapshot)
     live = snapshot.files.values()
@@ -206,7 +207,7 @@ def read_rows(snapshot: Snapshot, files: TableFiles, *, read_as: Snapshot | None
 
 
 def row_key(row: Any) -> Hashable:
-    """What is equal for rows of the same values: NaN equals itself, 0.0 does not equal -0.0, nor 1 equal True."""
+    """Return a key that is equal for equal rows: NaN equals itself; 0.0 and -0.0 differ, and so do 1 and True."""
     if isinstance(row, Mapping):
         return frozenset((name, row_key(value)) for name, value in row.items())
     if isinstance(row, list | tuple):
@@ -215,9 +216,9 @@ def row_key(row: Any) -> Hashable:
 
 
 def compute_net_effect(found: Iterable[RowChange]) -> Counter[Hashable]:
-    """By how much each row (as `row_key`) becomes more or less frequent; rows that come and go alike are left out.
+    """Return by how much the number of each row (as `row_key`) changes; unchanged rows are omitted.
 
-    What two ways of recording the same commits share: with change data files, or as adds and removes.
+    The result does not depend on how commits are recorded: with change data files, or as adds and removes.
     """
     balance: Counter[Hashable] = Counter()
     for change in found:
@@ -225,14 +226,14 @@ def compute_net_effect(found: Iterable[RowChange]) -> Counter[Hashable]:
     return Counter({row: times for row, times in balance.items() if times})
 
 
-Place: TypeAlias = tuple[Add, int]
-"""A row by its logical file and its index."""
+RowLocation: TypeAlias = tuple[Add, int]
+"""Logical file and row index."""
 
 
 def _changes_of_commit(
     reader: "_Reader", before: Snapshot, after: Snapshot, actions: Iterable[Action]
 ) -> Iterator[tuple[str, Row]]:
-    """Reader Requirements for AddCDCFile: change data files alone, or else what is added and removed."""
+    """Reader Requirements for AddCDCFile: read only change data files, or otherwise the adds and removes."""
     change_files = [action for action in actions if isinstance(action, Cdc)]
     if change_files:
         for cdc in change_files:
@@ -240,46 +241,46 @@ def _changes_of_commit(
         return
     files = [action for action in actions if isinstance(action, Add | Remove)]
     changing = {path_key(action.path) for action in files if action.data_change}
-    going: dict[bool, list[Row]] = {True: [], False: []}
-    coming: dict[bool, list[Row]] = {True: [], False: []}
+    deleted: dict[bool, list[Row]] = {True: [], False: []}
+    inserted: dict[bool, list[Row]] = {True: [], False: []}
     for path in dict.fromkeys(path_key(action.path) for action in files):
-        old, new = _places(reader, before, path), _places(reader, after, path)
-        gone = _less(old, new)
-        if gone:
+        old, new = _list_locations(reader, before, path), _list_locations(reader, after, path)
+        disappeared = _subtract(old, new)
+        if disappeared:
             reader.check_schema(before)
-        going[path in changing] += [reader.row_at(place, before) for place in gone]
-        coming[path in changing] += [reader.row_at(place, after) for place in _less(new, old)]
-    for row in _not_moved(going[True], moved_here=coming[False], moved_away=going[False]):
+        deleted[path in changing] += [reader.row_at(location, before) for location in disappeared]
+        inserted[path in changing] += [reader.row_at(location, after) for location in _subtract(new, old)]
+    for row in _exclude_moved(deleted[True], moved_in=inserted[False], moved_out=deleted[False]):
         yield DELETE, row
-    for row in _not_moved(coming[True], moved_here=going[False], moved_away=coming[False]):
+    for row in _exclude_moved(inserted[True], moved_in=deleted[False], moved_out=inserted[False]):
         yield INSERT, row
 
 
-def _places(reader: "_Reader", snapshot: Snapshot, path: str) -> list[Place]:
-    """The rows of a path that a snapshot shows."""
+def _list_locations(reader: "_Reader", snapshot: Snapshot, path: str) -> list[RowLocation]:
+    """Return the visible rows of a path in a snapshot."""
     live = [add for (key, _), add in snapshot.files.items() if key == path]
     return [(add, at) for add in live for at in reader.visible(add)]
 
 
-def _less(places: list[Place], others: list[Place]) -> list[Place]:
-    """The places that the others lack: a row that both show has not changed."""
-    spare = Counter(at for _, at in others)
+def _subtract(locations: list[RowLocation], others: list[RowLocation]) -> list[RowLocation]:
+    """Return the locations whose row index is not among the others; a row visible in both has not changed."""
+    remaining = Counter(at for _, at in others)
     kept = []
-    for add, at in places:
-        if spare[at]:
-            spare[at] -= 1
+    for add, at in locations:
+        if remaining[at]:
+            remaining[at] -= 1
         else:
             kept.append((add, at))
     return kept
 
 
-def _not_moved(rows: list[Row], moved_here: list[Row], moved_away: list[Row]) -> list[Row]:
-    """Rows of actions with `dataChange=true` without those that the others of the commit only move.
+def _exclude_moved(rows: list[Row], moved_in: list[Row], moved_out: list[Row]) -> list[Row]:
+    """Return rows of actions with `dataChange=true`, without those that other actions of the commit only move.
 
-    A row that an add moves here comes out of some remove of the commit: of one that moves rows away, or else of one
-    that changes the table, where it has not been deleted then. For inserts it is the other way round.
+    A row that an add moves in comes from a remove of the commit. Either that remove moves rows too, or it changes data,
+    and then this row was not deleted. The same applies to inserts, in reverse.
     """
-    moved = Counter(map(row_key, moved_here)) - Counter(map(row_key, moved_away))
+    moved = Counter(map(row_key, moved_in)) - Counter(map(row_key, moved_out))
     kept = []
     for row in rows:
         if moved[row_key(row)]:
@@ -290,7 +291,7 @@ def _not_moved(rows: list[Row], moved_here: list[Row], moved_away: list[Row]) ->
 
 
 class _Reader:
-    """Reads files of a table at any version in the schema of one of them."""
+    """Reads files of a table at any version in the schema of one version."""
 
     def __init__(self, files: TableFiles, read_as: Snapshot) -> None:
         self.files = files
@@ -298,13 +299,13 @@ class _Reader:
         self.mapping = read_mapping_mode(read_as)
 
     def stored(self, path: str) -> Sequence[Row]:
-        """The rows in a file, by physical names; its path as the log spells it."""
+        """Return the rows of a file by physical names; `path` is spelled as in the log."""
         return self.files.rows[path_key(path)]
 
     def visible(self, add: Add) -> list[int]:
-        """Indexes of the rows that the deletion vector of a logical file leaves."""
-        gone = set() if add.deletion_vector is None else self._indexes(add.deletion_vector)
-        return [at for at in range(len(self.stored(add.path))) if at not in gone]
+        """Return the indexes of the rows that the deletion vector of a logical file keeps."""
+        deleted = set() if add.deletion_vector is None else self._indexes(add.deletion_vector)
+        return [at for at in range(len(self.stored(add.path))) if at not in deleted]
 
     def _indexes(self, vector: DeletionVectorDescriptor) -> set[int]:
         if vector.storage_type == "i" and vector.unique_id not in self.files.vectors:
@@ -312,20 +313,20 @@ class _Reader:
         return set(self.files.vectors[vector.unique_id])
 
     def changes_in(self, cdc: Cdc, snapshot: Snapshot) -> Iterator[tuple[str, Row]]:
-        """The changes that a change data file records."""
+        """Yield the changes that a change data file records."""
         for stored in self.stored(cdc.path):
             kind = stored.get(CHANGE_TYPE)
             if kind not in CHANGE_TYPES:
-                raise ChangeDataError(f"{cdc.path}: {kind!r} is no change type")
+                raise ChangeDataError(f"{cdc.path}: {kind!r} is not a change type")
             yield kind, self.row(cdc, snapshot, stored)
 
-    def row_at(self, place: Place, snapshot: Snapshot) -> Row:
-        """The row at a place of a file that a snapshot has."""
-        add, at = place
+    def row_at(self, location: RowLocation, snapshot: Snapshot) -> Row:
+        """Return the row at a location of a snapshot."""
+        add, at = location
         return self.row(add, snapshot, self.stored(add.path)[at])
 
     def row(self, action: Add | Cdc, snapshot: Snapshot, stored: Row) -> Row:
-        """A row by logical names: partition values from the log, the rest from the file, null for what it lacks."""
+        """Return a row by logical names: partition values from the log, the rest from the file, missing values null."""
         partitions = _partition_keys(snapshot)
         row = {}
         for member in self.schema.fields:
@@ -337,7 +338,7 @@ class _Reader:
         return row
 
     def _read(self, value: Any, kind: DataType) -> Any:
-        """A value by logical names, without what the schema lacks."""
+        """Return a value by logical names, without members that are not in the schema."""
         match kind:
             case Struct(fields) if value is not None:
                 names = [(each.name, column_mapping.physical_name(each, self.mapping), each.type) for each in fields]
@@ -350,14 +351,14 @@ class _Reader:
         return value
 
     def check_schema(self, snapshot: Snapshot) -> None:
-        """Refuse a version with a column that the schema has with a type that its own may not become."""
+        """Refuse a version if one of its columns has a type that cannot become the type in the result schema."""
         schema = read_schema(snapshot.metadata)
         if schema is None or not _fits(schema, read_mapping_mode(snapshot), self.schema, self.mapping):
             raise ChangesUnavailable("schema", (snapshot.version,))
 
 
 def _partition_keys(snapshot: Snapshot) -> set[str]:
-    """Physical names of the partition columns."""
+    """Return the physical names of the partition columns."""
     metadata: MetaData | None = snapshot.metadata
     schema = read_schema(metadata)
     if metadata is None or schema is None:
@@ -368,7 +369,7 @@ def _partition_keys(snapshot: Snapshot) -> set[str]:
 
 
 def _fits(before: DataType, mapping: str | None, after: DataType, mapping_after: str | None) -> bool:
-    """Whether values of one type can be read as the other: the same, null, or widened; structs column by column."""
+    """Return whether values of one type can be read as the other: identical, void or widened; structs by column."""
     match before, after:
         case Struct(old), Struct(new):
             types = {column_mapping.physical_name(each, mapping): each.type for each in old}

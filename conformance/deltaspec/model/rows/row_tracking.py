@@ -1,8 +1,8 @@
 """Row ids and row commit versions of the files of a snapshot. Source: Row IDs (r1), Row Tracking, Row
 Commit Versions (r2, r3, current).
 
-A row has a fresh id, which its place gives it, and a stable one, which it keeps when it is copied to another file: then
-the file holds it in a hidden column. The same goes, since r2, for the version that last wrote the row.
+A row has a fresh id from its position, and a stable id that it keeps when it is copied to another file, which then
+stores it in a hidden column. Since r2, the version that last wrote the row works the same way.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -23,76 +23,76 @@ SUSPENDED = "delta.rowTrackingSuspended"
 ROW_ID_COLUMN = "delta.rowTracking.materializedRowIdColumnName"
 ROW_COMMIT_VERSION_COLUMN = "delta.rowTracking.materializedRowCommitVersionColumnName"
 COLUMN_PROPERTIES = (ROW_ID_COLUMN, ROW_COMMIT_VERSION_COLUMN)
-"""Properties that name the hidden columns of materialized values."""
+"""Properties with the names of the hidden columns of materialized values."""
 FIRST_FEATURE = "rowIds"
 R1_ENABLED = "delta.enableRowIds"
 FIRST_ROW_ID_COLUMN = "delta.rowIds.physicalColumnName"
-"""Feature and properties of the oldest text."""
+"""Feature and properties of r1."""
 PRESERVED_TAG = "delta.rowTracking.preserved"
 
 
 def get_feature_name(revision: Revision) -> str:
-    """Name of the feature by which files have row ids."""
+    """Return the name of the feature that gives files row ids."""
     return (
         FIRST_FEATURE if revision is Revision.R1 else FEATURE
     )  # [Changed in r2] another name, and commit versions too
 
 
 def enabled_by(revision: Revision) -> str:
-    """Name of the property that enables row ids."""
+    """Return the name of the property that enables row ids."""
     return R1_ENABLED if revision is Revision.R1 else ENABLED  # [Changed in r2]
 
 
 def get_suspension_property(revision: Revision) -> str | None:
-    """Name of the property that suspends row tracking; None where the text has none."""
-    return SUSPENDED if revision is Revision.CURRENT else None  # [Changed in current] nothing could be suspended before
+    """Return the name of the property that suspends row tracking, or None."""
+    return SUSPENDED if revision is Revision.CURRENT else None  # [Changed in current] suspension is new
 
 
 def get_column_properties(revision: Revision) -> tuple[str, ...]:
-    """Properties that name the hidden columns of materialized values: that of row ids first."""
+    """Return the properties with the names of the hidden columns, row ids first."""
     return (FIRST_ROW_ID_COLUMN,) if revision is Revision.R1 else COLUMN_PROPERTIES  # [Changed in r2]
 
 
 def is_enabled(protocol: Protocol, metadata: MetaData, revision: Revision = Revision.CURRENT) -> bool:
-    """Whether every row of the table has row ids to rely on."""
+    """Return whether every row of the table has reliable row ids."""
     return supports(protocol, get_feature_name(revision)) and is_property_true(
         metadata.configuration, enabled_by(revision)
     )
 
 
 def is_suspended(metadata: MetaData, revision: Revision = Revision.CURRENT) -> bool:
-    """Whether writers are not to assign row ids for the time being."""
+    """Return whether writers currently must not assign row ids."""
     name = get_suspension_property(revision)
     return name is not None and is_property_true(metadata.configuration, name)
 
 
 def assigns_row_ids(protocol: Protocol, metadata: MetaData, revision: Revision = Revision.CURRENT) -> bool:
-    """Whether every add has to be committed with row ids: row tracking is supported, and not suspended."""
+    """Return whether every add must have row ids: row tracking is supported and not suspended."""
     return supports(protocol, get_feature_name(revision)) and not is_suspended(metadata, revision)
 
 
 def read_preservation_statement(actions: Iterable[Action], revision: Revision = Revision.CURRENT) -> bool | None:
-    """What a commit says of the rows that it updates or copies: they keep their ids, or not; None: nothing it says.
+    """Return whether a commit states that rows it updates or copies keep their ids; None without a statement.
 
     Args:
-        actions: of one commit.
-        revision: the text, which says where that stands.
+        actions: Actions of one commit.
+        revision: Protocol revision, which defines where the statement is.
     """
     for action in actions:
         match action:
-            case RowIdHighWaterMark(preserved_row_ids=claim) if revision is Revision.R1:
-                return claim
+            case RowIdHighWaterMark(preserved_row_ids=preserved) if revision is Revision.R1:
+                return preserved
             case CommitInfo(tags=dict() as tags) if revision is not Revision.R1:
-                # [Changed in r2] from the action of the mark to the provenance of the commit
+                # [Changed in r2] a tag of commitInfo replaces the field of the rowIdHighWaterMark action
                 return {"true": True, "false": False}.get(str(tags.get(PRESERVED_TAG)).lower())
     return None
 
 
 def compute_default_row_ids(add: Add, num_records: int) -> range:
-    """Ids of the rows of a file that has no materialized ones: its base id, and one more for each row after the first.
+    """Return the default row ids of a file: its base id, increased by one for each further row.
 
     Raises:
-        ValueError: the file has no `baseRowId`.
+        ValueError: The file has no `baseRowId`.
     """
     if add.base_row_id is None:
         raise ValueError(f"{add.path} has no baseRowId")
@@ -100,30 +100,29 @@ def compute_default_row_ids(add: Add, num_records: int) -> range:
 
 
 def compute_stable_row_ids(add: Add, materialized: Sequence[int | None]) -> list[int]:
-    """The id that each row keeps: the materialized one, or where that is null the default one.
+    """Return the stable id of each row: the materialized one, or the default one if that is null.
 
     Args:
-        add: of the file.
-        materialized: of every row of the file, deleted ones too, in their order.
+        add: Add action of the file.
+        materialized: Materialized ids of all rows, including deleted ones, in file order.
 
     Raises:
-        ValueError: the file has no `baseRowId`.
+        ValueError: The file has no `baseRowId`.
     """
     defaults = compute_default_row_ids(add, len(materialized))
     return [default if each is None else each for each, default in zip(materialized, defaults, strict=True)]
 
 
 def compute_stable_row_commit_versions(add: Add, materialized: Sequence[int | None]) -> list[int | None]:
-    """The version that last wrote each row: the materialized one, or where that is null the file's."""
+    """Return the version that last wrote each row: the materialized one, or the file's if that is null."""
     return [add.default_row_commit_version if each is None else each for each in materialized]
 
 
 def find_repeated_row_ids(files: Sequence[tuple[Add, Sequence[int | None], Collection[int]]]) -> set[int]:
-    """Stable ids that two rows of a snapshot have, or that are the fresh id of another row.
+    """Return stable ids that two rows of a snapshot share, or that are the fresh id of another row.
 
     Args:
-        files: each with the materialized ids of its rows, and the indexes of those that are deleted. Deleted rows are
-            no rows of the snapshot.
+        files: Each add with the materialized ids of its rows, and the indexes of its deleted rows, which do not count.
     """
     rows = [
         (stable, fresh)
@@ -134,20 +133,20 @@ def find_repeated_row_ids(files: Sequence[tuple[Add, Sequence[int | None], Colle
         if index not in deleted
     ]
     repeated = set()
-    for place, (stable, _) in enumerate(rows):
+    for index, (stable, _) in enumerate(rows):
         for other, (stable_there, fresh_there) in enumerate(rows):
-            if place != other and stable in (stable_there, fresh_there):
+            if index != other and stable in (stable_there, fresh_there):
                 repeated.add(stable)
     return repeated
 
 
 def find_conflicting_column(name: str, schema: Struct, mapping: str | None) -> str | None:
-    """The column of the table whose logical or physical name a hidden column has; None if it is free.
+    """Return the table column whose logical or physical name equals that of a hidden column, or None.
 
     Args:
-        name: of the hidden column.
-        schema: of the table.
-        mapping: mode of column mapping; None where it is off.
+        name: Name of the hidden column.
+        schema: Schema of the table.
+        mapping: Column mapping mode; None if it is off.
     """
     for field in schema.fields:
         if name in (field.name, column_mapping.physical_name(field, mapping)):
@@ -156,13 +155,13 @@ def find_conflicting_column(name: str, schema: Struct, mapping: str | None) -> s
 
 
 def high_water_mark(snapshot: Snapshot) -> int | None:
-    """The highest row id ever assigned, as the table's domain says; None without the domain or where it says none."""
+    """Return the highest row id ever assigned according to the domain, or None if it does not state it."""
     domain = snapshot.domains.get(DOMAIN)
     return None if domain is None else parse_high_water_mark(domain.configuration)
 
 
 def parse_high_water_mark(configuration: str) -> int | None:
-    """The mark that a configuration of the domain holds; None where it holds none, or none that is a long.
+    """Return the mark in a configuration of the domain; None if it is missing or not a long.
 
     The key is `rowIdHighWaterMark`; r3 prints `highWaterMark` (E27).
     """

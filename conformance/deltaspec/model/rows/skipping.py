@@ -1,13 +1,14 @@
-"""Which files a reader may leave out for a predicate, without losing a row.
+"""Data skipping: which files a reader may skip for a predicate without losing a row.
 
-Source: Per-file Statistics, Partition Value Serialization; all revisions say the same.
+Source: Per-file Statistics, Partition Value Serialization; identical in all revisions.
 
-`file_values` turns what partition values and statistics say into what a column may hold in the file. A file may be
-skipped where no such value makes the predicate true.
+`file_values` derives the possible values of each column from partition values and statistics. A file may be skipped if
+no possible value makes the predicate true.
 
     can_skip(Compare(("price",), Operator.GREATER, 100), add, schema)       # maxValues.price is 99, a long
 
-An engine that skips a file which this keeps may lose a row; one that reads a file which this leaves out is only slow.
+An engine that skips a file for which `can_skip` is False may lose rows; one that reads a file for which it is True is
+only slow.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -46,7 +47,7 @@ _MOMENTS = ("date", "timestamp", "timestamp_ntz")
 
 
 class PredicateError(ValueError):
-    """A predicate of a column that the table lacks, or with a literal that is no value of the column's type."""
+    """A predicate of an unknown column, or with a literal that is not a value of the column's type."""
 
 
 def can_skip(
@@ -59,23 +60,24 @@ def can_skip(
     writer_zone: tzinfo | None = None,
     nan_orders: Iterable[NanOrder] = tuple(NanOrder),
 ) -> bool:
-    """Whether a file has no row that satisfies a predicate, as far as its action tells.
+    """Return whether the file's action proves that no row satisfies a predicate.
 
-    True only where every sound reading of the action excludes them: a reader that leaves such a file out loses no row,
-    and one that leaves out another may. Not a must: readers are free to read every file.
+    True requires that every valid interpretation of the action excludes such rows. Skipping is optional: readers may
+    read every file.
 
     Args:
-        predicate: what rows have to satisfy; columns by logical names.
-        add: of the file, with its statistics, partition values and deletion vector.
-        schema: of the table.
-        partition_columns: logical names.
-        mapping: column mapping in force, as `column_mapping.mode` gives it: statistics and partition values then go by
-            physical names, in `id` mode too.
-        writer_zone: zone in which partition values of timestamps are written that do not name one; None: any.
-        nan_orders: where NaN may stand; the file can be skipped under each of them.
+        predicate: Condition on rows; columns by logical names.
+        add: Action of the file with its statistics, partition values and deletion vector.
+        schema: Schema of the table.
+        partition_columns: Logical names.
+        mapping: Mode from `column_mapping.get_mapping_mode`; statistics and partition values then use physical names,
+            in
+            `id` mode too.
+        writer_zone: Zone of timestamp partition values without a zone; None means any zone.
+        nan_orders: Possible orders of NaN; the file must be skippable under each of them.
 
     Raises:
-        PredicateError: it names a column that the schema lacks, or has a literal of another type.
+        PredicateError: A column is not in the schema, or a literal has another type.
     """
     file = FileValues(add, schema, frozenset(partition_columns), mapping, writer_zone)
     for part in list_column_predicates(predicate):
@@ -93,11 +95,11 @@ def _type_of(file: FileValues, column: Column) -> DataType:
 
 
 Outcomes: TypeAlias = frozenset[Truth]
-"""What a predicate may say of rows."""
+"""Possible results of a predicate."""
 
 
 def outcomes(predicate: Predicate, values: Callable[[Column], Values], nan: NanOrder) -> Outcomes:
-    """Everything that a predicate may say of a row whose columns hold such values, each taken by itself."""
+    """Return all possible results of a predicate for rows with these column values; columns are independent."""
     match predicate:
         case And(left, right):
             return _conjunctions(outcomes(left, values, nan), outcomes(right, values, nan))
@@ -133,7 +135,7 @@ def _outcomes_of_column(predicate: ColumnPredicate, values: Values, nan: NanOrde
 
 
 def _outcomes_of_values(predicate: ColumnPredicate, values: Values, nan: NanOrder) -> Outcomes:
-    """What is said of values that are neither null nor NaN."""
+    """Return the possible results for values that are neither null nor NaN."""
     match predicate:
         case IsNull():
             return frozenset({False})
@@ -154,7 +156,7 @@ def _outcomes_of_values(predicate: ColumnPredicate, values: Values, nan: NanOrde
 
 
 def _outcomes_of_comparison(values: Values, operator: Operator, literal: Any, nan: NanOrder) -> Outcomes:
-    """Three kinds of values there are: below the literal, equal to it, above it; each compares in one way."""
+    """Compare three kinds of values: below the literal, equal to it, and above it."""
     if is_nan(literal):
         return frozenset({compare(0.0, operator, literal, nan)})
     found: set[Truth] = set()
@@ -168,7 +170,7 @@ def _outcomes_of_comparison(values: Values, operator: Operator, literal: Any, na
 
 
 def _outcomes_of_list(values: Values, literals: tuple[Any, ...], nan: NanOrder) -> Outcomes:
-    """One `=` or another; what holds of none of them is unknown where one is null."""
+    """Combine the comparisons with OR; without a match, a null literal makes the result unknown."""
     equal: Outcomes = frozenset({False})
     for literal in literals:
         one: Outcomes = frozenset({None})
@@ -179,7 +181,7 @@ def _outcomes_of_list(values: Values, literals: tuple[Any, ...], nan: NanOrder) 
 
 
 def _outcomes_of_prefix(values: Values, prefix: str) -> Outcomes:
-    """Strings that begin with a prefix stand together in the order, and the prefix itself is the first of them."""
+    """Evaluate a prefix: matching strings are contiguous in the order, and the prefix itself is the first of them."""
     lowest, highest = values.lowest, values.highest
     from_below = lowest is None or lowest <= prefix or lowest.startswith(prefix)
     from_above = highest is None or highest >= prefix or (values.highest_is_truncated and prefix.startswith(highest))
@@ -190,7 +192,7 @@ def _outcomes_of_prefix(values: Values, prefix: str) -> Outcomes:
 
 
 def _check(predicate: ColumnPredicate, kind: DataType) -> None:
-    """Literals are values of the column's type; of types without order there is nothing to compare."""
+    """Require literals of the column's type; types without an order have no literals."""
     match predicate:
         case IsNull() | IsNotNull():
             return
@@ -204,14 +206,14 @@ def _check(predicate: ColumnPredicate, kind: DataType) -> None:
             literals = (literal,)
     for literal in literals:
         if literal is not None and not _is_of(literal, kind):
-            raise PredicateError(f"{literal!r} is no {get_type_name(kind)}")
+            raise PredicateError(f"{literal!r} is not of type {get_type_name(kind)}")
 
 
 def _is_of(literal: Any, kind: DataType) -> bool:
     if isinstance(literal, bool):
         return kind == Primitive("boolean")
     if isinstance(literal, Exact) and literal.is_nan():
-        return False  # compares with nothing; NaN is a float
+        return False  # not comparable; NaN is a float
     match kind:
         case Primitive("string"):
             return isinstance(literal, str)

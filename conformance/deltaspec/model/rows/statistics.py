@@ -1,7 +1,7 @@
 """Statistics of a data file: record count, null counts, bounds. Source: Per-file Statistics.
 
-Readings: only `nullCount` is its name (E09); bounds stay as written, since the text says nothing of how dates,
-decimals or NaN are spelled (S12); entries of columns that the schema lacks are passed over (S13).
+Interpretations: only the name `nullCount` is valid (E09). Bounds stay as written, because the protocol does not define
+the spelling of dates, decimals or NaN (S12). Entries of unknown columns are ignored (S13).
 """
 
 from collections.abc import Iterator
@@ -14,43 +14,43 @@ from deltaspec.model.schema.column_mapping import physical_name
 from deltaspec.model.schema.data_types import Array, DataType, Map, Primitive, Struct
 
 MISSPELT_NULL_COUNT = "nullCounts"
-"""E09: what examples of earlier texts call `nullCount`."""
+"""E09: name of `nullCount` in examples of earlier revisions."""
 
 
 class StatisticsError(ValueError):
-    """A statistics text that is not of the documented form."""
+    """Statistics that do not have the documented form."""
 
 
 class Statistics(WireStruct, frozen=True):
-    """What a file action says of the rows in its file; bounds and counts mirror the schema, by physical names."""
+    """Statistics of the rows in a file; bounds and counts mirror the schema, by physical names."""
 
     num_records: int | None = None
-    """Rows in the data file, those that a deletion vector removes included."""
+    """Rows in the data file, including those that a deletion vector removes."""
     tight_bounds: bool | None = None
-    """None counts as true. [Changed in current] earlier texts say nothing of None."""
+    """None counts as true. [Changed in current] Earlier revisions do not define None."""
     min_values: dict[str, Any] | None = None
-    """JSON values as in `json_values`: numbers as they are written."""
+    """JSON values as in `json_values`: numbers as written."""
     max_values: dict[str, Any] | None = None
     null_count: dict[str, Any] | None = None
 
     @property
     def has_tight_bounds(self) -> bool:
-        """Whether bounds and null counts are exact for the rows that the deletion vector leaves."""
+        """Whether bounds and null counts are exact for the rows that the deletion vector keeps."""
         return self.tight_bounds is not False
 
 
 def parse_statistics(text: str) -> Statistics:
-    """The statistics that the field `stats` of a file action holds; unknown keys are passed over.
+    """Parse the field `stats` of a file action; unknown keys are ignored.
 
     Raises:
-        StatisticsError: it is not JSON (or nested too deeply), or a known key has a value of the wrong type.
+        StatisticsError: The input is not JSON, is nested too deeply, or a known key has a value of the wrong type.
     """
     try:
         document = parse_lossless(text).value
     except JsonError as fault:
         raise StatisticsError(str(fault)) from fault
     if not isinstance(document, dict):
-        raise StatisticsError("statistics are an object")
+        raise StatisticsError("statistics must be an object")
     return Statistics(
         num_records=_long(document.get("numRecords")),
         tight_bounds=_typed(document, "tightBounds", bool),
@@ -61,7 +61,7 @@ def parse_statistics(text: str) -> Statistics:
 
 
 def has_nonstandard_null_count(text: str) -> bool:
-    """Whether statistics have the key `nullCounts`, which no reader looks at."""
+    """Return whether statistics have the key `nullCounts`, which readers ignore."""
     try:
         document = parse_lossless(text).value
     except JsonError:
@@ -74,7 +74,7 @@ def _long(value: Any) -> int | None:
         return None
     number = parse_integer(value)
     if number is None or not -(2**63) <= number < 2**63:
-        raise StatisticsError("numRecords is no integer of 64 bits")
+        raise StatisticsError("numRecords is not a 64-bit integer")
     return number
 
 
@@ -86,12 +86,12 @@ def _typed(document: dict[str, Any], key: str, kind: Any) -> Any:
 
 
 def parse_integer(value: Any) -> int | None:
-    """The integer that a JSON value is; None if it is none."""
+    """Return a JSON integer as int, or None."""
     return int(value) if isinstance(value, Number) and value.is_integer and len(value) <= 20 else None
 
 
 def iter_entries(values: dict[str, Any] | None, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Every entry that is no object, with its path; an entry that is null says as much as no entry."""
+    """Yield every entry that is not an object with its path; null entries count as missing."""
     for name, value in (values or {}).items():
         if isinstance(value, dict):
             yield from iter_entries(value, (*path, name))
@@ -100,25 +100,25 @@ def iter_entries(values: dict[str, Any] | None, path: tuple[str, ...] = ()) -> I
 
 
 def find_null_count_faults(statistics: Statistics) -> list[str]:
-    """Null counts that no data file can have, in words: not a count, or more nulls than records.
+    """Describe impossible null counts: values that are not counts, or counts above the number of records.
 
-    Holds for tight and wide bounds alike: nulls are counted among the rows of the data file.
+    Applies to tight and wide bounds alike: nulls are counted among all rows of the data file.
     """
     found = []
     for path, value in iter_entries(statistics.null_count):
-        place = ".".join(path)
+        column = ".".join(path)
         count = parse_integer(value)
         if count is None or count < 0:
-            found.append(f"nullCount of {place} is no count")
+            found.append(f"nullCount of {column} is not a count")
         elif statistics.num_records is not None and count > statistics.num_records:
-            found.append(f"nullCount of {place} is {count} of {statistics.num_records} records")
+            found.append(f"nullCount of {column} is {count} of {statistics.num_records} records")
     return found
 
 
 def is_all_null(statistics: Statistics, path: tuple[str, ...]) -> bool:
-    """Whether the null count says that every valid row of a column is null.
+    """Return whether the null count proves that every row of a column is null.
 
-    Says so for wide bounds too, where any count but this and zero carries no information.
+    With wide bounds, only this count and zero carry information.
     """
     count = dict(iter_entries(statistics.null_count)).get(path)
     return count is not None and statistics.num_records is not None and parse_integer(count) == statistics.num_records
@@ -126,24 +126,24 @@ def is_all_null(statistics: Statistics, path: tuple[str, ...]) -> bool:
 
 @dataclass(frozen=True)
 class LeafColumn:
-    """A column that statistics speak of: what is no struct. An array, a map and a variant are one each."""
+    """A column with statistics: not a struct. Arrays, maps and variants count as one column each."""
 
     path: tuple[str, ...]
-    """Physical names, as statistics have them."""
+    """Physical names, as in statistics."""
     name: tuple[str, ...]
     """Logical names."""
     type: DataType
 
 
 def list_leaf_columns(schema: Struct, mapping: str | None, partition_columns: list[str]) -> list[LeafColumn]:
-    """The columns that the statistics of a table's files may have entries for, in the order of the schema.
+    """Return the columns for which statistics may have entries, in the order of the schema.
 
-    Neither partition columns, whose values no file has to hold, nor columns of type void, which hold none (S13).
+    Partition columns and void columns are excluded (S13).
 
     Args:
-        schema: of the table.
-        mapping: column mapping in force, as `column_mapping.mode` gives it.
-        partition_columns: logical names.
+        schema: Schema of the table.
+        mapping: Mode from `column_mapping.get_mapping_mode`.
+        partition_columns: Logical names.
     """
     kept = Struct(tuple(field for field in schema.fields if field.name not in partition_columns))
     return list(_leaves(kept, mapping, (), ()))
@@ -159,23 +159,23 @@ def _leaves(kind: Struct, mapping: str | None, path: tuple[str, ...], name: tupl
 
 
 def get_entry(values: dict[str, Any] | None, column: LeafColumn) -> Any:
-    """What `minValues`, `maxValues` or `nullCount` has for a column; None if nothing.
+    """Return the entry of `minValues`, `maxValues` or `nullCount` for a column, or None.
 
-    Below arrays and maps, the text gives entries no form; they are passed over.
+    Entries below arrays and maps are ignored, because the protocol does not define them.
 
     Raises:
-        StatisticsError: it does not mirror the schema: no object where the column is in a struct, or an object where
-            the column is no struct.
+        StatisticsError: The entry does not mirror the schema: not an object for a struct, or an object for another
+            type.
     """
     here: Any = values
     for depth, step in enumerate(column.path):
         if here is None:
             return None
         if not isinstance(here, dict):
-            raise StatisticsError(f"{'.'.join(column.path[:depth])} is a struct, its entry is none")
+            raise StatisticsError(f"{'.'.join(column.path[:depth])} is a struct, but its entry is not an object")
         here = here.get(step)
     if isinstance(here, dict | list):
         if isinstance(column.type, Array | Map) or not here:
             return None
-        raise StatisticsError(f"{'.'.join(column.path)} is no struct, its entry has members")
+        raise StatisticsError(f"{'.'.join(column.path)} is not a struct, but its entry has members")
     return here

@@ -1,7 +1,7 @@
-"""Bounds of a variant column: one variant that holds a bound of each path. Source: Statistics for Variant Columns.
+"""Bounds of a variant column: one variant with a bound for each path. Source: Statistics for Variant Columns.
 
-In JSON a bound is the variant's metadata and then its value, in Z85. The example of the text has them the other way
-round, and is of a length that is no Z85 (E18): what can be read as the example can is `unclear`, and no fault.
+In JSON a bound is the variant's metadata followed by its value, in Z85. The protocol's example has them in reverse
+order, and its length is not valid Z85 (E18). Input that matches the example is ambiguous, not a fault.
 """
 
 import re
@@ -14,8 +14,9 @@ from deltaspec.model.rows import z85
 _PLAIN = r"[^\x00-\x1f'\\\ud800-\udfff]"
 _ESCAPE = r"\\(?:[bfnrt'\\]|u00[01][0-9a-f])"
 _NORMALIZED_PATH = re.compile(rf"\$(?:\['(?:{_PLAIN}|{_ESCAPE})*'\]|\[(?:0|[1-9]\d*)\])*")
-"""RFC 9535, 2.7: names in single quotes, indexes in brackets. Other control characters than \\b \\t \\n \\f \\r are
-escaped by number."""
+"""RFC 9535, 2.7: names in single quotes, indexes in brackets. Control characters other than \\b \\t \\n \\f \\r are
+escaped by number.
+"""
 
 _SIZES = {
     0: ("null", 0),
@@ -38,22 +39,22 @@ _SIZES = {
     19: ("timestamp_ntz in nanoseconds", 8),
     20: ("uuid", 16),
 }
-"""Primitive types of the variant encoding to what values compare as, and the bytes behind the header."""
+"""Primitive types of the variant encoding to comparison type and bytes after the header."""
 _OF_ANY_LENGTH = {15: "binary", 16: "string"}
 _OBJECT, _ARRAY = "object", "array"
 
 
 class VariantBoundError(ValueError):
-    """A text that is no bound of a variant column."""
+    """Text that is not a bound of a variant column."""
 
 
 class AmbiguousVariantBound(VariantBoundError):
-    """A text that is not of the form that the text describes, but may be of that which it shows (E18)."""
+    """Text that does not follow the protocol's description, but may follow its example (E18)."""
 
 
 @dataclass(frozen=True)
 class _Read:
-    """What stands at a place of the value: its type, its length, and the members of an object."""
+    """A decoded value: its type, its length, and the members of an object."""
 
     type: str
     length: int
@@ -61,14 +62,15 @@ class _Read:
 
 
 def read_variant_bound(text: Any) -> dict[str, str]:
-    """The type of the bound of each path; exact numbers of all widths are of one type.
+    """Return the type of the bound of each path; exact numbers of all widths have one type.
 
     Raises:
-        AmbiguousVariantBound: not Z85, or a value before its metadata.
-        VariantBoundError: no string, no variant, no object, a path that is not normalized, a bound that is no leaf.
+        AmbiguousVariantBound: The text is not Z85, or the value precedes its metadata.
+        VariantBoundError: The text is not a string with a variant object, a path is not normalized, or a bound is
+            nested.
     """
     if type(text) is not str:
-        raise VariantBoundError("is no string")
+        raise VariantBoundError("is not a string")
     try:
         data = z85.decode(text)
     except z85.Z85Error as fault:
@@ -83,24 +85,28 @@ def read_variant_bound(text: Any) -> dict[str, str]:
 
 
 def find_type_mismatches(minimum: dict[str, str], maximum: dict[str, str]) -> list[str]:
-    """Paths whose bounds are of two types, in words. A path may stand in one of the bounds only."""
+    """Describe the paths whose bounds have two types. A path may occur in only one of the bounds."""
     both = sorted(minimum.keys() & maximum.keys())
-    return [f"{path} is {minimum[path]} and {maximum[path]}" for path in both if minimum[path] != maximum[path]]
+    return [
+        f"{path}: minimum is {minimum[path]}, maximum is {maximum[path]}"
+        for path in both
+        if minimum[path] != maximum[path]
+    ]
 
 
 def _paths(found: _Read) -> dict[str, str]:
     if found.type != _OBJECT:
-        raise VariantBoundError(f"is no object but {found.type}")
+        raise VariantBoundError(f"is not an object but {found.type}")
     for path, kind in found.members.items():
         if not _NORMALIZED_PATH.fullmatch(path):
-            raise VariantBoundError(f"{path[:80]!r} is no normalized path")
+            raise VariantBoundError(f"{path[:80]!r} is not a normalized path")
         if kind in (_OBJECT, _ARRAY):
-            raise VariantBoundError(f"{path[:80]} has {kind} for a bound")
+            raise VariantBoundError(f"{path[:80]} has {kind} as a bound")
     return found.members
 
 
 def _has_value_first(data: bytes) -> bool:
-    """Whether a value that names its members by number is followed by metadata."""
+    """Return whether a value, with numeric member names, is followed by metadata."""
     try:
         length = _value(data, 0, None).length
         _metadata(data[length:])
@@ -111,23 +117,23 @@ def _has_value_first(data: bytes) -> bool:
 
 def _number(data: bytes, start: int, width: int) -> int:
     if start + width > len(data):
-        raise VariantBoundError("ends early")
+        raise VariantBoundError("is truncated")
     return int.from_bytes(data[start : start + width], "little")
 
 
 def _metadata(data: bytes) -> tuple[list[str], int]:
-    """The field names, and the length of the metadata."""
+    """Return the field names and the length of the metadata."""
     header = _number(data, 0, 1)
     if header & 15 != 1:
         raise VariantBoundError(f"metadata of version {header & 15}")
     width = (header >> 6) + 1
     count = _number(data, 1, width)
     if (count + 2) * width >= len(data):
-        raise VariantBoundError("ends early")
+        raise VariantBoundError("is truncated")
     offsets = [_number(data, 1 + width * (index + 1), width) for index in range(count + 1)]
     first = 1 + width * (count + 2)
     if offsets[0] != 0 or offsets != sorted(offsets) or first + offsets[-1] > len(data):
-        raise VariantBoundError("field names lie outside of the metadata")
+        raise VariantBoundError("field names are outside the metadata")
     try:
         names = [data[first + start : first + end].decode() for start, end in pairwise(offsets)]
     except UnicodeDecodeError as fault:
@@ -136,7 +142,7 @@ def _metadata(data: bytes) -> tuple[list[str], int]:
 
 
 def _value(data: bytes, start: int, names: list[str] | None) -> _Read:
-    """What stands at a place; the types of an object's members, but not what is in them."""
+    """Decode the value at a position; members of an object only by type."""
     header = _number(data, start, 1)
     kind, detail = header & 3, header >> 2
     if kind == 1:
@@ -148,13 +154,13 @@ def _value(data: bytes, start: int, names: list[str] | None) -> _Read:
     if detail in _OF_ANY_LENGTH:
         return _sized(_OF_ANY_LENGTH[detail], data, start, 5 + _number(data, start + 1, 4))
     if detail not in _SIZES:
-        raise VariantBoundError(f"type {detail} is not of the variant encoding")
+        raise VariantBoundError(f"type {detail} is not defined by the variant encoding")
     return _sized(_SIZES[detail][0], data, start, 1 + _SIZES[detail][1])
 
 
 def _sized(kind: str, data: bytes, start: int, length: int) -> _Read:
     if start + length > len(data):
-        raise VariantBoundError("ends early")
+        raise VariantBoundError("is truncated")
     return _Read(kind, length, {})
 
 
@@ -166,7 +172,7 @@ def _object(data: bytes, start: int, detail: int, names: list[str] | None) -> _R
     offsets = ids + count * id_width
     first = offsets + (count + 1) * offset_width
     if first > len(data):
-        raise VariantBoundError("ends early")
+        raise VariantBoundError("is truncated")
     members: dict[str, str] = {}
     for index in range(count):
         at = first + _number(data, offsets + index * offset_width, offset_width)
@@ -176,13 +182,13 @@ def _object(data: bytes, start: int, detail: int, names: list[str] | None) -> _R
 
 
 def _type_at(data: bytes, at: int) -> str:
-    """The type of a member; of a nested object only that it is one."""
+    """Return the type of a member; nested objects are not decoded."""
     return _OBJECT if _number(data, at, 1) & 3 == 2 else _value(data, at, None).type
 
 
 def _sized_object(data: bytes, start: int, length: int, members: dict[str, str]) -> _Read:
     if start + length > len(data):
-        raise VariantBoundError("ends early")
+        raise VariantBoundError("is truncated")
     return _Read(_OBJECT, length, members)
 
 

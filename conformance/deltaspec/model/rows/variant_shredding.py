@@ -1,7 +1,7 @@
-"""Variants whose parts lie in columns of their own. Source: Variant Shredding (current), and Parquet's shredding of
+"""Shredded variants: parts in separate columns. Source: Variant Shredding (current), and Parquet's shredding of
 variants that it refers to.
 
-A value and its parts are each a pair of `value`, encoded, and `typed_value`: what is in the one is not in the other.
+A value and each part is a pair of an encoded `value` and a `typed_value`; their contents do not overlap.
 """
 
 from collections.abc import Iterator
@@ -18,21 +18,21 @@ ENABLED = "delta.enableVariantShredding"
 
 @dataclass(frozen=True)
 class Pair:
-    """A value, or a part of one, of a row."""
+    """A value of a row, or a part of one."""
 
     value: bytes | None
     typed: "Typed"
 
 
 Typed: TypeAlias = str | dict[str, Pair] | list[Pair] | None
-"""What `typed_value` holds: nothing; a scalar, told by its type; fields of an object; elements of an array."""
+"""Content of `typed_value`: nothing; a scalar, by its type; fields of an object; elements of an array."""
 
 
 def find_encoding_faults(pair: Pair, names: FieldNames) -> Iterator[str]:
-    """What is wrong with the encoded values of a row.
+    """Yield the errors in the encoded values of a row.
 
     Raises:
-        VariantUndecided: one of them may be of a newer encoding.
+        VariantUndecided: A value may have a newer encoding.
     """
     for each in _pairs(pair):
         if each.value is not None:
@@ -43,9 +43,9 @@ def find_encoding_faults(pair: Pair, names: FieldNames) -> Iterator[str]:
 
 
 def stored_twice(pair: Pair, names: FieldNames) -> Iterator[str]:
-    """What of a row both a typed column and an encoded value hold. Encoded values are sound.
+    """Yield the values of a row stored in both a typed column and an encoded value; encoded values must be valid.
 
-    Beside fields of an object in columns of their own, `value` holds an object of its other fields.
+    If fields of an object have their own columns, `value` holds an object with its other fields.
     """
     for each in _pairs(pair):
         if each.value is None or each.typed is None:
@@ -58,10 +58,10 @@ def stored_twice(pair: Pair, names: FieldNames) -> Iterator[str]:
 
 
 def find_shredded_type(metadata: bytes, pair: Pair, wanted: tuple[Step, ...]) -> str | None:
-    """The type of what stands at a path, as `variant_values.find_type_at` names it; None if nothing does, or null.
+    """Return the type at a path as `variant_values.find_type_at` names it; None if missing or null.
 
     Raises:
-        VariantBoundError: metadata or a value are not of the encoding.
+        VariantBoundError: Metadata or a value is invalid.
     """
     for depth, step in enumerate(wanted):
         part = _part(pair, step)
@@ -77,11 +77,11 @@ def find_shredded_type(metadata: bytes, pair: Pair, wanted: tuple[Step, ...]) ->
             return "array"
         case str(kind):
             return kind
-    raise VariantBoundError("is of no known form")
+    raise VariantBoundError("has an unknown form")
 
 
 def _part(pair: Pair, step: Step) -> Pair | None:
-    """The part of a value that has columns of its own; None where it is not there, or in the encoded value."""
+    """Return the part of a value with its own columns; None if it is missing or in the encoded value."""
     if isinstance(pair.typed, dict) and isinstance(step, str):
         return pair.typed.get(step)
     if isinstance(pair.typed, list) and isinstance(step, int) and step < len(pair.typed):
@@ -90,7 +90,7 @@ def _part(pair: Pair, step: Step) -> Pair | None:
 
 
 def _pairs(pair: Pair) -> Iterator[Pair]:
-    """A value and all its parts."""
+    """Yield a value and all its parts."""
     waiting = [pair]
     while waiting:
         each = waiting.pop()

@@ -1,5 +1,6 @@
-"""Types of the values at paths of a variant, as bounds of variant columns name them. Source: Statistics for Variant
-Columns (current), and the variant encoding of Parquet that it refers to."""
+"""Types of the values at paths of a variant, as named in bounds. Source: Statistics for Variant Columns (current), and
+the variant encoding of Parquet that it refers to.
+"""
 
 import re
 
@@ -12,7 +13,7 @@ Step = str | int
 
 
 def parse_steps(path: str) -> tuple[Step, ...]:
-    """The names and indexes of a normalized path."""
+    """Return the names and indexes of a normalized path."""
     return tuple(int(match[2]) if match[2] else _ESCAPED.sub(_plain, match[1]) for match in _STEP.finditer(path))
 
 
@@ -22,10 +23,10 @@ def _plain(match: re.Match[str]) -> str:
 
 
 def find_type_at(metadata: bytes, value: bytes, wanted: tuple[Step, ...]) -> str | None:
-    """The type of what stands at a path, as `variant_bounds` names types; None if nothing does, or null.
+    """Return the type at a path, as `variant_bounds` names types; None if missing or null.
 
     Raises:
-        VariantBoundError: metadata or value are not of the encoding.
+        VariantBoundError: Metadata or value is invalid.
     """
     names, _ = _metadata(metadata)
     at = 0
@@ -39,7 +40,7 @@ def find_type_at(metadata: bytes, value: bytes, wanted: tuple[Step, ...]) -> str
 
 
 def _member(data: bytes, start: int, step: Step, names: list[str]) -> int | None:
-    """Where the member of an object, or the element of an array, stands; None if there is none."""
+    """Return the position of an object member or array element; None if it does not exist."""
     header = _number(data, start, 1)
     kind, detail = header & 3, header >> 2
     offset_width = (detail & 3) + 1
@@ -54,16 +55,16 @@ def _member(data: bytes, start: int, step: Step, names: list[str]) -> int | None
     offsets = ids + count * id_width
     first = offsets + (count + 1) * offset_width
     if first > len(data):
-        raise VariantBoundError("ends early")
-    place = _place(data, ids, id_width, count, step, names)
-    return None if place is None else first + _number(data, offsets + place * offset_width, offset_width)
+        raise VariantBoundError("is truncated")
+    index = _find_index(data, ids, id_width, count, step, names)
+    return None if index is None else first + _number(data, offsets + index * offset_width, offset_width)
 
 
-def _place(data: bytes, ids: int, id_width: int, count: int, step: Step, names: list[str]) -> int | None:
+def _find_index(data: bytes, ids: int, id_width: int, count: int, step: Step, names: list[str]) -> int | None:
     if isinstance(step, int):
         return step if step < count else None
-    for place in range(count):
-        number = _number(data, ids + place * id_width, id_width)
+    for index in range(count):
+        number = _number(data, ids + index * id_width, id_width)
         if number < len(names) and names[number] == step:
-            return place
+            return index
     return None

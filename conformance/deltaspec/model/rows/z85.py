@@ -5,17 +5,17 @@ _VALUES = {character: value for value, character in enumerate(ALPHABET)}
 
 
 class Z85Error(ValueError):
-    """A text that is not Z85."""
+    """Text that is not Z85."""
 
 
 def encode(data: bytes) -> str:
-    """Five characters for each four bytes.
+    """Encode each four bytes as five characters.
 
     Raises:
-        Z85Error: the length is no multiple of four.
+        Z85Error: The length is not a multiple of four.
     """
     if len(data) % 4:
-        raise Z85Error(f"{len(data)} bytes are no multiple of 4")
+        raise Z85Error(f"length {len(data)} is not a multiple of 4 bytes")
     text = []
     for start in range(0, len(data), 4):
         number = int.from_bytes(data[start : start + 4], "big")
@@ -24,13 +24,13 @@ def encode(data: bytes) -> str:
 
 
 def decode(text: str) -> bytes:
-    """Four bytes for each five characters.
+    """Decode each five characters to four bytes.
 
     Raises:
-        Z85Error: the length is no multiple of five, a foreign character, or a group beyond 32 bits.
+        Z85Error: The length is not a multiple of five, a character is not in the alphabet, or a group exceeds 32 bits.
     """
     if len(text) % 5:
-        raise Z85Error(f"{len(text)} characters are no multiple of 5")
+        raise Z85Error(f"length {len(text)} is not a multiple of 5 characters")
     data = bytearray()
     for start in range(0, len(text), 5):
         number = 0

@@ -1,4 +1,4 @@
-"""Column mapping: how logical columns are named in files and statistics. Source: chapter Column Mapping."""
+"""Column mapping: the names of logical columns in data files and statistics. Source: chapter Column Mapping."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -11,29 +11,29 @@ MAX_COLUMN_ID = "delta.columnMapping.maxColumnId"
 ID = "delta.columnMapping.id"
 PHYSICAL_NAME = "delta.columnMapping.physicalName"
 NESTED_IDS = "delta.columnMapping.nested.ids"
-# [Changed in current] the key of nested ids in r3, where their names also begin with the logical name.
+# [Changed in current] In r3, nested ids have this key, and their names begin with the logical name.
 NESTED_IDS_R3 = "parquet.field.nested.ids"
 
 
 def get_mapping_mode(configuration: dict[str, str], *, supported: bool) -> str | None:
-    """`id` or `name` where column mapping is in force, else None.
+    """Return the mode, `id` or `name`, or None if column mapping is off.
 
     Args:
-        configuration: of the table's metadata.
-        supported: the protocol supports the feature `columnMapping`.
+        configuration: `configuration` of the table's metadata.
+        supported: Whether the protocol supports the feature `columnMapping`.
     """
     value = configuration.get(MODE, "none")
     return value if supported and value in ("id", "name") else None
 
 
 def physical_name(field: Field, mapping: str | None) -> str:
-    """The name of a field in data files: its logical name where column mapping is off or gives none."""
+    """Return the name of a field in data files: the logical name if column mapping is off or assigns none."""
     name = field.metadata.get(PHYSICAL_NAME)
     return name if mapping and isinstance(name, str) else field.name
 
 
 def column_id(field: Field) -> int | None:
-    """The id of a field; None if it has none or one that is no 64-bit integer."""
+    """Return the id of a field, or None if it has no id that is a 64-bit integer."""
     return _integer(field.metadata.get(ID))
 
 
@@ -46,17 +46,19 @@ def _integer(value: Any) -> int | None:
 
 
 def max_column_id(schema: Struct) -> int | None:
-    """The highest id of a column, nested ones included; None if no column has one. See `nested_ids` for the rest."""
+    """Return the highest column id of struct fields at any depth, or None; see `read_nested_ids` for other ids."""
     ids = [column_id(field) for _, field in iter_fields(schema)]
     return max((each for each in ids if each is not None), default=None)
 
 
 def nested_ids(field: Field, key: str = NESTED_IDS) -> dict[str, int | None]:
-    """Ids of array elements, map keys and map values below a field, up to the next struct field; None where one is bad.
+    """Return the ids of array elements, map keys and map values below a field; None for an invalid id.
+
+    Ids below the next struct field belong to that field.
 
     Args:
-        field: the nearest struct field above them.
-        key: under which its metadata has them.
+        field: The nearest struct field above them.
+        key: Metadata key that holds the ids.
 
     Source: Writer Requirements for IcebergCompatV2.
     """
@@ -65,11 +67,11 @@ def nested_ids(field: Field, key: str = NESTED_IDS) -> dict[str, int | None]:
 
 
 def build_nested_names(field: Field, root: str) -> list[str]:
-    """The names that `nested_ids` of a field has to have, parents first.
+    """Return the names that the nested ids of a field must have, parents first.
 
     Args:
-        field: a struct field.
-        root: what they begin with: its physical name. [Changed in current] its logical name in r3.
+        field: A struct field.
+        root: First part of each name: the physical name. [Changed in current] In r3, the logical name.
     """
     return [".".join(path) for path in _containers(field.type, (root,))]
 
@@ -89,7 +91,7 @@ def _containers(kind: DataType, path: tuple[str, ...]) -> Iterator[tuple[str, ..
 def list_physical_paths(
     kind: DataType, mapping: str | None, path: tuple[str, ...] = ()
 ) -> Iterator[tuple[tuple[str, ...], Field]]:
-    """Every struct field with its physical path, in the order of `data_types.walk`."""
+    """Yield every struct field with its physical path, in the order of `data_types.iter_fields`."""
     match kind:
         case Struct(fields):
             for member in fields:
@@ -104,15 +106,18 @@ def list_physical_paths(
 
 
 def partition_types(schema: Struct, partition_columns: list[str], mapping: str | None) -> dict[str, DataType]:
-    """Physical name to type of the partition columns that the schema has.
+    """Return the types of the partition columns that the schema has, by physical name.
 
-    `partitionColumns` holds logical names, the keys of `partitionValues` are physical ones (S14).
+    `partitionColumns` lists logical names; the keys of `partitionValues` are physical names (S14).
     """
     by_name = {field.name: field for field in schema.fields}
     return {physical_name(by_name[name], mapping): by_name[name].type for name in partition_columns if name in by_name}
 
 
 def physical_partition_columns(schema: Struct, partition_columns: list[str], mapping: str | None) -> list[str]:
-    """The keys of `partitionValues`, in the order of `partitionColumns`; a column the schema lacks keeps its name."""
+    """Return the keys of `partitionValues` in the order of `partitionColumns`.
+
+    A column that is missing from the schema keeps its name.
+    """
     by_name = {field.name: field for field in schema.fields}
     return [physical_name(by_name[name], mapping) if name in by_name else name for name in partition_columns]

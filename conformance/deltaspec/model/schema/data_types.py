@@ -1,4 +1,4 @@
-"""Data types of a table schema as values. Source: Schema Serialization Format, Primitive Types."""
+"""Data types of a table schema. Source: Schema Serialization Format, Primitive Types."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -20,7 +20,8 @@ PRIMITIVES = {
     "void": None,
     "variant": "variantType",
 }
-"""Primitive type names to the table feature that a column of it needs (E23: `timestamp_ntz` is in no text)."""
+"""Primitive type names to the table feature that a column of the type needs (E23: no revision lists `timestamp_ntz`).
+"""
 
 MAX_PRECISION = 38
 
@@ -38,7 +39,7 @@ class Decimal:
 
 @dataclass(frozen=True)
 class UndefinedType:
-    """A type of a proposal or a vendor that the text does not define: nothing is said about its values."""
+    """A type of a proposal or a vendor that the protocol does not define; its values are not validated."""
 
     name: str
 
@@ -73,7 +74,7 @@ DataType: TypeAlias = Primitive | Decimal | UndefinedType | Array | Map | Struct
 
 
 def get_type_name(kind: DataType) -> str:
-    """The name of a type as a schema spells it; `struct`, `array` or `map` for nested ones."""
+    """Return the name of a type as schemas spell it; `struct`, `array` or `map` for nested types."""
     match kind:
         case Primitive(name) | UndefinedType(name):
             return name
@@ -83,7 +84,7 @@ def get_type_name(kind: DataType) -> str:
 
 
 def iter_fields(kind: DataType, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Field]]:
-    """Every struct field at every depth, with its path.
+    """Yield every struct field at every depth with its path.
 
     Paths name array elements `element`, map keys `key` and map values `value`. Source: Column Mapping.
     """
@@ -101,7 +102,7 @@ def iter_fields(kind: DataType, path: tuple[str, ...] = ()) -> Iterator[tuple[tu
 
 
 def iter_leaf_types(kind: DataType) -> Iterator[DataType]:
-    """Every type that is not nested, at every depth."""
+    """Yield every type that is not nested, at every depth."""
     match kind:
         case Struct(fields):
             for member in fields:
@@ -120,7 +121,7 @@ _WIDER_FRACTIONS = {("float", "double"), ("byte", "double"), ("short", "double")
 
 
 def is_widening(before: DataType, after: DataType) -> bool:
-    """Whether the text lets a value of one type, none of them nested, become one of another.
+    """Return whether type widening may change `before` to `after`; neither type is nested.
 
     Source: Type Widening, Supported Type Changes (current).
     """

@@ -1,8 +1,10 @@
-"""Delta types in Parquet files: what a node of a file's schema may hold, and what a reader cannot take.
+"""Delta types in Parquet files: which schema nodes can store which type.
 
-Three answers are kept apart. A *fault*: a reader of the table's type cannot take what is stored. An *oddity*: readers
-can take it, but it is none of the forms that the text lists. *Narrower*: the values are of a type that may become the
-table's, which only type widening lets a reader meet. Source: Delta Data Type to Parquet Type Mappings (current).
+There are three kinds of result. A *fault*: a reader of the table's type cannot read the stored values. A *warning*:
+readers can read them, but the node is not a mapping that the protocol lists. *Narrower*: the values have a type that
+can
+be widened to the table's type, so only readers of type widening expect them.
+Source: Delta Data Type to Parquet Type Mappings (current).
 """
 
 from collections.abc import Callable
@@ -25,11 +27,12 @@ Repetition = Literal["required", "optional", "repeated"]
 
 @dataclass(frozen=True)
 class Annotation:
-    """What a Parquet node is said to hold: its logical type, or the converted type that older writers give."""
+    """Annotation of a Parquet node: its logical type, or the converted type that older writers use."""
 
     name: str
     """STRING, MAP, LIST, ENUM, DECIMAL, DATE, TIME, TIMESTAMP, INTEGER, UNKNOWN, JSON, BSON, UUID, FLOAT16, VARIANT,
-    INTERVAL, MAP_KEY_VALUE, or a number that is none of these."""
+    INTERVAL, MAP_KEY_VALUE, or the number of an unknown annotation.
+    """
     bits: int | None = None
     """Of INTEGER."""
     signed: bool | None = None
@@ -41,7 +44,7 @@ class Annotation:
     utc: bool | None = None
     """Of TIMESTAMP and TIME: isAdjustedToUTC."""
     converted: bool = False
-    """Known from the converted type alone, which cannot say that a timestamp has no time zone."""
+    """Derived from the converted type only, which cannot express a timestamp without time zone."""
 
     def __str__(self) -> str:
         match self.name:
@@ -56,7 +59,7 @@ class Annotation:
 
 @dataclass(frozen=True)
 class Node:
-    """A node of a Parquet schema: a column of values, or a group of nodes."""
+    """A node of a Parquet schema: a column of values or a group of nodes."""
 
     name: str
     repetition: Repetition
@@ -66,7 +69,7 @@ class Node:
     field_id: int | None = None
     children: tuple["Node", ...] = ()
     length: int | None = None
-    """Bytes of a FIXED_LEN_BYTE_ARRAY."""
+    """Length of a FIXED_LEN_BYTE_ARRAY in bytes."""
 
     def __str__(self) -> str:
         form = self.physical or "group"
@@ -79,14 +82,14 @@ class Node:
 
 @dataclass(frozen=True)
 class StoredType:
-    """How a node holds a type."""
+    """How a node stores a type."""
 
     fault: str | None = None
-    """Why a reader cannot take it."""
+    """Why a reader cannot read the values."""
     warning: str | None = None
-    """What is unusual about it."""
+    """What is unusual about the node."""
     narrower: DataType | None = None
-    """The type of its values, where they need type widening to be read as the table's."""
+    """Type of the stored values, if reading them as the table's type needs type widening."""
 
 
 SOUND = StoredType()
@@ -94,9 +97,9 @@ VARIANT_PARTS = ("metadata", "value", "typed_value")
 
 
 def stored(kind: DataType, node: Node) -> StoredType:
-    """How a node holds a Delta type; of a struct, an array or a map only whether it is a group of that kind.
+    """Describe how a node stores a Delta type; for structs, arrays and maps, only whether the node is such a group.
 
-    Nothing is said of void, which no file holds, and of types of proposals.
+    Return `SOUND` for void, which no file stores, and for types that the protocol does not define.
     """
     match kind:
         case Struct():
@@ -119,7 +122,7 @@ def stored(kind: DataType, node: Node) -> StoredType:
 
 
 def find_type(node: Node) -> DataType | None:
-    """The Delta type that a node's form is listed for; None for a form of none, and for INT96, shared by two."""
+    """Return the Delta type that the protocol lists for a node, or None; also None for INT96, which two types use."""
     annotation = node.annotation
     name = annotation.name if annotation else None
     if annotation and name == "DECIMAL":
@@ -152,7 +155,7 @@ def find_type(node: Node) -> DataType | None:
 
 def _leaf(kind: DataType, node: Node) -> StoredType:
     if node.physical is None or node.repetition == "repeated":
-        return StoredType(fault=f"{node} holds no {get_type_name(kind)}")
+        return StoredType(fault=f"the file stores {node}; the schema says {get_type_name(kind)}")
     found = find_type(node)
     if found == kind:
         return StoredType(warning=_oddity(kind, node))
@@ -160,32 +163,32 @@ def _leaf(kind: DataType, node: Node) -> StoredType:
         case Primitive("timestamp" | "timestamp_ntz"), None if node.physical == "INT96":
             return SOUND  # an INT96 does not say whether it has a time zone (E54): the table's type decides
         case Primitive("timestamp_ntz"), Primitive("timestamp") if node.annotation and node.annotation.converted:
-            return StoredType(warning=f"{node} by a converted type alone, which has no form without time zone")
+            return StoredType(warning=f"{node} has only a converted type, which cannot express a missing time zone")
         case Primitive("short" | "integer"), Primitive("byte" | "short") if is_widening(found, kind):
-            return SOUND  # the same bytes: every reader of the wider type takes them
+            return SOUND  # the same bytes: every reader of the wider type can read them
         case Primitive("byte" | "short"), Primitive("short" | "integer"):
-            return StoredType(warning=f"{node} may hold more than a {get_type_name(kind)}")
+            return StoredType(warning=f"{node} may store values beyond the range of {get_type_name(kind)}")
         case Primitive("string"), Primitive("binary") if node.physical == "BYTE_ARRAY" and not node.annotation:
-            return StoredType(warning=f"{node} without the annotation of a string")
+            return StoredType(warning=f"{node} is not annotated as a string")
         case Primitive("binary"), Primitive("string"):
             return StoredType(warning=f"{node} is annotated as text")
         case Primitive("binary"), None if node.annotation == Annotation("UUID"):
             return StoredType(warning=f"{node} is annotated as a UUID")
     if found is not None and is_widening(found, kind):
         return StoredType(narrower=found)
-    return StoredType(fault=f"{node} holds no {get_type_name(kind)}")
+    return StoredType(fault=f"the file stores {node}; the schema says {get_type_name(kind)}")
 
 
 def _oddity(kind: DataType, node: Node) -> str | None:
     annotation = node.annotation
     if isinstance(kind, Decimal) and node.physical == "BYTE_ARRAY":
-        return f"{node} is not of a fixed length"
+        return f"{node} does not have a fixed length"
     if annotation and annotation.name in ("ENUM", "JSON", "BSON"):
         return f"{node} is not annotated as a {get_type_name(kind)}"
     if annotation and annotation.name == "TIMESTAMP" and annotation.unit != "MICROS":
-        return f"{node} is not of microseconds"
+        return f"{node} is not in microseconds"
     if kind == Primitive("binary") and node.physical == "FIXED_LEN_BYTE_ARRAY":
-        return f"{node} is of a fixed length"
+        return f"{node} has a fixed length"
     return None
 
 
@@ -194,50 +197,51 @@ def _oddity(kind: DataType, node: Node) -> str | None:
 
 def _group(kind: DataType, node: Node, look: Callable[[], str | None]) -> StoredType:
     if node.physical is not None or node.repetition == "repeated":
-        return StoredType(fault=f"{node} holds no {get_type_name(kind)}")
+        return StoredType(fault=f"the file stores {node}; the schema says {get_type_name(kind)}")
     return StoredType(fault=look())
 
 
 def _struct(node: Node) -> str | None:
-    return f"{node} holds no struct" if node.annotation else None
+    return f"the file stores {node}; the schema says struct" if node.annotation else None
 
 
 def _map(node: Node) -> str | None:
-    # E55: the text also speaks of maps of two levels, which Parquet does not have.
+    # E55: the protocol also mentions maps with two levels, which Parquet does not have.
     if node.annotation is None or node.annotation.name not in ("MAP", "MAP_KEY_VALUE"):
         return f"{node} is not annotated as a map"
     inner = node.children[0] if len(node.children) == 1 else None
     if inner is None or inner.physical is not None or inner.repetition != "repeated" or len(inner.children) != 2:
-        return "a map is a group of one repeated group of key and value"
+        return "a map must be a group with one repeated group of key and value"
     return None
 
 
 def _odd_key(node: Node) -> str | None:
     key, _ = get_map_nodes(node)
-    return None if key.repetition == "required" else f"the key of a map may be null: {key.repetition} {key}"
+    return None if key.repetition == "required" else f"the map key is nullable: {key.repetition} {key}"
 
 
 def _array(kind: Array, node: Node) -> StoredType:
     if node.repetition == "repeated":
-        # Parquet reads a repeated node outside of a LIST as a list that is required, of elements that are.
+        # Parquet reads a repeated node outside of a LIST as a required list of required elements.
         return StoredType(warning=f"{node} outside of a LIST")
     if node.physical is not None:
-        return StoredType(fault=f"{node} holds no array")
+        return StoredType(fault=f"the file stores {node}; the schema says array")
     if node.annotation is None or node.annotation.name != "LIST":
         return StoredType(fault=f"{node} is not annotated as a list")
     if len(node.children) != 1 or node.children[0].repetition != "repeated":
-        return StoredType(fault="a list is a group of one repeated node")
+        return StoredType(fault="a list must be a group with one repeated node")
     return SOUND
 
 
 def _variant(node: Node) -> str | None:
     if node.annotation is not None and node.annotation.name != "VARIANT":
-        return f"{node} holds no variant"
+        return f"the file stores {node}; the schema says variant"
     parts = {child.name: child for child in node.children}
     if len(parts) < len(node.children) or not parts.keys() <= set(VARIANT_PARTS):
-        return f"a variant has no part {', '.join(sorted(parts.keys() - set(VARIANT_PARTS))) or 'twice'}"
+        names = ", ".join(sorted(parts.keys() - set(VARIANT_PARTS)))
+        return f"a variant has unexpected parts: {names or 'repeated names'}"
     if "metadata" not in parts:
-        return "a variant has metadata"
+        return "the variant has no metadata"
     for name in ("metadata", "value"):
         part = parts.get(name)
         if part and (part.physical != "BYTE_ARRAY" or part.annotation or part.repetition == "repeated"):
@@ -247,10 +251,10 @@ def _variant(node: Node) -> str | None:
 
 
 def _typed_value(node: Node) -> str | None:
-    """Why a `typed_value` is of no form that shredding knows. Source: Shredded Variant data in Parquet (current).
+    """Return why a `typed_value` is not a valid shredded form, or None.
 
-    What is within objects and arrays is shredded in turn: pairs of `value` and `typed_value`. Whether nodes are
-    required is not looked at, for readers find them by name.
+    Objects and arrays are shredded recursively into pairs of `value` and `typed_value`. Repetition is not checked,
+    because readers find the nodes by name. Source: Shredded Variant data in Parquet (current).
     """
     waiting = [node]
     while waiting:
@@ -258,37 +262,37 @@ def _typed_value(node: Node) -> str | None:
         name = each.annotation.name if each.annotation else None
         if each.physical is not None:
             if find_type(each) is None and name not in ("UUID", "TIME"):
-                return f"{each} is no type of a shredded value"
+                return f"{each} is not a type of shredded values"
             continue
         if name not in (None, "LIST"):
-            return f"{each} is no type of a shredded value"
+            return f"{each} is not a type of shredded values"
         if name == "LIST" and (len(each.children) != 1 or each.children[0].repetition != "repeated"):
-            return "a list is a group of one repeated node"
+            return "a list must be a group with one repeated node"
         for part in get_element_nodes(each)[:1] if name == "LIST" else each.children:
             names = {child.name for child in part.children}
             if not names or not names <= {"value", "typed_value"}:
-                return f"{part.name} of a shredded value is no group of value and typed_value"
+                return f"{part.name} of a shredded value must be a group of value and typed_value"
             waiting += [child for child in part.children if child.name == "typed_value"]
     return None
 
 
 def is_shredded(node: Node) -> bool:
-    """Whether a variant may have its values elsewhere than in `value`. Source: Variant Shredding (current)."""
+    """Return whether a variant may store values outside `value`. Source: Variant Shredding (current)."""
     names = {child.name for child in node.children}
     return "typed_value" in names or "value" not in names
 
 
 def get_map_nodes(node: Node) -> tuple[Node, Node]:
-    """Key and value of a sound map group, which Parquet finds by their order."""
+    """Return key and value of a valid map group; Parquet identifies them by order."""
     key, value = node.children[0].children
     return key, value
 
 
 def get_element_nodes(node: Node) -> list[Node]:
-    """What may be the element of a sound list, the likeliest first: of three levels, of two, or the bare repeated node.
+    """Return the possible element nodes of a valid list, the likeliest first.
 
-    A repeated group of one field may be the middle of three levels or an element of one field. Parquet decides by names
-    that only some writers gave, so whoever knows the element's type may try the other. Source: Parquet, Lists.
+    A repeated group with one field may be the middle of three levels, or an element with one field. Parquet decides by
+    names that only some writers use, so a caller that knows the element's type may try both. Source: Parquet, Lists.
     """
     if node.repetition == "repeated":
         return [_once(node)]
@@ -301,5 +305,5 @@ def get_element_nodes(node: Node) -> list[Node]:
 
 
 def _once(node: Node) -> Node:
-    """A repeated node as one of its elements, which are not null."""
+    """Return a repeated node as one required element."""
     return replace(node, repetition="required")

@@ -1,7 +1,7 @@
-"""Partition values as text. Source: Partition Value Serialization.
+"""Serialized partition values. Source: Partition Value Serialization.
 
-Readings: null and the empty string both are SQL NULL (S10); numbers and booleans are read leniently, what is not
-spelled as the text shows is not canonical (S11).
+Interpretations: null and the empty string both mean SQL NULL (S10). Numbers and booleans are parsed leniently; a
+spelling that differs from the protocol's is not canonical (S11).
 """
 
 import math
@@ -31,20 +31,21 @@ _EPOCH = date(1970, 1, 1).toordinal()
 
 
 class PartitionValueError(ValueError):
-    """A text that no reading takes for a value of the column's type, or a value that no text stands for."""
+    """Text that cannot be parsed as the column's type, or a value that cannot be serialized."""
 
 
 def parse_partition_value(text: str | None, kind: DataType) -> Any:
-    """The value a text stands for; None for SQL NULL.
+    """Parse a partition value; None means SQL NULL.
 
-    A timestamp without zone counts as UTC: the text leaves it to the zone of the system that wrote it.
+    A timestamp without zone counts as UTC: the protocol leaves it to the zone of the system that wrote it.
 
     Returns:
-        int, float (of type float: rounded to 32 bits), `decimal.Decimal`, bool, str, bytes; dates as days and
-        timestamps as microseconds since the epoch; the text itself for types that the text gives no form for.
+        int, float (rounded to 32 bits for type float), `decimal.Decimal`, bool, str or bytes. Dates are days and
+        timestamps
+        are microseconds since the epoch. Types for which the protocol defines no serialization return the text itself.
 
     Raises:
-        PartitionValueError: the type cannot hold it.
+        PartitionValueError: The text is not a value of the type.
     """
     if text is None or text == "":
         return None
@@ -57,7 +58,7 @@ def parse_partition_value(text: str | None, kind: DataType) -> Any:
             return _decimal(text, precision, scale)
         case Primitive("boolean"):
             if text.lower() not in ("true", "false"):
-                raise PartitionValueError(f"{text!r} is no boolean")
+                raise PartitionValueError(f"{text!r} is not a boolean")
             return text.lower() == "true"
         case Primitive("date"):
             return _days(text)
@@ -72,7 +73,7 @@ def parse_partition_value(text: str | None, kind: DataType) -> Any:
 
 def _integer(text: str, bits: int, name: str) -> int:
     if not _INTEGER.fullmatch(text) or not -(2 ** (bits - 1)) <= int(text) < 2 ** (bits - 1):
-        raise PartitionValueError(f"{text!r} is no {name}")
+        raise PartitionValueError(f"{text!r} is not of type {name}")
     return int(text)
 
 
@@ -80,13 +81,13 @@ def _float(text: str, name: str) -> float:
     if _SPECIAL.fullmatch(text):
         return float(text)
     if not _FLOAT.fullmatch(text):
-        raise PartitionValueError(f"{text!r} is no {name}")
+        raise PartitionValueError(f"{text!r} is not of type {name}")
     value = float(text.rstrip("fFdD"))
     return _single(value) if name == "float" else value
 
 
 def _single(value: float) -> float:
-    """The nearest number of 32 bits."""
+    """Round to the nearest 32-bit float."""
     try:
         return float(struct.unpack("<f", struct.pack("<f", value))[0])
     except OverflowError:
@@ -95,46 +96,46 @@ def _single(value: float) -> float:
 
 def _decimal(text: str, precision: int, scale: int) -> Exact:
     if not _DECIMAL.fullmatch(text):
-        raise PartitionValueError(f"{text!r} is no decimal")
+        raise PartitionValueError(f"{text!r} is not a decimal")
     value = Exact(text)
     if value and (value.adjusted() > precision - scale - 1 or value.adjusted() < -scale):
-        raise PartitionValueError(f"{text!r} is no decimal({precision},{scale})")
+        raise PartitionValueError(f"{text!r} is not of type decimal({precision},{scale})")
     if value and value.normalize(_WIDE).as_tuple().exponent < -scale:  # type: ignore[operator]
-        raise PartitionValueError(f"{text!r} has more than {scale} digits behind the point")
+        raise PartitionValueError(f"{text!r} has more than {scale} digits after the decimal point")
     return value
 
 
 def _days(text: str) -> int:
     match = _DATE.fullmatch(text)
     if not match:
-        raise PartitionValueError(f"{text!r} is no date")
+        raise PartitionValueError(f"{text!r} is not a date")
     return _days_of(int(match[1]), int(match[2]), int(match[3]), text)
 
 
 def _days_of(year: int, month: int, day: int, text: str) -> int:
-    """Days since the epoch in the proleptic Gregorian calendar, beyond the years that Python knows."""
+    """Return days since the epoch in the proleptic Gregorian calendar, also for years beyond Python's range."""
     cycle = (year - 1) // 400
     try:
         here = date(year - 400 * cycle, month, day)
     except ValueError as fault:
-        raise PartitionValueError(f"{text!r} is no date: {fault}") from fault
+        raise PartitionValueError(f"{text!r} is not a date: {fault}") from fault
     return here.toordinal() - _EPOCH + cycle * _DAYS_OF_400_YEARS
 
 
 def _microseconds(text: str) -> int:
     match = _TIMESTAMP.fullmatch(text)
     if not match:
-        raise PartitionValueError(f"{text!r} is no timestamp")
+        raise PartitionValueError(f"{text!r} is not a timestamp")
     day, hour, minute, second, fraction, zone = match.groups()
     if hour is not None and (int(hour) > 23 or int(minute) > 59 or int(second) > 59):
-        raise PartitionValueError(f"{text!r} is no timestamp")
+        raise PartitionValueError(f"{text!r} is not a timestamp")
     of_day = (int(hour or 0) * 60 + int(minute or 0)) * 60 + int(second or 0)
     micros = int(((fraction or "") + "000000")[:6])
     offset = 0
     if zone and zone != "Z":
         digits = zone[1:].replace(":", "")
         if int(digits[:2]) > 18 or int(digits[2:]) > 59:
-            raise PartitionValueError(f"{text!r} has no such time zone")
+            raise PartitionValueError(f"{text!r} has an invalid time zone")
         offset = (int(digits[:2]) * 60 + int(digits[2:])) * 60 * (-1 if zone[0] == "-" else 1)
     return (_days(day) * 86400 + of_day - offset) * 10**6 + micros
 
@@ -148,14 +149,15 @@ _CANONICAL = {
 _ISO_8601_UTC = re.compile(r"[+-]?\d{4,9}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,6})?Z", re.ASCII)
 _SPECIAL = re.compile(r"[+-]?(inf(inity)?|nan)", re.ASCII | re.IGNORECASE)
 _CANONICAL_SPECIAL = ("NaN", "Infinity", "-Infinity")
-"""As Java spells them (S11: the text gives no spelling)."""
+"""As Java spells them (S11: the protocol defines no spelling)."""
 _CANONICAL_INTEGER = re.compile(r"0|-?[1-9]\d*", re.ASCII)
 
 
 def is_canonical(text: str | None, kind: DataType, revision: Revision = Revision.CURRENT) -> bool:
-    """Whether a readable text is spelled as the chapter shows values of its type.
+    """Return whether a valid value is spelled as the chapter shows values of its type.
 
-    Fractional and decimal numbers are: the text asks for no more than the string representation of the number.
+    Every fractional and decimal number is canonical: the protocol only requires the string representation of the
+    number.
     """
     name = get_type_name(kind)
     if text is None or text == "":
@@ -171,18 +173,20 @@ def is_canonical(text: str | None, kind: DataType, revision: Revision = Revision
 
 
 def is_in_utc(text: str) -> bool:
-    """Whether a timestamp is spelled in ISO 8601, adjusted to UTC: the form that only the newest text knows."""
+    """Return whether a timestamp is spelled in ISO 8601, adjusted to UTC; only the newest revision defines this
+    spelling.
+    """
     return _ISO_8601_UTC.fullmatch(text) is not None
 
 
 def has_zone(text: str) -> bool:
-    """Whether a timestamp names its time zone, so that nobody has to know who wrote it."""
+    """Return whether a timestamp states its time zone, so that it does not depend on the writer's zone."""
     match = _TIMESTAMP.fullmatch(text)
     return match is not None and match[6] is not None
 
 
 def canonicalize_partition_value(text: str | None, kind: DataType) -> str | None:
-    """A text that is equal for equal values of the type; None for SQL NULL; an unreadable text stands for itself."""
+    """Return the same text for all equal values of the type; None for SQL NULL. Invalid text is unchanged."""
     try:
         value = parse_partition_value(text, kind)
     except PartitionValueError:
@@ -201,13 +205,13 @@ def canonicalize_partition_value(text: str | None, kind: DataType) -> str | None
 
 
 def serialize_partition_value(value: Any, kind: DataType) -> str | None:
-    """The text of a value in the form that `parse` reads back; None for SQL NULL.
+    """Serialize a value so that `parse_partition_value` reads it back; None for SQL NULL.
 
-    Dates are days and timestamps microseconds since the epoch; timestamps are written in ISO 8601 with `Z`. The
-    empty string and empty binary are not representable: their text reads back as SQL NULL.
+    Dates are days and timestamps microseconds since the epoch; timestamps are written in ISO 8601 with `Z`. The empty
+    string and empty binary cannot be represented: their text reads back as SQL NULL.
 
     Raises:
-        PartitionValueError: binary that is not UTF-8, or a decimal with more digits than the type has.
+        PartitionValueError: The value is binary but not UTF-8, or a decimal with more digits than the type has.
     """
     if value is None:
         return None
@@ -230,7 +234,7 @@ def serialize_partition_value(value: Any, kind: DataType) -> str | None:
 
 
 def _date_text(days: int) -> str:
-    """Years beyond 9999 have a sign, as Java writes them."""
+    """Format days since the epoch; years beyond 9999 have a sign, as Java writes them."""
     cycle = (days + _EPOCH - 1) // _DAYS_OF_400_YEARS
     here = date.fromordinal(days + _EPOCH - cycle * _DAYS_OF_400_YEARS)
     year = here.year + 400 * cycle
@@ -253,7 +257,7 @@ def _binary_text(value: Any) -> str:
 
 
 def _float_text(value: float, name: str) -> str:
-    """The shortest digits that read back; what is not finite as Java spells it."""
+    """Return the shortest digits that read back; NaN and infinities as Java spells them."""
     if math.isnan(value):
         return "NaN"
     if math.isinf(value):
@@ -267,9 +271,9 @@ def _float_text(value: float, name: str) -> str:
 
 
 def _decimal_text(value: Exact, kind: Decimal) -> str:
-    """All digits behind the point that the type has, and no exponent."""
+    """Format with the complete scale of the type and without an exponent."""
     if value.is_finite() and value.adjusted() < kind.precision:
         text = format(value.quantize(Exact(1).scaleb(-kind.scale), context=_WIDE), "f")
         if _decimal(text, kind.precision, kind.scale) == value:
             return text
-    raise PartitionValueError(f"{value} is no decimal({kind.precision},{kind.scale})")
+    raise PartitionValueError(f"{value} is not of type decimal({kind.precision},{kind.scale})")

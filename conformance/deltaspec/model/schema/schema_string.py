@@ -1,8 +1,9 @@
-"""The schema string of a table, read and written. Source: Schema Serialization Format:
-Struct Type, Struct Field, Array Type, Map Type, Variant Type, Column Metadata.
+"""Schema string of a table: parsing and serialization. Source: Schema Serialization Format: Struct Type, Struct Field,
+Array Type, Map Type, Variant Type, Column Metadata.
 
-Readings: `decimal` alone is (10,0) (E24); a type object `{"type": "variant"}` stands for its name (E17); a field
-without `metadata` is tolerated (S38). Types that Spark writes and the text does not define are `Proposed`.
+Interpretations: `decimal` without parameters is (10,0) (E24); a type object `{"type": "variant"}` equals its name
+(E17); a field without `metadata` is accepted (S38). Types that Spark writes and the protocol does not define become
+`UndefinedType`.
 """
 
 import json
@@ -40,27 +41,27 @@ KINDS = ("not JSON", "too deep", "not a struct", "malformed", "unknown type", "d
 
 
 class SchemaError(ValueError):
-    """A schema string that is not of the documented form."""
+    """A schema string that does not follow the serialization format."""
 
     def __init__(self, kind: str, pointer: str, what: str) -> None:
         super().__init__(f"{pointer or 'schema'}: {what}")
         self.kind = kind
         """One of `KINDS`."""
         self.pointer = pointer
-        """JSON pointer to the place, such as `/fields/2/type/elementType`; empty for the whole."""
+        """JSON pointer to the error, such as `/fields/2/type/elementType`; empty for the complete schema."""
         self.what = what
 
 
 class SchemaTooDeep(SchemaError):
-    """A schema string nested more deeply than the kit reads: a limit of ours, nothing that the text forbids."""
+    """A schema string nested more deeply than the kit reads; the limit is ours, the protocol has none."""
 
 
 def parse_schema(schema_string: str) -> Struct:
-    """The struct that a schema string describes.
+    """Parse a schema string.
 
     Raises:
-        SchemaTooDeep: it is nested more than `json_values.MAX_DEPTH` levels deep.
-        SchemaError: it is not JSON or not a schema; names the first fault.
+        SchemaTooDeep: The string is nested more than `json_values.MAX_DEPTH` levels deep.
+        SchemaError: The string is not JSON or not a schema; describes the first error.
     """
     schema, found = _read(schema_string)
     if found:
@@ -69,7 +70,7 @@ def parse_schema(schema_string: str) -> Struct:
 
 
 def find_schema_faults(schema_string: str) -> list[SchemaError]:
-    """Everything that is wrong with a schema string, in the order of the text; empty for a sound one."""
+    """Return all errors of a schema string in document order."""
     return _read(schema_string)[1]
 
 
@@ -81,7 +82,7 @@ def _read(schema_string: str) -> tuple[Struct, list[SchemaError]]:
             return Struct(()), [SchemaTooDeep("too deep", "", f"nested more than {MAX_DEPTH} levels deep")]
         return Struct(()), [SchemaError("not JSON", "", str(fault))]
     if has_lone_surrogate(document):
-        return Struct(()), [SchemaError("not JSON", "", "an escape is half of a surrogate pair")]
+        return Struct(()), [SchemaError("not JSON", "", "an escape is a lone surrogate")]
     if not isinstance(document, dict) or document.get("type") != "struct":
         return Struct(()), [SchemaError("not a struct", "", "a schema is an object of type struct")]
     found: list[SchemaError] = []
@@ -89,7 +90,7 @@ def _read(schema_string: str) -> tuple[Struct, list[SchemaError]]:
 
 
 def _depth(text: str) -> int:
-    """How deep brackets nest outside of strings."""
+    """Return the nesting depth of brackets outside strings."""
     depth = deepest = 0
     for token in _TOKEN.finditer(text):
         if token[0] in ("[", "{"):
@@ -118,7 +119,7 @@ def _field(value: Any, at: str, found: list[SchemaError]) -> Field | None:
 
 
 def _type_of(value: dict[str, Any], key: str, at: str, found: list[SchemaError]) -> DataType:
-    """The type that stands under a key; a faulty one is noted and answered with one that says nothing."""
+    """Read the type under a key; record an error and return an `UndefinedType` if it is malformed."""
     member = _member(value, key, (str, dict), at, found)
     here = f"{at}/{key}"
     if member is None:
@@ -132,7 +133,7 @@ def _type_of(value: dict[str, Any], key: str, at: str, found: list[SchemaError])
             element = _type_of(member, "elementType", here, found)
             return Array(element, _member(member, "containsNull", bool, here, found) is not False)
         case "map":
-            # The text leaves valueContainsNull out of its table of keys, and shows it in its example.
+            # The protocol's table of keys omits valueContainsNull; its example shows it.
             key_type = _type_of(member, "keyType", here, found)
             value_type = _type_of(member, "valueType", here, found)
             return Map(key_type, value_type, _member(member, "valueContainsNull", bool, here, found) is not False)
@@ -153,14 +154,14 @@ def _named(name: str, at: str, found: list[SchemaError]) -> DataType:
         precision, scale = int(match[1]), int(match[2])
         if 1 <= precision <= MAX_PRECISION and 0 <= scale <= precision:
             return Decimal(precision, scale)
-        found.append(SchemaError("decimal out of range", at, f"{name} is not within {MAX_PRECISION} digits"))
+        found.append(SchemaError("decimal out of range", at, f"{name} exceeds {MAX_PRECISION} digits or its precision"))
     elif not _PROPOSED.fullmatch(name):
-        found.append(SchemaError("unknown type", at, f"{name[:80]!r} is no type"))
+        found.append(SchemaError("unknown type", at, f"{name[:80]!r} is not a type"))
     return UndefinedType(name)
 
 
 def _member(value: dict[str, Any], key: str, kind: Any, at: str, found: list[SchemaError]) -> Any:
-    """A member of the type that it has to have; None, and a fault, if there is none."""
+    """Return a member of the required type; record an error and return None if it is missing or of another type."""
     if key not in value:
         found.append(SchemaError("malformed", at, f"{key} is missing"))
         return None
@@ -173,19 +174,19 @@ def _member(value: dict[str, Any], key: str, kind: Any, at: str, found: list[Sch
 
 @dataclass(frozen=True)
 class TypeChange:
-    """A change of a column's type that its metadata records. Source: Type Change Metadata (current)."""
+    """A type change recorded in the metadata of a column. Source: Type Change Metadata (current)."""
 
     before: DataType
     after: DataType
     field_path: tuple[str, ...] = ()
-    """`element`, `key` and `value` below the column; empty for the column itself."""
+    """Steps `element`, `key` and `value` below the column; empty for the column itself."""
 
 
 def read_type_changes(field: Field) -> list[TypeChange]:
-    """The type changes that a field's metadata records, oldest first; keys beyond the text's are passed over.
+    """Return the type changes recorded in a field's metadata, oldest first; unknown keys are ignored.
 
     Raises:
-        SchemaError: they are not of the documented form. A string that holds the list is not either (E30).
+        SchemaError: The changes are malformed; a string that contains the list is malformed too (E30).
     """
     changes = field.metadata.get(TYPE_CHANGES, [])
     if not isinstance(changes, list):
@@ -194,10 +195,10 @@ def read_type_changes(field: Field) -> list[TypeChange]:
 
 
 def read_type_change(value: Any, at: str) -> TypeChange:
-    """One change as metadata records it; `at` is where it stands.
+    """Read one recorded type change; `at` is its JSON pointer.
 
     Raises:
-        SchemaError: it is not of the documented form.
+        SchemaError: The change is malformed.
     """
     if not isinstance(value, dict):
         raise SchemaError("malformed", at, "a type change is an object")
@@ -213,17 +214,17 @@ def read_type_change(value: Any, at: str) -> TypeChange:
 
 
 def serialize_schema(schema: Struct) -> str:
-    """The schema string of a struct, without superfluous space; numbers of its metadata as they were written."""
+    """Serialize a struct without whitespace; numbers in metadata keep their lexeme."""
     return _text(_document(schema))
 
 
 def to_json(kind: DataType) -> Any:
-    """A type as plain JSON values, its metadata's numbers as Python numbers where they fit one."""
+    """Convert a type to plain JSON values; numbers in metadata become Python numbers if they fit."""
     return _numbers(_document(kind))
 
 
 def _document(kind: DataType) -> Any:
-    """A type as JSON values, numbers as in `json_values`."""
+    """Convert a type to JSON values with the number type of `json_values`."""
     match kind:
         case Struct(fields):
             members = [
@@ -256,7 +257,7 @@ def _text(value: Any) -> str:
 
 
 def _numbers(value: Any) -> Any:
-    """JSON values with numbers as Python numbers; those beyond a double stay as they are written."""
+    """Convert numbers to Python numbers; numbers beyond the range of a double keep their lexeme."""
     if isinstance(value, Number):
         if value.is_integer and len(value) < 400:
             return int(value)
@@ -269,7 +270,7 @@ def _numbers(value: Any) -> Any:
 
 
 def render_tree(schema: Struct) -> str:
-    """The schema as an indented tree, one line a node. Source: Schema Serialization Format, Example."""
+    """Render the schema as an indented tree with one line per node. Source: Schema Serialization Format, Example."""
     return "\n".join(_tree_lines(schema, ""))
 
 
@@ -294,7 +295,7 @@ def _tree_lines(kind: DataType, indent: str) -> list[str]:
 
 
 def find_repeated_names(kind: DataType, path: tuple[str, ...] = ()) -> list[str]:
-    """Paths of fields whose name equals that of an earlier sibling but for case (a MUST since current, S34)."""
+    """Return paths of fields whose name equals an earlier sibling's, ignoring case (a MUST since current, S34)."""
     found: list[str] = []
     match kind:
         case Struct(fields):
@@ -313,7 +314,7 @@ def find_repeated_names(kind: DataType, path: tuple[str, ...] = ()) -> list[str]
 
 
 def get_void_blocked_reason(schema: Struct) -> str | None:
-    """Why no data file may be added to a table for its columns of type void; None if one may.
+    """Return why columns of type void prevent adding data files; None if they do not.
 
     Source: Void Type (current).
     """
@@ -323,7 +324,7 @@ def get_void_blocked_reason(schema: Struct) -> str | None:
 
 
 def _void_hindrances(kind: DataType, path: tuple[str, ...], *, contained: bool) -> Iterator[str]:
-    """What stands in the way at and below a type; `contained`: an array or a map holds it."""
+    """Yield the reasons at and below a type; `contained` means inside an array or a map."""
     match kind:
         case Primitive("void") if contained:
             yield f"{'.'.join(path)} is void inside an array or a map"

@@ -1,8 +1,8 @@
-"""Columns of a table beside the nodes of a data file: which node readers find for each, and how it holds the type.
+"""Match table columns with the nodes of a data file: the node readers use for each column and how it stores the type.
 
-In `id` mode readers find columns by their field ids, else by their (physical) names. What a file lacks is null in every
-row; what it has beside is passed over. Source: Reader Requirements for Column Mapping, Consistency Between Table
-Metadata and Data Files.
+In `id` mode readers match columns by field id, otherwise by (physical) name. A column that the file does not contain is
+null in every row; additional nodes are ignored. Source: Reader Requirements for Column Mapping, Consistency Between
+Table Metadata and Data Files.
 """
 
 from collections import defaultdict
@@ -22,42 +22,42 @@ from deltaspec.model.schema.parquet_types import SOUND, Node, StoredType, get_el
 
 @dataclass(frozen=True)
 class StoredColumn:
-    """A column of the table, at any depth, and what one file has for it."""
+    """A column of the table, at any depth, and its match in one file."""
 
     path: tuple[str, ...]
     """Logical names; array elements are `element`, map keys `key`, map values `value`."""
     type: DataType
     node: Node | None
-    """What readers find; None where they find nothing and take null."""
+    """Matched node; None if there is no match, and readers return null."""
     stored: StoredType
     physical_name: str | None = None
-    """None for elements, keys and values, which are found by their place."""
+    """None for elements, keys and values, which are matched by position."""
     id: int | None = None
-    """The field id that its node has to have, if any."""
+    """Field id that the node must have, if any."""
     is_required: bool = False
-    """Neither the column nor any struct that it is nested in may be null."""
+    """Neither the column nor any enclosing struct may be null."""
     matching_nodes: int = 0
-    """Nodes that answer to the name, or in id mode to the id: one at most in a sound file."""
+    """Number of nodes with the name, or in id mode with the id; at most one in a valid file."""
     node_with_other_id: Node | None = None
-    """The node of the physical name, where it lacks the id or has another."""
+    """Node with the physical name but without the id or with another one."""
     node_with_other_name: Node | None = None
-    """The node of the id, where it has another name than the physical one."""
+    """Node with the id but without the physical name."""
 
 
 def stored_columns(schema: Struct, root: Node, mapping: str | None) -> list[StoredColumn]:
-    """Every column of a schema, parents first; what is nested in a column that the file lacks is left out.
+    """Match every column of a schema, parents first; columns nested in a missing column are omitted.
 
     Args:
-        schema: of the table, or a part of it.
-        root: of the file's schema.
-        mapping: column mapping in force: `id`, `name` or None.
+        schema: Schema of the table, or a part of it.
+        root: Root of the file's schema.
+        mapping: Column mapping in force: `id`, `name` or None.
     """
     return list(_members(schema, root, mapping, (), required=True))
 
 
 @dataclass(frozen=True)
 class _Group:
-    """The nodes of a group by what readers find them by."""
+    """The nodes of a group, indexed by what readers match."""
 
     by_name: dict[str, list[Node]]
     by_id: dict[int, list[Node]]
@@ -90,17 +90,17 @@ def _members(
 def _find(
     member: Field, group: _Group, taken: set[str], mapping: str | None, path: tuple[str, ...], *, required: bool
 ) -> StoredColumn:
-    """One member of a struct; `taken` are the names of all of them."""
+    """Match one member of a struct; `taken` holds the physical names of all members."""
     name, number = physical_name(member, mapping), column_id(member) if mapping else None
     named = group.by_name.get(name, [])
     numbered = group.by_id.get(number, []) if number is not None else []
-    # Where a struct has no ids at all, the text lets a reader refuse the file or take null (S30); names tell as well.
+    # If a struct has no ids at all, the protocol lets a reader refuse the file or return null (S30); we match by name.
     if mapping == "id" and group.by_id:
         found = numbered
     else:
         found = named or [each for each in group.in_any_case.get(name.casefold(), []) if each.name not in taken]
     other = named[0] if named and number is not None and named[0].field_id != number else None
-    # Which of two nodes is meant, that of the name or that of the id, is not for its type to tell.
+    # If name and id match different nodes, the type cannot decide which one is meant.
     node = found[0] if len(found) == 1 and not (found is numbered and other) else None
     return StoredColumn(
         path=(*path, member.name),
@@ -125,11 +125,11 @@ def _below(
     ids: dict[str, int],
     place: tuple[str, ...],
 ) -> list[StoredColumn]:
-    """What is nested in a column that the file has.
+    """Match the columns nested in a column that the file contains.
 
     Args:
-        ids: of elements, keys and values, by their place below the nearest struct field.
-        place: below that field, its own name first.
+        ids: Ids of elements, keys and values by their path below the nearest struct field.
+        place: Path from that field, its own name first.
     """
     match kind:
         case Struct():
@@ -153,7 +153,7 @@ def _part(
     ids: dict[str, int],
     place: tuple[str, ...],
 ) -> list[StoredColumn]:
-    """An element, a key or a value, and what is nested in it."""
+    """Match an element, a key or a value, and the columns nested in it."""
     number = ids.get(".".join((*place[1:], name)))
     here = StoredColumn(
         path=(*path, name),
@@ -162,7 +162,7 @@ def _part(
         stored=stored(kind, node),
         id=number,
         matching_nodes=1,
-        # a file that is older than the ids of elements, keys and values has none
+        # files written before elements, keys and values had ids have none
         node_with_other_id=node if number is not None and node.field_id not in (None, number) else None,
     )
     if here.stored.fault is not None:
@@ -171,9 +171,9 @@ def _part(
 
 
 def _ids_below(member: Field, mapping: str | None) -> dict[str, int]:
-    """Ids of elements, keys and values below a field, by their place without the field's name.
+    """Return the ids of elements, keys and values below a field, by path without the field's name.
 
-    [Changed in current] In r3 they stand under another key, and begin with the logical name.
+    [Changed in current] In r3 they have another metadata key, and their names begin with the logical name.
     """
     found = {}
     for key, root in ((NESTED_IDS, physical_name(member, mapping)), (NESTED_IDS_R3, member.name)):

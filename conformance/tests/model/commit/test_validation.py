@@ -46,7 +46,7 @@ def test_plain_commits_are_accepted() -> None:
 
 def test_the_first_reason_is_the_answer() -> None:
     answer = check_commit(PLAIN, 3, [add("b"), add("b")])
-    assert answer == Refused("log.versions-contiguous", "version 3 after 0")
+    assert answer == Refused("log.versions-contiguous", "version 3 after 0, expected 1")
     assert [each.requirement for each in collect_refusals(PLAIN, 3, [add("b"), add("b")])] == [
         "log.versions-contiguous",
         "reconciliation.no-repeated-actions",

@@ -43,14 +43,14 @@ def test_without_the_domain_there_are_no_columns() -> None:
 
 @pytest.mark.parametrize("columns", [{}, [1], [[]], [[1]], None, "col1"])
 def test_columns_of_another_form_are_a_fault(columns: object) -> None:
-    assert configuration_fault(json.dumps({"clusteringColumns": columns})) == "holds no list clusteringColumns"
+    assert configuration_fault(json.dumps({"clusteringColumns": columns})) == "has no list clusteringColumns"
 
 
 def test_half_of_a_surrogate_pair_names_no_column() -> None:
     for column in ("\ud800", ["a", "\ud800"]):
         assert (
             configuration_fault(json.dumps({"clusteringColumns": [column]}))
-            == "names a column by half of a surrogate pair"
+            == "has a column name with a lone surrogate"
         )
 
 

@@ -55,19 +55,19 @@ def test_an_invariant_is_the_text_within_its_json() -> None:
 @pytest.mark.parametrize(
     ("value", "words"),
     [
-        ("x > 3", "is no JSON: expecting value at character 0"),
-        ("", "is no JSON: expecting value at character 0"),
-        ({"expression": {"expression": "x > 3"}}, "is no text"),
-        (Number("7"), "is no text"),
-        (True, "is no text"),
+        ("x > 3", "is not JSON: expecting value at character 0"),
+        ("", "is not JSON: expecting value at character 0"),
+        ({"expression": {"expression": "x > 3"}}, "is not a string"),
+        (Number("7"), "is not a string"),
+        (True, "is not a string"),
         ("7", "has nothing at expression.expression"),
         ("null", "has nothing at expression.expression"),
         ('["expression"]', "has nothing at expression.expression"),
         ('{"expression": "x > 3"}', "has nothing at expression.expression"),
         ('{"Expression": {"expression": "x > 3"}}', "has nothing at expression.expression"),
-        ('{"expression": {"expression": null}}', "has no text at expression.expression"),
-        ('{"expression": {"expression": 3}}', "has no text at expression.expression"),
-        ('{"expression": {"expression": " "}}', "has an empty text at expression.expression"),
+        ('{"expression": {"expression": null}}', "has no string at expression.expression"),
+        ('{"expression": {"expression": 3}}', "has no string at expression.expression"),
+        ('{"expression": {"expression": " "}}', "has an empty string at expression.expression"),
     ],
 )
 def test_an_invariant_of_another_form_holds_no_expression(value: Any, words: str) -> None:

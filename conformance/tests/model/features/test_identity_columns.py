@@ -44,13 +44,13 @@ def test_longs_and_a_boolean_are_sound(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ('{"start":"1"}', "delta.identity.start is no long"),
-        ('{"start":1.0}', "delta.identity.start is no long"),
-        ('{"step":9223372036854775808}', "delta.identity.step is no long"),
-        ('{"highWaterMark":true}', "delta.identity.highWaterMark is no long"),
+        ('{"start":"1"}', "delta.identity.start is not a long"),
+        ('{"start":1.0}', "delta.identity.start is not a long"),
+        ('{"step":9223372036854775808}', "delta.identity.step is not a long"),
+        ('{"highWaterMark":true}', "delta.identity.highWaterMark is not a long"),
         ('{"step":0}', "delta.identity.step is 0"),
         ('{"step":-0}', "delta.identity.step is 0"),
-        ('{"allowExplicitInsert":"true"}', "delta.identity.allowExplicitInsert is no boolean"),
+        ('{"allowExplicitInsert":"true"}', "delta.identity.allowExplicitInsert is not a boolean"),
     ],
 )
 def test_anything_else_is_a_fault(text: str, words: str) -> None:

@@ -74,11 +74,11 @@ def test_sound_values(name: str, value: str) -> None:
         ("delta.appendOnly", "yes", "is neither true nor false"),
         ("delta.enableRowTracking", "", "is neither true nor false"),
         ("delta.checkpoint.writeStatsAsJson", "1", "is neither true nor false"),
-        ("delta.columnMapping.mode", "position", "is none of none, id and name"),
-        ("delta.columnMapping.maxColumnId", "-1", "is no integer"),
-        ("delta.columnMapping.maxColumnId", "٣", "is no integer"),
-        ("delta.inCommitTimestampEnablementVersion", "1.0", "is no integer"),
-        ("delta.deletedFileRetentionDuration", "a week", "is no interval"),
+        ("delta.columnMapping.mode", "position", "is not one of none, id and name"),
+        ("delta.columnMapping.maxColumnId", "-1", "is not an integer"),
+        ("delta.columnMapping.maxColumnId", "٣", "is not an integer"),
+        ("delta.inCommitTimestampEnablementVersion", "1.0", "is not an integer"),
+        ("delta.deletedFileRetentionDuration", "a week", "is not an interval"),
     ],
 )
 def test_values_that_a_property_cannot_have(name: str, value: str, fault: str) -> None:
@@ -93,7 +93,7 @@ def test_values_that_a_property_cannot_have(name: str, value: str, fault: str) -
         ("delta.parquet.format.version", "1.0.1", "is neither 1.0.0 nor 2.x.x"),
         ("delta.parquet.format.version", "2.12", "is neither 1.0.0 nor 2.x.x"),
         ("delta.logRetentionDuration", "interval 30 days", None),
-        ("delta.logRetentionDuration", "interval 1 month", "is no interval"),
+        ("delta.logRetentionDuration", "interval 1 month", "is not an interval"),
         ("delta.unheardOf", "x", None),
     ],
 )

@@ -187,20 +187,20 @@ class TestStructure:
         ("actions", "spec", "expected"),
         [
             ([protocol(), metadata(), add("a")], "v1", []),
-            ([metadata()], "v1", ["holds 0 Protocol actions, not 1"]),
-            ([protocol(), metadata(), metadata()], "v1", ["holds 2 MetaData actions, not 1"]),
+            ([metadata()], "v1", ["contains 0 Protocol actions, expected 1"]),
+            ([protocol(), metadata(), metadata()], "v1", ["contains 2 MetaData actions, expected 1"]),
             ([HEAD, protocol(), metadata()], "v2", []),
             ([HEAD, protocol(), metadata(), add("a"), remove("b")], "v2", []),
             ([HEAD, protocol(), metadata(), SIDECAR, SIDECAR], "v2", []),
-            ([protocol(), metadata(), SIDECAR], "v2", ["holds 0 CheckpointMetadata actions, not 1"]),
-            ([HEAD, HEAD, protocol(), metadata()], "v2", ["holds 2 CheckpointMetadata actions, not 1"]),
-            ([CheckpointMetadata(version=4), protocol(), metadata()], "v2", ["claims version 4"]),
+            ([protocol(), metadata(), SIDECAR], "v2", ["contains 0 CheckpointMetadata actions, expected 1"]),
+            ([HEAD, HEAD, protocol(), metadata()], "v2", ["contains 2 CheckpointMetadata actions, expected 1"]),
+            ([CheckpointMetadata(version=4), protocol(), metadata()], "v2", ["states version 4, expected 3"]),
             (
                 [HEAD, protocol(), metadata(), SIDECAR, add("a")],
                 "v2",
-                ["has file actions both in itself and in sidecars"],
+                ["has file actions both in its own rows and in sidecars"],
             ),
-            ([protocol(), metadata(), CDC], "v1", ["holds Cdc"]),
+            ([protocol(), metadata(), CDC], "v1", ["contains Cdc"]),
         ],
     )
     def test_faults(self, actions: list[Action], spec: Spec, expected: list[str]) -> None:
@@ -244,7 +244,7 @@ class TestErrata:
         """The example's version is also that of a txn, which is chance."""
         actions = [CheckpointMetadata(version=364475, tags={}), protocol(), metadata(), txn("a", 4389)]
         assert find_content_faults(364475, actions, "v2") == []
-        assert find_content_faults(4389, actions, "v2") == ["claims version 364475"]
+        assert find_content_faults(4389, actions, "v2") == ["states version 364475, expected 4389"]
 
     def test_v23_schema_of_sidecars_in_the_tags_is_a_schema_string(self) -> None:
         line = (

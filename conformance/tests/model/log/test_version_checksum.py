@@ -133,8 +133,8 @@ class TestBins:
             (([1, 2], [0, 0], [0, 0]), "the first boundary is not 0"),
             (([0, 2, 2], [0, 0, 0], [0, 0, 0]), None),
             (([0, 3, 2], [0, 0, 0], [0, 0, 0]), "boundaries are not sorted"),
-            (([0, 2], [0], [0, 0]), "2 boundaries, 1 file counts and 2 byte sums"),
-            (([0, 2], [0, 0], []), "2 boundaries, 2 file counts and 0 byte sums"),
+            (([0, 2], [0], [0, 0]), "2 boundaries, 1 file counts and 2 byte totals"),
+            (([0, 2], [0, 0], []), "2 boundaries, 2 file counts and 0 byte totals"),
         ],
     )
     def test_form_of_a_file_size_histogram(

@@ -124,9 +124,9 @@ FAULTS = {
     "trailing bytes": (bytes(8) + b"\x00", "1 bytes follow the bitmap"),
     "same key twice": (u64(2) + u32(7) + bucket(1) + u32(7) + bucket(2), "bucket 7 follows bucket 7"),
     "keys descend": (u64(2) + u32(7) + bucket(1) + u32(3) + bucket(2), "bucket 3 follows bucket 7"),
-    "sign bit of a key": (u64(1) + u32(2**31) + bucket(1), "bucket 2147483648 holds values of 2^63 or more"),
-    "cookie": (bitmap(u32(12345, 1)), "cookie 12345 begins no bitmap"),
-    "no-run cookie with a count": (bitmap(u32(12346 | 1 << 16, 1)), "cookie 77882 begins no bitmap"),
+    "sign bit of a key": (u64(1) + u32(2**31) + bucket(1), "bucket 2147483648 has values of 2^63 or more"),
+    "cookie": (bitmap(u32(12345, 1)), "cookie 12345 is invalid"),
+    "no-run cookie with a count": (bitmap(u32(12346 | 1 << 16, 1)), "cookie 77882 is invalid"),
     "containers": (bitmap(u32(12346, 65537)), "65537 containers in one bucket"),
     "containers beyond the bytes": (bitmap(u32(12346, 65536)), "ends at byte 20, 2 more expected at 20"),
     "same container twice": (
@@ -147,11 +147,11 @@ FAULTS = {
     ),
     "bitset of another cardinality": (
         bitmap(u32(12346, 1), u16(0, 4096), u32(16), b"\xff" * 100, bytes(8092)),
-        "container 0 claims 4097 values and holds 800",
+        "container 0 states 4097 values but has 800",
     ),
     "run of another cardinality": (
         bitmap(run_bucket((0, 9), cardinality=9)),
-        "container 0 claims 9 values and holds 10",
+        "container 0 states 9 values but has 10",
     ),
     "runs overlap": (
         bitmap(run_bucket((0, 5), (5, 1), cardinality=8)),
@@ -184,7 +184,7 @@ def test_more_rows_than_allowed_are_refused_before_they_are_laid_out() -> None:
     offsets = b"".join(u32(at + 6 * index) for index in range(containers))
     body = (u16(1) + u16(0, 65535)) * containers
     every_32_bit_number = bitmap(u32(12347 | (containers - 1) << 16), b"\xff" * (containers // 8), heads, offsets, body)
-    with pytest.raises(RoaringError, match="holds more than 1000 values"):
+    with pytest.raises(RoaringError, match="has more than 1000 values"):
         decode(every_32_bit_number, max_rows=1000)
 
 

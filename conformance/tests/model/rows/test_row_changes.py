@@ -133,7 +133,7 @@ def test_file_that_is_data_and_change_data() -> None:
 
 @pytest.mark.parametrize("kind", [{}, {"_change_type": None}, {"_change_type": "upsert"}])
 def test_change_without_a_type_is_none(kind: dict[str, Any]) -> None:
-    with pytest.raises(ChangeDataError, match="no change type"):
+    with pytest.raises(ChangeDataError, match="not a change type"):
         told([[ONE_COLUMN_TABLE], [cdc("_change_data/c")]], {"_change_data/c": [{"id": 1, **kind}]})
 
 

@@ -253,7 +253,7 @@ def test_predicates_that_do_not_fit_the_table(predicate: Predicate, kind: str) -
 
 @pytest.mark.parametrize("literal", ["NaN", "sNaN"])
 def test_decimal_that_is_no_number_is_no_decimal(literal: str) -> None:
-    with pytest.raises(PredicateError, match="is no decimal"):
+    with pytest.raises(PredicateError, match="is not of type decimal"):
         can_skip(comparison(">", Exact(literal)), file_with_bounds("1", "2"), schema(Decimal(10, 2)))
 
 

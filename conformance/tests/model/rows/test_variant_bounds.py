@@ -55,22 +55,22 @@ def test_types_of_the_bounds_by_path(text: str, expected: dict[str, str]) -> Non
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        (5, "no string"),
-        ({"$['a']": 1}, "no string"),
-        ("", "ends early"),
+        (5, "not a string"),
+        ({"$['a']": 1}, "not a string"),
+        ("", "is truncated"),
         ("00000", "metadata of version 0"),
-        (text_of(metadata(A) + INT8), "no object but exact number"),
-        (text_of(metadata(A) + b"\x03\x00\x00"), "no object but array"),
-        (text_of(metadata("a") + an_object(INT8)), "'a' is no normalized path"),
-        (text_of(metadata("$.a") + an_object(INT8)), "no normalized path"),
-        (text_of(metadata('$["a"]') + an_object(INT8)), "no normalized path"),
-        (text_of(metadata("$['a'][01]") + an_object(INT8)), "no normalized path"),
-        (text_of(metadata(A) + an_object(an_object(INT8))), "has object for a bound"),
-        (text_of(metadata(A) + an_object(b"\x03\x00\x00")), "has array for a bound"),
+        (text_of(metadata(A) + INT8), "not an object but exact number"),
+        (text_of(metadata(A) + b"\x03\x00\x00"), "not an object but array"),
+        (text_of(metadata("a") + an_object(INT8)), "'a' is not a normalized path"),
+        (text_of(metadata("$.a") + an_object(INT8)), "not a normalized path"),
+        (text_of(metadata('$["a"]') + an_object(INT8)), "not a normalized path"),
+        (text_of(metadata("$['a'][01]") + an_object(INT8)), "not a normalized path"),
+        (text_of(metadata(A) + an_object(an_object(INT8))), "has object as a bound"),
+        (text_of(metadata(A) + an_object(b"\x03\x00\x00")), "has array as a bound"),
         (text_of(metadata(A) + an_object(b"\xfc" + bytes(20))), "type 63"),
         (text_of(metadata(A) + an_object(INT8, ids=(7,))), "beyond the field names"),
-        (text_of(metadata(A)), "is no object but null"),
-        (text_of(b"\x01\xff\x00\x00"), "ends early"),
+        (text_of(metadata(A)), "is not an object but null"),
+        (text_of(b"\x01\xff\x00\x00"), "is truncated"),
         (text_of(b"\x01\x01\x00\x02\xff\xfe\x02\x00"), "not UTF-8"),
     ],
 )
@@ -97,7 +97,9 @@ def test_widths_of_a_number_are_no_change_of_type() -> None:
     low = read_variant_bound(text_of(metadata(A) + an_object(INT8)))
     high = read_variant_bound(text_of(metadata(A, B) + an_object(INT64, STRING)))
     assert find_type_mismatches(low, high) == []
-    assert find_type_mismatches(low, {A: "string", B: "double"}) == ["$['a'] is exact number and string"]
+    assert find_type_mismatches(low, {A: "string", B: "double"}) == [
+        "$['a']: minimum is exact number, maximum is string"
+    ]
 
 
 @given(st.binary(max_size=60))

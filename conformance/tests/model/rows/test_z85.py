@@ -28,14 +28,14 @@ def test_decoding_undoes_encoding(data: bytes) -> None:
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5])
 def test_bytes_that_fill_no_group_are_refused(size: int) -> None:
-    with pytest.raises(Z85Error, match=f"^{size} bytes are no multiple of 4$"):
+    with pytest.raises(Z85Error, match=f"^length {size} is not a multiple of 4 bytes$"):
         encode(bytes(size))
 
 
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("0000", "4 characters are no multiple of 5"),
+        ("0000", "length 4 is not a multiple of 5 characters"),
         ("0000 ", "' ' is not in the Z85 alphabet"),
         ("0000\n", r"'\\n' is not in the Z85 alphabet"),
         ("0000é", "'é' is not in the Z85 alphabet"),

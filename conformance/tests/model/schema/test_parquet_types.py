@@ -255,7 +255,7 @@ def test_layouts_of_maps(outer: str, inner: str) -> None:
 def test_key_of_a_map_that_may_be_null_is_odd() -> None:
     key = Node("key", "optional", "BYTE_ARRAY", TEXT)
     found = stored(Map(STRING, LONG, True), group(group(key, VALUE, repeated=True), annotation="MAP"))
-    assert (found.fault, found.warning) == (None, "the key of a map may be null: optional BYTE_ARRAY STRING")
+    assert (found.fault, found.warning) == (None, "the map key is nullable: optional BYTE_ARRAY STRING")
 
 
 @pytest.mark.parametrize(
