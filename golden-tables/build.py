@@ -22,28 +22,28 @@ HERE = Path(__file__).parent
 FORMAT = 1
 
 
-def folder(case: Case) -> str:
+def case_folder(case: Case) -> str:
     """Where a case is, relative to this folder."""
     return f"{case.chapter}/{case.id}"
 
 
-def case_files(case: Case, present: Mapping[str, bytes]) -> dict[str, bytes]:
+def build_case_files(case: Case, existing: Mapping[str, bytes]) -> dict[str, bytes]:
     """Every file of a case by path in its folder.
 
     Args:
         case: the case.
         present: files of an earlier build, likewise.
     """
-    before = {path.removeprefix("delta/"): data for path, data in present.items() if path.startswith("delta/")}
+    before = {path.removeprefix("delta/"): data for path, data in existing.items() if path.startswith("delta/")}
     files, table = build_table(case, before)
-    found = {f"delta/{path}": data for path, data in table.items()}
-    found["test_case_info.json"] = document({"name": case.id, "description": case.title})
+    built = {f"delta/{path}": data for path, data in table.items()}
+    built["test_case_info.json"] = encode_document({"name": case.id, "description": case.title})
     version = max(files.commits)
     if case.rows is not None:
         path = "expected/latest/table_content/rows.parquet"
-        found[path] = encode_parquet(case.rows, present.get(path))
+        built[path] = encode_parquet(case.rows, existing.get(path))
         protocol = get_latest_action(files, "protocol")
-        found["expected/latest/table_version_metadata.json"] = document(
+        built["expected/latest/table_version_metadata.json"] = encode_document(
             {
                 "version": version,
                 "properties": get_latest_action(files, "metaData")["configuration"],
@@ -51,11 +51,11 @@ def case_files(case: Case, present: Mapping[str, bytes]) -> dict[str, bytes]:
                 "min_writer_version": protocol["minWriterVersion"],
             }
         )
-    found["case.json"] = document(description(case, version))
-    return found
+    built["case.json"] = encode_document(build_description(case, version))
+    return built
 
 
-def description(case: Case, version: int) -> dict[str, Any]:
+def build_description(case: Case, version: int) -> dict[str, Any]:
     """The content of `case.json`."""
     expect: dict[str, Any] = {"kind": "rows", "version": version}
     if case.rows is not None:
@@ -83,29 +83,29 @@ def description(case: Case, version: int) -> dict[str, Any]:
     return found
 
 
-def document(value: Any) -> bytes:
+def encode_document(value: Any) -> bytes:
     """An object as a JSON file that reads well."""
     return (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode()
 
 
-def build(present: Mapping[str, bytes]) -> dict[str, bytes]:
+def build_all_files(existing: Mapping[str, bytes]) -> dict[str, bytes]:
     """Every built file by path in this folder; `present` are the files there now."""
     found: dict[str, bytes] = {}
     schema = json.loads((HERE / "case.schema.json").read_bytes())
     listed = []
     for case in CASES:
-        prefix = folder(case) + "/"
-        before = {path.removeprefix(prefix): data for path, data in present.items() if path.startswith(prefix)}
-        files = case_files(case, before)
+        prefix = case_folder(case) + "/"
+        before = {path.removeprefix(prefix): data for path, data in existing.items() if path.startswith(prefix)}
+        files = build_case_files(case, before)
         jsonschema.validate(json.loads(files["case.json"]), schema)
         found |= {prefix + path: data for path, data in files.items()}
         hashes = {path: hashlib.sha256(files[path]).hexdigest() for path in sorted(files)}
-        listed.append({"id": case.id, "path": folder(case), "title": case.title, "sha256": hashes})
-    found["manifest.json"] = document({"format": FORMAT, "cases": listed})
+        listed.append({"id": case.id, "path": case_folder(case), "title": case.title, "sha256": hashes})
+    found["manifest.json"] = encode_document({"format": FORMAT, "cases": listed})
     return found
 
 
-def on_disk() -> dict[str, bytes]:
+def read_existing_files() -> dict[str, bytes]:
     """The files below the folders of the cases, and the manifest."""
     found = {
         path.relative_to(HERE).as_posix(): path.read_bytes()
@@ -121,24 +121,24 @@ def main(arguments: list[str]) -> int:
     """Build or check; the exit code."""
     parser = argparse.ArgumentParser(description="Build the golden tables.")
     parser.add_argument("--check", action="store_true", help="write nothing; fail where a file would change")
-    check = parser.parse_args(arguments).check
-    present = on_disk()
-    built = build(present)
-    changed = sorted(path for path in built if present.get(path) != built[path])
-    surplus = sorted(present.keys() - built.keys())
+    check_only = parser.parse_args(arguments).check
+    existing = read_existing_files()
+    built = build_all_files(existing)
+    changed = sorted(path for path in built if existing.get(path) != built[path])
+    unexpected = sorted(existing.keys() - built.keys())
     for path in changed:
-        print(f"{'differs' if path in present else 'is missing'}: {path}")
-    for path in surplus:
+        print(f"{'differs' if path in existing else 'is missing'}: {path}")
+    for path in unexpected:
         print(f"belongs to no case: {path}")
-    if check:
-        print(f"{len(CASES)} cases, {len(built)} files, {len(changed) + len(surplus)} not as built")
-        return 1 if changed or surplus else 0
+    if check_only:
+        print(f"{len(CASES)} cases, {len(built)} files, {len(changed) + len(unexpected)} not as built")
+        return 1 if changed or unexpected else 0
     for path in changed:
         (HERE / path).parent.mkdir(parents=True, exist_ok=True)
         (HERE / path).write_bytes(built[path])
-    for path in surplus:
+    for path in unexpected:
         (HERE / path).unlink()
-    print(f"{len(CASES)} cases, {len(built)} files, {len(changed)} written, {len(surplus)} removed")
+    print(f"{len(CASES)} cases, {len(built)} files, {len(changed)} written, {len(unexpected)} removed")
     return 0
 
 

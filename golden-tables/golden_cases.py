@@ -43,17 +43,17 @@ class GoldenTable:
     """Files of an earlier build by path in the table, kept where they hold the same rows."""
     files: TableFiles = field(default_factory=TableFiles)
 
-    def data(self, name: str, rows: pa.Table, *, version: int, **more: Any) -> Row:
+    def write_data_file(self, name: str, rows: pa.Table, *, version: int, **more: Any) -> Row:
         """Write a data file of this name, and give the `add` action with its path, size and statistics."""
         written = encode_parquet(rows, self.present.get(name))
         self.files.data[name] = written
-        body = {"size": len(written), "modificationTime": at(version), "stats": statistics(rows)}
+        body = {"size": len(written), "modificationTime": timestamp_ms(version), "stats": compute_statistics(rows)}
         return add_action(paths.encode(name), **{**body, **more})
 
     def commit(self, *actions: Row) -> None:
         """The next commit: provenance and these actions."""
         version = max(self.files.commits, default=-1) + 1
-        info = {"timestamp": at(version), "operation": "MANUAL", "engineInfo": "deltaspec golden tables"}
+        info = {"timestamp": timestamp_ms(version), "operation": "MANUAL", "engineInfo": "deltaspec golden tables"}
         self.files.commits[version] = [{"commitInfo": info}, *actions]
 
 
@@ -85,12 +85,12 @@ class Case:
         return self.id.partition(".")[0]
 
 
-def at(version: int) -> int:
+def timestamp_ms(version: int) -> int:
     """Time of a version, one minute after the other, in milliseconds."""
     return START_MS + version * 60_000
 
 
-def statistics(rows: pa.Table) -> str:
+def compute_statistics(rows: pa.Table) -> str:
     """Statistics of longs and strings, as the log holds them."""
     found: dict[str, Any] = {"numRecords": rows.num_rows, "minValues": {}, "maxValues": {}, "nullCount": {}}
     for name in rows.column_names:
@@ -102,65 +102,67 @@ def statistics(rows: pa.Table) -> str:
     return encode_json(found)
 
 
-def sales(ids: list[int], items: list[str | None]) -> pa.Table:
+def build_sales_rows(ids: list[int], items: list[str | None]) -> pa.Table:
     """Rows of the table that most cases use."""
     return pa.table({"id": ids, "item": items}, schema=SALES_ROWS)
 
 
-def append_and_remove(table: GoldenTable) -> None:
-    first = table.data("part-0.parquet", sales([1, 2, 3], ["apple", "pear", None]), version=1)
-    second = table.data("part 1.parquet", sales([4], ["fig"]), version=2)
-    table.commit(protocol_action(1, 2), metadata_action(SALES, createdTime=at(0)))
+def build_append_and_remove(table: GoldenTable) -> None:
+    first = table.write_data_file("part-0.parquet", build_sales_rows([1, 2, 3], ["apple", "pear", None]), version=1)
+    second = table.write_data_file("part 1.parquet", build_sales_rows([4], ["fig"]), version=2)
+    table.commit(protocol_action(1, 2), metadata_action(SALES, createdTime=timestamp_ms(0)))
     table.commit(first)
-    table.commit(second, txn_action("loader", 7, lastUpdated=at(2)))
-    table.commit(remove_action(first, at(3)))
+    table.commit(second, txn_action("loader", 7, lastUpdated=timestamp_ms(2)))
+    table.commit(remove_action(first, timestamp_ms(3)))
 
 
-def commit_gap(table: GoldenTable) -> None:
-    append_and_remove(table)
+def build_commit_gap(table: GoldenTable) -> None:
+    build_append_and_remove(table)
     del table.files.commits[1]
 
 
-def added_twice(table: GoldenTable) -> None:
-    append_and_remove(table)
+def build_added_twice(table: GoldenTable) -> None:
+    build_append_and_remove(table)
     table.files.commits[2].append(table.files.commits[2][1])
 
 
-def partitioned(table: GoldenTable) -> None:
+def build_partitioned(table: GoldenTable) -> None:
     fields = [("id", "long"), ("day", "date"), ("place", "string")]
-    plain = pa.schema([("id", pa.int64())])
-    table.commit(protocol_action(1, 2), metadata_action(fields, ["day", "place"], createdTime=at(0)))
-    parts: list[tuple[str, list[int], dict[str, str | None]]] = [
+    file_schema = pa.schema([("id", pa.int64())])
+    table.commit(protocol_action(1, 2), metadata_action(fields, ["day", "place"], createdTime=timestamp_ms(0)))
+    stored_files: list[tuple[str, list[int], dict[str, str | None]]] = [
         ("day=2026-01-31/place=Z%C3%BCrich/a.parquet", [1, 2], {"day": "2026-01-31", "place": "Zürich"}),
         ("day=__HIVE_DEFAULT_PARTITION__/b.parquet", [3], {"day": None, "place": ""}),
         ("c.parquet", [4], {"day": "0001-01-01", "place": "a b/c"}),
     ]
     adds = []
-    for name, ids, values in parts:
-        adds.append(table.data(name, pa.table({"id": ids}, schema=plain), version=1, partitionValues=values))
+    for name, ids, values in stored_files:
+        adds.append(
+            table.write_data_file(name, pa.table({"id": ids}, schema=file_schema), version=1, partitionValues=values)
+        )
     table.commit(*adds)
 
 
-def partition_key_missing(table: GoldenTable) -> None:
-    partitioned(table)
-    broken = json.loads(encode_json(table.files.commits[1][2]))
-    del broken["add"]["partitionValues"]["place"]
-    table.files.commits[1][2] = broken
+def build_partition_key_missing(table: GoldenTable) -> None:
+    build_partitioned(table)
+    add = json.loads(encode_json(table.files.commits[1][2]))
+    del add["add"]["partitionValues"]["place"]
+    table.files.commits[1][2] = add
 
 
-def with_vectors(table: GoldenTable) -> None:
+def build_with_vectors(table: GoldenTable) -> None:
     feature = ["deletionVectors"]
     configuration = {"delta.enableDeletionVectors": "true"}
-    metadata = metadata_action(SALES, configuration=configuration, createdTime=at(0))
+    metadata = metadata_action(SALES, configuration=configuration, createdTime=timestamp_ms(0))
     table.commit(protocol_action(3, 7, feature, feature), metadata)
     names = [f"f{number}" for number in range(6)]
-    inline = table.data("inline.parquet", sales(list(range(6)), names), version=1)
-    stored = table.data("stored.parquet", sales(list(range(10, 16)), names), version=1)
+    inline = table.write_data_file("inline.parquet", build_sales_rows(list(range(6)), names), version=1)
+    stored = table.write_data_file("stored.parquet", build_sales_rows(list(range(10, 16)), names), version=1)
     table.commit(inline, stored)
     bitmaps = [deletion_vectors.encode_bitmap([0]), deletion_vectors.encode_bitmap([1, 5])]
     data, offsets = deletion_vectors.build_file(bitmaps)
-    name = "d2c639aa-8816-431a-aaf6-d3fe2512ff61"
-    table.files.extra[f"ab/deletion_vector_{name}.bin"] = data
+    uuid = "d2c639aa-8816-431a-aaf6-d3fe2512ff61"
+    table.files.extra[f"ab/deletion_vector_{uuid}.bin"] = data
     descriptor = {
         "storageType": "u",
         "pathOrInlineDv": "ab^-aqEH.-t@S}K{vb[*k^",
@@ -168,38 +170,38 @@ def with_vectors(table: GoldenTable) -> None:
         "sizeInBytes": len(bitmaps[1]),
         "cardinality": 2,
     }
-    table.commit(*_deleted(stored, 2, descriptor))
+    table.commit(*_build_delete_actions(stored, 2, descriptor))
     # Rows 3, 4: the vector of the protocol's example is printed in another encoding, so this one is our own.
-    two = deletion_vectors.build_inline_descriptor([3, 4])
+    inline_vector = deletion_vectors.build_inline_descriptor([3, 4])
     table.commit(
-        *_deleted(
+        *_build_delete_actions(
             inline,
             3,
             {
                 "storageType": "i",
-                "pathOrInlineDv": two.path_or_inline_dv,
-                "sizeInBytes": two.size_in_bytes,
+                "pathOrInlineDv": inline_vector.path_or_inline_dv,
+                "sizeInBytes": inline_vector.size_in_bytes,
                 "cardinality": 2,
             },
         )
     )
 
 
-def _deleted(add: Row, version: int, descriptor: Row) -> tuple[Row, Row]:
+def _build_delete_actions(add: Row, version: int, descriptor: Row) -> tuple[Row, Row]:
     wide = {**json.loads(add["add"]["stats"]), "tightBounds": False}
     changed = {**add["add"], "deletionVector": descriptor, "stats": encode_json(wide)}
-    return remove_action(add, at(version)), {"add": changed}
+    return remove_action(add, timestamp_ms(version)), {"add": changed}
 
 
-def cleaned_up(table: GoldenTable) -> None:
-    append_and_remove(table)
-    third = table.data("part-2.parquet", sales([5, 6], ["kiwi", "lime"]), version=4)
+def build_cleaned_up(table: GoldenTable) -> None:
+    build_append_and_remove(table)
+    third = table.write_data_file("part-2.parquet", build_sales_rows([5, 6], ["kiwi", "lime"]), version=4)
     commits = table.files.commits
-    body = [line for lines in commits.values() for line in lines[1:]]
-    protocol, metadata, first, second, txn, removed = body
-    dead = {name: value for name, value in removed["remove"].items() if name != "tags"}
-    checkpoint = CheckpointFiles(3, rows=[protocol, metadata, txn, second, {"remove": dead}])
-    assert first["add"]["path"] == dead["path"]
+    actions = [line for lines in commits.values() for line in lines[1:]]
+    protocol, metadata, first, second, txn, removed = actions
+    tombstone = {name: value for name, value in removed["remove"].items() if name != "tags"}
+    checkpoint = CheckpointFiles(3, rows=[protocol, metadata, txn, second, {"remove": tombstone}])
+    assert first["add"]["path"] == tombstone["path"]
     table.files.checkpoints.append(checkpoint)
     for version in (0, 1, 2):
         del commits[version]
@@ -207,21 +209,24 @@ def cleaned_up(table: GoldenTable) -> None:
     table.files.last_checkpoint = {"version": 3, "size": 5, "numOfAddFiles": 1}
 
 
-def v2_with_sidecars(table: GoldenTable) -> None:
+def build_v2_with_sidecars(table: GoldenTable) -> None:
     feature = ["v2Checkpoint"]
     configuration = {"delta.checkpointPolicy": "v2"}
     protocol = protocol_action(3, 7, feature, feature)
-    metadata = metadata_action(SALES, configuration=configuration, createdTime=at(0))
-    adds = [table.data(f"part-{number}.parquet", sales([number], [f"item {number}"]), version=1) for number in range(3)]
+    metadata = metadata_action(SALES, configuration=configuration, createdTime=timestamp_ms(0))
+    adds = [
+        table.write_data_file(f"part-{number}.parquet", build_sales_rows([number], [f"item {number}"]), version=1)
+        for number in range(3)
+    ]
     table.commit(protocol, metadata)
     table.commit(*adds)
-    table.commit(remove_action(adds[0], at(2)))
+    table.commit(remove_action(adds[0], timestamp_ms(2)))
     sidecars = [
-        SidecarFile("3a0d65cd-4056-49b8-937b-95f9e3ee90e5.parquet", [adds[1]], modification_time=at(2)),
+        SidecarFile("3a0d65cd-4056-49b8-937b-95f9e3ee90e5.parquet", [adds[1]], modification_time=timestamp_ms(2)),
         SidecarFile(
             "016ae953-37a9-438e-8683-9a9a4a79a395.parquet",
-            [adds[2], remove_action(adds[0], at(2))],
-            modification_time=at(2),
+            [adds[2], remove_action(adds[0], timestamp_ms(2))],
+            modification_time=timestamp_ms(2),
         ),
     ]
     table.files.checkpoints.append(
@@ -234,11 +239,11 @@ def v2_with_sidecars(table: GoldenTable) -> None:
             sidecars=sidecars,
         )
     )
-    table.commit(table.data("part-3.parquet", sales([3], ["item 3"]), version=3))
+    table.commit(table.write_data_file("part-3.parquet", build_sales_rows([3], ["item 3"]), version=3))
 
 
-def compacted(table: GoldenTable) -> None:
-    append_and_remove(table)
+def build_compacted(table: GoldenTable) -> None:
+    build_append_and_remove(table)
     commits = table.files.commits
     (first,), (second, txn), (removed,) = (commits[version][1:] for version in (1, 2, 3))
     table.files.compactions[1, 3] = [second, removed, txn]
@@ -272,15 +277,15 @@ CASES = (
     Case(
         "log.append-remove",
         "Two files are appended, the first is removed; one path has an escape.",
-        append_and_remove,
+        build_append_and_remove,
         ("reconciliation.live-and-dead-disjoint", "add.path-encoding"),
         ("Action Reconciliation", "Add File and Remove File"),
-        sales([4], ["fig"]),
+        build_sales_rows([4], ["fig"]),
     ),
     Case(
         "log.commit-gap",
         "A commit between others is missing, and no checkpoint stands in for it.",
-        commit_gap,
+        build_commit_gap,
         ("log.versions-contiguous",),
         ("Delta Log Entries",),
         None,
@@ -291,7 +296,7 @@ CASES = (
     Case(
         "reconciliation.added-twice",
         "A commit adds one path twice.",
-        added_twice,
+        build_added_twice,
         ("reconciliation.no-repeated-actions",),
         ("Requirements for Writers, Delta Log Entries",),
         None,
@@ -301,7 +306,7 @@ CASES = (
     Case(
         "partition-values.null",
         "Partition values of a date and a string: plain, beyond ASCII, null and the empty string, which is null too.",
-        partitioned,
+        build_partitioned,
         ("partition-values.serialization", "partition-values.names"),
         ("Partition Value Serialization",),
         PARTITIONED_ROWS,
@@ -309,7 +314,7 @@ CASES = (
     Case(
         "partition-values.key-missing",
         "An add of a partitioned table lacks the value of one partition column.",
-        partition_key_missing,
+        build_partition_key_missing,
         ("partition-values.names",),
         ("Add File and Remove File", "Requirements for Writers, Consistency Between Table Metadata and Data Files"),
         None,
@@ -319,28 +324,28 @@ CASES = (
     Case(
         "deletion-vectors.inline-and-stored",
         "Rows deleted by an inline vector, and by the second vector of a file whose name has a prefix.",
-        with_vectors,
+        build_with_vectors,
         ("deletion-vectors.bitmap-format", "deletion-vectors.cardinality", "deletion-vectors.path"),
         ("Deletion Vectors", "Deletion Vector Format"),
-        sales([0, 1, 2, 5, 10, 12, 13, 14], ["f0", "f1", "f2", "f5", "f0", "f2", "f3", "f4"]),
+        build_sales_rows([0, 1, 2, 5, 10, 12, 13, 14], ["f0", "f1", "f2", "f5", "f0", "f2", "f3", "f4"]),
         reader_features=("deletionVectors",),
         writer_features=("deletionVectors",),
     ),
     Case(
         "checkpoints.classic-cleaned-up",
         "A classic checkpoint, everything before it cleaned up, and one commit after it.",
-        cleaned_up,
+        build_cleaned_up,
         ("checkpoint.equals-replay", "last-checkpoint.version"),
         ("Checkpoints", "Metadata Cleanup"),
-        sales([4, 5, 6], ["fig", "kiwi", "lime"]),
+        build_sales_rows([4, 5, 6], ["fig", "kiwi", "lime"]),
     ),
     Case(
         "checkpoints.v2-sidecars",
         "A checkpoint with V2 content as JSON, whose file actions are in two sidecars.",
-        v2_with_sidecars,
+        build_v2_with_sidecars,
         ("checkpoint.v2-has-metadata", "sidecar.files-only"),
         ("V2 Spec", "Sidecar Files"),
-        sales([1, 2, 3], ["item 1", "item 2", "item 3"]),
+        build_sales_rows([1, 2, 3], ["item 1", "item 2", "item 3"]),
         reader_features=("v2Checkpoint",),
         writer_features=("v2Checkpoint",),
         since="r3",
@@ -348,10 +353,10 @@ CASES = (
     Case(
         "compactions.with-checksums",
         "A log compaction stands beside its commits, and each of them has a version checksum.",
-        compacted,
+        build_compacted,
         ("compaction.equals-replay", "checksum.table-size", "checksum.num-files"),
         ("Log Compaction Files", "Version Checksum File"),
-        sales([4], ["fig"]),
+        build_sales_rows([4], ["fig"]),
         since="current",
     ),
 )

@@ -30,18 +30,18 @@ def write_checkpoint(
     with pq.ParquetWriter(target, SCHEMA, compression="snappy", version="1.0") as writer:
         head = [{"protocol": protocol}, {"metaData": metadata}]
         batches = [pa.RecordBatch.from_pylist(head, schema=SCHEMA)]
-        left = iter(files)
-        while batch := list(islice(left, _ROWS_PER_GROUP - sum(each.num_rows for each in batches))):
-            batches.append(_adds(batch))
+        remaining = iter(files)
+        while batch := list(islice(remaining, _ROWS_PER_GROUP - sum(each.num_rows for each in batches))):
+            batches.append(_build_adds(batch))
             writer.write_table(pa.Table.batches_to_payloads(batches), row_group_size=_ROWS_PER_GROUP)
             batches = []
 
 
-def _adds(files: list[DataFile]) -> pa.RecordBatch:
+def _build_adds(files: list[DataFile]) -> pa.RecordBatch:
     """One row for every data file; what an `add` does not say is null."""
     count = len(files)
     regions = pa.array([file.region for file in files])
-    said = {
+    values = {
         "path": pa.array([file.path for file in files]),
         "partitionValues": pa.MapArray.from_arrays(
             pa.array(range(count + 1), pa.int32()), pa.array(["region"] * count), regions
@@ -51,7 +51,7 @@ def _adds(files: list[DataFile]) -> pa.RecordBatch:
         "dataChange": pa.array([False] * count),
         "stats": pa.array([file.stats for file in files]),
     }
-    columns = [said.get(field.name, pa.nulls(count, field.type)) for field in SCHEMA.field("add").type]
+    columns = [values.get(field.name, pa.nulls(count, field.type)) for field in SCHEMA.field("add").type]
     add = pa.StructArray.from_arrays(columns, fields=list(SCHEMA.field("add").type))
     return pa.RecordBatch.from_arrays(
         [add if field.name == "add" else pa.nulls(count, field.type) for field in SCHEMA], schema=SCHEMA

@@ -1,5 +1,4 @@
-"""`python compute_min_max.py TABLE`: the rival's process: pyarrow reads every column of a table's files, in threads, and
-computes its minimum, maximum and null count."""
+"""`python compute_min_max.py TABLE`: minimum, maximum and null count of every column with pyarrow, in threads."""
 
 import os
 import sys
@@ -10,8 +9,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 
-def ends(path: str) -> int:
-    """Values of a file that are null; its ends are computed and dropped, a few row batches at a time."""
+def count_nulls(path: str) -> int:
+    """Count the null values of a file; compute and discard its bounds, one record batch at a time."""
     nulls = 0
     for batch in pq.ParquetFile(path).iter_batches(use_threads=False):
         for column in batch.columns:
@@ -24,5 +23,5 @@ if sys.platform == "linux":
     pa.set_memory_pool(pa.jemalloc_memory_pool())
 files = [entry.path for entry in os.scandir(sys.argv[1]) if entry.name.endswith(".parquet")]
 with ThreadPoolExecutor(os.cpu_count()) as pool:
-    assert sum(pool.map(ends, files)) > 0
+    assert sum(pool.map(count_nulls, files)) > 0
 print(len(files))

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 FILES = 200
 ROWS = 100_000
-_CONTENTS = 8
+_DISTINCT_FILES = 8
 """Different files; the others repeat them under other names."""
 FIRST_MS = 1_700_000_000_000
 WORDS = ("amber", "basalt", "cobalt", "damask", "ecru", "fawn", "garnet", "henna")
@@ -31,7 +31,7 @@ FIELDS = {
 }
 
 
-def _content(number: int) -> pa.Table:
+def _build_rows(number: int) -> pa.Table:
     """Rows in no order, a tenth of the names and prices null, colors from a handful."""
     random = Random(number)
     picks = [random.randrange(1 << 30) for _ in range(ROWS)]
@@ -52,14 +52,14 @@ def _content(number: int) -> pa.Table:
 
 def build_statistics(table: pa.Table) -> str:
     """As Delta Spark spells them."""
-    ends = {name: pc.min_max(column).as_py() for name, column in zip(table.column_names, table.columns, strict=True)}
+    bounds = {name: pc.min_max(column).as_py() for name, column in zip(table.column_names, table.columns, strict=True)}
     nulls = {name: column.null_count for name, column in zip(table.column_names, table.columns, strict=True)}
-    low = {name: _spelled(each["min"]) for name, each in ends.items() if name != "flag"}
-    high = {name: _spelled(each["max"]) for name, each in ends.items() if name != "flag"}
+    low = {name: _encode_bound(each["min"]) for name, each in bounds.items() if name != "flag"}
+    high = {name: _encode_bound(each["max"]) for name, each in bounds.items() if name != "flag"}
     return json.dumps({"numRecords": table.num_rows, "minValues": low, "maxValues": high, "nullCount": nulls})
 
 
-def _spelled(value: Any) -> Any:
+def _encode_bound(value: Any) -> Any:
     if hasattr(value, "hour"):
         return value.strftime("%Y-%m-%dT%H:%M:%S.") + f"{value.microsecond // 1000:03}Z"
     if hasattr(value, "isoformat"):
@@ -67,7 +67,7 @@ def _spelled(value: Any) -> Any:
     return float(value) if hasattr(value, "adjusted") else value
 
 
-def many_rows(log: Path) -> None:
+def write_many_rows(log: Path) -> None:
     """(e) One commit of 200 Parquet files of 10 columns and 100,000 rows."""
     fields = [{"name": name, "type": kind, "nullable": True, "metadata": {}} for name, (_, kind) in FIELDS.items()]
     metadata = {
@@ -80,12 +80,12 @@ def many_rows(log: Path) -> None:
     }
     lines: list[dict[str, Any]] = [{"commitInfo": {"timestamp": FIRST_MS, "operation": "WRITE"}}]
     lines += [{"protocol": {"minReaderVersion": 1, "minWriterVersion": 2}}, {"metaData": metadata}]
-    for number in range(_CONTENTS):
-        table = _content(number)
+    for number in range(_DISTINCT_FILES):
+        table = _build_rows(number)
         sink = pa.BufferOutputStream()
         pq.write_table(table, sink, compression="snappy", store_schema=False)
         data, stats = sink.getvalue(), build_statistics(table)
-        for copy in range(number, FILES, _CONTENTS):
+        for copy in range(number, FILES, _DISTINCT_FILES):
             path = f"part-{copy:05}.snappy.parquet"
             (log.parent / path).write_bytes(data)
             add = {"path": path, "partitionValues": {}, "size": data.size, "modificationTime": FIRST_MS}

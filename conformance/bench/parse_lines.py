@@ -9,12 +9,12 @@ from pathlib import Path
 import msgspec
 
 
-def added_by_commit(path: Path) -> int:
+def count_adds_in_commit(path: Path) -> int:
     """Number of `add` actions."""
     return sum("add" in msgspec.json.decode(line) for line in path.read_bytes().splitlines())
 
 
-def added_by_checkpoint(path: Path) -> int:
+def count_adds_in_checkpoint(path: Path) -> int:
     """Number of `add` actions; every column of them is decoded, a row group at a time."""
     import pyarrow.parquet as pq
 
@@ -29,7 +29,7 @@ def main(table: str) -> int:
     checkpoints = [path for path in log if path.name.endswith(".checkpoint.parquet")]
     base = max((int(path.name[:20]) for path in checkpoints), default=-1)
     commits = [path for path in log if path.suffix == ".json" and int(path.name[:20]) > base]
-    return sum(map(added_by_checkpoint, checkpoints)) + sum(map(added_by_commit, commits))
+    return sum(map(count_adds_in_checkpoint, checkpoints)) + sum(map(count_adds_in_commit, commits))
 
 
 if __name__ == "__main__":

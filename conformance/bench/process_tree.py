@@ -48,7 +48,7 @@ class ProcessUsage:
     """What it said last, where it failed."""
     samples: list[Sample] = field(default_factory=list)
 
-    def between(self, begin: float, end: float) -> tuple[float, dict[str, int]]:
+    def measure_interval(self, begin: float, end: float) -> tuple[float, dict[str, int]]:
         """Processor seconds of a span of the monotonic clock, and the most bytes of each role and of `all` in it."""
         inside = [each for each in self.samples if begin <= each.at <= end]
         if not inside:
@@ -62,29 +62,29 @@ def run_and_sample(command: list[str]) -> ProcessUsage:
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         start = time.perf_counter()
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=errors)
-        tree = _Tree(process.pid)
-        watcher = threading.Thread(target=tree.look_until_told)
-        watcher.start()
+        tree = _TreeSampler(process.pid)
+        sampler_thread = threading.Thread(target=tree.sample_until_stopped)
+        sampler_thread.start()
         try:
             _, status, usage = os.wait4(process.pid, 0)
         except BaseException:
             process.kill()
             raise
         finally:
-            tree.told.set()
+            tree.stopped.set()
         seconds = time.perf_counter() - start
-        watcher.join()
+        sampler_thread.join()
         process.returncode = os.waitstatus_to_exitcode(status)
         output.seek(0)
         errors.seek(0)
-        found, said = output.read(), errors.read()[-2000:].decode(errors="replace")
-    failure = f"{' '.join(command)}: exit {process.returncode}: {said}" if process.returncode else None
+        found, error_output = output.read(), errors.read()[-2000:].decode(errors="replace")
+    failure = f"{' '.join(command)}: exit {process.returncode}: {error_output}" if process.returncode else None
     peak = max(usage.ru_maxrss * 1024, *(each.total for each in tree.samples))
     busy = max(usage.ru_utime + usage.ru_stime, tree.busy_seconds)
     return ProcessUsage(found, seconds, busy, peak, failure, tree.samples)
 
 
-class _Tree:
+class _TreeSampler:
     """The processes beneath one, as they come and go."""
 
     def __init__(self, root: int) -> None:
@@ -92,44 +92,44 @@ class _Tree:
         self.members = {root}
         self.ticks: dict[int, int] = {}
         self.samples: list[Sample] = []
-        self.told = threading.Event()
+        self.stopped = threading.Event()
 
     @property
     def busy_seconds(self) -> float:
         return sum(self.ticks.values()) / _TICK
 
-    def look_until_told(self) -> None:
+    def sample_until_stopped(self) -> None:
         rounds = 0
         while True:
             if rounds % 5 == 0:
                 self._find_members()
-            self._look()
+            self._take_sample()
             rounds += 1
-            if self.told.wait(INTERVAL):
+            if self.stopped.wait(INTERVAL):
                 return
 
     def _find_members(self) -> None:
-        parents = {int(entry): _stat(int(entry)) for entry in os.listdir("/proc") if entry.isdigit()}
+        parents = {int(entry): _read_stat(int(entry)) for entry in os.listdir("/proc") if entry.isdigit()}
         size = 0
         while size < len(self.members):
             size = len(self.members)
             self.members |= {pid for pid, stat in parents.items() if stat and int(stat[1]) in self.members}
 
-    def _look(self) -> None:
+    def _take_sample(self) -> None:
         resident = dict.fromkeys(ROLES, 0)
         at = time.perf_counter()
         for pid in list(self.members):
-            stat = _stat(pid)
+            stat = _read_stat(pid)
             if stat is None:
                 self.members.discard(pid)
                 continue
-            role = "python" if pid == self.root else "jvm" if _name(pid) == "java" else "workers"
+            role = "python" if pid == self.root else "jvm" if _read_name(pid) == "java" else "workers"
             resident[role] += int(stat[21]) * _PAGE
             self.ticks[pid] = int(stat[11]) + int(stat[12])
         self.samples.append(Sample(at, resident, self.busy_seconds))
 
 
-def _stat(pid: int) -> list[str] | None:
+def _read_stat(pid: int) -> list[str] | None:
     """Fields of `/proc/PID/stat` behind the name, which may hold anything: state, parent and so on."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text(errors="replace")
@@ -138,7 +138,7 @@ def _stat(pid: int) -> list[str] | None:
     return text[text.rindex(")") + 2 :].split()
 
 
-def _name(pid: int) -> str:
+def _read_name(pid: int) -> str:
     try:
         return Path(f"/proc/{pid}/comm").read_text(errors="replace").strip()
     except OSError:

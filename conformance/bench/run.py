@@ -28,18 +28,18 @@ ENGINES = {
     "delta-rs": [sys.executable, str(HERE / "list_files.py"), "{table}"],
     "floor": [sys.executable, str(HERE / "parse_lines.py"), "{table}"],
     "pyarrow-footers": [sys.executable, str(HERE / "read_footers.py"), "{table}"],
-    "pyarrow-ends": [sys.executable, str(HERE / "compute_min_max.py"), "{table}"],
+    "pyarrow-bounds": [sys.executable, str(HERE / "compute_min_max.py"), "{table}"],
 }
-_WORK = {
+_DESCRIPTIONS = {
     "delta-rs": f"deltalake {version('deltalake')}: load the table, list its files",
     "floor": "parse every line, decode every row, nothing else",
     "pyarrow-footers": f"pyarrow {version('pyarrow')}: read the footers of all files, in threads",
-    "pyarrow-ends": f"pyarrow {version('pyarrow')}: minimum, maximum and null count of every column, in threads",
+    "pyarrow-bounds": f"pyarrow {version('pyarrow')}: minimum, maximum and null count of every column, in threads",
 }
 
 
 @dataclass
-class Measured:
+class Measurement:
     """What the runs of one engine on one case took."""
 
     seconds: list[float] = field(default_factory=list)
@@ -48,7 +48,7 @@ class Measured:
     work: str = ""
 
 
-def run_once(command: list[str], measured: Measured) -> bytes:
+def run_once(command: list[str], measured: Measurement) -> bytes:
     """Run one process, note its seconds and peak resident megabytes (10^6 bytes), and return its standard output.
 
     Raises:
@@ -70,7 +70,7 @@ def run_once(command: list[str], measured: Measured) -> bytes:
     return found
 
 
-def work_of(engine: str, output: bytes, files: int) -> str:
+def describe_work(engine: str, output: bytes, files: int) -> str:
     """What a run did, in words, from its own output.
 
     Raises:
@@ -84,10 +84,10 @@ def work_of(engine: str, output: bytes, files: int) -> str:
         return f"{len(checked['run'])} rules run, {len(checked['not_applicable'])} not applicable"
     if int(output) != files:
         sys.exit(f"{engine} found {int(output)} files, the table has {files}")
-    return _WORK[engine]
+    return _DESCRIPTIONS[engine]
 
 
-def measure(case: str, engines: list[str], runs: int) -> dict[str, Measured]:
+def measure(case: str, engines: list[str], runs: int) -> dict[str, Measurement]:
     """Every engine on one case, in turn, the page cache warm."""
     # in a process of its own: what writes a table is large
     path = subprocess.run(
@@ -97,18 +97,18 @@ def measure(case: str, engines: list[str], runs: int) -> dict[str, Measured]:
         with file.open("rb") as bytes_of_file:
             while bytes_of_file.read(1 << 20):
                 pass  # only to have it in the page cache
-    found = {engine: Measured() for engine in engines}
+    found = {engine: Measurement() for engine in engines}
     for number in range(runs):
         for engine, measured in found.items():
             output = run_once([part.format(table=path, level=CASES[case].level) for part in ENGINES[engine]], measured)
-            measured.work = work_of(engine, output, CASES[case].files)
+            measured.work = describe_work(engine, output, CASES[case].files)
             print(f"{case} {number + 1}/{runs} {engine}: {measured.seconds[-1]:.2f} s", file=sys.stderr)
     return found
 
 
-def spread(values: list[float], form: str) -> str:
+def format_spread(values: list[float], number_format: str) -> str:
     """Median [least-most]."""
-    return f"{median(values):{form}} [{min(values):{form}}-{max(values):{form}}]"
+    return f"{median(values):{number_format}} [{min(values):{number_format}}-{max(values):{number_format}}]"
 
 
 def main() -> None:
@@ -117,19 +117,22 @@ def main() -> None:
     parser.add_argument("--case", action="append", choices=sorted(CASES), help="may be repeated; all by default")
     parser.add_argument("--engine", action="append", choices=sorted(ENGINES), help="may be repeated; all by default")
     parser.add_argument("--runs", type=int, default=5, help="of each engine and case; 5 by default")
-    asked = parser.parse_args()
-    if asked.runs < 1:
+    options = parser.parse_args()
+    if options.runs < 1:
         parser.error("--runs must be at least 1")
     print(f"{platform.platform()}, {os.cpu_count()} processors, Python {platform.python_version()}; whole processes,")
     load = os.getloadavg()[0]
-    print(f"median [least-most] of {asked.runs}; memory is the peak resident set; load average before: {load:.1f}")
-    for case in asked.case or sorted(CASES):
-        engines = [each for each in ("deltaspec", *CASES[case].rivals) if each in (asked.engine or ENGINES)]
-        found = measure(case, engines, asked.runs)
+    print(f"median [least-most] of {options.runs}; memory is the peak resident set; load average before: {load:.1f}")
+    for case in options.case or sorted(CASES):
+        engines = [each for each in ("deltaspec", *CASES[case].baselines) if each in (options.engine or ENGINES)]
+        found = measure(case, engines, options.runs)
         print(f"\n({case}) {CASES[case].title}\n\n| engine | wall s | CPU s | peak MB | what it did |\n|-|-|-|-|-|")
         for engine, measured in found.items():
-            wall, busy = spread(measured.seconds, ".2f"), spread(measured.busy, ".2f")
-            print(f"| {engine} | {wall} | {busy} | {spread(measured.megabytes, '.0f')} | {measured.work} |", flush=True)
+            wall, busy = format_spread(measured.seconds, ".2f"), format_spread(measured.busy, ".2f")
+            print(
+                f"| {engine} | {wall} | {busy} | {format_spread(measured.megabytes, '.0f')} | {measured.work} |",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

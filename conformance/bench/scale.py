@@ -26,17 +26,25 @@ from process_tree import ProcessUsage, run_and_sample
 HERE = Path(__file__).parent
 MILLIONS = (1, 5, 20)
 GIGABYTES = 5
-ENGINES = ("embedded", "spark", "delta", "ends")
+ENGINES = ("embedded", "spark", "delta", "bounds")
 SMALL = "0.01"
 """Millions of files of the table that a session is warmed up on; gigabytes where it is one of rows."""
 FILES_A_PARTITION = 100_000
 """Partitions that suit Delta's snapshot are so many; its default is 50, whatever the size."""
-_HEADS = ("wall s", "CPU s", "tree peak MB", "driver Python MB", "Python workers MB", "heap peak MB", "heap held MB")
-_HEADS_OF_TABLE = ("table", "engine", *_HEADS, "results to the driver kB")
+_METRIC_HEADERS = (
+    "wall s",
+    "CPU s",
+    "tree peak MB",
+    "driver Python MB",
+    "Python workers MB",
+    "heap peak MB",
+    "heap held MB",
+)
+_HEADERS = ("table", "engine", *_METRIC_HEADERS, "results to the driver kB")
 
 
 @dataclass
-class Taken:
+class Measurement:
     """What one run of one engine took; None where it has no such thing. Bytes, and seconds."""
 
     seconds: float
@@ -49,13 +57,13 @@ class Taken:
     results: int | None = None
 
 
-def written(script: str, *arguments: str) -> str:
+def write_table(script: str, *arguments: str) -> str:
     """The path of a table, written by a process of its own: what writes a table is large."""
     command = [sys.executable, str(HERE / script), *arguments]
     return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
 
 
-def warm(path: str) -> None:
+def load_into_page_cache(path: str) -> None:
     """Have every file of a folder in the page cache."""
     for file in (each for each in Path(path).rglob("*") if each.is_file()):
         with file.open("rb") as content:
@@ -63,7 +71,7 @@ def warm(path: str) -> None:
                 pass
 
 
-def embedded(path: str, level: str) -> Taken:
+def run_embedded(path: str, level: str) -> Measurement:
     """The kit in one process.
 
     Raises:
@@ -76,33 +84,33 @@ def embedded(path: str, level: str) -> Taken:
     report: dict[str, Any] = json.loads(watched.output)
     if report["verdict"] != "conforms":
         sys.exit(f"{path}: {report['verdict']}, of a table that is meant to conform")
-    return Taken(watched.seconds, watched.busy, watched.peak)
+    return Measurement(watched.seconds, watched.busy, watched.peak)
 
 
-def in_session(small: str, tasks: list[dict[str, Any]], heap: str) -> list[Taken]:
+def run_in_session(small: str, tasks: list[dict[str, Any]], heap: str) -> list[Measurement]:
     """Tasks of `scale_spark`, in one session; those that came to an end before one that did not."""
-    asked = {"master": "local[2]", "heap": heap, "small": small, "tasks": tasks}
-    watched = run_and_sample([sys.executable, str(HERE / "scale_spark.py"), json.dumps(asked)])
+    request = {"master": "local[2]", "heap": heap, "small": small, "tasks": tasks}
+    watched = run_and_sample([sys.executable, str(HERE / "scale_spark.py"), json.dumps(request)])
     if watched.failure:
         print(watched.failure, file=sys.stderr)
-    return [_taken(watched, json.loads(line)) for line in watched.output.splitlines()]
+    return [_build_measurement(watched, json.loads(line)) for line in watched.output.splitlines()]
 
 
-def _taken(watched: ProcessUsage, told: dict[str, Any]) -> Taken:
-    busy, most = watched.between(told["begin"], told["end"])
-    python, workers, peak = most["python"], most["workers"], most["all"]
-    heap = told["heap_peak"], told["heap_held"], told["results"]
-    return Taken(told["end"] - told["begin"], busy, peak, python, workers, *heap)
+def _build_measurement(watched: ProcessUsage, record: dict[str, Any]) -> Measurement:
+    busy, peaks = watched.measure_interval(record["begin"], record["end"])
+    python, workers, peak = peaks["python"], peaks["workers"], peaks["all"]
+    heap = record["heap_peak"], record["heap_held"], record["results"]
+    return Measurement(record["end"] - record["begin"], busy, peak, python, workers, *heap)
 
 
-def spread(values: list[float]) -> str:
+def format_spread(values: list[float]) -> str:
     """Median [least-most], or the one value."""
     if len(values) == 1:
         return f"{values[0]:.1f}"
     return f"{median(values):.1f} [{min(values):.1f}-{max(values):.1f}]"
 
 
-def row(table: str, engine: str, runs: list[Taken]) -> str:
+def format_row(table: str, engine: str, runs: list[Measurement]) -> str:
     """One row of the printed table."""
     if not runs:
         return f"| {table} | {engine} | did not finish |"
@@ -112,8 +120,8 @@ def row(table: str, engine: str, runs: list[Taken]) -> str:
         return f"{median(known) / unit:.0f}" if known else "-"
 
     cells = [
-        spread([each.seconds for each in runs]),
-        spread([each.busy for each in runs]),
+        format_spread([each.seconds for each in runs]),
+        format_spread([each.busy for each in runs]),
         size(each.peak for each in runs),
         size(each.python for each in runs),
         size(each.workers for each in runs),
@@ -124,7 +132,7 @@ def row(table: str, engine: str, runs: list[Taken]) -> str:
     return f"| {table} | {engine} | {' | '.join(cells)} |"
 
 
-def measure(title: str, path: str, small: str, tasks: dict[str, dict[str, Any]], asked: Any, runs: int) -> None:
+def measure(title: str, path: str, small: str, tasks: dict[str, dict[str, Any]], options: Any, runs: int) -> None:
     """Every engine on one table, and its rows printed.
 
     Args:
@@ -135,17 +143,17 @@ def measure(title: str, path: str, small: str, tasks: dict[str, dict[str, Any]],
         asked: arguments of the command line.
         runs: of each.
     """
-    warm(path)
-    engines = asked.engine or ENGINES
+    load_into_page_cache(path)
+    engines = options.engine or ENGINES
     if "embedded" in engines:
         level = next(iter(tasks.values()))["level"]
-        print(row(title, "embedded", [embedded(path, level) for _ in range(runs)]), flush=True)
+        print(format_row(title, "embedded", [run_embedded(path, level) for _ in range(runs)]), flush=True)
     chosen = {name: task for name, task in tasks.items() if name.split()[0] in engines}
-    sessions = [{name: task} for name, task in chosen.items()] if asked.alone else [chosen] if chosen else []
+    sessions = [{name: task} for name, task in chosen.items()] if options.alone else [chosen] if chosen else []
     for session in sessions:
-        found = in_session(small, [*session.values()] * runs, asked.heap)
+        found = run_in_session(small, [*session.values()] * runs, options.heap)
         for index, name in enumerate(session):
-            print(row(title, name, found[index :: len(session)]), flush=True)
+            print(format_row(title, name, found[index :: len(session)]), flush=True)
 
 
 def main() -> None:
@@ -157,28 +165,32 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=3, help="of each; from 20 million files on always one")
     parser.add_argument("--heap", default="6g", help="of Spark's driver (-Xmx), in which local executors live")
     parser.add_argument("--alone", action="store_true", help="a Spark session each, so that memory is of it alone")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))
-    named = asked.millions or asked.gigabytes
-    print(f"{platform.platform()}, {os.cpu_count()} processors, Python {platform.python_version()}, heap {asked.heap};")
-    print(f"median [least-most] of {asked.runs}, one from 20 million on; load average before: {os.getloadavg()[0]:.1f}")
-    print(f"\n| {' | '.join(_HEADS_OF_TABLE)} |\n{'|-' * len(_HEADS_OF_TABLE)}|", flush=True)
-    for millions in asked.millions or ([] if named else MILLIONS):
-        path, small = written("scale_log_tables.py", str(millions)), written("scale_log_tables.py", SMALL)
-        suited = max(2, round(millions * 1_000_000 / FILES_A_PARTITION))
+    sizes_given = options.millions or options.gigabytes
+    print(
+        f"{platform.platform()}, {os.cpu_count()} processors, Python {platform.python_version()}, heap {options.heap};"
+    )
+    print(
+        f"median [least-most] of {options.runs}, one from 20 million on; load average before: {os.getloadavg()[0]:.1f}"
+    )
+    print(f"\n| {' | '.join(_HEADERS)} |\n{'|-' * len(_HEADERS)}|", flush=True)
+    for millions in options.millions or ([] if sizes_given else MILLIONS):
+        path, small = write_table("scale_log_tables.py", str(millions)), write_table("scale_log_tables.py", SMALL)
+        suitable = max(2, round(millions * 1_000_000 / FILES_A_PARTITION))
         tasks: dict[str, dict[str, Any]] = {"spark": {"do": "deltaspec", "table": path, "level": "log"}}
-        for partitions in sorted({50, suited}):
+        for partitions in sorted({50, suitable}):
             task = {"do": "delta", "table": path, "partitions": partitions}
             tasks[f"delta ({partitions} partitions)"] = task
-        measure(f"{millions:g} M files", path, small, tasks, asked, asked.runs if millions < 20 else 1)
-    for gigabytes in asked.gigabytes or ([] if named else [GIGABYTES]):
-        path, small = written("scale_row_tables.py", str(gigabytes)), written("scale_row_tables.py", SMALL)
+        measure(f"{millions:g} M files", path, small, tasks, options, options.runs if millions < 20 else 1)
+    for gigabytes in options.gigabytes or ([] if sizes_given else [GIGABYTES]):
+        path, small = write_table("scale_row_tables.py", str(gigabytes)), write_table("scale_row_tables.py", SMALL)
         tasks = {
             "spark": {"do": "deltaspec", "table": path, "level": "rows"},
-            "ends": {"do": "ends", "table": path, "texts_apart": False},
-            "ends (texts apart)": {"do": "ends", "table": path, "texts_apart": True},
+            "bounds": {"do": "bounds", "table": path, "separate_strings": False},
+            "bounds (strings separate)": {"do": "bounds", "table": path, "separate_strings": True},
         }
-        measure(f"{gigabytes:g} GB rows", path, small, tasks, asked, asked.runs)
+        measure(f"{gigabytes:g} GB rows", path, small, tasks, options, options.runs)
 
 
 if __name__ == "__main__":

@@ -12,27 +12,27 @@ def get_or_write(name: str, generation: int, write: Callable[[Path], None]) -> P
     """The folder of this name, written in whole if it is not there or is of another generation."""
     default = Path(tempfile.gettempdir()) / "deltaspec-bench-scale"
     cache = Path(os.environ.get("DELTASPEC_BENCH_SCALE", default))
-    target, mark = cache / name, cache / f"{name}.generation"
-    if target.exists() and mark.exists() and mark.read_text() == str(generation):
+    target, generation_file = cache / name, cache / f"{name}.generation"
+    if target.exists() and generation_file.exists() and generation_file.read_text() == str(generation):
         return target
     cache.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=cache, prefix="draft-") as draft:
-        folder = Path(draft) / "table"
+    with tempfile.TemporaryDirectory(dir=cache, prefix="draft-") as temporary:
+        folder = Path(temporary) / "table"
         folder.mkdir()
         write(folder)
         if target.exists():
             shutil.rmtree(target)
         folder.rename(target)
-    mark.write_text(str(generation))
+    generation_file.write_text(str(generation))
     return target
 
 
-def check_free_disk(folder: Path, wanted: int) -> None:
+def check_free_disk(folder: Path, needed: int) -> None:
     """Go on only where the disk has room for the bytes, and as many again for whoever shares it.
 
     Raises:
         SystemExit: it has not.
     """
     free = shutil.disk_usage(folder).free
-    if free < 2 * wanted:
-        sys.exit(f"{folder}: {free / 1e9:.0f} GB are free, {2 * wanted / 1e9:.0f} are wanted")
+    if free < 2 * needed:
+        sys.exit(f"{folder}: {free / 1e9:.0f} GB are free, {2 * needed / 1e9:.0f} are wanted")

@@ -77,52 +77,52 @@ _THOUSANDTHS = pa.array([f"{each:03}" for each in range(1000)])
 _HEXADECIMAL = np.array([list(b"%02x" % byte) for byte in range(256)], np.uint8)
 
 
-class Files:
+class FileActions:
     """What is said of the files of a table of a given size, by their numbers; those of tombstones come after all."""
 
     def __init__(self, total: int) -> None:
         self.total = total
 
-    def adds(self, numbers: np.ndarray) -> pa.StructArray:
+    def build_adds(self, numbers: np.ndarray) -> pa.StructArray:
         """The `add` actions of some files, as they stand in a checkpoint."""
-        return _structs(CLASSIC_COLUMNS["add"], self._said(numbers))
+        return _build_structs(CLASSIC_COLUMNS["add"], self._build_columns(numbers))
 
-    def removes(self, numbers: np.ndarray, deletion_ms: int) -> pa.StructArray:
+    def build_removes(self, numbers: np.ndarray, deletion_ms: int) -> pa.StructArray:
         """The `remove` actions of some files, deleted within the minute before a time."""
-        said = self._said(numbers)
-        kept = {name: said[name] for name in ("path", "partitionValues", "size", "dataChange")}
+        columns = self._build_columns(numbers)
+        kept = {name: columns[name] for name in ("path", "partitionValues", "size", "dataChange")}
         times = pa.array(deletion_ms - (hash_numbers(numbers, 8) % 60_000).astype(np.int64))
         extended = pa.repeat(True, len(numbers))
-        return _structs(
+        return _build_structs(
             CLASSIC_COLUMNS["remove"], {**kept, "deletionTimestamp": times, "extendedFileMetadata": extended}
         )
 
-    def _said(self, numbers: np.ndarray) -> dict[str, pa.Array]:
+    def _build_columns(self, numbers: np.ndarray) -> dict[str, pa.Array]:
         days = np.minimum(numbers * 1000 // self.total, 1000)
         dates = _DATES.take(pa.array(days))
         random = hash_numbers(numbers, 0)
         regions = pa.array(_REGIONS).take(pa.array(random % len(_REGIONS)))
         modified = _FIRST_MS + days.astype(np.int64) * _DAY_MS + (hash_numbers(numbers, 1) % _DAY_MS).astype(np.int64)
         return {
-            "path": _joined(
+            "path": _join(
                 *("date=", dates, "/region=", pc.replace_substring(regions, " ", "%20")),
                 *("/part-", _PARTS.take(pa.array(numbers % 200)), "-", _uuids(numbers), ".c000.snappy.parquet"),
             ),
-            "partitionValues": _pairs("date", dates, "region", regions),
+            "partitionValues": _build_map("date", dates, "region", regions),
             "size": pa.array((hash_numbers(numbers, 2) % (127 << 20)).astype(np.int64) + (1 << 20)),
             "modificationTime": pa.array(np.minimum(modified, _LAST_MS - 1)),
             "dataChange": pa.repeat(False, len(numbers)),
-            "stats": _statistics(numbers, dates),
+            "stats": _build_statistics(numbers, dates),
         }
 
 
-def _statistics(numbers: np.ndarray, dates: pa.Array) -> pa.Array:
+def _build_statistics(numbers: np.ndarray, dates: pa.Array) -> pa.Array:
     """Records, ends and null counts of five columns, as Delta Spark spells them."""
     records = (hash_numbers(numbers, 3) % 90_000).astype(np.int64) + 10_000
     first = numbers.astype(np.int64) * 100_000
     random, more = hash_numbers(numbers, 4), hash_numbers(numbers, 5)
 
-    def ends(high: int) -> tuple[Any, ...]:
+    def build_bounds(high: int) -> tuple[Any, ...]:
         """Ends of the other columns; those of the upper half of each range lie above all of the lower half."""
         seconds = random % 43_200 + 43_200 * high
         return (
@@ -133,10 +133,10 @@ def _statistics(numbers: np.ndarray, dates: pa.Array) -> pa.Array:
             *(".", _THOUSANDTHS.take(pa.array(more // 1_000_000 % 1000)), 'Z"}'),
         )
 
-    return _joined(
+    return _join(
         *('{"numRecords":', pc.cast(pa.array(records), pa.string())),
-        *(',"minValues":{"id":', pc.cast(pa.array(first), pa.string()), *ends(0)),
-        *(',"maxValues":{"id":', pc.cast(pa.array(first + records - 1), pa.string()), *ends(1)),
+        *(',"minValues":{"id":', pc.cast(pa.array(first), pa.string()), *build_bounds(0)),
+        *(',"maxValues":{"id":', pc.cast(pa.array(first + records - 1), pa.string()), *build_bounds(1)),
         *(',"nullCount":{"id":0,"price":', pc.cast(pa.array(records // 10), pa.string())),
         ',"quantity":0,"name":0,"at":0}}',
     )
@@ -169,11 +169,11 @@ def _uuids(numbers: np.ndarray) -> pa.Array:
     return pa.StringArray.from_buffers(count, pa.py_buffer(offsets), pa.py_buffer(text))
 
 
-def _joined(*parts: Any) -> pa.Array:
+def _join(*parts: Any) -> pa.Array:
     return pc.binary_join_element_wise(*parts, "")
 
 
-def _pairs(first: str, values: pa.Array, second: str, others: pa.Array) -> pa.MapArray:
+def _build_map(first: str, values: pa.Array, second: str, others: pa.Array) -> pa.MapArray:
     """Maps of two entries."""
     count = len(values)
     keys = pa.DictionaryArray.from_arrays(np.tile(np.array([0, 1], np.int8), count), [first, second])
@@ -185,17 +185,17 @@ def _pairs(first: str, values: pa.Array, second: str, others: pa.Array) -> pa.Ma
     )
 
 
-def _structs(kind: pa.StructType, said: dict[str, pa.Array]) -> pa.StructArray:
+def _build_structs(kind: pa.StructType, values: dict[str, pa.Array]) -> pa.StructArray:
     """Actions; what nothing is said of is null."""
-    count = len(said["path"])
-    columns = [said.get(field.name, pa.nulls(count, field.type)) for field in kind]
+    count = len(values["path"])
+    columns = [values.get(field.name, pa.nulls(count, field.type)) for field in kind]
     return pa.StructArray.from_arrays(columns, fields=list(kind))
 
 
-def _body(action: dict[str, Any]) -> dict[str, Any]:
+def _build_commit_action(action: dict[str, Any]) -> dict[str, Any]:
     """An action as a commit spells it: without nulls, maps as objects, the data changed by it."""
-    said = {name: value for name, value in action.items() if value is not None}
-    return {**said, "partitionValues": dict(said["partitionValues"]), "dataChange": True}
+    values = {name: value for name, value in action.items() if value is not None}
+    return {**values, "partitionValues": dict(values["partitionValues"]), "dataChange": True}
 
 
 class Table:
@@ -205,29 +205,31 @@ class Table:
         self.log = log
         self.total = total
         self.base = self.total - 2 * _APPENDED + _DELETED
-        self.files = Files(self.total)
+        self.files = FileActions(self.total)
         self.live = 0
         self.size = 0
 
     def write(self) -> None:
         """A checkpoint, then appends, a delete and appends, so that the newest version has just the files asked for."""
-        self._checkpoint()
+        self._write_checkpoint()
         last = np.arange(self.base - _APPENDED, self.base)
-        self._commit(0, "WRITE", [{"add": _body(each)} for each in self.files.adds(last).to_pylist()])
-        self._append(1, self.base)
-        gone = self.files.removes(np.arange(_DELETED) * (self.base // _DELETED), _LAST_MS + 2000)
+        self._write_commit(
+            0, "WRITE", [{"add": _build_commit_action(each)} for each in self.files.build_adds(last).to_pylist()]
+        )
+        self._append_files(1, self.base)
+        gone = self.files.build_removes(np.arange(_DELETED) * (self.base // _DELETED), _LAST_MS + 2000)
         self.live -= _DELETED
         self.size -= pc.sum(pc.struct_field(gone, "size")).as_py()
-        self._commit(2, "DELETE", [{"remove": _body(each)} for each in gone.to_pylist()])
-        self._append(3, self.base + _APPENDED)
+        self._write_commit(2, "DELETE", [{"remove": _build_commit_action(each)} for each in gone.to_pylist()])
+        self._append_files(3, self.base + _APPENDED)
 
-    def _append(self, after: int, first: int) -> None:
-        adds = self.files.adds(np.arange(first, first + _APPENDED))
+    def _append_files(self, after: int, first: int) -> None:
+        adds = self.files.build_adds(np.arange(first, first + _APPENDED))
         self.live += _APPENDED
         self.size += pc.sum(pc.struct_field(adds, "size")).as_py()
-        self._commit(after, "WRITE", [{"add": _body(each)} for each in adds.to_pylist()])
+        self._write_commit(after, "WRITE", [{"add": _build_commit_action(each)} for each in adds.to_pylist()])
 
-    def _commit(self, after: int, operation: str, actions: list[dict[str, Any]]) -> None:
+    def _write_commit(self, after: int, operation: str, actions: list[dict[str, Any]]) -> None:
         version = _BASE + after
         info = {
             "timestamp": _LAST_MS + after * 1000,
@@ -251,10 +253,10 @@ class Table:
         }
         (self.log / f"{version:020d}.crc").write_text(json.dumps(checksum, separators=(",", ":")), encoding="utf-8")
 
-    def _checkpoint(self) -> None:
+    def _write_checkpoint(self) -> None:
         (self.log / "_sidecars").mkdir()
         count = -(-self.base // SIDECAR_FILES)
-        sidecars = [self._sidecar(number, count) for number in range(count)]
+        sidecars = [self._write_sidecar(number, count) for number in range(count)]
         rows: list[dict[str, Any]] = [{"checkpointMetadata": {"version": _BASE}}]
         rows += [{"protocol": _PROTOCOL}, {"metaData": _METADATA}, {"txn": _TXN}]
         rows += [{"sidecar": each} for each in sidecars]
@@ -269,29 +271,29 @@ class Table:
         }
         (self.log / "_last_checkpoint").write_text(json.dumps(hint, separators=(",", ":")), encoding="utf-8")
 
-    def _sidecar(self, number: int, count: int) -> dict[str, Any]:
+    def _write_sidecar(self, number: int, count: int) -> dict[str, Any]:
         """Write one, and give its action."""
         first, end = number * SIDECAR_FILES, min((number + 1) * SIDECAR_FILES, self.base)
         unique = str(_uuids(np.array([self.total * 2 + number]))[0])
         name = f"{_BASE:020d}.checkpoint.{number + 1:010}.{count:010}.{unique}.parquet"
-        table = pa.Table.batches_to_payloads(self._rows(first, end, number), schema=_SCHEMA)
+        table = pa.Table.batches_to_payloads(self._iter_batches(first, end, number), schema=_SCHEMA)
         target = self.log / "_sidecars" / name
         pq.write_table(table, target, row_group_size=len(table), compression="snappy", store_schema=False)
         self.live += end - first
         self.size += pc.sum(pc.struct_field(table["add"], "size")).as_py()
         return {"path": name, "sizeInBytes": target.stat().st_size, "modificationTime": _LAST_MS}
 
-    def _rows(self, first: int, end: int, number: int) -> Iterator[pa.RecordBatch]:
+    def _iter_batches(self, first: int, end: int, number: int) -> Iterator[pa.RecordBatch]:
         """Adds, then the tombstones of files that the table no longer has."""
         for start in range(first, end, _BATCH):
-            adds = self.files.adds(np.arange(start, min(start + _BATCH, end)))
+            adds = self.files.build_adds(np.arange(start, min(start + _BATCH, end)))
             yield pa.record_batch([adds, pa.nulls(len(adds), _SCHEMA.field("remove").type)], schema=_SCHEMA)
         gone = self.total + np.arange(number * _TOMBSTONES, (number + 1) * _TOMBSTONES)
-        removes = self.files.removes(gone, _LAST_MS)
+        removes = self.files.build_removes(gone, _LAST_MS)
         yield pa.record_batch([pa.nulls(len(removes), _SCHEMA.field("add").type), removes], schema=_SCHEMA)
 
 
-def scale_table(millions: float) -> Path:
+def get_log_table(millions: float) -> Path:
     """A table of so many million files, at least 1,000, written if the cache has none of this generation.
 
     Raises:
@@ -307,4 +309,4 @@ def scale_table(millions: float) -> Path:
 
 
 if __name__ == "__main__":
-    print(scale_table(float(sys.argv[1])))
+    print(get_log_table(float(sys.argv[1])))

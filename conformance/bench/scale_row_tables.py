@@ -22,7 +22,7 @@ ROWS = 1_000_000
 """Of each file, in one row group: what pyarrow makes by default, about 50 MB."""
 
 
-def content(number: int) -> pa.Table:
+def build_rows(number: int) -> pa.Table:
     """Rows in no order, a tenth of the names and prices null, colors from a handful."""
     rows = np.arange(number * ROWS, (number + 1) * ROWS)
     random, more = hash_numbers(rows, 0), hash_numbers(rows, 1)
@@ -39,18 +39,18 @@ def content(number: int) -> pa.Table:
         "flag": pa.array(more % 3 == 0),
         "day": pa.array((more % 20_000).astype(np.int32)),
         "at": pa.array((FIRST_MS + picks) * 1000),
-        "amount": _cents((random % 100_000).astype(np.int64)),
+        "amount": _build_decimals((random % 100_000).astype(np.int64)),
     }
     return pa.table({name: columns[name].cast(kind) for name, (kind, _) in FIELDS.items()})
 
 
-def _cents(hundredths: np.ndarray) -> pa.Array:
+def _build_decimals(hundredths: np.ndarray) -> pa.Array:
     """Whole hundredths as decimals of scale 2, without rounding: the unscaled numbers are their 128 bits."""
     words = np.stack([hundredths, hundredths >> 63], axis=1)
     return pa.Array.from_buffers(pa.decimal128(12, 2), len(hundredths), [None, pa.py_buffer(words)])
 
 
-def write(folder: Path, size: int) -> None:
+def write_files(folder: Path, size: int) -> None:
     """Write files until they have so many bytes, then the commit that adds them."""
     check_free_disk(folder, size)
     fields = [{"name": name, "type": kind, "nullable": True, "metadata": {}} for name, (_, kind) in FIELDS.items()]
@@ -64,29 +64,29 @@ def write(folder: Path, size: int) -> None:
     }
     lines: list[dict[str, object]] = [{"commitInfo": {"timestamp": FIRST_MS, "operation": "WRITE"}}]
     lines += [{"protocol": {"minReaderVersion": 1, "minWriterVersion": 2}}, {"metaData": metadata}]
-    written = number = 0
-    while written < size:
-        table, path = content(number), f"part-{number:05}.snappy.parquet"
+    total_bytes = number = 0
+    while total_bytes < size:
+        table, path = build_rows(number), f"part-{number:05}.snappy.parquet"
         pq.write_table(table, folder / path, compression="snappy", store_schema=False)
         bytes_of_file = (folder / path).stat().st_size
         add = {"path": path, "partitionValues": {}, "size": bytes_of_file, "modificationTime": FIRST_MS}
         lines.append({"add": {**add, "dataChange": True, "stats": build_statistics(table)}})
-        written += bytes_of_file
+        total_bytes += bytes_of_file
         number += 1
     (folder / "_delta_log").mkdir()
     text = "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines)
     (folder / "_delta_log" / f"{0:020d}.json").write_text(text, encoding="utf-8")
 
 
-def rows_table(gigabytes: float) -> Path:
+def get_rows_table(gigabytes: float) -> Path:
     """A table of so many gigabytes (10^9 bytes) of data, written if the cache has none of this generation.
 
     Raises:
         SystemExit: the disk has no room for it.
     """
     size = round(gigabytes * 1_000_000_000)
-    return get_or_write(f"rows-{gigabytes:g}", GENERATION, lambda folder: write(folder, size))
+    return get_or_write(f"rows-{gigabytes:g}", GENERATION, lambda folder: write_files(folder, size))
 
 
 if __name__ == "__main__":
-    print(rows_table(float(sys.argv[1])))
+    print(get_rows_table(float(sys.argv[1])))

@@ -7,7 +7,7 @@ the JVM's heap held.
 
     {"master": "local[2]", "heap": "6g", "settings": {}, "small": TABLE,
      "tasks": [{"do": "delta", "table": TABLE, "partitions": 50}, {"do": "deltaspec", "table": TABLE, "level": "log"},
-               {"do": "ends", "table": TABLE, "texts_apart": false}]}
+               {"do": "bounds", "table": TABLE, "separate_strings": false}]}
 """
 
 import json
@@ -30,11 +30,11 @@ BASE_SETTINGS = {
 _PARTITIONS = "spark.databricks.delta.snapshotPartitions"
 
 
-def start(asked: dict[str, Any]) -> Any:
+def start_session(options: dict[str, Any]) -> Any:
     """The session; the heap is that of the driver, in which `local` executors live as well."""
     os.environ["PYSPARK_PYTHON"] = sys.executable
-    builder = SparkSession.builder.master(asked["master"]).appName("deltaspec-bench")
-    settings = {**BASE_SETTINGS, "spark.driver.memory": asked["heap"], **asked.get("settings", {})}
+    builder = SparkSession.builder.master(options["master"]).appName("deltaspec-bench")
+    settings = {**BASE_SETTINGS, "spark.driver.memory": options["heap"], **options.get("settings", {})}
     for name, value in settings.items():
         builder = builder.config(name, value)
     spark = configure_spark_with_delta_pip(builder).getOrCreate()
@@ -42,7 +42,7 @@ def start(asked: dict[str, Any]) -> Any:
     return spark
 
 
-def delta(spark: Any, task: dict[str, Any]) -> dict[str, Any]:
+def run_delta(spark: Any, task: dict[str, Any]) -> dict[str, Any]:
     """Delta Spark loads the newest snapshot and counts its files."""
     if task.get("partitions"):
         spark.conf.set(_PARTITIONS, str(task["partitions"]))
@@ -56,7 +56,7 @@ def delta(spark: Any, task: dict[str, Any]) -> dict[str, Any]:
     return {"files": snapshot.allFiles().count()}
 
 
-def deltaspec(spark: Any, task: dict[str, Any]) -> dict[str, Any]:
+def run_deltaspec(spark: Any, task: dict[str, Any]) -> dict[str, Any]:
     """The kit on the same session.
 
     Raises:
@@ -70,23 +70,23 @@ def deltaspec(spark: Any, task: dict[str, Any]) -> dict[str, Any]:
     return {"rules": len(report["checked"]["run"])}
 
 
-def ends(spark: Any, task: dict[str, Any]) -> dict[str, Any]:
+def compute_bounds(spark: Any, task: dict[str, Any]) -> dict[str, Any]:
     """Spark computes minimum, maximum and null count of every column over all Parquet files of a table.
 
     One aggregation; or, where texts are asked for apart, two, because Spark aggregates all of them by the slower of its
     ways as soon as one is of a text. Either way each column is read once.
     """
     rows = spark.read.parquet(task["table"])
-    texts = [name for name, kind in rows.dtypes if kind == "string"]
-    others = [name for name in rows.columns if name not in texts]
+    string_columns = [name for name, kind in rows.dtypes if kind == "string"]
+    other_columns = [name for name in rows.columns if name not in string_columns]
     values = 0
-    for names in (texts, others) if task["texts_apart"] else (rows.columns,):
-        asked = [each for name in names for each in (f.min(name), f.max(name), f.count_if(f.col(name).isNull()))]
-        values += len(rows.agg(*asked).collect()[0])
+    for names in (string_columns, other_columns) if task["separate_strings"] else (rows.columns,):
+        aggregates = [each for name in names for each in (f.min(name), f.max(name), f.count_if(f.col(name).isNull()))]
+        values += len(rows.agg(*aggregates).collect()[0])
     return {"values": values}
 
 
-TASKS = {"delta": delta, "deltaspec": deltaspec, "ends": ends}
+TASKS = {"delta": run_delta, "deltaspec": run_deltaspec, "bounds": compute_bounds}
 
 
 class Heap:
@@ -108,42 +108,42 @@ class Heap:
         for pool in self.pools:
             pool.resetPeakUsage()
 
-    def told(self) -> dict[str, int]:
+    def measure(self) -> dict[str, int]:
         """Bytes at the peak, garbage included, and those still held after a collection."""
         peak = sum(pool.getPeakUsage().getUsed() for pool in self.pools)
         self.spark._jvm.java.lang.System.gc()
         return {"heap_peak": peak, "heap_held": self.memory.getHeapMemoryUsage().getUsed()}
 
 
-def collected(spark: Any, after: int) -> tuple[int, int]:
+def measure_results(spark: Any, first_stage: int) -> tuple[int, int]:
     """Bytes of results that tasks sent to the driver in the stages from a number on, and the next stage's number."""
     store = spark.sparkContext._jsc.sc().statusStore()
-    size, stage = 0, after
+    size, stage = 0, first_stage
     quantiles = spark.sparkContext._gateway.new_array(spark._jvm.double, 0)
     stages = store.stageList(None, False, False, quantiles, None)
     for each in spark._jvm.scala.jdk.javaapi.CollectionConverters.asJava(stages):
-        if each.stageId() >= after:
+        if each.stageId() >= first_stage:
             size += each.resultSize()
             stage = max(stage, each.stageId() + 1)
     return size, stage
 
 
-def main(asked: dict[str, Any]) -> None:
+def main(options: dict[str, Any]) -> None:
     """Warm up, then do the tasks in order."""
-    spark = start(asked)
+    spark = start_session(options)
     heap = Heap(spark)
-    for task in asked["tasks"]:
+    for task in options["tasks"]:
         for _ in range(3):
-            TASKS[task["do"]](spark, {**task, "table": asked["small"], "partitions": 2})
-    _, stage = collected(spark, 0)
-    for task in asked["tasks"]:
+            TASKS[task["do"]](spark, {**task, "table": options["small"], "partitions": 2})
+    _, stage = measure_results(spark, 0)
+    for task in options["tasks"]:
         heap.reset()
         begin = time.perf_counter()
         found = TASKS[task["do"]](spark, task)
         end = time.perf_counter()
-        results, stage = collected(spark, stage)
-        told = {**found, **heap.told(), "results": results}
-        print(json.dumps({**task, "begin": begin, "end": end, **told}), flush=True)
+        results, stage = measure_results(spark, stage)
+        measurements = {**found, **heap.measure(), "results": results}
+        print(json.dumps({**task, "begin": begin, "end": end, **measurements}), flush=True)
     spark.stop()
 
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 _FIRST_MS = 1_700_000_000_000
-_CONTENTS = 200
+_DISTINCT_FILES = 200
 """Different files; the others repeat them under other names."""
 _FIELDS = {
     "id": (pa.int64(), "long"),
@@ -25,7 +25,7 @@ _FIELDS = {
 }
 
 
-def _rows(first: int, count: int) -> pa.Table:
+def _build_rows(first: int, count: int) -> pa.Table:
     ids = range(first, first + count)
     columns: dict[str, Any] = {
         "id": ids,
@@ -42,7 +42,7 @@ def _rows(first: int, count: int) -> pa.Table:
     return pa.table({name: pa.array(columns[name], kind) for name, (kind, _) in _FIELDS.items()})
 
 
-def small_files(log: Path) -> None:
+def write_small_files(log: Path) -> None:
     """(d) 20 commits of 1,000 Parquet files of 10 columns and a few rows."""
     fields = [{"name": name, "type": kind, "nullable": True, "metadata": {}} for name, (_, kind) in _FIELDS.items()]
     metadata = {
@@ -54,16 +54,16 @@ def small_files(log: Path) -> None:
         "createdTime": _FIRST_MS,
     }
     contents = []
-    for number in range(_CONTENTS):
+    for number in range(_DISTINCT_FILES):
         sink = io.BytesIO()
-        pq.write_table(_rows(number * 100, number % 50 + 1), sink, compression="snappy", store_schema=False)
+        pq.write_table(_build_rows(number * 100, number % 50 + 1), sink, compression="snappy", store_schema=False)
         contents.append((sink.getvalue(), number % 50 + 1))
     for version in range(20):
         lines: list[dict[str, Any]] = [{"commitInfo": {"timestamp": _FIRST_MS + version, "operation": "WRITE"}}]
         if version == 0:
             lines += [{"protocol": {"minReaderVersion": 1, "minWriterVersion": 2}}, {"metaData": metadata}]
         for each in range(1000):
-            data, rows = contents[(version * 1000 + each) % _CONTENTS]
+            data, rows = contents[(version * 1000 + each) % _DISTINCT_FILES]
             path = f"part-{version:02}-{each:03}.snappy.parquet"
             (log.parent / path).write_bytes(data)
             add = {

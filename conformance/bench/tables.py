@@ -75,7 +75,7 @@ class File:
         return json.dumps({"add": add}, separators=(",", ":"))
 
 
-def _commit(log: Path, version: int, files: list[File]) -> None:
+def _write_commit(log: Path, version: int, files: list[File]) -> None:
     info = {
         "timestamp": _FIRST_MS + version * 1000,
         "operation": "WRITE",
@@ -91,19 +91,19 @@ def _commit(log: Path, version: int, files: list[File]) -> None:
     (log / f"{version:020d}.json").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def commits_of_100(log: Path) -> None:
+def write_commits_of_100(log: Path) -> None:
     """(a) 1,000 commits of 100 adds, 10 partitions."""
     for version in range(1000):
-        _commit(log, version, [File(version * 100 + each, 10) for each in range(100)])
+        _write_commit(log, version, [File(version * 100 + each, 10) for each in range(100)])
 
 
-def commits_of_1(log: Path) -> None:
+def write_commits_of_1(log: Path) -> None:
     """(c) 10,000 commits of one add, 10 partitions."""
     for version in range(10_000):
-        _commit(log, version, [File(version, 10)])
+        _write_commit(log, version, [File(version, 10)])
 
 
-def checkpoint_of_a_million(log: Path) -> None:
+def write_checkpoint_of_a_million(log: Path) -> None:
     """(b) A V1 checkpoint of 1,000,000 adds in 100 partitions at version 10, and the commit after it."""
     from checkpoint import write_checkpoint
 
@@ -111,22 +111,22 @@ def checkpoint_of_a_million(log: Path) -> None:
     write_checkpoint(target, _PROTOCOL, _METADATA, (File(number, 100) for number in range(1_000_000)))
     hint = {"version": 10, "size": 1_000_002, "sizeInBytes": target.stat().st_size, "numOfAddFiles": 1_000_000}
     (log / "_last_checkpoint").write_text(json.dumps(hint, separators=(",", ":")))
-    _commit(log, 10, [File(999_999, 100)])
-    _commit(log, 11, [File(1_000_000, 100)])
+    _write_commit(log, 10, [File(999_999, 100)])
+    _write_commit(log, 11, [File(1_000_000, 100)])
 
 
-def small_files(log: Path) -> None:
+def write_small_files_table(log: Path) -> None:
     """(d) 20,000 small Parquet files."""
-    from small_file_tables import small_files
+    from small_file_tables import write_small_files
 
-    small_files(log)
+    write_small_files(log)
 
 
-def many_rows(log: Path) -> None:
+def write_many_rows_table(log: Path) -> None:
     """(e) 200 Parquet files of many rows."""
-    from many_row_tables import many_rows
+    from many_row_tables import write_many_rows
 
-    many_rows(log)
+    write_many_rows(log)
 
 
 @dataclass(frozen=True)
@@ -140,21 +140,27 @@ class Case:
     """That the table has."""
     level: str = "log"
     """That deltaspec validates it at."""
-    rivals: tuple[str, ...] = ("delta-rs", "floor")
+    baselines: tuple[str, ...] = ("delta-rs", "floor")
 
 
 CASES: dict[str, Case] = {
-    "a": Case("1,000 commits x 100 adds", commits_of_100, 100_000),
-    "b": Case("V1 checkpoint of 1,000,000 adds + 1 commit", checkpoint_of_a_million, 1_000_001),
-    "c": Case("10,000 commits x 1 add", commits_of_1, 10_000),
+    "a": Case("1,000 commits x 100 adds", write_commits_of_100, 100_000),
+    "b": Case("V1 checkpoint of 1,000,000 adds + 1 commit", write_checkpoint_of_a_million, 1_000_001),
+    "c": Case("10,000 commits x 1 add", write_commits_of_1, 10_000),
     "d": Case(
-        "20,000 Parquet files of 10 columns and 1 to 50 rows", small_files, 20_000, "footers", ("pyarrow-footers",)
+        "20,000 Parquet files of 10 columns and 1 to 50 rows",
+        write_small_files_table,
+        20_000,
+        "footers",
+        ("pyarrow-footers",),
     ),
-    "e": Case("200 Parquet files of 10 columns and 100,000 rows", many_rows, 200, "rows", ("pyarrow-ends",)),
+    "e": Case(
+        "200 Parquet files of 10 columns and 100,000 rows", write_many_rows_table, 200, "rows", ("pyarrow-bounds",)
+    ),
 }
 
 
-def table(case: str) -> Path:
+def get_table(case: str) -> Path:
     """The table of a case, written if it is not in the cache (`$DELTASPEC_BENCH`, or the system's temporary folder)."""
     cache = Path(os.environ.get("DELTASPEC_BENCH", Path(tempfile.gettempdir()) / "deltaspec-bench"))
     target = cache / f"{case}-{GENERATION}"
@@ -169,4 +175,4 @@ def table(case: str) -> Path:
 
 
 if __name__ == "__main__":
-    print(table(sys.argv[1]))
+    print(get_table(sys.argv[1]))

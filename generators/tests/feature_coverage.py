@@ -12,33 +12,35 @@ from deltaspec_generators.table_files import LOG
 START = TableState()
 
 
-def features_used(drawn: GeneratedLog) -> set[str]:
+def collect_feature_uses(drawn: GeneratedLog) -> set[str]:
     """Uses of features over the whole log."""
     seen: set[str] = set()
-    seen |= {f"staged {_staged(drawn, path)}" for path in drawn.files.extra if "_staged_commits" in path}
+    seen |= {
+        f"staged {_classify_staged_commit(drawn, path)}" for path in drawn.files.extra if "_staged_commits" in path
+    }
     for state in drawn.states:
-        seen |= set(_of_state(state))
+        seen |= set(_iter_state_uses(state))
     for before, state in pairwise((START, *drawn.states)):
         lines = [line for line in drawn.files.commits.get(state.version, []) if isinstance(line, dict)]
-        seen |= set(_of_commit(before, state, lines))
+        seen |= set(_iter_commit_uses(before, state, lines))
         if before is not START:
-            seen |= set(_of_configurations(before, state))
-            seen |= set(_of_columns(before, state))
+            seen |= set(_iter_property_uses(before, state))
+            seen |= set(_iter_column_uses(before, state))
     return seen
 
 
-def _staged(drawn: GeneratedLog, path: str) -> str:
+def _classify_staged_commit(drawn: GeneratedLog, path: str) -> str:
     version = int(path.removeprefix(f"{LOG}_staged_commits/").partition(".")[0])
     if "catalogManaged" not in drawn.states[-1].features:
         return "beside a table that no catalog manages"
     return "copy" if version < len(drawn.states) else "only"
 
 
-def _fields(state: TableState) -> dict[str, dict[str, Any]]:
+def _read_fields(state: TableState) -> dict[str, dict[str, Any]]:
     return {each["name"]: each for each in json.loads(state.metadata["schemaString"])["fields"]}
 
 
-def _of_state(state: TableState) -> Iterator[str]:
+def _iter_state_uses(state: TableState) -> Iterator[str]:
     clustering = state.domains.get("delta.clustering")
     if clustering is not None:
         configuration = clustering["configuration"]
@@ -54,7 +56,7 @@ def _of_state(state: TableState) -> Iterator[str]:
         yield "row ids suspended"
     if state.is_enabled("delta.enableVariantShredding"):
         yield "shredding enabled"
-    for each in _fields(state).values():
+    for each in _read_fields(state).values():
         metadata = each["metadata"]
         yield from (f"column with {name.removeprefix('delta.')}" for name in metadata)
         yield from ("column not null",) * (not each["nullable"])
@@ -66,7 +68,7 @@ def _of_state(state: TableState) -> Iterator[str]:
             yield "default of a variant"
 
 
-def _of_configurations(before: TableState, state: TableState) -> Iterator[str]:
+def _iter_property_uses(before: TableState, state: TableState) -> Iterator[str]:
     old, new = before.configuration, state.configuration
     for name in {*old, *new}:
         if name.startswith("delta.constraints.") and old.get(name) != new.get(name):
@@ -95,8 +97,8 @@ def _of_configurations(before: TableState, state: TableState) -> Iterator[str]:
     yield from (f"feature {name} added" for name in state.features - before.features)
 
 
-def _of_columns(before: TableState, state: TableState) -> Iterator[str]:
-    old, new = _fields(before), _fields(state)
+def _iter_column_uses(before: TableState, state: TableState) -> Iterator[str]:
+    old, new = _read_fields(before), _read_fields(state)
     for name in old.keys() & new.keys():
         was, now = old[name], new[name]
         default = was["metadata"].get("CURRENT_DEFAULT"), now["metadata"].get("CURRENT_DEFAULT")
@@ -106,7 +108,7 @@ def _of_columns(before: TableState, state: TableState) -> Iterator[str]:
         if was["metadata"].get(mark) != now["metadata"].get(mark):
             yield f"mark moved {'up' if step > 0 else 'down'}"
         if json.dumps(was["type"]) != json.dumps(now["type"]):
-            yield f"widened {_place(was, now)}"
+            yield f"widened {_describe_location(was, now)}"
             yield from ("widened a partition column",) * (name in state.metadata["partitionColumns"])
             yield from ("widened by a first name",) * ("typeWidening-preview" in state.features)
             yield from ("widened beside Iceberg",) * any(
@@ -118,13 +120,13 @@ def _of_columns(before: TableState, state: TableState) -> Iterator[str]:
         yield "clustering " + ("begun" if not clustering[0] else "ended" if not clustering[1] else "changed")
 
 
-def _place(was: dict[str, Any], now: dict[str, Any]) -> str:
+def _describe_location(was: dict[str, Any], now: dict[str, Any]) -> str:
     if isinstance(now["type"], str):
         return f"to {now['type'].partition('(')[0]}"
     return f"in {'an' if now['type']['type'] == 'array' else 'a'} {now['type']['type']}"
 
 
-def _of_commit(before: TableState, state: TableState, lines: list[dict[str, Any]]) -> Iterator[str]:
+def _iter_commit_uses(before: TableState, state: TableState, lines: list[dict[str, Any]]) -> Iterator[str]:
     adds = [line["add"] for line in lines if "add" in line]
     removes = [line["remove"] for line in lines if "remove" in line]
     if state.is_enabled("delta.appendOnly") and "appendOnly" in state.features and removes:

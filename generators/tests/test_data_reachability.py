@@ -34,30 +34,30 @@ FLAGS = (
     " extra_column"
 )
 quiet = list(HealthCheck)
-MOST_ROUNDS = 30
+MAX_ROUNDS = 30
 
 
-def bodies(drawn: GeneratedTable, kind: str) -> list[dict[str, Any]]:
+def list_bodies(drawn: GeneratedTable, kind: str) -> list[dict[str, Any]]:
     lines = [line for lines in drawn.files.commits.values() for line in lines if isinstance(line, dict)]
     return [line[kind] for line in lines if kind in line]
 
 
-def sights(drawn: GeneratedTable) -> set[str]:
+def collect_observations(drawn: GeneratedTable) -> set[str]:
     """What is to be seen in one drawn table, by name."""
-    seen = _seen_in_schemas(drawn) | _seen_in_files(drawn) | _seen_in_changes(drawn)
+    seen = _observe_schemas(drawn) | _observe_files(drawn) | _observe_changes(drawn)
     for stored in drawn.stored:
         if not stored.rows:
             seen.add("empty file")
         for part in ("style", "parquet_encoding"):
             found = getattr(stored, part)
             seen |= {f"{part} {name}={getattr(found, name)}" for name in found.__dataclass_fields__}
-    for add in bodies(drawn, "add"):
+    for add in list_bodies(drawn, "add"):
         seen |= {"stats absent"} if "stats" not in add else set()
         seen |= {"vector inline"} if add.get("deletionVector", {}).get("storageType") == "i" else set()
         seen |= {"path with escapes"} if "%" in add["path"] else set()
         seen |= {"folder of a null partition"} if HIVE_NULL in add["path"] else set()
-        seen |= {"tight statistics beside a vector"} if _tight_beside_vector(add) else set()
-    stored_vectors = [add["deletionVector"] for add in bodies(drawn, "add") if "deletionVector" in add]
+        seen |= {"tight statistics beside a vector"} if _has_tight_statistics_with_vector(add) else set()
+    stored_vectors = [add["deletionVector"] for add in list_bodies(drawn, "add") if "deletionVector" in add]
     offsets = [(each["pathOrInlineDv"], each["offset"]) for each in stored_vectors if each["storageType"] == "u"]
     seen |= {"vector stored"} if offsets else set()
     seen |= {"two vectors in one file"} if len({name for name, _ in offsets}) < len(set(offsets)) else set()
@@ -69,12 +69,12 @@ def sights(drawn: GeneratedTable) -> set[str]:
     return seen
 
 
-def _tight_beside_vector(add: dict[str, Any]) -> bool:
+def _has_tight_statistics_with_vector(add: dict[str, Any]) -> bool:
     found = json.loads(add.get("stats", "{}"))
     return "deletionVector" in add and "minValues" in found and found.get("tightBounds") is not False
 
 
-def _seen_in_schemas(drawn: GeneratedTable) -> set[str]:
+def _observe_schemas(drawn: GeneratedTable) -> set[str]:
     seen: set[str] = set()
     for state, version in zip(drawn.states, drawn.versions, strict=True):
         seen.add(f"mapping {state.configuration.get('delta.columnMapping.mode')}")
@@ -87,8 +87,10 @@ def _seen_in_schemas(drawn: GeneratedTable) -> set[str]:
             for kind in (each.type, *iter_leaf_types(each.type)):
                 seen.add(f"{where} {'decimal' if isinstance(kind, Decimal) else get_type_name(kind)}")
             if isinstance(each.type, Struct | Array | Map):
-                seen |= {f"{get_type_name(each.type)} of {get_type_name(inner)}" for inner in _children(each.type)}
-                seen |= {"struct with a new field"} if _grown(each) else set()
+                seen |= {
+                    f"{get_type_name(each.type)} of {get_type_name(inner)}" for inner in _list_child_types(each.type)
+                }
+                seen |= {"struct with a new field"} if _has_new_field(each) else set()
             changes = [
                 change
                 for _, each in iter_fields(Struct((each,)))
@@ -101,11 +103,11 @@ def _seen_in_schemas(drawn: GeneratedTable) -> set[str]:
     return seen
 
 
-def _grown(field: Field) -> bool:
+def _has_new_field(field: Field) -> bool:
     return isinstance(field.type, Struct) and any(each.name.startswith("new") for each in field.type.fields)
 
 
-def _children(kind: Any) -> list[Any]:
+def _list_child_types(kind: Any) -> list[Any]:
     match kind:
         case Struct(fields):
             return [each.type for each in fields]
@@ -114,7 +116,7 @@ def _children(kind: Any) -> list[Any]:
     return [kind.value]
 
 
-def _seen_in_files(drawn: GeneratedTable) -> set[str]:
+def _observe_files(drawn: GeneratedTable) -> set[str]:
     """Files of the last version beside its schema."""
     seen: set[str] = set()
     state, schema = drawn.states[-1], drawn.versions[-1].schema
@@ -136,11 +138,11 @@ def _seen_in_files(drawn: GeneratedTable) -> set[str]:
         numbered = [each for each in arrow if b"PARQUET:field_id" in (each.metadata or {})]
         if "delta.columnMapping.mode" in state.configuration and len(arrow.names) and not numbered:
             seen.add("file of before column mapping")
-        seen |= {"file with a narrower type"} if _narrower(drawn, path) else set()
+        seen |= {"file with a narrower type"} if _has_narrower_type(drawn, path) else set()
     return seen
 
 
-def _narrower(drawn: GeneratedTable, path: str) -> bool:
+def _has_narrower_type(drawn: GeneratedTable, path: str) -> bool:
     now = {
         each.metadata.get("delta.columnMapping.physicalName", each.name): each.type
         for each in drawn.versions[-1].schema.fields
@@ -152,17 +154,17 @@ def _narrower(drawn: GeneratedTable, path: str) -> bool:
     )
 
 
-def _seen_in_changes(drawn: GeneratedTable) -> set[str]:
+def _observe_changes(drawn: GeneratedTable) -> set[str]:
     seen = {f"change {kind}" for version in drawn.versions for kind, _ in version.changes}
     seen |= (
         {"whole file removed without change data"}
-        if any(_silent_remove(drawn, number) for number in range(len(drawn.states)))
+        if any(_is_remove_without_change_data(drawn, number) for number in range(len(drawn.states)))
         else set()
     )
     return seen
 
 
-def _silent_remove(drawn: GeneratedTable, number: int) -> bool:
+def _is_remove_without_change_data(drawn: GeneratedTable, number: int) -> bool:
     kinds = {kind for line in drawn.files.commits[number] if isinstance(line, dict) for kind in line}
     return (
         drawn.states[number].is_enabled("delta.enableChangeDataFeed")
@@ -172,7 +174,7 @@ def _silent_remove(drawn: GeneratedTable, number: int) -> bool:
 
 
 PROTOCOLS = ("1,1", "1,2", "1,4", "2,5", "1,7", "3,7")
-WANTED = (
+EXPECTED = (
     {f"column {name}" for name in (*NAMES, "decimal", "struct", "array", "map")}
     | {f"partition {name}" for name in PARTITION_TYPES}
     | {"struct of array", "array of struct", "map of struct", "array of array", "column not null", "empty file"}
@@ -234,7 +236,7 @@ CHOICES: tuple[tuple[int, dict[str, Any]], ...] = (
 """How many tables a round draws, and which: most of all is seen in tables of every kind, the rest in few of them."""
 
 
-def everything_seen(examples: int, number: int, **options: Any) -> set[str]:
+def observe_tables(examples: int, number: int, **options: Any) -> set[str]:
     seen: set[str] = set()
 
     @seed(number)
@@ -247,7 +249,7 @@ def everything_seen(examples: int, number: int, **options: Any) -> set[str]:
     )
     @given(drawn=data_tables_with_states(**options))
     def collect(drawn: GeneratedTable) -> None:
-        seen.update(sights(drawn))
+        seen.update(collect_observations(drawn))
 
     collect()
     return seen
@@ -256,30 +258,32 @@ def everything_seen(examples: int, number: int, **options: Any) -> set[str]:
 def test_everything_is_drawn() -> None:
     """Round by round, until all was seen, or in a bounded number."""
     seen: set[str] = set()
-    for number in range(MOST_ROUNDS):
+    for number in range(MAX_ROUNDS):
         for examples, options in CHOICES:
-            seen |= everything_seen(examples, number, **options)
-            if seen >= WANTED:
+            seen |= observe_tables(examples, number, **options)
+            if seen >= EXPECTED:
                 return
-    assert sorted(WANTED - seen) == []
+    assert sorted(EXPECTED - seen) == []
 
 
-def _extent(drawn: GeneratedTable) -> int:
+def _measure_size(drawn: GeneratedTable) -> int:
     rows = sum(len(stored.rows) for stored in drawn.stored)
     files = drawn.files
     return len(files.commits) + len(files.data) + len(drawn.versions[-1].schema.fields) + rows + len(files.checkpoints)
 
 
 @pytest.mark.parametrize(
-    ("wanted", "most_commits", "most_files"),
+    ("condition", "most_commits", "most_files"),
     [
         (lambda drawn: True, 1, 0),
-        (lambda drawn: any("deletionVector" in add for add in bodies(drawn, "add")), 3, 1),
-        (lambda drawn: bool(bodies(drawn, "cdc")), 3, 3),
+        (lambda drawn: any("deletionVector" in add for add in list_bodies(drawn, "add")), 3, 1),
+        (lambda drawn: bool(list_bodies(drawn, "cdc")), 3, 3),
     ],
     ids=["anything", "vector", "change data"],
 )
-def test_minimal_table_is_small(wanted: Callable[[GeneratedTable], bool], most_commits: int, most_files: int) -> None:
+def test_minimal_table_is_small(
+    condition: Callable[[GeneratedTable], bool], most_commits: int, most_files: int
+) -> None:
     # Fewer commits, types and features than by default, so that shrinking takes seconds; where one draw begins decides
     # where its shrinking ends, so that the smallest of a few counts.
     tables = data_tables_with_states(
@@ -292,7 +296,9 @@ def test_minimal_table_is_small(wanted: Callable[[GeneratedTable], bool], most_c
         phases=[Phase.generate, Phase.shrink],  # explaining the smallest takes longer than finding it
         suppress_health_check=quiet,
     )
-    found = min((find(tables, wanted, settings=plain, random=Random(number)) for number in range(2)), key=_extent)
+    found = min(
+        (find(tables, condition, settings=plain, random=Random(number)) for number in range(2)), key=_measure_size
+    )
     assert len(found.files.commits) <= most_commits
     assert len(found.files.data) <= most_files
     assert len(found.versions[-1].schema.fields) <= 2
@@ -312,7 +318,7 @@ def test_only_given_features_are_drawn(data: st.DataObject, features: set[str]) 
 
 @settings(max_examples=20, deadline=None, suppress_health_check=quiet)
 @given(drawn=data_tables_with_states(features=("deletionVectors",), required=("rowTracking",), max_commits=1, depth=0))
-def test_required_features_are_always_there(drawn: GeneratedTable) -> None:
+def test_required_features_are_always_supported(drawn: GeneratedTable) -> None:
     assert all("rowTracking" in state.features for state in drawn.states)
 
 

@@ -46,7 +46,7 @@ sampled = settings(
 
 @some
 @given(data=st.data(), kind=data_types())
-def test_arrow_holds_the_plain_values(data: st.DataObject, kind: DataType) -> None:
+def test_plain_values_survive_arrow(data: st.DataObject, kind: DataType) -> None:
     values = data.draw(value_lists(kind, data.draw(st.integers(0, 5))))
     array = build_array(values, kind)
     assert repr(to_plain_values(array)) == repr(values)
@@ -54,7 +54,7 @@ def test_arrow_holds_the_plain_values(data: st.DataObject, kind: DataType) -> No
 
 @some
 @given(data=st.data(), kind=data_types())
-def test_columns_without_nulls_hold_none(data: st.DataObject, kind: DataType) -> None:
+def test_columns_that_are_not_nullable_have_no_nulls(data: st.DataObject, kind: DataType) -> None:
     array = data.draw(column_values(kind, rows=4, nullable=False))
     assert len(array) == 4
     assert array.null_count == 0
@@ -95,7 +95,7 @@ def test_edges_of_each_type_are_drawn(name: str) -> None:
 
 
 @pytest.mark.parametrize("kind", [Decimal(38, 0), Decimal(38, 18), Decimal(1, 1)], ids=str)
-def test_decimals_fill_all_their_digits(kind: Decimal) -> None:
+def test_decimals_with_all_digits_are_drawn(kind: Decimal) -> None:
     seen: set[Any] = set()
 
     @sampled
@@ -108,7 +108,7 @@ def test_decimals_fill_all_their_digits(kind: Decimal) -> None:
     assert {Exact(digits), Exact(f"-{digits}")} <= seen
 
 
-def test_columns_are_whole_mixed_and_empty_of_values() -> None:
+def test_columns_have_no_some_or_only_nulls() -> None:
     seen: set[str] = set()
 
     @sampled
@@ -136,7 +136,7 @@ TYPES: tuple[DataType, ...] = (
 
 @some
 @given(data=st.data(), parquet_encoding=parquet_encodings(times=("micros", "int96")))
-def test_every_spelling_holds_the_same_rows(data: st.DataObject, parquet_encoding: ParquetEncoding) -> None:
+def test_every_encoding_holds_the_same_rows(data: st.DataObject, parquet_encoding: ParquetEncoding) -> None:
     count = data.draw(st.integers(0, 6))
     kinds = data.draw(st.lists(st.sampled_from(TYPES) | data_types(), min_size=1, max_size=3))
     schema = Struct(tuple(Field(f"c{index}", kind, True) for index, kind in enumerate(kinds)))
@@ -151,30 +151,32 @@ def test_every_spelling_holds_the_same_rows(data: st.DataObject, parquet_encodin
         assert repr(to_plain_values(read[name])) == repr(values)
 
 
-def written_as(parquet_encoding: ParquetEncoding, values: list[Any], kind: DataType, **metadata: Any) -> pq.ParquetFile:
+def write_and_open(
+    parquet_encoding: ParquetEncoding, values: list[Any], kind: DataType, **metadata: Any
+) -> pq.ParquetFile:
     fields = build_parquet_fields(Struct((Field("c", kind, True, metadata),)), parquet_encoding)
     table = pa.Table.from_arrays([pa.array(values, fields[0].type)], schema=pa.schema(fields))
     return pq.ParquetFile(io.BytesIO(write_parquet(table, parquet_encoding)))
 
 
-def test_spellings_differ_in_what_they_say() -> None:
+def test_encodings_set_types_groups_and_statistics() -> None:
     moments = [0, 1_600_000_000_123_000]
-    assert written_as(ParquetEncoding(), moments, Primitive("timestamp")).schema.column(0).physical_type == "INT64"
-    int96 = written_as(ParquetEncoding(times="int96"), moments, Primitive("timestamp"))
+    assert write_and_open(ParquetEncoding(), moments, Primitive("timestamp")).schema.column(0).physical_type == "INT64"
+    int96 = write_and_open(ParquetEncoding(times="int96"), moments, Primitive("timestamp"))
     assert int96.schema.column(0).physical_type == "INT96"
-    millis = written_as(ParquetEncoding(times="millis"), moments, Primitive("timestamp"))
+    millis = write_and_open(ParquetEncoding(times="millis"), moments, Primitive("timestamp"))
     assert "milliseconds" in str(millis.schema.column(0).logical_type)
-    nanos = written_as(ParquetEncoding(times="nanos"), moments, Primitive("timestamp_ntz"))
+    nanos = write_and_open(ParquetEncoding(times="nanos"), moments, Primitive("timestamp_ntz"))
     assert "nanoseconds" in str(nanos.schema.column(0).logical_type)
     small = Decimal(9, 2)
-    assert written_as(ParquetEncoding(), [None], small).schema.column(0).physical_type == "INT32"
-    fixed = written_as(ParquetEncoding(decimals_as_integers=False), [None], small)
+    assert write_and_open(ParquetEncoding(), [None], small).schema.column(0).physical_type == "INT32"
+    fixed = write_and_open(ParquetEncoding(decimals_as_integers=False), [None], small)
     assert fixed.schema.column(0).physical_type == "FIXED_LEN_BYTE_ARRAY"
-    groups = written_as(ParquetEncoding(rows_per_group=1), [1, 2, 3], Primitive("long"))
+    groups = write_and_open(ParquetEncoding(rows_per_group=1), [1, 2, 3], Primitive("long"))
     assert groups.num_row_groups == 3
-    older = written_as(ParquetEncoding(list_element="array"), [[1]], Array(Primitive("long"), True))
+    older = write_and_open(ParquetEncoding(list_element="array"), [[1]], Array(Primitive("long"), True))
     assert older.schema.column(0).path == "c.list.array"
-    chunk = written_as(
+    chunk = write_and_open(
         ParquetEncoding(encoding="delta", compression="zstd", statistics=False), ["a"], Primitive("string")
     )
     column = chunk.metadata.row_group(0).column(0)
@@ -182,14 +184,14 @@ def test_spellings_differ_in_what_they_say() -> None:
     assert "DELTA_BYTE_ARRAY" in column.encodings
 
 
-def test_ids_of_columns_and_of_what_they_hold_stand_in_the_schema() -> None:
+def test_field_ids_of_columns_and_nested_parts_are_stored() -> None:
     metadata = {
         "delta.columnMapping.id": 7,
         "delta.columnMapping.physicalName": "c",
         "delta.columnMapping.nested.ids": {"c.key": 8, "c.value": 9, "c.value.element": 10},
     }
     kind = Map(Primitive("string"), Array(Primitive("long"), True), True)
-    arrow = written_as(ParquetEncoding(), [None], kind, **metadata).schema_arrow.field("c")
+    arrow = write_and_open(ParquetEncoding(), [None], kind, **metadata).schema_arrow.field("c")
     ids = [arrow, arrow.type.key_field, arrow.type.item_field, arrow.type.item_type.value_field]
     assert [each.metadata[b"PARQUET:field_id"] for each in ids] == [b"7", b"8", b"9", b"10"]
 
@@ -197,7 +199,7 @@ def test_ids_of_columns_and_of_what_they_hold_stand_in_the_schema() -> None:
 # statistics
 
 
-def stats(kind: DataType, values: list[Any], deleted: set[int] = frozenset(), **style: Any) -> Any:  # type: ignore[assignment]
+def compute_parsed_statistics(kind: DataType, values: list[Any], deleted: set[int] = frozenset(), **style: Any) -> Any:  # type: ignore[assignment]
     """The bounds and null count of one column, as text by name."""
     text = compute_statistics(
         pa.table({"c": build_array(values, kind)}),
@@ -209,8 +211,8 @@ def stats(kind: DataType, values: list[Any], deleted: set[int] = frozenset(), **
     return json.loads(text, parse_float=str, parse_int=str)
 
 
-def bounds(kind: DataType, values: list[Any], deleted: set[int] = frozenset(), **style: Any) -> tuple[Any, Any]:  # type: ignore[assignment]
-    found = stats(kind, values, deleted, **style)
+def compute_bounds(kind: DataType, values: list[Any], deleted: set[int] = frozenset(), **style: Any) -> tuple[Any, Any]:  # type: ignore[assignment]
+    found = compute_parsed_statistics(kind, values, deleted, **style)
     return found["minValues"].get("c"), found["maxValues"].get("c")
 
 
@@ -218,7 +220,7 @@ DOUBLE, FLOAT, TEXT = Primitive("double"), Primitive("float"), Primitive("string
 
 
 @pytest.mark.parametrize(
-    ("kind", "values", "style", "wanted"),
+    ("kind", "values", "style", "expected"),
     [
         (Primitive("long"), [2**53 + 1, None, -5], {}, ("-5", "9007199254740993")),
         (Primitive("byte"), [None, None], {}, (None, None)),
@@ -250,35 +252,39 @@ DOUBLE, FLOAT, TEXT = Primitive("double"), Primitive("float"), Primitive("string
     ],
     ids=str,
 )
-def test_bounds_are_spelled(kind: DataType, values: list[Any], style: dict[str, Any], wanted: tuple[Any, Any]) -> None:
-    assert bounds(kind, values, **style) == wanted
+def test_bounds_are_formatted(
+    kind: DataType, values: list[Any], style: dict[str, Any], expected: tuple[Any, Any]
+) -> None:
+    assert compute_bounds(kind, values, **style) == expected
 
 
-def test_deleted_rows_count_where_bounds_are_wide_only() -> None:
+def test_deleted_rows_count_only_in_wide_bounds() -> None:
     values, kind = [1, None, 9], Primitive("long")
-    tight = stats(kind, values, {1, 2})
+    tight = compute_parsed_statistics(kind, values, {1, 2})
     assert tight == {"numRecords": "3", "minValues": {"c": "1"}, "maxValues": {"c": "1"}, "nullCount": {"c": "0"}}
-    wide = stats(kind, values, {1, 2}, tightness="wide")
+    wide = compute_parsed_statistics(kind, values, {1, 2}, tightness="wide")
     assert wide["maxValues"] == {"c": "9"}
     assert wide["nullCount"] == {"c": "1"}
     assert wide["tightBounds"] is False
 
 
-def test_slack_widens_bounds_and_empties_null_counts_of_meaning() -> None:
-    found = stats(Primitive("long"), [1, None, None, 9], tightness="wide", slack=True)
+def test_slack_widens_bounds_and_changes_null_counts() -> None:
+    found = compute_parsed_statistics(Primitive("long"), [1, None, None, 9], tightness="wide", slack=True)
     assert (found["minValues"], found["maxValues"], found["nullCount"]) == ({"c": "0"}, {"c": "10"}, {"c": "1"})
-    assert stats(Primitive("long"), [None, None, None], tightness="wide", slack=True)["nullCount"] == {"c": "3"}
+    assert compute_parsed_statistics(Primitive("long"), [None, None, None], tightness="wide", slack=True)[
+        "nullCount"
+    ] == {"c": "3"}
 
 
-def test_structs_are_mirrored_and_their_nulls_are_those_of_their_fields() -> None:
+def test_null_structs_count_as_nulls_of_their_fields() -> None:
     kind = Struct((Field("a", Primitive("long"), True), Field("l", Array(Primitive("long"), True), True)))
-    found = stats(kind, [{"a": 1, "l": None}, None])
+    found = compute_parsed_statistics(kind, [{"a": 1, "l": None}, None])
     assert found["minValues"] == {"c": {"a": "1"}}
     assert found["nullCount"] == {"c": {"a": "1", "l": "2"}}
-    assert stats(kind, [None], first_columns=1)["nullCount"] == {"c": {"a": "1"}}
+    assert compute_parsed_statistics(kind, [None], first_columns=1)["nullCount"] == {"c": {"a": "1"}}
 
 
-def test_statistics_may_be_counts_alone_or_nothing() -> None:
+def test_statistics_may_be_a_row_count_or_absent() -> None:
     table, schema = pa.table({"c": [1]}), Struct((Field("c", Primitive("long"), True),))
     assert compute_statistics(table, schema, (), StatisticsStyle(content="none")) is None
     assert compute_statistics(table, schema, (), StatisticsStyle(content="rows")) == '{"numRecords":1}'
@@ -286,7 +292,7 @@ def test_statistics_may_be_counts_alone_or_nothing() -> None:
 
 @some
 @given(data=st.data(), kind=data_types(depth=0), style=statistics_styles(bounded=True, non_conforming=True))
-def test_no_value_lies_outside_of_its_bounds(data: st.DataObject, kind: DataType, style: StatisticsStyle) -> None:
+def test_no_value_is_outside_its_bounds(data: st.DataObject, kind: DataType, style: StatisticsStyle) -> None:
     values = data.draw(value_lists(kind, data.draw(st.integers(1, 5))))
     text = compute_statistics(pa.table({"c": build_array(values, kind)}), Struct((Field("c", kind, True),)), (), style)
     assert text is not None

@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2] / "golden-tables"
 CASES = sorted(path.parent for path in ROOT.glob("*/*/case.json"))
 
 
-def load(path: Path) -> Any:
+def read_json(path: Path) -> Any:
     return json.loads(path.read_bytes())
 
 
@@ -27,7 +27,7 @@ def test_build_changes_nothing() -> None:
 
 
 def test_manifest_lists_every_file() -> None:
-    manifest = load(ROOT / "manifest.json")
+    manifest = read_json(ROOT / "manifest.json")
     listed = {case["path"]: case["sha256"] for case in manifest["cases"]}
     assert {case.relative_to(ROOT).as_posix() for case in CASES} == set(listed)
     for folder, hashes in listed.items():
@@ -40,18 +40,18 @@ def test_manifest_lists_every_file() -> None:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_case_has_the_published_form(case: Path) -> None:
-    content = load(case / "case.json")
-    jsonschema.validate(content, load(ROOT / "case.schema.json"))
+def test_case_matches_its_json_schema(case: Path) -> None:
+    content = read_json(case / "case.json")
+    jsonschema.validate(content, read_json(ROOT / "case.schema.json"))
     assert content["id"] == case.name
     assert content["id"].partition(".")[0] == case.parent.name
     if "twin" in content:
         good = content["twin"]["id"]
-        assert load(ROOT / good.partition(".")[0] / good / "case.json")["expect"]["kind"] == "rows"
+        assert read_json(ROOT / good.partition(".")[0] / good / "case.json")["expect"]["kind"] == "rows"
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_data_files_are_as_long_and_hold_as_many_rows_as_their_adds_say(case: Path) -> None:
+def test_sizes_and_row_counts_equal_the_adds(case: Path) -> None:
     for log in sorted((case / "delta" / "_delta_log").glob("*.json")):
         for line in log.read_text().splitlines():
             add = json.loads(line).get("add")
@@ -63,8 +63,8 @@ def test_data_files_are_as_long_and_hold_as_many_rows_as_their_adds_say(case: Pa
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_expected_rows_are_as_many_as_announced(case: Path) -> None:
-    expect = load(case / "case.json")["expect"]
+def test_expected_row_count_equals_the_case(case: Path) -> None:
+    expect = read_json(case / "case.json")["expect"]
     if expect["kind"] == "rows":
         assert pq.read_metadata(case / expect["rows"]).num_rows == expect["num_rows"]
     else:

@@ -24,23 +24,25 @@ some = settings(
 )
 
 
-def plain(value: Any, kind: pa.DataType) -> Any:
+def convert_maps(value: Any, kind: pa.DataType) -> Any:
     if value is None:
         return None
     if pa.types.is_map(kind):
         return dict(value)
     if pa.types.is_struct(kind):
-        return {field.name: plain(value[field.name], field.type) for field in kind}
+        return {field.name: convert_maps(value[field.name], field.type) for field in kind}
     return value
 
 
-def rows_of(data: bytes) -> list[dict[str, Any]]:
+def read_rows(data: bytes) -> list[dict[str, Any]]:
     table = pq.read_table(io.BytesIO(data))
-    rows = [{field.name: plain(row[field.name], field.type) for field in table.schema} for row in table.to_pylist()]
+    rows = [
+        {field.name: convert_maps(row[field.name], field.type) for field in table.schema} for row in table.to_pylist()
+    ]
     return [{kind: body for kind, body in row.items() if body is not None} for row in rows]
 
 
-def actions_of(rows: list[dict[str, Any]]) -> list[WireStruct]:
+def convert_actions(rows: list[dict[str, Any]]) -> list[WireStruct]:
     found = []
     for row in rows:
         ((kind, body),) = row.items()
@@ -49,41 +51,41 @@ def actions_of(rows: list[dict[str, Any]]) -> list[WireStruct]:
     return found
 
 
-def json_rows(data: bytes) -> list[dict[str, Any]]:
+def parse_json_rows(data: bytes) -> list[dict[str, Any]]:
     return [json.loads(line) for line in data.splitlines() if line.strip()]
 
 
-def checkpoint_actions(log: dict[str, bytes], checkpoint: segment.Checkpoint) -> list[Any]:
+def read_checkpoint_actions(log: dict[str, bytes], checkpoint: segment.Checkpoint) -> list[Any]:
     rows: list[dict[str, Any]] = []
     for name in checkpoint.files:
-        rows += json_rows(log[name]) if name.endswith(".json") else rows_of(log[name])
+        rows += parse_json_rows(log[name]) if name.endswith(".json") else read_rows(log[name])
     for row in list(rows):
         if "sidecar" in row:
             data = log[file_names.SIDECARS + row["sidecar"]["path"]]
             assert len(data) == row["sidecar"]["sizeInBytes"]
-            rows += rows_of(data)
-    return actions_of(rows)
+            rows += read_rows(data)
+    return convert_actions(rows)
 
 
-def log_of(drawn: GeneratedLog) -> dict[str, bytes]:
+def encode_log(drawn: GeneratedLog) -> dict[str, bytes]:
     return {name.removeprefix(LOG): data for name, data in encode_table(drawn.files).items() if name.startswith(LOG)}
 
 
-def facts(action: Add | Remove) -> dict[str, Any]:
+def extract_facts(action: Add | Remove) -> dict[str, Any]:
     found: dict[str, Any] = msgspec.to_builtins(action)
     return {name: value for name, value in found.items() if name not in ("dataChange", "stats", "tags")}
 
 
-def drawn_facts(kind: str, body: dict[str, Any]) -> dict[str, Any]:
-    return facts(msgspec.convert(body, ACTION_TYPES[kind]))  # type: ignore[arg-type]
+def extract_drawn_facts(kind: str, body: dict[str, Any]) -> dict[str, Any]:
+    return extract_facts(msgspec.convert(body, ACTION_TYPES[kind]))  # type: ignore[arg-type]
 
 
 def assert_same(snapshot: reconciliation.Snapshot, state: log_state.TableState) -> None:
     assert snapshot.version == state.version
     assert snapshot.protocol == msgspec.convert(state.protocol, ACTION_TYPES["protocol"])
     assert snapshot.metadata == msgspec.convert(state.metadata, ACTION_TYPES["metaData"])
-    live = {path_key(path): drawn_facts("add", body) for path, body in state.live.items()}
-    assert {key[0]: facts(add) for key, add in snapshot.files.items()} == live
+    live = {path_key(path): extract_drawn_facts("add", body) for path, body in state.live.items()}
+    assert {key[0]: extract_facts(add) for key, add in snapshot.files.items()} == live
     assert {app: txn.version for app, txn in snapshot.transactions.items()} == {
         app: body["version"] for app, body in state.transactions.items()
     }
@@ -94,9 +96,12 @@ def assert_same(snapshot: reconciliation.Snapshot, state: log_state.TableState) 
 
 @some
 @given(drawn=logs_with_states())
-def test_model_reads_every_version_as_it_was_drawn(drawn: GeneratedLog) -> None:
-    log = log_of(drawn)
-    commits = {version: actions_of(json_rows(log[file_names.commit_name(version)])) for version in drawn.files.commits}
+def test_model_replays_every_version_as_drawn(drawn: GeneratedLog) -> None:
+    log = encode_log(drawn)
+    commits = {
+        version: convert_actions(parse_json_rows(log[file_names.commit_name(version)]))
+        for version in drawn.files.commits
+    }
     latest = len(drawn.states) - 1
     bases = {each.version for each in segment.find_complete_checkpoints(log)} | ({0} & commits.keys())
     for version in range(min(bases), latest + 1):
@@ -104,7 +109,7 @@ def test_model_reads_every_version_as_it_was_drawn(drawn: GeneratedLog) -> None:
         base = reconciliation.EMPTY_SNAPSHOT
         if chosen.checkpoint:
             base = reconciliation.build_checkpoint_snapshot(
-                chosen.checkpoint.version, checkpoint_actions(log, chosen.checkpoint)
+                chosen.checkpoint.version, read_checkpoint_actions(log, chosen.checkpoint)
             )
         assert_same(reconciliation.replay_log(commits, base=base, to=version), drawn.states[version])
 
@@ -112,46 +117,53 @@ def test_model_reads_every_version_as_it_was_drawn(drawn: GeneratedLog) -> None:
 @some
 @given(drawn=logs_with_states())
 def test_every_checkpoint_equals_its_version(drawn: GeneratedLog) -> None:
-    log = log_of(drawn)
+    log = encode_log(drawn)
     found = segment.find_complete_checkpoints(log)
     assert len(found) == len(drawn.files.checkpoints)
     for checkpoint in found:
         state = drawn.states[checkpoint.version]
-        snapshot = reconciliation.build_checkpoint_snapshot(checkpoint.version, checkpoint_actions(log, checkpoint))
+        snapshot = reconciliation.build_checkpoint_snapshot(
+            checkpoint.version, read_checkpoint_actions(log, checkpoint)
+        )
         assert_same(snapshot, state)
         known = {
-            (path_key(path), vector): drawn_facts("remove", body) for (path, vector), body in state.tombstones.items()
+            (path_key(path), vector): extract_drawn_facts("remove", body)
+            for (path, vector), body in state.tombstones.items()
         }
-        assert {key: facts(remove) for key, remove in snapshot.tombstones.items()}.items() <= known.items()
+        assert {key: extract_facts(remove) for key, remove in snapshot.tombstones.items()}.items() <= known.items()
 
 
 @some
 @given(drawn=logs_with_states())
-def test_compactions_stand_for_their_commits(drawn: GeneratedLog) -> None:
-    log = log_of(drawn)
+def test_compactions_replace_their_commits(drawn: GeneratedLog) -> None:
+    log = encode_log(drawn)
     for start, end in drawn.files.compactions:
-        actions = actions_of(json_rows(log[file_names.compaction_name(start, end)]))
+        actions = convert_actions(parse_json_rows(log[file_names.compaction_name(start, end)]))
         base = reconciliation.EMPTY_SNAPSHOT
-        every = {version: actions_of(_raw(drawn, version)) for version in range(start) if _has(drawn, version)}
-        if len(every) < start:
+        commits = {
+            version: convert_actions(_get_raw_actions(drawn, version))
+            for version in range(start)
+            if _has_commit(drawn, version)
+        }
+        if len(commits) < start:
             continue  # cleaned up: there is no base to replay from
-        base = reconciliation.replay_log(every, to=start - 1)
+        base = reconciliation.replay_log(commits, to=start - 1)
         assert_same(reconciliation.replay_commit(base, end, actions), drawn.states[end])
 
 
-def _has(drawn: GeneratedLog, version: int) -> bool:
+def _has_commit(drawn: GeneratedLog, version: int) -> bool:
     return version in drawn.files.commits
 
 
-def _raw(drawn: GeneratedLog, version: int) -> list[dict[str, Any]]:
+def _get_raw_actions(drawn: GeneratedLog, version: int) -> list[dict[str, Any]]:
     return [line for line in drawn.files.commits[version] if isinstance(line, dict)]
 
 
 @some
 @given(drawn=logs_with_states())
-def test_commits_keep_the_rules_of_a_version(drawn: GeneratedLog) -> None:
+def test_commits_follow_the_rules_of_a_version(drawn: GeneratedLog) -> None:
     for version in drawn.files.commits:
-        rows = _raw(drawn, version)
+        rows = _get_raw_actions(drawn, version)
         state, before = drawn.states[version], drawn.states[version - 1] if version else log_state.TableState()
         assert rows
         assert all(len(row) == 1 for row in rows)
@@ -187,19 +199,19 @@ def test_row_ids_are_disjoint_and_below_the_mark(drawn: GeneratedLog) -> None:
         numbered = [body for body in state.live.values() if "baseRowId" in body]
         if state.is_enabled("delta.enableRowTracking"):
             assert len(numbered) == len(state.live)
-        spans = sorted(
+        ranges = sorted(
             (body["baseRowId"], body["baseRowId"] + json.loads(body["stats"])["numRecords"]) for body in numbered
         )
         mark = -1
         if "delta.rowTracking" in state.domains:
             mark = json.loads(state.domains["delta.rowTracking"]["configuration"])["rowIdHighWaterMark"]
-        assert all(end - 1 <= mark for _, end in spans)
-        full = [span for span in spans if span[0] < span[1]]
+        assert all(end - 1 <= mark for _, end in ranges)
+        full = [range_ for range_ in ranges if range_[0] < range_[1]]
         assert all(left[1] <= right[0] for left, right in itertools.pairwise(full))
         assert all(body["defaultRowCommitVersion"] <= state.version for body in numbered)
 
 
-def identity_marks(state: log_state.TableState) -> dict[str, tuple[int, int, int | None]]:
+def read_identity_columns(state: log_state.TableState) -> dict[str, tuple[int, int, int | None]]:
     """Start, step and mark of each identity column."""
     fields = {each["name"]: each["metadata"] for each in json.loads(state.metadata["schemaString"])["fields"]}
     prefix = "delta.identity."
@@ -212,10 +224,10 @@ def identity_marks(state: log_state.TableState) -> dict[str, tuple[int, int, int
 
 @some
 @given(drawn=logs_with_states(features=("identityColumns", "columnMapping")))
-def test_values_of_identity_columns_lie_between_their_start_and_their_mark(drawn: GeneratedLog) -> None:
+def test_identity_values_are_between_start_and_mark(drawn: GeneratedLog) -> None:
     before: dict[str, tuple[int, int, int | None]] = {}
     for state in drawn.states:
-        now = identity_marks(state)
+        now = read_identity_columns(state)
         for name, (start, step, mark) in now.items():
             steps = 0 if mark is None else (mark - start) // step
             assert steps >= 0
@@ -232,7 +244,7 @@ def test_values_of_identity_columns_lie_between_their_start_and_their_mark(drawn
 
 @some
 @given(drawn=logs_with_states(features=("typeWidening", "timestampNtz")))
-def test_every_wider_type_is_recorded_where_it_changed(drawn: GeneratedLog) -> None:
+def test_every_type_change_is_recorded(drawn: GeneratedLog) -> None:
     before: dict[str, Any] = {}
     for state in drawn.states:
         now = {each["name"]: each for each in json.loads(state.metadata["schemaString"])["fields"]}
@@ -259,7 +271,7 @@ def test_staged_commits_of_published_versions_are_copies(drawn: GeneratedLog) ->
 
 @some
 @given(drawn=logs_with_states(features=("deletionVectors",)))
-def test_deletion_vectors_hold_as_many_rows_as_claimed(drawn: GeneratedLog) -> None:
+def test_deletion_vector_cardinality_is_true(drawn: GeneratedLog) -> None:
     for state in drawn.states:
         for body in state.live.values():
             if "deletionVector" not in body:
@@ -280,7 +292,7 @@ def test_deletion_vectors_hold_as_many_rows_as_claimed(drawn: GeneratedLog) -> N
 
 @some
 @given(drawn=logs_with_states())
-def test_checksums_agree_with_their_version(drawn: GeneratedLog) -> None:
+def test_checksums_equal_their_version(drawn: GeneratedLog) -> None:
     for version, body in drawn.files.checksums.items():
         assert isinstance(body, dict)
         state = drawn.states[version]
@@ -294,7 +306,7 @@ def test_checksums_agree_with_their_version(drawn: GeneratedLog) -> None:
 
 @some
 @given(drawn=logs_with_states())
-def test_the_same_value_gives_the_same_bytes(drawn: GeneratedLog) -> None:
+def test_encoding_is_deterministic(drawn: GeneratedLog) -> None:
     once = encode_table(drawn.files)
     assert encode_table(drawn.files) == once
     assert encode_table(drawn.files, once) == once

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from feature_coverage import features_used
+from feature_coverage import collect_feature_uses
 from hypothesis import HealthCheck, Phase, find, given, seed, settings
 from hypothesis import strategies as st
 
@@ -23,9 +23,9 @@ IN_COMMITS = set(ACTION_TYPES) - {"checkpointMetadata", "sidecar"}
 quiet = list(HealthCheck)
 
 
-def sights(drawn: GeneratedLog) -> set[str]:
+def collect_observations(drawn: GeneratedLog) -> set[str]:
     """What is to be seen in one drawn log, by name."""
-    files, seen = drawn.files, features_used(drawn)
+    files, seen = drawn.files, collect_feature_uses(drawn)
     for lines in files.commits.values():
         kinds = [next(iter(line)) for line in lines if isinstance(line, dict)]
         seen |= {f"action {kind}" for kind in kinds}
@@ -37,7 +37,7 @@ def sights(drawn: GeneratedLog) -> set[str]:
                 ((kind, body),) = line.items()
                 seen |= {f"{kind}.{name}" for name, value in body.items() if value is not None}
                 seen |= {"explicit null"} if None in body.values() else set()
-                seen |= _seen_in_action(kind, body)
+                seen |= _observe_action(kind, body)
     for checkpoint in files.checkpoints:
         form = f"{checkpoint.naming}{' v2' if checkpoint.v2 else ''}"
         seen |= {f"checkpoint {form}", f"checkpoint {form} with sidecars" if checkpoint.sidecars else "no sidecars"}
@@ -50,15 +50,15 @@ def sights(drawn: GeneratedLog) -> set[str]:
     seen |= {"compaction"} if files.compactions else set()
     for body in files.checksums.values():
         seen |= {f"crc {name}" for name in body} if isinstance(body, dict) else set()
-    seen.add(_hint(files))
+    seen.add(_describe_hint(files))
     seen |= {"cleaned up"} if 0 not in files.commits else set()
     seen |= {f"foreign {path}" for path in files.extra if path.startswith(LOG)}
     for state in drawn.states:
-        seen |= _seen_in_state(state)
+        seen |= _observe_state(state)
     return seen
 
 
-def _seen_in_action(kind: str, body: dict[str, Any]) -> set[str]:
+def _observe_action(kind: str, body: dict[str, Any]) -> set[str]:
     if kind == "domainMetadata":
         form = "map" if isinstance(body["configuration"], dict) else "text"
         mark = {name for name in ("highWaterMark", "rowIdHighWaterMark") if f'"{name}"' in str(body["configuration"])}
@@ -76,7 +76,7 @@ def _seen_in_action(kind: str, body: dict[str, Any]) -> set[str]:
     return seen
 
 
-def _seen_in_state(state: TableState) -> set[str]:
+def _observe_state(state: TableState) -> set[str]:
     seen = {f"feature {name}" for name in state.features}
     seen.add(f"protocol {state.protocol['minReaderVersion']},{state.protocol['minWriterVersion']}")
     seen |= {
@@ -91,7 +91,7 @@ def _seen_in_state(state: TableState) -> set[str]:
     return seen
 
 
-def _hint(files: TableFiles) -> str:
+def _describe_hint(files: TableFiles) -> str:
     if files.last_checkpoint is None:
         return "hint absent"
     assert isinstance(files.last_checkpoint, dict)
@@ -102,7 +102,7 @@ def _hint(files: TableFiles) -> str:
 
 INTEGERS = "long integer short byte"
 PRIMITIVES = f"{INTEGERS} double float decimal(10,2) decimal(38,18) boolean string binary date timestamp timestamp_ntz"
-WANTED = (
+EXPECTED = (
     {f"action {kind}" for kind in IN_COMMITS}
     | {"action futureAction", "domain tombstone", "blank line", "explicit null", "commitInfo not first"}
     | {f"{kind} vector {storage}" for kind in ("add", "remove") for storage in "iup"}
@@ -136,7 +136,7 @@ FIELDS = {
 }
 
 
-USED_IN_EVERY_TEXT = {
+USES_IN_EVERY_REVISION = {
     *("append-only begun later", "append-only ended later", "rearranged while append-only"),
     *("change files", "changes without change files", "change data feed begun later", "change data feed ended later"),
     *("constraint added", "constraint dropped", "constraint of an odd name", "feature checkConstraints added"),
@@ -146,14 +146,14 @@ USED_IN_EVERY_TEXT = {
     *("row ids given later", "row ids begun later", "row ids ended later"),
     *("deletion vectors begun later", "deletion vectors ended later"),
 }
-USED_SINCE_R2 = {"rows preserved: true", "rows preserved: false"}
-USED_SINCE_R3 = {
+USES_SINCE_R2 = {"rows preserved: true", "rows preserved: false"}
+USES_SINCE_R3 = {
     *("default given", "default changed", "default dropped"),
     *("clustered by names", "clustered by lists", "clustered by a field", "file of a clustering provider"),
     *("clustering begun", "clustering changed", "clustering ended"),
     *("Iceberg V1", "Iceberg V2", "Iceberg V1 ended later", "Iceberg V2 ended later"),
 }
-USED_NOW = {
+USES_IN_CURRENT = {
     *(f"widened to {name}" for name in ("integer", "long", "double", "decimal", "timestamp_ntz")),
     *("widened in an array", "widened in a map", "widened in a struct", "widened a partition column"),
     *("widened twice", "widened by a first name", "widened beside Iceberg", "column with columnMapping.nested.ids"),
@@ -164,10 +164,10 @@ USED_NOW = {
     *(f"feature {name}" for name in PROPOSED),
 }
 """What the newest text and its proposals have alone."""
-MOST_ROUNDS = 10
+MAX_ROUNDS = 10
 
 
-def seen_until(wanted: set[str], revision: Revision) -> set[str]:
+def observe_until(expected: set[str], revision: Revision) -> set[str]:
     """What is to be seen in drawn logs, round by round, until all that is wanted was seen, or in a bounded number.
 
     A round draws logs that have nothing to do with each other: some of every kind, and some about each family of
@@ -179,21 +179,21 @@ def seen_until(wanted: set[str], revision: Revision) -> set[str]:
     for family in filter(None, families):
         needed = {REQUIRED_FEATURES[name] for name in family if name in REQUIRED_FEATURES}
         choices.append((30 if "typeWidening" in family else 12, family | needed))
-    for number in range(MOST_ROUNDS):
+    for number in range(MAX_ROUNDS):
         for index, (count, features) in enumerate(choices):
-            seen |= _seen_in_some(f"{number} {index}", count, revision, features)
-            if wanted <= seen:
+            seen |= _observe_logs(f"{number} {index}", count, revision, features)
+            if expected <= seen:
                 return seen
     return seen
 
 
-def _seen_in_some(name: str, count: int, revision: Revision, features: set[str] | None) -> set[str]:
+def _observe_logs(name: str, count: int, revision: Revision, features: set[str] | None) -> set[str]:
     seen: set[str] = set()
 
     @settings(max_examples=2, deadline=None, database=None, phases=[Phase.generate], suppress_health_check=quiet)
     @given(drawn=logs_with_states(revision=revision, features=features))
     def collect(drawn: GeneratedLog) -> None:
-        seen.update(sights(drawn))
+        seen.update(collect_observations(drawn))
 
     for each in range(count):  # the second of two examples is drawn afresh, later ones resemble it
         seed(f"{name} {each}")(collect)()
@@ -202,11 +202,11 @@ def _seen_in_some(name: str, count: int, revision: Revision, features: set[str] 
 
 def test_everything_is_drawn() -> None:
     fields = {f"{kind}.{name}" for kind, names in FIELDS.items() for name in names.split()}
-    wanted = WANTED | fields | USED_IN_EVERY_TEXT | USED_SINCE_R2 | USED_SINCE_R3 | USED_NOW
-    assert sorted(wanted - seen_until(wanted, Revision.CURRENT)) == []
+    expected = EXPECTED | fields | USES_IN_EVERY_REVISION | USES_SINCE_R2 | USES_SINCE_R3 | USES_IN_CURRENT
+    assert sorted(expected - observe_until(expected, Revision.CURRENT)) == []
 
 
-IN_EVERY_TEXT = USED_IN_EVERY_TEXT | {
+IN_EVERY_REVISION = USES_IN_EVERY_REVISION | {
     *(f"action {kind}" for kind in IN_COMMITS),
     *(f"add vector {storage}" for storage in "iup"),
     *(f"column {kind}" for kind in (*PRIMITIVES.split(), "struct", "array", "map", "void")),
@@ -220,8 +220,8 @@ IN_EVERY_TEXT = USED_IN_EVERY_TEXT | {
     ),
     *("domain tombstone", "add.baseRowId", "remove.deletionVector", "metaData.description"),
 }
-SINCE_R2 = USED_SINCE_R2 | {"add.defaultRowCommitVersion", "remove.defaultRowCommitVersion"}
-SINCE_R3 = USED_SINCE_R3 | {
+SINCE_R2 = USES_SINCE_R2 | {"add.defaultRowCommitVersion", "remove.defaultRowCommitVersion"}
+SINCE_R3 = USES_SINCE_R3 | {
     *(f"checkpoint {naming} v2 with sidecars" for naming in ("classic", "uuid-json", "uuid-parquet")),
     *("compaction", "remove.stats", "domain of text"),
 }
@@ -229,51 +229,54 @@ BEFORE_R3 = {
     *("action rowIdHighWaterMark", "checkpoint row rowIdHighWaterMark", "checkpoint row commitInfo", "domain of map"),
     "feature timestampNTZ",
 }
-R1_ALONE = {"row ids preserved: True", "row ids preserved: False"}
-FOREIGN = USED_NOW - {
+ONLY_IN_R1 = {"row ids preserved: True", "row ids preserved: False"}
+ONLY_IN_CURRENT = USES_IN_CURRENT - {
     *("file without row ids", "column with columnMapping.nested.ids", "staged beside a table that no catalog manages"),
 }
-BY_TEXT: dict[Revision, tuple[set[str], set[str]]] = {
-    Revision.R1: (IN_EVERY_TEXT | BEFORE_R3 | R1_ALONE, FOREIGN | SINCE_R2 | SINCE_R3),
-    Revision.R2: (IN_EVERY_TEXT | BEFORE_R3 | SINCE_R2, FOREIGN | SINCE_R3 | R1_ALONE),
+BY_REVISION: dict[Revision, tuple[set[str], set[str]]] = {
+    Revision.R1: (IN_EVERY_REVISION | BEFORE_R3 | ONLY_IN_R1, ONLY_IN_CURRENT | SINCE_R2 | SINCE_R3),
+    Revision.R2: (IN_EVERY_REVISION | BEFORE_R3 | SINCE_R2, ONLY_IN_CURRENT | SINCE_R3 | ONLY_IN_R1),
     Revision.R3: (
-        IN_EVERY_TEXT
+        IN_EVERY_REVISION
         | SINCE_R2
         | (SINCE_R3 - {"default dropped"})
         | {"highWaterMark", "rowIdHighWaterMark", "column with parquet.field.nested.ids"},
-        FOREIGN | BEFORE_R3 | R1_ALONE | {"crc numFiles", "column variant", "column with columnMapping.nested.ids"},
+        ONLY_IN_CURRENT
+        | BEFORE_R3
+        | ONLY_IN_R1
+        | {"crc numFiles", "column variant", "column with columnMapping.nested.ids"},
     ),
 }
 """What the logs of an older text hold, and what they never hold, beside the features that it defines."""
 
 
-@pytest.mark.parametrize("revision", BY_TEXT)
-def test_everything_of_an_older_text_is_drawn(revision: Revision) -> None:
-    wanted, foreign = BY_TEXT[revision]
-    wanted = wanted | {f"feature {name}" for name in get_known_features(revision)}
-    seen = seen_until(wanted, revision)
-    assert sorted(wanted - seen) == []
-    assert sorted(foreign & seen) == []
+@pytest.mark.parametrize("revision", BY_REVISION)
+def test_everything_of_an_older_revision_is_drawn(revision: Revision) -> None:
+    expected, unexpected = BY_REVISION[revision]
+    expected = expected | {f"feature {name}" for name in get_known_features(revision)}
+    seen = observe_until(expected, revision)
+    assert sorted(expected - seen) == []
+    assert sorted(unexpected & seen) == []
     features = {each for each in seen if each.startswith("feature ") and not each.endswith(" added")}
     assert {each.removeprefix("feature ") for each in features} == get_known_features(revision)
 
 
-def test_field_list_is_that_of_the_actions() -> None:
+def test_field_list_equals_the_fields_of_the_model() -> None:
     for kind, names in FIELDS.items():
         assert set(names.split()) == set(ACTION_TYPES[kind].__struct_encode_fields__)
 
 
-def actions(files: TableFiles) -> list[dict[str, Any]]:
+def list_actions(files: TableFiles) -> list[dict[str, Any]]:
     return [line for lines in files.commits.values() for line in lines if isinstance(line, dict)]
 
 
 @pytest.mark.parametrize(
-    ("feature", "wanted", "most_actions", "most_commits"),
+    ("feature", "condition", "most_actions", "most_commits"),
     [
         ("appendOnly", lambda files: True, 3, 1),
         (
             "deletionVectors",
-            lambda files: any((line.get("add") or {}).get("deletionVector") for line in actions(files)),
+            lambda files: any((line.get("add") or {}).get("deletionVector") for line in list_actions(files)),
             9,
             2,
         ),
@@ -282,12 +285,12 @@ def actions(files: TableFiles) -> list[dict[str, Any]]:
     ids=["anything", "vector", "sidecar"],
 )
 def test_minimal_log_is_small(
-    feature: str, wanted: Callable[[TableFiles], bool], most_actions: int, most_commits: int
+    feature: str, condition: Callable[[TableFiles], bool], most_actions: int, most_commits: int
 ) -> None:
     # Fewer commits and features than by default, so that shrinking takes seconds.
     found = find(
         logs(max_commits=2, features=(feature,), decorated=False),
-        wanted,
+        condition,
         settings=settings(
             max_examples=150,
             deadline=None,
@@ -298,7 +301,7 @@ def test_minimal_log_is_small(
         ),
     )
     assert len(found.commits) <= most_commits
-    assert len(actions(found)) <= most_actions
+    assert len(list_actions(found)) <= most_actions
     assert not found.extra or any(path.startswith("deletion_vector") for path in found.extra)
 
 
@@ -313,9 +316,9 @@ def test_only_given_features_are_drawn(data: st.DataObject, features: set[str]) 
 
 @settings(max_examples=30, deadline=None, suppress_health_check=quiet)
 @given(files=logs(max_commits=2, decorated=False))
-def test_plain_logs_hold_nothing_to_pass_over(files: TableFiles) -> None:
+def test_undecorated_logs_have_no_unknown_fields_or_actions(files: TableFiles) -> None:
     assert len(files.commits) <= 2
-    for line in actions(files):
+    for line in list_actions(files):
         ((kind, body),) = line.items()
         assert kind in IN_COMMITS
         assert "futureField" not in body

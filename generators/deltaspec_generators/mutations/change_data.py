@@ -20,17 +20,17 @@ from deltaspec_generators.mutations.registry import draw_one, mutation
 from deltaspec_generators.table_files import TableFiles, metadata_action, protocol_action, remove_action
 
 
-def _replaced(table: pa.Table, name: str, values: list[Any]) -> pa.Table:
-    place = table.schema.get_field_index(name)
-    return table.set_column(place, name, pa.array(values, table.schema.field(place).type))
+def _replace_column(table: pa.Table, name: str, values: list[Any]) -> pa.Table:
+    index = table.schema.get_field_index(name)
+    return table.set_column(index, name, pa.array(values, table.schema.field(index).type))
 
 
 @mutation("cdc.change-type-column", level="rows")
 def change_type_absent(draw: st.DrawFn) -> TableFiles:
     _, table = build_updated_table()
-    kept = table.drop_columns(["_change_type"])
+    without_types = table.drop_columns(["_change_type"])
     return build_updated_table_with_changes(
-        draw_one(draw, kept, kept.append_column("change_type", table["_change_type"]))
+        draw_one(draw, without_types, without_types.append_column("change_type", table["_change_type"]))
     )
 
 
@@ -38,8 +38,8 @@ def change_type_absent(draw: st.DrawFn) -> TableFiles:
 def change_type_as_a_number(draw: st.DrawFn) -> TableFiles:
     _, table = build_updated_table()
     numbers = draw_one(draw, pa.array([1, 2, 3], pa.int32()), pa.array([0.5, 1.5, None], pa.float64()))
-    place = table.schema.get_field_index("_change_type")
-    return build_updated_table_with_changes(table.set_column(place, "_change_type", numbers))
+    index = table.schema.get_field_index("_change_type")
+    return build_updated_table_with_changes(table.set_column(index, "_change_type", numbers))
 
 
 @mutation("cdc.change-types", level="rows")
@@ -47,7 +47,7 @@ def change_type_of_no_kind(draw: st.DrawFn) -> TableFiles:
     _, table = build_updated_table()
     odd = draw_one(draw, "upsert", "DELETE", "", None)
     return build_updated_table_with_changes(
-        _replaced(table, "_change_type", ["update_preimage", "update_postimage", odd])
+        _replace_column(table, "_change_type", ["update_preimage", "update_postimage", odd])
     )
 
 
@@ -86,7 +86,7 @@ def change_file_of_another_partition(draw: st.DrawFn) -> TableFiles:
 def preimage_called_a_delete(draw: st.DrawFn) -> TableFiles:
     _, table = build_updated_table()
     kinds = draw_one(draw, ["delete", "update_postimage", "delete"], ["update_preimage", "insert", "delete"])
-    return build_updated_table_with_changes(_replaced(table, "_change_type", kinds))
+    return build_updated_table_with_changes(_replace_column(table, "_change_type", kinds))
 
 
 @mutation("cdc.whole-changes", level="rows")
@@ -106,7 +106,7 @@ def change_of_another_row(draw: st.DrawFn) -> TableFiles:
         "price": [1.5, 1.0, 2.0],
     }
     name = draw_one(draw, *ways)
-    return build_updated_table_with_changes(_replaced(table, name, ways[name]))
+    return build_updated_table_with_changes(_replace_column(table, name, ways[name]))
 
 
 @mutation("cdc.for-updates", level="rows")

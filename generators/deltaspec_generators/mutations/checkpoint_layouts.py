@@ -67,10 +67,10 @@ def sidecar_of_other_columns(draw: st.DrawFn) -> TableFiles:
     pq.write_table(
         draw_one(draw, flat, pa.table({"add": texts, "remove": pa.nulls(1)}), pa.table({"add": texts})), content
     )
-    return _with_sidecar(content.getvalue())
+    return _build_table_with_sidecar(content.getvalue())
 
 
-def _with_sidecar(content: bytes) -> TableFiles:
+def _build_table_with_sidecar(content: bytes) -> TableFiles:
     files = log_only.build_v2_checkpointed_table("uuid-json")
     files.checkpoints[0].sidecars.clear()
     files.extra[f"{LOG}_sidecars/{_SIDECAR}"] = content
@@ -130,7 +130,7 @@ def file_in_another_part(draw: st.DrawFn) -> TableFiles:
 @mutation("checkpoint-contents.parts-hashed")
 def part_chosen_by_path_beside_vectors(draw: st.DrawFn) -> TableFiles:
     """Where the table supports deletion vectors the path alone is not the key."""
-    files, rows = _with_vector_at_2()
+    files, rows = _build_table_with_vector_at_2()
     vector = rows[-1]["add"]["deletionVector"]
     key = ["a.parquet", vector["storageType"] + vector["pathOrInlineDv"]]
     parts = next(number for number in range(2, 40) if compute_part(key, number) != compute_part(key[:1], number))
@@ -142,13 +142,13 @@ def part_chosen_by_path_beside_vectors(draw: st.DrawFn) -> TableFiles:
 @mutation("checkpoint-contents.parts-clustered-by-path")
 def path_in_two_parts(draw: st.DrawFn) -> TableFiles:
     """The remove of a file stands in one part, its add with a deletion vector in another."""
-    files, rows = _with_vector_at_2()
+    files, rows = _build_table_with_vector_at_2()
     part_numbers = [1, 1, 1, *draw_one(draw, (1, 2), (2, 1))]
     files.checkpoints.append(CheckpointFiles(2, "multipart", rows=[*rows], parts=2, part_numbers=part_numbers))
     return files
 
 
-def _with_vector_at_2() -> tuple[TableFiles, list[Row]]:
+def _build_table_with_vector_at_2() -> tuple[TableFiles, list[Row]]:
     """A table whose third version puts a deletion vector on its first file, and its state there, that file last."""
     files = log_only.build_table_with_features("deletionVectors", configuration={"delta.enableDeletionVectors": "true"})
     before = add_action("a.parquet", rows=10)

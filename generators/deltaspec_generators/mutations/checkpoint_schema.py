@@ -19,23 +19,25 @@ from deltaspec_generators.mutations.registry import draw_one, mutation
 from deltaspec_generators.table_files import TableFiles, protocol_action, remove_action, txn_action
 
 
-def retyped(files: TableFiles, kind: str, **types: pa.DataType) -> TableFiles:
+def _change_field_types(files: TableFiles, kind: str, **types: pa.DataType) -> TableFiles:
     """The table with other Arrow types of some fields of an action kind in its checkpoint."""
     known = CLASSIC_COLUMNS[kind]
-    fields = {known.field(place).name: known.field(place).type for place in range(known.num_fields)}
+    fields = {known.field(index).name: known.field(index).type for index in range(known.num_fields)}
     files.checkpoints[0].types[kind] = pa.struct(list({**fields, **types}.items()))
     return files
 
 
 @mutation("checkpoint-schema.metadata")
 def metadata_column_of_another_type(draw: st.DrawFn) -> TableFiles:
-    return retyped(log_only.build_checkpointed_table(), "metaData", createdTime=pa.uint64())
+    return _change_field_types(log_only.build_checkpointed_table(), "metaData", createdTime=pa.uint64())
 
 
 @mutation("checkpoint-schema.protocol")
 def protocol_column_of_another_type(draw: st.DrawFn) -> TableFiles:
     name = draw_one(draw, "minReaderVersion", "minWriterVersion")
-    return retyped(log_only.build_checkpointed_table(), "protocol", **{name: draw_one(draw, pa.int64(), pa.uint32())})
+    return _change_field_types(
+        log_only.build_checkpointed_table(), "protocol", **{name: draw_one(draw, pa.int64(), pa.uint32())}
+    )
 
 
 @mutation("checkpoint-schema.transaction")
@@ -43,7 +45,7 @@ def transaction_column_of_another_type(draw: st.DrawFn) -> TableFiles:
     files = log_only.build_checkpointed_table()
     files.commits[1].append(txn_action("app", 5))
     files.checkpoints[0].rows.append(txn_action("app", 5))
-    return retyped(files, "txn", version=draw_one(draw, pa.int32(), pa.uint64()))
+    return _change_field_types(files, "txn", version=draw_one(draw, pa.int32(), pa.uint64()))
 
 
 @mutation("checkpoint-schema.add")
@@ -56,7 +58,7 @@ def add_column_of_another_type(draw: st.DrawFn) -> TableFiles:
         {"baseRowId": pa.string()},
         {"tags": pa.list_(pa.string())},
     )
-    return retyped(log_only.build_checkpointed_table(), "add", **wrong)
+    return _change_field_types(log_only.build_checkpointed_table(), "add", **wrong)
 
 
 @mutation("checkpoint-schema.remove")
@@ -66,7 +68,7 @@ def remove_column_of_another_type(draw: st.DrawFn) -> TableFiles:
     gone = files.commits[1][1]
     assert isinstance(gone, dict)
     files.checkpoints.append(CheckpointFiles(2, rows=[*rows, remove_action(gone)]))
-    return retyped(files, "remove", deletionTimestamp=pa.uint64())
+    return _change_field_types(files, "remove", deletionTimestamp=pa.uint64())
 
 
 @mutation("checkpoint-contents.parsed-partition-value-types")
@@ -124,31 +126,35 @@ def parsed_columns_by_logical_names(draw: st.DrawFn) -> TableFiles:
 # feature lists
 
 
-def _with_lists(files: TableFiles, **lists: list[str] | None) -> TableFiles:
+def _replace_feature_lists(files: TableFiles, **lists: list[str] | None) -> TableFiles:
     rows = files.checkpoints[0].rows
-    place = next(place for place, row in enumerate(rows) if isinstance(row, dict) and "protocol" in row)
-    row = rows[place]
+    index = next(index for index, row in enumerate(rows) if isinstance(row, dict) and "protocol" in row)
+    row = rows[index]
     assert isinstance(row, dict)
-    rows[place] = {"protocol": {**row["protocol"], **lists}}
+    rows[index] = {"protocol": {**row["protocol"], **lists}}
     return files
 
 
 @mutation("checkpoint-schema.features-null-else")
 def feature_list_without_features(draw: st.DrawFn) -> TableFiles:
     files = log_only.build_checkpointed_table(protocol=draw_one(draw, protocol_action(1, 2), protocol_action(2, 5)))
-    return _with_lists(files, **{draw_one(draw, "readerFeatures", "writerFeatures"): []})
+    return _replace_feature_lists(files, **{draw_one(draw, "readerFeatures", "writerFeatures"): []})
 
 
 @mutation("checkpoint-schema.features-null-without")
 def feature_lists_of_an_older_protocol(draw: st.DrawFn) -> TableFiles:
-    return _with_lists(log_only.build_checkpointed_table(), readerFeatures=[], writerFeatures=[])
+    return _replace_feature_lists(log_only.build_checkpointed_table(), readerFeatures=[], writerFeatures=[])
 
 
 @mutation("checkpoint-schema.reader-features-set")
 def reader_features_left_out(draw: st.DrawFn) -> TableFiles:
-    return _with_lists(log_only.build_checkpointed_table(protocol=protocol_action(3, 7, [], [])), readerFeatures=None)
+    return _replace_feature_lists(
+        log_only.build_checkpointed_table(protocol=protocol_action(3, 7, [], [])), readerFeatures=None
+    )
 
 
 @mutation("checkpoint-schema.writer-features-set")
 def writer_features_left_out(draw: st.DrawFn) -> TableFiles:
-    return _with_lists(log_only.build_checkpointed_table(protocol=protocol_action(1, 7, None, [])), writerFeatures=None)
+    return _replace_feature_lists(
+        log_only.build_checkpointed_table(protocol=protocol_action(1, 7, None, [])), writerFeatures=None
+    )

@@ -20,16 +20,16 @@ from deltaspec_generators.table_files import (
 )
 
 
-def _rows(files: TableFiles) -> list[Any]:
+def _get_rows(files: TableFiles) -> list[Any]:
     return files.checkpoints[0].rows
 
 
-def _body(files: TableFiles, kind: str, which: int = 0) -> dict[str, Any]:
+def _copy_body(files: TableFiles, kind: str, which: int = 0) -> dict[str, Any]:
     """The body of an action of the checkpoint, a copy that may be changed without touching the commits."""
-    rows = _rows(files)
-    places = [place for place, row in enumerate(rows) if kind in row]
-    body = dict(rows[places[which]][kind])
-    rows[places[which]] = {kind: body}
+    rows = _get_rows(files)
+    indexes = [index for index, row in enumerate(rows) if kind in row]
+    body = dict(rows[indexes[which]][kind])
+    rows[indexes[which]] = {kind: body}
     return body
 
 
@@ -44,15 +44,15 @@ def checkpoint_is_garbage(draw: st.DrawFn) -> TableFiles:
 @mutation("reconciliation.one-protocol")
 def checkpoint_without_protocol(draw: st.DrawFn) -> TableFiles:
     files = log_only.build_checkpointed_table()
-    files.checkpoints[0].rows = [row for row in _rows(files) if "protocol" not in row]
+    files.checkpoints[0].rows = [row for row in _get_rows(files) if "protocol" not in row]
     return files
 
 
 @mutation("reconciliation.one-metadata")
 def checkpoint_without_metadata(draw: st.DrawFn) -> TableFiles:
     files = log_only.build_checkpointed_table()
-    kept = [row for row in _rows(files) if "metaData" not in row]
-    files.checkpoints[0].rows = draw_one(draw, kept, [*_rows(files), log_only.build_state_rows(files)[1]])
+    other_rows = [row for row in _get_rows(files) if "metaData" not in row]
+    files.checkpoints[0].rows = draw_one(draw, other_rows, [*_get_rows(files), log_only.build_state_rows(files)[1]])
     return files
 
 
@@ -60,7 +60,7 @@ def checkpoint_without_metadata(draw: st.DrawFn) -> TableFiles:
 def checkpoint_with_commit_info(draw: st.DrawFn) -> TableFiles:
     files = log_only.build_v2_checkpointed_table("uuid-json")
     cdc = {"cdc": {"path": "_change_data/x", "partitionValues": {}, "size": 1, "dataChange": False}}
-    _rows(files).append(draw_one(draw, {"commitInfo": {"operation": "WRITE"}}, cdc))
+    _get_rows(files).append(draw_one(draw, {"commitInfo": {"operation": "WRITE"}}, cdc))
     return files
 
 
@@ -68,7 +68,7 @@ def checkpoint_with_commit_info(draw: st.DrawFn) -> TableFiles:
 def checkpoint_metadata_absent(draw: st.DrawFn) -> TableFiles:
     files = log_only.build_v2_checkpointed_table(draw_one(draw, "uuid-json", "uuid-parquet"))
     files.checkpoints[0].v2 = True
-    rows = _rows(files)
+    rows = _get_rows(files)
     files.checkpoints[0].rows = draw_one(draw, rows[1:], [rows[0], *rows])
     return files
 
@@ -76,7 +76,7 @@ def checkpoint_metadata_absent(draw: st.DrawFn) -> TableFiles:
 @mutation("checkpoint-metadata.version")
 def checkpoint_metadata_of_another_version(draw: st.DrawFn) -> TableFiles:
     files = log_only.build_v2_checkpointed_table(draw_one(draw, "uuid-json", "uuid-parquet"))
-    _body(files, "checkpointMetadata")["version"] = draw_one(draw, 0, 2)
+    _copy_body(files, "checkpointMetadata")["version"] = draw_one(draw, 0, 2)
     return files
 
 
@@ -84,7 +84,7 @@ def checkpoint_metadata_of_another_version(draw: st.DrawFn) -> TableFiles:
 def v2_content_without_feature(draw: st.DrawFn) -> TableFiles:
     files = log_only.build_checkpointed_table()
     files.checkpoints[0].v2 = True
-    _rows(files).insert(0, {"checkpointMetadata": {"version": 1}})
+    _get_rows(files).insert(0, {"checkpointMetadata": {"version": 1}})
     return files
 
 
@@ -92,14 +92,14 @@ def v2_content_without_feature(draw: st.DrawFn) -> TableFiles:
 def v2_content_in_parts(draw: st.DrawFn) -> TableFiles:
     files = log_only.build_checkpointed_table("multipart")
     files.checkpoints[0].parts, files.checkpoints[0].v2 = 2, True
-    _rows(files).insert(0, {"checkpointMetadata": {"version": 1}})
+    _get_rows(files).insert(0, {"checkpointMetadata": {"version": 1}})
     return files
 
 
 @mutation("checkpoint.one-action-a-row")
 def row_of_no_or_two_actions(draw: st.DrawFn) -> TableFiles:
     files = log_only.build_checkpointed_table()
-    rows = _rows(files)
+    rows = _get_rows(files)
     if draw_one(draw, True, False):
         rows.append({})
     else:
@@ -110,7 +110,7 @@ def row_of_no_or_two_actions(draw: st.DrawFn) -> TableFiles:
 @mutation("domain.no-tombstones-in-checkpoint")
 def removed_domain_in_checkpoint(draw: st.DrawFn) -> TableFiles:
     files = log_only.build_checkpointed_table(protocol=protocol_action(1, 7, None, ["domainMetadata"]))
-    _rows(files).append(domain_action("mine", removed=True))
+    _get_rows(files).append(domain_action("mine", removed=True))
     return files
 
 
@@ -118,7 +118,7 @@ def removed_domain_in_checkpoint(draw: st.DrawFn) -> TableFiles:
 def domain_twice_in_checkpoint(draw: st.DrawFn) -> TableFiles:
     files = log_only.build_checkpointed_table(protocol=protocol_action(1, 7, None, ["domainMetadata"]))
     files.commits[1].append(domain_action("mine", "1"))
-    _rows(files).extend([domain_action("mine", "1"), domain_action("mine", "1")])
+    _get_rows(files).extend([domain_action("mine", "1"), domain_action("mine", "1")])
     return files
 
 
@@ -126,18 +126,18 @@ def domain_twice_in_checkpoint(draw: st.DrawFn) -> TableFiles:
 def transaction_twice_in_checkpoint(draw: st.DrawFn) -> TableFiles:
     files = log_only.build_checkpointed_table()
     files.commits[1].append(txn_action("app", 1))
-    _rows(files).extend([txn_action("app", 1), txn_action("app", 1)])
+    _get_rows(files).extend([txn_action("app", 1), txn_action("app", 1)])
     return files
 
 
-def _with_sidecar_action(change: dict[str, Any]) -> TableFiles:
+def _build_table_with_sidecar_action(change: dict[str, Any]) -> TableFiles:
     """A V2 checkpoint whose sidecar action is written out, and changed."""
     files = log_only.build_v2_checkpointed_table("uuid-json")
     sidecar = files.checkpoints[0].sidecars[0]
     size = len(encode_table(files)[f"{LOG}_sidecars/{sidecar.name}"])
     body = {"path": sidecar.name, "sizeInBytes": size, "modificationTime": 1}
     sidecar.listed = False
-    _rows(files).append({"sidecar": {**body, **change}})
+    _get_rows(files).append({"sidecar": {**body, **change}})
     return files
 
 
@@ -146,14 +146,14 @@ _SIDECAR = "00000000-0000-4000-8000-000000000001.parquet"
 
 @mutation("sidecar.path")
 def sidecar_outside_its_folder(draw: st.DrawFn) -> TableFiles:
-    return _with_sidecar_action(
+    return _build_table_with_sidecar_action(
         {"path": draw_one(draw, f"other/{_SIDECAR}", f"_delta_log/{_SIDECAR}", f"s3://b/{_SIDECAR}")}
     )
 
 
 @mutation("sidecar.path-is-name")
 def sidecar_by_path(draw: st.DrawFn) -> TableFiles:
-    return _with_sidecar_action({"path": f"_delta_log/_sidecars/{_SIDECAR}"})
+    return _build_table_with_sidecar_action({"path": f"_delta_log/_sidecars/{_SIDECAR}"})
 
 
 @mutation("sidecar.exists")
@@ -165,13 +165,13 @@ def sidecar_gone(draw: st.DrawFn) -> TableFiles:
 
 @mutation("sidecar.size")
 def sidecar_size_wrong(draw: st.DrawFn) -> TableFiles:
-    return _with_sidecar_action({"sizeInBytes": draw(st.integers(0, 100))})
+    return _build_table_with_sidecar_action({"sizeInBytes": draw(st.integers(0, 100))})
 
 
 @mutation("sidecar.format")
 def sidecar_is_garbage(draw: st.DrawFn) -> TableFiles:
     garbage = draw_one(draw, b"PAR1PAR1", b"{}")
-    files = _with_sidecar_action({"sizeInBytes": len(garbage)})
+    files = _build_table_with_sidecar_action({"sizeInBytes": len(garbage)})
     files.extra[f"{LOG}_sidecars/{_SIDECAR}"] = garbage
     return files
 
@@ -185,12 +185,12 @@ def sidecar_with_transaction(draw: st.DrawFn) -> TableFiles:
 
 @mutation("sidecar.unique-name")
 def sidecar_listed_twice(draw: st.DrawFn) -> TableFiles:
-    files = _with_sidecar_action({})
+    files = _build_table_with_sidecar_action({})
     empty = SidecarFile("00000000-0000-4000-8000-000000000002.parquet", rows=[], listed=False)
     files.checkpoints[0].sidecars.append(empty)
     size = len(encode_table(files)[f"{LOG}_sidecars/{empty.name}"])
     body = {"sidecar": {"path": empty.name, "sizeInBytes": size, "modificationTime": 1}}
-    _rows(files).extend([body, body])
+    _get_rows(files).extend([body, body])
     return files
 
 
@@ -198,7 +198,7 @@ def sidecar_listed_twice(draw: st.DrawFn) -> TableFiles:
 def malformed_sidecar(draw: st.DrawFn) -> TableFiles:
     files = log_only.build_v2_checkpointed_table("uuid-json")
     broken = draw_one(draw, {"path": "x"}, {"path": "x", "sizeInBytes": "1", "modificationTime": 1})
-    _rows(files).append({"sidecar": broken})
+    _get_rows(files).append({"sidecar": broken})
     return files
 
 
@@ -207,28 +207,28 @@ def files_beside_sidecars(draw: st.DrawFn) -> TableFiles:
     files = log_only.build_v2_checkpointed_table(draw_one(draw, "uuid-json", "uuid-parquet"))
     files.checkpoints[0].v2 = True
     moved = files.checkpoints[0].sidecars[0].rows.pop()
-    _rows(files).append(moved)
+    _get_rows(files).append(moved)
     return files
 
 
 @mutation("checkpoint-metadata.fields")
 def malformed_checkpoint_metadata(draw: st.DrawFn) -> TableFiles:
     files = log_only.build_v2_checkpointed_table("uuid-json", sidecars=False)
-    _rows(files)[0] = {"checkpointMetadata": draw_one(draw, {}, {"version": "1"}, {"version": None})}
+    _get_rows(files)[0] = {"checkpointMetadata": draw_one(draw, {}, {"version": "1"}, {"version": None})}
     return files
 
 
 @mutation("checkpoint.equals-replay")
 def live_file_absent_from_checkpoint(draw: st.DrawFn) -> TableFiles:
     files = log_only.build_checkpointed_table()
-    del _rows(files)[draw_one(draw, 2, 3)]
+    del _get_rows(files)[draw_one(draw, 2, 3)]
     return files
 
 
 @mutation("checkpoint.equals-replay")
 def dead_file_in_checkpoint(draw: st.DrawFn) -> TableFiles:
     files = log_only.build_checkpointed_table()
-    _rows(files).append(add_action("never.parquet", rows=1))
+    _get_rows(files).append(add_action("never.parquet", rows=1))
     return files
 
 
@@ -236,14 +236,14 @@ def dead_file_in_checkpoint(draw: st.DrawFn) -> TableFiles:
 def file_changed_in_checkpoint(draw: st.DrawFn) -> TableFiles:
     files = log_only.build_checkpointed_table()
     changes = ({"size": 7}, {"modificationTime": 7}, {"stats": '{"numRecords":7}'}, {"baseRowId": 0})
-    _body(files, "add", draw_one(draw, 0, 1)).update(draw_one(draw, *changes))
+    _copy_body(files, "add", draw_one(draw, 0, 1)).update(draw_one(draw, *changes))
     return files
 
 
 @mutation("checkpoint.equals-replay")
 def tombstone_of_nobody(draw: st.DrawFn) -> TableFiles:
     files = log_only.build_checkpointed_table()
-    _rows(files).append(remove_action(add_action("never.parquet")))
+    _get_rows(files).append(remove_action(add_action("never.parquet")))
     return files
 
 
@@ -253,14 +253,14 @@ def tombstone_changed(draw: st.DrawFn) -> TableFiles:
     files.checkpoints[0].version = 2
     gone = dict(get_action(files, 2, "remove"))
     gone.update(draw_one(draw, {"deletionTimestamp": 7}, {"size": 7}))
-    files.checkpoints[0].rows = [*_rows(files)[:2], _rows(files)[3], files.commits[2][1], {"remove": gone}]
+    files.checkpoints[0].rows = [*_get_rows(files)[:2], _get_rows(files)[3], files.commits[2][1], {"remove": gone}]
     return files
 
 
 @mutation("checkpoint.equals-replay")
 def protocol_changed_in_checkpoint(draw: st.DrawFn) -> TableFiles:
     files = log_only.build_checkpointed_table()
-    _body(files, "protocol")["minWriterVersion"] = draw_one(draw, 1, 3)
+    _copy_body(files, "protocol")["minWriterVersion"] = draw_one(draw, 1, 3)
     return files
 
 
@@ -268,7 +268,7 @@ def protocol_changed_in_checkpoint(draw: st.DrawFn) -> TableFiles:
 def metadata_changed_in_checkpoint(draw: st.DrawFn) -> TableFiles:
     files = log_only.build_checkpointed_table()
     changes = ({"name": "x"}, {"configuration": {"a": "b"}}, {"id": "11111111-2222-4333-8444-666666666666"})
-    _body(files, "metaData").update(draw_one(draw, *changes))
+    _copy_body(files, "metaData").update(draw_one(draw, *changes))
     return files
 
 
@@ -277,7 +277,7 @@ def transaction_changed_in_checkpoint(draw: st.DrawFn) -> TableFiles:
     files = log_only.build_checkpointed_table()
     files.commits[1].append(txn_action("app", 5))
     rows: list[Row] = draw_one(draw, [], [txn_action("app", 4)], [txn_action("app", 5), txn_action("other", 1)])
-    _rows(files).extend(rows)
+    _get_rows(files).extend(rows)
     return files
 
 
@@ -286,7 +286,7 @@ def domain_changed_in_checkpoint(draw: st.DrawFn) -> TableFiles:
     files = log_only.build_checkpointed_table(protocol=protocol_action(1, 7, None, ["domainMetadata"]))
     files.commits[1].append(domain_action("mine", "1"))
     rows: list[Row] = draw_one(draw, [], [domain_action("mine", "2")])
-    _rows(files).extend(rows)
+    _get_rows(files).extend(rows)
     return files
 
 
@@ -294,6 +294,6 @@ def domain_changed_in_checkpoint(draw: st.DrawFn) -> TableFiles:
 def required_field_absent_from_checkpoint(draw: st.DrawFn) -> TableFiles:
     files = log_only.build_checkpointed_table(last_remove=False)
     files.checkpoints[0].version = 0
-    files.checkpoints[0].rows = [*_rows(files)[:2], {"remove": {"path": "old.parquet", "deletionTimestamp": 1}}]
+    files.checkpoints[0].rows = [*_get_rows(files)[:2], {"remove": {"path": "old.parquet", "deletionTimestamp": 1}}]
     del files.commits[0]
     return files

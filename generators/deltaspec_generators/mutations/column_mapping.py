@@ -30,12 +30,12 @@ def mapping_that_readers_miss(draw: st.DrawFn) -> TableFiles:
 def feature_enabled_for_writers_alone(draw: st.DrawFn) -> TableFiles:
     """The commit that turns the mapping on lists the feature on one side."""
     files = log_only.build_table_with_column_mapping(draw_one(draw, "id", "name"))
-    build_table_with_column_mapping = files.commits[0][2]
+    mapped_metadata = files.commits[0][2]
     files.commits[0][1:] = [protocol_action(1, 2), metadata_action(log_only.FIELDS)]
     files.commits[3] = [
         commit_info_action(3),
         protocol_action(3, 7, [], ["columnMapping"]),
-        build_table_with_column_mapping,
+        mapped_metadata,
     ]
     return files
 
@@ -88,7 +88,7 @@ def max_column_id_lowered(draw: st.DrawFn) -> TableFiles:
     return add_metadata_commit(files, lambda fields: None, highest=draw_one(draw, 4, 8), version=4)
 
 
-def _replaced(draw: st.DrawFn, new: dict[str, Any], *, nested: bool = False) -> TableFiles:
+def _replace_first_column(draw: st.DrawFn, new: dict[str, Any], *, nested: bool = False) -> TableFiles:
     """The first column is dropped, in the same commit or one before, and another one added."""
     files = log_only.build_table_with_column_mapping(draw_one(draw, "id", "name"))
 
@@ -104,12 +104,12 @@ def _replaced(draw: st.DrawFn, new: dict[str, Any], *, nested: bool = False) -> 
 
 @mutation("column-mapping.new-columns-have-new-paths")
 def new_column_in_the_place_of_a_dropped_one(draw: st.DrawFn) -> TableFiles:
-    return _replaced(draw, build_mapped_field(draw_one(draw, "id", "other"), 5, physical="col-1"))
+    return _replace_first_column(draw, build_mapped_field(draw_one(draw, "id", "other"), 5, physical="col-1"))
 
 
 @mutation("column-mapping.new-columns-named-anew")
 def new_column_by_the_name_of_a_dropped_one(draw: st.DrawFn) -> TableFiles:
-    return _replaced(
+    return _replace_first_column(
         draw, build_mapped_field(draw_one(draw, "id", "other"), 5, physical="col-1"), nested=draw_one(draw, True, False)
     )
 
@@ -122,7 +122,7 @@ def partition_value_by_display_name(draw: st.DrawFn) -> TableFiles:
     fields = [build_mapped_field("id", 1), build_mapped_field("day", 2, "string"), build_mapped_field("hour", 3)]
     files = log_only.build_table(
         protocol=protocol_action(2, 5),
-        configuration=_mapping(draw),
+        configuration=_draw_configuration(draw),
         fields=fields,
         partition_columns=["day", "hour"],
         partition={"col-2": "x", "col-3": "1"},
@@ -134,7 +134,7 @@ def partition_value_by_display_name(draw: st.DrawFn) -> TableFiles:
     return files
 
 
-def _mapping(draw: st.DrawFn) -> dict[str, str]:
+def _draw_configuration(draw: st.DrawFn) -> dict[str, str]:
     return {"delta.columnMapping.mode": draw_one(draw, "id", "name"), "delta.columnMapping.maxColumnId": "4"}
 
 
@@ -142,14 +142,14 @@ def _mapping(draw: st.DrawFn) -> dict[str, str]:
 def statistics_by_display_name(draw: st.DrawFn) -> TableFiles:
     files = log_only.build_table_with_column_mapping(draw_one(draw, "id", "name"))
     entry = draw_one(draw, {"id": 1}, {"id": 1, "s": {"x": 1}}, {"col-1": 1, "col-2": {"x": 1}})
-    return _told(files, {draw_one(draw, "minValues", "maxValues", "nullCount"): entry})
+    return _replace_statistics(files, {draw_one(draw, "minValues", "maxValues", "nullCount"): entry})
 
 
 @mutation("column-mapping.statistics-physical")
 def statistics_of_both_names(draw: st.DrawFn) -> TableFiles:
     """The judged history begins with the table: a name that no column had is no dropped one's."""
     files = log_only.build_table_with_column_mapping(draw_one(draw, "id", "name"))
-    return _told(files, {"nullCount": {"col-1": 1, "id": 1}})
+    return _replace_statistics(files, {"nullCount": {"col-1": 1, "id": 1}})
 
 
 @mutation("column-mapping.enabled-by-property")
@@ -158,10 +158,10 @@ def mapped_without_a_mode(draw: st.DrawFn) -> TableFiles:
     configuration = get_action(files, 0, "metaData")["configuration"]
     del configuration["delta.columnMapping.mode"]
     configuration |= draw_one(draw, {}, {"delta.columnMapping.mode": "none"})
-    return _told(files, {"minValues": draw_one(draw, {"col-1": 1}, {"col-1": 1, "col-2": {"col-3": 1}})})
+    return _replace_statistics(files, {"minValues": draw_one(draw, {"col-1": 1}, {"col-1": 1, "col-2": {"col-3": 1}})})
 
 
-def _told(files: TableFiles, statistics: dict[str, Any]) -> TableFiles:
+def _replace_statistics(files: TableFiles, statistics: dict[str, Any]) -> TableFiles:
     get_action(files, 2, "add")["stats"] = json.dumps({"numRecords": 10, **statistics})
     return files
 

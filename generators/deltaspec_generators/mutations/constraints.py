@@ -16,20 +16,20 @@ from deltaspec_generators.mutations.registry import draw_one, mutation
 from deltaspec_generators.table_files import TableFiles, metadata_action, protocol_action
 
 
-def _at_version_7(*features: str) -> Any:
+def _build_protocol(*features: str) -> Any:
     return protocol_action(1, 7, None, features)
 
 
-def _nested(key: str, value: str) -> list[Any]:
+def _build_nested_fields(key: str, value: str) -> list[Any]:
     """A key in the metadata of a column, or of a member of one."""
     return [build_column("s", {"type": "struct", "fields": [build_column("x", **{key: value})]}), ("name", "string")]
 
 
 @mutation("column-invariants.feature")
 def invariant_that_no_feature_backs(draw: st.DrawFn) -> TableFiles:
-    protocol = _at_version_7(*draw_one(draw, (), ("appendOnly",), ("checkConstraints", "changeDataFeed")))
+    protocol = _build_protocol(*draw_one(draw, (), ("appendOnly",), ("checkConstraints", "changeDataFeed")))
     fields = draw_one(
-        draw, [build_column(delta__invariants=INVARIANT_JSON)], _nested("delta.invariants", INVARIANT_JSON)
+        draw, [build_column(delta__invariants=INVARIANT_JSON)], _build_nested_fields("delta.invariants", INVARIANT_JSON)
     )
     return log_only.build_table(protocol=protocol, fields=fields)
 
@@ -37,7 +37,7 @@ def invariant_that_no_feature_backs(draw: st.DrawFn) -> TableFiles:
 @mutation("column-invariants.older-feature")
 def invariant_that_no_older_feature_backs(draw: st.DrawFn) -> TableFiles:
     return build_table_with_column_metadata(
-        _at_version_7(*draw_one(draw, (), ("checkConstraints",))), delta__invariants=INVARIANT_JSON
+        _build_protocol(*draw_one(draw, (), ("checkConstraints",))), delta__invariants=INVARIANT_JSON
     )
 
 
@@ -61,19 +61,19 @@ def invariant_of_another_form(draw: st.DrawFn) -> TableFiles:
 
 @mutation("generated-columns.in-force")
 def expression_that_no_version_backs(draw: st.DrawFn) -> TableFiles:
-    protocol = draw_one(draw, protocol_action(1, 3), _at_version_7(), _at_version_7("invariants"))
+    protocol = draw_one(draw, protocol_action(1, 3), _build_protocol(), _build_protocol("invariants"))
     return build_table_with_column_metadata(protocol, delta__generationExpression="length(name)")
 
 
 @mutation("identity-columns.in-force")
 def identity_that_no_version_backs(draw: st.DrawFn) -> TableFiles:
-    protocol = draw_one(draw, protocol_action(1, 2), protocol_action(2, 5), _at_version_7("generatedColumns"))
+    protocol = draw_one(draw, protocol_action(1, 2), protocol_action(2, 5), _build_protocol("generatedColumns"))
     return build_table_with_column_metadata(protocol, delta__identity__start=1, delta__identity__step=1)
 
 
 @mutation("default-columns.feature")
 def default_that_no_feature_backs(draw: st.DrawFn) -> TableFiles:
-    protocol = draw_one(draw, protocol_action(1, 2), protocol_action(1, 6), _at_version_7("generatedColumns"))
+    protocol = draw_one(draw, protocol_action(1, 2), protocol_action(1, 6), _build_protocol("generatedColumns"))
     return build_table_with_column_metadata(protocol, CURRENT_DEFAULT=draw_one(draw, "7", "length('a')"))
 
 
@@ -109,14 +109,14 @@ def default_of_an_added_column_by_id(draw: st.DrawFn) -> TableFiles:
     return files
 
 
-def _constrained(configuration: dict[str, str], writer: int = 3) -> TableFiles:
+def _build_constrained_table(configuration: dict[str, str], writer: int = 3) -> TableFiles:
     return log_only.build_table(protocol=protocol_action(1, writer), configuration=configuration)
 
 
 @mutation("check-constraints.in-force")
 def constraint_of_a_table_without_constraints(draw: st.DrawFn) -> TableFiles:
     protocol = draw_one(
-        draw, protocol_action(1, 1), protocol_action(1, 2), _at_version_7(), _at_version_7("invariants")
+        draw, protocol_action(1, 1), protocol_action(1, 2), _build_protocol(), _build_protocol("invariants")
     )
     return log_only.build_table(protocol=protocol, configuration={"delta.constraints.positive": "id > 0"})
 
@@ -130,19 +130,19 @@ def constraint_added_without_support(draw: st.DrawFn) -> TableFiles:
     if draw(st.booleans()):
         files.commits[4] = [
             commit_info_action(4),
-            draw_one(draw, protocol_action(1, 3), _at_version_7("checkConstraints")),
+            draw_one(draw, protocol_action(1, 3), _build_protocol("checkConstraints")),
         ]
     return files
 
 
 @mutation("check-constraints.key")
 def constraint_of_no_name(draw: st.DrawFn) -> TableFiles:
-    return _constrained({"delta.constraints." + draw_one(draw, "", " "): "id > 0"}, draw_one(draw, 3, 6))
+    return _build_constrained_table({"delta.constraints." + draw_one(draw, "", " "): "id > 0"}, draw_one(draw, 3, 6))
 
 
 @mutation("check-constraints.value")
 def constraint_of_no_text(draw: st.DrawFn) -> TableFiles:
-    return _constrained({"delta.constraints.positive": draw_one(draw, "", " ", "\n")}, draw_one(draw, 3, 6))
+    return _build_constrained_table({"delta.constraints.positive": draw_one(draw, "", " ", "\n")}, draw_one(draw, 3, 6))
 
 
 @mutation("check-constraints.value")
@@ -152,4 +152,4 @@ def constraint_of_no_condition(draw: st.DrawFn) -> TableFiles:
     others = ("1", "'yes'", "id + 1", "-id", "name || 'x'", "CAST(id AS STRING)", "CASE WHEN id > 0 THEN 1 ELSE 0 END")
     columns = ("id", "name", "`NAME`")
     value = draw(st.one_of(*(st.sampled_from(each) for each in (broken, others, columns))))
-    return _constrained({"delta.constraints.positive": value}, draw_one(draw, 3, 6))
+    return _build_constrained_table({"delta.constraints.positive": value}, draw_one(draw, 3, 6))

@@ -22,14 +22,14 @@ _MAGIC = deletion_vectors.MAGIC
 _ENABLED = {"delta.enableDeletionVectors": "true"}
 
 
-def _inline(bitmap: bytes, cardinality: int, **more: Any) -> TableFiles:
+def _build_inline_table(bitmap: bytes, cardinality: int, **more: Any) -> TableFiles:
     """A table with an inline vector of these bytes."""
     text = z85.encode(bitmap + bytes(-len(bitmap) % 4))
     vector = {"storageType": "i", "pathOrInlineDv": text, "sizeInBytes": len(bitmap), "cardinality": cardinality}
     return log_only.build_table_with_vector({**vector, **more}, rows=30)
 
 
-def _bucket(key: int, row: int) -> bytes:
+def _encode_bucket(key: int, row: int) -> bytes:
     return key.to_bytes(4, "little") + deletion_vectors.encode_bitmap([row])[16:]
 
 
@@ -41,7 +41,7 @@ def inline_text_of_no_bitmap(draw: st.DrawFn) -> TableFiles:
     """No Z85, or the text's own example as it is printed (E08)."""
     printed = "wi5b=000010000siXQKl0rr91000f55c8Xg0@@D72lkbi5=-{L"
     text = draw_one(draw, printed, printed[:-1] + "~", printed[:-1], "é" * 50)
-    return _inline(bytes(40), 6, pathOrInlineDv=text)
+    return _build_inline_table(bytes(40), 6, pathOrInlineDv=text)
 
 
 @mutation("deletion-vectors.unique-id")
@@ -103,27 +103,27 @@ def live_file_gets_a_vector_while_disabled(draw: st.DrawFn) -> TableFiles:
 def bitmap_of_another_magic(draw: st.DrawFn) -> TableFiles:
     bitmap = deletion_vectors.encode_bitmap([1, 3])
     magic = draw_one(draw, _MAGIC - 1, _MAGIC + 1, 0, 3503503716)
-    return _inline(magic.to_bytes(4, "little") + bitmap[4:], 2)
+    return _build_inline_table(magic.to_bytes(4, "little") + bitmap[4:], 2)
 
 
 @mutation("deletion-vectors.little-endian")
 def bitmap_of_big_endian_numbers(draw: st.DrawFn) -> TableFiles:
     bitmap = deletion_vectors.encode_bitmap([1, 3])
     swapped = draw_one(draw, slice(0, 4), slice(4, 12), slice(16, 20))
-    return _inline(bitmap[: swapped.start] + bitmap[swapped][::-1] + bitmap[swapped.stop :], 2)
+    return _build_inline_table(bitmap[: swapped.start] + bitmap[swapped][::-1] + bitmap[swapped.stop :], 2)
 
 
 @mutation("deletion-vectors.buckets-ascend")
 def buckets_out_of_order(draw: st.DrawFn) -> TableFiles:
     first, second = draw_one(draw, (1, 0), (0, 0))
     head = _MAGIC.to_bytes(4, "little") + (2).to_bytes(8, "little")
-    return _inline(head + _bucket(first, 1) + _bucket(second, 3), 2)
+    return _build_inline_table(head + _encode_bucket(first, 1) + _encode_bucket(second, 3), 2)
 
 
 @mutation("deletion-vectors.keys-are-positive")
 def bucket_key_with_its_highest_bit(draw: st.DrawFn) -> TableFiles:
     head = _MAGIC.to_bytes(4, "little") + (1).to_bytes(8, "little")
-    return _inline(head + _bucket(draw_one(draw, 1 << 31, (1 << 32) - 1), 1), 1)
+    return _build_inline_table(head + _encode_bucket(draw_one(draw, 1 << 31, (1 << 32) - 1), 1), 1)
 
 
 # file
@@ -167,15 +167,15 @@ def vector_file_of_another_kind(draw: st.DrawFn) -> TableFiles:
 
 @mutation("deletion-vectors.file-version", "files", revisions=("r1", "r2", "r3"))
 def version_as_the_table_of_bytes_reads(draw: st.DrawFn) -> TableFiles:
-    return _version_in_two_bytes()
+    return _build_two_byte_version_table()
 
 
 @mutation("deletion-vectors.file-version-byte", "files")
 def version_of_two_bytes(draw: st.DrawFn) -> TableFiles:
-    return _version_in_two_bytes()
+    return _build_two_byte_version_table()
 
 
-def _version_in_two_bytes() -> TableFiles:
+def _build_two_byte_version_table() -> TableFiles:
     files = build_table_with_stored_vectors()
     files.extra[_FILE] = b"\0" + files.extra[_FILE]
     for which in (0, 1):
@@ -185,15 +185,15 @@ def _version_in_two_bytes() -> TableFiles:
 
 @mutation("deletion-vectors.file-big-endian", "files")
 def numbers_of_the_file_are_little_endian(draw: st.DrawFn) -> TableFiles:
-    return _little_endian(draw_one(draw, "size", "checksum", "both"))
+    return _build_little_endian_table(draw_one(draw, "size", "checksum", "both"))
 
 
 @mutation("deletion-vectors.file-entry", "files", revisions=("r1", "r2"))
 def numbers_of_the_file_in_an_unsaid_order(draw: st.DrawFn) -> TableFiles:
-    return _little_endian(draw_one(draw, "size", "checksum", "both"))
+    return _build_little_endian_table(draw_one(draw, "size", "checksum", "both"))
 
 
-def _little_endian(which: str) -> TableFiles:
+def _build_little_endian_table(which: str) -> TableFiles:
     files = build_table_with_stored_vectors()
     data = files.extra[_FILE]
     end = 5 + int.from_bytes(data[1:5], "big")
@@ -210,4 +210,4 @@ def inline_vector_filled_up_with_ones(draw: st.DrawFn) -> TableFiles:
     padding = bytes(-len(bitmap) % 4)
     text = z85.encode(bitmap + padding[:-1] + b"\1")
     rows_deleted = len(deletion_vectors.decode_bitmap(bitmap))
-    return _inline(bitmap, rows_deleted, pathOrInlineDv=text)
+    return _build_inline_table(bitmap, rows_deleted, pathOrInlineDv=text)

@@ -57,7 +57,7 @@ def two_actions_in_a_line_of_compaction(draw: st.DrawFn) -> TableFiles:
     return files
 
 
-def _with_commit_info(draw: st.DrawFn) -> TableFiles:
+def _build_compaction_with_commit_info(draw: st.DrawFn) -> TableFiles:
     files = log_only.build_table_with_compaction()
     files.compactions[(1, 2)].insert(0, log_only.commit_info_action(draw_one(draw, 1, 2)))
     return files
@@ -65,20 +65,20 @@ def _with_commit_info(draw: st.DrawFn) -> TableFiles:
 
 @mutation("compaction.commit-info-dropped")
 def commit_info_in_compaction(draw: st.DrawFn) -> TableFiles:
-    return _with_commit_info(draw)
+    return _build_compaction_with_commit_info(draw)
 
 
 @mutation("compaction.example-without-commit-info", revisions=("r3",))
 def commit_info_kept_against_the_example(draw: st.DrawFn) -> TableFiles:
-    return _with_commit_info(draw)
+    return _build_compaction_with_commit_info(draw)
 
 
 @mutation("compaction.example-without-commit-info", revisions=("current",))
 def commit_info_kept_against_example_and_text(draw: st.DrawFn) -> TableFiles:
-    return _with_commit_info(draw)
+    return _build_compaction_with_commit_info(draw)
 
 
-def _checksum(change: dict[str, Any]) -> TableFiles:
+def _build_table_with_changed_checksum(change: dict[str, Any]) -> TableFiles:
     files = log_only.build_table_with_checksum()
     body = files.checksums[2]
     assert isinstance(body, dict)
@@ -150,12 +150,12 @@ _CHECKSUMS: dict[str, tuple[str, tuple[dict[str, Any], ...]]] = {
 """Name to requirement and the changes of a sound checksum, `...` for a field taken away."""
 
 
-def _breaks_checksum(changes: tuple[dict[str, Any], ...]) -> Any:
-    return lambda draw: _checksum(draw_one(draw, *changes))
+def _make_breaker(changes: tuple[dict[str, Any], ...]) -> Any:
+    return lambda draw: _build_table_with_changed_checksum(draw_one(draw, *changes))
 
 
 for _name, (_requirement, _changes) in _CHECKSUMS.items():
-    MUTATIONS[_name] = Mutation(_name, f"checksum.{_requirement}", _breaks_checksum(_changes))
+    MUTATIONS[_name] = Mutation(_name, f"checksum.{_requirement}", _make_breaker(_changes))
 
 
 @mutation("checksum.all-files")
@@ -174,11 +174,11 @@ def checksum_of_changed_files(draw: st.DrawFn) -> TableFiles:
 def checksum_of_another_time(draw: st.DrawFn) -> TableFiles:
     """Where they are enabled, the timestamp is another's, or left out."""
     files = log_only.build_table_with_timestamps()
-    summed = log_only.build_table_with_checksum(
+    other_table = log_only.build_table_with_checksum(
         protocol={"protocol": log_only.get_action(files, 0, "protocol")},
         configuration={"delta.enableInCommitTimestamps": "true"},
     )
-    body = summed.checksums[2]
+    body = other_table.checksums[2]
     assert isinstance(body, dict)
     files.checksums[2] = {**body, **draw_one(draw, {}, {"inCommitTimestampOpt": 1_700_000_000_001})}
     return files

@@ -10,11 +10,11 @@ from deltaspec_generators.mutations.registry import draw_one, mutation
 from deltaspec_generators.table_files import TableFiles, add_action, protocol_action, remove_action
 
 
-def _protocol(*arguments: Any) -> TableFiles:
+def _build_table(*arguments: Any) -> TableFiles:
     return log_only.build_table(protocol=protocol_action(*arguments))
 
 
-def _metadata(files: TableFiles, version: int, configuration: dict[str, str]) -> None:
+def _add_metadata(files: TableFiles, version: int, configuration: dict[str, str]) -> None:
     """Commit the metadata of the table once more, with another configuration."""
     files.commits[version].append({"metaData": {**get_action(files, 0, "metaData"), "configuration": configuration}})
 
@@ -31,49 +31,53 @@ def protocol_as_the_samples_print_it(draw: st.DrawFn) -> TableFiles:
 @mutation("protocol.breaking-changes")
 def constraint_that_old_writers_pass_over(draw: st.DrawFn) -> TableFiles:
     files = log_only.build_table()
-    _metadata(files, 2, {"delta.constraints.positive": "id > 0"})
+    _add_metadata(files, 2, {"delta.constraints.positive": "id > 0"})
     return files
 
 
 @mutation("protocol.new-tables-list-both")
 def table_created_without_reader_list(draw: st.DrawFn) -> TableFiles:
-    return _protocol(3, 7, None, ["appendOnly", "invariants"][: draw_one(draw, 0, 1, 2)])
+    return _build_table(3, 7, None, ["appendOnly", "invariants"][: draw_one(draw, 0, 1, 2)])
 
 
 @mutation("protocol.new-tables-list-writers")
 def table_created_with_a_reader_list_too_many(draw: st.DrawFn) -> TableFiles:
-    return _protocol(draw_one(draw, 1, 2), 7, [], ["appendOnly"])
+    return _build_table(draw_one(draw, 1, 2), 7, [], ["appendOnly"])
 
 
-def _upgraded(feature: str, configuration: dict[str, str], reader: int, writer: int) -> TableFiles:
+def _build_upgraded_table(feature: str, configuration: dict[str, str], reader: int, writer: int) -> TableFiles:
     """A table that used a feature of its versions, and does not list it when it begins to list features."""
     files = log_only.build_table(protocol=protocol_action(reader, writer))
-    _metadata(files, 1, configuration)
-    _metadata(files, 2, {})
-    kept = [name for name in ("appendOnly", "invariants", "checkConstraints", "changeDataFeed") if name != feature]
-    files.commits[3] = [log_only.commit_info_action(3), protocol_action(1, 7, None, kept)]
+    _add_metadata(files, 1, configuration)
+    _add_metadata(files, 2, {})
+    other_features = [
+        name for name in ("appendOnly", "invariants", "checkConstraints", "changeDataFeed") if name != feature
+    ]
+    files.commits[3] = [log_only.commit_info_action(3), protocol_action(1, 7, None, other_features)]
     return files
 
 
 @mutation("protocol.upgrade-assumes-use")
 def used_constraint_not_listed(draw: st.DrawFn) -> TableFiles:
-    return _upgraded("checkConstraints", {"delta.constraints.positive": "id > 0"}, 1, draw_one(draw, 3, 4, 6))
+    return _build_upgraded_table(
+        "checkConstraints", {"delta.constraints.positive": "id > 0"}, 1, draw_one(draw, 3, 4, 6)
+    )
 
 
 @mutation("protocol.upgrade-lists-used")
 def used_change_feed_not_listed(draw: st.DrawFn) -> TableFiles:
     """The example of the text: the change feed was on for a while."""
-    return _upgraded("changeDataFeed", {"delta.enableChangeDataFeed": "true"}, 1, draw_one(draw, 4, 5))
+    return _build_upgraded_table("changeDataFeed", {"delta.enableChangeDataFeed": "true"}, 1, draw_one(draw, 4, 5))
 
 
 @mutation("table-features.no-table-of-readers-alone")
 def table_of_reader_features_alone(draw: st.DrawFn) -> TableFiles:
-    return _protocol(3, 7, ["v2Checkpoint"], [])
+    return _build_table(3, 7, ["v2Checkpoint"], [])
 
 
 @mutation("table-features.added-on-both-sides")
 def feature_added_for_writers_alone(draw: st.DrawFn) -> TableFiles:
-    files = _protocol(3, 7, [], ["appendOnly"])
+    files = _build_table(3, 7, [], ["appendOnly"])
     files.commits[2].append(
         protocol_action(3, 7, [], ["appendOnly", draw_one(draw, "deletionVectors", "columnMapping")])
     )
@@ -82,48 +86,48 @@ def feature_added_for_writers_alone(draw: st.DrawFn) -> TableFiles:
 
 @mutation("table-features.reader-feature-on-both-sides", revisions=("r1", "r2"))
 def old_timestamp_feature_in_one_list(draw: st.DrawFn) -> TableFiles:
-    return _protocol(3, 7, [], [draw_one(draw, "timestampNTZ", "timestampNtz")])
+    return _build_table(3, 7, [], [draw_one(draw, "timestampNTZ", "timestampNtz")])
 
 
 @mutation("table-features.v2-checkpoint-on-both-sides")
 def v2_checkpoint_for_writers_alone(draw: st.DrawFn) -> TableFiles:
     versions = draw_one(draw, (3, []), (1, None))
-    return _protocol(versions[0], 7, versions[1], ["v2Checkpoint"])
+    return _build_table(versions[0], 7, versions[1], ["v2Checkpoint"])
 
 
 @mutation("vacuum-protocol-check.on-both-sides")
 def vacuum_check_for_writers_alone(draw: st.DrawFn) -> TableFiles:
     versions = draw_one(draw, (3, []), (2, None))
-    return _protocol(versions[0], 7, versions[1], ["vacuumProtocolCheck"])
+    return _build_table(versions[0], 7, versions[1], ["vacuumProtocolCheck"])
 
 
 @mutation("table-features.name-of-row-ids")
 def row_ids_by_another_name(draw: st.DrawFn) -> TableFiles:
-    return _protocol(1, 7, None, [draw_one(draw, "delta.rowIds", "rowids")])
+    return _build_table(1, 7, None, [draw_one(draw, "delta.rowIds", "rowids")])
 
 
 @mutation("table-features.name-of-row-tracking")
 def row_tracking_by_another_name(draw: st.DrawFn) -> TableFiles:
-    return _protocol(1, 7, None, [draw_one(draw, "rowIds", "delta.rowIds", "rowtracking")])
+    return _build_table(1, 7, None, [draw_one(draw, "rowIds", "delta.rowIds", "rowtracking")])
 
 
 @mutation("table-features.name-of-timestamps-before")
 def old_timestamp_feature_misspelt(draw: st.DrawFn) -> TableFiles:
     name = draw_one(draw, "timestampntz", "TimestampNTZ")
-    return _protocol(3, 7, [name], [name])
+    return _build_table(3, 7, [name], [name])
 
 
 @mutation("table-features.names-of-features-since-v2-checkpoints")
 def feature_since_v2_checkpoints_misspelt(draw: st.DrawFn) -> TableFiles:
     name = draw_one(draw, "timestampNTZ", "v2checkpoint", "icebergcompatV2", "Clustering", "AllowColumnDefaults")
     readers = [name] if name in ("timestampNTZ", "v2checkpoint") else []
-    return _protocol(3, 7, readers, [name])
+    return _build_table(3, 7, readers, [name])
 
 
 @mutation("table-features.names-of-newest-features")
 def newest_feature_misspelt(draw: st.DrawFn) -> TableFiles:
     name = draw_one(draw, "typewidening", "VariantType", "inCommitTimeStamp", "vacuumprotocolcheck", "catalogmanaged")
-    return _protocol(3, 7, [] if name == "inCommitTimeStamp" else [name], [name])
+    return _build_table(3, 7, [] if name == "inCommitTimeStamp" else [name], [name])
 
 
 @mutation("table-features.disabled")
@@ -145,7 +149,7 @@ def append_only_lifted_by_something_else(draw: st.DrawFn) -> TableFiles:
     """Metadata comes before the removal, and the property stays true in it."""
     files = log_only.build_table(configuration={"delta.appendOnly": "true"}, last_remove=False)
     files.commits[3] = [log_only.commit_info_action(3)]
-    _metadata(files, 3, {"delta.appendOnly": draw_one(draw, "true", "TRUE"), "owner": "somebody"})
+    _add_metadata(files, 3, {"delta.appendOnly": draw_one(draw, "true", "TRUE"), "owner": "somebody"})
     added = add_action("a.parquet", rows=10)
     files.commits[4] = [log_only.commit_info_action(4), remove_action(added)]
     return files

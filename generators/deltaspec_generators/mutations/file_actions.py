@@ -18,7 +18,7 @@ def _edit_last_add(files: TableFiles, **changes: Any) -> TableFiles:
     return files
 
 
-def _cdc(**changes: Any) -> TableFiles:
+def _build_change_table(**changes: Any) -> TableFiles:
     """A change-data table with a cdc action in its last version."""
     files = log_only.build_table(
         protocol=protocol_action(1, 7, None, ["changeDataFeed"]), configuration={"delta.enableChangeDataFeed": "true"}
@@ -28,7 +28,7 @@ def _cdc(**changes: Any) -> TableFiles:
     return files
 
 
-def _partitioned(kind: str = "integer", **values: Any) -> TableFiles:
+def _build_partitioned_table(kind: str = "integer", **values: Any) -> TableFiles:
     files = log_only.build_table(fields=[("id", "long"), ("p", kind)], partition_columns=["p"], partition={"p": None})
     return _edit_last_add(files, partitionValues=values)
 
@@ -74,29 +74,29 @@ def file_in_hidden_directory(draw: st.DrawFn) -> TableFiles:
 
 @mutation("cdc.location")
 def change_file_elsewhere(draw: st.DrawFn) -> TableFiles:
-    return _cdc(path=draw_one(draw, "cdc-0.parquet", "x/_change_data/cdc-0.parquet"))
+    return _build_change_table(path=draw_one(draw, "cdc-0.parquet", "x/_change_data/cdc-0.parquet"))
 
 
 @mutation("cdc.no-data-change")
 def change_file_with_data_change(draw: st.DrawFn) -> TableFiles:
-    return _cdc(dataChange=True)
+    return _build_change_table(dataChange=True)
 
 
 @mutation("cdc.fields")
 def change_file_twice(draw: st.DrawFn) -> TableFiles:
-    files = _cdc()
+    files = _build_change_table()
     files.commits[2].append(files.commits[2][-1])
     return files
 
 
 @mutation("add.partition-values")
 def partition_value_absent(draw: st.DrawFn) -> TableFiles:
-    return _partitioned()
+    return _build_partitioned_table()
 
 
 @mutation("add.partition-values")
 def partition_value_too_many(draw: st.DrawFn) -> TableFiles:
-    return _partitioned(p="1", q=draw_one(draw, "1", None))
+    return _build_partitioned_table(p="1", q=draw_one(draw, "1", None))
 
 
 @mutation("partition-values.serialization")
@@ -111,13 +111,13 @@ def partition_value_of_no_type(draw: st.DrawFn) -> TableFiles:
         ("double", "1,5"),
     )
     kind, text = draw_one(draw, *choices)
-    return _partitioned(kind, p=text)
+    return _build_partitioned_table(kind, p=text)
 
 
 @mutation("partition-values.serialization")
 def partition_value_oddly_spelled(draw: st.DrawFn) -> TableFiles:
     kind, text = draw_one(draw, ("integer", "+1"), ("integer", "01"), ("boolean", "TRUE"), ("date", "2024-1-2"))
-    return _partitioned(kind, p=text)
+    return _build_partitioned_table(kind, p=text)
 
 
 @mutation("add.size")
@@ -208,7 +208,7 @@ def live_file_kept_under_another_vector(draw: st.DrawFn) -> TableFiles:
     return files
 
 
-def _vector(**changes: Any) -> TableFiles:
+def _build_vector_table(**changes: Any) -> TableFiles:
     descriptor = {**log_only.inline_vector_descriptor(), **changes}
     return log_only.build_table_with_vector({name: value for name, value in descriptor.items() if value is not None})
 
@@ -218,12 +218,12 @@ _STORED = {"storageType": "u", "pathOrInlineDv": "ab^-aqEH.-t@S}K{vb[*k^", "offs
 
 @mutation("deletion-vectors.storage-type")
 def storage_type_unknown(draw: st.DrawFn) -> TableFiles:
-    return _vector(storageType=draw_one(draw, "x", "", "U"))
+    return _build_vector_table(storageType=draw_one(draw, "x", "", "U"))
 
 
 @mutation("deletion-vectors.path")
 def vector_without_a_file(draw: st.DrawFn) -> TableFiles:
-    return _vector(
+    return _build_vector_table(
         **draw_one(
             draw, _STORED | {"pathOrInlineDv": "short"}, _STORED | {"storageType": "p", "pathOrInlineDv": "x.bin"}
         )
@@ -232,22 +232,22 @@ def vector_without_a_file(draw: st.DrawFn) -> TableFiles:
 
 @mutation("deletion-vectors.offset")
 def inline_with_offset(draw: st.DrawFn) -> TableFiles:
-    return _vector(offset=draw_one(draw, 0, 1))
+    return _build_vector_table(offset=draw_one(draw, 0, 1))
 
 
 @mutation("deletion-vectors.offset-start")
 def stored_without_offset(draw: st.DrawFn) -> TableFiles:
-    return _vector(**_STORED | {"offset": draw_one(draw, None, 0)})
+    return _build_vector_table(**_STORED | {"offset": draw_one(draw, None, 0)})
 
 
 @mutation("deletion-vectors.size")
 def vector_size_wrong(draw: st.DrawFn) -> TableFiles:
-    return _vector(**_STORED | {"sizeInBytes": draw_one(draw, -1, 0, 11)})
+    return _build_vector_table(**_STORED | {"sizeInBytes": draw_one(draw, -1, 0, 11)})
 
 
 @mutation("deletion-vectors.cardinality")
 def vector_cardinality_wrong(draw: st.DrawFn) -> TableFiles:
-    return _vector(cardinality=draw_one(draw, 1, 3, 10))
+    return _build_vector_table(cardinality=draw_one(draw, 1, 3, 10))
 
 
 @mutation("deletion-vectors.cardinality")
@@ -265,6 +265,6 @@ def vector_undecodable(draw: st.DrawFn) -> TableFiles:
     bitmap = bytearray(encode_bitmap([1, 3]))
     way = draw_one(draw, "magic", "buckets", "cookie", "text")
     if way == "text":
-        return _vector(pathOrInlineDv=draw_one(draw, "abc", "~~~~~" * 7))
+        return _build_vector_table(pathOrInlineDv=draw_one(draw, "abc", "~~~~~" * 7))
     bitmap[{"magic": 0, "buckets": 4, "cookie": 16}[way]] ^= 0x55
-    return _vector(pathOrInlineDv=z85.encode(bytes(bitmap) + bytes(-len(bitmap) % 4)))
+    return _build_vector_table(pathOrInlineDv=z85.encode(bytes(bitmap) + bytes(-len(bitmap) % 4)))

@@ -11,7 +11,7 @@ from deltaspec_generators.mutations.registry import MUTATIONS, Mutation, draw_on
 from deltaspec_generators.table_files import LOG, TableFiles
 
 
-def _hint(**changes: Any) -> TableFiles:
+def _build_table_with_hint(**changes: Any) -> TableFiles:
     files = log_only.build_table_with_hint()
     assert isinstance(files.last_checkpoint, dict)
     files.last_checkpoint.update(changes)
@@ -34,47 +34,49 @@ def hint_key_twice(draw: st.DrawFn) -> TableFiles:
 
 @mutation("last-checkpoint.checksum")
 def hint_checksum_wrong(draw: st.DrawFn) -> TableFiles:
-    return _hint(checksum=draw_one(draw, "0" * 32, "x"))
+    return _build_table_with_hint(checksum=draw_one(draw, "0" * 32, "x"))
 
 
 @mutation("last-checkpoint.version")
 def hint_ahead(draw: st.DrawFn) -> TableFiles:
-    return _hint(version=draw(st.integers(2, 2**62)))
+    return _build_table_with_hint(version=draw(st.integers(2, 2**62)))
 
 
 @mutation("last-checkpoint.parts")
 def hint_parts_wrong(draw: st.DrawFn) -> TableFiles:
-    return _hint(parts=draw(st.integers(2, 9)))
+    return _build_table_with_hint(parts=draw(st.integers(2, 9)))
 
 
 @mutation("last-checkpoint.size")
 def hint_size_wrong(draw: st.DrawFn) -> TableFiles:
-    return _hint(size=draw_one(draw, 0, 3, 5))
+    return _build_table_with_hint(size=draw_one(draw, 0, 3, 5))
 
 
 @mutation("last-checkpoint.size-in-bytes")
 def hint_bytes_wrong(draw: st.DrawFn) -> TableFiles:
-    return _hint(sizeInBytes=draw_one(draw, 0, 1))
+    return _build_table_with_hint(sizeInBytes=draw_one(draw, 0, 1))
 
 
 @mutation("last-checkpoint.add-files")
 def hint_add_files_wrong(draw: st.DrawFn) -> TableFiles:
-    return _hint(numOfAddFiles=draw_one(draw, 0, 1, 3))
+    return _build_table_with_hint(numOfAddFiles=draw_one(draw, 0, 1, 3))
 
 
 @mutation("last-checkpoint.optional-fields")
 def hint_field_of_another_type(draw: st.DrawFn) -> TableFiles:
-    return _hint(**{draw_one(draw, "parts", "sizeInBytes", "numOfAddFiles"): draw_one(draw, "1", 1.5, [])})
+    return _build_table_with_hint(
+        **{draw_one(draw, "parts", "sizeInBytes", "numOfAddFiles"): draw_one(draw, "1", 1.5, [])}
+    )
 
 
 @mutation("last-checkpoint.optional-fields")
 def hint_checksum_of_another_type(draw: st.DrawFn) -> TableFiles:
-    return _hint(checksum=draw_one(draw, 7, {}))
+    return _build_table_with_hint(checksum=draw_one(draw, 7, {}))
 
 
 @mutation("last-checkpoint.tags")
 def hint_tags_of_another_type(draw: st.DrawFn) -> TableFiles:
-    return _hint(tags=draw_one(draw, [], "x", {"a": 1}))
+    return _build_table_with_hint(tags=draw_one(draw, [], "x", {"a": 1}))
 
 
 @mutation("last-checkpoint.name")
@@ -97,57 +99,60 @@ _LEAVES = ('"size"=4', '"version"=1', '"x"+"a"+0=1.50', '"x"+"a"+1=null', '"x"+"
 """Its canonical form, pair by pair, in order."""
 
 
-def _summed(form: str, digest: Any = hashlib.md5) -> TableFiles:
+def _build_table_with_digest(canonical: str, digest: Any = hashlib.md5) -> TableFiles:
     """A hint whose checksum is the digest of this form."""
     files = log_only.build_table_with_hint()
-    total = digest(form.encode()).hexdigest()
+    checksum = digest(canonical.encode()).hexdigest()
     files.last_checkpoint = (
-        '{"version":1,"size":4,"x":{"b ~":"\u00e9/","a":[1.50,null,true]},' + f'"checksum":"{total}"}}'
+        '{"version":1,"size":4,"x":{"b ~":"\u00e9/","a":[1.50,null,true]},' + f'"checksum":"{checksum}"}}'
     )
     return files
 
 
-def _instead(old: str, new: str) -> str:
-    form = ",".join(_LEAVES)
-    assert old in form
-    return form.replace(old, new)
+def _replace_in_canonical(old: str, new: str) -> str:
+    canonical = ",".join(_LEAVES)
+    assert old in canonical
+    return canonical.replace(old, new)
 
 
 _FORMS: dict[str, tuple[str, tuple[str, ...]]] = {
-    "hint_number_written_anew": ("canonical-leaves", (_instead("1.50", "1.5"),)),
-    "hint_literal_in_quotes": ("canonical-leaves", (_instead("null", '"null"'), _instead("true", '"true"'))),
-    "hint_text_without_quotes": ("canonical-leaves", (_instead('"%C3%A9%2F"', "%C3%A9%2F"),)),
-    "hint_path_with_points": ("canonical-paths", (_instead("+", "."),)),
-    "hint_pairs_with_colons": ("canonical-paths", (_instead("=", ":"),)),
-    "hint_pairs_apart_by_semicolons": ("canonical-paths", (_instead(",", ";"),)),
-    "hint_index_in_quotes": ("canonical-paths", (_instead("+0=", '+"0"='),)),
+    "hint_number_written_anew": ("canonical-leaves", (_replace_in_canonical("1.50", "1.5"),)),
+    "hint_literal_in_quotes": (
+        "canonical-leaves",
+        (_replace_in_canonical("null", '"null"'), _replace_in_canonical("true", '"true"')),
+    ),
+    "hint_text_without_quotes": ("canonical-leaves", (_replace_in_canonical('"%C3%A9%2F"', "%C3%A9%2F"),)),
+    "hint_path_with_points": ("canonical-paths", (_replace_in_canonical("+", "."),)),
+    "hint_pairs_with_colons": ("canonical-paths", (_replace_in_canonical("=", ":"),)),
+    "hint_pairs_apart_by_semicolons": ("canonical-paths", (_replace_in_canonical(",", ";"),)),
+    "hint_index_in_quotes": ("canonical-paths", (_replace_in_canonical("+0=", '+"0"='),)),
     "hint_index_from_one": (
         "canonical-paths",
-        (_instead("+2=true", "+3=true").replace("+1=null", "+2=null").replace("+0=", "+1="),),
+        (_replace_in_canonical("+2=true", "+3=true").replace("+1=null", "+2=null").replace("+0=", "+1="),),
     ),
-    "hint_key_not_encoded": ("canonical-paths", (_instead("b%20~", "b ~"),)),
+    "hint_key_not_encoded": ("canonical-paths", (_replace_in_canonical("b%20~", "b ~"),)),
     "hint_checksum_summed_as_well": ("canonical-paths", ('"checksum"="",' + ",".join(_LEAVES),)),
     "hint_pairs_as_written": ("canonical-order", (",".join((_LEAVES[1], _LEAVES[0], *_LEAVES[2:])),)),
-    "hint_escapes_in_lower_case": ("percent-encoding", (_instead("%C3%A9%2F", "%c3%a9%2f"),)),
-    "hint_tilde_escaped": ("percent-encoding", (_instead("~", "%7E"),)),
-    "hint_slash_not_escaped": ("percent-encoding", (_instead("%2F", "/"),)),
-    "hint_space_as_plus": ("percent-encoding", (_instead("%20", "+"),)),
-    "hint_octets_of_latin_1": ("percent-encoding", (_instead("%C3%A9", "%E9"),)),
+    "hint_escapes_in_lower_case": ("percent-encoding", (_replace_in_canonical("%C3%A9%2F", "%c3%a9%2f"),)),
+    "hint_tilde_escaped": ("percent-encoding", (_replace_in_canonical("~", "%7E"),)),
+    "hint_slash_not_escaped": ("percent-encoding", (_replace_in_canonical("%2F", "/"),)),
+    "hint_space_as_plus": ("percent-encoding", (_replace_in_canonical("%20", "+"),)),
+    "hint_octets_of_latin_1": ("percent-encoding", (_replace_in_canonical("%C3%A9", "%E9"),)),
 }
 """Name to requirement and wrong canonical forms of one hint."""
 
 
-def _of_forms(forms: tuple[str, ...]) -> Any:
-    return lambda draw: _summed(draw_one(draw, *forms))
+def _make_breaker(forms: tuple[str, ...]) -> Any:
+    return lambda draw: _build_table_with_digest(draw_one(draw, *forms))
 
 
 for _name, (_requirement, _forms) in _FORMS.items():
-    MUTATIONS[_name] = Mutation(_name, f"last-checkpoint.{_requirement}", _of_forms(_forms))
+    MUTATIONS[_name] = Mutation(_name, f"last-checkpoint.{_requirement}", _make_breaker(_forms))
 
 
 @mutation("last-checkpoint.digest")
 def hint_digest_of_another_kind(draw: st.DrawFn) -> TableFiles:
-    return _summed(",".join(_LEAVES), draw_one(draw, hashlib.sha1, hashlib.sha256))
+    return _build_table_with_digest(",".join(_LEAVES), draw_one(draw, hashlib.sha1, hashlib.sha256))
 
 
 @mutation("last-checkpoint.canonical-sample")
@@ -165,11 +170,11 @@ def hint_with_checksum_of_the_sample(draw: st.DrawFn) -> TableFiles:
 def hint_of_sorted_pairs(draw: st.DrawFn) -> TableFiles:
     """An array of eleven: by path the second element is followed by the eleventh, by pair the other way round."""
     pairs = ['"size"=4', '"version"=1', '"x"+0=0', '"x"+10=10', *(f'"x"+{n}={n}' for n in range(1, 10))]
-    total = hashlib.md5(",".join(pairs).encode()).hexdigest()
-    return _hint_of({"version": 1, "size": 4, "x": [*range(11)], "checksum": total})
+    checksum = hashlib.md5(",".join(pairs).encode()).hexdigest()
+    return _build_table_with_hint_body({"version": 1, "size": 4, "x": [*range(11)], "checksum": checksum})
 
 
-def _hint_of(body: dict[str, Any]) -> TableFiles:
+def _build_table_with_hint_body(body: dict[str, Any]) -> TableFiles:
     files = log_only.build_table_with_hint()
     files.last_checkpoint = body
     return files

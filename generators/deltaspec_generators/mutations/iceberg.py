@@ -25,7 +25,7 @@ from deltaspec_generators.mutations.registry import draw_one, mutation
 from deltaspec_generators.table_files import TableFiles, metadata_action, protocol_action, remove_action
 
 
-def _listed(draw: st.DrawFn, compatibility: str) -> TableFiles:
+def _build_table_without_reader_mapping(draw: st.DrawFn, compatibility: str) -> TableFiles:
     """The feature in a protocol by which readers need not know column mapping."""
     reader, listed = draw_one(draw, (1, None), (3, []))
     writers = ["columnMapping", f"icebergCompat{compatibility}"]
@@ -34,15 +34,15 @@ def _listed(draw: st.DrawFn, compatibility: str) -> TableFiles:
 
 @mutation("iceberg-v1.readers")
 def first_compatibility_that_readers_miss(draw: st.DrawFn) -> TableFiles:
-    return _listed(draw, "V1")
+    return _build_table_without_reader_mapping(draw, "V1")
 
 
 @mutation("iceberg-v2.readers")
 def second_compatibility_that_readers_miss(draw: st.DrawFn) -> TableFiles:
-    return _listed(draw, "V2")
+    return _build_table_without_reader_mapping(draw, "V2")
 
 
-def _unlisted(draw: st.DrawFn, compatibility: str) -> TableFiles:
+def _build_table_without_feature(draw: st.DrawFn, compatibility: str) -> TableFiles:
     files = build_compatible_table(compatibility)
     files.commits[0][1] = draw_one(draw, protocol_action(2, 5), protocol_action(2, 7, None, ["columnMapping"]))
     return files
@@ -50,15 +50,15 @@ def _unlisted(draw: st.DrawFn, compatibility: str) -> TableFiles:
 
 @mutation("iceberg-v1.feature")
 def first_compatibility_without_feature(draw: st.DrawFn) -> TableFiles:
-    return _unlisted(draw, "V1")
+    return _build_table_without_feature(draw, "V1")
 
 
 @mutation("iceberg-v2.feature")
 def second_compatibility_without_feature(draw: st.DrawFn) -> TableFiles:
-    return _unlisted(draw, "V2")
+    return _build_table_without_feature(draw, "V2")
 
 
-def _unmapped(draw: st.DrawFn, compatibility: str) -> TableFiles:
+def _build_unmapped_table(draw: st.DrawFn, compatibility: str) -> TableFiles:
     """From the beginning, or by a later commit."""
     properties = build_configuration(compatibility)
     del properties["delta.columnMapping.mode"]
@@ -73,12 +73,12 @@ def _unmapped(draw: st.DrawFn, compatibility: str) -> TableFiles:
 
 @mutation("iceberg-v1.mapped")
 def first_compatibility_without_mapping(draw: st.DrawFn) -> TableFiles:
-    return _unmapped(draw, "V1")
+    return _build_unmapped_table(draw, "V1")
 
 
 @mutation("iceberg-v2.mapped")
 def second_compatibility_without_mapping(draw: st.DrawFn) -> TableFiles:
-    return _unmapped(draw, "V2")
+    return _build_unmapped_table(draw, "V2")
 
 
 @mutation("iceberg-v1.no-deletion-vectors")
@@ -131,7 +131,7 @@ def variant_under_second_compatibility(draw: st.DrawFn) -> TableFiles:
     )
 
 
-def _widened(draw: st.DrawFn, compatibility: str) -> TableFiles:
+def _build_widened_table(draw: st.DrawFn, compatibility: str) -> TableFiles:
     """A column was widened before the table became compatible, in a way that Iceberg does not know."""
     old, new = draw_one(
         draw,
@@ -164,38 +164,40 @@ def _widened(draw: st.DrawFn, compatibility: str) -> TableFiles:
 
 @mutation("iceberg-v1.type-changes")
 def widened_before_first_compatibility(draw: st.DrawFn) -> TableFiles:
-    return _widened(draw, "V1")
+    return _build_widened_table(draw, "V1")
 
 
 @mutation("iceberg-v2.type-changes")
 def widened_before_second_compatibility(draw: st.DrawFn) -> TableFiles:
-    return _widened(draw, "V2")
+    return _build_widened_table(draw, "V2")
 
 
 # partition columns and statistics
 
 
-def _replaced(draw: st.DrawFn, compatibility: str) -> TableFiles:
+def _build_repartitioned_table(draw: st.DrawFn, compatibility: str) -> TableFiles:
     """A table is replaced by one that is partitioned by another column, maybe too, or by fewer."""
     fields = [
         build_mapped_field("id", 1),
         build_mapped_field("part_a", 2, "integer"),
         build_mapped_field("part_b", 3, "integer"),
     ]
-    was, columns = draw_one(
+    old_columns, columns = draw_one(
         draw,
         (["part_a"], ["part_b"]),
         (["part_a"], ["part_a", "part_b"]),
         (["part_a"], ["part_b", "id"]),
         (["part_a", "part_b"], ["part_b"]),
     )
-    values = {"col-2": "1", "col-3": "2"} if len(was) > 1 else {"col-2": "1"}
-    files = build_compatible_table(compatibility, fields=fields, partition_columns=was, partition=values)
-    anew = [build_mapped_field(name, 10 + place, "integer") for place, name in enumerate(("id", "part_a", "part_b"))]
+    values = {"col-2": "1", "col-3": "2"} if len(old_columns) > 1 else {"col-2": "1"}
+    files = build_compatible_table(compatibility, fields=fields, partition_columns=old_columns, partition=values)
+    new_fields = [
+        build_mapped_field(name, 10 + index, "integer") for index, name in enumerate(("id", "part_a", "part_b"))
+    ]
     removed = [{"add": get_action(files, 1, "add", 1)}, {"add": get_action(files, 2, "add")}]
     files.commits[3] = [
         commit_info_action(3),
-        metadata_action(anew, columns, build_configuration(compatibility)),
+        metadata_action(new_fields, columns, build_configuration(compatibility)),
         *(remove_action(each) for each in removed),
     ]
     return files
@@ -203,15 +205,15 @@ def _replaced(draw: st.DrawFn, compatibility: str) -> TableFiles:
 
 @mutation("iceberg-v1.partitions-keep-names")
 def first_compatible_table_partitioned_anew(draw: st.DrawFn) -> TableFiles:
-    return _replaced(draw, "V1")
+    return _build_repartitioned_table(draw, "V1")
 
 
 @mutation("iceberg-v2.partitions-keep-names")
 def second_compatible_table_partitioned_anew(draw: st.DrawFn) -> TableFiles:
-    return _replaced(draw, "V2")
+    return _build_repartitioned_table(draw, "V2")
 
 
-def _uncounted(draw: st.DrawFn, compatibility: str) -> TableFiles:
+def _build_table_without_row_count(draw: st.DrawFn, compatibility: str) -> TableFiles:
     files = build_compatible_table(compatibility)
     add = get_action(files, 2, "add")
     del add["stats"]
@@ -221,18 +223,18 @@ def _uncounted(draw: st.DrawFn, compatibility: str) -> TableFiles:
 
 @mutation("iceberg-v1.numbers-of-records")
 def file_not_counted_under_first_compatibility(draw: st.DrawFn) -> TableFiles:
-    return _uncounted(draw, "V1")
+    return _build_table_without_row_count(draw, "V1")
 
 
 @mutation("iceberg-v2.numbers-of-records")
 def file_not_counted_under_second_compatibility(draw: st.DrawFn) -> TableFiles:
-    return _uncounted(draw, "V2")
+    return _build_table_without_row_count(draw, "V2")
 
 
 # ids of elements, keys and values
 
 
-def _ids(field: dict[str, Any]) -> list[dict[str, Any]]:
+def _get_nested_ids(field: dict[str, Any]) -> list[dict[str, Any]]:
     """The maps of a field's nested ids, one a text."""
     return [field["metadata"][key] for key in NESTED_ID_KEYS]
 
@@ -242,7 +244,7 @@ def part_without_id(draw: st.DrawFn) -> TableFiles:
     which, part = draw_one(draw, (1, "element"), (2, "key"), (2, "value"), (2, "value.element"), (3, "element"))
 
     def drop(fields: list[Any]) -> None:
-        for ids in _ids(fields[which]):
+        for ids in _get_nested_ids(fields[which]):
             ids.pop(next(name for name in ids if name.partition(".")[2] == part))
 
     return build_nested_table(drop)
@@ -265,7 +267,7 @@ def nested_id_not_its_own(draw: st.DrawFn) -> TableFiles:
     number = draw_one(draw, 1, 4, 5, 10, 15, 2**31, 2**40, -(2**31) - 1)
 
     def change(fields: list[Any]) -> None:
-        for ids in _ids(fields[2]):
+        for ids in _get_nested_ids(fields[2]):
             ids.update({name: number for name in ids if name.endswith(".key")})
 
     return build_nested_table(change)
@@ -308,14 +310,14 @@ def nested_ids_by_other_paths(draw: st.DrawFn) -> TableFiles:
     )
 
     def rename(fields: list[Any]) -> None:
-        for ids in _ids(fields[which]):
+        for ids in _get_nested_ids(fields[which]):
             name = next(each for each in ids if each.partition(".")[2] == old)
             ids[f"{name.partition('.')[0]}.{new}"] = ids.pop(name)
 
     return build_nested_table(rename)
 
 
-def _other_way(key: str, *, drop: str, spelled: str | None) -> TableFiles:
+def _swap_nested_ids(key: str, *, drop: str, spelled: str | None) -> TableFiles:
     """Without the ids under one key; those under the other by other names of the field, if `spelled`."""
 
     def change(fields: list[Any]) -> None:
@@ -333,16 +335,16 @@ def _other_way(key: str, *, drop: str, spelled: str | None) -> TableFiles:
 def nested_ids_under_the_key_of_r3(draw: st.DrawFn) -> TableFiles:
     newest, before = NESTED_ID_KEYS
     if draw_one(draw, True, False):
-        return _other_way(before, drop=newest, spelled=None)
-    return _other_way(newest, drop=before, spelled="by displayed names")
+        return _swap_nested_ids(before, drop=newest, spelled=None)
+    return _swap_nested_ids(newest, drop=before, spelled="by displayed names")
 
 
 @mutation("iceberg-v2.nested-ids-key-by-name")
 def nested_ids_under_the_key_of_the_newest_text(draw: st.DrawFn) -> TableFiles:
     newest, before = NESTED_ID_KEYS
     if draw_one(draw, True, False):
-        return _other_way(newest, drop=before, spelled=None)
-    return _other_way(before, drop=newest, spelled="by physical names")
+        return _swap_nested_ids(newest, drop=before, spelled=None)
+    return _swap_nested_ids(before, drop=newest, spelled="by physical names")
 
 
 # data files
@@ -351,23 +353,23 @@ def nested_ids_under_the_key_of_the_newest_text(draw: st.DrawFn) -> TableFiles:
 @mutation("iceberg-v1.partition-columns-stored", "footers")
 def partition_column_left_out_of_file(draw: st.DrawFn) -> TableFiles:
     """Of a file that is older than the compatibility, or of a new one."""
-    whole, cut = build_partitioned_rows("col-1", "col-2", "col-3"), build_partitioned_rows("col-1", "col-2")
-    return build_partitioned_table("V1", *draw_one(draw, [cut, whole], [whole, cut], [cut, cut]))
+    complete, cut = build_partitioned_rows("col-1", "col-2", "col-3"), build_partitioned_rows("col-1", "col-2")
+    return build_partitioned_table("V1", *draw_one(draw, [cut, complete], [complete, cut], [cut, cut]))
 
 
 @mutation("iceberg-v1.partition-columns-stored", "footers")
 def partition_column_in_front(draw: st.DrawFn) -> TableFiles:
-    whole = build_partitioned_rows("col-1", "col-2", "col-3")
+    complete = build_partitioned_rows("col-1", "col-2", "col-3")
     other = draw_one(
         draw, build_partitioned_rows("col-3", "col-1", "col-2"), build_partitioned_rows("col-1", "col-3", "col-2")
     )
-    return build_partitioned_table("V1", whole, other)
+    return build_partitioned_table("V1", complete, other)
 
 
 @mutation("iceberg-v2.partition-columns-stored", "footers")
 def partition_column_left_out_of_new_file(draw: st.DrawFn) -> TableFiles:
-    whole, cut = build_partitioned_rows("col-1", "col-2", "col-3"), build_partitioned_rows("col-1", "col-2")
-    return build_partitioned_table("V2", *draw_one(draw, [whole, cut], [cut, whole], [whole, cut, whole]))
+    complete, cut = build_partitioned_rows("col-1", "col-2", "col-3"), build_partitioned_rows("col-1", "col-2")
+    return build_partitioned_table("V2", *draw_one(draw, [complete, cut], [cut, complete], [complete, cut, complete]))
 
 
 @mutation("iceberg-v2.timestamps", "footers")

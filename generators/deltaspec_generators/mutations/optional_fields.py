@@ -12,7 +12,7 @@ from deltaspec_generators.mutations.registry import draw_one, mutation
 from deltaspec_generators.table_files import TableFiles, domain_action, protocol_action, txn_action
 
 
-def with_field(kind: str, name: str, value: Any, version: int = 2) -> TableFiles:
+def _build_table_with_field(kind: str, name: str, value: Any, version: int = 2) -> TableFiles:
     """`bases.plain` with another value of one field of an action."""
     files = log_only.build_table()
     get_action(files, version, kind)[name] = value
@@ -22,13 +22,13 @@ def with_field(kind: str, name: str, value: Any, version: int = 2) -> TableFiles
 @mutation("add.optional-fields")
 def option_of_add_of_another_type(draw: st.DrawFn) -> TableFiles:
     name, value = draw_one(draw, ("stats", 7), ("tags", ["a"]), ("deletionVector", "u"), ("stats", {"numRecords": 1}))
-    return with_field("add", name, value)
+    return _build_table_with_field("add", name, value)
 
 
 @mutation("remove.optional-fields")
 def option_of_remove_of_another_type(draw: st.DrawFn) -> TableFiles:
     name, value = draw_one(draw, ("deletionTimestamp", "today"), ("tags", "a"), ("partitionValues", []), ("size", 1.5))
-    return with_field("remove", name, value)
+    return _build_table_with_field("remove", name, value)
 
 
 @mutation("cdc.optional-fields")
@@ -42,7 +42,7 @@ def tags_of_cdc_that_are_no_map(draw: st.DrawFn) -> TableFiles:
 @mutation("metadata.optional-fields")
 def option_of_metadata_of_another_type(draw: st.DrawFn) -> TableFiles:
     name, value = draw_one(draw, ("name", 7), ("description", ["a"]), ("createdTime", "today"))
-    return with_field("metaData", name, value, 0)
+    return _build_table_with_field("metaData", name, value, 0)
 
 
 @mutation("metadata.field-types")
@@ -51,7 +51,7 @@ def field_of_metadata_of_another_type(draw: st.DrawFn) -> TableFiles:
     name, value = draw_one(
         draw, *(("format", each) for each in formats), ("configuration", []), ("configuration", "a=b")
     )
-    return with_field("metaData", name, value, 0)
+    return _build_table_with_field("metaData", name, value, 0)
 
 
 @mutation("transaction.last-updated")
@@ -91,7 +91,7 @@ def clustering_columns_that_are_no_list(draw: st.DrawFn) -> TableFiles:
     return files
 
 
-TRACKED = {
+ROW_TRACKING_ENABLED = {
     "delta.enableRowTracking": "true",
     "delta.rowTracking.materializedRowIdColumnName": "_row_id",
     "delta.rowTracking.materializedRowCommitVersionColumnName": "_row_commit_version",
@@ -100,7 +100,9 @@ TRACKED = {
 
 @mutation("row-tracking.enabled-with-feature")
 def row_tracking_enabled_without_feature(draw: st.DrawFn) -> TableFiles:
-    return log_only.build_table(protocol=draw_one(draw, None, protocol_action(1, 7, None, [])), configuration=TRACKED)
+    return log_only.build_table(
+        protocol=draw_one(draw, None, protocol_action(1, 7, None, [])), configuration=ROW_TRACKING_ENABLED
+    )
 
 
 @mutation("row-tracking.fields-set-when-enabled")
@@ -108,13 +110,16 @@ def row_tracking_enabled_over_files_without_ids(draw: st.DrawFn) -> TableFiles:
     """The feature comes with version 3, and one of the files from before is not committed again with its id."""
     files = log_only.build_table(last_remove=False)
     files.commits[3] = [log_only.commit_info_action(3), protocol_action(1, 7, None, ["rowTracking", "domainMetadata"])]
-    left = draw_one(draw, 0, 1, 2)
+    skipped = draw_one(draw, 0, 1, 2)
     for number, (version, which) in enumerate(((1, 0), (1, 1), (2, 0))):
-        ids = {} if number == left else {"baseRowId": 10 * number}
+        ids = {} if number == skipped else {"baseRowId": 10 * number}
         body = {**get_action(files, version, "add", which), **ids, "defaultRowCommitVersion": 3, "dataChange": False}
         files.commits[3].append({"add": body})
     mark = json.dumps({"rowIdHighWaterMark": 29})
     files.commits[3] += [domain_action("delta.rowTracking", mark), legacy_row_id_mark_action(29)]
     metadata = get_action(files, 0, "metaData")
-    files.commits[4] = [log_only.commit_info_action(4), {"metaData": {**metadata, "configuration": TRACKED}}]
+    files.commits[4] = [
+        log_only.commit_info_action(4),
+        {"metaData": {**metadata, "configuration": ROW_TRACKING_ENABLED}},
+    ]
     return files

@@ -19,45 +19,45 @@ from deltaspec_generators.table_files import (
 )
 
 
-def _protocol(*arguments: Any) -> TableFiles:
+def _build_table_with_protocol(*arguments: Any) -> TableFiles:
     return log_only.build_table(protocol=protocol_action(*arguments))
 
 
 @mutation("protocol.reader-features-only-at-3")
 def reader_list_without_version(draw: st.DrawFn) -> TableFiles:
-    return _protocol(draw_one(draw, 1, 2), 7, ["columnMapping"], ["columnMapping"])
+    return _build_table_with_protocol(draw_one(draw, 1, 2), 7, ["columnMapping"], ["columnMapping"])
 
 
 @mutation("protocol.writer-features-only-at-7")
 def writer_list_without_version(draw: st.DrawFn) -> TableFiles:
-    return _protocol(1, draw_one(draw, 2, 4), None, ["appendOnly"])
+    return _build_table_with_protocol(1, draw_one(draw, 2, 4), None, ["appendOnly"])
 
 
 @mutation("protocol.reader-features-at-3")
 def reader_list_absent(draw: st.DrawFn) -> TableFiles:
-    return _protocol(3, 7, None, ["appendOnly"])
+    return _build_table_with_protocol(3, 7, None, ["appendOnly"])
 
 
 @mutation("protocol.writer-features-at-7")
 def writer_list_absent(draw: st.DrawFn) -> TableFiles:
-    return _protocol(draw_one(draw, 1, 2), 7)
+    return _build_table_with_protocol(draw_one(draw, 1, 2), 7)
 
 
 @mutation("protocol.reader-3-needs-writer-7")
 def reader_3_with_old_writer(draw: st.DrawFn) -> TableFiles:
-    return _protocol(3, draw_one(draw, 2, 5, 6), [])
+    return _build_table_with_protocol(3, draw_one(draw, 2, 5, 6), [])
 
 
 @mutation("protocol.features-stay")
 def feature_taken_out(draw: st.DrawFn) -> TableFiles:
-    files = _protocol(1, 7, None, ["appendOnly", "invariants"])
+    files = _build_table_with_protocol(1, 7, None, ["appendOnly", "invariants"])
     files.commits[2].append(protocol_action(1, 7, None, [draw_one(draw, "appendOnly", "invariants")]))
     return files
 
 
 @mutation("protocol.features-stay")
 def version_lowered(draw: st.DrawFn) -> TableFiles:
-    files = _protocol(1, 2)
+    files = _build_table_with_protocol(1, 2)
     files.commits[0][1] = protocol_action(3, 7, [], ["appendOnly", "invariants"])
     files.commits[2].append(protocol_action(1, 2))
     return files
@@ -65,38 +65,38 @@ def version_lowered(draw: st.DrawFn) -> TableFiles:
 
 @mutation("table-features.none-for-readers-alone")
 def feature_in_readers_list_only(draw: st.DrawFn) -> TableFiles:
-    return _protocol(3, 7, ["deletionVectors"], [])
+    return _build_table_with_protocol(3, 7, ["deletionVectors"], [])
 
 
 @mutation("table-features.writer-feature-for-writers")
 def writer_feature_in_both_lists(draw: st.DrawFn) -> TableFiles:
     name = draw_one(draw, "appendOnly", "domainMetadata")
-    return _protocol(3, 7, [name], [name])
+    return _build_table_with_protocol(3, 7, [name], [name])
 
 
 @mutation("table-features.reader-feature-on-both-sides")
 def reader_feature_in_one_list(draw: st.DrawFn) -> TableFiles:
     versions = draw_one(draw, (3, []), (1, None))
-    return _protocol(versions[0], 7, versions[1], ["deletionVectors"])
+    return _build_table_with_protocol(versions[0], 7, versions[1], ["deletionVectors"])
 
 
 @mutation("table-features.required-features")
 def requirement_of_feature_absent(draw: st.DrawFn) -> TableFiles:
-    return _protocol(1, 7, None, ["clustering"])
+    return _build_table_with_protocol(1, 7, None, ["clustering"])
 
 
 @mutation("table-features.lists-are-sets")
 def feature_twice(draw: st.DrawFn) -> TableFiles:
-    return _protocol(1, 7, None, ["appendOnly", "appendOnly"])
+    return _build_table_with_protocol(1, 7, None, ["appendOnly", "appendOnly"])
 
 
 @mutation("table-features.names")
 def feature_misspelt(draw: st.DrawFn) -> TableFiles:
     name = draw_one(draw, "deletionvectors", "columnInvariants", "AppendOnly")
-    return _protocol(3, 7, [name] if name == "deletionvectors" else [], [name])
+    return _build_table_with_protocol(3, 7, [name] if name == "deletionvectors" else [], [name])
 
 
-def _metadata(**changes: Any) -> TableFiles:
+def _build_table_with_metadata(**changes: Any) -> TableFiles:
     files = log_only.build_table()
     get_action(files, 0, "metaData").update(changes)
     return files
@@ -104,7 +104,7 @@ def _metadata(**changes: Any) -> TableFiles:
 
 @mutation("metadata.id-is-guid")
 def id_made_up(draw: st.DrawFn) -> TableFiles:
-    return _metadata(id=draw_one(draw, "my-table", "", "11111111-2222-4333-8444-55555555555g"))
+    return _build_table_with_metadata(id=draw_one(draw, "my-table", "", "11111111-2222-4333-8444-55555555555g"))
 
 
 @mutation("metadata.schema-string")
@@ -113,24 +113,24 @@ def schema_broken(draw: st.DrawFn) -> TableFiles:
     absent = draw_one(draw, "name", "type", "nullable")
     cut = {key: value for key, value in field.items() if key != absent}
     texts = ("", "{", "[]", '{"type":"array"}', json.dumps({"type": "struct", "fields": [cut]}))
-    return _metadata(schemaString=draw_one(draw, *texts))
+    return _build_table_with_metadata(schemaString=draw_one(draw, *texts))
 
 
 @mutation("schema.primitive-types")
 def type_unknown(draw: st.DrawFn) -> TableFiles:
-    return _metadata(schemaString=schema_string([("id", draw_one(draw, "int", "bigint", "Long", ""))]))
+    return _build_table_with_metadata(schemaString=schema_string([("id", draw_one(draw, "int", "bigint", "Long", ""))]))
 
 
 @mutation("schema.decimal-range")
 def decimal_too_wide(draw: st.DrawFn) -> TableFiles:
-    return _metadata(
+    return _build_table_with_metadata(
         schemaString=schema_string([("id", draw_one(draw, "decimal(39,0)", "decimal(5,6)", "decimal(0,0)"))])
     )
 
 
 @mutation("metadata.partition-columns")
 def partition_column_unknown(draw: st.DrawFn) -> TableFiles:
-    return _metadata(partitionColumns=["day"])
+    return _build_table_with_metadata(partitionColumns=["day"])
 
 
 @mutation("metadata.partition-columns")
@@ -151,12 +151,12 @@ def column_name_twice(draw: st.DrawFn) -> TableFiles:
     name = draw_one(draw, "id", "ID")
     inner = {"type": "struct", "fields": json.loads(schema_string([("x", "long"), ("X", "long")]))["fields"]}
     columns = draw_one(draw, [("id", "long"), (name, "string")], [("id", "long"), ("s", inner)])
-    return _metadata(schemaString=schema_string(columns))
+    return _build_table_with_metadata(schemaString=schema_string(columns))
 
 
 @mutation("metadata.format-parquet")
 def format_of_another_kind(draw: st.DrawFn) -> TableFiles:
-    return _metadata(format={"provider": draw_one(draw, "orc", "csv"), "options": {}})
+    return _build_table_with_metadata(format={"provider": draw_one(draw, "orc", "csv"), "options": {}})
 
 
 @mutation("schema.types-need-features")
@@ -239,14 +239,14 @@ def property_without_prefix(draw: st.DrawFn) -> TableFiles:
 
 @mutation("domain.needs-feature")
 def domain_without_feature(draw: st.DrawFn) -> TableFiles:
-    files: TableFiles = draw_one(draw, log_only.build_table(), _protocol(1, 7, None, ["appendOnly"]))
+    files: TableFiles = draw_one(draw, log_only.build_table(), _build_table_with_protocol(1, 7, None, ["appendOnly"]))
     files.commits[1].append(domain_action("mine"))
     return files
 
 
 @mutation("domain.reserved-prefix")
 def domain_of_reserved_name(draw: st.DrawFn) -> TableFiles:
-    files = _protocol(1, 7, None, ["domainMetadata"])
+    files = _build_table_with_protocol(1, 7, None, ["domainMetadata"])
     files.commits[1].append(domain_action("delta.mine"))
     return files
 
@@ -271,7 +271,7 @@ def system_domain_malformed(draw: st.DrawFn) -> TableFiles:
     return files
 
 
-def _clustered(column: Any, **more: Any) -> TableFiles:
+def _build_clustered_table(column: Any, **more: Any) -> TableFiles:
     """A table clustered by a column, its files with statistics of `id`."""
     text = json.dumps({"clusteringColumns": [column]})
     protocol = protocol_action(2, 7, None, ["columnMapping", "domainMetadata", "clustering"])
@@ -286,7 +286,9 @@ def _clustered(column: Any, **more: Any) -> TableFiles:
 @mutation("clustering.not-partitioned")
 def partitioned_beside_clustering(draw: st.DrawFn) -> TableFiles:
     fields = [("id", "long"), ("p", "string")]
-    return _clustered(draw_one(draw, "id", ["id"]), fields=fields, partition_columns=["p"], partition={"p": "x"})
+    return _build_clustered_table(
+        draw_one(draw, "id", ["id"]), fields=fields, partition_columns=["p"], partition={"p": "x"}
+    )
 
 
 @mutation("clustering.columns-by-physical-name", revisions=("current",))
@@ -295,7 +297,7 @@ def clustered_by_displayed_name(draw: st.DrawFn) -> TableFiles:
     metadata = {"delta.columnMapping.id": 1, "delta.columnMapping.physicalName": "col-1"}
     field = {"name": "id", "type": "long", "nullable": True, "metadata": metadata}
     configuration = {"delta.columnMapping.mode": draw_one(draw, "id", "name"), "delta.columnMapping.maxColumnId": "1"}
-    files = _clustered(draw_one(draw, "id", ["id"]), fields=[field], configuration=configuration)
+    files = _build_clustered_table(draw_one(draw, "id", ["id"]), fields=[field], configuration=configuration)
     for version, which in ((1, 0), (1, 1), (2, 0)):
         body = get_action(files, version, "add", which)
         body["stats"] = body["stats"].replace('"id"', '"col-1"')
@@ -304,7 +306,7 @@ def clustered_by_displayed_name(draw: st.DrawFn) -> TableFiles:
 
 @mutation("clustering.statistics")
 def clustered_without_statistics(draw: st.DrawFn) -> TableFiles:
-    files = _clustered(draw_one(draw, "id", ["id"]))
+    files = _build_clustered_table(draw_one(draw, "id", ["id"]))
     added = get_action(files, 2, "add")
     told = json.loads(added["stats"])
     bare = {"numRecords": 10, "minValues": {"name": "a"}, "nullCount": {"name": 0, "id": None}}
@@ -312,7 +314,7 @@ def clustered_without_statistics(draw: st.DrawFn) -> TableFiles:
     return files
 
 
-def _identity(**changes: Any) -> TableFiles:
+def _build_identity_table(**changes: Any) -> TableFiles:
     """A table with an identity column, its properties by the last word of their names."""
     sound = {"start": 100, "step": 2, "highWaterMark": 104, "allowExplicitInsert": True}
     metadata = {f"delta.identity.{name}": value for name, value in {**sound, **changes}.items()}
@@ -323,12 +325,12 @@ def _identity(**changes: Any) -> TableFiles:
 @mutation("identity-columns.properties")
 def identity_malformed(draw: st.DrawFn) -> TableFiles:
     choices = ({"step": 0}, {"start": "100"}, {"highWaterMark": 104.5}, {"allowExplicitInsert": "true"})
-    return _identity(**draw_one(draw, *choices))
+    return _build_identity_table(**draw_one(draw, *choices))
 
 
 @mutation("identity-columns.mark-in-sequence")
 def identity_mark_elsewhere(draw: st.DrawFn) -> TableFiles:
-    return _identity(
+    return _build_identity_table(
         **draw_one(draw, {"highWaterMark": 98}, {"highWaterMark": 103}, {"highWaterMark": 102, "step": -2})
     )
 
@@ -345,11 +347,11 @@ _SOUND: dict[str, tuple[str, dict[str, Any]]] = {
 _REQUIREMENTS = {"add": "add", "remove": "remove", "cdc": "cdc", "txn": "transaction", "domainMetadata": "domain"}
 
 
-def _malformed(kind: str) -> Any:
+def _make_breaker(kind: str) -> Any:
     required, body = _SOUND[kind]
 
     def breaks(draw: st.DrawFn) -> TableFiles:
-        files = _protocol(1, 7, None, ["domainMetadata"])
+        files = _build_table_with_protocol(1, 7, None, ["domainMetadata"])
         way = draw_one(draw, "absent", "null", "number", "object")
         broken = {name: value for name, value in body.items() if name != required}
         if way != "absent":
@@ -362,7 +364,7 @@ def _malformed(kind: str) -> Any:
 
 for _kind in _SOUND:
     _name = f"malformed_{_kind}"
-    MUTATIONS[_name] = Mutation(_name, f"{_REQUIREMENTS[_kind]}.fields", _malformed(_kind))
+    MUTATIONS[_name] = Mutation(_name, f"{_REQUIREMENTS[_kind]}.fields", _make_breaker(_kind))
 
 
 @mutation("metadata.fields")

@@ -13,7 +13,7 @@ from deltaspec_generators.table_files import TableFiles
 @mutation("reconciliation.add-unique")
 def path_live_twice(draw: st.DrawFn) -> TableFiles:
     if draw(st.booleans()):
-        return _added_again_in_checkpoint(draw)
+        return _build_checkpoint_with_repeated_add(draw)
     files = log_only.build_table_with_compaction()
     files.compactions[1, 2].append({"add": dict(get_action(files, 1, "add", 1))})
     return files
@@ -21,10 +21,10 @@ def path_live_twice(draw: st.DrawFn) -> TableFiles:
 
 @mutation("reconciliation.adds-unique-by-file")
 def logical_file_live_twice(draw: st.DrawFn) -> TableFiles:
-    return _added_again_in_checkpoint(draw)
+    return _build_checkpoint_with_repeated_add(draw)
 
 
-def _added_again_in_checkpoint(draw: st.DrawFn) -> TableFiles:
+def _build_checkpoint_with_repeated_add(draw: st.DrawFn) -> TableFiles:
     files = log_only.build_checkpointed_table()
     files.checkpoints[0].rows.append({"add": dict(get_action(files, 1, "add", draw(st.integers(0, 1))))})
     return files
@@ -42,7 +42,7 @@ def tombstone_twice_in_checkpoint(draw: st.DrawFn) -> TableFiles:
     return files
 
 
-def _marked(*marks: int) -> TableFiles:
+def _build_table_with_marks(*marks: int) -> TableFiles:
     """A table whose row ids went up to 19 in version 1, and a checkpoint of that with these marks."""
 
     def mark(number: int) -> dict[str, Any]:
@@ -56,9 +56,9 @@ def _marked(*marks: int) -> TableFiles:
 
 @mutation("reconciliation.one-high-water-mark")
 def row_id_mark_twice_in_checkpoint(draw: st.DrawFn) -> TableFiles:
-    return _marked(19, 19)
+    return _build_table_with_marks(19, 19)
 
 
 @mutation("checkpoint.equals-replay", revisions=("r1", "r2"))
 def row_id_mark_changed_in_checkpoint(draw: st.DrawFn) -> TableFiles:
-    return _marked(*draw_one(draw, (), (18,), (20,)))
+    return _build_table_with_marks(*draw_one(draw, (), (18,), (20,)))

@@ -15,20 +15,20 @@ from deltaspec_generators.mutations.registry import draw_one, mutation
 from deltaspec_generators.table_files import TableFiles
 
 
-def _tracked(draw: st.DrawFn) -> TableFiles:
+def _draw_tracked_table(draw: st.DrawFn) -> TableFiles:
     return build_tracked_table(enabled=draw(st.booleans()))
 
 
 @mutation("row-tracking.unique-default-ids")
 def row_ids_given_twice(draw: st.DrawFn) -> TableFiles:
-    files = _tracked(draw)
+    files = _draw_tracked_table(draw)
     get_action(files, 2, "add")["baseRowId"] = draw(st.integers(1, 19))  # b has 10 to 19
     return files
 
 
 @mutation("row-tracking.high-water-mark")
 def high_water_mark_behind(draw: st.DrawFn) -> TableFiles:
-    files = _tracked(draw)
+    files = _draw_tracked_table(draw)
     files.commits[2][-1] = row_id_mark_domain(
         draw(st.integers(0, 28)), draw_one(draw, "rowIdHighWaterMark", "highWaterMark")
     )
@@ -37,7 +37,7 @@ def high_water_mark_behind(draw: st.DrawFn) -> TableFiles:
 
 @mutation("row-tracking.mark-in-domain")
 def high_water_mark_absent(draw: st.DrawFn) -> TableFiles:
-    files = _tracked(draw)
+    files = _draw_tracked_table(draw)
     for version in (1, 2):
         files.commits[version].pop()
     return files
@@ -45,14 +45,14 @@ def high_water_mark_absent(draw: st.DrawFn) -> TableFiles:
 
 @mutation("row-tracking.mark-of-action")
 def older_high_water_mark_behind(draw: st.DrawFn) -> TableFiles:
-    files = _tracked(draw)
+    files = _draw_tracked_table(draw)
     files.commits[2][-2] = legacy_row_id_mark_action(draw(st.integers(0, 28)))
     return files
 
 
 @mutation("row-tracking.mark-raised")
 def older_high_water_mark_absent(draw: st.DrawFn) -> TableFiles:
-    files = _tracked(draw)
+    files = _draw_tracked_table(draw)
     for version in (1, 2):
         del files.commits[version][-2]
     return files
@@ -75,21 +75,21 @@ def first_high_water_mark_absent(_: st.DrawFn) -> TableFiles:
 
 @mutation("row-tracking.base-row-id")
 def base_row_id_absent(draw: st.DrawFn) -> TableFiles:
-    files = _tracked(draw)
+    files = _draw_tracked_table(draw)
     del get_action(files, 2, "add")["baseRowId"]
     return files
 
 
 @mutation("row-tracking.commit-version")
 def default_row_commit_version_absent(draw: st.DrawFn) -> TableFiles:
-    files = _tracked(draw)
+    files = _draw_tracked_table(draw)
     del get_action(files, 2, "add")["defaultRowCommitVersion"]
     return files
 
 
 @mutation("remove.row-ids")
 def row_ids_left_out_of_remove(draw: st.DrawFn) -> TableFiles:
-    files = _tracked(draw)
+    files = _draw_tracked_table(draw)
     removed = get_action(files, 2, "remove")
     removed.update(draw_one(draw, {"baseRowId": None}, {"defaultRowCommitVersion": None}, {"baseRowId": 7}))
     return files

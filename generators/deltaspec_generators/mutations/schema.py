@@ -14,63 +14,82 @@ _ARRAY: dict[str, Any] = {"type": "array", "elementType": "long", "containsNull"
 _MAP: dict[str, Any] = {"type": "map", "keyType": "string", "valueType": "long", "valueContainsNull": True}
 
 
-def _field(kind: Any = "long", **changed: Any) -> dict[str, Any]:
+def _build_field(kind: Any = "long", **changed: Any) -> dict[str, Any]:
     return {"name": "c", "type": kind, "nullable": True, "metadata": {}, **changed}
 
 
-def _without(name: str, whole: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in whole.items() if key != name}
+def _drop_key(name: str, document: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in document.items() if key != name}
 
 
-def _schema(document: Any) -> TableFiles:
+def _build_table_with_schema(document: Any) -> TableFiles:
     """A table whose schema string is this document."""
     files = log_only.build_table()
     get_action(files, 0, "metaData")["schemaString"] = json.dumps(document)
     return files
 
 
-def _of(field: Any) -> TableFiles:
-    return _schema({"type": "struct", "fields": [_field(name="id"), field]})
+def _build_table_with_field(field: Any) -> TableFiles:
+    return _build_table_with_schema({"type": "struct", "fields": [_build_field(name="id"), field]})
 
 
 @mutation("schema.struct")
 def struct_of_another_form(draw: st.DrawFn) -> TableFiles:
     if draw(st.booleans()):
-        return _schema(draw_one(draw, {"type": "array", **_without("type", _ARRAY)}, {"fields": [_field()]}, "long"))
-    return _of(_field(draw_one(draw, {"type": "struct"}, {"type": "struct", "fields": {}}, {"fields": []})))
+        return _build_table_with_schema(
+            draw_one(draw, {"type": "array", **_drop_key("type", _ARRAY)}, {"fields": [_build_field()]}, "long")
+        )
+    return _build_table_with_field(
+        _build_field(draw_one(draw, {"type": "struct"}, {"type": "struct", "fields": {}}, {"fields": []}))
+    )
 
 
 @mutation("schema.field")
 def field_without_a_member(draw: st.DrawFn) -> TableFiles:
-    cut = _without(draw_one(draw, "name", "type", "nullable"), _field())
-    return _of(draw_one(draw, cut, _field({"type": "struct", "fields": [cut]})))
+    cut = _drop_key(draw_one(draw, "name", "type", "nullable"), _build_field())
+    return _build_table_with_field(draw_one(draw, cut, _build_field({"type": "struct", "fields": [cut]})))
 
 
 @mutation("schema.field")
 def field_of_another_form(draw: st.DrawFn) -> TableFiles:
-    return _of(draw_one(draw, _field(name=1), _field(7), _field(nullable="true"), _field({"type": "list"}), "c"))
+    return _build_table_with_field(
+        draw_one(
+            draw,
+            _build_field(name=1),
+            _build_field(7),
+            _build_field(nullable="true"),
+            _build_field({"type": "list"}),
+            "c",
+        )
+    )
 
 
 @mutation("schema.field-metadata")
 def field_metadata_of_another_form(draw: st.DrawFn) -> TableFiles:
-    return _of(_field(metadata=draw_one(draw, [], "{}", True)))
+    return _build_table_with_field(_build_field(metadata=draw_one(draw, [], "{}", True)))
 
 
 @mutation("schema.array")
 def array_of_another_form(draw: st.DrawFn) -> TableFiles:
-    cut = _without(draw_one(draw, "elementType", "containsNull"), _ARRAY)
-    return _of(_field(draw_one(draw, cut, {**_ARRAY, "containsNull": 1}, {**_ARRAY, "elementType": cut})))
+    cut = _drop_key(draw_one(draw, "elementType", "containsNull"), _ARRAY)
+    return _build_table_with_field(
+        _build_field(draw_one(draw, cut, {**_ARRAY, "containsNull": 1}, {**_ARRAY, "elementType": cut}))
+    )
 
 
 @mutation("schema.map")
 def map_of_another_form(draw: st.DrawFn) -> TableFiles:
-    cut = _without(draw_one(draw, "keyType", "valueType"), _MAP)
-    return _of(_field(draw_one(draw, cut, {**_MAP, "keyType": None}, {**_ARRAY, "elementType": cut})))
+    cut = _drop_key(draw_one(draw, "keyType", "valueType"), _MAP)
+    return _build_table_with_field(
+        _build_field(draw_one(draw, cut, {**_MAP, "keyType": None}, {**_ARRAY, "elementType": cut}))
+    )
 
 
 @mutation("schema.map-value-null")
 def map_without_word_of_nulls(draw: st.DrawFn) -> TableFiles:
-    return _of(_field(draw_one(draw, _without("valueContainsNull", _MAP), {**_MAP, "valueContainsNull": "true"})))
+    return _build_table_with_field(
+        _build_field(draw_one(draw, _drop_key("valueContainsNull", _MAP), {**_MAP, "valueContainsNull": "true"}))
+    )
 
 
 @mutation("schema.variant-type")
@@ -98,7 +117,7 @@ def page_version_unknown(draw: st.DrawFn) -> TableFiles:
 # partition values
 
 
-def _at(text: str) -> TableFiles:
+def _build_table_partitioned_by_timestamp(text: str) -> TableFiles:
     """A table partitioned by a timestamp."""
     fields = (("id", "long"), ("at", "timestamp"))
     return log_only.build_table(fields=fields, partition_columns=["at"], partition={"at": text})
@@ -106,12 +125,14 @@ def _at(text: str) -> TableFiles:
 
 @mutation("partition-values.serialization", revisions=("r1", "r2", "r3"))
 def timestamp_in_utc_too_early(draw: st.DrawFn) -> TableFiles:
-    return _at(draw_one(draw, "2024-03-01T10:00:00.000000Z", "2024-03-01T10:00:00Z", "1582-10-04T00:00:00.123456Z"))
+    return _build_table_partitioned_by_timestamp(
+        draw_one(draw, "2024-03-01T10:00:00.000000Z", "2024-03-01T10:00:00Z", "1582-10-04T00:00:00.123456Z")
+    )
 
 
 @mutation("partition-values.timestamp-in-utc-recommended")
 def timestamp_without_zone(draw: st.DrawFn) -> TableFiles:
-    return _at(draw_one(draw, "2024-03-01 10:00:00", "1970-01-01 00:00:00.123456"))
+    return _build_table_partitioned_by_timestamp(draw_one(draw, "2024-03-01 10:00:00", "1970-01-01 00:00:00.123456"))
 
 
 @mutation("partition-values.serialization")
@@ -132,7 +153,7 @@ def value_of_no_such_type(draw: st.DrawFn) -> TableFiles:
 @mutation("schema.void-not-in-containers")
 def file_beside_void_in_a_container(draw: st.DrawFn) -> TableFiles:
     void: dict[str, Any] = {**_ARRAY, "elementType": "void"}
-    inner = {"type": "struct", "fields": [_field("void"), _field(name="d")]}
+    inner = {"type": "struct", "fields": [_build_field("void"), _build_field(name="d")]}
     kind = draw_one(
         draw, void, {**_MAP, "valueType": "void"}, {**_ARRAY, "elementType": inner}, {**_MAP, "valueType": void}
     )
@@ -141,8 +162,11 @@ def file_beside_void_in_a_container(draw: st.DrawFn) -> TableFiles:
 
 @mutation("schema.void-not-all-of-a-struct")
 def file_beside_struct_of_voids(draw: st.DrawFn) -> TableFiles:
-    struct = {"type": "struct", "fields": [_field("void"), _field("void", name="d")][: draw_one(draw, 1, 2)]}
-    outer = {"type": "struct", "fields": [_field(struct), _field(name="d")]}
+    struct = {
+        "type": "struct",
+        "fields": [_build_field("void"), _build_field("void", name="d")][: draw_one(draw, 1, 2)],
+    }
+    outer = {"type": "struct", "fields": [_build_field(struct), _build_field(name="d")]}
     return log_only.build_table(fields=[("id", "long"), ("s", draw_one(draw, struct, outer))])
 
 

@@ -17,11 +17,11 @@ from deltaspec_generators.bases.log_only import get_action
 from deltaspec_generators.mutations.registry import draw_one, mutation
 from deltaspec_generators.table_files import TableFiles, protocol_action
 
-_MOMENT = 1_704_164_645_123_000
+_TIMESTAMP_US = 1_704_164_645_123_000
 """2024-01-02T03:04:05.123Z."""
 
 
-def _table(kind: str, arrow: pa.DataType, *values: Any, features: tuple[str, ...] = ()) -> TableFiles:
+def _build_table(kind: str, arrow: pa.DataType, *values: Any, features: tuple[str, ...] = ()) -> TableFiles:
     """A table of one column `c`; its last file holds these values, the others none."""
     rows = pa.table({"c": pa.array(values, arrow)})
     empty = rows.slice(0, 0)
@@ -29,7 +29,7 @@ def _table(kind: str, arrow: pa.DataType, *values: Any, features: tuple[str, ...
     return build_table_with_data(fields=[("c", kind)], tables=(empty, empty, rows), protocol=needed)
 
 
-def _say(files: TableFiles, low: Any = None, high: Any = None, **more: Any) -> TableFiles:
+def _replace_statistics(files: TableFiles, low: Any = None, high: Any = None, **more: Any) -> TableFiles:
     """Give the last add statistics with these bounds of `c`, JSON values; `more` by wire name beside them."""
     body = get_action(files, 2, "add")
     records = json.loads(body["stats"])["numRecords"]
@@ -38,11 +38,11 @@ def _say(files: TableFiles, low: Any = None, high: Any = None, **more: Any) -> T
     return files
 
 
-def _longs() -> TableFiles:
-    return _table("long", pa.int64(), 3, None, 5, 9)
+def _build_long_table() -> TableFiles:
+    return _build_table("long", pa.int64(), 3, None, 5, 9)
 
 
-_OF_EVERY_TYPE: tuple[tuple[str, pa.DataType, Any, Any, Any], ...] = (
+_BOUNDS_BY_TYPE: tuple[tuple[str, pa.DataType, Any, Any, Any], ...] = (
     ("long", pa.int64(), 2**53, 2**53 - 1, 2**53 + 1),
     ("byte", pa.int8(), 0, -1, 1),
     ("float", pa.float32(), 0.5, 0.25, 0.75),
@@ -58,28 +58,32 @@ _OF_EVERY_TYPE: tuple[tuple[str, pa.DataType, Any, Any, Any], ...] = (
 
 @mutation("statistics.minimum-bounds-data", "rows")
 def minimum_too_high(draw: st.DrawFn) -> TableFiles:
-    kind, arrow, value, _, above = draw_one(draw, *_OF_EVERY_TYPE)
-    return _say(_table(kind, arrow, value, None), low=above, **draw_one(draw, {}, {"tightBounds": False}))
+    kind, arrow, value, _, above = draw_one(draw, *_BOUNDS_BY_TYPE)
+    return _replace_statistics(
+        _build_table(kind, arrow, value, None), low=above, **draw_one(draw, {}, {"tightBounds": False})
+    )
 
 
 @mutation("statistics.maximum-bounds-data", "rows")
 def maximum_too_low(draw: st.DrawFn) -> TableFiles:
-    kind, arrow, value, below, _ = draw_one(draw, *_OF_EVERY_TYPE[:-1])
-    return _say(_table(kind, arrow, value, None), high=below, **draw_one(draw, {}, {"tightBounds": False}))
+    kind, arrow, value, below, _ = draw_one(draw, *_BOUNDS_BY_TYPE[:-1])
+    return _replace_statistics(
+        _build_table(kind, arrow, value, None), high=below, **draw_one(draw, {}, {"tightBounds": False})
+    )
 
 
 @mutation("statistics.maximum-bounds-data", "rows")
 def maximum_of_hidden_plane_too_low(draw: st.DrawFn) -> TableFiles:
     """The tie-breaker is above the character cut off in UTF-16, and below it in UTF-8."""
-    files = _table("string", pa.string(), "x" * 32 + "\U0001f33c")
-    return _say(files, high="x" * 32 + draw_one(draw, "\x7f", "\ufffd"))
+    files = _build_table("string", pa.string(), "x" * 32 + "\U0001f33c")
+    return _replace_statistics(files, high="x" * 32 + draw_one(draw, "\x7f", "\ufffd"))
 
 
 @mutation("statistics.tight-bounds", "rows")
 def tight_bound_is_loose(draw: st.DrawFn) -> TableFiles:
-    kind, arrow, value, below, above = draw_one(draw, *_OF_EVERY_TYPE[:-1])
+    kind, arrow, value, below, above = draw_one(draw, *_BOUNDS_BY_TYPE[:-1])
     bound = draw_one(draw, {"low": below}, {"high": above})
-    return _say(_table(kind, arrow, value, value), **bound, tightBounds=True)
+    return _replace_statistics(_build_table(kind, arrow, value, value), **bound, tightBounds=True)
 
 
 @mutation("statistics.tight-bounds", "rows")
@@ -93,13 +97,17 @@ def tight_bounds_of_deleted_rows(draw: st.DrawFn) -> TableFiles:
 
 @mutation("statistics.tight-by-default", "rows")
 def loose_bound_without_flag(draw: st.DrawFn) -> TableFiles:
-    kind, arrow, value, below, above = draw_one(draw, *_OF_EVERY_TYPE[:-1])
-    return _say(_table(kind, arrow, value, value), **draw_one(draw, {"low": below}, {"high": above}))
+    kind, arrow, value, below, above = draw_one(draw, *_BOUNDS_BY_TYPE[:-1])
+    return _replace_statistics(
+        _build_table(kind, arrow, value, value), **draw_one(draw, {"low": below}, {"high": above})
+    )
 
 
 @mutation("statistics.tight-null-count", "rows")
 def null_count_wrong(draw: st.DrawFn) -> TableFiles:
-    return _say(_longs(), 3, 9, nullCount={"c": draw_one(draw, 0, 2, 4)}, **draw_one(draw, {}, {"tightBounds": True}))
+    return _replace_statistics(
+        _build_long_table(), 3, 9, nullCount={"c": draw_one(draw, 0, 2, 4)}, **draw_one(draw, {}, {"tightBounds": True})
+    )
 
 
 @mutation("statistics.tight-null-count", "rows")
@@ -131,40 +139,44 @@ def null_count_wrong_beside_vector(draw: st.DrawFn) -> TableFiles:
 
 @mutation("statistics.wide-null-count", "rows")
 def wide_null_count_of_none_or_all(draw: st.DrawFn) -> TableFiles:
-    return _say(_longs(), 3, 9, nullCount={"c": draw_one(draw, 0, 4)}, tightBounds=False)
+    return _replace_statistics(_build_long_table(), 3, 9, nullCount={"c": draw_one(draw, 0, 4)}, tightBounds=False)
 
 
 @mutation("statistics.mirrors-schema", "rows")
 def entry_with_members(draw: st.DrawFn) -> TableFiles:
     chosen: TableFiles = draw_one(
         draw,
-        _say(_longs(), {"x": 3}, 9),
-        _say(_longs(), 3, [9]),
-        _say(_longs(), 3, 9, nullCount={"c": {"x": 1}}),
+        _replace_statistics(_build_long_table(), {"x": 3}, 9),
+        _replace_statistics(_build_long_table(), 3, [9]),
+        _replace_statistics(_build_long_table(), 3, 9, nullCount={"c": {"x": 1}}),
     )
     return chosen
 
 
 @mutation("statistics.mirrors-schema", "rows")
 def bound_of_no_such_type(draw: st.DrawFn) -> TableFiles:
-    text = _table("string", pa.string(), "a", "b")
+    text = _build_table("string", pa.string(), "a", "b")
     chosen: TableFiles = draw_one(
-        draw, _say(_longs(), "x", 9), _say(_longs(), 3, 9.5), _say(_longs(), 3, True), _say(text, 1, "b")
+        draw,
+        _replace_statistics(_build_long_table(), "x", 9),
+        _replace_statistics(_build_long_table(), 3, 9.5),
+        _replace_statistics(_build_long_table(), 3, True),
+        _replace_statistics(text, 1, "b"),
     )
     return chosen
 
 
 @mutation("statistics.bound-form", "rows")
 def bound_oddly_spelled(draw: st.DrawFn) -> TableFiles:
-    moments = _table("timestamp", pa.timestamp("us", "UTC"), _MOMENT)
-    local = _table("timestamp_ntz", pa.timestamp("us"), _MOMENT, features=("timestampNtz",))
+    moments = _build_table("timestamp", pa.timestamp("us", "UTC"), _TIMESTAMP_US)
+    local = _build_table("timestamp_ntz", pa.timestamp("us"), _TIMESTAMP_US, features=("timestampNtz",))
     chosen: TableFiles = draw_one(
         draw,
-        _say(_longs(), "3", 9),
-        _say(_table("binary", pa.binary(), b"\x80"), "\u0080"),
-        _say(_table("date", pa.date32(), 0), "1 January 1970"),
-        _say(moments, "2024-01-02T03:04:05.123"),
-        _say(local, "2024-01-02T03:04:05.123Z", "2024-01-02T03:04:05.123Z"),
+        _replace_statistics(_build_long_table(), "3", 9),
+        _replace_statistics(_build_table("binary", pa.binary(), b"\x80"), "\u0080"),
+        _replace_statistics(_build_table("date", pa.date32(), 0), "1 January 1970"),
+        _replace_statistics(moments, "2024-01-02T03:04:05.123"),
+        _replace_statistics(local, "2024-01-02T03:04:05.123Z", "2024-01-02T03:04:05.123Z"),
     )
     return chosen
 
@@ -172,69 +184,75 @@ def bound_oddly_spelled(draw: st.DrawFn) -> TableFiles:
 @mutation("statistics.bounds-of-nan", "rows")
 def bound_not_a_number(draw: st.DrawFn) -> TableFiles:
     kind, arrow = draw_one(draw, ("double", pa.float64()), ("float", pa.float32()))
-    return _say(_table(kind, arrow, 1.0, math.nan), 1.0, "NaN")
+    return _replace_statistics(_build_table(kind, arrow, 1.0, math.nan), 1.0, "NaN")
 
 
 @mutation("statistics.bounds-of-nan", "rows")
 def maximum_beside_nan(draw: st.DrawFn) -> TableFiles:
-    return _say(_table("double", pa.float64(), 1.0, math.nan, None), 1.0, draw_one(draw, 1.0, 2.0))
+    return _replace_statistics(_build_table("double", pa.float64(), 1.0, math.nan, None), 1.0, draw_one(draw, 1.0, 2.0))
 
 
 @mutation("statistics.string-prefix", "rows")
 def string_maximum_without_tie_breaker(draw: st.DrawFn) -> TableFiles:
     longest = "x" * 32 + draw_one(draw, "y", "\uffff", "\U0010ffff")
-    return _say(_table("string", pa.string(), "a", longest), "a", "x" * 32)
+    return _replace_statistics(_build_table("string", pa.string(), "a", longest), "a", "x" * 32)
 
 
 @mutation("statistics.timestamp-milliseconds", "rows")
 def timestamp_bound_with_microseconds(draw: st.DrawFn) -> TableFiles:
-    files = _table("timestamp", pa.timestamp("us", "UTC"), _MOMENT + 456)
+    files = _build_table("timestamp", pa.timestamp("us", "UTC"), _TIMESTAMP_US + 456)
     text = "2024-01-02T03:04:05.123456Z"
-    return _say(files, draw_one(draw, text, "2024-01-02T03:04:05.123Z"), text)
+    return _replace_statistics(files, draw_one(draw, text, "2024-01-02T03:04:05.123Z"), text)
 
 
 _NUMBER, _TEXT = b"\x0c\x05", b"\x0dabc"
 _NO_NAMES = b"\x01\x00\x00"
 
 
-def _bound(path: str, value: bytes) -> str:
+def _encode_bound(path: str, value: bytes) -> str:
     """A variant object with one member, in Z85."""
     name = path.encode()
     data = bytes([1, 1, 0, len(name)]) + name + bytes([2, 1, 0, 0, len(value)]) + value
     return z85.encode(data + bytes(-len(data) % 4))
 
 
-def _variants(shredding: bool = True) -> TableFiles:
+def _build_variant_table(shredding: bool = True) -> TableFiles:
     features = ("variantType", "variantShredding") if shredding else ("variantType",)
     kind = pa.struct([pa.field("metadata", pa.binary(), False), pa.field("value", pa.binary(), False)])
-    return _table("variant", kind, {"metadata": _NO_NAMES, "value": _NUMBER}, features=features)
+    return _build_table("variant", kind, {"metadata": _NO_NAMES, "value": _NUMBER}, features=features)
 
 
 @mutation("statistics.variant-bounds-need-shredding", "rows")
 def variant_bounds_too_early(draw: st.DrawFn) -> TableFiles:
-    return _say(_variants(shredding=False), **{draw_one(draw, "low", "high"): _bound("$", _NUMBER)})
+    return _replace_statistics(
+        _build_variant_table(shredding=False), **{draw_one(draw, "low", "high"): _encode_bound("$", _NUMBER)}
+    )
 
 
 @mutation("statistics.variant-bounds", "rows")
 def variant_bound_of_odd_path(draw: st.DrawFn) -> TableFiles:
-    bound = draw_one(draw, _bound("a", _NUMBER), _bound("$.a", _NUMBER), 5, z85.encode(_NO_NAMES + b"\x00"))
-    return _say(_variants(), bound)
+    bound = draw_one(
+        draw, _encode_bound("a", _NUMBER), _encode_bound("$.a", _NUMBER), 5, z85.encode(_NO_NAMES + b"\x00")
+    )
+    return _replace_statistics(_build_variant_table(), bound)
 
 
 @mutation("statistics.variant-leaves", "rows")
 def variant_bound_of_an_object(draw: st.DrawFn) -> TableFiles:
-    return _say(_variants(), high=_bound("$", draw_one(draw, b"\x02\x00\x00", b"\x03\x00\x00")))
+    return _replace_statistics(
+        _build_variant_table(), high=_encode_bound("$", draw_one(draw, b"\x02\x00\x00", b"\x03\x00\x00"))
+    )
 
 
 @mutation("statistics.variant-bound-encoding", "rows")
 def variant_bound_with_value_first(draw: st.DrawFn) -> TableFiles:
     """As the example of the text: value, then metadata; or of a length that is no Z85."""
     reversed_parts = b"\x02\x01\x00\x00\x02" + _NUMBER + b"\x01\x01\x00\x01$"
-    bound = draw_one(draw, z85.encode(reversed_parts), _bound("$", _NUMBER)[:-1])
-    return _say(_variants(), bound)
+    bound = draw_one(draw, z85.encode(reversed_parts), _encode_bound("$", _NUMBER)[:-1])
+    return _replace_statistics(_build_variant_table(), bound)
 
 
 @mutation("statistics.variant-types", "rows")
 def variant_bounds_differ_in_type(draw: st.DrawFn) -> TableFiles:
     first, second = draw_one(draw, (_NUMBER, _TEXT), (_TEXT, _NUMBER))
-    return _say(_variants(), _bound("$", first), _bound("$", second))
+    return _replace_statistics(_build_variant_table(), _encode_bound("$", first), _encode_bound("$", second))

@@ -21,7 +21,7 @@ from deltaspec_generators.table_files import TableFiles
 SINCE_R2 = ("r2", "r3", "current")
 
 
-def inserted(
+def _build_table_with_inserted_rows(
     ids: list[Any] | None = None, versions: list[Any] | None = None, *, kind: Any = None, oldest: bool = False
 ) -> TableFiles:
     """`rewritten`, with hidden columns in d, whose rows (ids 20 to 24) were inserted; ids up to 40 are reserved.
@@ -42,25 +42,25 @@ def inserted(
     return files
 
 
-def _one(draw: st.DrawFn, value: Any, count: int = 5) -> list[Any]:
+def _build_sparse_column(draw: st.DrawFn, value: Any, count: int = 5) -> list[Any]:
     """A column of nulls but for one place."""
-    place = draw(st.integers(0, count - 1))
-    return [value if index == place else None for index in range(count)]
+    position = draw(st.integers(0, count - 1))
+    return [value if index == position else None for index in range(count)]
 
 
 @mutation("row-tracking.inserted-ids", level="rows")
 def id_stored_for_an_inserted_row(draw: st.DrawFn) -> TableFiles:
-    return inserted(_one(draw, draw(st.integers(25, 40))))
+    return _build_table_with_inserted_rows(_build_sparse_column(draw, draw(st.integers(25, 40))))
 
 
 @mutation("row-ids.stored-where-preserved", level="rows")
 def first_id_stored_for_an_inserted_row(draw: st.DrawFn) -> TableFiles:
-    return inserted(_one(draw, draw(st.integers(25, 40))), oldest=True)
+    return _build_table_with_inserted_rows(_build_sparse_column(draw, draw(st.integers(25, 40))), oldest=True)
 
 
 @mutation("row-tracking.commit-versions-set", level="rows")
 def version_stored_for_an_inserted_row(draw: st.DrawFn) -> TableFiles:
-    return inserted(versions=_one(draw, draw(st.integers(0, 2))))
+    return _build_table_with_inserted_rows(versions=_build_sparse_column(draw, draw(st.integers(0, 2))))
 
 
 @mutation("row-tracking.ids-stored", level="rows")
@@ -81,25 +81,25 @@ def version_stored_for_an_updated_row(draw: st.DrawFn) -> TableFiles:
 @mutation("row-tracking.stable-id", level="rows", revisions=SINCE_R2)
 def stored_ids_that_are_texts(draw: st.DrawFn) -> TableFiles:
     kind, value = draw_one(draw, (pa.string(), "7"), (pa.float64(), 1.5), (pa.bool_(), True))
-    return inserted(_one(draw, value), kind=kind)
+    return _build_table_with_inserted_rows(_build_sparse_column(draw, value), kind=kind)
 
 
 @mutation("row-tracking.stable-id", level="rows", revisions=("r1",))
 def first_stable_ids_that_are_texts(draw: st.DrawFn) -> TableFiles:
-    return inserted(_one(draw, "7"), kind=pa.string(), oldest=True)
+    return _build_table_with_inserted_rows(_build_sparse_column(draw, "7"), kind=pa.string(), oldest=True)
 
 
 @mutation("row-ids.stored-ids-first", level="rows")
 def first_stored_ids_that_are_fractions(draw: st.DrawFn) -> TableFiles:
-    return inserted(_one(draw, 1.5), kind=pa.float64(), oldest=True)
+    return _build_table_with_inserted_rows(_build_sparse_column(draw, 1.5), kind=pa.float64(), oldest=True)
 
 
 @mutation("row-tracking.stable-version", level="rows")
 def stored_versions_that_are_texts(draw: st.DrawFn) -> TableFiles:
-    return inserted(versions=_one(draw, "2"), kind=pa.string())
+    return _build_table_with_inserted_rows(versions=_build_sparse_column(draw, "2"), kind=pa.string())
 
 
-def _uncounted(first: int, *, oldest: bool = False) -> TableFiles:
+def _build_table_without_row_counts(first: int, *, oldest: bool = False) -> TableFiles:
     """`rewritten`, with one more file of five rows; its rows, and those of d, no statistics count."""
     files = build_rewritten_table(oldest=oldest)
     get_action(files, 3, "add")["stats"] = "{}"
@@ -110,12 +110,12 @@ def _uncounted(first: int, *, oldest: bool = False) -> TableFiles:
 
 @mutation("row-tracking.fresh-ids", level="rows", revisions=SINCE_R2)
 def ids_given_twice_to_rows_that_nobody_counted(draw: st.DrawFn) -> TableFiles:
-    return _uncounted(draw(st.integers(20, 24)))
+    return _build_table_without_row_counts(draw(st.integers(20, 24)))
 
 
 @mutation("row-tracking.fresh-ids", level="rows", revisions=("r1",))
 def first_ids_given_twice_to_rows_that_nobody_counted(draw: st.DrawFn) -> TableFiles:
-    return _uncounted(draw(st.integers(20, 24)), oldest=True)
+    return _build_table_without_row_counts(draw(st.integers(20, 24)), oldest=True)
 
 
 # ids that are kept or not

@@ -58,7 +58,7 @@ def type_change_of_unnamed_types(draw: st.DrawFn) -> TableFiles:
 
 @mutation("type-widening.changes-name-place")
 def type_change_of_an_unnamed_place(draw: st.DrawFn) -> TableFiles:
-    kind, place = draw_one(
+    kind, path = draw_one(
         draw,
         (array_type("long"), None),
         (array_type("long"), "items"),
@@ -66,17 +66,17 @@ def type_change_of_an_unnamed_place(draw: st.DrawFn) -> TableFiles:
         (map_type("string", array_type("long")), "value"),
         ("long", "element"),
     )
-    return build_table_with_column_versions(build_column(kind, [build_type_change("integer", "long", place)]))
+    return build_table_with_column_versions(build_column(kind, [build_type_change("integer", "long", path)]))
 
 
 @mutation("type-widening.changes-in-metadata")
 def type_change_noted_further_out(draw: st.DrawFn) -> TableFiles:
     """With the column, not with the field of the struct in it."""
     inner = struct_type(build_column("long", name="x"))
-    kind, place = draw_one(
+    kind, path = draw_one(
         draw, (inner, None), (inner, "x"), (array_type(inner), "element"), (map_type("string", inner), "value")
     )
-    return build_table_with_column_versions(build_column(kind, [build_type_change("integer", "long", place)]))
+    return build_table_with_column_versions(build_column(kind, [build_type_change("integer", "long", path)]))
 
 
 @mutation("type-widening.supported-changes")
@@ -182,10 +182,10 @@ def widened_without_a_record(draw: st.DrawFn) -> TableFiles:
 @mutation("type-widening.kept", "footers")
 def type_changes_forgotten(draw: st.DrawFn) -> TableFiles:
     first, second = build_type_change("byte", "integer"), build_type_change("integer", "long")
-    left = draw_one(draw, None, [], [second], [build_type_change("byte", "long")])
+    remaining = draw_one(draw, None, [], [second], [build_type_change("byte", "long")])
     rows = data_files.build_rows(0).append_column("c", pa.array(range(10), pa.int8()))
     files = build_widening_data_table((rows, rows, rows), "byte")
-    steps = (build_column("integer", [first]), build_column("long", [first, second]), build_column("long", left))
+    steps = (build_column("integer", [first]), build_column("long", [first, second]), build_column("long", remaining))
     for version, step in enumerate(steps, start=3):
         fields: list[Any] = [*data_files.FIELDS, step]
         files.commits[version] = [commit_info_action(version), metadata_action(fields, configuration=ENABLED)]
@@ -197,8 +197,8 @@ def traces_left_by_a_dropped_feature(draw: st.DrawFn) -> TableFiles:
     """The record, the property, or both; files of the older type are gone or not."""
     record = [build_type_change("integer", "long")]
     files = build_table_with_column_versions(build_column("integer"), build_column("long", record))
-    left, settings = draw_one(draw, (record, ENABLED), (record, {}), (None, ENABLED))
-    later = metadata_action([("id", "long"), build_column("long", left)], configuration=settings)
+    remaining, settings = draw_one(draw, (record, ENABLED), (record, {}), (None, ENABLED))
+    later = metadata_action([("id", "long"), build_column("long", remaining)], configuration=settings)
     removes = [remove_action(row) for row in (files.commits[1][2], files.commits[2][1]) if isinstance(row, dict)]
     files.commits[4] = [
         commit_info_action(4),

@@ -174,7 +174,7 @@ def shredding_enabled_without_its_feature(draw: st.DrawFn) -> TableFiles:
 @mutation("variant-shredding.only-when-enabled", "footers")
 def shredded_while_not_enabled(draw: st.DrawFn) -> TableFiles:
     files = build_table_with_variants(build_shredded_column((None, {"typed_value": 3})))
-    return files if draw(st.booleans()) else _enabled_too_late(files)
+    return files if draw(st.booleans()) else _enable_after_file(files)
 
 
 @mutation("variant-shredding.enabled", "footers")
@@ -185,7 +185,7 @@ def shredded_while_the_property_is_false(draw: st.DrawFn) -> TableFiles:
     )
 
 
-def _enabled_too_late(files: TableFiles) -> TableFiles:
+def _enable_after_file(files: TableFiles) -> TableFiles:
     """The property comes with the version after the file."""
     files.commits[3] = [commit_info_action(3), metadata_action([build_variant_field()], configuration=ENABLED)]
     return files
