@@ -1,4 +1,4 @@
-"""The command line: what it prints, where to, and how it exits."""
+"""The command line: output, destination and exit codes."""
 
 import json
 import os
@@ -28,7 +28,7 @@ from deltaspec_generators.table_files import TableFiles, metadata_action, protoc
 
 
 class PanicException(BaseException):
-    """What native code raises past Exception."""
+    """Stand-in for a panic of native code, which is not an Exception."""
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def table(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def broken(table: Path) -> Path:
-    """The same table with a path that must be escaped and is not."""
+    """The same table with a path that is not percent-encoded."""
     commit = table / "_delta_log" / "00000000000000000001.json"
     commit.write_text(commit.read_text().replace("a.parquet", "a b\\u001b[2J.parquet"))
     (table / "a.parquet").rename(table / "a b\x1b[2J.parquet")
@@ -52,7 +52,7 @@ def broken(table: Path) -> Path:
 
 @pytest.fixture
 def answer(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Sets what `validate_table` answers or raises; gives the arguments of its calls."""
+    """Make `validate_table` return or raise a value; returns the list of its calls' arguments."""
 
     def set_to(value: Any) -> list[dict[str, Any]]:
         calls: list[dict[str, Any]] = []
@@ -70,14 +70,14 @@ def answer(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 class TestValidate:
-    def test_a_sound_table_exits_with_0(self, table: Path) -> None:
+    def test_sound_table_exits_with_0(self, table: Path) -> None:
         result = run("validate", table)
         assert result.exit_code == 0
         assert result.stdout.startswith(f"deltaspec {__version__} · validate · level files · revision current\n")
         assert result.stdout.endswith("CONFORMS  nothing found · exit 0\n")
         assert result.stderr == ""
 
-    def test_a_broken_table_exits_with_1_and_names_the_rule(self, broken: Path) -> None:
+    def test_broken_table_exits_with_1_and_names_the_rule(self, broken: Path) -> None:
         result = run("validate", broken)
         assert result.exit_code == 1
         assert "VIOLATION FIL001 malformed-path\n" in result.stdout
@@ -85,7 +85,7 @@ class TestValidate:
         assert "\x1b" not in result.stdout
 
     @pytest.mark.parametrize(("verdict", "code"), [("conforms", 0), ("violations", 1), ("incomplete", 3)])
-    def test_the_verdict_is_the_exit_code(self, verdict: Any, code: int, answer: Any) -> None:
+    def test_verdict_determines_the_exit_code(self, verdict: Any, code: int, answer: Any) -> None:
         answer(
             report(
                 *([make_finding()] if code == 1 else []), verdict=verdict, not_checked=[not_checked()] if code else []
@@ -123,18 +123,18 @@ class TestValidate:
         }
 
     @pytest.mark.parametrize(("form", "samples"), [("text", 5), ("json", 1000), ("junit", 1000)])
-    def test_text_shows_a_few_findings_and_the_others_many(self, form: str, samples: int, answer: Any) -> None:
+    def test_text_shows_few_samples_and_other_formats_many(self, form: str, samples: int, answer: Any) -> None:
         calls = answer(report())
         run("validate", "t", "--format", form)
         assert calls[0]["samples"] == samples
         assert calls[0]["select"] is None
 
-    def test_a_run_that_is_kept_has_as_many_samples_whatever_prints_it(self, answer: Any) -> None:
+    def test_saved_run_has_the_same_samples_in_every_format(self, answer: Any) -> None:
         calls = answer(report())
         run("validate", "t", "--state", "kept")
         assert calls[0]["samples"] == 1000
 
-    def test_json_keeps_the_published_schema(self, broken: Path) -> None:
+    def test_json_matches_the_published_schema(self, broken: Path) -> None:
         result = run("validate", broken, "--format", "json")
         shown = json.loads(result.stdout)
         Draft202012Validator(build_report_schema()).validate(shown)
@@ -150,7 +150,7 @@ class TestValidate:
         assert set(checked["run"]) | set(checked["not_applicable"]) == set(RULES) - deeper
         assert set(checked["reasons"]) == {*checked["not_applicable"], *deeper}
 
-    def test_json_of_two_runs_is_the_same(self, broken: Path) -> None:
+    def test_json_of_two_runs_is_identical(self, broken: Path) -> None:
         first, second = (run("validate", broken, "--format", "json").stdout for _ in range(2))
         assert first == second
 
@@ -160,23 +160,23 @@ class TestValidate:
         assert (result.exit_code, suite.get("failures"), suite.get("errors")) == (1, "1", "0")
 
     @pytest.mark.parametrize("form", ["text", "json", "junit"])
-    def test_output_goes_to_the_file_and_the_verdict_to_stderr(self, form: str, broken: Path, tmp_path: Path) -> None:
-        place = tmp_path / "out"
+    def test_output_file_has_the_report_and_stderr_the_verdict(self, form: str, broken: Path, tmp_path: Path) -> None:
+        output = tmp_path / "out"
         shown = run("validate", broken, "--format", form)
-        result = run("validate", broken, "--format", form, "--output", place)
-        assert place.read_bytes() == shown.stdout_bytes
+        result = run("validate", broken, "--format", form, "--output", output)
+        assert output.read_bytes() == shown.stdout_bytes
         assert result.stdout == ""
-        assert result.stderr == f"VIOLATIONS  1 violation · exit 1 · report in {place}\n"
+        assert result.stderr == f"VIOLATIONS  1 violation · exit 1 · report in {output}\n"
         assert result.exit_code == 1
 
-    def test_a_table_is_left_as_it_was(self, broken: Path) -> None:
+    def test_validation_does_not_change_the_table(self, broken: Path) -> None:
         before = {file: (file.stat().st_mtime_ns, file.read_bytes()) for file in broken.rglob("*") if file.is_file()}
         run("validate", broken)
         run("show", broken)
         assert before == {file: (file.stat().st_mtime_ns, file.read_bytes()) for file in before}
         assert set(before) == {file for file in broken.rglob("*") if file.is_file()}
 
-    def test_colour_is_used_when_asked_for_alone(self, broken: Path) -> None:
+    def test_color_is_used_only_on_request(self, broken: Path) -> None:
         assert "\x1b[1;31mVIOLATION" in run("validate", broken, "--color", "always").stdout
         for color in ("auto", "never"):
             assert "\x1b" not in run("validate", broken, "--color", color).stdout
@@ -185,11 +185,11 @@ class TestValidate:
         assert max(map(len, run("validate", broken).stdout.splitlines())) <= 100
 
 
-class TestRefusals:
-    """One line, what and what to do, exit 2, nothing on stdout."""
+class TestInvalidUsage:
+    """One line with the problem and the fix on stderr, nothing on stdout, exit code 2."""
 
     @pytest.mark.parametrize(
-        ("options", "says"),
+        ("options", "message"),
         [
             (["--level", "log", "--select", "DAT"], "no rule of level log is selected; --level files has some"),
             (["--history", "none"], "history 'none' is neither latest, all nor a number of versions"),
@@ -200,74 +200,74 @@ class TestRefusals:
             (["--output", "/nonexistent/report"], "/nonexistent/report: cannot be written: there is no directory /non"),
         ],
     )
-    def test_an_option_that_cannot_be(self, options: list[str], says: str, table: Path) -> None:
+    def test_invalid_option_value(self, options: list[str], message: str, table: Path) -> None:
         result = run("validate", table, *options)
         assert result.exit_code == 2
-        assert single_error_line(result).startswith(f"deltaspec: {says}")
+        assert single_error_line(result).startswith(f"deltaspec: {message}")
 
-    @pytest.mark.parametrize("moment", ["yesterday", "2026-11-21", "2026-11-21T12:00:00", "2026-02-30T00:00:00Z", ""])
-    def test_a_moment_that_is_none_or_has_no_zone(self, moment: str, table: Path) -> None:
-        result = run("validate", table, "--clock", moment)
+    @pytest.mark.parametrize("time", ["yesterday", "2026-11-21", "2026-11-21T12:00:00", "2026-02-30T00:00:00Z", ""])
+    def test_invalid_time_or_missing_time_zone(self, time: str, table: Path) -> None:
+        result = run("validate", table, "--clock", time)
         assert result.exit_code == 2
         assert "Invalid value for '--clock'" in result.stderr
 
     @pytest.mark.parametrize("options", [["--at", "-1"], ["--at", "x"], ["--samples", "0"], ["--format", "html"], []])
-    def test_a_command_that_cannot_be_parsed(self, options: list[str]) -> None:
+    def test_unparsable_command(self, options: list[str]) -> None:
         result = run("validate", *(["t", *options] if options else []))
         assert result.exit_code == 2
         assert "Usage: " in result.stderr
 
     @pytest.mark.parametrize("version", [2, 2**63, 10**30])
     @pytest.mark.parametrize("command", ["validate", "show"])
-    def test_no_such_version(self, command: str, version: int, table: Path) -> None:
+    def test_missing_version(self, command: str, version: int, table: Path) -> None:
         result = run(command, table, "--at", version)
         assert result.exit_code == 2
-        assert single_error_line(result).endswith(f"version {version} is not readable; 0 to 1 are")
+        assert single_error_line(result).endswith(f"version {version} is not readable; versions 0 to 1 are")
 
     @pytest.mark.parametrize("command", ["validate", "show"])
-    def test_no_table(self, command: str, table: Path, tmp_path: Path) -> None:
+    def test_missing_table(self, command: str, table: Path, tmp_path: Path) -> None:
         (tmp_path / "empty" / "_delta_log").mkdir(parents=True)
-        for place, says in {
+        for location, message in {
             tmp_path / "gone": "no such file or directory",
             tmp_path: f"holds no _delta_log directory; {tmp_path / 'empty'} is a table",
-            tmp_path / "empty": "_delta_log holds neither a commit nor a complete checkpoint",
+            tmp_path / "empty": "_delta_log has neither a commit nor a complete checkpoint",
             table / "_delta_log": f"is the log itself; name the table, {table}",
             table / "_delta_log" / "00000000000000000000.json": "is a file; name the directory that holds _delta_log",
         }.items():
-            result = run(command, place)
+            result = run(command, location)
             assert result.exit_code == 2
-            assert single_error_line(result) == f"deltaspec: {place}: {says}"
+            assert single_error_line(result) == f"deltaspec: {location}: {message}"
         assert "no storage for scheme 'ftp'" in single_error_line(run(command, "ftp://x/y"))
 
-    def test_a_name_with_control_characters_is_escaped(self) -> None:
+    def test_control_characters_in_names_are_escaped(self) -> None:
         assert (
             single_error_line(run("validate", "/no\x1b[2J\nsuch"))
             == "deltaspec: /no\\x1b[2J\\x0asuch: no such file or directory"
         )
 
     @pytest.mark.parametrize("name", ["_delta_log/00000000000000000002.json", "report.txt"])
-    def test_a_report_is_never_written_into_a_table(self, table: Path, name: str) -> None:
-        place = table / name
-        result = run("validate", table, "--output", place)
+    def test_report_is_never_written_into_a_table(self, table: Path, name: str) -> None:
+        output = table / name
+        result = run("validate", table, "--output", output)
         assert result.exit_code == 2
         assert (
             single_error_line(result)
-            == f"deltaspec: {place}: lies in a table, where nothing is written; name another place"
+            == f"deltaspec: {output}: lies in a table, where nothing is written; name another place"
         )
-        assert not place.exists()
+        assert not output.exists()
 
-    def test_output_that_is_a_directory(self, table: Path, tmp_path: Path) -> None:
+    def test_output_is_a_directory(self, table: Path, tmp_path: Path) -> None:
         assert run("validate", table, "--output", tmp_path).exit_code == 2
 
-    def test_output_that_cannot_take_it(self, table: Path) -> None:
+    def test_output_device_is_full(self, table: Path) -> None:
         result = run("validate", table, "--output", "/dev/full")
         assert result.exit_code == 2
         assert single_error_line(result) == "deltaspec: /dev/full: cannot be written: No space left on device"
 
 
-class TestFaults:
+class TestExceptions:
     @pytest.mark.parametrize(("fault", "code"), [(InvalidUsage("a"), 2), (TableUnreadable("b"), 2)])
-    def test_an_exception_of_ours_is_its_message(self, fault: Exception, code: int, answer: Any) -> None:
+    def test_kit_error_prints_its_message(self, fault: Exception, code: int, answer: Any) -> None:
         answer(fault)
         result = run("validate", "t")
         assert (result.exit_code, single_error_line(result)) == (code, f"deltaspec: {fault}")
@@ -275,7 +275,7 @@ class TestFaults:
     @pytest.mark.parametrize(
         "kind", [ValueError, RecursionError, MemoryError, type("PanicException", (BaseException,), {})]
     )
-    def test_a_defect_is_one_line_and_a_file(self, kind: type[BaseException], answer: Any) -> None:
+    def test_bug_prints_one_line_and_writes_a_crash_file(self, kind: type[BaseException], answer: Any) -> None:
         answer(kind("oh\nno"))
         result = run("validate", "t")
         line = single_error_line(result)
@@ -290,14 +290,14 @@ class TestFaults:
         finally:
             details.unlink()
 
-    def test_an_interrupted_run_exits_with_130(self, answer: Any) -> None:
+    def test_interrupted_run_exits_with_130(self, answer: Any) -> None:
         answer(KeyboardInterrupt())
         result = run("validate", "t")
         assert (result.exit_code, single_error_line(result)) == (130, "deltaspec: interrupted")
 
 
 class TestShow:
-    def test_text_has_the_state_and_the_picture(self, table: Path) -> None:
+    def test_text_has_the_state_and_the_chart(self, table: Path) -> None:
         result = run("show", table)
         assert result.exit_code == 0
         for line in ("readable   versions 0 to 1", "protocol   reader 1, writer 2", "commits      ██"):
@@ -305,12 +305,12 @@ class TestShow:
         assert "1 file, " in result.stdout
         assert "3 rows" in result.stdout
 
-    def test_json_has_the_same(self, table: Path) -> None:
+    def test_json_has_the_same_facts(self, table: Path) -> None:
         shown = json.loads(run("show", table, "--at", 0, "--format", "json").stdout)
         assert (shown["version"], shown["latest_version"], shown["files"], shown["records"]) == (0, 1, 0, 0)
         assert shown["log"]["commits"] == [0, 1]
 
-    def test_a_log_with_a_gap_is_refused_with_a_hint(self, table: Path) -> None:
+    def test_missing_commit_is_reported_with_advice(self, table: Path) -> None:
         (table / "_delta_log" / "00000000000000000000.json").unlink()
         result = run("show", table)
         assert result.exit_code == 2
@@ -322,13 +322,13 @@ class TestProgress:
         def isatty(self) -> bool:
             return True
 
-    @pytest.mark.parametrize(("patience", "drawn"), [(0.0, True), (3600.0, False)])
-    def test_a_bar_is_drawn_on_a_terminal_once_a_run_takes_a_while(
-        self, patience: float, drawn: bool, monkeypatch: pytest.MonkeyPatch
+    @pytest.mark.parametrize(("delay", "drawn"), [(0.0, True), (3600.0, False)])
+    def test_terminal_shows_a_bar_after_a_delay(
+        self, delay: float, drawn: bool, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         terminal = self.Terminal()
         monkeypatch.setattr(sys, "stderr", terminal)
-        monkeypatch.setattr(printing, "PROGRESS_DELAY_SECONDS", patience)
+        monkeypatch.setattr(printing, "PROGRESS_DELAY_SECONDS", delay)
         monkeypatch.setenv("TERM", "xterm-256color")
         with printing.progress_bar() as progress:
             progress("commits", 3, 10)
@@ -336,13 +336,13 @@ class TestProgress:
         assert ("replay" in terminal.getvalue()) is drawn
         assert bool(terminal.getvalue()) is drawn
 
-    def test_nothing_is_drawn_elsewhere(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_no_bar_without_a_terminal(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(sys, "stderr", StringIO())
         with printing.progress_bar() as progress:
             assert progress is None
 
 
-def test_help_names_every_command() -> None:
+def test_help_lists_every_command() -> None:
     result = run("--help")
     assert result.exit_code == 0
     for command in ("doctor", "explain", "requirements", "rules", "show", "validate"):
@@ -354,7 +354,7 @@ def test_version() -> None:
     assert run("--version").stdout == f"deltaspec, version {__version__}\n"
 
 
-def test_a_fifo_in_the_log_is_not_waited_for(table: Path) -> None:
+def test_fifo_in_the_log_does_not_block(table: Path) -> None:
     os.mkfifo(table / "_delta_log" / "00000000000000000002.json")
     results: list[Result] = []
     thread = threading.Thread(target=lambda: results.append(run("validate", table)), daemon=True)

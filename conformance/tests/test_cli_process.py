@@ -1,4 +1,4 @@
-"""The command line as a process of its own: start, pipes, encodings, terminals, signals."""
+"""The command line in a separate process: start, pipes, encodings, terminals, signals."""
 
 import os
 import pty
@@ -26,8 +26,10 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def environment(**changes: str) -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "FORCE_COLOR", "COLUMNS")}
-    return kept | changes
+    inherited = {
+        name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "FORCE_COLOR", "COLUMNS")
+    }
+    return inherited | changes
 
 
 def run(*args: object, **changes: str) -> "subprocess.CompletedProcess[bytes]":
@@ -36,7 +38,7 @@ def run(*args: object, **changes: str) -> "subprocess.CompletedProcess[bytes]":
 
 
 @pytest.mark.parametrize("code", ["import deltaspec", "import deltaspec.cli", "HELP"])
-def test_nothing_heavy_is_imported_before_it_is_needed(code: str) -> None:
+def test_heavy_modules_are_imported_lazily(code: str) -> None:
     if code == "HELP":
         code = "import deltaspec.cli as c\ntry: c.main(['--help'])\nexcept SystemExit: pass\n"
     program = f"{code}\nimport sys\nprint([each for each in {HEAVY!r} if each in sys.modules])"
@@ -44,28 +46,28 @@ def test_nothing_heavy_is_imported_before_it_is_needed(code: str) -> None:
     assert result.stdout.splitlines()[-1] == b"[]"
 
 
-def test_the_module_runs(table: Path) -> None:
+def test_module_can_be_run(table: Path) -> None:
     result = run("validate", table)
     assert (result.returncode, result.stderr) == (0, b"")
     assert result.stdout.decode().endswith("CONFORMS  nothing found · exit 0\n")
 
 
 @pytest.mark.parametrize("command", ["validate", "show"])
-def test_a_terminal_without_unicode_gets_plain_signs(command: str, table: Path) -> None:
+def test_terminal_without_unicode_gets_ascii(command: str, table: Path) -> None:
     result = run(command, table, PYTHONIOENCODING="ascii")
     assert (result.returncode, result.stderr) == (0, b"")
     assert result.stdout.isascii()
 
 
 @pytest.mark.parametrize(("command", "form"), [("validate", "json"), ("validate", "junit"), ("show", "json")])
-def test_machines_get_utf8_everywhere(command: str, form: str, table: Path) -> None:
+def test_machine_formats_are_always_utf8(command: str, form: str, table: Path) -> None:
     plain = run(command, table, "--format", form)
     assert run(command, table, "--format", form, PYTHONIOENCODING="latin-1").stdout == plain.stdout
     assert b"\\x" not in plain.stdout
 
 
 @pytest.mark.parametrize("form", ["text", "json", "junit"])
-def test_a_reader_that_goes_away_changes_neither_exit_code_nor_stderr(form: str, table: Path, tmp_path: Path) -> None:
+def test_closed_pipe_changes_neither_exit_code_nor_stderr(form: str, table: Path, tmp_path: Path) -> None:
     files = TableFiles()
     files.commits[0] = [protocol_action(1, 2)]
     write_table(files, tmp_path / "broken")
@@ -79,7 +81,7 @@ def test_a_reader_that_goes_away_changes_neither_exit_code_nor_stderr(form: str,
         assert (process.returncode, errors) == (code, b"")
 
 
-def test_a_full_disk_is_one_line(table: Path) -> None:
+def test_full_disk_is_reported_in_one_line(table: Path) -> None:
     with open("/dev/full", "wb") as full:
         result = subprocess.run(
             [*DELTASPEC, "validate", str(table)],
@@ -91,7 +93,7 @@ def test_a_full_disk_is_one_line(table: Path) -> None:
     )
 
 
-def test_colour_on_a_terminal_unless_no_color_is_set(table: Path) -> None:
+def test_terminal_output_is_colored_unless_no_color_is_set(table: Path) -> None:
     assert b"\x1b[1;32mCONFORMS" in on_terminal(table)
     assert b"\x1b[1;32m" not in on_terminal(table, NO_COLOR="1")
     assert b"\x1b" not in on_terminal(table, "--color", "never")
@@ -99,9 +101,11 @@ def test_colour_on_a_terminal_unless_no_color_is_set(table: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("sent", "code", "said"), [(signal.SIGINT, 130, b"interrupted"), (signal.SIGTERM, 143, b"terminated")]
+    ("signal_number", "code", "message"), [(signal.SIGINT, 130, b"interrupted"), (signal.SIGTERM, 143, b"terminated")]
 )
-def test_an_interrupt_is_one_line(tmp_path: Path, sent: signal.Signals, code: int, said: bytes) -> None:
+def test_signal_ends_the_run_with_one_line(
+    tmp_path: Path, signal_number: signal.Signals, code: int, message: bytes
+) -> None:
     files = TableFiles()
     files.commits[0] = [protocol_action(1, 2), metadata_action([("id", "long")])]
     files.commits |= {version: [] for version in range(1, 8_000)}
@@ -111,13 +115,13 @@ def test_an_interrupt_is_one_line(tmp_path: Path, sent: signal.Signals, code: in
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(),
     ) as process:  # fmt: skip
         wait_for_open_log(process.pid, tmp_path / "long")
-        process.send_signal(sent)
+        process.send_signal(signal_number)
         output, errors = process.communicate(timeout=120)
-    assert (process.returncode, output, errors) == (code, b"", b"deltaspec: %s\n" % said)
+    assert (process.returncode, output, errors) == (code, b"", b"deltaspec: %s\n" % message)
 
 
 def wait_for_open_log(pid: int, table: Path) -> None:
-    """Until the process reads below the table, which is after all that it imports."""
+    """Wait until the process reads the table, which happens after all imports."""
     for _ in range(3000):
         try:
             opened = [os.readlink(f"/proc/{pid}/fd/{each}") for each in os.listdir(f"/proc/{pid}/fd")]
@@ -130,7 +134,7 @@ def wait_for_open_log(pid: int, table: Path) -> None:
 
 
 def on_terminal(table: Path, *options: str, **changes: str) -> bytes:
-    """What a run writes to a terminal."""
+    """Return what a run writes to a terminal."""
     master, slave = pty.openpty()
     command = [*DELTASPEC, "validate", str(table), *options]
     with subprocess.Popen(
@@ -148,5 +152,5 @@ def on_terminal(table: Path, *options: str, **changes: str) -> bytes:
 def read_terminal(master: int) -> bytes:
     try:
         return os.read(master, 1 << 16)
-    except OSError:  # how Linux says that the other side is closed
+    except OSError:  # Linux reports a closed terminal this way
         return b""

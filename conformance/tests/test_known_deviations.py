@@ -1,4 +1,4 @@
-"""The list of known deviations speaks of what exists, and a report that differs from it is told."""
+"""Entries of `known_deviations.toml` refer to existing tables and rules; deviating reports are detected."""
 
 from __future__ import annotations
 
@@ -38,21 +38,21 @@ def test_known_deviation_names_a_table_a_rule_and_its_requirement(entry: Deviati
     assert entry.table in CORPORA
     assert entry.rule in RULES
     assert entry.count > 0
-    asked = [each for each in entry.revisions if each in RULES[entry.rule].revisions]
-    assert RULES[entry.rule].requirement_in(asked[-1]).id == entry.requirement
+    revisions = [each for each in entry.revisions if each in RULES[entry.rule].revisions]
+    assert RULES[entry.rule].requirement_in(revisions[-1]).id == entry.requirement
     assert entry.bytes
     assert entry.reason
 
 
 @pytest.mark.parametrize("entry", load_known_unchecked(), ids=lambda each: f"{each.table}-{each.rules[0]}")
-def test_what_is_not_checked_names_a_table_rules_and_a_reason(entry: Unchecked) -> None:
+def test_unchecked_entry_names_a_table_rules_and_a_reason(entry: Unchecked) -> None:
     assert entry.table in CORPORA
     assert all(any(code.startswith(each) for code in RULES) for each in entry.rules)
     assert entry.reason
     assert entry.why
 
 
-def test_tables_of_files_that_are_elsewhere_or_gone_are_named_with_a_reason() -> None:
+def test_external_and_vacuumed_entries_name_a_table_and_a_reason() -> None:
     entries = [*load_known_external_files(), *load_known_vacuumed_versions()]
     assert {each.table for each in entries} <= CORPORA
     assert all(each.why for each in entries)
@@ -78,13 +78,13 @@ def _entry(count: int, rule: str = "FIL002") -> Deviation:
     return Deviation(table="x/y", rule=rule, count=count, requirement=requirement, bytes="é", reason="a test")
 
 
-def test_report_with_the_known_findings_has_no_mistake(path_beyond_ascii: str) -> None:
+def test_report_with_the_known_findings_is_accepted(path_beyond_ascii: str) -> None:
     report = validate_table(path_beyond_ascii, level="log", history="all")
     assert find_unexpected_differences(report, [_entry(1)], whole_history=True) == []
 
 
 @pytest.mark.parametrize("known", [[], [_entry(2)], [_entry(1), _entry(1, "FIL007")]])
-def test_report_with_another_number_of_findings_is_told(path_beyond_ascii: str, known: list[Deviation]) -> None:
+def test_report_with_another_number_of_findings_is_rejected(path_beyond_ascii: str, known: list[Deviation]) -> None:
     assert find_unexpected_differences(
         validate_table(path_beyond_ascii, level="log", history="all"), known, whole_history=True
     )
@@ -98,10 +98,13 @@ def test_part_of_the_history_may_have_fewer_findings(path_beyond_ascii: str) -> 
     assert find_unexpected_differences(validate_table(path_beyond_ascii, level="log"), [], whole_history=False)
 
 
-def test_a_place_that_is_not_checked_is_told_unless_it_is_known(path_beyond_ascii: str) -> None:
+def test_unchecked_location_is_rejected_unless_known(path_beyond_ascii: str) -> None:
     report = validate_table(path_beyond_ascii, level="log", ignore=["FIL002"])
-    places = [NotChecked(rule="DAT001", reason="x: is gone"), NotChecked(rule="DAT001", reason="and at 7 more places")]
-    report = replace(report, checked=replace(report.checked, not_checked=places))
+    locations = [
+        NotChecked(rule="DAT001", reason="x: is gone"),
+        NotChecked(rule="DAT001", reason="and at 7 more places"),
+    ]
+    report = replace(report, checked=replace(report.checked, not_checked=locations))
     assert find_unexpected_differences(report, [], whole_history=False) == ["not checked: DAT001 x: is gone None"]
     entry = Unchecked(table="x/y", rules=("DAT", "PQT"), reason="is gone", why="a test")
     assert find_unexpected_differences(report, [], [entry], whole_history=True) == []
@@ -111,10 +114,10 @@ def test_a_place_that_is_not_checked_is_told_unless_it_is_known(path_beyond_asci
         ]
 
 
-def test_an_entry_of_what_is_not_checked_is_met_in_the_whole_history(path_beyond_ascii: str) -> None:
+def test_unchecked_entry_must_match_in_the_complete_history(path_beyond_ascii: str) -> None:
     report = validate_table(path_beyond_ascii, level="log", ignore=["FIL002"])
     entry = Unchecked(table="x/y", rules=("DAT",), reason="is gone", why="a test")
     assert find_unexpected_differences(report, [], [entry], whole_history=False) == []
     assert find_unexpected_differences(report, [], [entry], whole_history=True) == [
-        "checked after all: ('DAT',) is gone"
+        "expected to be unchecked: ('DAT',) is gone"
     ]

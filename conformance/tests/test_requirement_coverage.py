@@ -1,4 +1,4 @@
-"""What covers a requirement, on a catalogue of a few entries whose answers are written down here."""
+"""Coverage of requirements, on a small catalogue with expected results written by hand."""
 
 from dataclasses import replace
 from typing import Any
@@ -18,8 +18,8 @@ LATER = ("r3", "current")
 
 
 def requirement(identity: str, **changes: Any) -> Requirement:
-    whole = Requirement(identity, "A Chapter", REVISIONS, "must", "table", "log", f"This is {identity}.", ("A.B",))
-    return replace(whole, **changes)
+    default = Requirement(identity, "A Chapter", REVISIONS, "must", "table", "log", f"This is {identity}.", ("A.B",))
+    return replace(default, **changes)
 
 
 CATALOGUE = {
@@ -59,7 +59,7 @@ def covering(identity: str) -> dict[str, RevisionCoverage]:
     return requirement_coverage.coverage()[identity].revisions
 
 
-def test_a_rule_covers_what_it_requires_in_the_revisions_it_is_asked_in() -> None:
+def test_rule_covers_its_requirements_in_its_revisions() -> None:
     both, first = RevisionCoverage(("AAA001", "AAA002")), RevisionCoverage(("AAA001",))
     assert covering("paths.known") == {"r1": both, "r2": both, "r3": first, "current": first}
     assert covering("paths.half") == {
@@ -70,16 +70,16 @@ def test_a_rule_covers_what_it_requires_in_the_revisions_it_is_asked_in() -> Non
     }
 
 
-def test_a_requirement_is_covered_only_where_it_holds() -> None:
+def test_requirement_is_covered_only_in_its_revisions() -> None:
     assert covering("paths.newer") == {"r3": RevisionCoverage(("AAA001",)), "current": RevisionCoverage(("AAA001",))}
     assert covering("reading.forgotten") == {"r1": RevisionCoverage()}
 
 
-def test_a_permission_covers_every_revision() -> None:
+def test_permission_covers_every_revision() -> None:
     assert covering("paths.permitted") == dict.fromkeys(REVISIONS, RevisionCoverage((), ("a_free_path",)))
 
 
-def test_uncovered_names_revisions_that_nothing_covers() -> None:
+def test_uncovered_lists_revisions_without_coverage() -> None:
     assert {name: each.uncovered for name, each in requirement_coverage.coverage().items()} == {
         "paths.known": (),
         "paths.newer": (),
@@ -90,11 +90,11 @@ def test_uncovered_names_revisions_that_nothing_covers() -> None:
     }
 
 
-def test_one_revision_leaves_out_what_does_not_hold_there() -> None:
-    asked = requirement_coverage.coverage("r2")
-    assert list(asked) == ["paths.known", "paths.permitted", "paths.half", "reading.done"]
-    assert {name for name, each in asked.items() if each.uncovered} == {"paths.half", "reading.done"}
-    assert all(set(each.revisions) == {"r2"} for each in asked.values())
+def test_coverage_of_one_revision_omits_requirements_of_others() -> None:
+    found = requirement_coverage.coverage("r2")
+    assert list(found) == ["paths.known", "paths.permitted", "paths.half", "reading.done"]
+    assert {name for name, each in found.items() if each.uncovered} == {"paths.half", "reading.done"}
+    assert all(set(each.revisions) == {"r2"} for each in found.values())
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_one_revision_leaves_out_what_does_not_hold_there() -> None:
         ((), ""),
     ],
 )
-def test_revisions_are_written_as_spans(revisions: tuple[str, ...], shown: str) -> None:
+def test_revisions_are_formatted_as_ranges(revisions: tuple[str, ...], shown: str) -> None:
     assert format_revisions(revisions) == shown
 
 
@@ -116,7 +116,7 @@ def columns(line: str) -> list[str]:
     return line.split(maxsplit=5)
 
 
-def test_the_list_has_a_line_of_each() -> None:
+def test_list_has_one_line_per_requirement() -> None:
     *lines, summary = render_requirement_list(width=200).splitlines()
     assert [columns(line) for line in lines] == [
         ["paths.known", "must", "table", "log", "r1-current", "AAA001, AAA002"],
@@ -131,7 +131,7 @@ def test_the_list_has_a_line_of_each() -> None:
     )
 
 
-def test_uncovered_ones_say_where() -> None:
+def test_uncovered_requirements_list_their_revisions() -> None:
     *lines, summary = render_requirement_list(uncovered=True, width=200).splitlines()
     assert [columns(line)[::5] for line in lines] == [
         ["paths.half", "AAA003; not in r1-r2"],
@@ -146,20 +146,20 @@ def test_uncovered_in_one_revision() -> None:
     assert "paths.half" in render_requirement_list(uncovered=True, revision="r1")
 
 
-def test_chapters_and_revisions_narrow_the_list() -> None:
+def test_list_is_filtered_by_chapter_and_revision() -> None:
     ids = [
         line.split()[0] for line in render_requirement_list(chapters=["reading"], revision="r3", width=200).splitlines()
     ]
     assert ids == ["reading.done", "1"]
 
 
-def test_a_narrow_terminal_gets_two_lines_of_each() -> None:
+def test_narrow_terminal_gets_two_lines_per_requirement() -> None:
     lines = render_requirement_list(chapters=["paths"], width=60).splitlines()
     assert lines[:2] == ["paths.known", "    must · table · log · r1-current · AAA001, AAA002"]
     assert max(map(len, render_requirement_list(width=40).splitlines())) <= 40
 
 
-def test_the_page_tells_what_covers_each_revision() -> None:
+def test_page_lists_coverage_by_revision() -> None:
     assert render_requirement_page(CATALOGUE["paths.half"]).splitlines() == [
         "paths.half",
         "must · table · data · revisions r1, r2, r3, current",
@@ -181,12 +181,12 @@ def test_the_page_tells_what_covers_each_revision() -> None:
     ]
 
 
-def test_the_page_names_the_tables_that_use_a_permission() -> None:
+def test_page_names_the_tables_that_use_a_permission() -> None:
     page = render_requirement_page(CATALOGUE["paths.permitted"])
     assert "  r2       permitted\n" in page
     assert "\nPermitted: sound tables that use it, on which no rule says anything\n  a free path\n" in page
 
 
-def test_the_page_says_that_behaviour_is_not_seen_in_tables() -> None:
+def test_page_says_that_tables_do_not_show_behavior() -> None:
     assert "  Only what an implementation does shows it.\n" in render_requirement_page(CATALOGUE["reading.done"])
     assert "behaviour" not in render_requirement_page(CATALOGUE["reading.forgotten"])

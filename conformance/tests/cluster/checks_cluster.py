@@ -1,6 +1,6 @@
-"""A table judged on a standalone cluster whose executors have nothing but what is shipped to them.
+"""Validate tables on a standalone cluster whose executors have only the packed environment shipped to them.
 
-`nox -s cluster` runs this: `DELTASPEC_SHIPPED` names the packed environment of README.
+Run by `nox -s cluster`, which sets `DELTASPEC_SHIPPED` to the packed environment of the README.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from cluster.commands import CompletedRun, start_validate, validate, wait_for
 from cluster.processes import HOST, Cluster, cluster, fetch_json, free_port, wait_until
 
 SHIPPED = Path(os.environ["DELTASPEC_SHIPPED"])
-IN_IT = "./env/bin/python"
+SHIPPED_PYTHON = "./env/bin/python"
 EXECUTORS = {"spark.executor.memory": "600m"}
 
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A directory for the tables and the cluster."""
+    """Directory for the tables and the cluster."""
     return tmp_path_factory.mktemp("cluster")
 
 
@@ -39,7 +39,7 @@ def faulty(place: Path, valid: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def expected(valid: Path, faulty: Path) -> dict[Path, CompletedRun]:
-    """What the embedded engine says of both at level `rows`."""
+    """Runs of the embedded engine on both tables at level `rows`."""
     found = {table: validate(table, "--level", "rows") for table in (valid, faulty)}
     assert [each.code for each in found.values()] == [0, 1]
     return found
@@ -51,56 +51,62 @@ def two_workers(tmp_path: Path) -> Iterator[Cluster]:
         yield found
 
 
-def shipped(archive: Path | None = SHIPPED, python: str = IN_IT, **settings: object) -> dict[str, str]:
-    """The environment of a command whose executors get an archive."""
-    told = {**EXECUTORS, **{name.replace("__", "."): value for name, value in settings.items()}}
-    options = [f"--conf {name}={value}" for name, value in told.items()]
+def shipped(archive: Path | None = SHIPPED, python: str = SHIPPED_PYTHON, **settings: object) -> dict[str, str]:
+    """Build the environment of a command that ships an archive to its executors."""
+    all_settings = {**EXECUTORS, **{name.replace("__", "."): value for name, value in settings.items()}}
+    options = [f"--conf {name}={value}" for name, value in all_settings.items()]
     if archive is not None:
         options.append(f"--archives {archive}#env")
     return {"PYSPARK_PYTHON": python, "PYSPARK_SUBMIT_ARGS": " ".join([*options, "pyspark-shell"])}
 
 
-def test_a_table_that_conforms(two_workers: Cluster, valid: Path, expected: dict[Path, CompletedRun]) -> None:
+def test_valid_table_conforms(two_workers: Cluster, valid: Path, expected: dict[Path, CompletedRun]) -> None:
     found = validate(valid, "--level", "rows", "--engine", f"spark={two_workers.url}", **shipped())
-    assert (found.code, found.report) == (0, expected[valid].report), found.said
+    assert (found.code, found.report) == (0, expected[valid].report), found.errors
 
 
-def test_a_worker_is_lost_amid_the_run(two_workers: Cluster, faulty: Path, expected: dict[Path, CompletedRun]) -> None:
+def test_run_survives_a_lost_worker(two_workers: Cluster, faulty: Path, expected: dict[Path, CompletedRun]) -> None:
     port, log = free_port(), two_workers.folder / "events"
     log.mkdir()
-    watched = {"spark__ui__enabled": "true", "spark__ui__port": port, "spark__eventLog__enabled": "true"}
-    kept = {"spark__eventLog__dir": log.as_uri(), "spark__eventLog__compress": "false"}
-    environment = shipped(**watched, **kept)
+    ui = {"spark__ui__enabled": "true", "spark__ui__port": port}
+    event_log = {
+        "spark__eventLog__enabled": "true",
+        "spark__eventLog__dir": log.as_uri(),
+        "spark__eventLog__compress": "false",
+    }
+    environment = shipped(**ui, **event_log)
     running = start_validate(faulty, "--level", "rows", "--engine", f"spark={two_workers.url}", **environment)
     try:
-        wait_until(lambda: _both_keep_rows(port), "both executors keep rows of tasks", 300)
+        wait_until(lambda: _both_store_rows(port), "both executors store rows of tasks", 300)
         two_workers.kill_worker()
-        assert running.poll() is None, "killed amid the run"
+        assert running.poll() is None, "the run ended before the worker was killed"
     finally:
         found = wait_for(running)
-    assert (found.code, found.report) == (1, expected[faulty].report), found.said
-    assert "SparkListenerExecutorRemoved" in _before_the_last_job(log)
+    assert (found.code, found.report) == (1, expected[faulty].report), found.errors
+    assert "SparkListenerExecutorRemoved" in _read_events_before_last_job(log)
 
 
-def test_every_worker_is_lost(two_workers: Cluster, valid: Path) -> None:
+def test_run_ends_if_all_workers_are_lost(two_workers: Cluster, valid: Path) -> None:
     environment = shipped() | {"DELTASPEC_SPARK_EXECUTOR_SECONDS": "10"}
     running = start_validate(valid, "--level", "rows", "--engine", f"spark={two_workers.url}", **environment)
     try:
-        wait_until(lambda: _has_executors(two_workers), "the executors are there")
+        wait_until(lambda: _has_executors(two_workers), "the executors are running")
         time.sleep(5)
         two_workers.kill_worker()
         two_workers.kill_worker()
     finally:
         found = wait_for(running)
     assert (found.code, found.output) == (3, "")
-    assert found.said == "deltaspec: Spark had no executor for 10 seconds; are the workers of the cluster running?\n"
+    assert found.errors == "deltaspec: Spark had no executor for 10 seconds; are the workers of the cluster running?\n"
 
 
 def test_executors_without_deltaspec(two_workers: Cluster, valid: Path) -> None:
-    found = validate(valid, "--engine", f"spark={two_workers.url}", **shipped(None, _bare(two_workers.folder)))
+    found = validate(
+        valid, "--engine", f"spark={two_workers.url}", **shipped(None, _extract_python_without_kit(two_workers.folder))
+    )
     assert (found.code, found.output) == (2, "")
-    assert found.said.startswith("deltaspec: the executors have no "), found.said
-    assert found.said.count("\n") == 1
+    assert found.errors.startswith("deltaspec: the executors have no "), found.errors
+    assert found.errors.count("\n") == 1
 
 
 def test_executors_with_another_release(two_workers: Cluster, valid: Path) -> None:
@@ -112,32 +118,33 @@ def test_executors_with_another_release(two_workers: Cluster, valid: Path) -> No
     python = str(folder / "bin" / "python")
     found = validate(valid, "--engine", f"spark={two_workers.url}", **shipped(None, python))
     assert (found.code, found.output) == (2, "")
-    assert found.said.startswith("deltaspec: executors have deltaspec 0.0.1, the driver "), found.said
-    assert found.said.count("\n") == 1
+    assert found.errors.startswith("deltaspec: executors have deltaspec 0.0.1, the driver "), found.errors
+    assert found.errors.count("\n") == 1
 
 
-def _bare(folder: Path) -> str:
-    """A Python with what pyspark needs for batches of Arrow, but without the kit."""
-    place = folder / "bare"
+def _extract_python_without_kit(folder: Path) -> str:
+    """Extract the shipped Python without deltaspec; pyspark's own requirements are included."""
+    directory = folder / "bare"
     with tarfile.open(SHIPPED) as archive:
-        kept = [each for each in archive.getmembers() if "site-packages/deltaspec" not in each.name]
-        archive.extractall(place, kept, filter="tar")
-    return str(place / "bin" / "python")
+        members = [each for each in archive.getmembers() if "site-packages/deltaspec" not in each.name]
+        archive.extractall(directory, members, filter="tar")
+    return str(directory / "bin" / "python")
 
 
-def _both_keep_rows(port: int) -> bool:
-    """Whether each of two executors has done tasks and keeps partitions on its disk."""
+def _both_store_rows(port: int) -> bool:
+    """Return whether each of two executors has completed tasks and stores partitions."""
     page = f"http://{HOST}:{port}/api/v1/applications"
-    found = fetch_json(f"{page}/{fetch_json(page)[0]['id']}/executors")
-    keeping = [each for each in found if each["id"] != "driver" and each["rddBlocks"] and each["completedTasks"] > 3]
-    return len(keeping) == 2
+    executors = fetch_json(f"{page}/{fetch_json(page)[0]['id']}/executors")
+    workers = [each for each in executors if each["id"] != "driver"]
+    storing = [each for each in workers if each["rddBlocks"] and each["completedTasks"] > 3]
+    return len(storing) == 2
 
 
-def _has_executors(there: Cluster) -> bool:
-    return any(there.folder.glob("worker-0/app-*/*/env/bin/python"))
+def _has_executors(running: Cluster) -> bool:
+    return any(running.folder.glob("worker-0/app-*/*/env/bin/python"))
 
 
-def _before_the_last_job(log: Path) -> str:
-    """The events of a run up to the start of its last job."""
+def _read_events_before_last_job(log: Path) -> str:
+    """Read the events of a run up to the start of its last job."""
     (file,) = log.glob("eventlog_v2_*/events_1_*")
     return file.read_text().rpartition('"Event":"SparkListenerJobStart"')[0]

@@ -1,4 +1,4 @@
-"""Tables judged through Spark Connect: `nox -s connect` runs this."""
+"""Validate tables through Spark Connect; run by `nox -s connect`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cluster.processes import connect_server
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A directory for the tables and the server."""
+    """Directory for the tables and the server."""
     return tmp_path_factory.mktemp("connect")
 
 
@@ -25,24 +25,24 @@ def faulty(place: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def server(place: Path) -> Iterator[str]:
-    """Its Hadoop has a file system `viewfs://kit/`, which the kit's own storage knows nothing of."""
+    """A server whose Hadoop has a file system `viewfs://kit/`, which the kit's own storage cannot read."""
     view = {"spark.hadoop.fs.viewfs.mounttable.kit.link./tables": place.as_uri()}
     with connect_server(place, sys.executable, view) as found:
         yield found
 
 
 @pytest.mark.parametrize("level", ["log", "files", "footers", "rows"])
-def test_the_report_is_that_of_the_embedded_engine(server: str, faulty: Path, level: str) -> None:
+def test_report_equals_that_of_the_embedded_engine(server: str, faulty: Path, level: str) -> None:
     expected = validate(faulty, "--level", level)
     found = validate(faulty, "--level", level, "--engine", f"spark={server}")
     assert expected.code == (0 if level == "log" else 1)
-    assert (found.code, found.report) == (expected.code, expected.report), found.said
+    assert (found.code, found.report) == (expected.code, expected.report), found.errors
 
 
-def test_a_table_that_spark_alone_reaches(server: str, faulty: Path) -> None:
+def test_table_that_only_spark_can_read(server: str, faulty: Path) -> None:
     expected = validate(faulty, "--level", "log")
     found = validate("viewfs://kit/tables/faulty", "--level", "log", "--engine", f"spark={server}")
-    assert (found.code, found.report["verdict"]) == (3, "incomplete"), found.said  # Spark hides the checkpoint hint
+    assert (found.code, found.report["verdict"]) == (3, "incomplete"), found.errors  # Spark hides _last_checkpoint
     assert found.report["totals"] == expected.report["totals"]
     unchecked = {each["rule"] for each in found.report["checked"]["not_checked"]}
     assert {rule for rule in expected.report["checked"]["run"] if rule.startswith("LCP")} <= unchecked
@@ -51,10 +51,10 @@ def test_a_table_that_spark_alone_reaches(server: str, faulty: Path) -> None:
 
 def test_executors_without_deltaspec(place: Path, faulty: Path) -> None:
     (folder := place / "bare").mkdir()
-    kept = str(Path(sys.executable).parent)
+    binaries = str(Path(sys.executable).parent)
     python = folder / "python"
-    python.write_text(f'#!/bin/sh\nexec {kept}/python -S "$@"\n')
+    python.write_text(f'#!/bin/sh\nexec {binaries}/python -S "$@"\n')
     python.chmod(0o755)
     with connect_server(folder, python, {}) as url:
         found = validate(faulty, "--engine", f"spark={url}")
-    assert (found.code, found.output, found.said.count("\n")) == (2, "", 1), found.said
+    assert (found.code, found.output, found.errors.count("\n")) == (2, "", 1), found.errors

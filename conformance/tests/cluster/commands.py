@@ -1,4 +1,4 @@
-"""The command line as its users run it: in processes of its own."""
+"""Run the command line in separate processes, as users do."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-MINUTES = 6
+TIMEOUT_SECONDS = 6 * 60
 
 
 @dataclass(frozen=True)
 class CompletedRun:
-    """How a command ended."""
+    """Exit code and output of a command."""
 
     code: int
     output: str
-    said: str
-    """On the standard error stream."""
+    errors: str
+    """Output on stderr."""
 
     @property
     def report(self) -> dict[str, Any]:
-        """What it printed as JSON, but for the name of the engine."""
+        """The printed JSON report without the name of the engine."""
         assert self.output, self
         found: dict[str, Any] = json.loads(self.output)
         found.pop("engine")
@@ -32,24 +32,24 @@ class CompletedRun:
 
 
 def start_validate(table: Path | str, *options: str, **environment: str) -> subprocess.Popen[str]:
-    """Begin `deltaspec validate TABLE --format json`."""
+    """Start `deltaspec validate TABLE --format json`."""
     command = [sys.executable, "-m", "deltaspec", "validate", str(table), "--format", "json", *options]
-    mine = {name: value for name, value in os.environ.items() if not name.startswith(("PYSPARK", "SPARK"))}
-    mine |= {"SPARK_LOCAL_IP": "127.0.0.1", **environment}
+    variables = {name: value for name, value in os.environ.items() if not name.startswith(("PYSPARK", "SPARK"))}
+    variables |= {"SPARK_LOCAL_IP": "127.0.0.1", **environment}
     return subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=mine, text=True
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=variables, text=True
     )
 
 
 def wait_for(process: subprocess.Popen[str]) -> CompletedRun:
     """Wait for a command."""
     try:
-        output, said = process.communicate(timeout=MINUTES * 60)
+        output, errors = process.communicate(timeout=TIMEOUT_SECONDS)
     finally:
         process.kill()
-    return CompletedRun(process.returncode, output, said)
+    return CompletedRun(process.returncode, output, errors)
 
 
 def validate(table: Path | str, *options: str, **environment: str) -> CompletedRun:
-    """`deltaspec validate TABLE --format json` to its end."""
+    """Run `deltaspec validate TABLE --format json` to its end."""
     return wait_for(start_validate(table, *options, **environment))

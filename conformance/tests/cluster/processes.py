@@ -1,4 +1,4 @@
-"""Spark's own processes on the loopback address, by the scripts of the pyspark package: a cluster, a Connect server."""
+"""Start a Spark cluster or a Connect server on the loopback address, with the scripts of the pyspark package."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from typing import Any
 import pyspark
 
 HOST = "127.0.0.1"
-PATIENCE = 180
-"""Seconds in which a process is to be ready."""
+TIMEOUT_SECONDS = 180
+"""How long a process may take to be ready."""
 _SCRIPTS = Path(pyspark.__file__).parent / "bin"
 _MASTER = "org.apache.spark.deploy.master.Master"
 _WORKER = "org.apache.spark.deploy.worker.Worker"
@@ -33,37 +33,37 @@ class Cluster:
     url: str
     """`spark://…`."""
     folder: Path
-    """Holds the logs of all processes and the workers' directories."""
+    """Directory of all process logs and of the workers' directories."""
     _page: str
     workers: list[subprocess.Popen[bytes]] = field(default_factory=list)
 
     def add_worker(self) -> None:
-        """Start one more worker, of one core, and wait until the master knows it."""
-        before = self.alive()
+        """Start one more worker with one core and wait until the master has registered it."""
+        before = self.count_alive_workers()
         name = f"worker-{len(self.workers)}"
         options = ["--host", HOST, "--cores", "1", "--memory", "1g", "--webui-port", "0"]
         command = [*_java_class(_WORKER), *options, "--work-dir", str(self.folder / name), self.url]
-        self.workers.append(_process(command, self.folder / f"{name}.log"))
-        wait_until(lambda: self.alive() > before, f"{name} is registered")
+        self.workers.append(_start_process(command, self.folder / f"{name}.log"))
+        wait_until(lambda: self.count_alive_workers() > before, f"{name} is registered")
 
-    def alive(self) -> int:
-        """How many workers the master counts on."""
+    def count_alive_workers(self) -> int:
+        """Return the number of workers that the master considers alive."""
         return sum(worker["state"] == "ALIVE" for worker in fetch_json(f"{self._page}/json/")["workers"])
 
     def kill_worker(self) -> None:
-        """SIGKILL to the first worker that is left, and to the executors that it has started."""
+        """Send SIGKILL to the first remaining worker and to its executors."""
         kill(self.workers.pop(0))
 
 
 @contextmanager
 def cluster(folder: Path, workers: int = 2) -> Iterator[Cluster]:
-    """A master with so many workers."""
+    """Run a master with some workers for a block."""
     port, page = free_port(), free_port()
     options = ["--host", HOST, "--port", str(port), "--webui-port", str(page)]
-    master = _process([*_java_class(_MASTER), *options], folder / "master.log")
+    master = _start_process([*_java_class(_MASTER), *options], folder / "master.log")
     found = Cluster(f"spark://{HOST}:{port}", folder, f"http://{HOST}:{page}")
     try:
-        wait_until(lambda: fetch_json(f"{found._page}/json/")["status"] == "ALIVE", "the master is there")
+        wait_until(lambda: fetch_json(f"{found._page}/json/")["status"] == "ALIVE", "the master is running")
         for _ in range(workers):
             found.add_worker()
         yield found
@@ -74,15 +74,15 @@ def cluster(folder: Path, workers: int = 2) -> Iterator[Cluster]:
 
 @contextmanager
 def connect_server(folder: Path, python: Path | str, settings: dict[str, str]) -> Iterator[str]:
-    """A server of Spark Connect with executors of its own, and the URI for its clients.
+    """Run a Spark Connect server with local executors for a block; yield the URI for clients.
 
     Args:
-        folder: gets its log.
-        python: what its executors run.
-        settings: further ones of Spark.
+        folder: directory for its log.
+        python: Python interpreter of its executors.
+        settings: further Spark settings.
     """
     port = free_port()
-    all_of_them = {
+    all_settings = {
         "spark.connect.grpc.binding.address": HOST,
         "spark.connect.grpc.binding.port": str(port),
         "spark.ui.enabled": "false",
@@ -90,65 +90,68 @@ def connect_server(folder: Path, python: Path | str, settings: dict[str, str]) -
         "spark.sql.warehouse.dir": (folder / "warehouse").as_uri(),
         **settings,
     }
-    options = [part for name, value in all_of_them.items() for part in ("--conf", f"{name}={value}")]
+    options = [part for name, value in all_settings.items() for part in ("--conf", f"{name}={value}")]
     command = [str(_SCRIPTS / "spark-submit"), "--master", "local[2]", "--class", _CONNECT]
-    given = {"PYSPARK_PYTHON": str(python), "SPARK_DAEMON_MEMORY": "1g"}
-    process = _process([*command, *options, "spark-internal"], folder / "connect.log", given)
+    variables = {"PYSPARK_PYTHON": str(python), "SPARK_DAEMON_MEMORY": "1g"}
+    process = _start_process([*command, *options, "spark-internal"], folder / "connect.log", variables)
     try:
-        wait_until(lambda: _listens(port, process), "the Connect server is there")
+        wait_until(lambda: _is_listening(port, process), "the Connect server is running")
         yield f"sc://{HOST}:{port}"
     finally:
         kill(process)
 
 
 def kill(process: subprocess.Popen[bytes]) -> None:
-    """SIGKILL to a process and to what it has started; the Python workers of an executor end with it."""
+    """Send SIGKILL to a process and its children; the Python workers of an executor end with it."""
     if process.poll() is None:
         os.killpg(process.pid, signal.SIGKILL)
     process.wait(30)
 
 
 def free_port() -> int:
-    """A port that nothing listens at."""
+    """Return a free port."""
     with socket.socket() as found:
         found.bind((HOST, 0))
         return int(found.getsockname()[1])
 
 
 def fetch_json(url: str) -> Any:
-    """The JSON at a URL of a web page of Spark."""
-    with urllib.request.urlopen(url, timeout=5) as answer:
-        return json.load(answer)
+    """Read JSON from a web page of Spark."""
+    with urllib.request.urlopen(url, timeout=5) as response:
+        return json.load(response)
 
 
-def wait_until(is_so: Callable[[], bool], what: str, patience: float = PATIENCE) -> None:
-    """Ask again and again; a page that does not answer yet says no. Raises `TimeoutError`."""
-    end = time.monotonic() + patience
+def wait_until(is_true: Callable[[], bool], condition: str, timeout_seconds: float = TIMEOUT_SECONDS) -> None:
+    """Poll until a condition is true; a page that does not respond yet counts as false. Raises `TimeoutError`."""
+    end = time.monotonic() + timeout_seconds
     while time.monotonic() < end:
         try:
-            if is_so():
+            if is_true():
                 return
-        except (OSError, ValueError, KeyError):  # it does not listen yet, or has not begun to know
+        except (OSError, ValueError, KeyError):  # the process is still starting
             pass
         time.sleep(0.1)
-    raise TimeoutError(f"not so after {patience} seconds: {what}")
+    raise TimeoutError(f"waited {timeout_seconds} seconds until {condition}")
 
 
 def _java_class(name: str) -> list[str]:
     return [str(_SCRIPTS / "spark-class"), name]
 
 
-def _process(command: Sequence[str], log: Path, environment: dict[str, str] | None = None) -> subprocess.Popen[bytes]:
-    """Start a program in a group of its own; it does not see the environment variables of Python and Spark."""
-    mine = {name: value for name, value in os.environ.items() if not name.startswith(("PYSPARK", "SPARK", "PYTHON"))}
-    mine |= {"SPARK_LOCAL_IP": HOST, "SPARK_DAEMON_MEMORY": "256m", **(environment or {})}
+def _start_process(
+    command: Sequence[str], log: Path, environment: dict[str, str] | None = None
+) -> subprocess.Popen[bytes]:
+    """Start a program in a new process group, without the environment variables of Python and Spark."""
+    removed = ("PYSPARK", "SPARK", "PYTHON")
+    variables = {name: value for name, value in os.environ.items() if not name.startswith(removed)}
+    variables |= {"SPARK_LOCAL_IP": HOST, "SPARK_DAEMON_MEMORY": "256m", **(environment or {})}
     with open(log, "wb") as output:
         return subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=mine, start_new_session=True
+            command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=variables, start_new_session=True
         )
 
 
-def _listens(port: int, process: subprocess.Popen[bytes]) -> bool:
-    assert process.poll() is None, "it has ended; its log tells why"
+def _is_listening(port: int, process: subprocess.Popen[bytes]) -> bool:
+    assert process.poll() is None, "the process has ended; see its log"
     with socket.create_connection((HOST, port), 1):
         return True

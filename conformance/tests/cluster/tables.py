@@ -1,4 +1,4 @@
-"""Tables that the checks judge: one that conforms, and a copy of it with faults."""
+"""Tables for the cluster checks: a valid one, and a copy with faults."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from deltalake import DeltaTable, write_deltalake
 COMMITS = 24
 ROWS = 400
 CHECK = "id >= 0 AND length(concat(text, part)) > 0"
-"""What delta-rs does not spell, and what the kit leaves to Spark."""
+"""An expression that delta-rs cannot write and that the kit leaves to Spark."""
 
 
 def valid(place: Path) -> Path:
-    """A partitioned table of delta-rs with a CHECK constraint, a checkpoint amid its log, and a delete."""
+    """Write a partitioned table with a CHECK constraint, a checkpoint in the middle of its log, and a delete."""
     for commit in range(COMMITS):
         first = commit * ROWS
         rows = pa.table(
@@ -29,7 +29,7 @@ def valid(place: Path) -> Path:
         write_deltalake(str(place), rows, mode="append", partition_by=["part"])
         if commit == 0:
             DeltaTable(str(place)).alter.add_constraint({"known": "id >= 0"})
-            _lengthen(place / "_delta_log" / f"{1:020}.json", "id >= 0", CHECK)
+            _replace_in_file(place / "_delta_log" / f"{1:020}.json", "id >= 0", CHECK)
         if commit == COMMITS // 2:
             DeltaTable(str(place)).create_checkpoint()
     DeltaTable(str(place)).delete("id = 7")
@@ -37,7 +37,7 @@ def valid(place: Path) -> Path:
 
 
 def faulty(source: Path, place: Path) -> Path:
-    """A copy whose newest appends tell wrong record counts, and that has lost a data file."""
+    """Copy a table, then falsify record counts of its newest appends and delete a data file."""
     shutil.copytree(source, place)
     commits = sorted((place / "_delta_log").glob("*.json"))[-6:-1]
     paths = []
@@ -55,5 +55,5 @@ def faulty(source: Path, place: Path) -> Path:
     return place
 
 
-def _lengthen(file: Path, text: str, by: str) -> None:
-    file.write_text(file.read_text().replace(text, by))
+def _replace_in_file(file: Path, old: str, new: str) -> None:
+    file.write_text(file.read_text().replace(old, new))

@@ -1,4 +1,4 @@
-"""Hands mutations to worker processes, kills those that hang, starts those anew that died, and counts what comes."""
+"""Distribute mutations to worker processes, kill workers that hang, restart those that died, and count outcomes."""
 
 import json
 import os
@@ -24,11 +24,11 @@ SECONDS_TO_START = 60.0
 
 @dataclass
 class Outcome:
-    """What came of one job."""
+    """The outcome of one job."""
 
     job: str
     outcome: str
-    said: str = ""
+    details: str = ""
     mutation: str = ""
     path: str = ""
     seconds: float = 0.0
@@ -55,7 +55,7 @@ class Counts:
 
 
 class Worker:
-    """A process that answers one line with one line."""
+    """A process that responds to each line with one line."""
 
     def __init__(self, command: Sequence[str], seconds_each: float, seconds_to_start: float) -> None:
         self._command = command
@@ -65,7 +65,7 @@ class Worker:
         self._errors: IO[bytes] | None = None
 
     def ask(self, job: str) -> Outcome:
-        """The outcome of a job; the process is dead after a crash or a hang, and begins anew with the next job."""
+        """Run a job. After a crash or a hang the process is dead; the next job starts a new one."""
         fresh = self._process is None
         process = self._process or self._start()
         assert process.stdin is not None
@@ -74,14 +74,14 @@ class Worker:
             process.stdin.write(f"{job}\n".encode())
             process.stdin.flush()
         except BrokenPipeError:
-            return self._died(job)
-        with selectors.DefaultSelector() as waiting:
-            waiting.register(process.stdout, selectors.EVENT_READ)
-            if not waiting.select(self._seconds + (self._seconds_to_start if fresh else 0)):
-                return self._hangs(job)
+            return self._report_crash(job)
+        with selectors.DefaultSelector() as selector:
+            selector.register(process.stdout, selectors.EVENT_READ)
+            if not selector.select(self._seconds + (self._seconds_to_start if fresh else 0)):
+                return self._report_hang(job)
         line = process.stdout.readline()
         if not line.endswith(b"\n"):
-            return self._died(job)
+            return self._report_crash(job)
         answer: dict[str, Any] = json.loads(line)
         return Outcome(job=job, **answer)
 
@@ -110,24 +110,24 @@ class Worker:
         )
         return self._process
 
-    def _hangs(self, job: str) -> Outcome:
+    def _report_hang(self, job: str) -> Outcome:
         assert self._process is not None
         self._process.send_signal(signal.SIGUSR1)
         time.sleep(1)
-        said = self._said()
+        errors = self._read_errors()
         self.stop()
-        return Outcome(job, "hang", f"no answer within {self._seconds} seconds: {said}")
+        return Outcome(job, "hang", f"no answer within {self._seconds} seconds: {errors}")
 
-    def _said(self) -> str:
+    def _read_errors(self) -> str:
         assert self._errors is not None
         self._errors.seek(0)
         return self._errors.read()[-4000:].decode("utf-8", "backslashreplace")
 
-    def _died(self, job: str) -> Outcome:
+    def _report_crash(self, job: str) -> Outcome:
         assert self._process is not None
-        code, said = self._process.wait(), self._said()
+        code, errors = self._process.wait(), self._read_errors()
         self.stop()
-        return Outcome(job, "crash", f"exit code {code}: {said}")
+        return Outcome(job, "crash", f"exit code {code}: {errors}")
 
 
 def worker_command(seed: int) -> list[str]:
@@ -141,19 +141,28 @@ def run(
     workers: int,
     seconds_each: float = SECONDS_EACH,
     seconds_to_start: float = SECONDS_TO_START,
-    seen: Callable[[Outcome], None] = lambda _: None,
+    on_outcome: Callable[[Outcome], None] = lambda _: None,
 ) -> Counts:
-    """Hand out all jobs; gives what came of them."""
-    counts, lock, coming = Counts(), threading.Lock(), iter(jobs)
+    """Run all jobs in several workers and count the outcomes.
+
+    Args:
+        jobs: mutation numbers or paths of saved tables.
+        command: command line of a worker.
+        workers: number of worker processes.
+        seconds_each: time limit of a job.
+        seconds_to_start: additional time for the first job of a process.
+        on_outcome: called after each job, never concurrently.
+    """
+    counts, lock, pending = Counts(), threading.Lock(), iter(jobs)
 
     def work() -> None:
         worker = Worker(command, seconds_each, seconds_to_start)
         try:
-            for job in _shared(coming, lock):
+            for job in _iter_locked(pending, lock):
                 outcome = worker.ask(job)
                 with lock:
                     counts.add(outcome)
-                    seen(outcome)
+                    on_outcome(outcome)
         finally:
             worker.stop()
 
@@ -165,10 +174,10 @@ def run(
     return counts
 
 
-def _shared(coming: Iterator[str], lock: threading.Lock) -> Iterator[str]:
+def _iter_locked(pending: Iterator[str], lock: threading.Lock) -> Iterator[str]:
     while True:
         with lock:
-            job = next(coming, None)
+            job = next(pending, None)
         if job is None:
             return
         yield job

@@ -1,4 +1,4 @@
-"""Sound tables to mutate: every type in every encoding that matters, deletion vectors, change data and checkpoints."""
+"""Sound tables to mutate: all types in the main Parquet encodings, deletion vectors, change data, checkpoints."""
 
 import json
 from collections.abc import Callable
@@ -48,7 +48,7 @@ _FIELDS: tuple[tuple[str, Any, pa.DataType], ...] = (
         pa.map_(pa.string(), pa.int64()),
     ),
 )
-_SPELLINGS: dict[str, dict[str, Any]] = {
+_ENCODINGS: dict[str, dict[str, Any]] = {
     "plain": {"compression": "none", "use_dictionary": False},
     "dictionaries": {"compression": "snappy", "data_page_size": 256, "row_group_size": 60},
     "pages of version 2": {
@@ -97,7 +97,7 @@ def _values(row: int) -> dict[str, Any]:
 
 def _rows(first: int, count: int) -> pa.Table:
     rows = [_values(each) for each in range(first, first + count)]
-    columns = {name: [row[name] if at % 11 else None for at, row in enumerate(rows)] for name, _, _ in _FIELDS}
+    columns = {name: [row[name] if index % 11 else None for index, row in enumerate(rows)] for name, _, _ in _FIELDS}
     return pa.table({name: pa.array(columns[name], kind) for name, _, kind in _FIELDS})
 
 
@@ -113,34 +113,36 @@ _CONSTRAINTS = (
 )
 
 
-def _constrained() -> TableBytes:
+def _build_constrained_table() -> TableBytes:
     properties = {f"delta.constraints.c{number}": text for number, text in enumerate(_CONSTRAINTS)}
-    return _every_type({"compression": "none"}, protocol=protocol_action(1, 3), configuration=properties)
+    return _build_table_of_all_types({"compression": "none"}, protocol=protocol_action(1, 3), configuration=properties)
 
 
-def _every_type(options: dict[str, Any], **described: Any) -> TableBytes:
+def _build_table_of_all_types(options: dict[str, Any], **described: Any) -> TableBytes:
     fields = [(name, kind) for name, kind, _ in _FIELDS]
     tables = [_rows(first, 150) for first in (0, 150, 300)]
     files = build_table_with_data(fields=fields, tables=tables, parquet_options=options, **described)
     for line in (line for lines in files.commits.values() for line in lines):
         if isinstance(line, dict) and "add" in line:
             stats = json.loads(line["add"]["stats"])
-            del stats["nullCount"]["struct"]  # it would be counted member by member
+            del stats["nullCount"]["struct"]  # the protocol counts nulls by member of a struct
             line["add"]["stats"] = json.dumps(stats)
     return encode_table(files)
 
 
-def _vectors() -> TableBytes:
+def _build_table_with_large_vectors() -> TableBytes:
     deleted = (sorted({*range(0, 8, 2), *range(500, 6000, 3), *range(66_000, 69_000)}), [1, 7])
-    return encode_table(build_table_with_stored_vectors(deleted, [_small(10), _small(70_000), _small(10)]))
+    return encode_table(
+        build_table_with_stored_vectors(deleted, [_build_rows(10), _build_rows(70_000), _build_rows(10)])
+    )
 
 
-def _small(count: int) -> pa.Table:
+def _build_rows(count: int) -> pa.Table:
     text = pa.array(["x"] * count, pa.string())
     return pa.table({"id": pa.array(range(count), pa.int64()), "name": text, "price": pa.nulls(count, pa.float64())})
 
 
-def _log() -> TableBytes:
+def _build_log() -> TableBytes:
     log = RawLog("rich")
     write_sidecar_checkpoint(log, lambda checkpoint: setattr(checkpoint, "naming", "uuid-parquet"))
     log.checkpoint(0, log.rows(*RICH_CHECKPOINT_TABLE_ROWS[:2]))
@@ -149,26 +151,28 @@ def _log() -> TableBytes:
 
 @dataclass(frozen=True)
 class Subject:
-    """A sound table, and the level that reads what is mutated of it."""
+    """A sound table, and the level that reads its mutated files."""
 
     build: Callable[[], TableBytes]
     level: str = "rows"
 
 
 SUBJECTS: dict[str, Subject] = {
-    **{name: Subject(lambda options=options: _every_type(options)) for name, options in _SPELLINGS.items()},
-    "constraints": Subject(_constrained),
-    "many vectors": Subject(_vectors),
+    **{
+        name: Subject(lambda options=options: _build_table_of_all_types(options))
+        for name, options in _ENCODINGS.items()
+    },
+    "constraints": Subject(_build_constrained_table),
+    "many vectors": Subject(_build_table_with_large_vectors),
     "vectors": Subject(lambda: encode_table(build_table_with_stored_vectors())),
     "change data": Subject(lambda: encode_table(build_table_with_change_data())),
     "identities": Subject(
         lambda: encode_table(build_identity_table((298, [*range(100, 300, 2)]), (320, [300, None, 320])))
     ),
-    "log": Subject(_log, level="log"),  # its data files are not there
+    "log": Subject(_build_log, level="log"),  # it has no data files
 }
-"""By name."""
 
 
 def choose_subject(number: int) -> str:
-    """The table that a mutation is of: each in turn."""
+    """Return the name of the table for a mutation; mutations cycle through the tables."""
     return list(SUBJECTS)[number % len(SUBJECTS)]

@@ -1,4 +1,4 @@
-"""Over a hundred mutations in every run of the tests, and the harness itself against workers that misbehave."""
+"""Over a hundred fuzz mutations in every test run, and tests of the harness with misbehaving workers."""
 
 import sys
 from pathlib import Path
@@ -28,13 +28,13 @@ for line in sys.stdin:
 
 
 @pytest.mark.parametrize("name", SUBJECTS)
-def test_table_that_is_mutated_is_sound_before(name: str, tmp_path: Path) -> None:
+def test_table_is_sound_before_mutation(name: str, tmp_path: Path) -> None:
     write_files(tmp_path, SUBJECTS[name].build())
     report = validate_table(str(tmp_path), level=SUBJECTS[name].level, history="all")
     assert (report.verdict, report.totals) == ("conforms", {})
 
 
-def test_seed_and_number_give_the_mutation() -> None:
+def test_seed_and_number_determine_the_mutation() -> None:
     files = SUBJECTS["vectors"].build()
     drawn = [build_mutation(files, 7, number) for number in range(200)]
     assert drawn == [build_mutation(files, 7, number) for number in range(200)]
@@ -43,24 +43,24 @@ def test_seed_and_number_give_the_mutation() -> None:
     assert {mutation.path for mutation in drawn} == {path for path in files if path[0] in "bcd"}
 
 
-def test_mutated_tables_give_findings_or_are_not_checked() -> None:
+def test_mutated_tables_cause_no_failure() -> None:
     counts = run(map(str, range(MUTATIONS)), worker_command(SEED), workers=1)
     assert counts.failures == [], summary(counts)
     assert sum(counts.by_outcome.values()) == MUTATIONS
     assert counts.by_outcome["findings"] > MUTATIONS // 3
 
 
-def test_worker_that_dies_hangs_or_eats_is_counted_and_replaced() -> None:
+def test_failing_worker_is_counted_and_replaced() -> None:
     jobs = ["good", "dies", "good", "sleeps", "eats", "good"]
     counts = run(jobs, [sys.executable, "-c", MISBEHAVING], workers=1, seconds_each=1.0, seconds_to_start=9.0)
     assert counts.by_outcome == {"conforms": 3, "crash": 1, "hang": 1, "over memory": 1}
     assert [each.job for each in counts.failures] == ["dies", "sleeps", "eats"]
-    assert "exit code -6: a last word" in counts.failures[0].said
+    assert "exit code -6: a last word" in counts.failures[0].details
 
 
 def test_failure_is_saved_and_replayed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    place = save(Outcome("8", "hang"), SEED, tmp_path)
+    saved = save(Outcome("8", "hang"), SEED, tmp_path)
     sound = SUBJECTS[choose_subject(8)].build()
-    assert unpack(place) == {**sound, **build_mutation(sound, SEED, 8).files} != sound
-    assert main(["--replay", str(place)]) == 0
-    assert f"{place.name}, " in capsys.readouterr().out
+    assert unpack(saved) == {**sound, **build_mutation(sound, SEED, 8).files} != sound
+    assert main(["--replay", str(saved)]) == 0
+    assert f"{saved.name}, " in capsys.readouterr().out

@@ -1,6 +1,6 @@
-"""A process that validates mutated tables, one after the other, as it is told on stdin; it may be killed at any time.
+"""A process that validates mutated tables one by one. The harness may kill it at any time.
 
-Each line of stdin is a number of a mutation, or the path of a saved table. Each answer is a line of JSON on stdout.
+Each line of stdin is the number of a mutation or the path of a saved table. Each answer is a line of JSON on stdout.
 """
 
 import faulthandler
@@ -24,16 +24,16 @@ from deltaspec.errors import DeltaspecError
 from deltaspec.validation import validate_table
 
 ADDRESS_BYTES = 8 << 30
-"""Address space; Arrow and Polars reserve about a third of it before they read anything."""
-SPARE_BYTES = 160 << 20
-BYTES_OF_A_BYTE = 200
-"""What a table may take of memory: `SPARE_BYTES` for pools and decoded pages, and so much for each byte of it."""
+"""Limit of the address space; Arrow and Polars reserve about a third of it at start."""
+BASE_MEMORY_BYTES = 160 << 20
+MEMORY_PER_FILE_BYTE = 200
+"""Memory limit of a run: `BASE_MEMORY_BYTES` for pools and decoded pages, plus this factor times the table's size."""
 VERDICTS = {"violations": "findings", "incomplete": "not-checked", "conforms": "conforms"}
 
 
 @dataclass
 class Answer:
-    """What came of one table."""
+    """The outcome for one table."""
 
     outcome: str
     """`findings`, `not-checked`, `conforms`; or a failure: `traceback`, `over memory`, `noise`, `changed`."""
@@ -41,26 +41,27 @@ class Answer:
     path: str
     seconds: float
     peak_bytes: int
-    """Memory that the run took beyond what the process had before."""
-    said: str = ""
+    """Additional memory that the run used."""
+    details: str = ""
 
 
 class Tables:
-    """The sound tables, and a directory where one of them at a time is broken."""
+    """The sound tables, written to a directory where one of them at a time is mutated."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._sound: dict[str, TableBytes] = {}
 
-    def sound(self, subject: str) -> TableBytes:
-        """A table as bytes; in the directory it is laid down when it is first asked for."""
+    def get_sound_table(self, subject: str) -> TableBytes:
+        """Return a sound table as bytes; write it to its directory on first use."""
         if subject not in self._sound:
             self._sound[subject] = SUBJECTS[subject].build()
-            write_files(self.place(subject), self._sound[subject])
-            judge(self.place(subject), SUBJECTS[subject].level)  # what is loaded once is no table's fault
+            write_files(self.get_directory(subject), self._sound[subject])
+            # modules and caches loaded by the first run do not count as memory of a table
+            validate(self.get_directory(subject), SUBJECTS[subject].level)
         return self._sound[subject]
 
-    def place(self, subject: str) -> Path:
+    def get_directory(self, subject: str) -> Path:
         return self._folder / subject.replace(" ", "_")
 
 
@@ -72,68 +73,68 @@ def write_files(root: Path, files: TableBytes) -> None:
         target.write_bytes(data)
 
 
-def judge(root: Path, level: str) -> str:
-    """The outcome of a run."""
+def validate(root: Path, level: str) -> str:
+    """Validate a table and return the outcome."""
     return VERDICTS[validate_table(str(root), level=level, history="all").verdict]
 
 
-def mutated(tables: Tables, seed: int, number: int) -> Answer:
-    """Break a table, validate it, and mend it again."""
+def validate_mutation(tables: Tables, seed: int, number: int) -> Answer:
+    """Mutate a table, validate it, and restore it."""
     subject = choose_subject(number)
-    sound = tables.sound(subject)
+    sound = tables.get_sound_table(subject)
     mutation = build_mutation(sound, seed, number)
-    root = tables.place(subject)
+    root = tables.get_directory(subject)
     write_files(root, mutation.files)
     try:
-        answer = watched(root, SUBJECTS[subject].level)
+        answer = run_monitored(root, SUBJECTS[subject].level)
     finally:
         write_files(root, {path: sound[path] for path in mutation.files})
     answer.mutation, answer.path = mutation.name, f"{subject}: {mutation.path}"
     return answer
 
 
-def replayed(folder: Path, file: Path) -> Answer:
-    """Validate a table that was saved."""
+def validate_saved(folder: Path, file: Path) -> Answer:
+    """Validate a saved table."""
     root = folder / "replayed"
     shutil.rmtree(root, ignore_errors=True)
     write_files(root, unpack(file))
-    answer = watched(root, "rows")
+    answer = run_monitored(root, "rows")
     answer.mutation, answer.path = "replayed", file.name
     return answer
 
 
-def watched(root: Path, level: str) -> Answer:
-    """One run: what it says, how long it takes, and how much memory it takes at most."""
-    before, said_before = compute_fingerprint(root), os.fstat(2).st_size
+def run_monitored(root: Path, level: str) -> Answer:
+    """Validate a table; measure time and peak memory, and detect output on stderr and changes of the table."""
+    before, stderr_size_before = compute_fingerprint(root), os.fstat(2).st_size
     size = sum(path.stat().st_size for path in root.rglob("*") if path.is_file())
     _reset_peak()
-    held, began, said = _memory("VmRSS"), time.monotonic(), ""
+    memory_before, start, details = _read_memory("VmRSS"), time.monotonic(), ""
     try:
-        outcome = judge(root, level)
+        outcome = validate(root, level)
     except DeltaspecError as fault:
-        outcome, said = "traceback", f"no report: {fault}"
-    except BaseException:  # noqa: BLE001 - whatever comes is what is looked for
-        outcome, said = "traceback", traceback.format_exc()
-    seconds, peak = time.monotonic() - began, max(_memory("VmHWM") - held, 0)
+        outcome, details = "traceback", f"no report: {fault}"
+    except BaseException:  # noqa: BLE001 - any exception is an outcome
+        outcome, details = "traceback", traceback.format_exc()
+    seconds, peak = time.monotonic() - start, max(_read_memory("VmHWM") - memory_before, 0)
     if outcome != "traceback":
-        if peak > SPARE_BYTES + BYTES_OF_A_BYTE * size:
-            outcome, said = "over memory", f"{peak} bytes for files of {size}"
-        elif os.fstat(2).st_size != said_before:
-            outcome, said = "noise", "something was written to stderr"
+        if peak > BASE_MEMORY_BYTES + MEMORY_PER_FILE_BYTE * size:
+            outcome, details = "over memory", f"{peak} bytes of memory for {size} bytes of files"
+        elif os.fstat(2).st_size != stderr_size_before:
+            outcome, details = "noise", "something was written to stderr"
         elif compute_fingerprint(root) != before:
-            outcome, said = "changed", "the table is not as it was"
-    return Answer(outcome, "", "", seconds, peak, said)
+            outcome, details = "changed", "validation changed the table"
+    return Answer(outcome, "", "", seconds, peak, details)
 
 
 def _reset_peak() -> None:
-    """Let Linux count the peak of memory anew; elsewhere it counts from the begin of the process."""
+    """Reset Linux's memory peak of this process; without permission it counts from the process start."""
     try:
         Path("/proc/self/clear_refs").write_text("5")
     except OSError:
         return
 
 
-def _memory(name: str) -> int:
+def _read_memory(name: str) -> int:
     for line in Path("/proc/self/status").read_text().splitlines():
         if line.startswith(f"{name}:"):
             return int(line.split()[1]) << 10
@@ -141,7 +142,7 @@ def _memory(name: str) -> int:
 
 
 def main(seed: int) -> None:
-    """Answer until stdin ends; tell on stderr where every thread is when asked by a signal."""
+    """Answer until stdin ends; on SIGUSR1 print the stacks of all threads to stderr."""
     faulthandler.register(signal.SIGUSR1, all_threads=True)
     resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_BYTES, ADDRESS_BYTES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -149,7 +150,8 @@ def main(seed: int) -> None:
         tables = Tables(Path(folder))
         for line in sys.stdin:
             job = line.strip()
-            answer = mutated(tables, seed, int(job)) if job.isdigit() else replayed(Path(folder), Path(job))
+            is_number = job.isdigit()
+            answer = validate_mutation(tables, seed, int(job)) if is_number else validate_saved(Path(folder), Path(job))
             print(json.dumps(asdict(answer)), flush=True)
 
 

@@ -1,4 +1,4 @@
-"""The command in this process, for tests of what it says."""
+"""Run the command line in the test process."""
 
 from click.testing import CliRunner, Result
 
@@ -6,12 +6,12 @@ from deltaspec.cli import main
 
 
 def run(*args: object, columns: int | None = None) -> Result:
-    """Run `deltaspec` with these arguments, on a terminal of so many columns if any."""
+    """Run `deltaspec` with these arguments; `columns` sets the width of the terminal."""
     return CliRunner().invoke(main, [str(arg) for arg in args], env={"COLUMNS": str(columns)} if columns else {})
 
 
 def single_error_line(result: Result) -> str:
-    """The one line of a refusal."""
+    """Return the error message; assert that it is a single line and that stdout is empty."""
     (line,) = result.stderr.splitlines()
     assert result.stdout == ""
     return line

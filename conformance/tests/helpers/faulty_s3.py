@@ -1,7 +1,7 @@
-"""A local S3 (moto) behind a proxy that counts requests and answers chosen ones with faults.
+"""A local S3 server (moto) behind a proxy that counts requests and injects faults.
 
-A request has a kind: `list`, `head` (length of an object), `get` (a whole object) or `range` (a part of one). Each
-planned fault takes the requests of some kinds for some keys and, of those, some by their turn.
+A request is of kind `list`, `head` (length of an object), `get` (a complete object) or `range` (part of an object). A
+planned fault selects requests by kind, key and turn.
 """
 
 import http.client
@@ -21,54 +21,54 @@ import pytest
 
 BUCKET = "lake"
 KEY_ID, SECRET, TOKEN = "AKIAWHISPERED", "whispered-secret", "whispered-token"
-LONGEST_HANG_SECONDS = 30.0
+MAX_HANG_SECONDS = 30.0
 
 
 @dataclass
 class Request:
-    """What a client asked for."""
+    """A request of a client."""
 
     kind: str
     key: str
-    """Decoded, without the bucket; the prefix of a listing."""
+    """Decoded key without the bucket, or the prefix of a listing."""
     range: str | None
 
 
 @dataclass
 class Fault:
-    """What to answer instead."""
+    """A fault to inject."""
 
     what: str
-    """`403`, `500`, `503`; `reset`: the connection ends before an answer; `cut`: it ends half way through the body;
-    `hang`: no answer; `stall`: half of the body and no more; `whole`: all of the object, whatever part is asked for."""
+    """`403`, `500`, `503`: this status. `reset`: close the connection before a response. `cut`: close it after half of
+    the body. `hang`: never respond. `stall`: stop after half of the body. `whole`: ignore the requested range."""
     kinds: tuple[str, ...] = ("list", "head", "get", "range")
     key: Callable[[str], bool] = lambda _: True
     turns: Callable[[int], bool] = lambda _: True
-    """Which of the requests for one key that fit, counted from 1."""
+    """Selects among the matching requests for one key by their number, from 1."""
     met: Counter[str] = field(default_factory=Counter)
-    """Requests that fitted, by key."""
+    """Matching requests so far, by key."""
 
 
 @dataclass
 class FaultyS3:
-    """The proxy: plan faults in `faults`, read `requests` afterwards."""
+    """The proxy: add faults to `faults`; inspect `requests` afterwards."""
 
     endpoint: str
     moto: tuple[str, int]
     faults: list[Fault] = field(default_factory=list)
     requests: list[Request] = field(default_factory=list)
     page: int | None = None
-    """Keys of a listing's page, where fewer than the 1000 of S3."""
+    """Keys per page of a listing; None for the 1000 of S3."""
     delay_seconds: float = 0.0
-    """How long each answer takes more, as in a network."""
+    """Delay of each response, to simulate a network."""
     at_once: Counter[str] = field(default_factory=Counter)
-    """The most requests of each kind that were under way at one time."""
+    """Maximum number of concurrent requests by kind."""
     released: threading.Event = field(default_factory=threading.Event)
     under_way: Counter[str] = field(default_factory=Counter)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def fault_for(self, request: Request) -> Fault | None:
-        """The fault planned for a request, which takes its turn."""
+        """Record a request; return the fault planned for it, or None."""
         with self.lock:
             self.requests.append(request)
             for fault in self.faults:
@@ -79,7 +79,7 @@ class FaultyS3:
         return None
 
     def count(self, *kinds: str, key: Callable[[str], bool] = lambda _: True) -> int:
-        """Requests seen of some kinds."""
+        """Count recorded requests of some kinds."""
         return sum(each.kind in kinds and key(each.key) for each in self.requests)
 
     def put(self, key: str, data: bytes) -> None:
@@ -87,7 +87,7 @@ class FaultyS3:
         _objects().put_object(BUCKET, key, data)
 
     def clear(self) -> None:
-        """Empty the bucket; no faults, no requests seen."""
+        """Empty the bucket; forget all faults and requests."""
         backend = _objects()
         for key in list(backend.buckets[BUCKET].keys):
             backend.delete_object(BUCKET, key)
@@ -97,7 +97,7 @@ class FaultyS3:
         self.released = threading.Event()
 
     def upload(self, folder: Path, prefix: str) -> str:
-        """Store every file of a directory; gives the URI of the table that it is then."""
+        """Store every file of a directory; return the URI of the resulting table."""
         for path in sorted(folder.rglob("*")):
             if path.is_file():
                 self.put(f"{prefix}/{path.relative_to(folder)}", path.read_bytes())
@@ -112,7 +112,7 @@ def _objects() -> Any:
 
 @contextmanager
 def run_faulty_s3() -> Iterator[FaultyS3]:
-    """A moto server with an empty bucket, and the proxy before it; both end with the context."""
+    """Run a moto server with an empty bucket, and the proxy in front of it, for a block."""
     from moto.server import ThreadedMotoServer
 
     logging.getLogger("werkzeug").setLevel(logging.CRITICAL)
@@ -138,9 +138,9 @@ def run_faulty_s3() -> Iterator[FaultyS3]:
 
 
 def environment(s3: FaultyS3, *, impatient: bool = False) -> dict[str, str]:
-    """Environment variables by which obstore comes to the proxy, with secrets to look for and few tries.
+    """Return environment variables that point obstore to the proxy, with recognizable secrets and few retries.
 
-    Silence ends after 10 seconds, which is meant never to happen; impatient, after one.
+    The timeout is 10 seconds, which no test should reach; with `impatient` it is one second.
     """
     return {
         "AWS_ACCESS_KEY_ID": KEY_ID,
@@ -156,7 +156,7 @@ def environment(s3: FaultyS3, *, impatient: bool = False) -> dict[str, str]:
 
 
 def set_environment(patch: pytest.MonkeyPatch, s3: FaultyS3, *, impatient: bool = False) -> None:
-    """The variables of `environment` for this process."""
+    """Set the variables of `environment` for this process."""
     for name, value in environment(s3, impatient=impatient).items():
         patch.setenv(name, value)
 
@@ -178,66 +178,68 @@ class _Handler(BaseHTTPRequestHandler):
             with s3.lock:
                 s3.under_way[request.kind] -= 1
 
-    do_HEAD = do_GET  # noqa: N815 - the name that the class looks for
+    do_HEAD = do_GET  # noqa: N815 - name required by the base class
 
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name that the class gives
-        """Nothing is printed."""
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - name required by the base class
+        """Print nothing."""
 
     def _answer(self, s3: FaultyS3, request: Request) -> None:
         fault = s3.fault_for(request)
         if s3.delay_seconds:
             time.sleep(s3.delay_seconds)
         if fault is None:
-            self._pass_on(s3, None)
+            self._forward(s3, None)
         elif fault.what.isdigit():
-            self._refuse(int(fault.what), request.key)
+            self._send_error_response(int(fault.what), request.key)
         elif fault.what == "reset":
-            self._end()
+            self._close_connection()
         elif fault.what == "hang":
-            s3.released.wait(LONGEST_HANG_SECONDS)
-            self._end()
+            s3.released.wait(MAX_HANG_SECONDS)
+            self._close_connection()
         else:
-            self._pass_on(s3, fault)
+            self._forward(s3, fault)
 
     def _request(self) -> Request:
         parts = urlsplit(self.path)
         query = parse_qs(parts.query)
         if "list-type" in query:
             return Request("list", query.get("prefix", [""])[0], None)
-        span = self.headers.get("Range")
-        kind = "head" if self.command == "HEAD" else "range" if span else "get"
-        return Request(kind, unquote(parts.path.partition(f"/{BUCKET}/")[2]), span)
+        byte_range = self.headers.get("Range")
+        kind = "head" if self.command == "HEAD" else "range" if byte_range else "get"
+        return Request(kind, unquote(parts.path.partition(f"/{BUCKET}/")[2]), byte_range)
 
-    def _pass_on(self, s3: FaultyS3, fault: Fault | None) -> None:
+    def _forward(self, s3: FaultyS3, fault: Fault | None) -> None:
         target = self.path + (f"&max-keys={s3.page}" if s3.page and "list-type" in self.path else "")
-        upstream = http.client.HTTPConnection(*s3.moto, timeout=LONGEST_HANG_SECONDS)
+        upstream = http.client.HTTPConnection(*s3.moto, timeout=MAX_HANG_SECONDS)
         try:
-            whole = fault is not None and fault.what == "whole"
-            sent = {name: value for name, value in self.headers.items() if not (whole and name.lower() == "range")}
+            ignores_range = fault is not None and fault.what == "whole"
+            sent = {
+                name: value for name, value in self.headers.items() if not (ignores_range and name.lower() == "range")
+            }
             upstream.request(self.command, target, headers=sent)
-            answer = upstream.getresponse()
-            body = answer.read()
-            headers = answer.getheaders()
+            response = upstream.getresponse()
+            body = response.read()
+            headers = response.getheaders()
         finally:
             upstream.close()
-        self.send_response(answer.status)
+        self.send_response(response.status)
         for name, value in headers:
             if name.lower() not in ("connection", "transfer-encoding", "content-length", "date", "server"):
                 self.send_header(name, value)
-        length = answer.getheader("Content-Length") if self.command == "HEAD" else None
+        length = response.getheader("Content-Length") if self.command == "HEAD" else None
         self.send_header("Content-Length", length or str(len(body)))
         self.end_headers()
-        if fault is None or whole:
+        if fault is None or ignores_range:
             self.wfile.write(body)
             return
         self.wfile.write(body[: len(body) // 2])
         self.wfile.flush()
         if fault.what == "stall":
-            s3.released.wait(LONGEST_HANG_SECONDS)
-        self._end()
+            s3.released.wait(MAX_HANG_SECONDS)
+        self._close_connection()
 
-    def _refuse(self, status: int, key: str) -> None:
-        """As S3 refuses: one line of XML that repeats what the client sent, its key id among it."""
+    def _send_error_response(self, status: int, key: str) -> None:
+        """Respond as S3 does: one line of XML that repeats the client's key id and token."""
         code = {403: "AccessDenied", 500: "InternalError", 503: "SlowDown"}[status]
         sent = f"<AWSAccessKeyId>{KEY_ID}</AWSAccessKeyId><Token>{TOKEN}</Token><Key>{key}</Key>"
         body = f"<?xml version='1.0'?><Error><Code>{code}</Code><Message>No.</Message>{sent}</Error>".encode()
@@ -248,6 +250,6 @@ class _Handler(BaseHTTPRequestHandler):
         if self.command != "HEAD":
             self.wfile.write(body)
 
-    def _end(self) -> None:
+    def _close_connection(self) -> None:
         self.close_connection = True
         self.connection.close()

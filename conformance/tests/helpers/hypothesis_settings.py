@@ -1,7 +1,4 @@
-"""How many examples property tests draw: a handful on every run, more where `DELTASPEC_EXAMPLES` asks for it.
-
-`DELTASPEC_EXAMPLES=20 pytest ...` draws twenty times as many.
-"""
+"""Settings of property tests: few examples by default; `DELTASPEC_EXAMPLES=20 pytest ...` draws 20 times as many."""
 
 import os
 
@@ -11,7 +8,7 @@ EXAMPLES_FACTOR = int(os.environ.get("DELTASPEC_EXAMPLES", "1"))
 
 
 def example_settings(examples: int) -> settings:
-    """Settings of a property test over whole logs: so many examples, times the factor of the environment."""
+    """Return settings for a property test over complete logs: `examples` times the factor from the environment."""
     return settings(
         max_examples=examples * EXAMPLES_FACTOR,
         deadline=None,

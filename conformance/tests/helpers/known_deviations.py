@@ -1,8 +1,8 @@
-"""Where tables of real engines part from the protocol text, and how a report is compared with that list.
+"""Compare reports on engine-written tables with the list of known deviations from the protocol.
 
-A table of the corpora conforms at level rows, or deviates exactly as `known_deviations.toml` says: neither a finding
-more nor one less, and nothing unchecked but what is named there with its reason. Divergences (the text is silent,
-engines differ) are no deviations; they are collected to be printed.
+A table of the corpora must conform at level rows, or deviate exactly as `known_deviations.toml` says: no finding more,
+no finding less, and nothing unchecked except what is listed with a reason. Divergences (the protocol is silent and
+engines differ) are not deviations; they are only collected and printed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ KNOWN = Path(__file__).with_name("known_deviations.toml")
 LEVEL = "rows"
 
 divergences: dict[str, Counter[str]] = {}
-"""Divergences seen by this process: table -> rule -> how many."""
+"""Divergences found by this process: table -> rule -> count."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,33 +36,33 @@ class Deviation:
     """Corpus and name: `spark/partitioned`."""
     rule: str
     count: int
-    """Findings when the whole history is judged."""
+    """Findings when the complete history is validated."""
     requirement: str
     bytes: str
-    """What stands in the table."""
+    """What the table contains."""
     reason: str
-    """Who writes it so, and why the text does not allow it."""
+    """Which engine writes it, and why the protocol does not allow it."""
     revisions: tuple[str, ...] = REVISIONS
-    """Texts that do not allow it."""
+    """Revisions of the protocol that do not allow it."""
     fewest: int | None = None
-    """Findings when its writer does it least, where it does not always do the same."""
+    """Minimum number of findings, if the writer is not deterministic."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Unchecked:
-    """Something in a table that level rows cannot decide, and need not."""
+    """Something in a table that validation at level rows cannot decide, and does not need to."""
 
     table: str
     rules: tuple[str, ...]
-    """Codes, or beginnings of codes."""
+    """Codes or prefixes of codes."""
     reason: str
-    """Part of the ledger's reason."""
+    """Substring of the ledger's reason."""
     why: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class ExternalFiles:
-    """A table some of whose files are those of another: judged with leave to follow paths that lead out of it."""
+    """A table that refers to files of another table; validated with `allow_outside`."""
 
     table: str
     why: str
@@ -70,41 +70,44 @@ class ExternalFiles:
 
 @dataclass(frozen=True, kw_only=True)
 class VacuumedVersion:
-    """A version some of whose files were vacuumed since."""
+    """A version of a table whose files were partly vacuumed later."""
 
     table: str
     version: int
     why: str
 
 
-_REFUSED = Unchecked(table="", rules=("",), reason="refuses the table", why="an older text does not know its features")
+_REFUSED = Unchecked(
+    table="", rules=("",), reason="refuses the table", why="an older revision does not know its features"
+)
 OUTSIDE_TABLE = "leads out of the table"
 FILE_GONE_REASONS = ("was removed since, and is gone", "is not there")
 
 
 def load_known_deviations() -> list[Deviation]:
-    """The committed list."""
+    """Load the committed deviations."""
     return [
-        Deviation(**{**entry, "revisions": tuple(entry.get("revisions", REVISIONS))}) for entry in _listed("deviation")
+        Deviation(**{**entry, "revisions": tuple(entry.get("revisions", REVISIONS))})
+        for entry in _load_entries("deviation")
     ]
 
 
 def load_known_unchecked() -> list[Unchecked]:
-    """What is known not to be checked."""
-    return [Unchecked(**{**entry, "rules": tuple(entry["rules"])}) for entry in _listed("unchecked")]
+    """Load what is known to remain unchecked."""
+    return [Unchecked(**{**entry, "rules": tuple(entry["rules"])}) for entry in _load_entries("unchecked")]
 
 
 def load_known_external_files() -> list[ExternalFiles]:
-    """Tables whose files stand elsewhere."""
-    return [ExternalFiles(**entry) for entry in _listed("outside")]
+    """Load the tables that refer to files outside their directory."""
+    return [ExternalFiles(**entry) for entry in _load_entries("outside")]
 
 
 def load_known_vacuumed_versions() -> list[VacuumedVersion]:
-    """Old versions that cannot be read wholly."""
-    return [VacuumedVersion(**entry) for entry in _listed("gone")]
+    """Load the old versions that can no longer be read completely."""
+    return [VacuumedVersion(**entry) for entry in _load_entries("gone")]
 
 
-def _listed(kind: str) -> list[dict[str, Any]]:
+def _load_entries(kind: str) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = tomllib.loads(KNOWN.read_text("utf-8")).get(kind, [])
     return found
 
@@ -112,60 +115,66 @@ def _listed(kind: str) -> list[dict[str, Any]]:
 def find_unexpected_differences(
     report: Report, known: Iterable[Deviation], unchecked: Iterable[Unchecked] = (), *, whole_history: bool
 ) -> list[str]:
-    """How a report differs from what is known of its table; nothing where it does not.
+    """Return one line per difference between a report and the known deviations of its table.
 
     Args:
-        report: of the table that the entries are about.
-        known: entries of this table alone.
-        unchecked: the same.
-        whole_history: counts are equal; otherwise a part of the history was judged, and they are upper limits.
+        report: report on the table that the entries are about.
+        known: deviations of this table only.
+        unchecked: unchecked entries of this table only.
+        whole_history: the complete history was validated, so counts must be equal. Otherwise they are upper limits.
     """
     severities = {each.rule: each.severity for each in report.findings}
-    graver = {rule: count for rule, count in report.totals.items() if severities.get(rule) != "divergence"}
-    expected = {each.rule: each for each in known}
+    totals = {rule: count for rule, count in report.totals.items() if severities.get(rule) != "divergence"}
+    known_by_rule = {each.rule: each for each in known}
     lines = []
-    for rule in sorted(graver.keys() | expected.keys()):
-        found, wanted = graver.get(rule, 0), expected[rule].count if rule in expected else 0
-        fewest = expected[rule].fewest if rule in expected else None
-        if found > wanted or (whole_history and found < (wanted if fewest is None else fewest)):
-            lines.append(f"{rule}: {found} findings, known are {wanted}")
+    for rule in sorted(totals.keys() | known_by_rule.keys()):
+        found, expected = totals.get(rule, 0), known_by_rule[rule].count if rule in known_by_rule else 0
+        fewest = known_by_rule[rule].fewest if rule in known_by_rule else None
+        if found > expected or (whole_history and found < (expected if fewest is None else fewest)):
+            lines.append(f"{rule}: expected {expected} findings, found {found}")
             lines += [
                 f"    {each.file}:{each.line} {each.path} {each.column} {each.message} {each.evidence}"
-                for each in _some(report, rule)
+                for each in _sample_findings(report, rule)
             ]
         lines += [
-            f"{rule}: of requirement {each.requirement}, known is {expected[rule].requirement}"
-            for each in _some(report, rule)
-            if rule in expected and each.requirement != expected[rule].requirement
+            f"{rule}: expected requirement {known_by_rule[rule].requirement}, found {each.requirement}"
+            for each in _sample_findings(report, rule)
+            if rule in known_by_rule and each.requirement != known_by_rule[rule].requirement
         ]
-    return lines + _not_checked(report, list(unchecked), whole_history=whole_history)
+    return lines + _compare_unchecked(report, list(unchecked), whole_history=whole_history)
 
 
-def _not_checked(report: Report, unchecked: list[Unchecked], *, whole_history: bool) -> list[str]:
-    """What the ledger holds beyond the entries, and the entries that it does not hold."""
-    met: set[Unchecked] = set()
+def _compare_unchecked(report: Report, unchecked: list[Unchecked], *, whole_history: bool) -> list[str]:
+    """Return ledger entries that no known entry matches and, with the complete history, known entries without match."""
+    matched: set[Unchecked] = set()
     lines = []
     for each in report.checked.not_checked:
-        fitting = {entry for entry in unchecked if each.rule.startswith(entry.rules) and entry.reason in each.reason}
-        met |= fitting
-        if not fitting and not each.reason.startswith("and at "):  # the sum of further places of reasons given before
+        matches = {entry for entry in unchecked if each.rule.startswith(entry.rules) and entry.reason in each.reason}
+        matched |= matches
+        if not matches and not each.reason.startswith("and at "):  # a summary of further locations
             lines.append(f"not checked: {each.rule} {each.reason} {each.file}")
     if whole_history:
-        lines += [f"checked after all: {entry.rules} {entry.reason}" for entry in unchecked if entry not in met]
+        lines += [
+            f"expected to be unchecked: {entry.rules} {entry.reason}" for entry in unchecked if entry not in matched
+        ]
     return lines
 
 
 def check_against_known_deviations(table: str, path: str) -> None:
-    """Judge a table and compare the reports with what is known: of the latest version, of the whole history, by older
-    texts, without leave to follow paths out of it where some lead there, and of versions whose files are gone.
+    """Validate a table in several ways and compare the reports with the known deviations.
+
+    - the latest version and the complete history
+    - all older revisions of the protocol
+    - without `allow_outside`, if it refers to files outside its directory
+    - versions whose files were vacuumed
 
     Raises:
-        AssertionError: the table is judged otherwise than known.
+        AssertionError: a report differs from what is known.
     """
     from deltaspec.validation import validate_table
 
-    every = [each for each in load_known_deviations() if each.table == table]
-    known = [each for each in every if "current" in each.revisions]
+    deviations = [each for each in load_known_deviations() if each.table == table]
+    known = [each for each in deviations if "current" in each.revisions]
     unchecked = [each for each in load_known_unchecked() if each.table == table]
     outside = any(each.table == table for each in load_known_external_files())
     for history in ("all", "latest"):
@@ -173,11 +182,11 @@ def check_against_known_deviations(table: str, path: str) -> None:
         lines = find_unexpected_differences(report, known, unchecked, whole_history=history == "all")
         assert not lines, "\n".join([f"{table} (history {history}): {report.verdict}", *lines])
         if history == "all":
-            seen = [each.rule for each in report.findings if each.severity == "divergence"]
-            divergences[table] = Counter(seen)
+            divergences[table] = Counter(each.rule for each in report.findings if each.severity == "divergence")
     for revision in REVISIONS[:-1]:
         report = validate_table(path, level=LEVEL, history="all", revision=revision, allow_outside=outside)
-        _compare_by_older_text(table, report, [each for each in every if revision in each.revisions], unchecked)
+        of_revision = [each for each in deviations if revision in each.revisions]
+        _compare_older_revision(table, report, of_revision, unchecked)
     if outside:
         _compare_incomplete(table, validate_table(path, level=LEVEL), known, unchecked, (OUTSIDE_TABLE,))
     for gone in load_known_vacuumed_versions():
@@ -186,8 +195,8 @@ def check_against_known_deviations(table: str, path: str) -> None:
             _compare_incomplete(table, report, known, unchecked, FILE_GONE_REASONS)
 
 
-def _compare_by_older_text(table: str, report: Report, known: list[Deviation], unchecked: list[Unchecked]) -> None:
-    """The text refuses the table, or finds no more than is known; it may know less of it."""
+def _compare_older_revision(table: str, report: Report, known: list[Deviation], unchecked: list[Unchecked]) -> None:
+    """Assert that the table is refused or has no unknown findings; an older revision may find less."""
     known, unchecked = (known, unchecked) if report.verdict != "refused" else ([], [_REFUSED])
     lines = find_unexpected_differences(report, known, unchecked, whole_history=False)
     assert not lines, "\n".join([f"{table} by {report.revision}: {report.verdict}", *lines])
@@ -196,8 +205,8 @@ def _compare_by_older_text(table: str, report: Report, known: list[Deviation], u
 def _compare_incomplete(
     table: str, report: Report, known: list[Deviation], unchecked: list[Unchecked], reasons: tuple[str, ...]
 ) -> None:
-    """The report finds nothing new, and is incomplete for these reasons and no other."""
-    allowed = [Unchecked(table=table, rules=("",), reason=reason, why="asked for") for reason in reasons]
+    """Assert that the report has no unknown findings and is incomplete for these reasons only."""
+    allowed = [Unchecked(table=table, rules=("",), reason=reason, why="expected") for reason in reasons]
     lines = find_unexpected_differences(report, known, [*unchecked, *allowed], whole_history=False)
     assert not lines, "\n".join([f"{table} at {report.version}: {report.verdict}", *lines])
     found = [each.reason for each in report.checked.not_checked]
@@ -205,7 +214,7 @@ def _compare_incomplete(
 
 
 def list_divergences(corpus: str) -> list[str]:
-    """A line for every divergence seen in a corpus."""
+    """Return one line per divergence found in a corpus."""
     return [
         f"{table}: {rule} {count} times"
         for table, rules in sorted(divergences.items())
@@ -214,5 +223,5 @@ def list_divergences(corpus: str) -> list[str]:
     ]
 
 
-def _some(report: Report, rule: str) -> list[Finding]:
+def _sample_findings(report: Report, rule: str) -> list[Finding]:
     return [each for each in report.findings if each.rule == rule][:3]

@@ -1,4 +1,4 @@
-"""Two good logs as text, and what edits them: every line of a table is under the hand of the test."""
+"""Two valid logs as text, and helpers that edit single lines of them."""
 
 import hashlib
 import json
@@ -12,8 +12,8 @@ from deltaspec_generators.checkpoint_writer import encode_checkpoint
 from deltaspec_generators.table_files import CheckpointFiles, SidecarFile
 
 VALID_LOGS = Path(__file__).parent / "valid_logs"
-"""`plain`: (1, 2), partitioned by a date, commits 0 to 2. `rich`: (3, 7) with column mapping, deletion vectors, row
-tracking, in-commit timestamps and V2 checkpoints allowed, commits 0 to 3."""
+"""`plain`: protocol (1, 2), partitioned by a date, commits 0 to 2. `rich`: protocol (3, 7), commits 0 to 3, with column
+mapping, deletion vectors, row tracking, in-commit timestamps and V2 checkpoints."""
 
 Action = dict[str, Any]
 
@@ -25,39 +25,39 @@ def commit_name(version: int) -> str:
 class RawLog:
     """The files of a `_delta_log`, by name."""
 
-    def __init__(self, good: str | None = None) -> None:
+    def __init__(self, valid_log: str | None = None) -> None:
         self.files: dict[str, bytes] = {}
-        if good is not None:
-            self.files = {path.name: path.read_bytes() for path in (VALID_LOGS / good).iterdir()}
+        if valid_log is not None:
+            self.files = {path.name: path.read_bytes() for path in (VALID_LOGS / valid_log).iterdir()}
 
     def edit(self, version: int, old: str, new: str) -> None:
-        """Replace a text that stands exactly once in a commit."""
+        """Replace a string that occurs exactly once in a commit."""
         text = self.files[commit_name(version)].decode()
         assert text.count(old) == 1, f"{text.count(old)} times {old!r} in version {version}"
         self.files[commit_name(version)] = text.replace(old, new).encode()
 
     def edit_all(self, version: int, old: str, new: str) -> None:
-        """Replace a text everywhere in a commit, where it stands more than once."""
+        """Replace all occurrences of a string in a commit; there must be several."""
         text = self.files[commit_name(version)].decode()
         assert text.count(old) > 1
         self.files[commit_name(version)] = text.replace(old, new).encode()
 
     def append(self, version: int, *lines: str) -> None:
-        """Add lines to a commit, which is made if it is not there."""
+        """Append lines to a commit; create the commit if it does not exist."""
         before = self.files.get(commit_name(version), b"")
         self.files[commit_name(version)] = before + "".join(line + "\n" for line in lines).encode()
 
     def drop(self, *versions: int) -> None:
-        """Take commits away."""
+        """Delete commits."""
         for version in versions:
             del self.files[commit_name(version)]
 
     def drop_line(self, version: int, beginning: str) -> None:
-        """Take the one line away that begins so."""
+        """Delete the only line of a commit that starts with a string."""
         lines = self.files[commit_name(version)].decode().splitlines(keepends=True)
-        kept = [line for line in lines if not line.startswith(beginning)]
-        assert len(kept) == len(lines) - 1
-        self.files[commit_name(version)] = "".join(kept).encode()
+        remaining = [line for line in lines if not line.startswith(beginning)]
+        assert len(remaining) == len(lines) - 1
+        self.files[commit_name(version)] = "".join(remaining).encode()
 
     def put(self, name: str, content: str | bytes) -> None:
         self.files[name] = content.encode() if isinstance(content, str) else content
@@ -72,16 +72,16 @@ class RawLog:
         self.put("_last_checkpoint", content)
 
     def rows(self, *lines: tuple[int, str]) -> list[Action]:
-        """Actions of commits, each named by its version and a text that it alone has there."""
+        """Return actions, each identified by its version and a string that only its line contains."""
         found = []
         for version, mark in lines:
-            fitting = [line for line in self.files[commit_name(version)].decode().splitlines() if mark in line]
-            assert len(fitting) == 1, f"{len(fitting)} lines of version {version} have {mark!r}"
-            found.append(json.loads(fitting[0]))
+            matches = [line for line in self.files[commit_name(version)].decode().splitlines() if mark in line]
+            assert len(matches) == 1, f"{len(matches)} lines of version {version} contain {mark!r}"
+            found.append(json.loads(matches[0]))
         return found
 
     def checkpoint(self, version: int, rows: list[Action], **more: Any) -> list[str]:
-        """Write a checkpoint; gives the names of its files."""
+        """Write a checkpoint; return the names of its files."""
         written = encode_checkpoint(CheckpointFiles(version=version, rows=list(rows), **more))
         self.files.update(written)
         return sorted(written)
@@ -102,7 +102,7 @@ PLAIN_CHECKPOINT_ROWS = (
     (2, '{"remove"'),
     (2, '{"add"'),
 )
-"""What a checkpoint of `plain` at version 2 holds."""
+"""Rows of a checkpoint of `plain` at version 2."""
 
 RICH_CHECKPOINT_ROWS = (
     (0, '{"protocol"'),
@@ -115,14 +115,14 @@ RICH_CHECKPOINT_ROWS = (
     (3, '{"remove"'),
     (3, '{"add"'),
 )
-"""What a checkpoint of `rich` at version 3 holds, but for its checkpointMetadata."""
+"""Rows of a checkpoint of `rich` at version 3, without checkpointMetadata."""
 
 RICH_CHECKPOINT_FILE_ROWS = RICH_CHECKPOINT_ROWS[5:]
 RICH_CHECKPOINT_TABLE_ROWS = RICH_CHECKPOINT_ROWS[:5]
 
 
 def write_sidecar_checkpoint(log: RawLog, edit: Callable[[CheckpointFiles], None] = lambda _: None) -> list[str]:
-    """Write a JSON checkpoint of `rich` at version 3 whose files stand in one sidecar."""
+    """Write a JSON checkpoint of `rich` at version 3 with one sidecar for its file actions."""
     checkpoint = CheckpointFiles(
         version=3,
         naming="uuid-json",
@@ -140,7 +140,7 @@ def write_sidecar_checkpoint(log: RawLog, edit: Callable[[CheckpointFiles], None
 
 
 def validate_unchanged(root: Path, **options: Any) -> Report:
-    """Validate a table; it is not changed by that, not even in its times of change."""
+    """Validate a table; assert that neither its content nor its modification times change."""
     before = compute_fingerprint(root)
     options.setdefault("history", "all")
     options.setdefault("level", "log")
@@ -151,7 +151,7 @@ def validate_unchanged(root: Path, **options: Any) -> Report:
 
 
 def count_findings_by_rule(report: Report, *severities: str) -> dict[str, int]:
-    """Number of findings by rule, of some severities or of all."""
+    """Count findings by rule, of the given severities or of all."""
     return {
         code: sum(finding.rule == code for finding in report.findings)
         for code in sorted({each.rule for each in report.findings if not severities or each.severity in severities})
@@ -159,7 +159,7 @@ def count_findings_by_rule(report: Report, *severities: str) -> dict[str, int]:
 
 
 def compute_fingerprint(root: Path) -> dict[str, tuple[str, int]]:
-    """Content and time of change of everything in a directory; what cannot be read goes by its kind."""
+    """Return digest and modification time of each path in a directory; no digest for anything but regular files."""
     found: dict[str, tuple[str, int]] = {}
     if not root.is_dir():
         return found

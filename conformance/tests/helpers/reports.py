@@ -1,4 +1,4 @@
-"""Reports made by hand, for the writers."""
+"""Handmade reports for tests of the report formats."""
 
 from typing import Any
 
@@ -44,7 +44,7 @@ def make_divergence(**changes: Any) -> Finding:
 def report(
     *findings: Finding, verdict: Verdict = "conforms", totals: dict[str, int] | None = None, **checked: Any
 ) -> Report:
-    """A run of which `totals` found more than `findings` shows."""
+    """Build a report of `findings`; `totals` may count more findings than are listed."""
     totals = totals or {each.rule: sum(other.rule == each.rule for other in findings) for each in findings}
     severity = {each.rule: each.severity for each in findings}
     counts = {"violation": 0, "warning": 0, "divergence": 0}

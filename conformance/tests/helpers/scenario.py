@@ -1,4 +1,4 @@
-"""A table's life in tests: commits that the model judges before it takes them, and short builders of actions."""
+"""Multi-commit scenarios: each commit must be accepted by the model. Also short builders of actions."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -12,7 +12,7 @@ from deltaspec.model.revisions import Revision
 
 
 class Scenario:
-    """A table from its first commit on; `life[version]` is its snapshot, `life.commits[version]` what was written."""
+    """A table and its history: `scenario[version]` is a snapshot, `scenario.commits[version]` the written actions."""
 
     def __init__(self, *actions: Action, revision: Revision = Revision.CURRENT) -> None:
         self.revision = revision
@@ -26,14 +26,14 @@ class Scenario:
 
     @property
     def now(self) -> Snapshot:
-        """The newest snapshot; that of no table before the first commit."""
+        """The newest snapshot, or the empty snapshot before the first commit."""
         return self._snapshots[-1] if self._snapshots else EMPTY_SNAPSHOT
 
     def __getitem__(self, version: int) -> Snapshot:
         return self._snapshots[version]
 
     def commit(self, *actions: Action) -> Snapshot:
-        """One more version, which the model has to accept."""
+        """Write the next version; fail if the model rejects it."""
         version = self.version + 1
         assert check_commit(self.now, version, actions, self.revision) == Accepted()
         self._snapshots.append(replay_commit(self.now, version, actions, self.revision))
@@ -41,14 +41,14 @@ class Scenario:
         return self.now
 
     def expect_refusal(self, *actions: Action) -> str:
-        """The requirement by which the model refuses the commit; nothing is written."""
+        """Return the requirement for which the model refuses the commit. Nothing is written."""
         answer = check_commit(self.now, self.version + 1, actions, self.revision)
         assert isinstance(answer, Refused), "the commit was accepted"
         return answer.requirement
 
 
 def field(name: str, kind: Any = "long", nullable: bool = True, **metadata: Any) -> dict[str, Any]:
-    """A column of a schema; dots in the names of its metadata are spelled `__`: `delta__generationExpression`."""
+    """Build a column; write dots in metadata keys as `__`: `delta__generationExpression`."""
     return {
         "name": name,
         "type": kind,
@@ -58,7 +58,7 @@ def field(name: str, kind: Any = "long", nullable: bool = True, **metadata: Any)
 
 
 def schema(*fields: dict[str, Any]) -> str:
-    """The text of a schema."""
+    """Build a schema string."""
     return json.dumps({"type": "struct", "fields": list(fields)})
 
 
@@ -89,7 +89,7 @@ def metadata(
 
 
 def add(path: str = "a", rows: int | None = None, **more: Any) -> Add:
-    """A file; `rows` is its `numRecords`, and other fields go by the names of `Add`."""
+    """Build an add; `rows` becomes `numRecords`, `more` are fields of `Add`."""
     fields = {"partition_values": {}, "size": 1, "modification_time": 1, "data_change": True}
     if rows is not None:
         fields["stats"] = json.dumps({"numRecords": rows})
@@ -105,10 +105,10 @@ def cdc(path: str, **more: Any) -> Cdc:
 
 
 def commit_info(**fields: Any) -> CommitInfo:
-    """Fields by the names of `CommitInfo`."""
+    """Build a commitInfo; `fields` are fields of `CommitInfo`."""
     return CommitInfo(**fields)
 
 
 def domain(name: str, configuration: Any, removed: bool = False) -> DomainMetadata:
-    """A domain; `configuration` is any JSON value, written as text."""
+    """Build a domain; `configuration` is any JSON value and becomes a JSON string."""
     return DomainMetadata(domain=name, configuration=json.dumps(configuration), removed=removed)

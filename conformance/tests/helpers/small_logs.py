@@ -1,4 +1,4 @@
-"""Small valid logs as plain actions, and what holds after each version, drawn without the model's help."""
+"""Random small valid logs with the expected state after each version, generated without the model."""
 
 from dataclasses import dataclass, field
 
@@ -19,7 +19,7 @@ from deltaspec.model.actions import (
 )
 
 PATH_ENCODINGS = {"a": ("a",), "b c": ("b c", "b%20c"), "p=1/d": ("p=1/d", "p%3D1/d", "%70=1/d")}
-"""Decoded file name to paths that name it."""
+"""Decoded file name -> encoded paths that refer to it."""
 VECTORS = (None, "one", "two", "three")
 
 Vector = str | None
@@ -86,10 +86,10 @@ def domain(name: str, configuration: str = "{}", *, removed: bool = False) -> Do
 
 @dataclass
 class ExpectedState:
-    """What holds at a version."""
+    """The expected state at a version."""
 
     live: dict[str, tuple[Vector, int]] = field(default_factory=dict)
-    """File name to vector and size."""
+    """File name -> deletion vector and size."""
     removed_files: set[tuple[str, Vector]] = field(default_factory=set)
     transactions: dict[str, int] = field(default_factory=dict)
     domains: dict[str, str] = field(default_factory=dict)
@@ -103,7 +103,7 @@ class SmallLog:
 
 @st.composite
 def small_logs(draw: st.DrawFn, max_commits: int = 5) -> SmallLog:
-    """Valid logs from version 0 on."""
+    """Draw valid logs that start at version 0."""
     commits: dict[int, list[Action]] = {}
     states: list[ExpectedState] = []
     now = ExpectedState()
@@ -125,25 +125,25 @@ def small_logs(draw: st.DrawFn, max_commits: int = 5) -> SmallLog:
 
 
 def _file_actions(draw: st.DrawFn, name: str, now: ExpectedState) -> list[Action]:
-    """Add, describe anew, remove, or exchange the deletion vector of one file."""
-    spelling = st.sampled_from(PATH_ENCODINGS[name])
+    """Add a file, add it again, remove it, or replace its deletion vector."""
+    encoding = st.sampled_from(PATH_ENCODINGS[name])
     actions: list[Action] = []
     before = now.live.get(name)
     after: Vector = draw(st.sampled_from(VECTORS)) if before is None else before[0]
     if before is not None:
-        what = draw(st.sampled_from(["describe", "remove", "exchange"]))
-        if what != "describe":
-            actions.append(remove(draw(spelling), before[0], at=draw(st.integers(0, 100))))
+        operation = draw(st.sampled_from(["add again", "remove", "replace vector"]))
+        if operation != "add again":
+            actions.append(remove(draw(encoding), before[0], at=draw(st.integers(0, 100))))
             now.removed_files.add((name, before[0]))
             del now.live[name]
-        if what == "remove":
+        if operation == "remove":
             return actions
-        if what == "exchange":
+        if operation == "replace vector":
             after = draw(st.sampled_from([each for each in VECTORS if each != before[0]]))
     size = draw(st.integers(0, 9))
     now.live[name] = (after, size)
     now.removed_files.discard((name, after))
-    return [*actions, add(draw(spelling), after, size)]
+    return [*actions, add(draw(encoding), after, size)]
 
 
 def _domain_action(draw: st.DrawFn, name: str, now: ExpectedState) -> DomainMetadata:

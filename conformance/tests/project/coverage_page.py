@@ -1,6 +1,6 @@
-"""Writes `conformance/COVERAGE.md`: what the model, the rules and the mutations know of each chapter and revision.
+"""Write `conformance/COVERAGE.md`: coverage of each chapter and revision by the model, the rules and the mutations.
 
-python -m project.coverage_page      (in conformance/tests; `nox -s coverage` does it)
+Run `nox -s coverage`, or `python -m project.coverage_page` in conformance/tests.
 """
 
 import ast
@@ -21,17 +21,16 @@ PAGE = Path(__file__).parents[2] / "COVERAGE.md"
 MODEL = Path(str(deltaspec.model.__file__)).parent
 HEAD = """# Coverage
 
-Computed from the catalogue, the docstrings of the model, the rules, the permissions and the mutations; a test holds
-this page to what they say, and `nox -s coverage` writes it anew. A cell is a chapter in a revision:
+`nox -s coverage` generates this page from the catalogue, the docstrings of the model, the rules, the permissions and
+the mutations. A test fails if it is out of date. Each cell describes one chapter in one revision:
 
     M/N · R · D/S · T
 
-- **model** M/N: of the N statements that hold in the revision, those whose section a module of the model names as its
-  source.
-- **rules** R: asked in the revision.
-- **decided** D/S: of the S statements that a log or data files can show, those that a rule looks after or, where they
-  permit or define, a table on which the kit is silent. The others of the N are of behaviour: a candidate breaks them.
-- **planted** T: mutations that one of those rules finds in the revision, and sound tables that use what is permitted.
+- **model** M/N: the revision has N statements; for M of them a module of the model names the section as its source.
+- **rules** R: number of rules for the revision.
+- **decided** D/S: a log or data files can show S of the statements; D of them have a rule or, if they permit or define
+  something, a sound table without findings. The other statements concern the behavior of an implementation.
+- **planted** T: mutations that one of these rules catches in the revision, plus sound tables that use a permission.
 
 """
 
@@ -41,49 +40,50 @@ class Cell:
     """A chapter in one revision."""
 
     statements: int
-    modelled: int
+    modeled: int
     rules: int
-    shown: int
+    visible: int
     decided: int
     planted: int
 
     def __str__(self) -> str:
-        return f"{self.modelled}/{self.statements} · {self.rules} · {self.decided}/{self.shown} · {self.planted}"
+        return f"{self.modeled}/{self.statements} · {self.rules} · {self.decided}/{self.visible} · {self.planted}"
 
 
-def sources() -> dict[str, set[str]]:
-    """What each module of the model names as its sources, in lower case."""
-    return {path.stem: set(_sources_in(ast.parse(path.read_text("utf-8")))) for path in sorted(MODEL.glob("*.py"))}
+def collect_sources() -> dict[str, set[str]]:
+    """Return the sources that each module of the model names, in lower case."""
+    modules = [path for path in sorted(MODEL.rglob("*.py")) if path.name != "__init__.py"]
+    return {path.stem: set(_iter_sources(ast.parse(path.read_text("utf-8")))) for path in modules}
 
 
-def _sources_in(tree: ast.Module) -> Iterator[str]:
+def _iter_sources(tree: ast.Module) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
             text = " ".join((ast.get_docstring(node) or "").split())
             yield from (each.lower() for each in re.findall(r"Source: (.*?)(?:\.(?= [A-Z])|\.?$)", text))
 
 
-_OF_A_CHAPTER = re.compile(r"(?:reader|writer) requirements? for |(?: \(requirements for writers\))")
-"""What headings add to the name of the chapter that they belong to."""
+_HEADING_SUFFIX = re.compile(r"(?:reader|writer) requirements? for |(?: \(requirements for writers\))")
+"""Parts of headings that are not part of the chapter's name."""
 
 
-def modules_of(section: str, named: dict[str, set[str]]) -> list[str]:
-    """Modules of the model whose sources name a section; a statement of two chapters stands under both headings."""
-    headings = [_OF_A_CHAPTER.sub("", each.strip().lower()) for each in section.split(";")]
-    found = [module for module, texts in named.items() if any(each in text for text in texts for each in headings)]
+def find_modules(section: str, sources: dict[str, set[str]]) -> list[str]:
+    """Return the modules of the model that name a section, or one of several separated by semicolons, as source."""
+    headings = [_HEADING_SUFFIX.sub("", each.strip().lower()) for each in section.split(";")]
+    found = [module for module, texts in sources.items() if any(each in text for text in texts for each in headings)]
     return sorted(found)
 
 
-def chapters() -> dict[str, list[Coverage]]:
-    """Requirements and what covers them, by chapter."""
+def group_by_chapter() -> dict[str, list[Coverage]]:
+    """Return the coverage of all requirements by chapter."""
     found: dict[str, list[Coverage]] = defaultdict(list)
     for identity, each in coverage().items():
         found[identity.partition(".")[0]].append(each)
     return dict(sorted(found.items()))
 
 
-def planted_in() -> dict[tuple[str, str], int]:
-    """How many mutations break a requirement in a revision."""
+def count_mutations() -> dict[tuple[str, str], int]:
+    """Count the mutations that break a requirement in a revision."""
     found: dict[tuple[str, str], int] = defaultdict(int)
     for mutation in MUTATIONS.values():
         for revision in find_revisions(mutation):
@@ -91,37 +91,37 @@ def planted_in() -> dict[tuple[str, str], int]:
     return found
 
 
-def cell(
-    chapter: list[Coverage], revision: str, named: dict[str, set[str]], planted: dict[tuple[str, str], int]
+def build_cell(
+    chapter: list[Coverage], revision: str, sources: dict[str, set[str]], mutation_counts: dict[tuple[str, str], int]
 ) -> Cell | None:
-    """A chapter in a revision; None where it has no statement in it."""
-    held = [each for each in chapter if revision in each.revisions]
-    if not held:
+    """Build the cell of a chapter in a revision; None if the chapter has no statement there."""
+    statements = [each for each in chapter if revision in each.revisions]
+    if not statements:
         return None
-    shown = [each for each in held if each.requirement.check != "behaviour"]
-    covering = [each.revisions[revision] for each in held]
+    visible = [each for each in statements if each.requirement.check != "behaviour"]
+    covering = [each.revisions[revision] for each in statements]
     permitted = {name for each in covering for name in each.permissions}
     return Cell(
-        statements=len(held),
-        modelled=sum(bool(modules_of(each.requirement.section, named)) for each in held),
+        statements=len(statements),
+        modeled=sum(bool(find_modules(each.requirement.section, sources)) for each in statements),
         rules=len({code for each in covering for code in each.rules}),
-        shown=len(shown),
-        decided=sum(bool(each.revisions[revision]) for each in shown),
-        planted=sum(planted.get((each.requirement.id, revision), 0) for each in held) + len(permitted),
+        visible=len(visible),
+        decided=sum(bool(each.revisions[revision]) for each in visible),
+        planted=sum(mutation_counts.get((each.requirement.id, revision), 0) for each in statements) + len(permitted),
     )
 
 
 def render_page() -> str:
-    """The whole text; the last line has the sums, and rules that serve several chapters count once there."""
-    planted, named = planted_in(), sources()
+    """Render the page. The last line has the totals, where a rule of several chapters counts once."""
+    mutation_counts, sources = count_mutations(), collect_sources()
     lines = [HEAD + f"| chapter | {' | '.join(REVISIONS)} | modules of the model |", "|-" * (len(REVISIONS) + 2) + "|"]
-    for name, chapter in chapters().items():
-        cells = [cell(chapter, revision, named, planted) for revision in REVISIONS]
-        modules = sorted({module for each in chapter for module in modules_of(each.requirement.section, named)})
+    for name, chapter in group_by_chapter().items():
+        cells = [build_cell(chapter, revision, sources, mutation_counts) for revision in REVISIONS]
+        modules = sorted({module for each in chapter for module in find_modules(each.requirement.section, sources)})
         lines.append(f"| {name} | {' | '.join(str(each or '–') for each in cells)} | {', '.join(modules)} |")
-    every = [each for chapter in chapters().values() for each in chapter]
-    cells = [cell(every, revision, named, planted) for revision in REVISIONS]
-    lines.append(f"| **all** | {' | '.join(str(each) for each in cells)} | {len(named)} |")
+    every = [each for chapter in group_by_chapter().values() for each in chapter]
+    cells = [build_cell(every, revision, sources, mutation_counts) for revision in REVISIONS]
+    lines.append(f"| **all** | {' | '.join(str(each) for each in cells)} | {len(sources)} |")
     return "\n".join(lines) + "\n"
 
 

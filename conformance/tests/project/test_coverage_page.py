@@ -1,7 +1,7 @@
-"""`conformance/COVERAGE.md` is what the catalogue, the model, the rules and the mutations say."""
+"""`conformance/COVERAGE.md` is up to date with the catalogue, the model, the rules and the mutations."""
 
 from project.coverage_page import PAGE, render_page
 
 
-def test_page_is_as_computed() -> None:
+def test_page_is_up_to_date() -> None:
     assert PAGE.read_text("utf-8") == render_page(), "run `nox -s coverage`"

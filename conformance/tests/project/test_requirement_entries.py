@@ -1,4 +1,4 @@
-"""The catalogue of requirements keeps its own form, and rules and catalogue fit together."""
+"""Form of the requirement catalogue, and consistency of rules with it."""
 
 import re
 import tomllib
@@ -19,7 +19,7 @@ def test_ids_are_chapter_and_name() -> None:
         assert f"{requirement.chapter}.toml" in {each.name for each in CHAPTERS}
 
 
-def test_sources_stand_once_each() -> None:
+def test_sources_are_listed_once() -> None:
     for requirement in requirements().values():
         assert requirement.sources, requirement.id
         assert len(set(requirement.sources)) == len(requirement.sources), requirement.id
@@ -30,7 +30,7 @@ def test_revisions_are_in_order() -> None:
         assert list(requirement.revisions) == [each for each in REVISIONS if each in requirement.revisions]
 
 
-def test_words_are_sentences() -> None:
+def test_statements_and_readings_are_sentences() -> None:
     for requirement in requirements().values():
         assert requirement.section
         assert re.fullmatch(r"[^ ].*[^ ]\.", requirement.statement), requirement.id
@@ -57,6 +57,6 @@ def test_every_chapter_is_loaded() -> None:
     assert {each.chapter for each in requirements().values()} == {each.name.removesuffix(".toml") for each in CHAPTERS}
 
 
-def test_rules_do_not_rest_on_what_is_optional() -> None:
+def test_rules_do_not_check_optional_requirements() -> None:
     for rule in RULES.values():
         assert rule.divergence is not None or rule.requirement.level != "may"

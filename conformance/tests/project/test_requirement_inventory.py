@@ -1,6 +1,6 @@
-"""The catalogue against the inventory of the protocol's statements, and the rules against the catalogue.
+"""The catalogue covers the inventory of the protocol's statements, and the rules cover the catalogue.
 
-The inventory has a row for every normative statement of four texts; whoever reads a text anew adds rows to it.
+The inventory has one row per normative statement of the four revisions. A new revision adds rows.
 """
 
 import csv
@@ -23,90 +23,90 @@ with (HERE / "inventory.tsv").open(encoding="utf-8") as _file:
     INVENTORY = {row["id"]: row for row in csv.DictReader(_file, delimiter="\t")}
 HEADINGS: dict[str, list[str]] = tomllib.loads((HERE / "headings.toml").read_text("utf-8"))
 DROPPED: dict[str, str] = tomllib.loads((HERE / "dropped_statements.toml").read_text("utf-8"))
-OF_THE_TEXT_ALONE: dict[str, str] = tomllib.loads((HERE / "text_only_errata.toml").read_text("utf-8"))
-MOST_DROPPED = 25
+ERRATA_WITHOUT_CHECK: dict[str, str] = tomllib.loads((HERE / "text_only_errata.toml").read_text("utf-8"))
+MAX_DROPPED = 25
 ERRATA = [f"E{number:02}" for number in range(1, 56)]
 SILENT_POINTS = [f"S{number:02}" for number in range(1, 42)]
 
 
-def held_in(row: str) -> set[str]:
-    """Revisions in which a statement of the inventory stands."""
+def get_revisions(row: str) -> set[str]:
+    """Return the revisions that contain a statement of the inventory."""
     return set(INVENTORY[row]["revisions"].split(","))
 
 
-def test_inventory_is_whole() -> None:
+def test_inventory_is_complete() -> None:
     assert len(INVENTORY) == 838
     assert {row["actor"] for row in INVENTORY.values()} == {"reader", "writer", "table"}
     assert {row["level"] for row in INVENTORY.values()} == {"must", "should", "may", "is"}
     assert {row["check"] for row in INVENTORY.values()} == {"log", "data", "behaviour"}
-    assert all(held_in(row) <= set(REVISIONS) for row in INVENTORY)
+    assert all(get_revisions(row) <= set(REVISIONS) for row in INVENTORY)
 
 
 def test_every_statement_is_in_the_catalogue_in_each_of_its_revisions() -> None:
-    said: dict[str, set[str]] = defaultdict(set)
+    cataloged: dict[str, set[str]] = defaultdict(set)
     for requirement in requirements().values():
         for row in requirement.sources:
-            said[row] |= set(requirement.revisions)
-    missing = {row: sorted(held_in(row) - said[row], key=REVISIONS.index) for row in INVENTORY}
+            cataloged[row] |= set(requirement.revisions)
+    missing = {row: sorted(get_revisions(row) - cataloged[row], key=REVISIONS.index) for row in INVENTORY}
     assert {row: revisions for row, revisions in missing.items() if revisions and row not in DROPPED} == {}
 
 
 def test_few_statements_are_dropped_and_each_with_a_reason() -> None:
-    assert len(DROPPED) <= MOST_DROPPED
+    assert len(DROPPED) <= MAX_DROPPED
     assert set(DROPPED) <= set(INVENTORY)
     assert all(len(reason) > 10 for reason in DROPPED.values())
 
 
-def test_what_is_dropped_is_nowhere_in_the_catalogue() -> None:
+def test_dropped_statements_are_not_in_the_catalogue() -> None:
     assert set(DROPPED) & {row for requirement in requirements().values() for row in requirement.sources} == set()
 
 
-def of_each(what: Callable[[Requirement], object]) -> dict[str, object]:
-    """What is wrong with requirements, by id; those with nothing wrong are left out."""
-    return {identity: found for identity, each in requirements().items() if (found := what(each))}
+def find_faults(check: Callable[[Requirement], object]) -> dict[str, object]:
+    """Return the result of a check by requirement id, without empty results."""
+    return {identity: found for identity, each in requirements().items() if (found := check(each))}
 
 
 def test_sources_exist() -> None:
-    assert of_each(lambda each: set(each.sources) - set(INVENTORY)) == {}
+    assert find_faults(lambda each: set(each.sources) - set(INVENTORY)) == {}
 
 
-def test_sources_are_of_the_same_actor_and_level() -> None:
-    def others(each: Requirement) -> list[str]:
+def test_sources_have_the_same_actor_and_level() -> None:
+    def find_mismatches(each: Requirement) -> list[str]:
         kind = (each.actor, each.level)
         return [row for row in each.sources if (INVENTORY[row]["actor"], INVENTORY[row]["level"]) != kind]
 
-    assert of_each(others) == {}
+    assert find_faults(find_mismatches) == {}
 
 
-def test_only_behaviour_is_called_behaviour() -> None:
-    def misnamed(each: Requirement) -> set[str]:
+def test_behavior_requirements_have_only_behavior_sources() -> None:
+    def find_misclassified(each: Requirement) -> set[str]:
         checks = {INVENTORY[row]["check"] for row in each.sources}
         fits = checks == {"behaviour"} if each.check == "behaviour" else each.check in checks
         return set() if fits else checks
 
-    assert of_each(misnamed) == {}
+    assert find_faults(find_misclassified) == {}
 
 
-def test_requirements_hold_only_where_their_sources_do() -> None:
-    assert of_each(lambda each: set(each.revisions) - set().union(*map(held_in, each.sources))) == {}
+def test_requirements_hold_only_in_revisions_of_their_sources() -> None:
+    assert find_faults(lambda each: set(each.revisions) - set().union(*map(get_revisions, each.sources))) == {}
 
 
-def test_sections_are_headings_of_their_texts() -> None:
-    def strangers(each: Requirement) -> set[str]:
+def test_sections_are_headings_of_their_revisions() -> None:
+    def find_unknown_sections(each: Requirement) -> set[str]:
         sections = {re.sub(r" \(Requirements for Writers\)$", "", part) for part in each.section.split("; ")}
-        own = {heading for revision in each.revisions for heading in HEADINGS[revision]}
-        return sections - own or (set() if sections & set(HEADINGS[each.revisions[-1]]) else sections)
+        known = {heading for revision in each.revisions for heading in HEADINGS[revision]}
+        return sections - known or (set() if sections & set(HEADINGS[each.revisions[-1]]) else sections)
 
-    assert of_each(strangers) == {}
+    assert find_faults(find_unknown_sections) == {}
 
 
-def test_headings_are_known_of_every_revision() -> None:
+def test_headings_are_listed_for_every_revision() -> None:
     assert list(HEADINGS) == list(REVISIONS)
     assert all(len(set(headings)) == len(headings) > 60 for headings in HEADINGS.values())
 
 
 def test_no_entry_hides_another() -> None:
-    """A key that stands twice in one file is refused by TOML; this counts what was written against what was read."""
+    """Compare the entries in the files with the loaded ones. TOML itself rejects duplicates within one file."""
     written = Counter[str]()
     for chapter in files("deltaspec.requirements").iterdir():
         if chapter.name.endswith(".toml"):
@@ -115,7 +115,7 @@ def test_no_entry_hides_another() -> None:
     assert written == Counter(requirements().keys())
 
 
-def test_rules_check_what_holds_where_they_are_asked() -> None:
+def test_every_rule_shares_a_revision_with_its_requirements() -> None:
     idle = {
         (code, identity)
         for code, rule in RULES.items()
@@ -125,12 +125,12 @@ def test_rules_check_what_holds_where_they_are_asked() -> None:
     assert idle == set()
 
 
-def test_permissions_are_of_requirements_that_exist() -> None:
+def test_permissions_refer_to_existing_requirements() -> None:
     assert {permission.requirement for permission in PERMISSIONS.values()} <= requirements().keys()
 
 
-def uncovered_in(chapter: str) -> dict[str, tuple[str, ...]]:
-    """What of a chapter a table can show and nothing covers, with the revisions."""
+def find_uncovered(chapter: str) -> dict[str, tuple[str, ...]]:
+    """Return the uncovered requirements of a chapter that a table can show, with their revisions."""
     return {
         identity.partition(".")[2]: each.uncovered
         for identity, each in coverage().items()
@@ -139,27 +139,27 @@ def uncovered_in(chapter: str) -> dict[str, tuple[str, ...]]:
 
 
 @pytest.mark.parametrize("chapter", sorted({requirement.chapter for requirement in requirements().values()}))
-def test_only_behaviour_is_uncovered(chapter: str) -> None:
-    """By requirement and revision: a rule that was seen to catch its fault, or a sound table that uses it."""
-    assert uncovered_in(chapter) == {}
+def test_only_behavior_is_uncovered(chapter: str) -> None:
+    """Every other requirement has, in each revision, a rule that catches its mutation or a table that uses it."""
+    assert find_uncovered(chapter) == {}
 
 
-def settled() -> set[str]:
-    """Errata and silent points that a reading settles or a rule diverges for."""
+def collect_settled_notes() -> set[str]:
+    """Return the errata and silent points that a reading settles or that a divergence rule covers."""
     readings = {note for requirement in requirements().values() for note in requirement.notes}
     return readings | {rule.divergence for rule in RULES.values() if rule.divergence is not None}
 
 
 def test_every_erratum_and_silent_point_is_settled() -> None:
-    assert set(ERRATA + SILENT_POINTS) - settled() == set(OF_THE_TEXT_ALONE)
+    assert set(ERRATA + SILENT_POINTS) - collect_settled_notes() == set(ERRATA_WITHOUT_CHECK)
 
 
-def test_what_concerns_the_text_alone_has_a_reason() -> None:
-    assert all(len(reason) > 20 for reason in OF_THE_TEXT_ALONE.values())
+def test_errata_without_check_have_a_reason() -> None:
+    assert all(len(reason) > 20 for reason in ERRATA_WITHOUT_CHECK.values())
 
 
 def test_notes_are_known_and_have_a_reading() -> None:
     known = set(ERRATA + SILENT_POINTS)
-    assert of_each(lambda each: set(each.notes) - known) == {}
-    assert of_each(lambda each: set(re.findall(r"\b[ES]\d\d\b", each.reading or "")) - set(each.notes)) == {}
-    assert of_each(lambda each: each.notes and not each.reading) == {}
+    assert find_faults(lambda each: set(each.notes) - known) == {}
+    assert find_faults(lambda each: set(re.findall(r"\b[ES]\d\d\b", each.reading or "")) - set(each.notes)) == {}
+    assert find_faults(lambda each: each.notes and not each.reading) == {}
