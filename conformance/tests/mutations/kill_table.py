@@ -123,12 +123,12 @@ def main(examples: int) -> int:
         for revision, found in count_outcomes(mutation, dict.fromkeys(find_revisions(mutation), examples)).items():
             killed = set(found) == {(CAUGHT_BY[name],)}
             runs, bad = runs + 1, bad + (not killed)
-            said = "killed" if killed else f"SURVIVES {dict(found)}"
-            lines[mutation.requirement].append(f"{revision:<8} {name:<48} {CAUGHT_BY[name]}  {said}")
+            result = "killed" if killed else f"SURVIVES {dict(found)}"
+            lines[mutation.requirement].append(f"{revision:<8} {name:<48} {CAUGHT_BY[name]}  {result}")
     for name, permission in PERMISSIONS.items():
-        for revision, said in compute_outcomes(permission, requirements()[permission.requirement].revisions).items():
-            runs, bad = runs + 1, bad + (said != NO_FINDINGS)
-            lines[permission.requirement].append(f"{revision:<8} {name:<48} permitted  {said}")
+        for revision, outcome in compute_outcomes(permission, requirements()[permission.requirement].revisions).items():
+            runs, bad = runs + 1, bad + (outcome != NO_FINDINGS)
+            lines[permission.requirement].append(f"{revision:<8} {name:<48} permitted  {outcome}")
     for requirement in sorted(lines):
         print(requirement, *lines[requirement], sep="\n    ", flush=True)
     without = sorted(list_checked_pairs() - list_planted_pairs())

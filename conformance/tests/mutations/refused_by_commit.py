@@ -1,4 +1,4 @@
-"""Mutations whose commit `model.commit` refuses: it must not follow the snapshot before it."""
+"""Mutations with an illegal commit: the requirement for which `model.commit` refuses it."""
 
 REFUSED_BY: dict[str, str] = {
     "add_again_with_another_base_row_id": "row-tracking.base-row-id-kept",

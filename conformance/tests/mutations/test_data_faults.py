@@ -1,4 +1,4 @@
-"""Faults in the files of any valid table are found, whatever wrote its files."""
+"""Injected faults in the files of random valid tables are found."""
 
 import tempfile
 from pathlib import Path
@@ -34,13 +34,13 @@ def test_fault_is_found(name: str) -> None:
         suppress_health_check=list(HealthCheck),
     )
     @given(data=st.data())
-    def look(data: st.DataObject) -> None:
+    def run(data: st.DataObject) -> None:
         report = write_and_validate(data.draw(broken_tables(fault)), fault.level)
         found = {requirement for code in report.totals for requirement in RULES[code].requires}
         assert fault.requirement in found, (report.totals, report.checked.not_checked)
         assert report.verdict == "violations"
 
-    look()
+    run()
 
 
 def test_faults_name_requirements() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from helpers.selection import ROOT, is_selected
-from mutations.caught_by import CAUGHT_BY
+from mutations.caught_by import CAUGHT_BY, EXPLICIT, find_only_rule
 from mutations.kill_table import (
     NO_FINDINGS,
     compute_outcomes,
@@ -60,8 +60,13 @@ def test_every_checked_requirement_is_planted_in_every_revision() -> None:
     assert list_checked_pairs() - list_planted_pairs() == set()
 
 
-def test_every_mutation_is_expected() -> None:
+def test_every_mutation_has_a_rule() -> None:
     assert set(CAUGHT_BY) == set(MUTATIONS)
+
+
+def test_explicit_entries_are_mutations_and_not_derivable() -> None:
+    assert EXPLICIT.keys() <= MUTATIONS.keys()
+    assert [name for name in EXPLICIT if find_only_rule(MUTATIONS[name].requirement)] == []
 
 
 @pytest.mark.parametrize("name", sorted(MUTATIONS))
@@ -72,6 +77,6 @@ def test_mutation_breaks_a_requirement_of_its_rule(name: str) -> None:
     assert find_revisions(MUTATIONS[name])
 
 
-def test_permissions_name_what_is_permitted_or_defined() -> None:
+def test_permissions_name_optional_or_defining_requirements() -> None:
     for permission in PERMISSIONS.values():
         assert requirements()[permission.requirement].level in ("may", "is")
