@@ -48,6 +48,25 @@ def tests_quick(session: nox.Session) -> None:
 
 
 @nox.session
+def exhaustive(session: nox.Session) -> None:
+    """Every test, also the multiplied ones that a normal run leaves to other commits."""
+    _with_project(session)
+    environment = {"DELTASPEC_SHARE": "all", "DELTASPEC_SAME_ANSWER": "all"}
+    workers = str((os.cpu_count() or 1) + 1)
+    session.run("python", "-m", "pytest", "-n", workers, "--dist", "worksteal", *session.posargs, env=environment)
+
+
+@nox.session
+def record_spark_tables(session: nox.Session) -> None:
+    """Write the tables of Delta Spark that every test run validates. Takes about ten minutes."""
+    _with_project(session)
+    session.chdir("conformance/tests")
+    with tempfile.TemporaryDirectory() as folder:
+        session.run("python", "-m", "spark.corpus", folder)
+        session.run("python", "-m", "spark.recorded", folder)
+
+
+@nox.session
 def golden(session: nox.Session) -> None:
     """The golden tables are what their definitions build."""
     _with_project(session)

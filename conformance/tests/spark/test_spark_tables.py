@@ -1,21 +1,26 @@
 """Tables that Delta Spark writes conform, except for known deviations, and both engines report the same.
 
-Comparing the engines takes seconds per table, and there are over a hundred tables. A normal run compares
-`ON_BOTH_ENGINES`, which cover all features and checkpoint kinds of the corpus. `nox -s same_answer` sets
-`DELTASPEC_SAME_ANSWER=all` and compares every table.
+The recorded tables (`spark.recorded`) are validated in every run. Writing one takes seconds, and there are over a
+hundred, so a run writes the tables whose writers the commit touches, those that cannot be recorded, and one in `PARTS`
+of the others. It compares both engines on as many of `ON_BOTH_ENGINES`, which cover all features and checkpoint kinds.
+`nox -s same_answer` sets `DELTASPEC_SAME_ANSWER=all` and compares every table; `nox -s exhaustive` writes every table.
 """
 
+import inspect
 import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 from helpers.known_deviations import check_against_known_deviations
+from helpers.selection import ROOT
 from spark.corpus import TABLES
 from spark.engine_differences import find_engine_differences
+from spark.recorded import NOT_RECORDED
 
 pytestmark = pytest.mark.spark
 
+PARTS = 5
 ON_BOTH_ENGINES = (
     "every_feature",
     "rewritten_with_everything",
@@ -34,7 +39,20 @@ ON_BOTH_ENGINES = (
 _COMPARED_TABLES = TABLES if os.environ.get("DELTASPEC_SAME_ANSWER") == "all" else ON_BOTH_ENGINES
 
 
-@pytest.mark.parametrize("name", TABLES)
+def list_sources(name: str) -> tuple[str, ...]:
+    """Return the files that decide what Delta Spark writes, relative to the repository."""
+    return str(Path(inspect.getfile(TABLES[name])).resolve().relative_to(ROOT)), "pyproject.toml"
+
+
+def list_tables() -> list[Any]:
+    """Return the corpus as parameters; what is recorded is marked as multiplied."""
+    return [
+        pytest.param(name, marks=() if name in NOT_RECORDED else pytest.mark.multiplied(PARTS, *list_sources(name)))
+        for name in TABLES
+    ]
+
+
+@pytest.mark.parametrize("name", list_tables())
 def test_table_written_by_delta_spark_conforms(name: str, spark: Any, tmp_path: Path) -> None:
     path = str(tmp_path / name)
     TABLES[name](spark, path)
