@@ -1,9 +1,10 @@
-"""Rules over statistics beside the rows that they speak of. Source: Per-file Statistics."""
+"""Rules over statistics compared with rows. Source: Per-file Statistics, Statistics for Variant Columns."""
 
 import polars as pl
 
 from deltaspec.rules.registry import rule
 from deltaspec.views.data.column_facts import column_facts
+from deltaspec.views.data.variant_paths import variant_paths
 
 
 @rule("STA001", requires="statistics.minimum-bounds-data", view=column_facts)
@@ -62,10 +63,10 @@ def tight_bound_not_in_data() -> pl.Expr:
 
     Conforms::
         tight_bounds: true, loose_bound: null
-        tight_bounds: false, loose_bound: "minimum 0 for 1"
-        tight_bounds: null, loose_bound: "minimum 0 for 1"
+        tight_bounds: false, loose_bound: "minimum 0, smallest value 1"
+        tight_bounds: null, loose_bound: "minimum 0, smallest value 1"
     Violates::
-        tight_bounds: true, loose_bound: "minimum 0 for 1"
+        tight_bounds: true, loose_bound: "minimum 0, smallest value 1"
     """
     return pl.col("tight_bounds") & pl.col("loose_bound").is_not_null()
 
@@ -83,17 +84,17 @@ def bound_not_in_data_without_flag() -> pl.Expr:
 
     Conforms::
         tight_bounds: null, loose_bound: null
-        tight_bounds: false, loose_bound: "minimum 0 for 1"
+        tight_bounds: false, loose_bound: "minimum 0, smallest value 1"
     Violates::
-        tight_bounds: null, loose_bound: "minimum 0 for 1"
+        tight_bounds: null, loose_bound: "minimum 0, smallest value 1"
     """
     return pl.col("tight_bounds").is_null() & pl.col("loose_bound").is_not_null()
 
 
 def _null_count_differs() -> pl.Expr:
-    """The count is neither that of the file nor, with a deletion vector, that of its valid rows."""
-    claimed = pl.col("stats_null_count")
-    return (claimed != pl.col("nulls")) & (claimed != pl.col("valid_nulls"))
+    """Compare the count with the nulls of all rows and, with a deletion vector, of the valid rows."""
+    stated = pl.col("stats_null_count")
+    return (stated != pl.col("nulls")) & (stated != pl.col("valid_nulls"))
 
 
 @rule("STA005", requires=("statistics.tight-null-count", "statistics.variant-null-count"), view=column_facts)
@@ -321,7 +322,7 @@ def variant_bound_malformed() -> pl.Expr:
     Conforms::
         variant_bound_fault: null
     Violates::
-        variant_bound_fault: "minValues is not an object but string"
+        variant_bound_fault: "minValues: is not an object but string"
     """
     return pl.col("variant_bound_fault").is_not_null()
 
@@ -357,3 +358,21 @@ def variant_bound_types_differ() -> pl.Expr:
         variant_type_change: "$['a'] is string and double"
     """
     return pl.col("variant_type_change").is_not_null()
+
+
+@rule("STA030", requires="statistics.variant-same-type-in-rows", view=variant_paths)
+def variant_bound_of_mixed_types() -> pl.Expr:
+    """A path of a variant column has a bound although its type differs between rows.
+
+    Values of different types have no order. Readers that skip files by the bound lose rows of the other type.
+    Fix: Recompute the statistics with `ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite the file's
+    rows with a conforming writer. The writer must omit bounds of such paths. Read the rows without a filter on the
+    column.
+
+    Conforms::
+        types: ["exact number"]
+        types: []
+    Violates::
+        types: ["exact number", "string"]
+    """
+    return pl.col("types").list.len() > 1

@@ -9,10 +9,10 @@ from helpers.hypothesis_settings import example_settings
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+import deltaspec
 from deltaspec.model.log import paths
 from deltaspec.report.report_types import Report
 from deltaspec.rules import RULES
-from deltaspec.validation import validate_table
 from deltaspec_generators.table_files import TableFiles, write_table
 from deltaspec_generators.tables.file_writer import CHANGE_DATA
 from deltaspec_generators.tables.strategies import GeneratedTable, data_tables, data_tables_with_states
@@ -21,7 +21,7 @@ from deltaspec_generators.tables.strategies import GeneratedTable, data_tables, 
 def write_and_validate(files: TableFiles, history: str = "latest", at: int | None = None) -> Report:
     with tempfile.TemporaryDirectory() as directory:
         write_table(files, Path(directory) / "table")
-        return validate_table(str(Path(directory) / "table"), level="rows", history=history, at=at)
+        return deltaspec.validate(str(Path(directory) / "table"), level="rows", history=history, at=at)
 
 
 def assert_clean(report: Report) -> None:

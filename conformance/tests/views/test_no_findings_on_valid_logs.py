@@ -10,11 +10,11 @@ from helpers.recording_run import RecordingRun
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
+import deltaspec
 from deltaspec.model.log.segment import find_readable_versions
 from deltaspec.model.revisions import Revision
 from deltaspec.report.report_types import Report
 from deltaspec.rules import RULES
-from deltaspec.validation import validate_table
 from deltaspec_generators.logs.strategies import logs
 from deltaspec_generators.table_files import LOG, TableFiles, encode_table, write_table
 
@@ -51,7 +51,7 @@ def write_and_validate(
 ) -> Report:
     with tempfile.TemporaryDirectory() as directory:
         write_table(files, Path(directory) / "table")
-        return validate_table(
+        return deltaspec.validate(
             str(Path(directory) / "table"), level="log", history=history, at=at, revision=str(revision)
         )
 

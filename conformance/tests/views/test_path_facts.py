@@ -13,11 +13,11 @@ TEXTS = st.lists(st.sampled_from([*PIECES, "//", "./", "%7F", "%00", "?", "#", R
 
 ASK = {
     "path_key": lambda text: paths.path_key(text, ROOT),
-    "path_fault": paths.fault,
+    "path_fault": paths.find_path_fault,
     "path_has_non_ascii": paths.has_non_ascii,
     "path_escapes_table": paths.escapes_table,
     "path_is_absolute": paths.is_absolute,
-    "colon_in_first_segment": paths.colon_in_first_segment,
+    "colon_in_first_segment": paths.has_colon_in_first_segment,
 }
 
 

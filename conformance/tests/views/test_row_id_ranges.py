@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deltaspec.model.actions import Add
-from deltaspec.model.rows.row_tracking import assigns_row_ids, compute_default_row_ids, high_water_mark
+from deltaspec.model.rows.row_tracking import assigns_row_ids, compute_default_row_ids, read_high_water_mark
 from deltaspec.rules import RULES
 from deltaspec.views.files.file_replay import build_empty_replay_frame
 from deltaspec.views.files.row_ids import build_row_id_ranges
@@ -31,7 +31,7 @@ def test_default_ids_of_live_files_are_those_of_the_model(files: TableFiles) -> 
     if not assigns_row_ids(snapshot.protocol, snapshot.metadata):
         assert rows == []
         return
-    assert {row["high_water_mark"] for row in rows} <= {high_water_mark(snapshot)}
+    assert {row["high_water_mark"] for row in rows} <= {read_high_water_mark(snapshot)}
     found = ((row["path"], row["base_row_id"], row["last_row_id"]) for row in rows)
     expected = ((add.path, add.base_row_id, _last(add)) for add in snapshot.files.values())
     assert sorted(found, key=repr) == sorted(expected, key=repr)

@@ -26,7 +26,7 @@ from views.model_expectations import (
     sort_rows,
 )
 
-from deltaspec.model.features.table_properties import in_commit_timestamps_enabled, is_append_only
+from deltaspec.model.features.table_properties import has_in_commit_timestamps, is_append_only
 from deltaspec.model.log.checkpoints import compare_checkpoint, reconcile_checkpoint
 from deltaspec.model.log.paths import path_key
 from deltaspec.model.log.reconciliation import get_vector_id
@@ -266,7 +266,7 @@ def test_commits_count_the_actions_of_each_kind(files: TableFiles) -> None:
                 info.get("inCommitTimestamp"),
                 info.get("txnId"),
                 removed,
-                in_commit_timestamps_enabled(protocol, metadata),
+                has_in_commit_timestamps(protocol, metadata),
                 is_append_only(protocol, metadata),
             )
         )

@@ -145,7 +145,7 @@ class ConstraintRecorder:
 
     def row(self, data_file: DataFile, condition: RowConstraint, found: ConstraintResult) -> dict[str, Any]:
         """The row of the view for one file and a condition that was evaluated on its rows."""
-        return build_constraint_check_row(data_file, condition, found, may_be_older=self._may_be_older(condition))
+        return build_constraint_check_row(data_file, condition, found, may_predate_expression=self._may_be_older(condition))
 
     def mark_undecided(self, condition: RowConstraint, why: str, path: str | None) -> None:
         """Enter that a condition was not evaluated; of a file with that path, or of any."""

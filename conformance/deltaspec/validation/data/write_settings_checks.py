@@ -25,7 +25,7 @@ def check_write_settings(run: DataRun) -> None:
     if not run.state.metadata_known:
         run.findings.mark_undecided((write_settings,), "a metaData action could not be decoded")
         return
-    asked = RequestedSettings.along(run.state.rows["configuration"])
+    asked = RequestedSettings.from_changes(run.state.rows["configuration"])
     if asked.first_version is None or run.state.metadata is None or run.state.metadata.format.provider != "parquet":
         return
     files = find_newly_added_files(run.files.rows, run.intervals, asked.first_version, run.operations)

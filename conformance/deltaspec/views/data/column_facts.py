@@ -1,4 +1,4 @@
-"""What statistics claim of a column, beside what the rows of its file hold."""
+"""View over the statistics of a column compared with the values in its file."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
@@ -24,67 +24,79 @@ Row = dict[str, Any]
 
 _FRACTIONS = (Primitive("float"), Primitive("double"))
 _COUNTED = (Primitive("date"), Primitive("timestamp"), Primitive("timestamp_ntz"))
-"""Types whose values are numbers and whose texts are not."""
+"""Types whose values are numbers but whose string form is not a number."""
 
 column_facts = View(
     name="column_facts",
-    grain="leaf column of a live data file whose statistics have an entry for it",
+    grain="leaf column of a live data file for which the statistics have an entry",
     key=(),
     level="rows",
     columns={
         **DATA_FILE_LOCATION_COLUMNS,
-        "column": Column(pl.String, "logical name, nested ones with dots"),
-        "physical_column": Column(pl.String, "physical name, nested ones with dots"),
-        "type": Column(pl.String, "type of the column in the table's schema"),
+        "column": Column(pl.String, "logical column path, segments joined by dots"),
+        "physical_column": Column(pl.String, "physical column path, segments joined by dots"),
+        "type": Column(pl.String, "type of the column in the table schema"),
         "num_records": Column(pl.Int64, "stats.numRecords"),
-        "tight_bounds": Column(pl.Boolean, "stats.tightBounds; null where the statistics have none"),
-        "has_deletion_vector": Column(pl.Boolean, "the file has a deletion vector"),
-        "rows": Column(pl.Int64, "rows of the file, deleted ones included; null where its rows could not be read"),
-        "valid_rows": Column(pl.Int64, "rows that the deletion vector leaves"),
-        "stats_null_count": Column(pl.Int64, "nullCount of the column"),
-        "nulls": Column(pl.Int64, "rows whose value is null, deleted ones included"),
-        "valid_nulls": Column(pl.Int64, "valid rows whose value is null"),
-        "stats_min": Column(pl.String, "minValues of the column, as written"),
-        "stats_max": Column(pl.String, "maxValues of the column, as written"),
-        "actual_min": Column(pl.String, "smallest value of a valid row, NaN left out"),
-        "actual_max": Column(pl.String, "largest value of a valid row, NaN left out"),
-        "stats_min_order_key": Column(pl.Binary, "order key of the claimed minimum; null for NaN and what is not read"),
+        "tight_bounds": Column(pl.Boolean, "stats.tightBounds; null if absent"),
+        "has_deletion_vector": Column(pl.Boolean, "whether the file has a deletion vector"),
+        "rows": Column(pl.Int64, "number of rows including deleted ones; null if the rows could not be read"),
+        "valid_rows": Column(pl.Int64, "number of rows that the deletion vector does not delete"),
+        "stats_null_count": Column(pl.Int64, "nullCount entry of the column"),
+        "nulls": Column(pl.Int64, "number of rows whose value is null, including deleted rows"),
+        "valid_nulls": Column(pl.Int64, "number of valid rows whose value is null"),
+        "stats_min": Column(pl.String, "minValues entry of the column, as written"),
+        "stats_max": Column(pl.String, "maxValues entry of the column, as written"),
+        "actual_min": Column(pl.String, "smallest value of a valid row, without NaN"),
+        "actual_max": Column(pl.String, "largest value of a valid row, without NaN"),
+        "stats_min_order_key": Column(pl.Binary, "order key of stats_min; null for NaN and unreadable values"),
         "stats_max_order_key": Column(
             pl.Binary,
-            "order key of the largest value that the claimed maximum bounds: of a timestamp of whole milliseconds the "
-            "last microsecond of it, of a string that is cut from the largest value that value",
+            "order key of the largest value that stats_max covers: for a timestamp in whole milliseconds the last "
+            "microsecond of it, for a truncated string actual_max",
         ),
-        "actual_min_order_key": Column(pl.Binary, "order key of the smallest value"),
-        "actual_max_order_key": Column(pl.Binary, "order key of the largest value"),
+        "actual_min_order_key": Column(pl.Binary, "order key of actual_min"),
+        "actual_max_order_key": Column(pl.Binary, "order key of actual_max"),
         "loose_bound": Column(
             pl.String,
-            "a claimed bound that is beyond the smallest or largest value, and not what a cut of strings or timestamps "
-            "makes of it, as `minimum 0 for 1`; null where bounds of the data are not known",
+            "first bound that is not tight although no string or timestamp truncation explains it, as "
+            "`minimum 0, smallest value 1`; null if there is none, or the values are unknown",
         ),
         "max_is_truncated": Column(
-            pl.Boolean, "the claimed maximum is a prefix of the largest value, a string, with nothing behind"
+            pl.Boolean,
+            "for a string: whether stats_max is a prefix of actual_max without the increment that truncation needs",
         ),
-        "has_nan": Column(pl.Boolean, "a valid row holds NaN"),
-        "has_nan_bound": Column(pl.Boolean, "a claimed bound is NaN"),
-        "max_is_nan": Column(pl.Boolean, "the claimed maximum is NaN"),
-        "structure_fault": Column(pl.String, "how an entry does not mirror the schema"),
-        "bound_fault": Column(pl.String, "why a bound is no value of the column's type"),
-        "non_standard_bound": Column(pl.String, "a bound in a form that the text does not give"),
-        "sub_millisecond_bound": Column(pl.String, "a timestamp bound with digits beyond milliseconds"),
-        "variant_bound_fault": Column(pl.String, "why a bound of a variant is no variant object of normalized paths"),
+        "has_nan": Column(pl.Boolean, "whether a valid row is NaN; null for types without NaN"),
+        "has_nan_bound": Column(pl.Boolean, "whether a bound in the statistics is NaN; null for types without NaN"),
+        "max_is_nan": Column(pl.Boolean, "whether stats_max is NaN; null for types without NaN"),
+        "structure_fault": Column(
+            pl.String, "how the structure of an entry differs from the schema; null if it does not"
+        ),
+        "bound_fault": Column(pl.String, "why a bound is not a valid value of the column type; null if it is"),
+        "non_standard_bound": Column(
+            pl.String, "bound in a format that the protocol does not define; null if there is none"
+        ),
+        "sub_millisecond_bound": Column(
+            pl.String, "timestamp bound with a precision finer than milliseconds; null if there is none"
+        ),
+        "variant_bound_fault": Column(
+            pl.String, "why a variant bound is not a variant object with normalized paths; null if it is"
+        ),
         "ambiguous_variant_bound": Column(
-            pl.String, "why a bound of a variant is not of the described form, if of the shown"
+            pl.String,
+            "why a variant bound matches the example but not the description in the protocol; null if it matches both",
         ),
-        "variant_type_change": Column(pl.String, "a path of a variant whose two bounds are of different types"),
+        "variant_type_change": Column(
+            pl.String, "variant path whose two bounds have different types; null if there is none"
+        ),
         "shredding_supported": Column(
-            pl.Boolean, "for a variant with bounds: the table supports variantShredding; null where that is not known"
+            pl.Boolean, "for a variant with bounds: whether the table supports variantShredding; null if unknown"
         ),
     },
 )
 
 
-class JudgedFile(Protocol):
-    """What is known of a data file from the log."""
+class FileWithStatistics(Protocol):
+    """Facts of a data file from the log that statistics checks need."""
 
     @property
     def place(self) -> dict[str, Any]: ...
@@ -95,7 +107,7 @@ class JudgedFile(Protocol):
 
 
 def build_column_fact_rows(
-    data_file: JudgedFile,
+    data_file: FileWithStatistics,
     schema: Struct,
     mapping: str | None,
     partition_columns: list[str],
@@ -103,26 +115,26 @@ def build_column_fact_rows(
     *,
     shredding_supported: bool | None = None,
 ) -> list[Row]:
-    """The rows of `column_facts` of one data file; none for statistics that cannot be read.
+    """Return the rows of `column_facts` for one data file; none if the statistics cannot be parsed.
 
-    Entries of columns that the schema lacks, of partition columns and of void ones are passed over (S13).
+    Entries of unknown columns, partition columns and void columns are skipped (S13).
 
     Args:
         data_file: a live file.
-        schema: of the table, at the judged version.
-        mapping: column mapping in force: `id`, `name` or None.
+        schema: table schema at the validated version.
+        mapping: column mapping mode: `id`, `name` or None.
         partition_columns: logical names.
-        leaves: what the file holds, by physical path; a column that is not among them was not read.
-        shredding_supported: whether the table supports `variantShredding`; None if that is not known.
+        leaves: values read from the file; columns without an entry were not read.
+        shredding_supported: whether the table supports `variantShredding`; None if unknown.
     """
     if not data_file.stats:
         return []
     try:
         statistics = parse_statistics(data_file.stats)
-    except StatisticsError:  # what rules of level `log` find
+    except StatisticsError:  # rules of level `log` report it
         return []
-    held = {leaf.path: leaf for leaf in leaves}
-    of_file = {
+    actual = {leaf.path: leaf for leaf in leaves}
+    file_facts = {
         **data_file.place,
         "num_records": statistics.num_records,
         "tight_bounds": statistics.tight_bounds,
@@ -130,14 +142,14 @@ def build_column_fact_rows(
     }
     rows = []
     for column in list_leaf_columns(schema, mapping, partition_columns):
-        claims = _claims(statistics, column)
-        if claims:
-            facts = {**of_file, **_column(column), **_held(held.get(column.path), column.type)}
-            rows.append(facts | _compared(claims, held.get(column.path), column.type, shredding_supported))
+        entries = _statistics_entries(statistics, column)
+        if entries:
+            facts = {**file_facts, **_column_names(column), **_value_facts(actual.get(column.path), column.type)}
+            rows.append(facts | _compare(entries, actual.get(column.path), column.type, shredding_supported))
     return rows
 
 
-def _column(column: LeafColumn) -> Row:
+def _column_names(column: LeafColumn) -> Row:
     return {
         "column": ".".join(column.name),
         "physical_column": ".".join(column.path),
@@ -145,8 +157,8 @@ def _column(column: LeafColumn) -> Row:
     }
 
 
-def _claims(statistics: Statistics, column: LeafColumn) -> dict[str, Any]:
-    """The entries that statistics have for a column; under `misplaced` how one does not mirror the schema."""
+def _statistics_entries(statistics: Statistics, column: LeafColumn) -> dict[str, Any]:
+    """Return the statistics entries of a column; `structure_fault` tells how one differs from the schema."""
     members = {"min": statistics.min_values, "max": statistics.max_values, "nulls": statistics.null_count}
     found: dict[str, Any] = {}
     for name, values in members.items():
@@ -163,7 +175,7 @@ def _claims(statistics: Statistics, column: LeafColumn) -> dict[str, Any]:
 _KEYS = {"min": "minValues", "max": "maxValues", "nulls": "nullCount"}
 
 
-def _held(leaf: LeafValues | None, kind: DataType) -> Row:
+def _value_facts(leaf: LeafValues | None, kind: DataType) -> Row:
     if leaf is None or not leaf.read:
         return {}
     return {
@@ -172,48 +184,48 @@ def _held(leaf: LeafValues | None, kind: DataType) -> Row:
         "nulls": leaf.nulls,
         "valid_nulls": leaf.valid_nulls,
         "has_nan": leaf.has_nan if kind in _FRACTIONS else None,
-        "actual_min": _text(leaf.minimum, leaf.type or kind),
-        "actual_max": _text(leaf.maximum, leaf.type or kind),
+        "actual_min": _encode(leaf.minimum, leaf.type or kind),
+        "actual_max": _encode(leaf.maximum, leaf.type or kind),
     }
 
 
-def _text(value: Any, kind: DataType) -> str | None:
+def _encode(value: Any, kind: DataType) -> str | None:
     if value is None:
         return None
     if type(value) is int and kind.__class__ is Primitive and kind not in _COUNTED:
         return str(value)
     try:
-        return _valid_utf8(ordering.encode(value, kind))
+        return _valid_utf8(ordering.format_lexeme(value, kind))
     except ordering.LexemeError:
         return None
 
 
 def _valid_utf8(text: str) -> str:
-    """Half of a surrogate pair is no text that a frame can hold."""
+    """Escape lone surrogates, which a frame cannot store."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-def _compared(claims: Mapping[str, Any], leaf: LeafValues | None, kind: DataType, shredding: bool | None) -> Row:
-    nulls = parse_integer(claims.get("nulls"))
+def _compare(entries: Mapping[str, Any], leaf: LeafValues | None, kind: DataType, shredding: bool | None) -> Row:
+    nulls = parse_integer(entries.get("nulls"))
     is_count = nulls is not None and 0 <= nulls < 2**63
-    row: Row = {"structure_fault": claims.get("structure_fault"), "stats_null_count": nulls if is_count else None}
+    row: Row = {"structure_fault": entries.get("structure_fault"), "stats_null_count": nulls if is_count else None}
     if kind == Primitive("variant"):
-        return row | _variant(claims, shredding)
-    kind = _type_of_comparison(leaf, kind)
-    claimed = {end: bounds.read_bound(claims[end], kind) for end in ("min", "max") if end in claims}
-    row |= {f"stats_{end}": _valid_utf8(bound.text) for end, bound in claimed.items()}
-    for name, told in (
-        ("bound_fault", [bound.fault for bound in claimed.values()]),
-        ("non_standard_bound", [bound.warning and f"{bound.text[:80]}: {bound.warning}" for bound in claimed.values()]),
-        ("sub_millisecond_bound", [_finer(bound, kind) for bound in claimed.values()]),
+        return row | _variant_facts(entries, shredding)
+    kind = _comparison_type(leaf, kind)
+    stated = {end: bounds.read_bound(entries[end], kind) for end in ("min", "max") if end in entries}
+    row |= {f"stats_{end}": _valid_utf8(bound.text) for end, bound in stated.items()}
+    for name, candidates in (
+        ("bound_fault", [bound.fault for bound in stated.values()]),
+        ("non_standard_bound", [bound.warning and f"{bound.text[:80]}: {bound.warning}" for bound in stated.values()]),
+        ("sub_millisecond_bound", [_sub_millisecond_text(bound, kind) for bound in stated.values()]),
     ):
-        row[name] = next((_valid_utf8(each) for each in told if each), None)
+        row[name] = next((_valid_utf8(each) for each in candidates if each), None)
     if kind in _FRACTIONS:
-        row["has_nan_bound"] = any(bound.is_nan for bound in claimed.values())
-        row["max_is_nan"] = claimed["max"].is_nan if "max" in claimed else None
+        row["has_nan_bound"] = any(bound.is_nan for bound in stated.values())
+        row["max_is_nan"] = stated["max"].is_nan if "max" in stated else None
     if leaf is not None and leaf.read:
-        row |= _minimum(claimed.get("min"), _value(leaf.minimum, leaf, kind), kind)
-        row |= _maximum(claimed.get("max"), _value(leaf.maximum, leaf, kind), kind, leaf.has_nan)
+        row |= _compare_minimum(stated.get("min"), _convert(leaf.minimum, leaf, kind), kind)
+        row |= _compare_maximum(stated.get("max"), _convert(leaf.maximum, leaf, kind), kind, leaf.has_nan)
     return row
 
 
@@ -221,66 +233,70 @@ def _has_order(kind: DataType) -> bool:
     return isinstance(kind, Decimal) or (isinstance(kind, Primitive) and kind.name not in ("void", "variant"))
 
 
-def _type_of_comparison(leaf: LeafValues | None, kind: DataType) -> DataType:
-    """Floats that became doubles were floats when their bounds were written, in as many digits as a float needs."""
+def _comparison_type(leaf: LeafValues | None, kind: DataType) -> DataType:
+    """Return the type to compare bounds in: a float that was widened to double has bounds with float precision."""
     if leaf is None or leaf.type is None:
         return kind
     return leaf.type if leaf.type in _FRACTIONS and kind in _FRACTIONS else kind
 
 
-def _finer(bound: Bound, kind: DataType) -> str | None:
+def _sub_millisecond_text(bound: Bound, kind: DataType) -> str | None:
     return bound.text if bounds.is_finer_than_milliseconds(bound, kind) else None
 
 
-def _value(value: Any, leaf: LeafValues, kind: DataType) -> Any:
-    """A value as one of the table's type; None where there is none, or none that has an order."""
+def _convert(value: Any, leaf: LeafValues, kind: DataType) -> Any:
+    """Convert a stored value to the type of comparison; None if there is no value, or the type has no order."""
     if value is None or leaf.type is None:
         return value if _has_order(kind) else None
     try:
-        return ordering.decode(ordering.encode(value, leaf.type), kind)
+        return ordering.parse_lexeme(ordering.format_lexeme(value, leaf.type), kind)
     except ordering.LexemeError:
         return None
 
 
-def _minimum(claimed: Bound | None, held: Any, kind: DataType) -> Row:
-    row: Row = {"actual_min_order_key": None if held is None else ordering.compute_order_key(held, kind)}
-    if claimed is None or claimed.value is None or claimed.is_nan:
+def _compare_minimum(stated: Bound | None, actual: Any, kind: DataType) -> Row:
+    row: Row = {"actual_min_order_key": None if actual is None else ordering.compute_order_key(actual, kind)}
+    if stated is None or stated.value is None or stated.is_nan:
         return row
-    row["stats_min_order_key"] = ordering.compute_order_key(claimed.value, kind)
-    if held is not None and claimed.value < held and not bounds.is_tight_minimum(claimed.value, held, kind):
-        row["loose_bound"] = _valid_utf8(f"minimum {claimed.text[:80]} for {ordering.encode(held, kind)[:80]}")
+    row["stats_min_order_key"] = ordering.compute_order_key(stated.value, kind)
+    if actual is not None and stated.value < actual and not bounds.is_tight_minimum(stated.value, actual, kind):
+        row["loose_bound"] = _valid_utf8(
+            f"minimum {stated.text[:80]}, smallest value {ordering.format_lexeme(actual, kind)[:80]}"
+        )
     return row
 
 
-def _maximum(claimed: Bound | None, held: Any, kind: DataType, has_nan: bool) -> Row:
-    """NaN may be the largest value (S12): where the data have it, no other value is held to be that."""
-    row: Row = {"actual_max_order_key": None if held is None else ordering.compute_order_key(held, kind)}
-    if claimed is None or claimed.value is None or claimed.is_nan:
+def _compare_maximum(stated: Bound | None, actual: Any, kind: DataType, has_nan: bool) -> Row:
+    """Return the facts of the maximum. NaN may be the largest value (S12), so data with NaN has no loose maximum."""
+    row: Row = {"actual_max_order_key": None if actual is None else ordering.compute_order_key(actual, kind)}
+    if stated is None or stated.value is None or stated.is_nan:
         return row
-    meant = bounds.compute_upper_limit(claimed.value, kind)
-    if held is not None and kind == Primitive("string"):
-        row["max_is_truncated"] = bounds.is_truncated(claimed.value, held)
-        meant = held if row["max_is_truncated"] else meant
-    row["stats_max_order_key"] = ordering.compute_order_key(meant, kind)
-    is_above = held is not None and claimed.value > held and not has_nan
-    if is_above and not bounds.is_tight_maximum(claimed.value, held, kind):
-        row["loose_bound"] = _valid_utf8(f"maximum {claimed.text[:80]} for {ordering.encode(held, kind)[:80]}")
+    upper_limit = bounds.compute_upper_limit(stated.value, kind)
+    if actual is not None and kind == Primitive("string"):
+        row["max_is_truncated"] = bounds.is_truncated(stated.value, actual)
+        upper_limit = actual if row["max_is_truncated"] else upper_limit
+    row["stats_max_order_key"] = ordering.compute_order_key(upper_limit, kind)
+    is_above = actual is not None and stated.value > actual and not has_nan
+    if is_above and not bounds.is_tight_maximum(stated.value, actual, kind):
+        row["loose_bound"] = _valid_utf8(
+            f"maximum {stated.text[:80]}, largest value {ordering.format_lexeme(actual, kind)[:80]}"
+        )
     return row
 
 
-def _variant(claims: Mapping[str, Any], shredding: bool | None) -> Row:
-    """What can be said of a variant's bounds without its values."""
-    ends = [end for end in ("min", "max") if end in claims]
-    row: Row = {f"stats_{end}": _valid_utf8(str(claims[end])) for end in ends}
+def _variant_facts(entries: Mapping[str, Any], shredding: bool | None) -> Row:
+    """Return the facts of variant bounds that do not need the values."""
+    ends = [end for end in ("min", "max") if end in entries]
+    row: Row = {f"stats_{end}": _valid_utf8(str(entries[end])) for end in ends}
     row["shredding_supported"] = shredding if ends else None
     read: dict[str, dict[str, str]] = {}
     for end in ends:
         try:
-            read[end] = variant_bounds.read_variant_bound(claims[end])
+            read[end] = variant_bounds.read_variant_bound(entries[end])
         except variant_bounds.AmbiguousVariantBound as fault:
             row.setdefault("ambiguous_variant_bound", f"{_KEYS[end]}: {fault}")
         except variant_bounds.VariantBoundError as fault:
-            row.setdefault("variant_bound_fault", f"{_KEYS[end]} {fault}")
+            row.setdefault("variant_bound_fault", f"{_KEYS[end]}: {fault}")
     if len(read) == 2:
         row["variant_type_change"] = next(iter(variant_bounds.find_type_mismatches(read["min"], read["max"])), None)
     return row

@@ -1,4 +1,4 @@
-"""The view over the expressions that the rows of each live data file are held to, and the rows that break them."""
+"""View over constraint expressions and the rows of live data files that violate them."""
 
 from typing import Any
 
@@ -11,54 +11,57 @@ from deltaspec.views.table.row_constraints import RowConstraint
 
 constraint_checks = View(
     name="constraint_checks",
-    grain="live data file and an expression of the table's metadata that could be evaluated on its rows",
+    grain="live data file and constraint expression of the table that could be evaluated on its rows",
     key=(),
     level="rows",
     columns={
-        "version": Column(pl.Int64, "version of the commit or checkpoint whose action is in force"),
-        "file": Column(pl.String, "log file the action stands in"),
-        "line": Column(pl.Int64, "line or Parquet row, counted from 1"),
-        "path": Column(pl.String, "path of the data file as written"),
-        "column": Column(pl.String, "logical name of the column that has the expression; null for a CHECK constraint"),
-        "constraint": Column(pl.String, "name of the CHECK constraint; null for others", shown=True),
-        "kind": Column(pl.String, "CHECK, invariant or generated"),
-        "expression": Column(pl.String, "the SQL as written", shown=True),
+        "version": Column(pl.Int64, "version of the commit or checkpoint that holds the file's current action"),
+        "file": Column(pl.String, "log file of the action, relative to the table root"),
+        "line": Column(pl.Int64, "line number or Parquet row number, starting at 1"),
+        "path": Column(pl.String, "path of the data file, as written"),
+        "column": Column(pl.String, "logical name of the column with the expression; null for a CHECK constraint"),
+        "constraint": Column(pl.String, "name of the CHECK constraint; null for other kinds", shown=True),
+        "kind": Column(pl.String, "kind of constraint: CHECK, invariant or generated"),
+        "expression": Column(pl.String, "SQL expression, as written", shown=True),
         "may_predate_expression": Column(
-            pl.Boolean, "rows of the file may be older than the expression: it was not there from the first version on"
+            pl.Boolean, "whether rows of the file may be older than the expression; false if the table always had it"
         ),
-        "rows": Column(pl.Int64, "rows of the file that its deletion vector leaves"),
+        "rows": Column(pl.Int64, "number of rows that the deletion vector does not delete"),
         "violating_rows": Column(
-            pl.Int64, "those of which it is false or null, or in which the column has another value than it gives"
+            pl.Int64,
+            "number of rows for which the constraint is false or null, or that differ from the generated value",
         ),
         "first_row": Column(
-            pl.Int64, "the first of them, counted from 0 in the file, deleted rows included", shown=True
+            pl.Int64,
+            "index of the first violating row, starting at 0, including deleted rows; null if there is none",
+            shown=True,
         ),
-        "row_values": Column(pl.String, "what that row has in the columns it speaks of", shown=True),
+        "row_values": Column(pl.String, "values of that row in the columns of the expression", shown=True),
     },
 )
 
 
 def build_constraint_check_row(
-    data_file: DataFile, condition: RowConstraint, held: ConstraintResult, *, may_be_older: bool
+    data_file: DataFile, constraint: RowConstraint, result: ConstraintResult, *, may_predate_expression: bool
 ) -> dict[str, Any]:
-    """The row of `constraint_checks` of one data file and one expression.
+    """Return the row of `constraint_checks` for one data file and one expression.
 
     Args:
         data_file: a live file.
-        condition: what its rows are held to.
-        held: how they stand to it.
-        may_be_older: they may be older than it.
+        constraint: constraint that was evaluated on its rows.
+        result: result of the evaluation.
+        may_predate_expression: whether rows of the file may be older than the expression.
     """
-    is_check = condition.kind == "CHECK"
+    is_check = constraint.kind == "CHECK"
     return {
         **data_file.place,
-        "column": None if is_check else condition.name,
-        "constraint": condition.name if is_check else None,
-        "kind": condition.kind,
-        "expression": condition.expression,
-        "may_predate_expression": may_be_older,
-        "rows": held.rows,
-        "violating_rows": held.violating_rows,
-        "first_row": held.first_row,
-        "row_values": held.found,
+        "column": None if is_check else constraint.name,
+        "constraint": constraint.name if is_check else None,
+        "kind": constraint.kind,
+        "expression": constraint.expression,
+        "may_predate_expression": may_predate_expression,
+        "rows": result.rows,
+        "violating_rows": result.violating_rows,
+        "first_row": result.first_row,
+        "row_values": result.found,
     }

@@ -1,4 +1,4 @@
-"""The view over the files that the judged snapshot, and the change data of the judged commits, are made of."""
+"""View over the data files of the validated version and the change data files of the validated commits."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,66 +9,76 @@ import polars as pl
 from deltaspec.model.actions import DeletionVectorDescriptor
 from deltaspec.views.base import Column, View
 
-_AT_ONCE = 10_000
+_ROWS_PER_SLICE = 10_000
 
 data_files = View(
     name="data_files",
-    grain="live data file of the judged snapshot, or change data file of a judged commit",
+    grain="live data file of the validated version, or change data file of a validated commit",
     key=("path_key",),
     level="files",
     columns={
-        "version": Column(pl.Int64, "version of the commit or checkpoint whose action is in force"),
-        "file": Column(pl.String, "log file the action stands in"),
-        "line": Column(pl.Int64, "line or Parquet row, counted from 1"),
-        "kind": Column(pl.String, "add or cdc"),
-        "path": Column(pl.String, "path as written"),
-        "path_key": Column(pl.String, "what equals for all spellings of one path"),
-        "size": Column(pl.Int64, "size in bytes, as the action says"),
+        "version": Column(pl.Int64, "version of the commit or checkpoint that holds the file's current action"),
+        "file": Column(pl.String, "log file of the action, relative to the table root"),
+        "line": Column(pl.Int64, "line number or Parquet row number, starting at 1"),
+        "kind": Column(pl.String, "kind of action: add or cdc"),
+        "path": Column(pl.String, "path, as written"),
+        "path_key": Column(pl.String, "normalized path, equal for all encodings of the same path"),
+        "size": Column(pl.Int64, "size in the action, in bytes"),
         "num_records": Column(pl.Int64, "stats.numRecords"),
-        "exists": Column(pl.Boolean, "the file is there; null where that could not be asked"),
+        "exists": Column(pl.Boolean, "whether the file exists; null if unknown"),
         "removed_since": Column(
-            pl.Boolean, "a later commit than the judged one removes it: then it may be gone; null where that is unknown"
+            pl.Boolean,
+            "whether a commit after the validated version removes the file, so that it may be deleted; null if unknown",
         ),
-        "actual_size": Column(pl.Int64, "length of the file in bytes; null where it is not there"),
-        "footer_fault": Column(pl.String, "why the file is no Parquet file; null where it is one", "footers"),
-        "row_count": Column(pl.Int64, "rows that the footer says the file has", "footers"),
-        "row_group_rows": Column(pl.Int64, "rows that the footer says its row groups have together", "footers"),
-        "external_path": Column(pl.String, "another file that the footer says holds columns of this one", "footers"),
-        "column_mapping_mode": Column(pl.String, "id, name, or null where column mapping is off", "footers"),
-        "has_field_ids": Column(pl.Boolean, "a node of the file has a field id", "footers"),
+        "actual_size": Column(pl.Int64, "actual file size in bytes; null if the file does not exist"),
+        "footer_fault": Column(pl.String, "why the file is not a valid Parquet file; null if it is", "footers"),
+        "row_count": Column(pl.Int64, "number of rows of the file in the footer", "footers"),
+        "row_group_rows": Column(pl.Int64, "total number of rows of the row groups in the footer", "footers"),
+        "external_path": Column(
+            pl.String,
+            "other file that, according to the footer, stores columns of this one; null if there is none",
+            "footers",
+        ),
+        "column_mapping_mode": Column(pl.String, "column mapping mode: id or name; null if off", "footers"),
+        "has_field_ids": Column(pl.Boolean, "whether a schema node of the file has a field id", "footers"),
         "physical_names": Column(
-            pl.Int64, "top-level columns that the file has under their physical names; null without mapping", "footers"
+            pl.Int64,
+            "number of top-level columns stored under their physical names; null without column mapping",
+            "footers",
         ),
         "logical_names": Column(
             pl.Int64,
-            "top-level columns whose logical, not physical, name the file has; null without mapping",
+            "number of top-level columns stored under logical names that differ from the physical ones; null without "
+            "column mapping",
             "footers",
         ),
         "generated_names": Column(
-            pl.Int64, "physical names in the file that only column mapping gives, `col-` and a UUID", "footers"
+            pl.Int64,
+            "number of physical names in the file that column mapping generated (`col-` and a UUID)",
+            "footers",
         ),
         "iceberg_compatibility": Column(
             pl.String,
-            "V1 or V2, which is enabled at the judged version, of a change file at that of its commit; V2 where both "
-            "are, null where neither is",
+            "enabled Iceberg compatibility, V1 or V2, at the validated version (for a change data file at its "
+            "commit); V2 "
+            "if both are enabled, null if neither is",
             "footers",
         ),
         "written_under_v2": Column(
             pl.Boolean,
-            "beyond doubt the file was written while Iceberg compatibility V2 was enabled, as it is at the judged "
-            "version",
+            "whether the file was certainly written while Iceberg compatibility V2 was enabled",
             "footers",
         ),
         "absent_partition_columns": Column(
             pl.List(pl.String),
-            "with compatibility: partition columns, not void, that the file does not hold",
+            "with Iceberg compatibility: partition columns, except void ones, that the file does not store",
             "footers",
         ),
         "misplaced_partition_columns": Column(
-            pl.List(pl.String), "with compatibility: partition columns that it holds before a column of data", "footers"
+            pl.List(pl.String), "with Iceberg compatibility: partition columns stored before a data column", "footers"
         ),
         "int96_timestamps": Column(
-            pl.List(pl.String), "with compatibility: columns of timestamps that it stores as INT96", "footers"
+            pl.List(pl.String), "with Iceberg compatibility: timestamp columns stored as INT96", "footers"
         ),
     },
 )
@@ -76,38 +86,38 @@ data_files = View(
 
 @dataclass(frozen=True)
 class DataFile:
-    """What the log says of one live data file, or of one change data file."""
+    """Log entry of one live data file or change data file."""
 
     version: int
     file: str
-    """Log file that its action stands in."""
+    """Log file that holds its action."""
     line: int
     kind: str
     """`add` or `cdc`."""
     path: str
     """As written."""
     path_key: str
-    """As `deltaspec.wire.storage.data_access` takes it."""
+    """Normalized path, as `deltaspec.wire.storage.data_access` expects it."""
     size: int | None
     num_records: int | None
     stats: str | None
-    """The statistics text; None below level `rows`."""
+    """Statistics as JSON; None below level `rows`."""
     partition_values: dict[str, str | None]
     """By physical name, as written; empty below level `rows`."""
     deletion_vector: DeletionVectorDescriptor | None
     base_row_id: int | None
     default_row_commit_version: int | None
     actual_size: int | None = None
-    """Length of the file; None where it is not there, or could not be asked for."""
+    """Actual file size in bytes; None if the file does not exist, or the size is unknown."""
 
     @property
     def place(self) -> dict[str, Any]:
-        """The location columns that views have in common."""
+        """Location columns that are common to all views over data files."""
         return {"version": self.version, "file": self.file, "line": self.line, "path": self.path}
 
 
 class DataFiles:
-    """Data files in the order of their paths, held as columns and made one by one: there may be millions."""
+    """Data files ordered by path. They are stored as columns and built one by one, because there may be millions."""
 
     def __init__(self, rows: pl.DataFrame) -> None:
         """`rows`: file actions with the columns of `DATA_REPLAY_COLUMNS`, and optionally `actual_size`."""
@@ -117,7 +127,7 @@ class DataFiles:
         return len(self.rows)
 
     def __iter__(self) -> Iterator[DataFile]:
-        for part in self.rows.iter_slices(_AT_ONCE):
+        for part in self.rows.iter_slices(_ROWS_PER_SLICE):
             for row in part.iter_rows(named=True):
                 yield _data_file(row)
 

@@ -1,4 +1,4 @@
-"""The view over the columns of data files: the physical schema of a footer beside the schema of the table."""
+"""View over the columns of data files: Parquet schema compared with the table schema."""
 
 import polars as pl
 
@@ -6,56 +6,67 @@ from deltaspec.views.base import DATA_FILE_LOCATION_COLUMNS, Column, View
 
 file_columns = View(
     name="file_columns",
-    grain="column of the table, at any depth, in a data file; not partition columns, which no reader looks for",
+    grain="table column, at any depth, in a data file; partition columns are left out because readers do not read them",
     key=(),
     level="footers",
     columns={
         **DATA_FILE_LOCATION_COLUMNS,
-        "kind": Column(pl.String, "add or cdc"),
-        "remaining_rows": Column(pl.Int64, "rows that footer and deletion vector leave"),
+        "kind": Column(pl.String, "kind of action: add or cdc"),
+        "remaining_rows": Column(pl.Int64, "number of rows in the footer minus the cardinality of the deletion vector"),
         "column": Column(
-            pl.String, "logical path joined by dots; elements are `element`, map keys `key`, map values `value`"
+            pl.String, "logical path, segments joined by dots; `element` for array elements, `key` and `value` for maps"
         ),
         "role": Column(
             pl.String,
-            "change type, row id or row commit version, which no schema has; null for the table's own columns",
+            "change type, row id or row commit version for columns outside the table schema; null for table columns",
         ),
-        "type": Column(pl.String, "name of the Delta type; struct, array or map for nested ones"),
-        "is_required": Column(pl.Boolean, "neither the column nor a struct that it is nested in may be null"),
-        "stored_type": Column(pl.String, "form of the Parquet node that readers find; null if they find none"),
-        "stored_name": Column(pl.String, "name of the node that readers find"),
-        "matching_nodes": Column(pl.Int64, "nodes that answer to the column's name, or in id mode to its id"),
-        "type_fault": Column(pl.String, "why a reader of the type cannot take what is stored"),
-        "type_warning": Column(pl.String, "what is unusual about the form, which readers may still take"),
-        "narrower_type": Column(pl.String, "type of the values, where they need type widening to be read"),
-        "type_widening_supported": Column(pl.Boolean, "the table supports typeWidening, or a preview of it"),
+        "type": Column(pl.String, "Delta type; struct, array or map for nested types"),
+        "is_required": Column(pl.Boolean, "whether neither the column nor an enclosing struct may be null"),
+        "stored_type": Column(pl.String, "Parquet type of the node that readers resolve; null if they find none"),
+        "stored_name": Column(pl.String, "name of the node that readers resolve"),
+        "matching_nodes": Column(pl.Int64, "number of nodes with the name of the column, or in id mode with its id"),
+        "type_fault": Column(pl.String, "why readers of the Delta type cannot read the stored type; null if they can"),
+        "type_warning": Column(
+            pl.String, "unusual property of the stored type that readers may accept; null if there is none"
+        ),
+        "narrower_type": Column(
+            pl.String, "stored Delta type that needs type widening to be read; null if it does not"
+        ),
+        "type_widening_supported": Column(pl.Boolean, "whether the table supports typeWidening or a preview of it"),
         "widening_record_lost": Column(
-            pl.Boolean, "a schema before recorded a change from that narrower type, and this one records it no more"
+            pl.Boolean,
+            "whether an earlier schema recorded a change from narrower_type that the current schema does not record",
         ),
-        "is_shredded": Column(pl.Boolean, "for a variant: it has values in columns of their own; null for other types"),
-        "shredding_supported": Column(pl.Boolean, "the table supports variantShredding, or a preview of it"),
+        "is_shredded": Column(pl.Boolean, "for a variant: whether it is shredded; null for other types"),
+        "shredding_supported": Column(pl.Boolean, "whether the table supports variantShredding or a preview of it"),
         "written_without_shredding": Column(
-            pl.Boolean, "beyond doubt the file was written while shredding was not enabled; null without variants"
+            pl.Boolean, "whether the file was certainly written while shredding was not enabled; null without variants"
         ),
-        "void_storage_supported": Column(pl.Boolean, "the table supports materializedVoidType, a proposal"),
-        "column_mapping_mode": Column(pl.String, "id, name, or null where column mapping is off"),
-        "physical_name": Column(pl.String, "name that the file has to have for it; null for elements, keys and values"),
+        "void_storage_supported": Column(pl.Boolean, "whether the table supports materializedVoidType (a proposal)"),
+        "column_mapping_mode": Column(pl.String, "column mapping mode: id or name; null if off"),
+        "physical_name": Column(
+            pl.String, "name that the column must have in the file; null for elements, keys and values"
+        ),
         "name_is_generated": Column(
-            pl.Boolean, "the physical name is one that only column mapping gives, `col-` and a UUID; null without one"
+            pl.Boolean,
+            "whether column mapping generated the physical name (`col-` and a UUID); null without a physical name",
         ),
         "generated_names": Column(
-            pl.Int64, "top-level columns that the file has under such names; null where column mapping is off"
+            pl.Int64, "number of top-level columns of the file with generated names; null without column mapping"
         ),
-        "column_id": Column(pl.Int64, "field id that its node has to have; null if there is none to have"),
-        "node_with_other_id": Column(pl.Boolean, "a node has the physical name, and another field id or none"),
-        "stored_id": Column(pl.Int64, "field id of that node"),
-        "node_id": Column(pl.Int64, "field id of the node that readers find"),
+        "column_id": Column(pl.Int64, "field id that the node must have; null if none is required"),
+        "node_with_other_id": Column(
+            pl.Boolean, "whether a node has the physical name but a different field id or none"
+        ),
+        "stored_id": Column(pl.Int64, "field id of that node; null if it has none"),
+        "node_id": Column(pl.Int64, "field id of the node that readers resolve"),
         "written_under_v2": Column(
             pl.Boolean,
-            "beyond doubt the file was written while Iceberg compatibility V2 was enabled, as it is at the judged "
-            "version",
+            "whether the file was certainly written while Iceberg compatibility V2 was enabled",
         ),
-        "node_with_other_name": Column(pl.String, "name of a node that has the id, where none has the physical name"),
-        "file_has_ids": Column(pl.Boolean, "a node of the file has a field id"),
+        "node_with_other_name": Column(
+            pl.String, "name of a node with the id of the column, if no node has the physical name"
+        ),
+        "file_has_ids": Column(pl.Boolean, "whether a node of the file has a field id"),
     },
 )

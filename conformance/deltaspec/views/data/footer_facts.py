@@ -1,6 +1,6 @@
-"""Rows of what footers say: of `data_files` its columns of level `footers`, and of `file_columns` all.
+"""Footer columns of `data_files`, and rows of `file_columns`.
 
-Files of one schema differ in nothing but their place, so each schema is judged once, and joined to its files.
+Each distinct Parquet schema is validated once and joined to the files that have it.
 """
 
 import re
@@ -13,17 +13,31 @@ from deltaspec.model.rows import iceberg_files
 from deltaspec.model.schema.column_mapping import physical_name
 from deltaspec.model.schema.data_types import Field, Primitive, Struct, get_type_name
 from deltaspec.model.schema.parquet_types import Node, is_shredded
-from deltaspec.model.schema.stored_columns import StoredColumn, stored_columns
+from deltaspec.model.schema.stored_columns import StoredColumn, match_columns
 from deltaspec.views.data.data_files import data_files
 from deltaspec.views.data.file_columns import file_columns
 from deltaspec.views.table.state import TableSchema
 
-OF_FILE = ("version", "file", "line", "path", "kind", "remaining_rows", "written_under_v2", "written_without_shredding")
-"""Columns of `file_columns` that each file has of its own."""
-_OF_ICEBERG = ("iceberg_compatibility", "absent_partition_columns", "misplaced_partition_columns", "int96_timestamps")
-_OF_NAMES = ("has_field_ids", "physical_names", "logical_names", "generated_names")
-SCHEMA_COLUMNS = ("column_mapping_mode", *_OF_NAMES, *_OF_ICEBERG)
-"""Columns of `data_files` that the schema decides."""
+FILE_COLUMNS = (
+    "version",
+    "file",
+    "line",
+    "path",
+    "kind",
+    "remaining_rows",
+    "written_under_v2",
+    "written_without_shredding",
+)
+"""Columns of `file_columns` that depend on the file, not on its schema."""
+_ICEBERG_COLUMNS = (
+    "iceberg_compatibility",
+    "absent_partition_columns",
+    "misplaced_partition_columns",
+    "int96_timestamps",
+)
+_NAME_COLUMNS = ("has_field_ids", "physical_names", "logical_names", "generated_names")
+SCHEMA_COLUMNS = ("column_mapping_mode", *_NAME_COLUMNS, *_ICEBERG_COLUMNS)
+"""Columns of `data_files` that depend on the Parquet schema."""
 CHANGE_TYPE = "_change_type"
 _ROW_TRACKING = {
     "delta.rowTracking.materializedRowIdColumnName": "row id",
@@ -34,19 +48,19 @@ _GENERATED_NAME = re.compile(r"col-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 @dataclass
 class SchemaFacts:
-    """What one schema of data files is to one schema of a table."""
+    """Comparison of one Parquet schema with the table schema."""
 
     columns: list[dict[str, Any]]
-    """Rows of `file_columns` without their place."""
+    """Rows of `file_columns` without the columns in `FILE_COLUMNS`."""
     file: dict[str, Any]
-    """Columns of `data_files` that the schema decides."""
+    """Columns of `data_files` that depend on the Parquet schema."""
 
 
 def build_schema_facts(root: Node, table: TableSchema) -> SchemaFacts:
-    """Judge the schema of data files; costs what the schemas are large, whatever number of files have it."""
+    """Compare a Parquet schema with the table schema; the cost does not depend on the number of files."""
     partitions = set(table.partition_columns)
-    own = Struct(tuple(each for each in table.schema.fields if each.name not in partitions))
-    has_ids, names = _has_ids(root), _names(root, own, table)
+    data_schema = Struct(tuple(each for each in table.schema.fields if each.name not in partitions))
+    has_ids, names = _has_ids(root), _names(root, data_schema, table)
     common = {
         "column_mapping_mode": table.mapping,
         "file_has_ids": has_ids,
@@ -55,28 +69,28 @@ def build_schema_facts(root: Node, table: TableSchema) -> SchemaFacts:
         "shredding_supported": table.supports("variantShredding"),
         "void_storage_supported": table.supports("materializedVoidType"),
     }
-    found = stored_columns(own, root, table.mapping)
+    found = match_columns(data_schema, root, table.mapping)
     rows = [
         {**common, **_row(column), "widening_record_lost": (column.path, column.stored.narrower) in table.forgotten}
         for column in found
     ]
-    for role, column in _hidden(root, table):
+    for role, column in _special_columns(root, table):
         rows.append({**common, **_row(column), "role": role, "column_mapping_mode": None})
-    of_file = {"column_mapping_mode": table.mapping, "has_field_ids": has_ids, **names, **_iceberg(root, table)}
-    return SchemaFacts(rows, of_file)
+    file_facts = {"column_mapping_mode": table.mapping, "has_field_ids": has_ids, **names, **_iceberg(root, table)}
+    return SchemaFacts(rows, file_facts)
 
 
 def _iceberg(root: Node, table: TableSchema) -> dict[str, Any]:
-    """What compatibility with Iceberg looks at; nulls where none is enabled."""
+    """Return the columns about Iceberg compatibility; all None if it is not enabled."""
     enabled = table.iceberg
     if not enabled:
-        return dict.fromkeys(_OF_ICEBERG)
+        return dict.fromkeys(_ICEBERG_COLUMNS)
     partitioning = (table.schema, table.partition_columns, root, table.mapping)
-    timestamps = iceberg_files.int96_timestamps(table.schema, root, table.mapping)
+    timestamps = iceberg_files.find_int96_timestamps(table.schema, root, table.mapping)
     return {
         "iceberg_compatibility": enabled[-1],
-        "absent_partition_columns": iceberg_files.absent_partition_columns(*partitioning),
-        "misplaced_partition_columns": iceberg_files.misplaced_partition_columns(*partitioning),
+        "absent_partition_columns": iceberg_files.find_missing_partition_columns(*partitioning),
+        "misplaced_partition_columns": iceberg_files.find_misplaced_partition_columns(*partitioning),
         "int96_timestamps": [".".join(path) for path in timestamps],
     }
 
@@ -105,16 +119,16 @@ def _row(column: StoredColumn) -> dict[str, Any]:
     }
 
 
-def _hidden(root: Node, table: TableSchema) -> list[tuple[str, StoredColumn]]:
-    """Columns of the file that the text knows and no schema has, judged as the types that they are to be of."""
+def _special_columns(root: Node, table: TableSchema) -> list[tuple[str, StoredColumn]]:
+    """Return the columns of the file that the protocol defines outside the table schema, with their roles."""
     known = {name: role for key, role in _ROW_TRACKING.items() if (name := table.configuration.get(key))}
     fields = [(role, Field(name, Primitive("long"), nullable=True)) for name, role in known.items()]
     fields.append(("change type", Field(CHANGE_TYPE, Primitive("string"), nullable=True)))
-    own = {physical_name(each, table.mapping) for each in table.schema.fields}
+    table_names = {physical_name(each, table.mapping) for each in table.schema.fields}
     found = []
     for role, member in fields:
-        if member.name not in own:
-            column = stored_columns(Struct((member,)), root, None)[0]
+        if member.name not in table_names:
+            column = match_columns(Struct((member,)), root, None)[0]
             found += [(role, column)] if column.node is not None else []
     return found
 
@@ -123,12 +137,12 @@ def _has_ids(node: Node) -> bool:
     return any(child.field_id is not None or _has_ids(child) for child in node.children)
 
 
-def _names(root: Node, own: Struct, table: TableSchema) -> dict[str, Any]:
-    """Under column mapping, how many top-level columns the file has by either of their names."""
+def _names(root: Node, data_schema: Struct, table: TableSchema) -> dict[str, Any]:
+    """Return how many top-level columns the file has under each kind of name; all None without column mapping."""
     if table.mapping is None:
         return {"physical_names": None, "logical_names": None, "generated_names": None}
     names = {child.name for child in root.children}
-    physical = {each.name: physical_name(each, table.mapping) for each in own.fields}
+    physical = {each.name: physical_name(each, table.mapping) for each in data_schema.fields}
     return {
         "physical_names": len(names & set(physical.values())),
         "logical_names": sum(logical in names for logical, name in physical.items() if logical != name),
@@ -137,27 +151,27 @@ def _names(root: Node, own: Struct, table: TableSchema) -> dict[str, Any]:
 
 
 def _is_shredded(column: StoredColumn) -> bool | None:
-    """Of a sound variant whether it is shredded; None for all else."""
+    """Return whether a valid variant column is shredded; None for other columns."""
     sound = column.node is not None and column.type == Primitive("variant") and column.stored.fault is None
     return is_shredded(column.node) if sound and column.node is not None else None
 
 
 def _is_generated(name: str) -> bool:
-    """Whether only column mapping gives such a name: no file from before the mapping, or of Iceberg, has it."""
+    """Return whether column mapping generated the name; files from before the mapping or from Iceberg have no such."""
     return _GENERATED_NAME.fullmatch(name) is not None
 
 
 def build_data_file_rows(files: pl.DataFrame, facts: list[SchemaFacts]) -> pl.DataFrame:
-    """Files as rows of `data_files` whose columns of level `footers` are filled, and those of level `files` are null.
+    """Return the rows of `data_files` with the columns of level `footers`; those of level `files` are null.
 
     Args:
-        files: place, `path_key`, `num_records`, `cardinality`, `footer_fault`, `row_count`, `row_group_rows`,
-            `external_path`, `written_under_v2`, and in `_schema` the position of the file's schema in `facts`; null
-            where its footer or the table's schema is not known.
-        facts: of the schemas that the files have.
+        files: location columns, `path_key`, `num_records`, `cardinality`, `footer_fault`, `row_count`,
+            `row_group_rows`, `external_path`, `written_under_v2`, and `_schema`: the index of the file's schema in
+            `facts`, null if the footer or the table schema is unknown.
+        facts: facts of the distinct schemas.
     """
     schemas = pl.DataFrame(
-        [{"_schema": position, **each.file} for position, each in enumerate(facts)],
+        [{"_schema": index, **each.file} for index, each in enumerate(facts)],
         schema={"_schema": pl.Int64, **{name: data_files.columns[name].dtype for name in SCHEMA_COLUMNS}},
     )
     known = files.join(schemas, on="_schema", how="left", maintain_order="left")
@@ -174,12 +188,12 @@ def column_rows(files: pl.DataFrame, facts: list[SchemaFacts]) -> pl.DataFrame:
 
     Arguments are those of `build_data_file_rows`.
     """
-    own = {name: column.dtype for name, column in file_columns.columns.items() if name not in OF_FILE}
+    schema_dtypes = {name: column.dtype for name, column in file_columns.columns.items() if name not in FILE_COLUMNS}
     schemas = pl.DataFrame(
-        [{"_schema": position, **row} for position, each in enumerate(facts) for row in each.columns],
-        schema={"_schema": pl.Int64, **own},
+        [{"_schema": index, **row} for index, each in enumerate(facts) for row in each.columns],
+        schema={"_schema": pl.Int64, **schema_dtypes},
     )
-    left = pl.col("row_count") - pl.col("cardinality").fill_null(0)
-    unknown = [pl.lit(None, pl.Boolean).alias(name) for name in OF_FILE[6:] if name not in files.columns]
-    placed = files.with_columns(*unknown, remaining_rows=left).select("_schema", *OF_FILE)
-    return placed.join(schemas, on="_schema").select(list(file_columns.columns))
+    remaining = pl.col("row_count") - pl.col("cardinality").fill_null(0)
+    unknown = [pl.lit(None, pl.Boolean).alias(name) for name in FILE_COLUMNS[6:] if name not in files.columns]
+    located = files.with_columns(*unknown, remaining_rows=remaining).select("_schema", *FILE_COLUMNS)
+    return located.join(schemas, on="_schema").select(list(file_columns.columns))

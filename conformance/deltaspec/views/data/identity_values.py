@@ -1,4 +1,4 @@
-"""The view over what live data files hold in identity columns whose values are all generated."""
+"""View over the values of live data files in identity columns whose values are always generated."""
 
 from typing import Any
 
@@ -11,58 +11,62 @@ from deltaspec.wire.data.identity_value_scan import IdentityValues
 
 identity_values = View(
     name="identity_values",
-    grain="live data file and identity column into which users may not give values",
+    grain="live data file and identity column that does not allow explicit inserts",
     key=(),
     level="rows",
     columns={
-        "version": Column(pl.Int64, "version of the commit or checkpoint whose action is in force"),
-        "file": Column(pl.String, "log file the action stands in"),
-        "line": Column(pl.Int64, "line or Parquet row, counted from 1"),
-        "path": Column(pl.String, "path of the data file as written"),
-        "column": Column(pl.String, "logical name"),
-        "step": Column(pl.Int64, "delta.identity.step at the judged version", shown=True),
-        "high_water_mark": Column(pl.Int64, "delta.identity.highWaterMark at the judged version", shown=True),
+        "version": Column(pl.Int64, "version of the commit or checkpoint that holds the file's current action"),
+        "file": Column(pl.String, "log file of the action, relative to the table root"),
+        "line": Column(pl.Int64, "line number or Parquet row number, starting at 1"),
+        "path": Column(pl.String, "path of the data file, as written"),
+        "column": Column(pl.String, "logical column name"),
+        "step": Column(pl.Int64, "delta.identity.step at the validated version", shown=True),
+        "high_water_mark": Column(pl.Int64, "delta.identity.highWaterMark at the validated version", shown=True),
         "last_value": Column(
-            pl.Int64, "the value that is furthest in the direction of the step; null where there is none", shown=True
+            pl.Int64, "last value in the direction of the step; null if the file has no value", shown=True
         ),
         "last_is_beyond_high_water_mark": Column(
-            pl.Boolean, "that value is beyond the mark, or there is a value and no mark"
+            pl.Boolean, "whether last_value is beyond high_water_mark, or the column has values but no mark"
         ),
-        "off_sequence_values": Column(pl.Int64, "values that are not start plus a multiple of step in its direction"),
-        "first_off_sequence_value": Column(pl.Int64, "the first of them", shown=True),
+        "off_sequence_values": Column(
+            pl.Int64, "number of values that are not start plus a non-negative multiple of step"
+        ),
+        "first_off_sequence_value": Column(pl.Int64, "first value that is not in the sequence", shown=True),
         "duplicate_values": Column(
-            pl.Int64, "values that the file holds twice, or that a file before it holds as well"
+            pl.Int64, "number of values that the file has more than once, or that a preceding file also has"
         ),
-        "first_duplicate_value": Column(pl.Int64, "the smallest of them", shown=True),
+        "first_duplicate_value": Column(pl.Int64, "smallest duplicate value", shown=True),
         "previous_high_water_mark": Column(
             pl.Int64,
-            "for a file of a commit that generated every value in it: the mark of the version before; null where there "
-            "was none, or it is not known",
+            "for a file whose commit generated all its values: high-water mark of the preceding version; null if there "
+            "was none, or it is unknown",
             shown=True,
         ),
-        "nearest_value": Column(pl.Int64, "the value that is furthest against the direction of the step", shown=True),
+        "nearest_value": Column(
+            pl.Int64, "first value in the direction of the step; null if the file has no value", shown=True
+        ),
         "nearest_is_beyond_previous_high_water_mark": Column(
-            pl.Boolean, "that value is beyond the mark of the version before"
+            pl.Boolean, "whether nearest_value is beyond previous_high_water_mark; null if unknown"
         ),
     },
 )
 
 
 def build_identity_value_row(
-    data_file: DataFile, column: str, identity: Identity, before: Identity | None, held: IdentityValues
+    data_file: DataFile, column: str, identity: Identity, before: Identity | None, values: IdentityValues
 ) -> dict[str, Any]:
-    """The row of `identity_values` of one column of a data file.
+    """Return the row of `identity_values` for one column of a data file.
 
     Args:
         data_file: a live file.
         column: logical name.
-        identity: of the column at the judged version.
-        before: of the column before the commit that generated the values of the file; None where it is not known, or
-            values of older files may be among them.
-        held: what the column holds.
+        identity: identity properties of the column at the validated version.
+        before: identity properties before the commit that generated the values; None if unknown, or if the file may
+            have values of older files.
+        values: values of the column in the file.
     """
     ascending = (identity.step or 0) > 0
-    last, nearest = (held.highest, held.lowest) if ascending else (held.lowest, held.highest)
+    last, nearest = (values.highest, values.lowest) if ascending else (values.lowest, values.highest)
     beyond = None
     if last is not None:
         beyond = True if identity.mark is None else is_beyond_high_water_mark(identity, last)
@@ -73,10 +77,10 @@ def build_identity_value_row(
         "high_water_mark": identity.mark,
         "last_value": last,
         "last_is_beyond_high_water_mark": beyond,
-        "off_sequence_values": held.off_sequence,
-        "first_off_sequence_value": held.first_off_sequence,
-        "duplicate_values": held.repeated,
-        "first_duplicate_value": held.first_repeated,
+        "off_sequence_values": values.off_sequence,
+        "first_off_sequence_value": values.first_off_sequence,
+        "duplicate_values": values.repeated,
+        "first_duplicate_value": values.first_repeated,
         "previous_high_water_mark": before.mark if before is not None else None,
         "nearest_value": nearest,
         "nearest_is_beyond_previous_high_water_mark": None

@@ -1,4 +1,4 @@
-"""The view over what the rows of each live data file are held to, and the rows that break it."""
+"""View over checks of column values in live data files, and the rows that fail them."""
 
 from typing import Any
 
@@ -12,38 +12,42 @@ from deltaspec.wire.data.row_reader import DataFileRows
 
 row_checks = View(
     name="row_checks",
-    grain="live data file and something that its rows are held to in one column",
+    grain="live data file and check of one of its columns",
     key=(),
     level="rows",
     columns={
         **DATA_FILE_LOCATION_COLUMNS,
-        "column": Column(pl.String, "physical name, nested ones with dots; elements of arrays are `element`"),
-        "check": Column(pl.String, "not null, UTF-8, range, partition value, change type or pages"),
-        "type": Column(pl.String, "type of the column in the table's schema"),
-        "below_container": Column(pl.Boolean, "the column is below an array or a map"),
-        "rows": Column(pl.Int64, "rows of the file that its deletion vector leaves"),
-        "violating_rows": Column(pl.Int64, "rows that break it; of strings deleted rows among them"),
+        "column": Column(pl.String, "physical column path, segments joined by dots; array elements are `element`"),
+        "check": Column(pl.String, "kind of check: not null, UTF-8, range, partition value, change type or pages"),
+        "type": Column(pl.String, "type of the column in the table schema"),
+        "below_container": Column(pl.Boolean, "whether the column is nested in an array or map"),
+        "rows": Column(pl.Int64, "number of rows that the deletion vector does not delete"),
+        "violating_rows": Column(pl.Int64, "number of rows that fail the check; for UTF-8 including deleted rows"),
         "first_row": Column(
-            pl.Int64, "the first of them, counted from 0 in the file, deleted rows included", shown=True
+            pl.Int64,
+            "index of the first failing row, starting at 0, including deleted rows; null if there is none",
+            shown=True,
         ),
-        "expected": Column(pl.String, "partition value that the log gives, or the type whose limits hold", shown=True),
-        "found": Column(pl.String, "the first value that breaks it", shown=True),
-        "page_fault": Column(pl.String, "why the pages of the column cannot be decoded; null where they can"),
+        "expected": Column(pl.String, "expected partition value from the log, or type whose range applies", shown=True),
+        "found": Column(pl.String, "first value that fails the check", shown=True),
+        "page_fault": Column(pl.String, "why the pages of the column cannot be decoded; null if they can"),
     },
 )
 
 
-def build_row_check_rows(data_file: DataFile, held: DataFileRows) -> list[dict[str, Any]]:
-    """The rows of `row_checks` of one data file.
+def build_row_check_rows(data_file: DataFile, content: DataFileRows) -> list[dict[str, Any]]:
+    """Return the rows of `row_checks` for one data file.
 
     Args:
         data_file: a live file.
-        held: what was read of it.
+        content: rows read from the file.
     """
-    of_file = {**data_file.place, "rows": held.valid_rows}
-    found = [{**of_file, "column": name, "check": "pages", "page_fault": why} for name, why in held.corrupt.items()]
-    found += [{**of_file, "column": name, "check": "pages"} for name in held.decoded]
-    return found + [{**of_file, **_check(check)} for check in held.checks]
+    common = {**data_file.place, "rows": content.valid_rows}
+    found = [
+        {**common, "column": name, "check": "pages", "page_fault": reason} for name, reason in content.corrupt.items()
+    ]
+    found += [{**common, "column": name, "check": "pages"} for name in content.decoded]
+    return found + [{**common, **_check(check)} for check in content.checks]
 
 
 def _check(check: RowCheck) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The view over paths of variant columns that bounds speak of, beside the types that the rows have there."""
+"""View over the variant paths that have bounds, with the types of the stored values."""
 
 import polars as pl
 
@@ -6,17 +6,18 @@ from deltaspec.views.base import DATA_FILE_LOCATION_COLUMNS, Column, View
 
 variant_paths = View(
     name="variant_paths",
-    grain="path of a variant column of a live data file that its statistics have a bound of",
+    grain="path of a variant column in a live data file for which the statistics have a bound",
     key=(),
     level="rows",
     columns={
         **DATA_FILE_LOCATION_COLUMNS,
-        "column": Column(pl.String, "logical name of the variant column, nested ones with dots"),
-        "variant_path": Column(pl.String, "normalized JSON path within the variant", shown=True),
+        "column": Column(pl.String, "logical path of the variant column, segments joined by dots"),
+        "variant_path": Column(pl.String, "normalized JSON path in the variant", shown=True),
         "types": Column(
             pl.List(pl.String),
-            "types that the rows of the file, deleted ones included, have there, sorted; null and absence are none, "
-            "exact numbers of all widths one",
+            "sorted types of the values at the path, including deleted rows; null and absent values have no "
+            "type, exact "
+            "numbers of all widths are one type",
         ),
     },
 )

@@ -1,4 +1,4 @@
-"""Views over variant columns: what else they are in the table, and what their rows hold in its files."""
+"""Views over variant columns: their use in the table, and the encoding of their values in data files."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -7,12 +7,12 @@ import polars as pl
 
 from deltaspec.model.actions import DomainMetadata, MetaData
 from deltaspec.model.commit.operations import reuses_existing_files
-from deltaspec.model.commit.variant_columns import default_is_null
-from deltaspec.model.commit.variant_columns import variant_columns as columns_of
+from deltaspec.model.commit.variant_columns import find_variant_columns as columns_of
+from deltaspec.model.commit.variant_columns import is_null_default
 from deltaspec.model.features import clustering
 from deltaspec.model.features.table_properties import is_property_true
 from deltaspec.model.rows.variant_encoding import FieldNames, VariantError, VariantUndecided, read_metadata
-from deltaspec.model.rows.variant_shredding import ENABLED, find_encoding_faults, stored_twice
+from deltaspec.model.rows.variant_shredding import ENABLED, find_encoding_faults, find_values_stored_twice
 from deltaspec.model.schema.data_types import Struct
 from deltaspec.views.base import DATA_FILE_LOCATION_COLUMNS, LOCATION_COLUMNS, Column, View
 from deltaspec.views.files.file_replay import find_first_added_paths
@@ -20,40 +20,45 @@ from deltaspec.wire.data.variant_reader import VariantRow
 
 variant_uses = View(
     name="variant_uses",
-    grain="variant column of the table, at each version where the schema, the partitioning or the clustering may have "
-    "changed",
+    grain="variant column of the table, at each version in which schema, partitioning or clustering may have changed",
     key=(),
     columns={
         **LOCATION_COLUMNS,
-        "column": Column(pl.String, "logical field path, segments joined by dots"),
-        "is_partition_column": Column(pl.Boolean, "it stands in partitionColumns"),
-        "is_clustering_column": Column(pl.Boolean, "delta.clustering names it, and the table supports clustering"),
-        "is_generated": Column(pl.Boolean, "its metadata has delta.generationExpression"),
-        "default": Column(pl.String, "CURRENT_DEFAULT; null where it has none", shown=True),
+        "column": Column(pl.String, "logical column path, segments joined by dots"),
+        "is_partition_column": Column(pl.Boolean, "whether it is in partitionColumns"),
+        "is_clustering_column": Column(
+            pl.Boolean, "whether delta.clustering names it and the table supports clustering"
+        ),
+        "is_generated": Column(pl.Boolean, "whether its metadata has delta.generationExpression"),
+        "default": Column(pl.String, "value of CURRENT_DEFAULT; null if absent", shown=True),
         "default_is_null": Column(
-            pl.Boolean, "that expression is null; null where it has none, or it takes an engine to tell"
+            pl.Boolean, "whether the default is NULL; null if there is no default, or evaluating it needs an engine"
         ),
     },
 )
 
 variant_columns = View(
     name="variant_columns",
-    grain="variant column of a live data file, within structs, arrays and maps too",
+    grain="variant column of a live data file, including columns nested in structs, arrays and maps",
     key=(),
     level="rows",
     columns={
         **DATA_FILE_LOCATION_COLUMNS,
-        "column": Column(pl.String, "physical name of the column, with dots"),
-        "rows": Column(pl.Int64, "variants in it that are not null, of deleted rows too"),
-        "encoding_fault": Column(pl.String, "why a variant is not encoded as the text says, of the first that is not"),
+        "column": Column(pl.String, "physical column path, segments joined by dots"),
+        "rows": Column(pl.Int64, "number of variants that are not null, including deleted rows"),
+        "encoding_fault": Column(
+            pl.String, "why the first invalid variant violates the encoding; null if all are valid"
+        ),
         "stored_twice": Column(
-            pl.String, "what both a column of its own and the encoded value of a row hold, of the first such row"
+            pl.String,
+            "field that the first such row stores both in a shredded column and in the encoded value; null if "
+            "none does",
         ),
     },
 )
 
-_REMEMBERED = 10_000
-"""Variants that are looked at once, however many rows have them."""
+_CACHE_SIZE = 10_000
+"""Maximum number of distinct variants that are cached to validate each of them once."""
 
 
 def build_variant_use_rows(
@@ -63,18 +68,18 @@ def build_variant_use_rows(
     domain: DomainMetadata | None,
     mapping: str | None,
 ) -> list[dict[str, Any]]:
-    """The rows of `variant_uses` of one version.
+    """Return the rows of `variant_uses` for one version; none if schema or metadata is unknown.
 
     Args:
         place: version, file and line.
-        schema: of the table.
-        metadata: of the table.
+        schema: table schema.
+        metadata: table metadata.
         domain: `delta.clustering`, if it is live and clustering is supported.
-        mapping: column mapping in force.
+        mapping: column mapping mode; None if off.
     """
     if schema is None or metadata is None:
         return []
-    clustered = clustering.clustering_columns(domain)
+    clustered = clustering.read_clustering_columns(domain)
     return [
         {
             **place,
@@ -83,7 +88,7 @@ def build_variant_use_rows(
             "is_clustering_column": each.is_clustering_column,
             "is_generated": each.is_generated,
             "default": each.default,
-            "default_is_null": None if each.default is None else default_is_null(each.default),
+            "default_is_null": None if each.default is None else is_null_default(each.default),
         }
         for each in columns_of(schema, metadata.partition_columns, clustered, mapping)
     ]
@@ -92,49 +97,52 @@ def build_variant_use_rows(
 def build_variant_column_rows(
     place: dict[str, Any], variants: Iterable[VariantRow]
 ) -> tuple[list[dict[str, Any]], set[str]]:
-    """The rows of a file, and why some of its variants cannot be judged.
+    """Return the rows of `variant_columns` for a file, and why some of its variants are undecided.
 
     Args:
         place: location columns.
-        variants: of the file.
+        variants: variants of the file.
     """
     found: dict[tuple[str, ...], dict[str, Any]] = {}
-    unclear: set[str] = set()
-    seen: set[tuple[tuple[str, ...], bytes | None, bytes | None]] = set()
+    undecided: set[str] = set()
+    validated: set[tuple[tuple[str, ...], bytes | None, bytes | None]] = set()
     names: dict[bytes, FieldNames] = {}
     for each in variants:
         row = found.setdefault(each.path, {**place, "column": ".".join(each.path), "rows": 0})
         row["rows"] += 1
-        same = (each.path, each.metadata, each.pair.value)
-        if each.pair.typed is None and same in seen:
+        cache_key = (each.path, each.metadata, each.pair.value)
+        if each.pair.typed is None and cache_key in validated:
             continue
-        if len(seen) < _REMEMBERED and each.pair.typed is None:
-            seen.add(same)
-        _judge(each, row, unclear, names)
-    return list(found.values()), unclear
+        if len(validated) < _CACHE_SIZE and each.pair.typed is None:
+            validated.add(cache_key)
+        _validate(each, row, undecided, names)
+    return list(found.values()), undecided
 
 
-def _judge(each: VariantRow, row: dict[str, Any], unclear: set[str], names: dict[bytes, FieldNames]) -> None:
+def _validate(each: VariantRow, row: dict[str, Any], undecided: set[str], names: dict[bytes, FieldNames]) -> None:
     if each.metadata is None or (each.pair.value is None and not each.is_shredded):
-        row.setdefault("encoding_fault", "metadata is null" if each.metadata is None else "value is null")
+        row.setdefault(
+            "encoding_fault",
+            "the metadata of the variant is null" if each.metadata is None else "the value of the variant is null",
+        )
         return
     try:
         if each.metadata not in names:
-            if len(names) >= _REMEMBERED:
+            if len(names) >= _CACHE_SIZE:
                 names.clear()
             names[each.metadata] = read_metadata(each.metadata)
         fault = next(find_encoding_faults(each.pair, names[each.metadata]), None)
     except VariantError as error:
         fault = str(error)
-    except VariantUndecided as doubt:
-        unclear.add(f"{row['column']}: {doubt}")
+    except VariantUndecided as error:
+        undecided.add(f"{row['column']}: {error}")
         return
     if fault is not None:
         row.setdefault("encoding_fault", fault)
         return
-    twice = next(stored_twice(each.pair, names[each.metadata]), None)
-    if twice is not None:
-        row.setdefault("stored_twice", twice)
+    duplicate = next(find_values_stored_twice(each.pair, names[each.metadata]), None)
+    if duplicate is not None:
+        row.setdefault("stored_twice", duplicate)
 
 
 def written_without_shredding(
@@ -144,17 +152,17 @@ def written_without_shredding(
     *,
     begins_with_checkpoint: bool,
 ) -> pl.Series:
-    """Keys of the paths whose files were written, beyond doubt, while shredding was not enabled.
+    """Return keys of the paths whose files were certainly written while shredding was not enabled.
 
-    The commit that adds such a file follows a version without it, if any, no earlier action speaks of its path, and the
-    commit does not take over files of another state or table. Where versions before the judged history may have had
-    the file, the commit has to say what it does.
+    Shredding is not enabled in the commit that adds such a file, nor in the preceding version. No earlier action has
+    the path, and the commit does not reuse existing files. If versions precede the validated history, the commit must
+    have an operation.
 
     Args:
-        spanned: every add and remove of the judged history.
+        intervals: every add and remove of the validated history.
         settings: rows of the view `configuration`.
-        operations: what each commit says it does.
-        begins_with_checkpoint: there are versions before the judged history.
+        operations: version to commitInfo.operation, None if a commit has none.
+        begins_with_checkpoint: whether versions before the validated history exist.
     """
     changes = [(row["version"], row["value"]) for row in settings if row["property"] == ENABLED]
 

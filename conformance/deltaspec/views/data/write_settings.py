@@ -1,4 +1,4 @@
-"""The view over how newly added data files are written, beside what table properties ask of new files."""
+"""View over the write settings of newly added data files compared with the table properties."""
 
 from bisect import bisect_right
 from collections.abc import Mapping
@@ -13,44 +13,47 @@ from deltaspec.model.features.table_properties import (
     DEFAULT_PAGE_VERSION,
     PARQUET_CODEC,
     PARQUET_FORMAT_VERSION,
-    requested_codecs,
-    requested_page_version,
+    get_requested_codecs,
+    parse_page_version,
 )
 from deltaspec.views.base import Column, View
 from deltaspec.views.files.file_replay import has_shared_path
 
 write_settings = View(
     name="write_settings",
-    grain="live data file that a commit newly adds where a table property asks, or asked before, how it is written",
+    grain="live data file newly added by a commit while a table property sets, or has set, its codec or page version",
     key=(),
     level="footers",
     columns={
-        "version": Column(pl.Int64, "version of the commit that adds it"),
-        "file": Column(pl.String, "log file the action stands in"),
-        "line": Column(pl.Int64, "line, counted from 1"),
-        "path": Column(pl.String, "path as written"),
-        "requested_codec": Column(pl.String, "codec that is asked at that version; null where none is"),
-        "codec_is_default": Column(pl.Boolean, "it is the text's default: the property was set before, and is no more"),
+        "version": Column(pl.Int64, "version of the commit that adds the file"),
+        "file": Column(pl.String, "log file of the action, relative to the table root"),
+        "line": Column(pl.Int64, "line number, starting at 1"),
+        "path": Column(pl.String, "path, as written"),
+        "requested_codec": Column(pl.String, "codec requested at that version; null if none is"),
+        "codec_is_default": Column(pl.Boolean, "whether requested_codec is the default because the property was unset"),
         "other_codecs": Column(
-            pl.List(pl.String), "codecs of column chunks that hold values, but for the asked one; null if none is asked"
+            pl.List(pl.String),
+            "codecs other than the requested one in column chunks with values; null if none is requested",
         ),
-        "requested_page_version": Column(pl.Int64, "version of data pages that is asked; null where none is"),
-        "page_version_is_default": Column(pl.Boolean, "as of the codec"),
-        "page_version": Column(pl.Int64, "version of the file's first data page; null where it has none"),
+        "requested_page_version": Column(pl.Int64, "data page version requested at that version; null if none is"),
+        "page_version_is_default": Column(
+            pl.Boolean, "whether requested_page_version is the default because the property was unset"
+        ),
+        "page_version": Column(pl.Int64, "version of the first data page in the file; null if it has none"),
     },
 )
 
 
 @dataclass
 class RequestedSettings:
-    """What the properties asked of new files, along the judged history."""
+    """Write settings that the table properties requested, along the validated history."""
 
     _versions: dict[str, list[int]] = field(default_factory=dict)
     _values: dict[str, list[str | None]] = field(default_factory=dict)
 
     @classmethod
-    def along(cls, changes: list[dict[str, Any]]) -> "RequestedSettings":
-        """From the rows of the view `configuration`, in the order of versions."""
+    def from_changes(cls, changes: list[dict[str, Any]]) -> "RequestedSettings":
+        """Build the settings from rows of the view `configuration`, in version order."""
         found = cls()
         for row in changes:
             if row["property"] in (PARQUET_CODEC, PARQUET_FORMAT_VERSION):
@@ -60,25 +63,25 @@ class RequestedSettings:
 
     @property
     def first_version(self) -> int | None:
-        """The first version that asks something; None if none does."""
+        """First version that requests a setting; None if there is none."""
         return min((versions[0] for versions in self._versions.values()), default=None)
 
     def at(self, version: int, codecs: tuple[str, ...], page_version: int | None) -> dict[str, Any] | None:
-        """The columns of `write_settings` but for the place; None if nothing is asked at a version.
+        """Return the columns of `write_settings` without the location; None if nothing is requested at the version.
 
         Args:
-            version: that adds the file.
-            codecs: of its column chunks that hold values.
-            page_version: of its first data page.
+            version: version that adds the file.
+            codecs: codecs of the column chunks with values.
+            page_version: version of the first data page.
         """
         row: dict[str, Any] = {}
         codec, is_default = self._in_force(PARQUET_CODEC, version, DEFAULT_CODEC)
-        wanted = None if codec is None else requested_codecs(codec)
-        if wanted is not None:
-            others = [each for each in codecs if each not in wanted]
+        requested = None if codec is None else get_requested_codecs(codec)
+        if requested is not None:
+            others = [each for each in codecs if each not in requested]
             row |= {"requested_codec": codec, "codec_is_default": is_default, "other_codecs": others}
         text, is_default = self._in_force(PARQUET_FORMAT_VERSION, version, f"{DEFAULT_PAGE_VERSION}.0.0")
-        pages = None if text is None else requested_page_version(text)
+        pages = None if text is None else parse_page_version(text)
         if pages is not None:
             row |= {
                 "requested_page_version": pages,
@@ -88,25 +91,27 @@ class RequestedSettings:
         return row or None
 
     def _in_force(self, name: str, version: int, default: str) -> tuple[str | None, bool]:
-        """What is asked at a version, and whether by default; None before the first that sets the property."""
-        place = bisect_right(self._versions.get(name, []), version)
-        if place == 0:
+        """Return the value at a version and whether it is the default; None before the property was first set."""
+        count = bisect_right(self._versions.get(name, []), version)
+        if count == 0:
             return None, False
-        value = self._values[name][place - 1]
+        value = self._values[name][count - 1]
         return (default, True) if value is None else (value, False)
 
 
 def find_newly_added_files(
     live: pl.DataFrame, intervals: pl.DataFrame, since: int, operations: Mapping[int, str | None]
 ) -> pl.DataFrame:
-    """The live files that commits from a version on add, and that were not in the table before.
+    """Return the live files that were new to the table when a commit from version `since` on added them.
 
-    A file that is committed again, with a vector or another row id, is as old as its first commit; one that an
-    operation takes over from another state or table (a clone, a conversion, a restore) is older than its commit.
+    A file that is committed again, with a vector or another row id, is as old as its first commit. A file that an
+    operation reuses (clone, conversion, restore) is older than its commit.
     """
-    older = [version for version, operation in operations.items() if reuses_existing_files(operation)]
-    again = intervals.filter(has_shared_path(intervals))["path_key"].unique()
-    young = pl.col("default_row_commit_version").is_null() | (pl.col("default_row_commit_version") == pl.col("version"))
+    reusing_versions = [version for version, operation in operations.items() if reuses_existing_files(operation)]
+    repeated_paths = intervals.filter(has_shared_path(intervals))["path_key"].unique()
+    is_first_commit = pl.col("default_row_commit_version").is_null() | (
+        pl.col("default_row_commit_version") == pl.col("version")
+    )
     added = (pl.col("source") == "commit") & (pl.col("version") >= since) & pl.col("deletion_vector_id").is_null()
-    added &= ~pl.col("version").is_in(older)
-    return live.filter(added & young & ~pl.col("path_key").is_in(again.implode()))
+    added &= ~pl.col("version").is_in(reusing_versions)
+    return live.filter(added & is_first_commit & ~pl.col("path_key").is_in(repeated_paths.implode()))

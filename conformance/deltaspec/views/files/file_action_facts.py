@@ -187,10 +187,10 @@ def _path_facts(path: pl.Series, table_root: str | None) -> list[pl.Series]:
     hidden = path.str.extract(r"(?:^|/)(_[^/]*)/")
     return [
         key.alias("path_key"),
-        _evaluate_unusual(path, unusual, paths.fault, pl.String, plain=None).alias("path_fault"),
+        _evaluate_unusual(path, unusual, paths.find_path_fault, pl.String, plain=None).alias("path_fault"),
         _evaluate_unusual(path, unusual, paths.has_non_ascii, pl.Boolean, plain=False).alias("path_has_non_ascii"),
         _evaluate_unusual(path, unusual, paths.escapes_table, pl.Boolean, plain=False).alias("path_escapes_table"),
-        _evaluate_unusual(path, unusual, paths.colon_in_first_segment, pl.Boolean, plain=False).alias(
+        _evaluate_unusual(path, unusual, paths.has_colon_in_first_segment, pl.Boolean, plain=False).alias(
             "colon_in_first_segment"
         ),
         absolute.alias("path_is_absolute"),

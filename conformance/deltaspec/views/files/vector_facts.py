@@ -54,7 +54,7 @@ def _facts(row: tuple[Any, ...]) -> dict[str, Any]:
         case "p":
             if not paths.is_absolute(text):
                 return {"path_fault": f"expected an absolute path, found {text[:_SHOWN_CHARACTERS]}"}
-            return {"path_fault": paths.fault(text)}
+            return {"path_fault": paths.find_path_fault(text)}
         case "i":
             return _inline_facts(descriptor)
     return {}

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from deltaspec.model.actions import MetaData, Protocol
-from deltaspec.model.features.protocol import features_are_known, supports
+from deltaspec.model.features.protocol import has_known_features, supports
 from deltaspec.model.log.checkpoint_schema import find_column_faults
 from deltaspec.model.schema import column_mapping
 from deltaspec.model.schema.data_types import Struct
@@ -82,7 +82,7 @@ def _first_table_actions(read: ParsedCheckpoint) -> tuple[Protocol | None, MetaD
 
 def _schema_facts(protocol: Protocol | None, metadata: MetaData | None) -> tuple[Struct | None, str | None, bool]:
     """Return schema, column mapping mode and type-widening support; schema is None if the table state is unknown."""
-    if protocol is None or metadata is None or not features_are_known(protocol):
+    if protocol is None or metadata is None or not has_known_features(protocol):
         return None, None, False
     try:
         schema = parse_schema(metadata.schema_string)

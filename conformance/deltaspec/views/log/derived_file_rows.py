@@ -10,15 +10,15 @@ import msgspec
 import polars as pl
 
 from deltaspec.model.actions import DomainMetadata, Protocol, Txn
-from deltaspec.model.features.protocol import features_are_known, supports
+from deltaspec.model.features.protocol import has_known_features, supports
 from deltaspec.model.json_values import JsonError, parse_lossless
 from deltaspec.model.log.last_checkpoint import LastCheckpoint, compare_hint_checksum
 from deltaspec.model.log.segment import Checkpoint
 from deltaspec.model.log.version_checksum import (
     DELETED_RECORD_BINS,
     VersionChecksum,
-    deleted_records_bin,
-    histogram_fault,
+    find_deleted_records_bin,
+    find_histogram_fault,
 )
 from deltaspec.wire.log.checkpoint_reader import ParsedCheckpoint
 from deltaspec.wire.log.line_validation import explain_object
@@ -41,7 +41,7 @@ def build_checkpoint_row(read: ParsedCheckpoint) -> Row:
         return location
     actions_of = _group_actions(read)
     protocol = next(iter(actions_of(Protocol)), None)
-    is_known = protocol is not None and features_are_known(protocol)
+    is_known = protocol is not None and has_known_features(protocol)
     return {
         **location,
         "protocols": read.kinds.get("protocol", 0),
@@ -156,7 +156,7 @@ def build_checksum_row(
         "txn_id": checksum.txn_id,
         "commit_txn_id": commit.txn_id,
         "catalog_managed": commit.catalog_managed,
-        "histogram_schema_error": histogram_fault(histogram) if histogram else None,
+        "histogram_schema_error": find_histogram_fault(histogram) if histogram else None,
         "deleted_histogram_schema_error": _deleted_schema_error(deleted.deleted_record_counts) if deleted else None,
     }
     if live is None:
@@ -223,7 +223,7 @@ class LiveFileTotals:
     def from_files(cls, live: pl.DataFrame, checksum: VersionChecksum | None) -> "LiveFileTotals":
         """Compute the totals of rows with `COLUMNS`, using the size bins of the checksum's valid histogram, if any."""
         histogram = checksum.file_size_histogram if checksum else None
-        boundaries = histogram.sorted_bin_boundaries if histogram and histogram_fault(histogram) is None else []
+        boundaries = histogram.sorted_bin_boundaries if histogram and find_histogram_fault(histogram) is None else []
         sizes = live["size"]
         has_odd_sizes = bool(((sizes < 0).fill_null(True)).any())
         files, total = [0] * len(boundaries), [0] * len(boundaries)
@@ -238,7 +238,7 @@ class LiveFileTotals:
                     total[each] += size
         deleted: Counter[int] = Counter()
         for count, number in live["cardinality"].fill_null(0).value_counts().iter_rows():
-            deleted[deleted_records_bin(max(count, 0))] += number
+            deleted[find_deleted_records_bin(max(count, 0))] += number
         return cls(
             files=len(live),
             bytes=_sum(sizes),

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from deltaspec.model.actions import CommitInfo, DomainMetadata, MetaData, Protocol, Txn, WireStruct
 from deltaspec.model.features import table_features, table_properties
-from deltaspec.model.features.protocol import features_are_known
+from deltaspec.model.features.protocol import has_known_features
 from deltaspec.model.log import file_names, segment
 from deltaspec.model.revisions import Revision
 from deltaspec.views.log.log_files import lines
@@ -49,8 +49,8 @@ def build_listing_rows(
     first = min((name.version for _, name in names if isinstance(name, _CHECKPOINTS)), default=-1)
     # if commits exist but none directly follows the first checkpoint, a later cleanup left that checkpoint behind
     log_starts_with_first_checkpoint = not commits or commits[0] == first + 1
-    cleaned_up_to = None if missing else segment.cleaned_up_to(entry.name for entry, _ in names)
-    unreachable = segment.unreachable_commits(entry.name for entry, _ in names)
+    cleaned_up_to = None if missing else segment.find_cleanup_version(entry.name for entry, _ in names)
+    unreachable = segment.find_unreachable_commits(entry.name for entry, _ in names)
     cleanup_revision = None if cleaned_up_to is None else _find_cleanup_revision(names, cleaned_up_to, known_states)
     checksum_versions = {name.version for _, name in names if isinstance(name, file_names.ChecksumName)}
     checksums_of_commits = checksum_versions & set(commits)
@@ -90,7 +90,7 @@ def build_listing_rows(
             case file_names.StagedCommit(version):
                 row |= {"kind": "staged commit", "version": version}
             case file_names.OtherFile():
-                row |= {"kind": "other", "resembles": file_names.near_miss(entry.name)}
+                row |= {"kind": "other", "resembles": file_names.describe_near_miss(entry.name)}
         if row["kind"].endswith("checkpoint") and "version" in row:
             row |= _checkpoint_facts(*known_states.get(row["version"], (None, None)))
             row["commit_cleaned_up"] = row["version"] == first and log_starts_with_first_checkpoint
@@ -99,9 +99,9 @@ def build_listing_rows(
 
 
 def _checkpoint_facts(protocol: Protocol | None, metadata: MetaData | None) -> Row:
-    if protocol is None or not features_are_known(protocol):
+    if protocol is None or not has_known_features(protocol):
         return {}
-    enabled = None if metadata is None else table_properties.in_commit_timestamps_enabled(protocol, metadata)
+    enabled = None if metadata is None else table_properties.has_in_commit_timestamps(protocol, metadata)
     v2_supported = "v2Checkpoint" in (protocol.writer_features or ())
     return {"v2_checkpoint_supported": v2_supported, "in_commit_timestamps_enabled": enabled}
 

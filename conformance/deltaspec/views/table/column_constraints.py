@@ -21,11 +21,11 @@ def build_constraint_columns(member: Field, schema: Struct, supported: set[str] 
     """Columns of `schema_fields` over the metadata of a field; none where it is not known what the table supports."""
     if supported is None:
         return {}
-    facts: Row = {"unsupported_keys": constraints.unsupported_keys(member.metadata, supported, revision)}
+    facts: Row = {"unsupported_keys": constraints.find_unsupported_keys(member.metadata, supported, revision)}
     if constraints.INVARIANT not in facts["unsupported_keys"]:
         facts["invariant_fault"] = _invariant_fault(member.metadata, schema)
     if identity_columns.FEATURE in supported:
-        facts["identity_fault"] = identity_columns.fault(member.metadata)
+        facts["identity_fault"] = identity_columns.find_identity_fault(member.metadata)
         facts["identity_mark_is_in_sequence"] = identity_columns.is_high_water_mark_in_sequence(member.metadata)
     return facts
 
@@ -44,7 +44,7 @@ def _invariant_fault(metadata: dict[str, Any], schema: Struct) -> str | None:
 def constraint_fault(name: str, value: str, schema: Struct | None) -> str | None:
     """What is wrong with a table property that is a CHECK constraint: `no name`, or `no condition` and why."""
     for constraint, expression in constraints.read_check_constraints({name: value}).items():
-        if constraints.constraint_fault(constraint, expression) == "check-constraints.key":
+        if constraints.find_constraint_fault(constraint, expression) == "check-constraints.key":
             return "no name"
         why = find_condition_error(expression, schema)
         return None if why is None else f"no condition: {why}"

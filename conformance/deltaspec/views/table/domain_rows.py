@@ -75,7 +75,7 @@ def confusable_with(domain: str, live: Iterable[str]) -> str | None:
 def configuration_fault(action: DomainMetadata) -> str | None:
     """What is wrong with the configuration of a live domain that the text defines; None for others."""
     if action.domain == clustering.DOMAIN:
-        return clustering.configuration_fault(action.configuration)
+        return clustering.find_configuration_fault(action.configuration)
     if action.domain != row_tracking.DOMAIN:
         return None
     try:

@@ -8,7 +8,7 @@ import polars as pl
 from deltaspec.model.actions import MetaData, Protocol
 from deltaspec.model.commit import iceberg_compat
 from deltaspec.model.commit.operations import reuses_existing_files
-from deltaspec.model.features.protocol import features_are_known, get_supported_features
+from deltaspec.model.features.protocol import get_supported_features, has_known_features
 from deltaspec.model.features.table_features import strip_preview_suffix
 from deltaspec.model.revisions import Revision
 from deltaspec.model.schema.data_types import Struct, get_type_name
@@ -61,17 +61,17 @@ class IcebergHistory:
             Rows of `iceberg` and of `nested_ids`.
         """
         before, self._before = self._before, None
-        if protocol is None or metadata is None or not features_are_known(protocol):
+        if protocol is None or metadata is None or not has_known_features(protocol):
             self.spans.append((place["version"], ()))
             return [], []
         features = get_supported_features(protocol)
-        enabled = iceberg_compat.enabled(features, metadata.configuration, revision)
+        enabled = iceberg_compat.get_enabled_compatibilities(features, metadata.configuration, revision)
         self.spans.append((place["version"], enabled))
         if enabled and schema is not None:
             self._before = (schema, metadata.partition_columns, mapping)
         renamed = None
         if before is not None and self._before is not None and not taken_over:
-            renamed = iceberg_compat.renamed_partition_columns(before, self._before)
+            renamed = iceberg_compat.find_renamed_partition_columns(before, self._before)
         rows = [
             {
                 **place,
@@ -96,10 +96,10 @@ class IcebergHistory:
 
 
 def _of_types(schema: Struct, compatibility: str, features: set[str]) -> Row:
-    columns = iceberg_compat.forbidden_columns(schema, compatibility)
+    columns = iceberg_compat.find_forbidden_columns(schema, compatibility)
     found: Row = {"forbidden_columns": [f"{'.'.join(path)}: {get_type_name(kind)}" for path, kind in columns]}
     if "typeWidening" in {strip_preview_suffix(name) for name in features}:
-        changes = iceberg_compat.forbidden_type_changes(schema)
+        changes = iceberg_compat.find_forbidden_type_changes(schema)
         told = [f"{'.'.join(path)}: {get_type_name(old)} to {get_type_name(new)}" for path, old, new in changes]
         found["forbidden_type_changes"] = told
     return found
@@ -117,7 +117,7 @@ def _nested(place: Row, schema: Struct, mapping: str, revision: Revision) -> lis
             "out_of_range_ids": list(each.out_of_range),
             "duplicate_ids": list(each.shared),
         }
-        for each in iceberg_compat.nested_ids(schema, mapping, revision)
+        for each in iceberg_compat.find_nested_id_faults(schema, mapping, revision)
     ]
 
 

@@ -7,10 +7,10 @@ from typing import Any
 
 from deltaspec.model.features.column_mapping_changes import (
     MappedColumns,
+    collect_mapped_columns,
     find_illegal_new_names,
     find_illegal_physical_names,
     find_illegal_physical_paths,
-    mapped_columns,
     merge_mapped_columns,
 )
 from deltaspec.model.features.table_properties import get_integer_property
@@ -61,7 +61,7 @@ class MappingHistory:
         if schema is None:
             self.forget()
             return {}, []
-        before, now = self._columns, mapped_columns(schema, configuration, mapping)
+        before, now = self._columns, collect_mapped_columns(schema, configuration, mapping)
         self._columns = merge_mapped_columns(before, now)
         self.is_complete = self.is_complete or is_first
         self._names |= {path[-1] for path, _ in column_mapping.list_physical_paths(schema, mapping)}
@@ -79,7 +79,7 @@ def _metadata_facts(
     return {
         "max_column_id": get_integer_property(configuration, column_mapping.MAX_COLUMN_ID),
         "max_column_id_before": before.max_column_id if before else None,
-        "max_used_column_id": column_mapping.max_column_id(schema),
+        "max_used_column_id": column_mapping.find_max_column_id(schema),
     }
 
 
@@ -203,7 +203,7 @@ def logical_partition_names(schema: Struct, partition_columns: list[str], mappin
     physical = dict(
         zip(
             partition_columns,
-            column_mapping.physical_partition_columns(schema, partition_columns, mapping),
+            column_mapping.list_physical_partition_columns(schema, partition_columns, mapping),
             strict=True,
         )
     )

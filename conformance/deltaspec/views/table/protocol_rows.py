@@ -5,7 +5,7 @@ from typing import Any
 
 from deltaspec.model.actions import Protocol
 from deltaspec.model.features import protocol_evolution, table_features
-from deltaspec.model.features.protocol import missing_requirements
+from deltaspec.model.features.protocol import find_missing_required_features
 from deltaspec.model.revisions import Revision
 
 Row = dict[str, Any]
@@ -51,8 +51,8 @@ def build_feature_rows(place: Row, action: Protocol, revision: Revision) -> list
                 "in_writer_features": name in writers,
                 "occurrences": max(readers[name], writers[name]),
                 "kind": known.kind if known else None,
-                "intended_name": table_features.intended_name(name, revision),
-                "missing_requirements": missing_requirements(action, name, revision),
+                "intended_name": table_features.find_intended_name(name, revision),
+                "missing_requirements": find_missing_required_features(action, name, revision),
             }
         )
     return rows

@@ -12,8 +12,8 @@ from deltaspec.model.commit.operations import reuses_existing_files
 from deltaspec.model.features import clustering, table_features, table_properties
 from deltaspec.model.features.protocol import (
     Refused,
-    features_are_known,
     get_supported_features,
+    has_known_features,
     may_read,
     may_write,
 )
@@ -77,7 +77,7 @@ class TableSchema:
     @property
     def iceberg(self) -> tuple[str, ...]:
         """Which compatibility with Iceberg is enabled."""
-        return iceberg_compat.enabled(self.features, self.configuration)
+        return iceberg_compat.get_enabled_compatibilities(self.features, self.configuration)
 
 
 @dataclass
@@ -215,7 +215,7 @@ class TableState:
         if self.schema is not None and self.metadata is not None and self.supported is not None:
             names, partitioned = {member.name for member in self.schema.fields}, self.metadata.partition_columns
             if set(partitioned) <= names:
-                columns = column_mapping.partition_types(self.schema, partitioned, self.mapping)
+                columns = column_mapping.get_partition_types(self.schema, partitioned, self.mapping)
                 logical = logical_partition_names(self.schema, partitioned, self.mapping)
             statistics = entry_names(self.schema, self.metadata.configuration, self.mapping, self.mapped)
         clustered = self.clustering_columns
@@ -240,7 +240,7 @@ class TableState:
     def clustering_columns(self) -> tuple[clustering.Path, ...]:
         """Physical paths of the fields that the table is clustered by; none where clustering is not supported."""
         domain = self.domains.get(clustering.DOMAIN) if self.supports(clustering.FEATURE) else None
-        return clustering.resolve_columns(clustering.clustering_columns(domain), self.schema, self.mapping)
+        return clustering.resolve_columns(clustering.read_clustering_columns(domain), self.schema, self.mapping)
 
     @property
     def table_schema(self) -> TableSchema | None:
@@ -286,7 +286,7 @@ class TableState:
         """Whether in-commit timestamps are enabled; None while that is not known."""
         if self.protocol is None or self.supported is None or self.metadata is None:
             return None
-        return table_properties.in_commit_timestamps_enabled(self.protocol, self.metadata)
+        return table_properties.has_in_commit_timestamps(self.protocol, self.metadata)
 
     @property
     def append_only(self) -> bool | None:
@@ -296,7 +296,7 @@ class TableState:
 
     def _take_protocol(self, place: Row, action: Protocol) -> None:
         before = self.protocol
-        now = self._spelled_now(get_supported_features(action)) if features_are_known(action) else None
+        now = self._spelled_now(get_supported_features(action)) if has_known_features(action) else None
         self.rows["protocols"].append(build_protocol_row(place, before, action, self.used, self.revision))
         self.rows["features"] += build_feature_rows(place, action, self.revision)
         self.protocol, self.supported, self.protocol_known = action, now, True
@@ -355,7 +355,7 @@ class TableState:
         if any(isinstance(each, Protocol | MetaData) or _is_clustering(each) for _, each in actions):
             self.clustered.take(version, self.schema, self.mapping, self.clustering_columns)
         lines = [line for line, each in actions if isinstance(each, MetaData) or _is_clustering(each)]
-        columns = clustering.clustering_columns(self.domains.get(clustering.DOMAIN))
+        columns = clustering.read_clustering_columns(self.domains.get(clustering.DOMAIN))
         self._context = None if lines else self._context
         if lines and columns and self.supports("clustering") and self.schema and self.metadata:
             place = {"version": version, "file": file, "line": lines[-1]}

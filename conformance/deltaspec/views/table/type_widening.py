@@ -12,13 +12,13 @@ from deltaspec.model.commit.operations import reuses_existing_files
 from deltaspec.model.commit.type_widening import (
     ChangedType,
     TypeLocation,
-    allowed_by_iceberg,
     find_gap,
     has_type_change_record,
+    is_supported_by_iceberg,
     list_type_locations,
     read_type_change_record,
 )
-from deltaspec.model.features.protocol import features_are_known, get_supported_features
+from deltaspec.model.features.protocol import get_supported_features, has_known_features
 from deltaspec.model.features.table_features import strip_preview_suffix
 from deltaspec.model.features.table_properties import is_property_true
 from deltaspec.model.schema.data_types import DataType, Struct, get_type_name, iter_fields
@@ -192,7 +192,7 @@ def _records(place: Row, schema: Struct, *, supported: bool | None) -> list[Row]
             continue
         recorded, faults = read_type_change_record(field)
         what = {fault.kind: fault.what for fault in reversed(faults)}
-        unlisted = [change for change in recorded if not type_widening.may_stand(change)]
+        unlisted = [change for change in recorded if not type_widening.may_be_recorded(change)]
         rows.append(
             {
                 **place,
@@ -230,7 +230,7 @@ def _change(seen: _Seen, change: ChangedType, version: int) -> tuple[Row, int]:
         "type_after": get_type_name(after.type),
         "is_legal": change.is_legal,
         "is_widening": change.is_widening,
-        "allowed_by_iceberg": allowed_by_iceberg(before.type, after.type) if change.is_widening else None,
+        "allowed_by_iceberg": is_supported_by_iceberg(before.type, after.type) if change.is_widening else None,
         "is_recorded": None if find_gap(after) else change.is_recorded,
     }
     return row, first
@@ -273,7 +273,7 @@ def find_widening_traces(
     """What is left of type widening in the version that drops the feature; None where none does, or it is not known."""
     if before is None or after is None or metadata is None or schema is None:
         return None
-    if not (features_are_known(before) and features_are_known(after)):
+    if not (has_known_features(before) and has_known_features(after)):
         return None
     if not type_widening.is_dropped(get_supported_features(before), get_supported_features(after)):
         return None

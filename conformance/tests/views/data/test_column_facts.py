@@ -86,7 +86,7 @@ def test_row_of_a_nested_column_of_a_mapped_table() -> None:
         "stats_max_order_key": bytes.fromhex("8000000000000009"),
         "actual_min_order_key": bytes.fromhex("8000000000000002"),
         "actual_max_order_key": bytes.fromhex("8000000000000009"),
-        "loose_bound": "minimum 1 for 2",
+        "loose_bound": "minimum 1, smallest value 2",
     }
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from deltaspec.validation import validate_table
+import deltaspec
 from deltaspec_generators.bases import log_only
 from deltaspec_generators.bases.actions import build_rearranged_table
 from deltaspec_generators.bases.log_only import commit_info_action
@@ -18,7 +18,7 @@ QUIET: dict[str, Any] = {"dataChange": False}
 def totals(files: TableFiles, revision: str = "current") -> dict[str, int]:
     with tempfile.TemporaryDirectory() as directory:
         write_table(files, Path(directory) / "table")
-        report = validate_table(str(Path(directory) / "table"), level="log", revision=revision)
+        report = deltaspec.validate(str(Path(directory) / "table"), level="log", revision=revision)
     assert not report.checked.not_checked
     return dict(report.totals)
 
