@@ -1,4 +1,4 @@
-"""All cases: importing this module fills the registry."""
+"""All cases; importing this module fills the registry."""
 
 from importlib import import_module
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The ids of the bugs that a static validator, or one that looks after the write, is asked to find."""
+"""Ids of bugs that a validator should find in a table after the write."""
 
 _NUMBERS = {
     "cdf": [3, 4, 6],

@@ -1,4 +1,4 @@
-"""Version checksums that do not agree with the log, or are believed where they should not be."""
+"""Version checksums that contradict the log, or that hide its damage."""
 
 from known_bugs.registry import known_bug
 
@@ -8,29 +8,29 @@ from deltaspec_generators.table_files import TableFiles, add_action, schema_stri
 
 
 @known_bug("crc-001", CRC010=1)
-def schema_in_checksum_is_another(right: bool) -> TableFiles:
-    """A checksum holds another schema than the log, and clients that begin with it return a corrupted one."""
+def schema_in_checksum_differs(is_sound: bool) -> TableFiles:
+    """A checksum contains another schema than the log, and clients that start from it return a wrong schema."""
     files = log_only.build_table_with_checksum()
-    if not right:
+    if not is_sound:
         metadata = dict(files.checksums[2]["metadata"])
         files.checksums[2]["metadata"] = metadata | {"schemaString": schema_string([("id", "integer")])}
     return files
 
 
 @known_bug("crc-001", LIN001=1)
-def commit_cut_short_beside_its_checksum(right: bool) -> TableFiles:
-    """The commit of the newest version is cut within a line; clients that begin with its checksum do not notice."""
+def commit_truncated_but_checksum_complete(is_sound: bool) -> TableFiles:
+    """The newest commit ends in the middle of a line; clients that start from its checksum do not notice."""
     files = log_only.build_table_with_checksum()
-    if not right:
+    if not is_sound:
         files.commits[2][-1] = '{"remove":{"path":"a.parquet","dataCh'
     return files
 
 
 @known_bug("crc-001", CRC003=1)
-def file_count_in_checksum_is_wrong(right: bool) -> TableFiles:
+def file_count_in_checksum_is_wrong(is_sound: bool) -> TableFiles:
     """A checksum counts a file that the table does not have."""
     files = log_only.build_table_with_checksum()
-    if not right:
+    if not is_sound:
         del files.checksums[2]["allFiles"], files.checksums[2]["fileSizeHistogram"]
         del files.checksums[2]["deletedRecordCountsHistogramOpt"]
         files.checksums[2]["numFiles"] = 3
@@ -38,15 +38,16 @@ def file_count_in_checksum_is_wrong(right: bool) -> TableFiles:
 
 
 @known_bug("crc-004", CRC003=2)
-def writer_goes_on_above_a_wrong_checksum(right: bool) -> TableFiles:
-    """State and checksum part at version 2, and the writer adds to both without noticing: each later one is wrong."""
+def writer_extends_a_wrong_checksum(is_sound: bool) -> TableFiles:
+    """State and checksum differ at version 2, and the writer updates both without noticing: all later checksums are
+    wrong."""
     files = log_only.build_table_with_checksum()
     first = {
         name: files.checksums[2][name]
         for name in ("tableSizeBytes", "numFiles", "numMetadata", "numProtocol", "metadata", "protocol")
     }
     files.commits[3] = [commit_info_action(3), add_action("d.parquet", rows=1, size=0)]
-    lost = 0 if right else 1
+    lost = 0 if is_sound else 1
     files.checksums = {
         2: {**first, "numFiles": 2 + lost},
         3: {**first, "numFiles": 3 + lost},

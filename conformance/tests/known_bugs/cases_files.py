@@ -1,4 +1,4 @@
-"""Data files: whether they are there, how long they are, and how Parquet holds their columns."""
+"""Data files: existence, size, and their columns in Parquet."""
 
 from typing import Any
 
@@ -14,30 +14,30 @@ from deltaspec_generators.table_files import TableFiles
 
 
 @known_bug("log-013", level="files", DAT002=1)
-def size_of_no_file(right: bool) -> TableFiles:
-    """A writer records size 0, and readers that look for the footer by the size fail."""
+def size_recorded_as_zero(is_sound: bool) -> TableFiles:
+    """A writer records size 0, and readers that locate the footer by the size fail."""
     files = build_table_with_data()
-    if not right:
+    if not is_sound:
         get_action(files, 2, "add")["size"] = 0
     return files
 
 
 @known_bug("path-003", level="files", DAT001=1)
-def path_encoded_twice(right: bool) -> TableFiles:
-    """Two encoders in a row: decoded once, the path names a file that is not there."""
+def path_encoded_twice(is_sound: bool) -> TableFiles:
+    """The path is percent-encoded twice; decoded once, it names a file that does not exist."""
     table = pa.table({"id": pa.array([1], pa.int64())})
     files = build_single_file_table(
         table, [("id", "long"), ("p", "string")], partition={"p": "a b"}, path="p=a b/a.parquet"
     )
-    get_action(files, 1, "add")["path"] = "p=a%20b/a.parquet" if right else "p=a%2520b/a.parquet"
+    get_action(files, 1, "add")["path"] = "p=a%20b/a.parquet" if is_sound else "p=a%2520b/a.parquet"
     return files
 
 
 @known_bug("part-006", level="rows", ROW005=1)
-def instant_before_1970_a_second_late_in_the_log(right: bool) -> TableFiles:
-    """Microseconds before 1970 are cut towards zero; here the file stores the column too, and so the true value."""
+def partition_value_before_1970_rounded_up(is_sound: bool) -> TableFiles:
+    """Microseconds before 1970 are truncated toward zero. Here the file also stores the column, with the true value."""
     table = pa.table({"id": pa.array([1], pa.int64()), "p": pa.array([-2_342_342_342], pa.timestamp("us"))})
-    text = "1969-12-31 23:20:57.657658" if right else "1969-12-31 23:20:58.657658"
+    text = "1969-12-31 23:20:57.657658" if is_sound else "1969-12-31 23:20:58.657658"
     fields = [("id", "long"), ("p", "timestamp_ntz")]
     return build_single_file_table(
         table, fields, protocol=build_feature_protocol("timestampNtz"), partition={"p": text}
@@ -45,19 +45,19 @@ def instant_before_1970_a_second_late_in_the_log(right: bool) -> TableFiles:
 
 
 @known_bug("part-002", level="rows", ROW002=1)
-def null_for_a_partition_column_that_is_never_null(right: bool) -> TableFiles:
-    """A writer takes a null for a partition column that the schema says is never null."""
+def null_in_a_non_nullable_partition_column(is_sound: bool) -> TableFiles:
+    """A writer accepts a null for a non-nullable partition column."""
     table = pa.table({"id": pa.array([1], pa.int64())})
     day = {"name": "day", "type": "date", "nullable": False, "metadata": {}}
-    return build_single_file_table(table, [("id", "long"), day], partition={"day": "2024-02-29" if right else None})
+    return build_single_file_table(table, [("id", "long"), day], partition={"day": "2024-02-29" if is_sound else None})
 
 
 @known_bug("cm-003", level="footers", PQT035=1)
-def logical_names_in_files_of_a_mapped_table(right: bool) -> TableFiles:
-    """A writer that does not know the mapping writes displayed names: every column reads as null."""
+def logical_names_in_files_of_a_mapped_table(is_sound: bool) -> TableFiles:
+    """A writer that ignores column mapping writes display names: every column reads as null."""
     field = {"name": "id", "type": "long", "nullable": True, "metadata": _mapping(1, "col-1")}
     configuration = {"delta.columnMapping.mode": "name", "delta.columnMapping.maxColumnId": "1"}
-    names = ["col-1"] if right else ["id"]
+    names = ["col-1"] if is_sound else ["id"]
     table = pa.table([pa.array([1], pa.int64())], names=names)
     return build_single_file_table(
         table, [field], protocol=build_feature_protocol("columnMapping"), configuration=configuration
@@ -65,13 +65,13 @@ def logical_names_in_files_of_a_mapped_table(right: bool) -> TableFiles:
 
 
 @known_bug("cm-007", level="footers", PQT033=2)
-def nested_fields_of_other_names_by_id(right: bool) -> TableFiles:
-    """In id mode fields below an array have other names in the file, and readers that match by name find nulls."""
+def nested_fields_with_other_names_in_id_mode(is_sound: bool) -> TableFiles:
+    """In id mode, fields below an array have other names in the file, and readers that match by name return nulls."""
     inner = {"name": "x", "type": "long", "nullable": True, "metadata": _mapping(2, "col-2")}
     element = {"type": "array", "elementType": {"type": "struct", "fields": [inner]}, "containsNull": True}
     field = {"name": "list", "type": element, "nullable": True, "metadata": _mapping(1, "col-1")}
     configuration = {"delta.columnMapping.mode": "id", "delta.columnMapping.maxColumnId": "2"}
-    outer, nested = ("col-1", "col-2") if right else ("also-of-the-file", "of-the-file")
+    outer, nested = ("col-1", "col-2") if is_sound else ("also-of-the-file", "of-the-file")
     struct = pa.struct([pa.field(nested, pa.int64(), metadata={"PARQUET:field_id": "2"})])
     kind = pa.list_(struct)
     schema = pa.schema([pa.field(outer, kind, metadata={"PARQUET:field_id": "1"})])
@@ -81,18 +81,20 @@ def nested_fields_of_other_names_by_id(right: bool) -> TableFiles:
     )
 
 
-@no_finding("cm-016", "a group has both fields, in whichever order", level="rows")
+@no_finding("cm-016", "a variant group needs both fields, in any order", level="rows")
 def fields_of_a_variant_in_either_order() -> TableFiles:
-    """Files hold variants as value and metadata or the other way round, and readers go by the order."""
+    """Files store variants as value and metadata or in the opposite order, and readers rely on the order."""
     pair = {"metadata": b"\x01\x00\x00", "value": b"\x0c\x01"}
     kind = pa.struct([("value", pa.binary()), ("metadata", pa.binary())])
     table = pa.table({"v": pa.array([pair], kind)})
     return build_single_file_table(table, [("v", "variant")], protocol=build_feature_protocol("variantType"))
 
 
-@no_finding("cm-017", "older files name the group of a map otherwise, and readers go by its place", level="rows")
-def entries_of_a_map_under_another_name() -> TableFiles:
-    """The group of a map's entries has another name than key_value, and readers that go by names refuse the file."""
+@no_finding(
+    "cm-017", "older files use other names for the group of a map, and readers match it by position", level="rows"
+)
+def map_entries_under_another_name() -> TableFiles:
+    """The group of a map's entries has another name than key_value, and readers that match by name reject the file."""
     kind: dict[str, Any] = {"type": "map", "keyType": "string", "valueType": "long", "valueContainsNull": True}
     table = pa.table({"m": pa.array([[("a", 1)]], pa.map_(pa.string(), pa.int64()))})
     files = build_single_file_table(table, [("m", kind)])
@@ -100,8 +102,8 @@ def entries_of_a_map_under_another_name() -> TableFiles:
     return files
 
 
-@no_finding("cm-017", "older files name the group of a map otherwise, and readers go by its place")
-def maps_of_a_checkpoint_under_another_name() -> TableFiles:
+@no_finding("cm-017", "older files use other names for the group of a map, and readers match it by position")
+def checkpoint_maps_under_another_name() -> TableFiles:
     """The same in a checkpoint, whose partition values and configuration are maps."""
     fields = [("id", "long"), ("p", "string")]
     files = log_only.build_checkpointed_table(fields=fields, partition_columns=["p"], partition={"p": "x"})

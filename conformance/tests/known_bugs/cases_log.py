@@ -1,4 +1,4 @@
-"""Commits as wholes, the listing of the log, its cleanup, compactions and the hint."""
+"""Complete commits, the log listing, log cleanup, compactions and `_last_checkpoint`."""
 
 from known_bugs.registry import known_bug, no_finding
 
@@ -9,74 +9,76 @@ from deltaspec_generators.table_files import TableFiles, add_action, metadata_ac
 
 
 @known_bug("log-006", COM001=1)
-def two_protocols_in_one_commit(right: bool) -> TableFiles:
-    """One commit carries two protocols that differ, and engines pick either."""
+def two_protocols_in_one_commit(is_sound: bool) -> TableFiles:
+    """One commit contains two different protocols, and engines use either."""
     files = log_only.build_table()
-    files.commits[2] += [protocol_action(1, 3), *([] if right else [protocol_action(1, 4)])]
+    files.commits[2] += [protocol_action(1, 3), *([] if is_sound else [protocol_action(1, 4)])]
     return files
 
 
 @known_bug("log-006", COM002=1)
-def two_metadata_in_one_commit(right: bool) -> TableFiles:
-    """One commit carries two descriptions of the table, one with a column more, and engines pick either."""
+def two_metadata_in_one_commit(is_sound: bool) -> TableFiles:
+    """One commit contains two metadata actions, one with an additional column, and engines use either."""
     files = log_only.build_table()
     wider = [*log_only.FIELDS, ("price", "double")]
-    files.commits[2] += [metadata_action(wider), *([] if right else [metadata_action(log_only.FIELDS)])]
+    files.commits[2] += [metadata_action(wider), *([] if is_sound else [metadata_action(log_only.FIELDS)])]
     return files
 
 
-@no_finding("log-018", "the flag stands at each action, and rows of a remove without it may be in an add with it")
-def flags_of_data_change_mixed_in_one_commit() -> TableFiles:
-    """A rewrite removes its files without data change and adds the new file with it, so streams see rows anew."""
+@no_finding(
+    "log-018", "each action has its own flag, and an add with data change may contain rows of a remove without it"
+)
+def mixed_data_change_in_one_commit() -> TableFiles:
+    """A rewrite removes its files with dataChange false and adds the new file with true, so streams read rows twice."""
     files = log_only.build_table()
     get_action(files, 2, "remove")["dataChange"] = False
     return files
 
 
 @known_bug("wr-008", LIN010=3)
-def adds_lack_required_fields(right: bool) -> TableFiles:
-    """A library commits whatever its caller hands it: adds without size, modification time and data change."""
+def adds_without_required_fields(is_sound: bool) -> TableFiles:
+    """A library commits its caller's input unchecked: adds without size, modification time and dataChange."""
     files = log_only.build_table()
     for number, name in enumerate(("size", "modificationTime", "dataChange")):
-        added = add_action(f"handed-over-{number}.parquet", rows=1)
-        if not right:
+        added = add_action(f"incomplete-{number}.parquet", rows=1)
+        if not is_sound:
             del added["add"][name]
         files.commits[2].append(added)
     return files
 
 
 @known_bug("wr-008", LIN011=1)
-def remove_lacks_data_change(right: bool) -> TableFiles:
-    """A library commits a remove without data change."""
+def remove_without_data_change(is_sound: bool) -> TableFiles:
+    """A library commits a remove without dataChange."""
     files = log_only.build_table()
-    if not right:
+    if not is_sound:
         del get_action(files, 2, "remove")["dataChange"]
     return files
 
 
 @known_bug("log-017", LOG001=1)
-def log_begins_at_version_1(right: bool) -> TableFiles:
-    """A drop raced with a write: the log holds nothing but version 1 with its files, neither protocol nor schema."""
+def log_starts_at_version_1(is_sound: bool) -> TableFiles:
+    """A drop raced with a write: the log contains only version 1 with its files, without protocol and schema."""
     files = log_only.build_table(last_remove=False)
     del files.commits[2]
-    if not right:
+    if not is_sound:
         del files.commits[0]
     return files
 
 
 @known_bug("log-009", LOG001=1)
-def version_missing_between_others(right: bool) -> TableFiles:
-    """Versions 0, 1 and 3 are there and 2 is not; some engines read version 1, some read 3 without 2."""
-    files = _many_versions(4)
-    if not right:
+def version_missing_between_others(is_sound: bool) -> TableFiles:
+    """Versions 0, 1 and 3 exist, but not 2; some engines read version 1, some read 3 without 2."""
+    files = _build_versions(4)
+    if not is_sound:
         del files.commits[2]
     return files
 
 
 @known_bug("log-009", LOG001=1)
-def beginning_missing_without_a_checkpoint(right: bool) -> TableFiles:
-    """Versions 2 to 5 are there, with a version checksum but no checkpoint that they could go on from."""
-    files = _many_versions(6)
+def first_versions_missing_without_a_checkpoint(is_sound: bool) -> TableFiles:
+    """Versions 2 to 5 exist, with a version checksum but without a checkpoint to start from."""
+    files = _build_versions(6)
     files.checksums[5] = {
         "tableSizeBytes": 5000,
         "numFiles": 5,
@@ -85,48 +87,49 @@ def beginning_missing_without_a_checkpoint(right: bool) -> TableFiles:
         "metadata": get_action(files, 0, "metaData"),
         "protocol": get_action(files, 0, "protocol"),
     }
-    if not right:
+    if not is_sound:
         del files.commits[0], files.commits[1]
     return files
 
 
 @known_bug("log-009", LOG001=1)
-def version_missing_after_the_checkpoint(right: bool) -> TableFiles:
-    """A checkpoint of version 3 and the commit of version 5 are there, and nothing between them."""
-    files = _many_versions(6)
+def version_missing_after_the_checkpoint(is_sound: bool) -> TableFiles:
+    """A checkpoint of version 3 and the commit of version 5 exist, but not version 4."""
+    files = _build_versions(6)
     _checkpoint(files, 3)
     for version in range(4):
         del files.commits[version]
-    if not right:
+    if not is_sound:
         del files.commits[4]
     return files
 
 
 @known_bug("log-001", COP001=1)
-def compaction_forgets_a_remove_without_time(right: bool) -> TableFiles:
-    """A log compaction leaves out a remove that has no deletion time, taken for 1970 and so for expired."""
+def compaction_without_an_untimed_remove(is_sound: bool) -> TableFiles:
+    """A log compaction omits a remove without deletion time, which it treats as expired since 1970."""
     files = log_only.build_table_with_compaction()
     removed = get_action(files, 2, "remove")
     del removed["deletionTimestamp"]
-    if not right:
+    if not is_sound:
         files.compactions[(1, 2)] = files.compactions[(1, 2)][:-1]
     return files
 
 
 @known_bug("clean-001", LOG001=1)
-def commits_deleted_though_nothing_replaces_them(right: bool) -> TableFiles:
-    """Cleanup of old versions deletes commits of a table that never had a checkpoint."""
-    files = _many_versions(15)
-    if not right:
+def commits_deleted_without_a_checkpoint(is_sound: bool) -> TableFiles:
+    """Log cleanup deletes commits of a table that never had a checkpoint."""
+    files = _build_versions(15)
+    if not is_sound:
         for version in range(8):
             del files.commits[version]
     return files
 
 
-@no_finding("clean-001", "which versions were promised depends on the clock and on when the cleanup ran")
+@no_finding("clean-001", "the versions to retain depend on the clock and on the time of the cleanup")
 def versions_within_retention_deleted() -> TableFiles:
-    """Cleanup keeps the checkpoint of version 10 and deletes all before it, versions 8 and 9 among them, too early."""
-    files = _many_versions(15)
+    """Log cleanup keeps the checkpoint of version 10 and deletes all commits before it, including versions 8 and 9
+    too early."""
+    files = _build_versions(15)
     _checkpoint(files, 10)
     for version in range(10):
         del files.commits[version]
@@ -134,30 +137,32 @@ def versions_within_retention_deleted() -> TableFiles:
 
 
 @known_bug("clean-002", LOG009=1)
-def commit_of_the_kept_checkpoint_deleted(right: bool) -> TableFiles:
-    """Cleanup stops at a checkpoint and takes its commit too, where alone the in-commit timestamp of it stood."""
+def commit_of_the_oldest_checkpoint_deleted(is_sound: bool) -> TableFiles:
+    """Log cleanup stops at a checkpoint but deletes its commit, the only place of its in-commit timestamp."""
     files = log_only.build_table_with_timestamps()
     _checkpoint(files, 1)
     del files.commits[0]
-    if not right:
+    if not is_sound:
         del files.commits[1]
     return files
 
 
-@no_finding("clean-002", "without in-commit timestamps nothing needs the commit, and earlier texts let it go")
-def commit_of_the_kept_checkpoint_deleted_without_need() -> TableFiles:
-    """Cleanup stops at a checkpoint and takes its commit too, of a table without in-commit timestamps."""
-    files = _many_versions(4)
+@no_finding(
+    "clean-002", "without in-commit timestamps the commit is not needed, and earlier revisions allow deleting it"
+)
+def unneeded_commit_of_the_oldest_checkpoint_deleted() -> TableFiles:
+    """Log cleanup stops at a checkpoint and deletes its commit in a table without in-commit timestamps."""
+    files = _build_versions(4)
     _checkpoint(files, 2)
     for version in range(3):
         del files.commits[version]
     return files
 
 
-@no_finding("ckpt-016", "the hint names a checkpoint that exists, and readers look for newer ones beyond it")
+@no_finding("ckpt-016", "the named checkpoint exists, and readers list newer ones")
 def hint_moved_backwards() -> TableFiles:
-    """A checkpoint made of an older version moves the hint from version 10 back to version 5."""
-    files = _many_versions(12)
+    """A checkpoint of an older version moves `_last_checkpoint` from version 10 back to version 5."""
+    files = _build_versions(12)
     _checkpoint(files, 10)
     _checkpoint(files, 5)
     files.last_checkpoint = {"version": 5, "size": 7, "numOfAddFiles": 5}
@@ -165,36 +170,38 @@ def hint_moved_backwards() -> TableFiles:
 
 
 @known_bug("wr-001", COM010=1)
-def rows_deleted_from_append_only_table(right: bool) -> TableFiles:
+def rows_deleted_from_append_only_table(is_sound: bool) -> TableFiles:
     """An engine that does not know the property deletes from an append-only table of writer version 2."""
-    return _append_only(log_only.build_table(configuration={"delta.appendOnly": "true"}), right)
+    return _set_data_change(log_only.build_table(configuration={"delta.appendOnly": "true"}), is_sound)
 
 
 @known_bug("wr-001", COM010=1)
-def rows_overwritten_in_append_only_table_of_features(right: bool) -> TableFiles:
+def rows_overwritten_in_append_only_table_with_features(is_sound: bool) -> TableFiles:
     """An engine overwrites an append-only table whose protocol lists the feature by name."""
     protocol = protocol_action(1, 7, None, ["appendOnly"])
-    return _append_only(log_only.build_table(protocol=protocol, configuration={"delta.appendOnly": "true"}), right)
+    return _set_data_change(
+        log_only.build_table(protocol=protocol, configuration={"delta.appendOnly": "true"}), is_sound
+    )
 
 
-@no_finding("wr-007", "the text asks for a GUID, and not that it stays; a table that is replaced may get another")
+@no_finding("wr-007", "the protocol requires a GUID but allows it to change; a replaced table may get another one")
 def table_id_changed_by_schema_evolution() -> TableFiles:
-    """A writer that adds a column gives the table another id, and streams refuse to go on."""
+    """A writer that adds a column changes the table id, and streams stop."""
     files = log_only.build_table()
     evolved = metadata_action([*log_only.FIELDS, ("price", "double")], id="22222222-2222-4333-8444-555555555555")
     files.commits[2].append(evolved)
     return files
 
 
-@no_finding("wr-007", "keys beyond those that the text defines are the user's, in whatever case")
-def property_of_the_user_lower_cased() -> TableFiles:
-    """A writer sets the user's property My.Key as my.key."""
+@no_finding("wr-007", "keys that the protocol does not define belong to the user, in any case")
+def user_property_in_lower_case() -> TableFiles:
+    """A writer stores the user's property My.Key as my.key."""
     return log_only.build_table(configuration={"my.key": "1"})
 
 
-@no_finding("log-013", "any number of milliseconds may be meant, and the time of a file is not in the log")
+@no_finding("log-013", "any number of milliseconds is valid, and the log does not contain the time of a file")
 def times_written_in_seconds() -> TableFiles:
-    """Modification, creation and deletion times are seconds, so all of them lie in January 1970."""
+    """Modification, creation and deletion times are in seconds, so all of them are in January 1970."""
     files = log_only.build_table()
     get_action(files, 0, "metaData")["createdTime"] = 1_700_000_000
     get_action(files, 2, "add")["modificationTime"] = 1_700_000_000
@@ -203,8 +210,8 @@ def times_written_in_seconds() -> TableFiles:
 
 
 @no_finding("txn-001", "a batch that is committed twice under two file names looks like two batches")
-def batch_of_a_stream_committed_twice() -> TableFiles:
-    """A sink restarts between commit and acknowledgement and commits its batch again, under the next version."""
+def stream_batch_committed_twice() -> TableFiles:
+    """A sink restarts between commit and acknowledgement and commits its batch again, with the next version."""
     files = log_only.build_table()
     for version, name in ((1, "batch-7.parquet"), (2, "batch-7-again.parquet")):
         files.commits[version] += [
@@ -214,15 +221,15 @@ def batch_of_a_stream_committed_twice() -> TableFiles:
     return files
 
 
-def _append_only(files: TableFiles, right: bool) -> TableFiles:
-    """With `right` the remove only makes room for the same rows, in the file added."""
+def _set_data_change(files: TableFiles, is_sound: bool) -> TableFiles:
+    """If `is_sound`, set dataChange to false: the added file then only rearranges the removed rows."""
     for kind in ("add", "remove"):
-        get_action(files, 2, kind)["dataChange"] = not right
+        get_action(files, 2, kind)["dataChange"] = not is_sound
     return files
 
 
-def _many_versions(count: int) -> TableFiles:
-    """A table of so many versions, a file added in each but the first."""
+def _build_versions(count: int) -> TableFiles:
+    """A table of `count` versions; each version but the first adds a file."""
     files = TableFiles()
     files.commits[0] = [commit_info_action(0), protocol_action(1, 2), metadata_action(log_only.FIELDS)]
     for version in range(1, count):

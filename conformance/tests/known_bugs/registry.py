@@ -1,9 +1,9 @@
-"""Known bugs of real engines: which table each of them leaves behind, and what a validator says of it.
+"""Known bugs of real engines: the table that each leaves behind, and the expected findings.
 
-A case is one small function that lays the table down: as the wrong writer left it, or, asked for what is right, as a
-sound writer would have. Its docstring says what the writer did. Ids are those of the project's collection of bugs; a
-bug that shows in several shapes has a case each. What only readers get wrong is a sound table and stays silent, with
-the reason why no rule speaks; what leaves no table behind at all is a `Reason` alone.
+A case is a small function that builds the table as the faulty writer left it, or as a correct writer would have. Its
+docstring says what the writer did. Ids come from the project's collection of bugs; a bug that shows in several forms
+has several cases. A bug of readers only is a sound table without findings, and the case gives the reason. A bug that
+leaves no table is a `BugWithoutTable`.
 """
 
 import inspect
@@ -21,36 +21,36 @@ class Case:
     """A table that a known bug leaves behind."""
 
     id: str
-    """Of the bug."""
+    """Id of the bug."""
     area: str
     build: Build
-    """With `right` False the broken table, with True its sound twin; of a silent case it takes nothing."""
+    """Takes `is_sound`: False builds the broken table, True its sound twin. No parameter if there is no finding."""
     description: str
     level: Level
     expected_findings: dict[str, int]
-    """Rule to the number of its findings, and no other rule finds anything."""
+    """Number of findings by rule; no other rule may find anything."""
     no_finding: str | None
-    """Why no rule finds anything in this table; such a case has no twin."""
+    """Why no rule finds anything in this table; such a case has no sound twin."""
     unchecked: frozenset[str]
-    """Rules that cannot decide at this level and say so."""
+    """Rules that the ledger may report as not checked at this level."""
 
     @property
     def name(self) -> str:
-        """Id and shape, unique."""
+        """Unique name: bug id and function name."""
         return f"{self.id}:{self.build.__name__}"
 
-    def broken(self) -> TableFiles:
-        """The table as the bug leaves it."""
-        return self.build() if self.no_finding else self.build(right=False)
+    def build_broken(self) -> TableFiles:
+        """Build the table as the bug leaves it."""
+        return self.build() if self.no_finding else self.build(is_sound=False)
 
-    def sound(self) -> TableFiles:
-        """The same table as a right writer leaves it."""
-        return self.build() if self.no_finding else self.build(right=True)
+    def build_sound(self) -> TableFiles:
+        """Build the same table as a correct writer leaves it."""
+        return self.build() if self.no_finding else self.build(is_sound=True)
 
 
 @dataclass(frozen=True)
 class BugWithoutTable:
-    """Why a known bug leaves no table that could be laid down."""
+    """A known bug that leaves no table to validate, with the reason."""
 
     id: str
     area: str
@@ -64,37 +64,37 @@ BUGS_WITHOUT_TABLE: list[BugWithoutTable] = []
 def known_bug(
     bug: str, *, level: Level = "log", unchecked: tuple[str, ...] = (), **expected_findings: int
 ) -> Callable[[Build], Build]:
-    """Enter a function as the case of a bug that rules find."""
-    return _enter(bug, level, expected_findings, None, unchecked)
+    """Register a function as a case of a bug that rules find."""
+    return _register(bug, level, expected_findings, None, unchecked)
 
 
 def no_finding(
-    bug: str, because: str, *, level: Level = "log", unchecked: tuple[str, ...] = ()
+    bug: str, reason: str, *, level: Level = "log", unchecked: tuple[str, ...] = ()
 ) -> Callable[[Build], Build]:
-    """Enter a function as the case of a bug whose table breaks nothing that the text demands."""
-    return _enter(bug, level, {}, because, unchecked)
+    """Register a function as a case of a bug whose table violates no requirement."""
+    return _register(bug, level, {}, reason, unchecked)
 
 
-def no_table(bug: str, because: str) -> None:
-    """Enter the reason why a bug has no table."""
+def no_table(bug: str, reason: str) -> None:
+    """Register a bug without table."""
     module = inspect.stack()[1].frame.f_globals["__name__"]
-    BUGS_WITHOUT_TABLE.append(BugWithoutTable(bug, _area(module), because))
+    BUGS_WITHOUT_TABLE.append(BugWithoutTable(bug, _area(module), reason))
 
 
-def _enter(
-    bug: str, level: Level, expected_findings: dict[str, int], because: str | None, unchecked: tuple[str, ...]
+def _register(
+    bug: str, level: Level, expected_findings: dict[str, int], reason: str | None, unchecked: tuple[str, ...]
 ) -> Callable[[Build], Build]:
-    def enter(build: Build) -> Build:
+    def register(build: Build) -> Build:
         description = inspect.getdoc(build) or ""
         area = _area(build.__module__)
         CASES.append(
             Case(
-                bug, area, build, " ".join(description.split()), level, expected_findings, because, frozenset(unchecked)
+                bug, area, build, " ".join(description.split()), level, expected_findings, reason, frozenset(unchecked)
             )
         )
         return build
 
-    return enter
+    return register
 
 
 def _area(module: str) -> str:

@@ -1,4 +1,4 @@
-"""Tables of one data file, for cases that look into it."""
+"""Tables with one data file, for cases about its content."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -23,28 +23,28 @@ def build_single_file_table(
     stats: Mapping[str, Any] | str | None = None,
     path: str = "a.parquet",
 ) -> TableFiles:
-    """Two commits: protocol and metadata; one file.
+    """Build a table of two commits: protocol and metadata, then one file.
 
     Args:
         table: rows of the file.
-        fields: of the schema, partition columns among them.
-        protocol: action; versions 1 and 2 where None.
-        configuration: of the table.
-        partition: partition columns and their values of the file.
-        stats: statistics beside the number of records, or their text as it stands.
-        path: of the file.
+        fields: fields of the schema, including partition columns.
+        protocol: protocol action; None for versions 1 and 2.
+        configuration: table properties.
+        partition: partition columns and their values for the file.
+        stats: statistics in addition to numRecords, or the complete JSON string.
+        path: path of the file.
     """
     files = TableFiles()
-    text = stats if isinstance(stats, str) else json.dumps({"numRecords": table.num_rows, **(stats or {})})
+    stats_json = stats if isinstance(stats, str) else json.dumps({"numRecords": table.num_rows, **(stats or {})})
     values = dict(partition or {})
     metadata = metadata_action(fields, list(values), configuration)
     files.commits[0] = [commit_info_action(0), protocol or protocol_action(1, 2), metadata]
-    files.commits[1] = [commit_info_action(1), add_data_file(files, path, table, partition=values, stats=text)]
+    files.commits[1] = [commit_info_action(1), add_data_file(files, path, table, partition=values, stats=stats_json)]
     return files
 
 
 def build_bounds(column: str, low: Any, high: Any, nulls: int = 0) -> dict[str, Any]:
-    """Statistics of one column; a bound that is None is left out."""
+    """Build statistics of one column; a bound that is None is omitted."""
     return {
         "minValues": {} if low is None else {column: low},
         "maxValues": {} if high is None else {column: high},
@@ -53,5 +53,5 @@ def build_bounds(column: str, low: Any, high: Any, nulls: int = 0) -> dict[str, 
 
 
 def build_feature_protocol(*readers: str, writers: Sequence[str] = ()) -> dict[str, Any]:
-    """A protocol of versions 3 and 7 with these features."""
+    """Build a protocol of versions 3 and 7 with these features."""
     return protocol_action(3, 7, readers, [*readers, *writers])

@@ -1,4 +1,4 @@
-"""What known bugs of engines leave behind is found by exactly the rule that owns it; what is right stays silent."""
+"""Tables left by known engine bugs cause exactly the expected findings; their sound twins cause none."""
 
 from collections import Counter
 from pathlib import Path
@@ -9,9 +9,9 @@ from known_bugs.all_cases import BUGS_WITHOUT_TABLE, CASES
 from known_bugs.bug_ids import IDS
 from known_bugs.registry import Case
 
+import deltaspec
 from deltaspec.report.report_types import Report
 from deltaspec.rules import RULES
-from deltaspec.validation import validate_table
 from deltaspec.views.base import LEVELS
 from deltaspec_generators.table_files import TableFiles, write_table
 
@@ -19,26 +19,26 @@ WITH_TWIN = [case for case in CASES if case.no_finding is None]
 
 
 def write_and_validate(files: TableFiles, case: Case, directory: Path) -> Report:
-    """The report on a table laid down in a directory, over all of its history."""
+    """Write a table and validate its complete history."""
     write_table(files, directory)
-    return validate_table(str(directory), level=case.level, history="all")
+    return deltaspec.validate(str(directory), level=case.level, history="all")
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_case_gives_exactly_its_rules(case: Case, tmp_path: Path) -> None:
-    assert write_and_validate(case.broken(), case, tmp_path).totals == case.expected_findings
+def test_broken_table_has_exactly_the_expected_findings(case: Case, tmp_path: Path) -> None:
+    assert write_and_validate(case.build_broken(), case, tmp_path).totals == case.expected_findings
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_table_of_a_right_writer_is_silent(case: Case, tmp_path: Path) -> None:
-    """Of a bug that only readers have, that is the table itself."""
-    report = write_and_validate(case.sound(), case, tmp_path)
+def test_sound_table_has_no_findings(case: Case, tmp_path: Path) -> None:
+    """For a bug of readers only, the sound table is the table itself."""
+    report = write_and_validate(case.build_sound(), case, tmp_path)
     assert report.totals == {}
     assert {entry.rule for entry in report.checked.not_checked} <= case.unchecked
 
 
 @pytest.mark.parametrize("case", WITH_TWIN, ids=lambda case: case.name)
-def test_case_is_laid_down_at_the_level_of_its_rules(case: Case) -> None:
+def test_case_has_the_level_of_its_rules(case: Case) -> None:
     assert case.expected_findings
     assert case.level == max((RULES[code].level for code in case.expected_findings), key=LEVELS.index)
 
@@ -47,17 +47,17 @@ def test_every_bug_has_a_case_or_a_reason() -> None:
     assert {case.id for case in CASES} | {reason.id for reason in BUGS_WITHOUT_TABLE} == IDS
 
 
-def test_names_of_cases_are_unique() -> None:
+def test_case_names_are_unique() -> None:
     assert Counter(case.name for case in CASES).most_common(1)[0][1] == 1
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_case_says_in_words_what_went_wrong(case: Case) -> None:
+def test_case_has_a_description(case: Case) -> None:
     assert case.description.endswith(".")
     assert case.no_finding is None or case.no_finding[0].islower()
 
 
-def test_list_names_every_bug_and_what_is_said_of_it(capsys: pytest.CaptureFixture[str]) -> None:
+def test_list_contains_every_bug_and_description(capsys: pytest.CaptureFixture[str]) -> None:
     list_known_bugs.main()
     printed = capsys.readouterr().out
     assert {line.split()[0] for line in printed.splitlines() if line[:1].islower()} == IDS
