@@ -33,7 +33,7 @@ def write_checkpoint(
         remaining = iter(files)
         while batch := list(islice(remaining, _ROWS_PER_GROUP - sum(each.num_rows for each in batches))):
             batches.append(_build_adds(batch))
-            writer.write_table(pa.Table.batches_to_payloads(batches), row_group_size=_ROWS_PER_GROUP)
+            writer.write_table(pa.Table.from_batches(batches), row_group_size=_ROWS_PER_GROUP)
             batches = []
 
 

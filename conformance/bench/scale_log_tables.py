@@ -276,7 +276,7 @@ class Table:
         first, end = number * SIDECAR_FILES, min((number + 1) * SIDECAR_FILES, self.base)
         unique = str(_uuids(np.array([self.total * 2 + number]))[0])
         name = f"{_BASE:020d}.checkpoint.{number + 1:010}.{count:010}.{unique}.parquet"
-        table = pa.Table.batches_to_payloads(self._iter_batches(first, end, number), schema=_SCHEMA)
+        table = pa.Table.from_batches(self._iter_batches(first, end, number), schema=_SCHEMA)
         target = self.log / "_sidecars" / name
         pq.write_table(table, target, row_group_size=len(table), compression="snappy", store_schema=False)
         self.live += end - first

@@ -1,1 +1,1 @@
-"""Hypothesis strategies of valid logs, the builder that lays them down as tables, and mutations that break them."""
+"""Hypothesis strategies for valid tables, a builder that writes them, and mutations that break them."""

@@ -1,7 +1,7 @@
-"""Checkpoints and sidecars as bytes, from the same raw actions that JSON commits are written from.
+"""Encode checkpoints and sidecars from the raw actions that JSON commits are written from.
 
-Parquet columns are those that engines write: one struct column an action kind. A row may set several of them, name
-unknown ones or hold nothing, because broken checkpoints are laid down by the same functions.
+Parquet columns are those that engines write: one struct column per action kind. A row may set several kinds, unknown
+kinds or none, because the same functions write broken checkpoints.
 """
 
 import io
@@ -16,7 +16,7 @@ from deltaspec.model.log import file_names, spark_hash
 from deltaspec_generators.action_lines import Line, encode_lines
 
 Row: TypeAlias = dict[str, Any]
-"""A row of a checkpoint: wire name of an action to its body, as it stands in JSON."""
+"""A row of a checkpoint: body by wire name of the action, as in JSON."""
 Naming = Literal["classic", "multipart", "uuid-json", "uuid-parquet"]
 
 _STRINGS = pa.map_(pa.string(), pa.string())
@@ -84,7 +84,7 @@ _TABLE_COLUMNS: dict[str, pa.DataType] = {
 DOMAIN_WITH_MAP_CONFIGURATION = pa.struct(
     [("domain", pa.string()), ("configuration", _STRINGS), ("removed", pa.bool_())]
 )
-"""Type of `domainMetadata` before r3."""
+"""Arrow type of `domainMetadata` before r3."""
 _FILE_COLUMNS: dict[str, pa.DataType] = {"add": _ADD, "remove": _REMOVE}
 _V2_COLUMNS: dict[str, pa.DataType] = {
     "checkpointMetadata": pa.struct([("version", pa.int64()), ("tags", _STRINGS)]),
@@ -98,7 +98,7 @@ CLASSIC_COLUMNS: dict[str, pa.DataType] = {
     name: {**_FILE_COLUMNS, **_TABLE_COLUMNS}[name]
     for name in ("txn", "add", "remove", "metaData", "protocol", "domainMetadata")
 }
-"""Columns of a classic checkpoint of V1 content, in the order in which Delta Spark writes them."""
+"""Columns of a classic checkpoint with V1 content, in the order in which Delta Spark writes them."""
 
 
 @dataclass
@@ -109,40 +109,39 @@ class SidecarFile:
     """File name within `_sidecars/`."""
     rows: list[Row] = field(default_factory=list)
     listed: bool = True
-    """Whether the checkpoint gets a `sidecar` action for it, with the size it turns out to have."""
+    """Whether the checkpoint gets a `sidecar` action with the true size of the file."""
     modification_time: int = 0
 
 
 @dataclass
 class CheckpointFiles:
-    """One checkpoint: where it is written, in what form, and its rows.
+    """One checkpoint: its version, naming, layout and rows.
 
-    Nothing is checked and nothing added, but for the `sidecar` actions of sidecars that are `listed` and that no row
-    names.
+    Nothing is validated or added, except `sidecar` actions for sidecars that are `listed` and that no row names.
     """
 
     version: int
     naming: Naming = "classic"
     v2: bool = False
-    """Whether the Parquet schema has the columns of V2 content; the rows say whether there is any."""
+    """Whether the Parquet schema has the columns of V2 content; rows may still have none."""
     rows: list[Line] = field(default_factory=list)
-    """Raw actions; verbatim lines only in a JSON checkpoint."""
+    """Raw actions; verbatim lines are allowed only in a JSON checkpoint."""
     parts: int = 1
-    """Files of a multipart checkpoint; files are dealt to them by Spark's hash, other rows stand together."""
+    """Number of files of a multipart checkpoint; rows are assigned by Spark's hash of their path."""
     part_numbers: list[int] | None = None
-    """Part of each row, counted from 1, where a multipart checkpoint is dealt otherwise."""
+    """Part of each row, counted from 1; overrides the assignment by hash."""
     uuid: str = "00000000-0000-4000-8000-000000000000"
     sidecars: list[SidecarFile] = field(default_factory=list)
     parsed: dict[str, pa.DataType] = field(default_factory=dict)
-    """Arrow types of `stats_parsed` and `partitionValues_parsed`, where rows hold them; inferred otherwise."""
+    """Arrow types of `stats_parsed` and `partitionValues_parsed`; inferred if absent."""
     types: dict[str, pa.DataType] = field(default_factory=dict)
-    """Arrow types of action kinds that are not those engines write today."""
+    """Arrow types that replace those of an action kind."""
     dropped_columns: frozenset[str] = frozenset()
-    """Columns left out of the Parquet schema (they are null then)."""
+    """Columns left out of the Parquet schema unless a row has a value for them."""
 
     @property
     def names(self) -> list[str]:
-        """The files of the checkpoint itself, relative to `_delta_log`."""
+        """File names of the checkpoint relative to `_delta_log`, without sidecars."""
         match self.naming:
             case "classic":
                 return [file_names.classic_checkpoint_name(self.version)]
@@ -155,14 +154,14 @@ class CheckpointFiles:
 
 
 def encode_checkpoint(checkpoint: CheckpointFiles, present: Mapping[str, bytes] | None = None) -> dict[str, bytes]:
-    """Every file of a checkpoint, sidecars among them.
+    """Encode every file of a checkpoint, including its sidecars.
 
     Args:
         checkpoint: what to write.
-        present: bytes by name of Parquet files written before; one that holds the same rows is taken as it is.
+        present: existing files by name; an existing Parquet file with the same rows is reused byte for byte.
 
     Returns:
-        Bytes by name, relative to `_delta_log`.
+        Bytes by name relative to `_delta_log`.
     """
     before = present or {}
     written: dict[str, bytes] = {}
@@ -174,7 +173,7 @@ def encode_checkpoint(checkpoint: CheckpointFiles, present: Mapping[str, bytes] 
     if checkpoint.naming == "uuid-json":
         return {checkpoint.names[0]: encode_lines(rows), **written}
     plain = [row for row in rows if isinstance(row, dict)]
-    assert len(plain) == len(rows), "verbatim lines do not fit in Parquet"
+    assert len(plain) == len(rows), "verbatim lines cannot be written as Parquet"
     columns = {**_TABLE_COLUMNS, **_FILE_COLUMNS, **(_V2_COLUMNS if checkpoint.v2 else {})}
     part_numbers = checkpoint.part_numbers or assign_parts(plain, len(checkpoint.names), vectors=_has_vectors(plain))
     for part, name in enumerate(checkpoint.names, 1):
@@ -189,7 +188,7 @@ def _has_vectors(rows: Sequence[Row]) -> bool:
 
 
 def assign_parts(rows: Sequence[Row], parts: int, *, vectors: bool) -> list[int]:
-    """The part of each row, counted from 1, by Spark's hash of its path, and of its deletion vector if `vectors`."""
+    """Compute the part of each row, counted from 1, by Spark's hash of path and, if `vectors`, deletion vector."""
     return [
         spark_hash.compute_part(_part_hash_input(row.get("add") or row.get("remove") or {}, vectors), parts)
         for row in rows
@@ -207,10 +206,9 @@ def _part_hash_input(body: Mapping[str, Any], vectors: bool) -> tuple[str | None
 def build_action_table(
     rows: Sequence[Row], columns: Mapping[str, pa.DataType], checkpoint: CheckpointFiles
 ) -> pa.Table:
-    """Rows as one struct column an action kind.
+    """Build a table with one struct column per action kind.
 
-    Kinds and fields beyond the given types get a type that Arrow infers from their values; a kind left out by
-    `dropped_columns` is written only where rows hold it.
+    Arrow infers the types of unknown kinds and fields. A kind in `dropped_columns` is written only if a row has it.
     """
     kinds = {kind for row in rows for kind in row}
     written_kinds = [kind for kind in columns if kind not in checkpoint.dropped_columns or kind in kinds]
@@ -224,9 +222,9 @@ def build_action_table(
 
 
 def encode_parquet(table: pa.Table, present: bytes | None = None) -> bytes:
-    """A table as Parquet; `present` itself where it holds the same table already.
+    """Encode a table as Parquet; return `present` unchanged if it already contains the same table.
 
-    Bytes of Parquet depend on the release of the library that writes them, content does not.
+    Parquet bytes depend on the release of pyarrow, the content does not.
     """
     if present is not None and pq.read_table(io.BytesIO(present)).equals(table):
         return present
@@ -246,7 +244,7 @@ def _build_struct_array(bodies: list[Any], known: pa.StructType, checkpoint: Che
 
 
 def _convert_maps_to_pairs(value: Any, kind: pa.DataType) -> Any:
-    """The value with objects that are maps in Arrow as lists of pairs."""
+    """Convert objects that are maps in Arrow to lists of pairs."""
     if isinstance(value, dict) and pa.types.is_map(kind):
         return [(key, _convert_maps_to_pairs(item, kind.item_type)) for key, item in value.items()]
     if isinstance(value, dict) and pa.types.is_struct(kind):

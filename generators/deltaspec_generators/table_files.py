@@ -1,7 +1,7 @@
-"""The table builder: raw actions and small Arrow tables to the files of a table.
+"""Build the files of a table from raw actions and small Arrow tables.
 
-A `TableFiles` is a plain mutable value. Whoever wants a broken table edits it: nothing here checks, completes or
-repairs, so that a table can be wrong in exactly one place.
+`TableFiles` is a plain mutable value. To get a broken table, edit it: nothing here validates, completes or repairs,
+so a table can be wrong in exactly one place.
 
     files = TableFiles()
     files.commits[0] = [protocol_action(1, 2), metadata_action([("id", "long")])]
@@ -42,43 +42,43 @@ __all__ = [
 
 LOG = "_delta_log/"
 Level = Literal["log", "files", "footers", "rows"]
-"""What has to be opened to see what a table shows."""
+"""How much of the table must be read to see its fault or feature."""
 TABLE_ID = "11111111-2222-4333-8444-555555555555"
 
 
 @dataclass
 class TableFiles:
-    """Everything a table's directory holds, before it is bytes."""
+    """Contents of a table directory before encoding."""
 
     commits: dict[int, list[Line]] = field(default_factory=dict)
-    """Lines of each commit, by version."""
+    """Lines of each commit by version."""
     checkpoints: list[CheckpointFiles] = field(default_factory=list)
     compactions: dict[tuple[int, int], list[Line]] = field(default_factory=dict)
-    """Lines of each log compaction, by first and last version."""
+    """Lines of each log compaction by first and last version."""
     checksums: dict[int, dict[str, Any] | str | bytes] = field(default_factory=dict)
-    """Version checksum (`.crc`) of a version: an object, or text."""
+    """Version checksum (`.crc`) by version: an object or verbatim text."""
     last_checkpoint: dict[str, Any] | str | bytes | None = None
     data: dict[str, pa.Table | bytes] = field(default_factory=dict)
-    """Data files by path relative to the table, as names in the file system (not percent-encoded)."""
+    """Data files by path relative to the table; paths are file system names, not percent-encoded."""
     extra: dict[str, bytes] = field(default_factory=dict)
-    """Any other file by path relative to the table; wins over what is written for the same path."""
+    """Other files by path relative to the table; they replace any generated file with the same path."""
     clock_ms: int | None = None
-    """The moment to judge retention by, in milliseconds since the epoch, where what the table shows needs one."""
+    """Clock for retention checks in milliseconds since the epoch; None if the table needs none."""
     written_ms: dict[str, int] = field(default_factory=dict)
-    """When files were last written, as their file system has it, in milliseconds since the epoch; others are new."""
+    """Modification times of files in milliseconds since the epoch; other files are new."""
     missing: set[str] = field(default_factory=set)
-    """Paths relative to the table that are not written after all."""
+    """Paths relative to the table that are left out."""
 
 
 def encode_table(files: TableFiles, present: Mapping[str, bytes] | None = None) -> dict[str, bytes]:
-    """The table's files.
+    """Encode the files of a table.
 
     Args:
         files: the table.
-        present: files written before, by path; a Parquet file among them that holds the same rows is taken as it is.
+        present: existing files by path; an existing Parquet file with the same rows is reused byte for byte.
 
     Returns:
-        Bytes by path relative to the table, sorted by path. Log files other than Parquet depend on `files` alone.
+        Bytes by path relative to the table, sorted by path. Log files other than Parquet depend only on `files`.
     """
     before = present or {}
     log_before = {path.removeprefix(LOG): data for path, data in before.items() if path.startswith(LOG)}
@@ -101,7 +101,7 @@ def encode_table(files: TableFiles, present: Mapping[str, bytes] | None = None) 
 
 
 def write_table(files: TableFiles, directory: Path) -> None:
-    """Write the table's files into a directory, which is made if need be; files already there stay."""
+    """Write the files of a table into a directory, created if needed; existing files are kept."""
     (directory / LOG).mkdir(parents=True, exist_ok=True)
     for path, data in encode_table(files).items():
         target = directory / path
@@ -112,7 +112,7 @@ def write_table(files: TableFiles, directory: Path) -> None:
 
 
 def schema_string(fields: Sequence[tuple[str, Any] | dict[str, Any]]) -> str:
-    """A schema string of nullable columns: name and type, or the field as its JSON object."""
+    """Build a schema string from nullable columns (name and type) or fields as JSON objects."""
     return encode_json(
         {
             "type": "struct",
@@ -129,7 +129,7 @@ def schema_string(fields: Sequence[tuple[str, Any] | dict[str, Any]]) -> str:
 def protocol_action(
     reader: int, writer: int, reader_features: Sequence[str] | None = None, writer_features: Sequence[str] | None = None
 ) -> Row:
-    """A `protocol` action; the lists of features stand in it where they are given."""
+    """Build a `protocol` action; feature lists are included if they are not None."""
     body: dict[str, Any] = {"minReaderVersion": reader, "minWriterVersion": writer}
     if reader_features is not None:
         body["readerFeatures"] = list(reader_features)
@@ -144,7 +144,7 @@ def metadata_action(
     configuration: Mapping[str, str] | None = None,
     **more: Any,
 ) -> Row:
-    """A `metaData` action of a Parquet table; `more` adds or replaces fields by wire name."""
+    """Build a `metaData` action of a Parquet table; `more` adds or replaces fields by wire name."""
     body = {
         "id": TABLE_ID,
         "format": {"provider": "parquet", "options": {}},
@@ -159,7 +159,7 @@ def metadata_action(
 def add_action(
     path: str, *, rows: int | None = None, partition: Mapping[str, str | None] | None = None, **more: Any
 ) -> Row:
-    """An `add` action; `rows` gives it statistics of that many rows, `more` adds or replaces fields by wire name."""
+    """Build an `add` action; `rows` sets `numRecords`, `more` adds or replaces fields by wire name."""
     body: dict[str, Any] = {
         "path": path,
         "partitionValues": dict(partition or {}),
@@ -173,7 +173,7 @@ def add_action(
 
 
 def remove_action(add: Mapping[str, Any], deletion_timestamp: int | None = 1_700_000_000_000, **more: Any) -> Row:
-    """The `remove` action that ends what an `add` (raw action) began, with its extended file metadata."""
+    """Build the `remove` action of an `add` (raw action), with extended file metadata."""
     added = add["add"]
     body: dict[str, Any] = {"path": added["path"], "dataChange": True, "extendedFileMetadata": True}
     if deletion_timestamp is not None:
@@ -184,10 +184,10 @@ def remove_action(add: Mapping[str, Any], deletion_timestamp: int | None = 1_700
 
 
 def txn_action(app_id: str, version: int, **more: Any) -> Row:
-    """A `txn` action."""
+    """Build a `txn` action."""
     return {"txn": {"appId": app_id, "version": version, **more}}
 
 
 def domain_action(domain: str, configuration: str = "{}", *, removed: bool = False) -> Row:
-    """A `domainMetadata` action."""
+    """Build a `domainMetadata` action."""
     return {"domainMetadata": {"domain": domain, "configuration": configuration, "removed": removed}}

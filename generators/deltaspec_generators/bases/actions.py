@@ -1,4 +1,4 @@
-"""Tables of single actions, change data among them; mutations and permissions edit them."""
+"""Tables with change data, rearranged rows and legacy row id marks."""
 
 from typing import Any
 
@@ -16,19 +16,19 @@ CHANGE_FILE_PATH = "_change_data/cdc-0.parquet"
 
 
 def build_change_rows(table: pa.Table, kinds: list[str | None]) -> pa.Table:
-    """Rows of a change data file."""
+    """Append the column `_change_type` to the rows of a change data file."""
     return table.append_column("_change_type", pa.array(kinds, pa.string()))
 
 
 def add_change_file(files: TableFiles, path: str, table: pa.Table, **more: Any) -> Row:
-    """Put a change data file into a table; gives the action that names it."""
+    """Add a change data file to a table and return its `cdc` action."""
     data = encode_data_file(table)
     files.data[path] = data
     return {"cdc": {"path": path, "partitionValues": {}, "size": len(data), "dataChange": False, **more}}
 
 
 def build_updated_table() -> tuple[TableFiles, pa.Table]:
-    """A table whose last commit updates row 3 and deletes row 4 of ten, and the rows of its change data file."""
+    """Build a table whose last commit updates row 3 and deletes row 4 of ten; also return its change rows."""
     files = TableFiles()
     files.commits[0] = [
         commit_info_action(0),
@@ -54,10 +54,10 @@ def build_updated_table() -> tuple[TableFiles, pa.Table]:
 
 
 def build_table_updated_by_vector(operation: str | None) -> TableFiles:
-    """A table with change data feed whose last commit hides row 3 and adds another, and records no change.
+    """Build a table with change data feed whose last commit replaces row 3 without a change data file.
 
     Args:
-        operation: what the commit says it is; None: nothing.
+        operation: operation in the commitInfo; None for none.
     """
     files = TableFiles()
     features = ["deletionVectors"]
@@ -77,14 +77,14 @@ def build_table_updated_by_vector(operation: str | None) -> TableFiles:
 
 
 def build_updated_table_with_changes(table: pa.Table) -> TableFiles:
-    """`updated`, with other rows in its change data file."""
+    """Build the updated table with other rows in its change data file."""
     files, _ = build_updated_table()
     files.commits[2][-1] = add_change_file(files, CHANGE_FILE_PATH, table)
     return files
 
 
 def build_partitioned_change_table(path: str) -> TableFiles:
-    """A partitioned table whose last commit names a change data file."""
+    """Build a partitioned table whose last commit has a `cdc` action for this path."""
     files = log_only.build_table(
         fields=(("id", "long"), ("p", "string")), partition_columns=["p"], partition={"p": "x"}, last_remove=False
     )
@@ -94,12 +94,12 @@ def build_partitioned_change_table(path: str) -> TableFiles:
 
 
 def build_rearranged_table(removed: list[int], added: list[int], *, kept: bool = True) -> TableFiles:
-    """A table whose last commit says that it only moves rows.
+    """Build a table whose last commit claims to only rearrange rows.
 
     Args:
-        removed: rows of the files that it removes.
-        added: rows of the files that it adds.
-        kept: it says so of its removes; else of its adds.
+        removed: row counts of the removed files.
+        added: row counts of the added files.
+        kept: whether the removes have `dataChange: false`; otherwise the adds have it.
     """
     files = log_only.build_table(last_remove=False)
     old = [add_action(f"old-{number}.parquet", rows=count) for number, count in enumerate(removed)]
@@ -115,5 +115,5 @@ def build_rearranged_table(removed: list[int], added: list[int], *, kept: bool =
 
 
 def legacy_row_id_mark_action(highest: int, **more: Any) -> dict[str, object]:
-    """The action that older texts keep the high-water mark in, and that later ones pass over."""
+    """Build the action that stores the row id high-water mark in r1 and r2; later revisions ignore it."""
     return {"rowIdHighWaterMark": {"highWaterMark": highest, **more}}

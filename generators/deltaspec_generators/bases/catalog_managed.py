@@ -15,7 +15,7 @@ FEATURES = ["catalogManaged", "inCommitTimestamp"]
 
 
 def build_managed_table(**more: Any) -> TableFiles:
-    """`bases.plain`, managed by a catalog; the transaction of version v is `txn-v`."""
+    """Build a catalog-managed table; the transaction of version v is `txn-v`."""
     files = log_only.build_table(
         protocol=protocol_action(3, 7, ["catalogManaged"], FEATURES),
         configuration={"delta.enableInCommitTimestamps": "true"},
@@ -27,11 +27,11 @@ def build_managed_table(**more: Any) -> TableFiles:
 
 
 def transaction_commit_info(version: int, retried: int = 0) -> dict[str, Any]:
-    """The commitInfo of a version of `managed`, or of a further attempt of its transaction."""
+    """Build the commitInfo of a version; `retried` distinguishes further attempts of its transaction."""
     return commit_info_action(version, inCommitTimestamp=1_700_000_000_000 + version + retried, txnId=f"txn-{version}")
 
 
 def add_staged_commit(files: TableFiles, version: int, uuid: str, lines: list[Line] | bytes) -> None:
-    """Put a staged commit into the table."""
+    """Add a staged commit to the table."""
     data = lines if isinstance(lines, bytes) else encode_lines(lines)
     files.extra[LOG + staged_commit_name(version, uuid)] = data

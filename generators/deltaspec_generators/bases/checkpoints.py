@@ -1,4 +1,4 @@
-"""Tables with a checkpoint whose statistics or partition values are columns; mutations and permissions edit them."""
+"""Tables with a checkpoint whose statistics or partition values are struct columns."""
 
 from datetime import date
 from typing import Any
@@ -15,12 +15,12 @@ PARTITION_TYPES = {"partitionValues_parsed": pa.struct([("day", pa.date32()), ("
 
 
 def build_table_with_checkpoint_properties(configuration: dict[str, str] | None = None, **more: Any) -> TableFiles:
-    """A table whose writers have to obey the checkpoint properties, with a checkpoint of version 1."""
+    """Build a checkpointed table whose writer version makes the checkpoint properties binding."""
     return log_only.build_checkpointed_table(protocol=protocol_action(1, 3), configuration=configuration, **more)
 
 
 def build_partitioned_checkpoint_table(configuration: dict[str, str] | None = None) -> TableFiles:
-    """The same with the partition columns `day` and `number`."""
+    """Build the same table with the partition columns `day` and `number`."""
     fields = [("id", "long"), ("day", "date"), ("number", "integer")]
     names, values = ["day", "number"], {"day": "2026-11-21", "number": "7"}
     return build_table_with_checkpoint_properties(
@@ -29,7 +29,7 @@ def build_partitioned_checkpoint_table(configuration: dict[str, str] | None = No
 
 
 def edit_checkpoint_adds(files: TableFiles, change: Any, which: slice = slice(None)) -> None:
-    """Change copies of adds of the checkpoint: those of the commits stay."""
+    """Edit copies of the adds in the checkpoint; the commits keep the originals."""
     rows = files.checkpoints[0].rows
     indexes = [index for index, row in enumerate(rows) if isinstance(row, dict) and "add" in row]
     for index in indexes[which]:
@@ -41,29 +41,29 @@ def edit_checkpoint_adds(files: TableFiles, change: Any, which: slice = slice(No
 
 
 def add_statistics_columns(body: Row) -> None:
-    """Give an add its statistics as columns."""
+    """Add `stats_parsed` to an add."""
     body["stats_parsed"] = {"numRecords": 10}
 
 
 def remove_json_statistics(body: Row) -> None:
-    """Take the statistics as JSON from an add."""
+    """Remove `stats` from an add."""
     del body["stats"]
 
 
 def add_partition_value_columns(body: Row) -> None:
-    """Give an add its partition values as columns."""
+    """Add `partitionValues_parsed` to an add."""
     body["partitionValues_parsed"] = {"day": date(2026, 11, 21), "number": 7}
 
 
 def build_table_with_null_counts(name: str) -> TableFiles:
-    """A table whose checkpoint has statistics as columns, with null counts of that name."""
+    """Build a checkpoint with statistics as columns whose null counts have this field name."""
     files = build_table_with_checkpoint_properties(STATISTICS_AS_STRUCT)
     edit_checkpoint_adds(files, lambda body: body.update(stats_parsed={"numRecords": 10, name: {"id": 0, "name": 1}}))
     return files
 
 
 def build_table_without_tombstone(configuration: dict[str, str] | None = None) -> TableFiles:
-    """A table whose only checkpoint is of version 2, in which a file was removed; it lacks the tombstone."""
+    """Build a checkpoint of version 2 without the tombstone of the file removed in version 2."""
     files = log_only.build_table(configuration=configuration)
     rows = [files.commits[0][1], files.commits[0][2], files.commits[1][2], files.commits[2][1]]
     files.checkpoints.append(CheckpointFiles(2, rows=rows))

@@ -11,7 +11,7 @@ CLUSTERING_PROTOCOL = protocol_action(1, 7, None, ["clustering", "domainMetadata
 
 
 def build_clustered_table(*domains: Any) -> TableFiles:
-    """A table clustered by `id`, with statistics of it in every add."""
+    """Build a table clustered by `id`, with statistics of `id` in every add."""
     files = log_only.build_table(protocol=CLUSTERING_PROTOCOL)
     for version, which in ((1, 0), (1, 1), (2, 0)):
         bounds = {"minValues": {"id": 1}, "maxValues": {"id": 9}, "nullCount": {"id": 0}}

@@ -1,4 +1,4 @@
-"""Small sound tables with columns that are generated, checked, or filled by default, for mutations and permissions."""
+"""Tables with invariants, generated columns, default columns and identity columns."""
 
 import json
 from collections.abc import Sequence
@@ -16,27 +16,30 @@ INVARIANT_JSON = json.dumps({"expression": {"expression": "id > 3"}})
 
 
 def build_column(name: str = "id", kind: Any = "long", **metadata: Any) -> dict[str, Any]:
-    """A column; in the keys of its metadata `__` stands for a dot."""
+    """Build a column; `__` in the metadata keys is replaced by a dot."""
     json_metadata = {key.replace("__", "."): value for key, value in metadata.items()}
     return {"name": name, "type": kind, "nullable": True, "metadata": json_metadata}
 
 
 def build_table_with_column_metadata(protocol: Any, **metadata: Any) -> TableFiles:
-    """A table whose column `id` has that metadata."""
+    """Build a table whose column `id` has this metadata."""
     return log_only.build_table(protocol=protocol, fields=[build_column(**metadata), ("name", "string")])
 
 
 def build_identity_column(
     mark: int | None = None, *, start: int = 100, step: int = 2, explicit: bool = False, **more: Any
 ) -> dict[str, Any]:
-    """An identity column `id`; `more` of its metadata by the last word of the key."""
+    """Build an identity column `id`; `more` sets metadata by the last word of the key."""
     settings = {"start": start, "step": step, "highWaterMark": mark, "allowExplicitInsert": explicit, **more}
     metadata = {f"delta.identity.{name}": value for name, value in settings.items() if value is not None}
     return {"name": "id", "type": "long", "nullable": True, "metadata": metadata}
 
 
 def build_table_with_column_history(*columns: dict[str, Any], adds: bool = True, writer: int = 6) -> TableFiles:
-    """A table that gets a file at each version from the second on; `columns` is its identity column at each."""
+    """Build a table with one commit per column; `columns` is its identity column at each version.
+
+    With `adds`, every version after the first adds a file.
+    """
     files = TableFiles()
     for version, column in enumerate(columns):
         files.commits[version] = [commit_info_action(version), metadata_action([column, ("name", "string")])]
@@ -48,7 +51,7 @@ def build_table_with_column_history(*columns: dict[str, Any], adds: bool = True,
 
 
 def build_identity_table(*writes: tuple[int | None, Sequence[int | None]], step: int = 2, **more: Any) -> TableFiles:
-    """A table with a file for each write from version 1 on: the mark after it, and the values of its rows."""
+    """Build a table with one data file per write; a write is the mark after it and the values of its rows."""
     columns = [
         build_identity_column(step=step, **more),
         *(build_identity_column(mark, step=step, **more) for mark, _ in writes),
@@ -61,5 +64,5 @@ def build_identity_table(*writes: tuple[int | None, Sequence[int | None]], step:
 
 
 def get_first_add(files: TableFiles, version: int) -> dict[str, Any]:
-    """The first add action of a commit."""
+    """Return the first add action of a commit."""
     return next(line for line in files.commits[version] if isinstance(line, dict) and "add" in line)

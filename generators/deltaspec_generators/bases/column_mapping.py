@@ -1,4 +1,4 @@
-"""Schemas under column mapping and their history; mutations and permissions edit them."""
+"""Tables with column mapping, their schema history and their data files."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -13,7 +13,7 @@ from deltaspec_generators.table_files import TableFiles, protocol_action
 
 
 def build_mapped_field(name: str, number: int, kind: Any = "long", physical: str | None = None) -> dict[str, Any]:
-    """A field of a schema with its id and its physical name, `col-` and the id if none is given."""
+    """Build a mapped field; the physical name is `col-` and the id if none is given."""
     metadata = {
         "delta.columnMapping.id": number,
         "delta.columnMapping.physicalName": physical or f"col-{number}",
@@ -24,7 +24,7 @@ def build_mapped_field(name: str, number: int, kind: Any = "long", physical: str
 def add_metadata_commit(
     files: TableFiles, change: Callable[[list[Any]], object], highest: int = 9, version: int = 3
 ) -> TableFiles:
-    """One commit more: the metaData of version 0 with other fields and `maxColumnId`."""
+    """Add a commit with the metaData of version 0 after a change of its fields and `maxColumnId`."""
     body = dict(get_action(files, 0, "metaData"))
     schema = json.loads(body["schemaString"])
     change(schema["fields"])
@@ -49,14 +49,14 @@ def field_id_metadata(number: int | None) -> dict[str, str]:
 
 
 def build_mapped_rows(first: int, names: Mapping[str, str], ids: Mapping[str, int | None]) -> pa.Table:
-    """Rows whose columns have these names and field ids, by logical name."""
+    """Build rows whose columns have these names and field ids, given by logical name."""
     rows = data_files.build_rows(first)
     fields = [pa.field(names[each.name], each.type, metadata=field_id_metadata(ids[each.name])) for each in rows.schema]
     return pa.table(rows.columns, schema=pa.schema(fields))
 
 
 def build_mapped_table_with_data(mode: str) -> TableFiles:
-    """A sound table with column mapping, whose files have physical names and field ids."""
+    """Build a valid table with column mapping whose files have physical names and field ids."""
     fields = []
     for name, kind in data_files.FIELDS:
         metadata = {

@@ -1,6 +1,6 @@
-"""Small sound tables with real data files, for mutations of what files hold.
+"""Small valid tables with data files.
 
-As in `bases`, each is known line by line. Sizes and statistics are true until a mutation makes them lie.
+As in `log_only`, each is known line by line. Sizes and statistics are true until a mutation falsifies them.
 """
 
 import io
@@ -23,7 +23,7 @@ VECTOR_FILE_UUID = UUID("d2c639aa-8816-431a-aaf6-d3fe2512ff61")
 
 
 def build_rows(first: int = 0, count: int = 10) -> pa.Table:
-    """Rows of `FIELDS`: ids in order, every fifth name null."""
+    """Build rows of `FIELDS`: consecutive ids, every fifth name null."""
     ids = range(first, first + count)
     return pa.table(
         {
@@ -35,14 +35,14 @@ def build_rows(first: int = 0, count: int = 10) -> pa.Table:
 
 
 def encode_data_file(table: pa.Table, **options: Any) -> bytes:
-    """A table as the bytes of a Parquet file; `options` as `pyarrow.parquet.write_table` takes them."""
+    """Encode a table as Parquet; `options` are those of `pyarrow.parquet.write_table`."""
     sink = io.BytesIO()
     pq.write_table(table, sink, **{"compression": "snappy", "store_schema": False, **options})
     return sink.getvalue()
 
 
 def compute_statistics(table: pa.Table) -> dict[str, Any]:
-    """True statistics of the top-level columns whose values JSON can hold as they are."""
+    """Compute true statistics of the top-level columns, with bounds for numbers and strings."""
     found: dict[str, Any] = {"numRecords": table.num_rows, "minValues": {}, "maxValues": {}, "nullCount": {}}
     for name, column in zip(table.column_names, table.columns, strict=True):
         found["nullCount"][name] = column.null_count
@@ -56,7 +56,7 @@ def compute_statistics(table: pa.Table) -> dict[str, Any]:
 def add_data_file(
     files: TableFiles, path: str, table: pa.Table, *, parquet_options: Mapping[str, Any] | None = None, **more: Any
 ) -> Row:
-    """Put a data file into a table; gives the add action that describes it truly, `more` by wire name in its body."""
+    """Add a data file to a table and return its true add action; `more` sets fields by wire name."""
     data = encode_data_file(table, **(parquet_options or {}))
     files.data[path] = data
     stats = more.pop("stats", None) or json.dumps(compute_statistics(table))
@@ -71,7 +71,7 @@ def build_table_with_data(
     tables: Sequence[pa.Table] | None = None,
     parquet_options: Mapping[str, Any] | None = None,
 ) -> TableFiles:
-    """Three commits: protocol and metadata; files a and b; file c comes and a goes. Live are b and c."""
+    """Build three commits: protocol and metadata; add a and b; add c and remove a. Files b and c are live."""
     files = TableFiles()
     first, second, third = tables or (build_rows(0), build_rows(10), build_rows(20))
     files.commits[0] = [
@@ -90,7 +90,7 @@ def build_table_with_data(
 def build_table_with_stored_vectors(
     deleted: Sequence[Sequence[int]] = ((1, 3), (2,)), tables: Sequence[pa.Table] | None = None
 ) -> TableFiles:
-    """Files b and c each with a vector, both in one deletion-vector file in the table's root."""
+    """Build a table whose files b and c have deletion vectors, stored in one file in the table root."""
     files = build_table_with_data(
         tables=tables,
         protocol=protocol_action(3, 7, ["deletionVectors"], ["deletionVectors"]),
@@ -117,7 +117,7 @@ def build_table_with_stored_vectors(
 
 
 def build_table_with_change_data() -> TableFiles:
-    """Change data feed: version 3 deletes a row of file b, and says so in a change file."""
+    """Build a table with change data feed whose version 3 deletes a row of file b and adds a change data file."""
     files = build_table_with_data(configuration={"delta.enableChangeDataFeed": "true"}, protocol=protocol_action(1, 4))
     before, left, gone = build_rows(10), build_rows(10, 9), build_rows(19, 1)
     kinds = pa.array(["delete"] * gone.num_rows, pa.string())

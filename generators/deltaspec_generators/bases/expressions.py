@@ -1,4 +1,4 @@
-"""Tables with data files whose rows are held to SQL: CHECK constraints, invariants, generated columns."""
+"""Tables with data files and SQL expressions: CHECK constraints, invariants, generated columns."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ CONSTRAINTS_PROTOCOL, INVARIANTS_PROTOCOL, GENERATED_COLUMNS_PROTOCOL = (
     protocol_action(1, 2),
     protocol_action(1, 4),
 )
-"""Protocols as old as may be, each with its feature."""
+"""Oldest protocols that support each feature."""
 ROWS = pa.table(
     {
         "id": pa.array([1, 2, 3], pa.int64()),
@@ -32,12 +32,12 @@ GENERATION_EXPRESSION = "delta.generationExpression"
 
 
 def build_invariant_metadata(expression: str) -> dict[str, str]:
-    """Metadata of a column with an invariant."""
+    """Build the column metadata of an invariant."""
     return {"delta.invariants": json.dumps({"expression": {"expression": expression}})}
 
 
 def build_fields(**metadata: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """`FIELDS`, some with metadata of their own."""
+    """Build `FIELDS` with the given column metadata."""
     return [
         {"name": name, "type": kind, "nullable": True, "metadata": dict(metadata.get(name, {}))}
         for name, kind in FIELDS
@@ -45,7 +45,7 @@ def build_fields(**metadata: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def replace_last_row(**values: Any) -> pa.Table:
-    """`ROWS` with other values in the last row."""
+    """Return `ROWS` with other values in the last row."""
     changed = ROWS
     for name, value in values.items():
         column = pa.array([*ROWS[name].to_pylist()[:-1], value], ROWS.schema.field(name).type)
@@ -61,7 +61,7 @@ def build_constrained_table(
     *,
     later: bool = False,
 ) -> TableFiles:
-    """Rows of `FIELDS` in one file; they are held to something from the first version on, or `later` than they came."""
+    """Build a table of one file; the expressions apply from version 0 or, if `later`, from version 2."""
     files = TableFiles()
     metadata = metadata_action(described, (), configuration)
     files.commits[0] = [commit_info_action(0), protocol, metadata_action(build_fields()) if later else metadata]
@@ -75,7 +75,7 @@ def build_constrained_table(
 
 
 def rewrite_data_file(files: TableFiles, table: pa.Table) -> TableFiles:
-    """The table after its rows were written again, into a file with these."""
+    """Add a commit that replaces the data file with these rows."""
     version = max(files.commits) + 1
     added = files.commits[1][1]
     assert isinstance(added, dict)

@@ -1,4 +1,4 @@
-"""Small sound tables that are compatible with Iceberg, for mutations and permissions."""
+"""Tables with Iceberg compatibility V1 or V2."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -13,11 +13,11 @@ from deltaspec_generators.bases.log_only import commit_info_action, get_action
 from deltaspec_generators.table_files import TableFiles, metadata_action, protocol_action
 
 NESTED_ID_KEYS = ("delta.columnMapping.nested.ids", "parquet.field.nested.ids")
-"""Of the newest text, and of r3."""
+"""Metadata keys of nested ids: of the current protocol, and of r3."""
 
 
 def build_configuration(compatibility: str, mode: str = "name", **more: str) -> dict[str, str]:
-    """Properties of such a table; further ones by their names without `delta.`, dots spelled `__`."""
+    """Build the table properties; `more` sets others by name without `delta.`, with `__` for a dot."""
     return {
         "delta.columnMapping.mode": mode,
         "delta.columnMapping.maxColumnId": "30",
@@ -27,7 +27,7 @@ def build_configuration(compatibility: str, mode: str = "name", **more: str) -> 
 
 
 def build_protocol(compatibility: str, *features: str) -> dict[str, Any]:
-    """The protocol of such a table; `features` are those of readers and writers beside column mapping."""
+    """Build the protocol; `features` are further reader-writer features."""
     writers = ["columnMapping", f"icebergCompat{compatibility}", *features]
     return protocol_action(3, 7, ["columnMapping", *features], writers)
 
@@ -40,7 +40,7 @@ def build_compatible_table(
     partition: Mapping[str, str | None] | None = None,
     **more: str,
 ) -> TableFiles:
-    """`bases.plain` with compatibility V1 or V2 from the beginning; `more` as of `settings`."""
+    """Build a table with compatibility V1 or V2 from its first commit; `more` as in `build_configuration`."""
     return log_only.build_table(
         protocol=build_protocol(compatibility, *features),
         configuration=build_configuration(compatibility, **more),
@@ -54,7 +54,7 @@ def build_compatible_table(
 
 
 def build_field_with_nested_ids(name: str, number: int, kind: Any, parts: Mapping[str, int]) -> dict[str, Any]:
-    """A field with the ids of its parts under both keys, each with the names that its text gives."""
+    """Build a field with nested ids under both keys, each with the names of its revision."""
     field = build_mapped_field(name, number, kind)
     for key, root in zip(NESTED_ID_KEYS, (f"col-{number}", name), strict=True):
         field["metadata"][key] = {f"{root}.{part}": part_id for part, part_id in parts.items()}
@@ -70,7 +70,7 @@ def map_type(key: Any, value: Any) -> dict[str, Any]:
 
 
 def build_nested_fields() -> list[dict[str, Any]]:
-    """An array, a map whose values are arrays, and an array of structs with an array in them."""
+    """Build an array, a map whose values are arrays, and an array of structs that contain an array."""
     inner = {"type": "struct", "fields": [build_field_with_nested_ids("x", 5, array_type("long"), {"element": 15})]}
     return [
         build_mapped_field("id", 1),
@@ -83,7 +83,7 @@ def build_nested_fields() -> list[dict[str, Any]]:
 
 
 def build_nested_table(change: Callable[[list[Any]], object] = lambda fields: None) -> TableFiles:
-    """A table of V2 with these columns, after a change to their fields."""
+    """Build a V2 table with the fields of `build_nested_fields` after a change."""
     files = build_compatible_table("V2", fields=build_nested_fields())
     body = get_action(files, 0, "metaData")
     schema = json.loads(body["schemaString"])
@@ -101,7 +101,7 @@ def _build_rows(columns: Mapping[str, pa.Array], ids: Mapping[str, int]) -> pa.T
 
 
 def build_partitioned_rows(*names: str) -> pa.Table:
-    """Ten rows with some of the columns `col-1`, `col-2` and the partition column `col-3`, in that order."""
+    """Build ten rows with some of the columns `col-1`, `col-2` and the partition column `col-3`, in this order."""
     columns = {
         "col-1": pa.array(range(10), pa.int64()),
         "col-2": pa.array([f"name {each}" for each in range(10)], pa.string()),
@@ -111,7 +111,7 @@ def build_partitioned_rows(*names: str) -> pa.Table:
 
 
 def build_partitioned_table(compatibility: str, *files: pa.Table) -> TableFiles:
-    """A table partitioned by `day`, with these data files, the first in version 1, the others in version 2."""
+    """Build a table partitioned by `day`; the first data file is added in version 1, the others in version 2."""
     fields = [
         build_mapped_field("id", 1),
         build_mapped_field("name", 2, "string"),
@@ -147,7 +147,7 @@ def _build_table_with_data(
 
 
 def build_timestamp_table(kind: str, *, int96: bool) -> TableFiles:
-    """A table of V2 with a column of timestamps, `timestamp` or `timestamp_ntz`, stored one way or the other."""
+    """Build a V2 table with a `timestamp` or `timestamp_ntz` column, stored as INT64 or INT96."""
     zone = "UTC" if kind == "timestamp" else None
     column = pa.array(range(10), pa.timestamp("us", zone))
     table = _build_rows({"col-1": pa.array(range(10), pa.int64()), "col-2": column}, {"col-1": 1, "col-2": 2})
@@ -159,7 +159,7 @@ def build_timestamp_table(kind: str, *, int96: bool) -> TableFiles:
 
 
 def build_nested_data_table(element: int | None, key: int | None, value: int | None) -> TableFiles:
-    """A table of V2 with an array and a map of longs, whose files have these field ids for their parts."""
+    """Build a V2 table with an array and a map of longs; files have these field ids for their parts."""
     fields = [
         build_field_with_nested_ids("l", 1, array_type("long"), {"element": 10}),
         build_field_with_nested_ids("m", 2, map_type("string", "long"), {"key": 11, "value": 12}),

@@ -7,11 +7,11 @@ from deltaspec_generators.bases.retention import HOUR_MS
 from deltaspec_generators.table_files import LOG, TableFiles
 
 ENABLED_AT_MS = 1_700_000_000_001
-"""In-commit timestamp of version 1 of `bases.timestamped`."""
+"""In-commit timestamp of version 1 of `log_only.build_table_with_timestamps()`."""
 
 
 def build_table_enabled_by_version_2() -> TableFiles:
-    """Four commits; the third enables in-commit timestamps and records it, the first is a day older than that."""
+    """Build four commits; version 2 enables in-commit timestamps, version 0 was written a day earlier."""
     files = log_only.build_table_with_timestamps(last_remove=False)
     metadata = get_action(files, 0, "metaData")
     recorded = {

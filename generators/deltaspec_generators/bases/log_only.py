@@ -1,7 +1,6 @@
-"""Small sound tables that mutations break: each has just what the broken requirement speaks of.
+"""Small valid tables without data files, which mutations break and permissions extend.
 
-Unlike `logs()`, which draws tables nobody thought of, these are known line by line, so that a mutation can be wrong
-in exactly one place.
+Unlike the random tables of `logs()`, these are known line by line, so a mutation can break exactly one place.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,7 +29,7 @@ def build_table(
     partition: Mapping[str, str | None] | None = None,
     last_remove: bool = True,
 ) -> TableFiles:
-    """Three commits: protocol and metadata; two files; one file more and one less."""
+    """Build three commits: protocol and metadata; two adds; one add and, with `last_remove`, one remove."""
     first = add_action("a.parquet", rows=10, partition=partition)
     second = add_action("b.parquet", rows=10, partition=partition)
     third = add_action("c.parquet", rows=10, partition=partition)
@@ -43,24 +42,24 @@ def build_table(
 
 
 def commit_info_action(version: int, **more: Any) -> Row:
-    """Provenance as engines write it."""
+    """Build a `commitInfo` action as engines write it."""
     return {"commitInfo": {"timestamp": 1_700_000_000_000 + version, "operation": "WRITE", **more}}
 
 
 def build_table_with_features(*features: str, writer: Sequence[str] = (), **more: Any) -> TableFiles:
-    """`plain` with table features: those of readers and writers, and those of writers only."""
+    """Build `build_table()` with reader-writer features and writer-only features."""
     return build_table(protocol=protocol_action(3, 7, features, (*features, *writer)), **more)
 
 
 def build_checkpointed_table(naming: Any = "classic", **more: Any) -> TableFiles:
-    """`plain` with a checkpoint of version 1 of V1 content."""
+    """Build `build_table()` with a checkpoint of version 1 with V1 content."""
     files = build_table(**more)
     files.checkpoints.append(CheckpointFiles(1, naming, rows=[*build_state_rows(files)]))
     return files
 
 
 def build_v2_checkpointed_table(naming: Any = "uuid-parquet", *, sidecars: bool = True) -> TableFiles:
-    """A v2Checkpoint table with a checkpoint of version 1, its files in one sidecar, or in the checkpoint itself."""
+    """Build a v2Checkpoint table with a checkpoint of version 1 whose adds are in one sidecar or inline."""
     files = build_table_with_features("v2Checkpoint")
     rows = build_state_rows(files)
     table = [row for row in rows if "add" not in row]
@@ -74,13 +73,13 @@ def build_v2_checkpointed_table(naming: Any = "uuid-parquet", *, sidecars: bool 
 
 
 def build_state_rows(files: TableFiles) -> list[Row]:
-    """What a checkpoint of version 1 of `plain` holds."""
+    """Build the checkpoint rows of version 1 of `build_table()`."""
     actions = [line for version in (0, 1) for line in files.commits[version] if isinstance(line, dict)]
     return [action for action in actions if "commitInfo" not in action]
 
 
 def build_table_with_checksum(**more: Any) -> TableFiles:
-    """`plain` with the version checksum of version 2, all optional fields among it."""
+    """Build `build_table()` with a checksum of version 2 that has every optional field."""
     files = build_table(**more)
     live = [row["add"] for row in (files.commits[1][2], files.commits[2][1]) if isinstance(row, dict)]
     protocol, metadata = files.commits[0][1], files.commits[0][2]
@@ -105,7 +104,7 @@ def build_table_with_checksum(**more: Any) -> TableFiles:
 
 
 def build_table_with_transaction_checksum(txn_id: str) -> TableFiles:
-    """A catalog-managed table whose last commit is of transaction `2a`, with a checksum that says of which it is."""
+    """Build a catalog-managed table whose last commit has transaction `2a` and whose checksum has `txn_id`."""
     files = build_table_with_checksum(
         protocol=protocol_action(3, 7, ["catalogManaged"], ["catalogManaged", "inCommitTimestamp"]),
         configuration={"delta.enableInCommitTimestamps": "true"},
@@ -120,7 +119,7 @@ def build_table_with_transaction_checksum(txn_id: str) -> TableFiles:
 
 
 def build_table_with_compaction() -> TableFiles:
-    """`plain` with a log compaction of versions 1 and 2."""
+    """Build `build_table()` with a log compaction of versions 1 and 2."""
     files = build_table()
     removed, second = files.commits[2][2], files.commits[1][2]
     files.compactions[(1, 2)] = [second, files.commits[2][1], removed]
@@ -128,14 +127,14 @@ def build_table_with_compaction() -> TableFiles:
 
 
 def build_table_with_hint() -> TableFiles:
-    """`checkpointed` with a `_last_checkpoint` that points at the checkpoint."""
+    """Build `build_checkpointed_table()` with a `_last_checkpoint` that names the checkpoint."""
     files = build_checkpointed_table()
     files.last_checkpoint = {"version": 1, "size": 4, "numOfAddFiles": 2}
     return files
 
 
 def build_table_with_timestamps(**more: Any) -> TableFiles:
-    """A table with in-commit timestamps."""
+    """Build a table with in-commit timestamps from its first commit."""
     files = build_table(
         protocol=protocol_action(1, 7, None, ["inCommitTimestamp"]),
         configuration={"delta.enableInCommitTimestamps": "true"},
@@ -147,7 +146,7 @@ def build_table_with_timestamps(**more: Any) -> TableFiles:
 
 
 def inline_vector_descriptor(rows: Sequence[int] = (1, 3)) -> dict[str, Any]:
-    """A raw descriptor of an inline deletion vector."""
+    """Build the raw descriptor of an inline deletion vector."""
     found = deletion_vectors.build_inline_descriptor(rows)
     return {
         "storageType": found.storage_type,
@@ -158,7 +157,7 @@ def inline_vector_descriptor(rows: Sequence[int] = (1, 3)) -> dict[str, Any]:
 
 
 def build_table_with_vector(descriptor: Mapping[str, Any] | None = None, rows: int | None = 10) -> TableFiles:
-    """A table whose third version adds a file with a deletion vector."""
+    """Build a table whose version 2 adds a file with a deletion vector."""
     files = build_table_with_features("deletionVectors", configuration={"delta.enableDeletionVectors": "true"})
     files.commits[2][1] = add_action(
         "c.parquet", rows=rows, deletionVector=dict(descriptor or inline_vector_descriptor())
@@ -167,7 +166,7 @@ def build_table_with_vector(descriptor: Mapping[str, Any] | None = None, rows: i
 
 
 def build_table_with_column_mapping(mode: str = "name") -> TableFiles:
-    """A table with column mapping, a nested field among its columns."""
+    """Build a table with column mapping and a struct column."""
 
     def field(name: str, number: int, kind: Any) -> dict[str, Any]:
         metadata = {"delta.columnMapping.id": number, "delta.columnMapping.physicalName": f"col-{number}"}
@@ -183,7 +182,7 @@ def build_table_with_column_mapping(mode: str = "name") -> TableFiles:
 
 
 def get_action(files: TableFiles, version: int, kind: str, which: int = 0) -> dict[str, Any]:
-    """The body of an action of a commit, to be changed in place."""
+    """Return the body of an action of a commit, to be edited in place."""
     found = [line for line in files.commits[version] if isinstance(line, dict) and kind in line]
     body: dict[str, Any] = found[which][kind]
     return body

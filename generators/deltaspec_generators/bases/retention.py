@@ -1,4 +1,4 @@
-"""Known tables whose data files are there, to judge what a vacuum may take."""
+"""Tables for retention: data files present for VACUUM, and logs after metadata cleanup."""
 
 from uuid import UUID
 
@@ -9,13 +9,13 @@ from deltaspec_generators.checkpoint_writer import CheckpointFiles
 from deltaspec_generators.table_files import TableFiles, add_action, remove_action
 
 REMOVED_MS = 1_700_000_000_000
-"""When files of `bases.plain` are removed."""
+"""Deletion timestamp of removes in `log_only`."""
 HOUR_MS, DAY_MS = 3_600_000, 86_400_000
 _VECTOR = UUID("d2c639aa-8816-431a-aaf6-d3fe2512ff61")
 
 
 def add_live_files(files: TableFiles, *gone: str) -> TableFiles:
-    """The table with bytes for every data file that its commits add, but for some."""
+    """Add bytes for every data file that the commits add, except `gone`."""
     lines = [line for lines in files.commits.values() for line in lines if isinstance(line, dict)]
     adds = [line["add"]["path"] for line in lines if "add" in line]
     files.extra.update({path: bytes(1000) for path in adds if path not in gone})
@@ -23,9 +23,9 @@ def add_live_files(files: TableFiles, *gone: str) -> TableFiles:
 
 
 def build_table_with_replaced_vector() -> tuple[TableFiles, str, bytes]:
-    """A table whose last version takes other rows of a file away, and the file of the vector that it had before.
+    """Build a table whose last version replaces a stored deletion vector by an inline one.
 
-    That vector is stored, the one that the file has now is inline.
+    Also return path and content of the deletion-vector file that is no longer referenced.
     """
     files = log_only.build_table_with_features(
         "deletionVectors", configuration={"delta.enableDeletionVectors": "true"}, last_remove=False
@@ -48,7 +48,7 @@ def build_table_with_replaced_vector() -> tuple[TableFiles, str, bytes]:
 
 
 def build_state_rows_at_2(files: TableFiles) -> list[Line]:
-    """What a checkpoint of version 2 of `bases.plain` without a remove holds."""
+    """Build the checkpoint rows of version 2 of `log_only.build_table(last_remove=False)`."""
     return [
         *log_only.build_state_rows(files),
         *(row for row in files.commits[2] if isinstance(row, dict) and "add" in row),
@@ -56,7 +56,7 @@ def build_state_rows_at_2(files: TableFiles) -> list[Line]:
 
 
 def build_table_cleaned_up_at_2(files: TableFiles) -> TableFiles:
-    """A table of three commits without a remove, cleaned up as the newest text says: commit and checkpoint 2 remain."""
+    """Clean up a table of three commits as the current protocol requires: keep commit 2 and its checkpoint."""
     files.checkpoints.append(CheckpointFiles(2, rows=build_state_rows_at_2(files)))
     del files.commits[0], files.commits[1]
     return files

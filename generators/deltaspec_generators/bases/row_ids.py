@@ -1,4 +1,4 @@
-"""Small tables with row ids, in the three designs, for whoever breaks one thing in them or uses what they permit."""
+"""Small tables with row ids in the designs of r1, r2 and later revisions."""
 
 import json
 from typing import Any
@@ -25,23 +25,23 @@ COLUMNS = {
 }
 ENABLED = {"delta.enableRowTracking": "true", **COLUMNS}
 R1_ENABLED = {"delta.enableRowIds": "true", "delta.rowIds.physicalColumnName": ROW_ID}
-"""The same by the oldest text."""
+"""Properties that enable row ids in r1."""
 PROTOCOL = protocol_action(1, 7, None, ["rowTracking", "domainMetadata"])
 R1_PROTOCOL = protocol_action(1, 7, None, ["rowIds"])
 
 
 def row_id_mark_domain(highest: int, key: str = "rowIdHighWaterMark") -> dict[str, object]:
-    """The domain of the high-water mark."""
+    """Build the domain metadata of the row id high-water mark."""
     return domain_action("delta.rowTracking", json.dumps({key: highest}))
 
 
 def preserving_commit_info(version: int, preserved: Any = "true", **more: Any) -> dict[str, Any]:
-    """A commitInfo that says that rows keep their ids."""
+    """Build a commitInfo whose tag states whether row ids are preserved."""
     return commit_info_action(version, tags={"delta.rowTracking.preserved": preserved}, **more)
 
 
 def build_tracked_table(*, enabled: bool = True) -> TableFiles:
-    """`bases.plain` with row tracking: a and b have the ids 0 to 19, c has 20 to 29; with the mark of every text."""
+    """Build a table with row tracking: a and b have ids 0 to 19, c has 20 to 29; marks as in r2 and later."""
     files = log_only.build_table(protocol=PROTOCOL, configuration=ENABLED if enabled else {})
     for version in (1, 2):
         files.commits[version][0] = preserving_commit_info(version)
@@ -54,7 +54,7 @@ def build_tracked_table(*, enabled: bool = True) -> TableFiles:
 
 
 def build_r1_tracked_table(*, enabled: bool = False) -> TableFiles:
-    """`tracked` as the oldest text has it: another feature, and no row commit versions."""
+    """Build the tracked table as in r1: feature `rowIds`, no row commit versions."""
     settings = R1_ENABLED if enabled else {}
     files = log_only.build_table(protocol=R1_PROTOCOL, configuration=settings)
     for version, which, base in ((1, 0, 0), (1, 1, 10), (2, 0, 20)):
@@ -65,7 +65,7 @@ def build_r1_tracked_table(*, enabled: bool = False) -> TableFiles:
     return files
 
 
-# row ids that files hold
+# materialized row ids
 
 
 def build_rewritten_table(
@@ -76,14 +76,14 @@ def build_rewritten_table(
     preserved: bool | None = None,
     oldest: bool = False,
 ) -> TableFiles:
-    """A table whose files a (ids 0 to 4) and b (5 to 9) were compacted to c, and d (20 to 24) was added after.
+    """Build a table whose files a (ids 0 to 4) and b (5 to 9) are compacted to c before d (20 to 24) is added.
 
     Args:
-        ids: materialized row ids of c; those that its rows had before where None.
-        versions: materialized row commit versions of c; 1, as before, where None.
-        data_change: what the compaction says of itself; if true it is an update.
-        preserved: whether it says that ids and versions were kept; the truth where None.
-        oldest: the table is one of the oldest text, without row commit versions.
+        ids: materialized row ids of c; unchanged ids if None.
+        versions: materialized row commit versions of c; 1 (unchanged) if None.
+        data_change: value of `dataChange` in the compaction; if true, it is an update.
+        preserved: stated preservation of ids and versions; the truth if None.
+        oldest: whether the table follows r1, which has no row commit versions.
     """
     rows_unchanged = (ids or [*range(10)]) == [*range(10)] and (versions or [1] * 10) == [1] * 10
     stated = rows_unchanged if preserved is None else preserved
@@ -113,7 +113,7 @@ def build_rewritten_table(
 
 
 def row_id_mark_actions(highest: int, oldest: bool = False, *, preserved: bool = True) -> list[Any]:
-    """The high-water mark where each text looks for it."""
+    """Build the actions that store the high-water mark in r1 (`oldest`) or in r2 and later."""
     return (
         [legacy_row_id_mark_action(highest, preservedRowIds=preserved)]
         if oldest
@@ -124,7 +124,7 @@ def row_id_mark_actions(highest: int, oldest: bool = False, *, preserved: bool =
 def add_tracked_file(
     files: TableFiles, path: str, table: pa.Table, base: int, version: int, oldest: bool = False, **more: Any
 ) -> dict[str, Any]:
-    """An add of a stored file with row ids; of hidden columns its statistics say nothing."""
+    """Add a data file with row ids and return its add action; statistics skip the hidden columns."""
     visible = table.select([name for name in table.column_names if name not in (ROW_ID, ROW_COMMIT_VERSION)])
     ids = {"baseRowId": base} if oldest else {"baseRowId": base, "defaultRowCommitVersion": version}
     return add_data_file(files, path, table, **{"stats": json.dumps(compute_statistics(visible)), **ids, **more})
@@ -133,7 +133,7 @@ def add_tracked_file(
 def add_next_commit(
     files: TableFiles, path: str, base: int, rows: int = 10, version: int = 3, **more: Any
 ) -> dict[str, Any]:
-    """One more commit, which adds a file with row ids and has the mark of every text; gives the add's body."""
+    """Add a commit with one add that has row ids and with marks as in r2 and later; return the add's body."""
     ids = {"baseRowId": base, "defaultRowCommitVersion": version}
     add = add_action(path, rows=rows, **{**ids, **more})
     last = max(base + rows - 1, 29)

@@ -14,12 +14,12 @@ FILE_PATH = "a.parquet"
 
 
 def build_required_field(name: str, kind: Any) -> dict[str, Any]:
-    """A field of a schema that is not nullable."""
+    """Build a field that is not nullable."""
     return {"name": name, "type": kind, "nullable": False, "metadata": {}}
 
 
 def struct_type(*fields: tuple[str, Any] | dict[str, Any]) -> dict[str, Any]:
-    """A struct as a schema spells it."""
+    """Build a struct type as in a schema string; fields without a dict are nullable."""
     named = [
         each if isinstance(each, dict) else {"name": each[0], "type": each[1], "nullable": True, "metadata": {}}
         for each in fields
@@ -37,16 +37,16 @@ def build_single_file_table(
     parquet_options: Mapping[str, Any] | None = None,
     **more: Any,
 ) -> TableFiles:
-    """One data file `FILE_PATH` with a table as its rows, and no statistics but the number of them.
+    """Build a table with one data file `FILE_PATH`, whose statistics are only `numRecords`.
 
     Args:
-        table: what the file stores.
-        fields: of the schema, partition columns among them.
-        partition: partition columns and the file's values of them.
-        protocol: action; (1, 2) where None.
-        configuration: of the table.
-        parquet_options: as `pyarrow.parquet.write_table` takes them.
-        more: of the add action, by wire name.
+        table: rows of the file.
+        fields: fields of the schema, including partition columns.
+        partition: values of the file by partition column.
+        protocol: protocol action; versions (1, 2) if None.
+        configuration: table properties.
+        parquet_options: options of `pyarrow.parquet.write_table`.
+        more: fields of the add action by wire name.
     """
     values = dict(partition or {})
     files = TableFiles()
@@ -61,12 +61,12 @@ def build_single_file_table(
 
 
 def build_string_array(*values: bytes | None) -> pa.StringArray:
-    """Strings of any bytes."""
+    """Build a string array from arbitrary bytes, which may be invalid UTF-8."""
     plain = pa.array(values, pa.binary())
     return pa.StringArray.from_buffers(len(plain), plain.buffers()[1], plain.buffers()[2], plain.buffers()[0])
 
 
 def build_cents_array(values: Sequence[int], precision: int) -> pa.Array:
-    """Decimals of two digits behind the point, of any size."""
+    """Build decimals of scale 2 from unscaled values, which may exceed the precision."""
     data = b"".join(each.to_bytes(16, "little", signed=True) for each in values)
     return pa.Array.from_buffers(pa.decimal128(precision, 2), len(values), [None, pa.py_buffer(data)])

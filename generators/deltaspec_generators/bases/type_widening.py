@@ -1,4 +1,4 @@
-"""Sound tables whose columns change their types, for mutations and permissions of type widening."""
+"""Tables with type widening: recorded type changes, schema versions and data files of older types."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -15,13 +15,13 @@ FEATURES = ("typeWidening", "timestampNtz")
 
 
 def build_column(kind: Any, record: Any = None, name: str = "c") -> dict[str, Any]:
-    """A column, and what it records as changes of its type."""
+    """Build a column; `record` is the value of its recorded type changes."""
     metadata = {} if record is None else {TYPE_CHANGES_KEY: record}
     return {"name": name, "type": kind, "nullable": True, "metadata": metadata}
 
 
 def build_type_change(before: str, after: str, path: str | None = None) -> dict[str, str]:
-    """A recorded change."""
+    """Build an entry of the recorded type changes; `path` is its field path."""
     return {"fromType": before, "toType": after} | ({} if path is None else {"fieldPath": path})
 
 
@@ -40,7 +40,7 @@ def struct_type(*fields: dict[str, Any]) -> dict[str, Any]:
 def build_table_with_column_versions(
     *column_versions: dict[str, Any], writer: Sequence[str] = (), settings: Mapping[str, str] = ENABLED
 ) -> TableFiles:
-    """A table of the column `c` beside an id; its further forms come one a commit, while files stay."""
+    """Build a table of an id and a column; each further version of the column is one commit."""
     files = log_only.build_table_with_features(
         *FEATURES, writer=writer, configuration=settings, fields=[("id", "long"), column_versions[0]]
     )
@@ -56,7 +56,7 @@ INTEGER_TO_LONG = [build_type_change("integer", "long")]
 
 
 def build_widening_data_table(tables: Sequence[pa.Table], kind: str = "integer") -> TableFiles:
-    """A table of real files whose types may become wider, the column `c` among them."""
+    """Build a table with type widening enabled and data files; column `c` has this type."""
     return data_files.build_table_with_data(
         fields=[*data_files.FIELDS, build_column(kind)],
         tables=tables,
@@ -66,7 +66,7 @@ def build_widening_data_table(tables: Sequence[pa.Table], kind: str = "integer")
 
 
 def build_widened_files_table(*, rewritten: bool) -> TableFiles:
-    """Files of integers; the column becomes long; and then, maybe, all of them are rewritten."""
+    """Build files of integers and widen the column; with `rewritten`, rewrite all files and drop the record."""
     older = data_files.build_rows(0).append_column("c", pa.array(range(10), pa.int32()))
     newer = data_files.build_rows(0).append_column("c", pa.array(range(10), pa.int64()))
     files = build_widening_data_table((older, older, older))
@@ -85,7 +85,7 @@ def build_widened_files_table(*, rewritten: bool) -> TableFiles:
 
 
 def recompute_statistics(files: TableFiles, version: int) -> TableFiles:
-    """The table, once the statistics of its first two files were computed again at a version."""
+    """Add a commit that adds two live files again, as a recomputation of statistics does."""
     adds = [row["add"] for row in (files.commits[1][2], files.commits[2][1]) if isinstance(row, dict)]
     re_added: list[Any] = [{"add": {**add, "dataChange": False}} for add in adds]
     files.commits[version] = [commit_info_action(version, operation="COMPUTE STATS"), *re_added]

@@ -1,6 +1,6 @@
-"""Small variants in their binary encoding: objects of a few names, whose values are numbers of one byte or short texts.
+"""Encode small variants: scalars of one byte, short strings and objects of those.
 
-Source: Variant Encoding of Parquet. Whoever reads variants never sees this module.
+Source: Variant Encoding of Parquet. Variant decoders must not import this module, so that tests stay independent.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ Scalar = int | str | bool | None
 
 
 def build_variant_column(values: Sequence[Any]) -> pa.Array:
-    """Variants as a column of a data file that is not shredded; None is a null of the column itself."""
+    """Build an unshredded variant column; None is a null of the column."""
     kind = pa.struct([pa.field("metadata", pa.binary(), False), pa.field("value", pa.binary(), False)])
     encoded = [
         None if value is None else dict(zip(("metadata", "value"), encode_variant(value), strict=True))
@@ -24,13 +24,13 @@ def build_variant_column(values: Sequence[Any]) -> pa.Array:
 
 
 def encode_variant_bound(values: Mapping[str, Scalar]) -> str:
-    """A bound of a variant column in JSON: metadata and value in Z85, filled up with zeros."""
+    """Encode a bound of a variant column: metadata and value in Z85, padded with zeros."""
     data = b"".join(encode_variant(dict(values)))
     return z85.encode(data + bytes(-len(data) % 4))
 
 
 def encode_variant(value: Any) -> tuple[bytes, bytes]:
-    """Metadata and value of a scalar, an object of scalars, or one of such objects."""
+    """Encode metadata and value of a scalar or of nested objects of scalars."""
     names = sorted(_collect_names(value))
     texts = [name.encode() for name in names]
     offsets = [sum(map(len, texts[:index])) for index in range(len(texts) + 1)]

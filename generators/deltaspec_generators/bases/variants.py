@@ -1,4 +1,4 @@
-"""Sound tables of variant columns, for mutations and permissions of variants; and variants byte by byte."""
+"""Tables with variant columns, and encoded variants as bytes."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -22,11 +22,11 @@ OBJECT = bytes([2, 2, 0, 1, 0, 2, 6]) + NUMBER + TEXT
 METADATA, VALUE = pa.field("metadata", pa.binary(), False), pa.field("value", pa.binary())
 _PAIR = pa.struct([VALUE, ("typed_value", pa.int64())])
 SHREDDED = pa.struct([METADATA, VALUE, ("typed_value", pa.struct([pa.field("a", _PAIR, False)]))])
-"""A variant whose field `a` has a column of its own."""
+"""Arrow type of a variant whose field `a` is shredded."""
 
 
 def build_variant_field(**metadata: Any) -> dict[str, Any]:
-    """A field of type variant."""
+    """Build a field of type variant."""
     return {"name": "v", "type": "variant", "nullable": True, "metadata": metadata}
 
 
@@ -40,7 +40,7 @@ def build_table_with_variants(
     features: Sequence[str] = SHREDDING,
     configuration: Mapping[str, str] | None = None,
 ) -> TableFiles:
-    """A table of one variant column, whose last file holds these values."""
+    """Build a table of one variant column whose last file contains these values."""
     rows = pa.table({"v": values})
     empty = pa.table({"v": build_variant_column([])})
     protocol = protocol_action(3, 7, list(features), list(features))
@@ -54,13 +54,13 @@ def build_table_with_variants(
 
 
 def build_unshredded_column(*pairs: tuple[bytes | None, bytes | None]) -> pa.Array:
-    """A column that is not shredded of metadata and values as they are."""
+    """Build an unshredded column from pairs of metadata and value."""
     kind = pa.struct([("metadata", pa.binary()), ("value", pa.binary())])
     return pa.array([{"metadata": metadata, "value": value} for metadata, value in pairs], kind)
 
 
 def build_shredded_column(*rows: tuple[bytes | None, dict[str, Any] | None]) -> pa.Array:
-    """A column of `SHREDDED`: values, and what `a` holds of `value` and `typed_value`."""
+    """Build a column of type `SHREDDED`: the value, and `value` and `typed_value` of the field `a`."""
     return pa.array(
         [
             {"metadata": NAMES, "value": value, "typed_value": None if fields is None else {"a": {**EMPTY, **fields}}}

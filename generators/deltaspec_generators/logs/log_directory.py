@@ -196,7 +196,7 @@ def draw_hint(builder: LogBuilder, checkpoint: CheckpointFiles, *, overwritten: 
     if builder.draw(st.booleans()):
         hint["tags"] = {"writer": "drawn é"}
     if overwritten or builder.draw(st.booleans()):
-        hint["checksum"] = canonical_json.checksum(parse_lossless(encode_json(hint)).value)
+        hint["checksum"] = canonical_json.compute_checksum(parse_lossless(encode_json(hint)).value)
     return hint
 
 

@@ -1,1 +1,1 @@
-"""Permissions: sound tables that use what the protocol permits."""
+"""Permissions: valid tables that use what the protocol permits."""

@@ -1,8 +1,15 @@
-"""Strategies of rows: Arrow arrays of every Delta type with the values at which engines differ.
+"""Strategies for Arrow arrays of every Delta type, with the edge values on which engines differ.
 
-A plain value is what Python has for a type: int, float, `decimal.Decimal`, bool, str, bytes; dates are days and
-timestamps microseconds since the epoch, because Python knows neither year 0 nor years beyond 9999; structs are dicts,
-arrays lists, maps lists of pairs; a variant is a dict of its two binaries. Everything shrinks towards few plain values.
+Plain values by type:
+
+| type | plain value |
+|-|-|
+| numbers, boolean, string, binary | int, float, `decimal.Decimal`, bool, str, bytes |
+| date, timestamps | days and microseconds since the epoch, because Python has no year 0 and none after 9999 |
+| struct, array, map | dict, list, list of pairs |
+| variant | dict of its two binaries |
+
+Everything shrinks towards few simple values.
 """
 
 import math
@@ -33,7 +40,7 @@ PRIMITIVES = (
     "timestamp_ntz",
     "variant",
 )
-"""Names of the primitive types that hold values; `void` holds none."""
+"""Names of the primitive types, except `void`, which has no values."""
 DECIMALS = (
     Decimal(10, 2),
     Decimal(38, 18),
@@ -65,7 +72,7 @@ _ARROW: dict[str, pa.DataType] = {
 FIRST_DAY, LAST_DAY = -719162, 2932896
 """0001-01-01 and 9999-12-31."""
 GREGORIAN_DAY = -141427
-"""1582-10-15, the first day of the calendar that was in use: earlier days are where calendars differ."""
+"""1582-10-15, the first day of the Gregorian calendar; engines differ on earlier days."""
 DAY_US = 86_400_000_000
 FIRST_US, LAST_US = FIRST_DAY * DAY_US, LAST_DAY * DAY_US + DAY_US - 1
 
@@ -93,10 +100,10 @@ _VARIANTS = (b"\x00", b"\x04", b"\x08", b"\x0c\x2a", b"\x18" + (2**40).to_bytes(
 
 
 def arrow_type(kind: DataType) -> pa.DataType:
-    """The Arrow type of a Delta type; nullability of fields, elements and map values is kept.
+    """Return the Arrow type of a Delta type; nullability of fields, elements and map values is kept.
 
     Raises:
-        ValueError: a type of a proposal, which the text gives no values.
+        ValueError: the type is from a proposal, for which no values are defined.
     """
     match kind:
         case Primitive(name):
@@ -111,22 +118,22 @@ def arrow_type(kind: DataType) -> pa.DataType:
             )
         case Struct(fields):
             return pa.struct([pa.field(each.name, arrow_type(each.type), each.nullable) for each in fields])
-    raise ValueError(f"no values are known of {kind}")
+    raise ValueError(f"no values are defined for the type {kind}")
 
 
 def build_array(values: Sequence[Any], kind: DataType) -> pa.Array:
-    """Plain values as an Arrow array."""
+    """Convert plain values to an Arrow array."""
     return pa.array(values, arrow_type(kind))
 
 
 def to_plain_values(array: pa.Array | pa.ChunkedArray) -> list[Any]:
-    """The plain values of an Arrow array: the inverse of `build_array`."""
+    """Convert an Arrow array to plain values; the inverse of `build_array`."""
     found: list[Any] = array.cast(_integer_type(array.type)).to_pylist()
     return found
 
 
 def _integer_type(kind: pa.DataType) -> pa.DataType:
-    """The type with dates as days and timestamps as microseconds."""
+    """Return the type with dates and timestamps replaced by integers, at every depth."""
     if pa.types.is_date32(kind):
         return pa.int32()
     if pa.types.is_timestamp(kind):
@@ -147,13 +154,13 @@ def _integer_type(kind: pa.DataType) -> pa.DataType:
 def column_values(
     draw: st.DrawFn, kind: DataType, *, rows: int | None = None, nullable: bool = True, edges: bool = True
 ) -> pa.Array:
-    """Arrow arrays of a type.
+    """Draw Arrow arrays of a type.
 
     Args:
-        kind: any type but those of proposals.
-        rows: length of the array; drawn from 0 to 8 where not given.
-        nullable: whether nulls may be among the values: none, some, or nothing else.
-        edges: whether values may lie where engines differ (NaN, bounds of a type, odd characters, old dates).
+        kind: any type except those of proposals.
+        rows: length of the array; drawn from 0 to 8 if None.
+        nullable: whether values may be null; then none, some or all are.
+        edges: whether to include values on which engines differ (NaN, type limits, unusual characters, old dates).
     """
     count = draw(st.integers(0, 8)) if rows is None else rows
     return build_array(draw(value_lists(kind, count, nullable=nullable, edges=edges)), kind)
@@ -161,7 +168,7 @@ def column_values(
 
 @st.composite
 def value_lists(draw: st.DrawFn, kind: DataType, count: int, *, nullable: bool = True, edges: bool = True) -> list[Any]:
-    """So many plain values of a type, as `column_values` has them."""
+    """Draw `count` plain values of a type; arguments as in `column_values`."""
     nulls = draw(st.sampled_from(("none", "some", "none", "all"))) if nullable else "none"
     if nulls == "all" or kind == Primitive("void"):
         return [None] * count
@@ -173,7 +180,7 @@ def value_lists(draw: st.DrawFn, kind: DataType, count: int, *, nullable: bool =
 
 @cache
 def non_null_values(kind: DataType, *, edges: bool = True) -> st.SearchStrategy[Any]:
-    """Plain values of a type, not null; nested ones hold nulls where their type allows."""
+    """Draw plain values of a type that are not null; nested values may be null where their type allows."""
     match kind:
         case Primitive(name):
             return _primitives(name, edges)
@@ -187,7 +194,7 @@ def non_null_values(kind: DataType, *, edges: bool = True) -> st.SearchStrategy[
         case Struct(fields):
             values = st.tuples(*(_nullable(each.type, each.nullable, edges) for each in fields))
             return values.map(lambda found: {each.name: value for each, value in zip(fields, found, strict=True)})
-    raise ValueError(f"no values are known of {kind}")
+    raise ValueError(f"no values are defined for the type {kind}")
 
 
 def _nullable(kind: DataType, nullable: bool, edges: bool) -> st.SearchStrategy[Any]:
@@ -220,7 +227,7 @@ def _primitives(name: str, edges: bool) -> st.SearchStrategy[Any]:
             return _timestamps(edges)
         case "variant":
             return st.sampled_from(_VARIANTS).map(lambda value: {"value": value, "metadata": _NO_NAMES})
-    raise ValueError(f"no values are known of {name}")
+    raise ValueError(f"no values are defined for the type {name}")
 
 
 def _with_edges(ordinary: st.SearchStrategy[Any], edges: bool, *odd: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
@@ -245,7 +252,7 @@ def _decimals(precision: int, scale: int, edges: bool) -> st.SearchStrategy[Exac
 
 
 def build_decimal(unscaled: int, scale: int) -> Exact:
-    """The decimal of so many units in the last of `scale` places, whatever the precision of Python's context."""
+    """Build a decimal from its unscaled value, independent of the precision of Python's decimal context."""
     return Exact((int(unscaled < 0), tuple(map(int, str(abs(unscaled)))), -scale))
 
 
@@ -259,11 +266,11 @@ def _timestamps(edges: bool) -> st.SearchStrategy[int]:
 def data_types(
     draw: st.DrawFn, *, names: Sequence[str] = PRIMITIVES, depth: int = 2, decimals: bool = True
 ) -> DataType:
-    """Types of columns.
+    """Draw column types.
 
     Args:
-        names: of the primitive types that may occur.
-        depth: how deep structs, arrays and maps may nest; 0 for none.
+        names: primitive types that may occur.
+        depth: maximum nesting depth of structs, arrays and maps; 0 for none.
         decimals: whether decimals may occur.
     """
     shape = draw(st.sampled_from(("primitive",) * 4 + (("struct", "array", "map") if depth else ())))

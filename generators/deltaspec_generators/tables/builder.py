@@ -1,4 +1,4 @@
-"""A table with data while it is drawn."""
+"""Builder of a table with data while it is drawn."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -22,7 +22,7 @@ MODE = "delta.columnMapping.mode"
 
 @dataclass(frozen=True)
 class TableVersion:
-    """What a reader gets at one version."""
+    """Expected result of reading one version."""
 
     schema: Struct
     rows: list[dict[str, Any]]
@@ -30,19 +30,19 @@ class TableVersion:
     row_ids: list[int]
     """Stable id of each row; empty without row tracking."""
     changes: list[tuple[str, dict[str, Any]]]
-    """Kind of change and row, for every row that the change data files of this version hold."""
+    """Change type and row of every row in the change data files of this version."""
 
 
 @dataclass
 class DataTableBuilder:
-    """A table while it is drawn."""
+    """Mutable state of a table while it is drawn."""
 
     draw: st.DrawFn
     spec: DataTableSpec
     encodings: Sequence[ParquetEncoding]
     styles: Sequence[StatisticsStyle]
     schema: Struct
-    """Logical, with column ids where there is column mapping."""
+    """Logical schema; has column ids if column mapping is enabled."""
     configuration: dict[str, str]
     column_ids: ColumnIdSequence
     files: TableFiles = field(default_factory=TableFiles)
@@ -51,7 +51,7 @@ class DataTableBuilder:
     versions: list[TableVersion] = field(default_factory=list)
     live: dict[str, StoredFile] = field(default_factory=dict)
     stored: dict[tuple[str, int], StoredFile] = field(default_factory=dict)
-    """Every data file ever added, by path and number of deleted rows."""
+    """Every data file ever added by path and number of deleted rows."""
     actions: list[Body] = field(default_factory=list)
     changes: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     description: str | None = None
@@ -60,28 +60,28 @@ class DataTableBuilder:
 
     @property
     def version(self) -> int:
-        """Of the commit at hand."""
+        """Version of the current commit."""
         return self.state.version + 1
 
     @property
     def timestamp_ms(self) -> int:
-        """Of the commit at hand."""
+        """Timestamp of the current commit in milliseconds since the epoch."""
         return START_MS + 60_000 * self.version
 
     @property
     def features(self) -> frozenset[str]:
-        """Supported by the protocol."""
+        """Features that the protocol supports."""
         return self.spec.features
 
     @property
     def mapping(self) -> str | None:
-        """The column mapping mode; None where there is none."""
+        """Column mapping mode, `id` or `name`; None without column mapping."""
         mode = self.configuration.get(MODE)
         return mode if mode in ("id", "name") else None
 
     @property
     def physical_schema(self) -> Struct:
-        """Columns that data files or partition values hold, by physical name."""
+        """Columns of data files and partition values, with physical names."""
         found: Struct = to_physical_names(drop_void_columns(self.schema), self.mapping)
         return found
 
@@ -99,24 +99,24 @@ class DataTableBuilder:
         return drop_columns(self.physical_schema, [each.name for each in self.partition_fields])
 
     def is_enabled(self, name: str) -> bool:
-        """Whether a boolean property is true."""
+        """Return whether a boolean property is true."""
         return self.configuration.get(name) == "true"
 
     def next_number(self) -> int:
-        """A number not given out before."""
+        """Return a number that was not used before."""
         self.numbers += 1
         return self.numbers
 
     def parquet_encoding(self) -> ParquetEncoding:
-        """One of the table's ways to write Parquet."""
+        """Draw one of the table's Parquet encodings."""
         return self.draw(st.sampled_from(self.encodings))
 
     def style(self) -> StatisticsStyle:
-        """One of the table's ways to write statistics."""
+        """Draw one of the table's statistics styles."""
         return self.draw(st.sampled_from(self.styles))
 
     def metadata_action(self) -> Body:
-        """The `metaData` action of the commit at hand."""
+        """Build the `metaData` action of the current commit."""
         if self.mapping:
             self.configuration["delta.columnMapping.maxColumnId"] = str(self.column_ids.last)
         body = {

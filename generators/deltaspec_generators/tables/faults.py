@@ -1,7 +1,7 @@
-"""Faults in the files of tables that were drawn as valid ones: what a disk, a bad writer or a lost update may do.
+"""Faults in the files of generated valid tables, as caused by a disk, a faulty writer or a lost update.
 
-Unlike mutations, which break one known table in one place, these break any drawn table, whatever its files look like.
-Several rules may see a fault; the requirement named is one that the fault breaks for sure.
+Mutations break one known table in one place; faults break any generated table. Several rules may detect a fault; the
+named requirement is one that it certainly breaks.
 """
 
 import copy
@@ -32,14 +32,14 @@ Break = Callable[[st.DrawFn, "BrokenTable"], None]
 
 @dataclass(frozen=True)
 class Fault:
-    """A way to break a drawn table."""
+    """A way to break a generated table."""
 
     name: str
     requirement: str
     level: str
-    """What has to be opened to see it."""
+    """Validation level that detects the fault."""
     needs: Mapping[str, Any]
-    """What tables it is looked for in: arguments of `data_tables_with_states`."""
+    """Arguments of `data_tables_with_states` for the tables to break."""
     breaks: Break
 
 
@@ -49,39 +49,39 @@ FAULTS: dict[str, Fault] = {}
 
 @dataclass
 class BrokenTable:
-    """A drawn table while it is broken: its log is complete commits, so that one place says one thing."""
+    """A generated table to be broken. Its log has no checkpoints, so every fact is stored once."""
 
     drawn: GeneratedTable
     files: TableFiles
 
     @property
     def live(self) -> list[StoredFile]:
-        """Files of the last version that hold rows."""
+        """Live files of the last version that have rows."""
         newest = {stored.add["path"]: stored for stored in self.drawn.stored}
         return [newest[path] for path in self.drawn.states[-1].live if newest[path].rows]
 
     def iter_actions(self, kind: str, path: str) -> Iterator[Body]:
-        """Every action of a kind for a path, oldest first, to be changed in place."""
+        """Yield every action of a kind for a path, oldest first, to be edited in place."""
         for version in sorted(self.files.commits):
             for line in self.files.commits[version]:
                 if isinstance(line, dict) and kind in line and line[kind]["path"] == path:
                     yield line[kind]
 
     def replace_data(self, path: str, data: bytes) -> None:
-        """Other bytes for a file; sizes in the log become true of them."""
+        """Replace the bytes of a file and update its sizes in the log."""
         self.files.data[paths.decode(path)] = data
         for kind in ("add", "remove", "cdc"):
             for body in self.iter_actions(kind, path):
                 body["size"] = len(data)
 
     def read_data(self, path: str) -> bytes:
-        """The bytes of a file."""
+        """Return the bytes of a file."""
         found = self.files.data[paths.decode(path)]
         assert isinstance(found, bytes)
         return found
 
     def replace_statistics(self, stored: StoredFile, statistics: Mapping[str, Any]) -> None:
-        """Other statistics for a live file, beside its number of rows."""
+        """Replace the statistics of a live file; `numRecords` stays true."""
         *_, newest = self.iter_actions("add", stored.add["path"])
         newest["stats"] = json.dumps({"numRecords": len(stored.rows), **statistics})
 
@@ -99,7 +99,7 @@ def fault(requirement: str, level: str, **needs: Any) -> Callable[[Break], Break
 
 @st.composite
 def broken_tables(draw: st.DrawFn, kind: Fault) -> TableFiles:
-    """Drawn tables with this fault; those that cannot have it are thrown away."""
+    """Draw tables with this fault; discard tables that cannot have it."""
     drawn = draw(data_tables_with_states(**{"max_commits": 3, **kind.needs}))
     broken = BrokenTable(drawn, copy.deepcopy(drawn.files))
     broken.files.checkpoints.clear()
@@ -116,7 +116,7 @@ def _draw_one(draw: st.DrawFn, found: list[Any]) -> Any:
 
 @fault("parquet.format", "footers")
 def file_cut(draw: st.DrawFn, table: BrokenTable) -> None:
-    """A file ends early, and the log knows how early."""
+    """A file is truncated; the log has its new size."""
     path = _draw_one(draw, table.live).add["path"]
     data = table.read_data(path)
     table.replace_data(path, data[: draw(st.integers(0, len(data) - 1))])
@@ -124,23 +124,23 @@ def file_cut(draw: st.DrawFn, table: BrokenTable) -> None:
 
 @fault("parquet.format", "footers")
 def footer_length_lies(draw: st.DrawFn, table: BrokenTable) -> None:
-    """The four bytes before the magic number claim a footer longer than the file."""
+    """The footer length is greater than the file."""
     path = _draw_one(draw, table.live).add["path"]
     data = table.read_data(path)
-    claimed = len(data) + draw(st.sampled_from((0, 1, 2**30)))
-    table.replace_data(path, data[:-8] + claimed.to_bytes(4, "little") + data[-4:])
+    footer_length = len(data) + draw(st.sampled_from((0, 1, 2**30)))
+    table.replace_data(path, data[:-8] + footer_length.to_bytes(4, "little") + data[-4:])
 
 
 @fault("parquet.format", "footers")
 def magic_number_overwritten(draw: st.DrawFn, table: BrokenTable) -> None:
-    """The last bytes are no longer those of Parquet."""
+    """The magic number at the end is wrong."""
     path = _draw_one(draw, table.live).add["path"]
     table.replace_data(path, table.read_data(path)[:-4] + draw(st.sampled_from((b"PAR2", bytes(4)))))
 
 
 @fault("statistics.num-records", "footers", max_commits=4)
 def files_swapped(draw: st.DrawFn, table: BrokenTable) -> None:
-    """Two files have each other's content."""
+    """Two files have swapped contents."""
     counted = [stored for stored in table.live if "stats" in stored.add]
     first = _draw_one(draw, counted)
     second = _draw_one(draw, [each for each in counted if len(each.rows) != len(first.rows)])
@@ -152,13 +152,13 @@ def files_swapped(draw: st.DrawFn, table: BrokenTable) -> None:
 
 @fault("add.file-exists", "files")
 def file_gone(draw: st.DrawFn, table: BrokenTable) -> None:
-    """A live file is not there."""
+    """A live file is missing."""
     table.files.missing.add(paths.decode(_draw_one(draw, table.live).add["path"]))
 
 
 @fault("statistics.num-records", "footers")
 def row_count_off(draw: st.DrawFn, table: BrokenTable) -> None:
-    """Statistics count one row more, or one less, than there are."""
+    """`numRecords` is off by one."""
     stored = _draw_one(draw, [each for each in table.live if "deletionVector" not in each.add])
     *_, newest = table.iter_actions("add", stored.add["path"])
     newest["stats"] = json.dumps({"numRecords": len(stored.rows) + draw(st.sampled_from((1, -1)))})
@@ -166,7 +166,7 @@ def row_count_off(draw: st.DrawFn, table: BrokenTable) -> None:
 
 @fault("column-mapping.field-ids-in-files", "footers", required=("columnMapping",))
 def field_ids_of_other_columns(draw: st.DrawFn, table: BrokenTable) -> None:
-    """Every column of a file carries the id of none."""
+    """Every column of a file has a field id that no column of the table has."""
     assume(table.drawn.states[-1].configuration.get(column_mapping.MODE) == "id")
     stored = _draw_one(draw, table.live)
     fields = tuple(_change_field_id(each) for each in stored.schema.fields)
@@ -182,7 +182,7 @@ def _change_field_id(field: Field) -> Field:
 
 @fault("deletion-vectors.rows-exist", "files", required=("deletionVectors",), max_commits=4)
 def vector_shifted(draw: st.DrawFn, table: BrokenTable) -> None:
-    """A vector takes away rows as far behind the end as they were behind the start."""
+    """A deletion vector names rows after the end of the file."""
     stored = _draw_one(draw, [each for each in table.live if each.deleted])
     *_, newest = table.iter_actions("add", stored.add["path"])
     newest["deletionVector"] = inline_vector_descriptor(sorted(row + len(stored.rows) for row in stored.deleted))
@@ -190,7 +190,7 @@ def vector_shifted(draw: st.DrawFn, table: BrokenTable) -> None:
 
 @fault("deletion-vectors.file-checksum", "files", required=("deletionVectors",), max_commits=4)
 def vector_bit_rotten(draw: st.DrawFn, table: BrokenTable) -> None:
-    """One bit of a stored vector is another."""
+    """One bit of a stored deletion vector is flipped."""
     vectors = [each.add.get("deletionVector", {}) for each in table.live]
     body = _draw_one(draw, [each for each in vectors if each.get("storageType") == "u"])
     prefix = body["pathOrInlineDv"][:-20]
@@ -202,7 +202,7 @@ def vector_bit_rotten(draw: st.DrawFn, table: BrokenTable) -> None:
 
 
 def _read_ids(table: BrokenTable, stored: StoredFile) -> tuple[str, list[Any]]:
-    """The physical name of the column `id` and its values in the rows that are left."""
+    """Return the physical name of the column `id` and its values in live rows."""
     schema = table.drawn.versions[-1].schema
     mapping = table.drawn.states[-1].configuration.get(column_mapping.MODE)
     field = next(each for each in schema.fields if each.name == "id")
@@ -212,7 +212,7 @@ def _read_ids(table: BrokenTable, stored: StoredFile) -> tuple[str, list[Any]]:
 
 @fault("statistics.minimum-bounds-data", "rows")
 def minimum_above_a_row(draw: st.DrawFn, table: BrokenTable) -> None:
-    """A claimed minimum leaves a row out, however wide the bounds are said to be."""
+    """A minimum is greater than a value, with tight or wide bounds."""
     stored = _draw_one(draw, table.live)
     name, ids = _read_ids(table, stored)
     present = [each for each in ids if each is not None]
@@ -223,7 +223,7 @@ def minimum_above_a_row(draw: st.DrawFn, table: BrokenTable) -> None:
 
 @fault("statistics.tight-null-count", "rows")
 def nulls_miscounted(draw: st.DrawFn, table: BrokenTable) -> None:
-    """A null count is one off, in statistics that say to be exact."""
+    """A null count is off by one in statistics with tight bounds."""
     stored = _draw_one(draw, [each for each in table.live if not each.deleted])
     name, ids = _read_ids(table, stored)
     nulls = ids.count(None)
@@ -233,7 +233,7 @@ def nulls_miscounted(draw: st.DrawFn, table: BrokenTable) -> None:
 
 @fault("row-tracking.unique-default-ids", "log", required=("rowTracking",), max_commits=4)
 def row_ids_given_twice(draw: st.DrawFn, table: BrokenTable) -> None:
-    """Two files begin with the same row id."""
+    """Two files have the same base row id."""
     first = _draw_one(draw, table.live)
     second = _draw_one(draw, [each for each in table.live if each is not first])
     *_, newest = table.iter_actions("add", second.add["path"])
@@ -242,7 +242,7 @@ def row_ids_given_twice(draw: st.DrawFn, table: BrokenTable) -> None:
 
 @fault("cdc.whole-changes", "rows", required=("changeDataFeed",), max_commits=4)
 def change_lost(draw: st.DrawFn, table: BrokenTable) -> None:
-    """A change data file lacks a row that its commit deleted."""
+    """A change data file is missing a row that its commit deleted."""
     last = table.drawn.files.commits[len(table.drawn.states) - 1]
     path = _draw_one(draw, [line["cdc"]["path"] for line in last if isinstance(line, dict) and "cdc" in line])
     changes = pq.ParquetFile(io.BytesIO(table.read_data(path)), coerce_int96_timestamp_unit="us").read()
@@ -254,7 +254,7 @@ def change_lost(draw: st.DrawFn, table: BrokenTable) -> None:
 
 @fault("data-files.required-columns", "rows", features=(), depth=0)
 def null_where_none_may_be(draw: st.DrawFn, table: BrokenTable) -> None:
-    """A column that is not nullable holds a null."""
+    """A column that is not nullable contains a null."""
     stored = _draw_one(draw, table.live)
     name = _draw_one(draw, [each.name for each in stored.schema.fields if not each.nullable])
     parquet_encoding = replace(stored.parquet_encoding, extra_column=False, required=False)

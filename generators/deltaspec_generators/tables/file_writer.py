@@ -1,4 +1,4 @@
-"""Writing drawn rows: data files with what the log says of them, change data files, deletion vectors."""
+"""Write data files, change data files and deletion vectors, with their actions in the log."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
@@ -32,7 +32,7 @@ HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
 
 
 def draw_rows(builder: DataTableBuilder, count: int) -> list[Row]:
-    """New rows of the table's columns."""
+    """Draw new rows of the current schema."""
     columns = [
         (each.name, builder.draw(value_lists(each.type, count, nullable=each.nullable)))
         for each in builder.data_schema.fields
@@ -41,7 +41,7 @@ def draw_rows(builder: DataTableBuilder, count: int) -> list[Row]:
 
 
 def draw_partition(builder: DataTableBuilder) -> dict[str, Any]:
-    """Plain values of the partition columns; the empty string is null, as no text tells the two apart."""
+    """Draw plain partition values; the empty string becomes null, because it is serialized like null."""
     found = {}
     for each in builder.partition_fields:
         value = builder.draw(value_lists(each.type, 1))[0]
@@ -58,15 +58,15 @@ def write_data_file(
     row_ids: Sequence[int | None] = (),
     row_commit_versions: Sequence[int | None] = (),
 ) -> StoredFile:
-    """Write a data file and say so in the commit at hand.
+    """Write a data file and add it in the current commit.
 
     Args:
-        draft: the table.
-        rows: of the table's present columns.
-        partition: their plain partition values.
-        data_change: of the action.
-        row_ids: where the table tracks rows: the stable id of each that had one before, None for new rows.
-        row_commit_versions: the same for row commit versions; None for rows that this commit inserts or changes.
+        builder: the table.
+        rows: rows of the current schema.
+        partition: plain partition values of the rows.
+        data_change: value of `dataChange`.
+        row_ids: with row tracking, the existing stable id of each row; None for new rows.
+        row_commit_versions: likewise, row commit versions; None for rows that this commit inserts or changes.
     """
     parquet_encoding, style = builder.parquet_encoding(), builder.style()
     extra: dict[str, tuple[pa.DataType, Sequence[Any]]] = {}
@@ -75,7 +75,7 @@ def write_data_file(
     if any(each is not None for each in row_commit_versions):
         extra[ROW_VERSION] = pa.int64(), row_commit_versions
     if parquet_encoding.extra_column:
-        # A table with a change data feed may hold the column of change files in its data files, all null.
+        # Data files of a table with change data feed may have the change type column if it is all null.
         name = CHANGE_TYPE if builder.is_enabled("delta.enableChangeDataFeed") else "beyond the schema"
         extra[name] = pa.string(), [None if name == CHANGE_TYPE else "x"] * len(rows)
     data, table = encode_rows(builder, rows, partition, parquet_encoding, extra)
@@ -111,7 +111,7 @@ def encode_rows(
     parquet_encoding: ParquetEncoding,
     extra: Mapping[str, tuple[pa.DataType, Sequence[Any]]],
 ) -> tuple[bytes, pa.Table]:
-    """Rows as Parquet, and the table that was written."""
+    """Encode rows as Parquet; also return the Arrow table."""
     fields = build_parquet_fields(builder.data_schema, parquet_encoding)
     table = build_rows_table(rows, fields)
     if parquet_encoding.partition_columns:
@@ -123,7 +123,7 @@ def encode_rows(
 
 
 def draw_path(builder: DataTableBuilder, prefix: str, partition: Mapping[str, Any]) -> str:
-    """A path that no file had before, in the folders of its partition or elsewhere; as the log has it."""
+    """Draw an unused path as in the log, in the partition directory or elsewhere."""
     name = f"{prefix}-{builder.next_number():05d}.parquet"
     folder = "".join(
         f"{column}={HIVE_NULL if text is None else quote(text, safe='')}/"
@@ -136,7 +136,7 @@ def draw_path(builder: DataTableBuilder, prefix: str, partition: Mapping[str, An
 
 
 def serialize_partition(builder: DataTableBuilder, partition: Mapping[str, Any]) -> dict[str, str | None]:
-    """Partition values as the log has them."""
+    """Serialize partition values."""
     return {
         each.name: partition_values.serialize_partition_value(partition[each.name], each.type)
         for each in builder.partition_fields
@@ -144,7 +144,7 @@ def serialize_partition(builder: DataTableBuilder, partition: Mapping[str, Any])
 
 
 def remove_file(builder: DataTableBuilder, stored: StoredFile, *, data_change: bool = True) -> None:
-    """Remove a live file in the commit at hand."""
+    """Remove a live file in the current commit."""
     add = stored.add
     copied = ("partitionValues", "size", "deletionVector", "baseRowId", "defaultRowCommitVersion")
     body: Body = {
@@ -159,11 +159,11 @@ def remove_file(builder: DataTableBuilder, stored: StoredFile, *, data_change: b
 
 
 def write_deletion_vectors(builder: DataTableBuilder, deleted: Mapping[str, Collection[int]]) -> None:
-    """Take rows away by deletion vectors, all of this commit in one file or each in the log itself.
+    """Delete rows by deletion vectors, stored inline or all in one file.
 
     Args:
-        draft: the table.
-        deleted: rows by path, beside those that are deleted already.
+        builder: the table.
+        deleted: additional deleted row indexes by path.
     """
     files = [builder.live[path] for path in deleted]
     rows = [stored.deleted | set(deleted[stored.add["path"]]) for stored in files]
@@ -203,7 +203,7 @@ def _write_vectors(builder: DataTableBuilder, rows: Sequence[Collection[int]]) -
 def write_change_file(
     builder: DataTableBuilder, changes: Sequence[tuple[str, Row]], partition: Mapping[str, Any]
 ) -> None:
-    """Write a change data file of rows of the table's present columns, each with its kind of change."""
+    """Write a change data file of rows of the current schema, each with its change type."""
     parquet_encoding = replace(builder.parquet_encoding(), extra_column=False)
     kinds = [kind for kind, _ in changes]
     data, _ = encode_rows(

@@ -1,4 +1,4 @@
-"""What a commit of a drawn table does: rows come, change and go, files are rewritten, columns change."""
+"""Operations of a commit: insert, update and delete rows, rewrite files, change columns."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -32,7 +32,7 @@ Act = Callable[[DataTableBuilder], None]
 
 @dataclass(frozen=True)
 class Operation:
-    """Something that a commit may do, and when it may."""
+    """An operation of a commit and its precondition."""
 
     name: str
     act: Act
@@ -40,11 +40,11 @@ class Operation:
 
 
 OPERATIONS: list[Operation] = []
-"""Every operation, the plainest first."""
+"""All operations, the simplest first."""
 
 
 def _operation(applies: Callable[[DataTableBuilder], bool], weight: int = 1) -> Callable[[Act], Act]:
-    """Register an operation; `weight`: how often it stands in the list, for those that few tables allow."""
+    """Register an operation; `weight` repeats it in the list, for operations that few tables allow."""
 
     def register(act: Act) -> Act:
         OPERATIONS.extend([Operation(getattr(act, "__name__", "").strip("_"), act, applies)] * weight)
@@ -74,7 +74,7 @@ def _is_after_first_commit(builder: DataTableBuilder) -> bool:
 
 
 def _list_files_with_spare_rows(builder: DataTableBuilder) -> list[StoredFile]:
-    """Files that can lose a row and still have one."""
+    """List files with more than one live row."""
     return [stored for stored in builder.live.values() if len(stored.live_indexes) > 1]
 
 
@@ -83,7 +83,7 @@ def _draw_file(builder: DataTableBuilder) -> StoredFile:
 
 
 def _draw_indexes(builder: DataTableBuilder, indexes: Sequence[int], *, all_but: int = 0) -> list[int]:
-    """Some of these row indexes, at least one, and at least `all_but` fewer than there are."""
+    """Draw at least one of these row indexes, and leave out at least `all_but`."""
     most = len(indexes) - all_but
     chosen: list[int] = builder.draw(st.lists(st.sampled_from(indexes), min_size=1, max_size=most, unique=True))
     return sorted(chosen)
@@ -94,7 +94,7 @@ def _has_change_feed(builder: DataTableBuilder) -> bool:
 
 
 def _write_changes(builder: DataTableBuilder, changes: Sequence[tuple[str, Row]], partition: dict[str, Any]) -> None:
-    """Change data of the commit at hand, where the table has a feed of it."""
+    """Write change data of the current commit if the change data feed is enabled."""
     if _has_change_feed(builder) and changes:
         write_change_file(builder, changes, partition)
         builder.changes += [(kind, {**row, **partition}) for kind, row in changes]
@@ -114,7 +114,7 @@ def _append(builder: DataTableBuilder) -> None:
 
 @_operation(_can_delete_by_vector, weight=2)
 def _delete_by_vector(builder: DataTableBuilder) -> None:
-    """Rows of one or two files are marked as deleted."""
+    """Delete rows of one or two files by deletion vectors."""
     files = _list_files_with_spare_rows(builder)[: builder.draw(st.sampled_from((2, 1)))]
     gone = {stored.add["path"]: _draw_indexes(builder, stored.live_indexes, all_but=1) for stored in files}
     write_deletion_vectors(builder, gone)
@@ -125,7 +125,7 @@ def _delete_by_vector(builder: DataTableBuilder) -> None:
 
 @_operation(_has_rows)
 def _delete_by_rewriting(builder: DataTableBuilder) -> None:
-    """A file gives way to one without some of its rows, or to none."""
+    """Replace a file by one without some of its rows, or remove it."""
     stored = _draw_file(builder)
     gone = _draw_indexes(builder, stored.live_indexes)
     remove_file(builder, stored)
@@ -135,13 +135,13 @@ def _delete_by_rewriting(builder: DataTableBuilder) -> None:
     rows = convert_rows(stored, builder.data_schema)
     has_change_data: bool = bool(left) or builder.draw(st.booleans())
     if has_change_data:
-        # A file that goes as a whole needs no change data: its remove says it all.
+        # A completely removed file needs no change data.
         _write_changes(builder, [("delete", rows[index]) for index in gone], stored.partition)
 
 
 @_operation(_has_rows)
 def _update_by_rewriting(builder: DataTableBuilder) -> None:
-    """A file gives way to one in which some rows have another value, and perhaps new rows follow."""
+    """Replace a file by one with some updated rows and perhaps a new row."""
     stored = _draw_file(builder)
     changed = _draw_indexes(builder, stored.live_indexes)
     remove_file(builder, stored)
@@ -155,7 +155,7 @@ def _update_by_rewriting(builder: DataTableBuilder) -> None:
 
 @_operation(_can_delete_by_vector)
 def _update_by_vector(builder: DataTableBuilder) -> None:
-    """Rows of a file are marked as deleted, and stand with another value in a new file."""
+    """Delete rows by a deletion vector and write their updated values to a new file."""
     stored = builder.draw(st.sampled_from(_list_files_with_spare_rows(builder)))
     changed = _draw_indexes(builder, stored.live_indexes, all_but=1)
     updates = _draw_updates(builder, stored, changed)
@@ -165,7 +165,7 @@ def _update_by_vector(builder: DataTableBuilder) -> None:
 
 
 def _draw_updates(builder: DataTableBuilder, stored: StoredFile, indexes: Sequence[int]) -> dict[int, Row]:
-    """Rows with another value in one column, by index in their file."""
+    """Draw updated rows with another value in one column, by row index."""
     rows = convert_rows(stored, builder.data_schema)
     column = builder.draw(st.sampled_from(builder.data_schema.fields))
     values = builder.draw(value_lists(column.type, len(indexes), nullable=column.nullable))
@@ -187,7 +187,7 @@ def _rewrite_rows(
     updates: dict[int, Row] | None = None,
     new: Sequence[Row] = (),
 ) -> None:
-    """Rows of a file in a new one: those that stay as they are keep id and version, changed ones their id."""
+    """Write rows of a file to a new file; unchanged rows keep id and version, changed rows keep their id."""
     changed = updates or {}
     old = convert_rows(stored, builder.data_schema)
     rows = [changed.get(index, old[index]) for index in indexes]
@@ -202,7 +202,7 @@ def _rewrite_rows(
 
 @_operation(_has_rows)
 def _optimize(builder: DataTableBuilder) -> None:
-    """Files of one partition give way to one that holds the rows they have left; no row changes."""
+    """Compact files of one partition; no row changes."""
     first = _draw_file(builder)
     partition = first.add["partitionValues"]
     files = [each for each in builder.live.values() if each.add["partitionValues"] == partition and each is not first]
@@ -241,7 +241,7 @@ def _list_struct_columns(builder: DataTableBuilder) -> list[Field]:
 
 @_operation(lambda builder: builder.version > 0 and bool(_list_struct_columns(builder)))
 def _add_field(builder: DataTableBuilder) -> None:
-    """A struct column gets one more field: in files of before it is null wherever the struct is not."""
+    """Add a field to a struct column; older files have null for it."""
     column, new = builder.draw(st.sampled_from(_list_struct_columns(builder))), _draw_field(builder)
 
     def add_new_field(field: Field) -> Field:
@@ -253,8 +253,8 @@ def _add_field(builder: DataTableBuilder) -> None:
 
 
 def _list_droppable_columns(builder: DataTableBuilder) -> list[Field]:
-    held = [each for each in builder.schema.fields if each.name not in builder.spec.partition_columns]
-    return [each for each in held if each.type != VOID and each.name != "id"]
+    stored = [each for each in builder.schema.fields if each.name not in builder.spec.partition_columns]
+    return [each for each in stored if each.type != VOID and each.name != "id"]
 
 
 @_operation(
@@ -277,7 +277,7 @@ def _rename_column(builder: DataTableBuilder) -> None:
 
 
 def _list_widenable_fields(builder: DataTableBuilder) -> list[tuple[str, str | None]]:
-    """Columns that can become wider, and fields of struct columns, each with the name of its column."""
+    """List columns that can be widened, and fields of struct columns with the name of their column."""
     ntz = "timestampNtz" in builder.features
     found: list[tuple[str, str | None]] = []
     for column in builder.schema.fields:
@@ -295,7 +295,7 @@ def _list_widenable_fields(builder: DataTableBuilder) -> list[tuple[str, str | N
     weight=3,
 )
 def _widen(builder: DataTableBuilder) -> None:
-    """A column, or a field of one, gets a wider type; files of before keep the narrower one."""
+    """Widen a column or a field of a struct column; older files keep the narrower type."""
     column, inner = builder.draw(st.sampled_from(_list_widenable_fields(builder)))
 
     def widen_column(field: Field) -> Field:
@@ -313,7 +313,7 @@ def _widen(builder: DataTableBuilder) -> None:
 
 @_operation(lambda builder: builder.version > 0 and "columnMapping" in builder.features and builder.mapping is None)
 def _enable_mapping(builder: DataTableBuilder) -> None:
-    """A table that is there already gets column mapping: files of before have its names, but no ids."""
+    """Enable column mapping on an existing table; older files have the names but no field ids."""
     builder.schema = assign_column_ids(builder.schema, builder.column_ids, own_names=False, nested=False)
     builder.configuration[column_mapping.MODE] = "name"
     builder.actions.append(builder.metadata_action())

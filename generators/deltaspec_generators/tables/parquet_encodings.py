@@ -1,7 +1,7 @@
-"""The same rows as Parquet in the many forms that writers give them.
+"""Write the same rows as Parquet with the different options that writers use.
 
-A spelling says nothing of the rows: every one of them holds the same values, and all are legal in data files, but for
-those that `parquet_encodings` draws only when asked to.
+The encoding does not change the values. All encodings are legal in data files, except those that `parquet_encodings`
+draws only on request.
 """
 
 import io
@@ -23,47 +23,47 @@ COMPRESSIONS = ("snappy", "none", "gzip", "zstd", "brotli", "lz4")
 
 @dataclass(frozen=True)
 class ParquetEncoding:
-    """How a writer lays rows down; the default is close to what Delta Spark does."""
+    """Options of a Parquet writer; the defaults are close to Delta Spark."""
 
     compression: str = "snappy"
     encoding: Literal["dictionary", "plain", "delta", "lengths", "split"] = "dictionary"
-    """Of values: `delta` and `lengths` differ for text only, `split` is BYTE_STREAM_SPLIT where there is one."""
+    """Encoding of values: `delta` and `lengths` differ only for strings, `split` is BYTE_STREAM_SPLIT if supported."""
     page_version: Literal["1.0", "2.0"] = "1.0"
     format_version: Literal["1.0", "2.4", "2.6"] = "2.6"
     rows_per_group: int | None = None
-    """Most rows of a row group; None for one group."""
+    """Maximum rows of a row group; None for one group."""
     rows_per_page: int | None = None
-    """Most rows of a page, roughly; None for what the library does. With plain values only: pyarrow 26 writes small
-    pages of other encodings wrongly where a chunk of a list holds no value."""
+    """Approximate maximum rows of a page; None for pyarrow's default. Used only with plain values, because pyarrow 26
+    writes small pages of other encodings incorrectly if a chunk of a list has no value."""
     times: Literal["micros", "int96", "millis", "nanos"] = "micros"
-    """Physical form of timestamps; `millis` and `nanos` are not among those that the text names."""
+    """Physical type of timestamps; the protocol does not list `millis` and `nanos`."""
     decimals_as_integers: bool = True
-    """Whether decimals of up to 18 digits are INT32 or INT64, as all others are fixed bytes."""
+    """Whether decimals of up to 18 digits are INT32 or INT64; other decimals are fixed-length bytes."""
     list_element: Literal["element", "item", "array"] = "element"
-    """Name of the column below the repeated group of a list; only the first is today's."""
+    """Name of the element column of a list; `item` and `array` are older names."""
     required: bool = True
-    """Whether columns that are not nullable are REQUIRED."""
+    """Whether columns that are not nullable are REQUIRED in Parquet."""
     reversed_columns: bool = False
     field_ids: bool = True
-    """Whether columns that have an id carry it."""
+    """Whether columns with an id have a Parquet field id."""
     statistics: bool = True
     page_index: bool = False
     checksums: bool = False
     arrow_schema: bool = False
-    """Whether the library's own schema stands in the footer too."""
+    """Whether the footer also contains the Arrow schema."""
     partition_columns: bool = False
-    """Whether the file holds the partition columns, though their values stand in the log."""
+    """Whether the file also contains the partition columns."""
     extra_column: bool = False
-    """Whether the file holds a column that the table does not have."""
+    """Whether the file contains a column that is not in the table schema."""
 
 
 @st.composite
 def parquet_encodings(draw: st.DrawFn, *, times: Sequence[str] = ("micros", "int96"), nested: bool = True) -> Any:
-    """Spellings; they shrink to the default.
+    """Draw encodings; they shrink to the default.
 
     Args:
-        times: physical forms of timestamps that may be drawn.
-        nested: whether the elements of lists may have an older name.
+        times: physical types of timestamps that may be drawn.
+        nested: whether list elements may have an older name.
     """
 
     def one_of(*choices: Any) -> Any:
@@ -94,7 +94,7 @@ def parquet_encodings(draw: st.DrawFn, *, times: Sequence[str] = ("micros", "int
 
 
 def to_physical_names(kind: DataType, mapping: str | None) -> Any:
-    """The type with physical names for the names of its fields, at every depth; metadata stays."""
+    """Replace field names by physical names at every depth; metadata is kept."""
     match kind:
         case Struct(fields):
             return Struct(
@@ -116,15 +116,15 @@ def to_physical_names(kind: DataType, mapping: str | None) -> Any:
 
 
 def build_parquet_fields(schema: Struct, parquet_encoding: ParquetEncoding) -> list[pa.Field]:
-    """Arrow fields of a physical schema, with field ids as its metadata has them; void columns are left out."""
+    """Build the Arrow fields of a physical schema with field ids from its metadata; void columns are left out."""
     fields = [_build_field(each, parquet_encoding) for each in schema.fields if each.type != Primitive("void")]
     return fields[::-1] if parquet_encoding.reversed_columns else fields
 
 
 def _build_field(field: Field, parquet_encoding: ParquetEncoding) -> pa.Field:
     ids: dict[tuple[str, ...], int | None] = {(): column_mapping.column_id(field)}
-    for name, number in column_mapping.nested_ids(field).items():
-        # A physical name may hold points itself, so the name below it is what follows it.
+    for name, number in column_mapping.read_nested_ids(field).items():
+        # A physical name may contain dots itself, so only the prefix is removed.
         ids[tuple(name.removeprefix(field.name + ".").split("."))] = number
 
     def build_part(name: str, kind: pa.DataType, nullable: bool, path: tuple[str, ...]) -> pa.Field:
@@ -153,10 +153,10 @@ def _build_field(field: Field, parquet_encoding: ParquetEncoding) -> pa.Field:
 
 
 def write_parquet(table: pa.Table, parquet_encoding: ParquetEncoding | None = None) -> bytes:
-    """A table as the bytes of a Parquet file.
+    """Encode a table as a Parquet file.
 
     Raises:
-        pyarrow.ArrowInvalid: a timestamp that `millis` or `nanos` cannot hold exactly.
+        pyarrow.ArrowInvalid: `millis` or `nanos` cannot represent a timestamp exactly.
     """
     parquet_encoding = parquet_encoding or ParquetEncoding()
     leaves = {path: kind for field in table.schema for path, kind in _iter_leaves(field, (field.name,))}
@@ -187,7 +187,7 @@ def write_parquet(table: pa.Table, parquet_encoding: ParquetEncoding | None = No
 
 
 def _iter_leaves(field: pa.Field, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], pa.DataType]]:
-    """Every column that holds values, by its path in the Parquet schema."""
+    """Yield path in the Parquet schema and type of every leaf column."""
     kind = field.type
     if pa.types.is_struct(kind):
         for each in kind:
@@ -203,7 +203,7 @@ def _iter_leaves(field: pa.Field, path: tuple[str, ...]) -> Iterator[tuple[tuple
 
 
 def _choose_encoding(kind: pa.DataType, parquet_encoding: ParquetEncoding) -> str:
-    """The encoding of the spelling where a column of this type can have it, PLAIN elsewhere."""
+    """Return the requested encoding if the column type supports it, else PLAIN."""
     text = pa.types.is_string(kind) or pa.types.is_binary(kind)
     integral = pa.types.is_integer(kind) or pa.types.is_date(kind)
     integral = integral or (pa.types.is_timestamp(kind) and parquet_encoding.times != "int96")
@@ -230,7 +230,7 @@ def _to_nanoseconds(kind: pa.DataType) -> pa.DataType:
 
 
 def _change_children(kind: pa.DataType, change: Callable[[pa.DataType], pa.DataType]) -> pa.DataType:
-    """A nested type with its children's types changed."""
+    """Apply a change to the child types of a nested type."""
     if pa.types.is_struct(kind):
         return pa.struct([each.with_type(change(each.type)) for each in kind])
     if pa.types.is_map(kind):
@@ -242,6 +242,6 @@ def _change_children(kind: pa.DataType, change: Callable[[pa.DataType], pa.DataT
 
 
 def build_rows_table(rows: Sequence[Mapping[str, Any]], fields: Sequence[pa.Field]) -> pa.Table:
-    """Rows of plain values as a table with exactly these fields; a value that a row lacks is null."""
+    """Build a table with exactly these fields from rows of plain values; missing values are null."""
     arrays = [pa.array([row.get(field.name) for row in rows], field.type) for field in fields]
     return pa.Table.from_arrays(arrays, schema=pa.schema(list(fields)))

@@ -1,4 +1,4 @@
-"""Schemas of drawn tables with data: their columns, ids and physical names, and how they change over time."""
+"""Schemas of generated tables with data: columns, ids and physical names, and their changes over time."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -21,12 +21,12 @@ _WIDER_INTEGERS = {"byte": ("short", "integer", "long"), "short": ("integer", "l
 def schemas(
     draw: st.DrawFn, *, names: Sequence[str] = PRIMITIVES, depth: int = 2, partitioned: bool = True
 ) -> tuple[Struct, tuple[str, ...]]:
-    """Schemas without column ids, and their partition columns; the first column is a long named `id`.
+    """Draw schemas without column ids, with their partition columns; a column `id` of type long always exists.
 
     Args:
-        names: of primitive types that may occur, `void` among them if there may be columns without values.
-        depth: how deep structs, arrays and maps may nest.
-        partitioned: whether there may be partition columns.
+        names: primitive types that may occur; `void` allows columns without values.
+        depth: maximum nesting depth of structs, arrays and maps.
+        partitioned: whether to draw partition columns.
     """
     stored_names = [name for name in names if name != "void"]
     fields = [Field("id", Primitive("long"), True)]
@@ -44,17 +44,17 @@ def schemas(
 
 
 def drop_void_columns(kind: Struct) -> Struct:
-    """The columns that data files hold."""
+    """Remove void columns, which data files do not contain."""
     return Struct(tuple(each for each in kind.fields if each.type != VOID))
 
 
 def drop_columns(kind: Struct, names: Sequence[str]) -> Struct:
-    """The columns but for these."""
+    """Remove these columns."""
     return Struct(tuple(each for each in kind.fields if each.name not in names))
 
 
 class ColumnIdSequence:
-    """Gives out column ids, each once."""
+    """Sequence of column ids."""
 
     def __init__(self, last: int = 0) -> None:
         self.last = last
@@ -65,13 +65,13 @@ class ColumnIdSequence:
 
 
 def assign_column_ids(kind: Any, numbers: ColumnIdSequence, *, own_names: bool, nested: bool) -> Any:
-    """A type whose fields, at every depth, all have an id and a physical name.
+    """Assign an id and a physical name to all fields of a type, at every depth.
 
     Args:
         kind: a type without ids.
-        numbers: where ids come from.
-        own_names: whether physical names are new ones; the logical ones otherwise, as in a table upgraded later.
-        nested: whether elements, keys and values have ids too.
+        numbers: sequence of ids.
+        own_names: whether to create physical names; otherwise the logical names are kept, as in an upgraded table.
+        nested: whether elements, keys and values get ids too.
     """
     match kind:
         case Struct(fields):
@@ -103,7 +103,7 @@ def _assign_field_id(field: Field, numbers: ColumnIdSequence, own_names: bool, n
 
 
 def list_wider_types(kind: DataType, *, ntz: bool) -> list[DataType]:
-    """The types that a type may be widened to; `ntz`: whether the table may have timestamps without zone."""
+    """List the types that a type may be widened to; `ntz` allows timestamps without time zone."""
     match kind:
         case Primitive("byte" | "short" | "integer" as name):
             integers = [Primitive(each) for each in _WIDER_INTEGERS[name]]
@@ -120,7 +120,7 @@ def list_wider_types(kind: DataType, *, ntz: bool) -> list[DataType]:
 
 
 def widen_field(field: Field, after: DataType) -> Field:
-    """The field, or the elements of the array that it is, with a wider type, and the change in its metadata."""
+    """Widen the type of a field or of its array elements, and record the change in its metadata."""
     change = {"toType": schema_string.to_json(after)}
     if isinstance(field.type, Array):
         change |= {"fromType": schema_string.to_json(field.type.element), "fieldPath": "element"}
@@ -133,7 +133,7 @@ def widen_field(field: Field, after: DataType) -> Field:
 
 
 def list_widening_choices(field: Field, *, ntz: bool) -> list[DataType]:
-    """What `widened` may be called with."""
+    """List the types that `widen_field` accepts for a field."""
     return list_wider_types(field.type.element if isinstance(field.type, Array) else field.type, ntz=ntz)
 
 
@@ -141,9 +141,9 @@ def list_widening_choices(field: Field, *, ntz: bool) -> list[DataType]:
 
 
 def convert_value(value: Any, before: DataType, after: DataType) -> Any:
-    """A plain value of one type as one of a type that it has become: new fields are null, numbers are wider.
+    """Convert a plain value to a later type: new fields are null, numbers are widened.
 
-    Fields are matched by name, so both types have physical ones.
+    Fields are matched by name, so both types must have physical names.
     """
     if value is None or before == after:
         return value
@@ -168,7 +168,7 @@ def convert_value(value: Any, before: DataType, after: DataType) -> Any:
 
 
 def rename_to_logical(value: Any, kind: DataType, mapping: str | None) -> Any:
-    """A plain value with physical names of fields as one with logical names; `kind` has the logical ones."""
+    """Rename physical field names of a plain value to the logical names in `kind`."""
     if value is None:
         return None
     match kind:
@@ -188,7 +188,7 @@ def rename_to_logical(value: Any, kind: DataType, mapping: str | None) -> Any:
 
 
 def replace_column(kind: Struct, name: str, change: Callable[[Field], Field | None]) -> Struct:
-    """The struct with one of its columns changed, or left out where the change gives None."""
+    """Change one column of a struct, or remove it if the change returns None."""
 
     def fields() -> Iterator[Field]:
         for each in kind.fields:

@@ -1,7 +1,7 @@
-"""True statistics of rows, in the spellings that engines use.
+"""Compute true statistics of rows in the formats that engines use.
 
-Computed from plain Python values by Python's own comparison, which for text is the order of its UTF-8 bytes. Nothing
-here is shared with the code that checks statistics.
+They are computed from plain Python values with Python's comparison, which orders strings like their UTF-8 bytes. No
+code is shared with the checks of statistics.
 """
 
 from __future__ import annotations
@@ -27,45 +27,45 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _EAST = timezone(timedelta(hours=1))
 _NESTED_OR_OPAQUE = (Array, Map)
 _UNORDERED = ("binary", "variant", "void")
-"""Primitive types that no engine keeps bounds of in JSON that all readers agree upon."""
+"""Primitive types without interoperable bounds in JSON."""
 
 Node: TypeAlias = "dict[str, Node] | str"
-"""Statistics of a column: JSON text, or an object of them by field."""
+"""Statistics of a column: JSON text, or nodes by field name."""
 
 
 @dataclass(frozen=True)
 class StatisticsStyle:
-    """How a writer spells statistics; the default is what Delta Spark writes."""
+    """Format options of statistics; the defaults are those of Delta Spark."""
 
     content: Literal["none", "rows", "all"] = "all"
-    """Nothing; `numRecords` alone; bounds and null counts too."""
+    """No statistics; only `numRecords`; also bounds and null counts."""
     bounds: bool = True
-    """Whether there are minima and maxima."""
+    """Whether to write minima and maxima."""
     null_counts: bool = True
     tightness: Literal["unsaid", "tight", "wide"] = "unsaid"
-    """What `tightBounds` says. Wide bounds are those of all rows in the file, deleted ones included."""
+    """Value of `tightBounds`. Wide bounds cover all rows of the file, including deleted rows."""
     slack: bool = False
-    """Whether wide bounds of integers lie one off, and wide null counts say nothing."""
+    """Whether wide bounds of longs are off by one and wide null counts are inexact."""
     first_columns: int | None = None
-    """Leaf columns that have statistics, from the left; None for all."""
+    """Number of leading leaf columns with statistics; None for all."""
     string_length: int | None = 32
-    """Characters kept of a text; None for all. A cut maximum ends with a character above what was cut off."""
+    """Maximum characters of a string bound; None for no limit. A truncated maximum ends with a greater character."""
     times: Literal["milliseconds", "microseconds", "spaced", "zoned"] = "milliseconds"
-    """Cut to milliseconds; whole; with a space for `T` where there is no zone; at an offset of one hour."""
+    """Milliseconds; microseconds; a space instead of `T` without time zone; an offset of one hour."""
     nan: Literal["absent", "ignored", "text"] = "absent"
-    """What NaN does to the bounds of its column: there are none; it is passed over; it is the largest value."""
+    """Bounds of a column with NaN: absent; without NaN; with NaN as the largest value."""
     infinity: Literal["text", "null", "absent"] = "text"
     singles: Literal["short", "double"] = "short"
-    """Whether a float has as few digits as tell it from other floats, or those of the double it equals."""
+    """Floats with the shortest unique digits, or with the digits of the equal double."""
     decimals: Literal["plain", "java"] = "plain"
-    """All digits, or as Java prints them: an exponent for small ones (`0E-18`)."""
+    """All digits, or as in Java, with an exponent for small values (`0E-18`)."""
     booleans: bool = False
-    """Whether booleans have bounds."""
+    """Whether to write bounds of booleans."""
     all_null: Literal["absent", "null"] = "absent"
-    """How bounds of a column without values are left out."""
+    """Bounds of a column with only nulls."""
 
     def for_deleted(self) -> StatisticsStyle:
-        """The style as far as a file with a deletion vector allows it: the row count is a must."""
+        """Return the style for a file with a deletion vector, which requires a row count."""
         return self if self.content != "none" else StatisticsStyle(content="rows")
 
 
@@ -73,11 +73,11 @@ class StatisticsStyle:
 def statistics_styles(
     draw: st.DrawFn, *, counted: bool = False, bounded: bool = False, non_conforming: bool = False
 ) -> StatisticsStyle:
-    """Styles of statistics.
+    """Draw styles of statistics.
 
     Args:
-        counted: whether `numRecords` has to be there.
-        bounded: whether bounds and null counts of all columns have to be there.
+        counted: whether `numRecords` is required.
+        bounded: whether bounds and null counts of all columns are required.
         non_conforming: whether to include styles that engines use although the protocol forbids them: bounds of
             columns with NaN, timestamps with all their digits.
     """
@@ -113,13 +113,13 @@ def compute_statistics(
     deleted: Collection[int] = (),
     style: StatisticsStyle | None = None,
 ) -> str | None:
-    """What the field `stats` of a file action says of a file that holds these rows; None in the style of no statistics.
+    """Compute the field `stats` of a file action; None for the style without statistics.
 
     Args:
-        table: the rows of the data file, deleted ones included, with a column for each field of the schema.
-        schema: columns by the names that statistics have them under: physical names.
-        deleted: row indexes that the deletion vector of the file removes.
-        style: spelling; that of Delta Spark where not given.
+        table: rows of the data file, including deleted rows; missing columns are null.
+        schema: physical schema, without partition columns.
+        deleted: row indexes that the deletion vector removes.
+        style: format options; those of Delta Spark if None.
     """
     style = style or StatisticsStyle()
     if style.content == "none":
@@ -159,7 +159,7 @@ def _quote(text: str) -> str:
 def _compute_column(
     kind: DataType, values: Sequence[Any], style: StatisticsStyle, budget: Iterator[int]
 ) -> tuple[Node | None, Node | None, Node | None]:
-    """Minimum, maximum and null count of a column, None for what there is not."""
+    """Compute minimum, maximum and null count of a column; None for absent statistics."""
     if isinstance(kind, Struct):
         parts: tuple[dict[str, Node], ...] = ({}, {}, {})
         for each in kind.fields:
@@ -190,7 +190,7 @@ def _has_no_bounds(kind: DataType, style: StatisticsStyle) -> bool:
 
 
 def _compute_null_count(rows: int, nulls: int, style: StatisticsStyle) -> int:
-    """With slack, any other count that wide statistics give no meaning to."""
+    """Return the null count; with slack, another count that wide statistics allow."""
     if style.slack and 0 < nulls < rows and rows > 2:
         return nulls - 1 if nulls > 1 else nulls + 1
     return nulls
@@ -248,7 +248,7 @@ def _format_float(value: float, name: str, style: StatisticsStyle) -> str | None
 
 
 def _format_single(value: float) -> str:
-    """As few digits as read back as the same number of 32 bits."""
+    """Format a float with the fewest digits that read back as the same 32-bit number."""
     for digits in range(1, 10):
         shorter = float(f"{value:.{digits}g}")
         try:
@@ -264,9 +264,9 @@ def _truncate(text: str, style: StatisticsStyle) -> str:
 
 
 def _truncate_maximum(text: str, style: StatisticsStyle) -> str | None:
-    """A text that is not below the given one and as short as the style asks; None where there is none.
+    """Truncate a string maximum to a string that is not smaller; None if there is none.
 
-    The character behind the cut is above the first one cut off, so it goes on until one is below the last of Unicode.
+    The last character must be greater than the first character cut off, so the cut moves right past U+10FFFF.
     """
     length = style.string_length
     if length is None or len(text) <= length:

@@ -10,20 +10,20 @@ from deltaspec_generators.tables.schemas import convert_value
 from deltaspec_generators.tables.statistics import StatisticsStyle
 
 Row: TypeAlias = dict[str, Any]
-"""Plain values by physical column name, partition columns not among them."""
+"""Plain values by physical column name, without partition columns."""
 ROW_ID, ROW_VERSION = "_row-id-col-1", "_row-commit-version-col-1"
-"""Names of the columns that materialized row ids and row commit versions stand in."""
+"""Column names of materialized row ids and row commit versions."""
 
 
 @dataclass(frozen=True)
 class StoredFile:
-    """A live data file and what only its writer knows of it."""
+    """A live data file with the rows and options that its writer knows."""
 
     add: Body
     rows: list[Row]
-    """Every row of the file, deleted ones too."""
+    """All rows of the file, including deleted rows."""
     schema: Struct
-    """Physical columns of the table when it was written, without partition columns."""
+    """Physical schema at the time of writing, without partition columns."""
     style: StatisticsStyle
     parquet_encoding: ParquetEncoding
     partition: dict[str, Any]
@@ -35,11 +35,11 @@ class StoredFile:
 
     @property
     def live_indexes(self) -> list[int]:
-        """Indexes of the rows that are not deleted."""
+        """Row indexes that are not deleted."""
         return [index for index in range(len(self.rows)) if index not in self.deleted]
 
 
 def convert_rows(stored: StoredFile, schema: Struct) -> list[Row]:
-    """All rows of a file as rows of a later physical schema."""
+    """Convert all rows of a file to a later physical schema."""
     found: list[Row] = [convert_value(row, stored.schema, schema) for row in stored.rows]
     return found

@@ -1,7 +1,7 @@
-"""Strategies of valid tables with data: rows of every type, written, changed and deleted over several commits.
+"""Strategies for valid tables with data: rows of every type, written, changed and deleted over several commits.
 
-Beside `logs()`, which draws every form a log can have and no data, these are whole tables: sizes, statistics, deletion
-vectors, row ids and change data are all true of the files.
+`logs()` draws logs of every form without data files. These tables are complete: sizes, statistics, deletion vectors,
+row ids and change data are true of the files.
 """
 
 from collections.abc import Collection, Sequence
@@ -27,13 +27,13 @@ ROW_TRACKING = "delta.rowTracking"
 
 @dataclass(frozen=True)
 class GeneratedTable:
-    """A valid table, what it says version by version, and how its files were written."""
+    """A valid table with its state and rows at each version, and how its files were written."""
 
     files: TableFiles
     states: list[TableState]
     versions: list[TableVersion]
     stored: list[StoredFile]
-    """Every data file ever added, newest description of each last."""
+    """Every data file ever added; the newest description of a file comes last."""
 
 
 @st.composite
@@ -49,19 +49,19 @@ def data_tables_with_states(
     times: Sequence[str] = ("micros", "int96"),
     non_conforming: bool = False,
 ) -> GeneratedTable:
-    """Valid tables with data, each with the rows that it holds at every version.
+    """Draw valid tables with data and the rows of every version.
 
     Args:
-        max_commits: most commits after the first, which creates the table.
-        features: table features that may be used, of `FEATURES`.
-        required: those of `FEATURES` that every table has.
-        names: primitive types that columns may have; timestamps without zone and variants only with their features.
-        depth: how deep structs, arrays and maps may nest.
+        max_commits: maximum number of commits after the first, which creates the table.
+        features: table features that may be used, a subset of `FEATURES`.
+        required: features that every table supports, a subset of `FEATURES`.
+        names: primitive types of columns; `timestamp_ntz` and `variant` are used only with their features.
+        depth: maximum nesting depth of structs, arrays and maps.
         partitioned: whether tables may be partitioned.
-        times: physical forms of timestamps, as in `ParquetEncoding`.
-        non_conforming: whether statistics may be spelled in ways that only engines know, as in `statistics_styles`.
+        times: physical types of timestamps, as in `ParquetEncoding`.
+        non_conforming: whether to include statistics styles that the protocol forbids, as in `statistics_styles`.
     """
-    # What commits do is drawn before what they do it to, so that columns can shrink away without changing it.
+    # Operations are drawn before the schema, so that columns can shrink without changing the operations.
     begins_empty = draw(st.sampled_from((True, False)))
     fewest = draw(st.sampled_from((0, max_commits)))
     plan = draw(st.lists(st.integers(0, len(OPERATIONS) - 1), min_size=fewest, max_size=max_commits))
@@ -86,12 +86,12 @@ def data_tables_with_states(
 
 
 def data_tables(**options: Any) -> st.SearchStrategy[TableFiles]:
-    """Valid tables with data. Arguments as `data_tables_with_states`."""
+    """Draw valid tables with data; arguments as in `data_tables_with_states`."""
     return data_tables_with_states(**options).map(lambda drawn: drawn.files)
 
 
 def _next_applicable(builder: DataTableBuilder, wanted: int) -> Operation:
-    """The operation of this number; where the table does not allow it, an append if it has no rows, else the next."""
+    """Return the operation with this number, or an append to an empty table, or the next that applies."""
     order = [*OPERATIONS[wanted:], *OPERATIONS[:wanted]]
     if not order[0].applies(builder) and not any(stored.live_indexes for stored in builder.live.values()):
         return OPERATIONS[0]
@@ -99,7 +99,7 @@ def _next_applicable(builder: DataTableBuilder, wanted: int) -> Operation:
 
 
 def _finalize_commit(builder: DataTableBuilder) -> None:
-    """The row-id mark, provenance and the order of lines; then the table's state and rows after the commit."""
+    """Add row id mark and commitInfo, draw the order of actions, and record state and rows after the commit."""
     mark = f'{{"rowIdHighWaterMark":{builder.high_water_mark}}}'
     before = builder.state.domains.get(ROW_TRACKING)
     if builder.high_water_mark >= 0 and (before is None or before["configuration"] != mark):
@@ -107,8 +107,8 @@ def _finalize_commit(builder: DataTableBuilder) -> None:
     if builder.draw(st.booleans()):
         builder.actions.reverse()
     version = builder.version
-    said = {"tags": {"delta.rowTracking.preserved": "true"}} if "rowTracking" in builder.features else {}
-    builder.files.commits[version] = [commit_info_action(version, **said), *builder.actions]
+    tags = {"tags": {"delta.rowTracking.preserved": "true"}} if "rowTracking" in builder.features else {}
+    builder.files.commits[version] = [commit_info_action(version, **tags), *builder.actions]
     builder.state = apply_actions(builder.state, builder.actions, builder.timestamp_ms)
     builder.states.append(builder.state)
     builder.versions.append(_build_version(builder))
@@ -130,13 +130,13 @@ def _build_version(builder: DataTableBuilder) -> TableVersion:
 
 
 def _to_logical_row(builder: DataTableBuilder, row: dict[str, Any]) -> dict[str, Any]:
-    """A row by logical names, in the order of the schema, columns without values among them."""
-    held: dict[str, Any] = rename_to_logical(row, drop_void_columns(builder.schema), builder.mapping)
-    return {each.name: held.get(each.name) for each in builder.schema.fields}
+    """Convert a row to logical names in schema order, including columns without values."""
+    values: dict[str, Any] = rename_to_logical(row, drop_void_columns(builder.schema), builder.mapping)
+    return {each.name: values.get(each.name) for each in builder.schema.fields}
 
 
 def _draw_checkpoint(builder: DataTableBuilder) -> None:
-    """A classic checkpoint of one version, now and then."""
+    """Draw whether to add a classic checkpoint of one version."""
     if builder.draw(st.sampled_from((False, False, True))):
         state = builder.states[builder.draw(st.integers(0, len(builder.states) - 1))]
         rows: list[Any] = [{"protocol": state.protocol}, {"metaData": state.metadata}]

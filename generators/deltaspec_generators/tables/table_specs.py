@@ -1,4 +1,4 @@
-"""The first version of a drawn table with data: protocol, features, schema, column mapping, properties."""
+"""Strategies for the first version of a table with data: protocol, features, schema and properties."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from deltaspec_generators.tables.stored_files import ROW_ID, ROW_VERSION
 READER_FEATURES = ("columnMapping", "deletionVectors", "typeWidening", "timestampNtz", "variantType")
 WRITER_FEATURES = ("rowTracking", "changeDataFeed")
 FEATURES = READER_FEATURES + WRITER_FEATURES
-"""Features that a drawn table with data may have."""
+"""Features that a drawn table with data may support."""
 NAMES = (*PRIMITIVES, "void")
 _FEATURE_OF_TYPE = {"timestamp_ntz": "timestampNtz", "variant": "variantType"}
 _PROPERTIES = {
@@ -33,20 +33,20 @@ _PROPERTIES = {
 
 @dataclass(frozen=True)
 class DataTableSpec:
-    """What the first version of a table declares."""
+    """Protocol, schema and properties of the first version of a table."""
 
     protocol: Body
     features: frozenset[str]
     schema: Struct
     partition_columns: tuple[str, ...]
-    """Logical names."""
+    """Logical names of the partition columns."""
     configuration: dict[str, str]
     metadata: Body
-    """What else the `metaData` action holds."""
+    """Other fields of the `metaData` action."""
     last_id: int
-    """The highest column id; 0 without column mapping."""
+    """Highest column id; 0 without column mapping."""
     nested_ids: bool
-    """Whether elements, keys and values have ids where columns have them."""
+    """Whether elements, keys and values have ids in addition to columns."""
 
 
 @st.composite
@@ -59,7 +59,7 @@ def data_table_specs(
     depth: int,
     partitioned: bool,
 ) -> DataTableSpec:
-    """First versions. Arguments as `data_tables`."""
+    """Draw first versions; arguments as in `data_tables`."""
     features = {*features, *required}
     allowed_names = [name for name in names if _FEATURE_OF_TYPE.get(name, name) in (name, *features)]
     schema, partition = draw(schemas(names=allowed_names, depth=depth, partitioned=partitioned))
@@ -93,7 +93,7 @@ def _type_name(kind: Any) -> str:
 
 @st.composite
 def _protocols(draw: st.DrawFn, features: Collection[str], *, strict: bool) -> Body:
-    """A protocol that supports these features; `strict`: columns are there that may not be null."""
+    """Draw a protocol that supports these features; `strict` if the schema has columns that are not nullable."""
     legacy: list[tuple[int, int]] = []
     if not features:
         legacy = [(1, 2), *([] if strict else [(1, 1)])]
