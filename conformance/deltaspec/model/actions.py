@@ -229,7 +229,7 @@ _TYPES_OF_OLDER_REVISIONS: dict[Revision, dict[str, type[WireStruct]]] = {
 _TYPES = {revision: {**ACTION_TYPES, **_TYPES_OF_OLDER_REVISIONS.get(revision, {})} for revision in Revision}
 
 
-def action_types(revision: Revision = Revision.CURRENT) -> dict[str, type[WireStruct]]:
+def get_action_types(revision: Revision = Revision.CURRENT) -> dict[str, type[WireStruct]]:
     """Return the actions that readers of a revision know, as wire name to the class of that revision.
 
     Actions that only later revisions define are included: their content has the same meaning for every reader.

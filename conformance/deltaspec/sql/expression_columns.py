@@ -15,10 +15,10 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deltaspec.model.schema.column_mapping import partition_types, physical_name
+from deltaspec.model.schema.column_mapping import get_partition_types, physical_name
 from deltaspec.model.schema.data_types import DataType, Decimal, Field, Struct, get_type_name
 from deltaspec.model.schema.partition_values import PartitionValueError, has_zone, parse_partition_value
-from deltaspec.sql.parser import columns
+from deltaspec.sql.parser import list_columns
 from deltaspec.sql.terms import (
     EXACT_CONTEXT,
     INTEGER_BITS,
@@ -86,7 +86,7 @@ class ExpressionColumns:
     """By position in the schema: the column in the file, its name in frames, and its name in the expression."""
 
     def __post_init__(self) -> None:
-        self._partitions = partition_types(self.schema, list(self.partition_columns), self.mapping)
+        self._partitions = get_partition_types(self.schema, list(self.partition_columns), self.mapping)
         try:
             self._columns = resolve_columns(self.file_schema, self.schema, self.mapping)
         except UnresolvableColumns as error:
@@ -114,7 +114,7 @@ class ExpressionColumns:
 
         Raises `Undecided`.
         """
-        fields = [self.schema.fields[resolve_column(parts, self.schema)[0]] for parts in columns(tree)]
+        fields = [self.schema.fields[resolve_column(parts, self.schema)[0]] for parts in list_columns(tree)]
         names = [physical_name(each, self.mapping) for each in fields if get_type_name(each.type) in _EMPTY]
         return [
             name

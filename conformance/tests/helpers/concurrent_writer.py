@@ -263,7 +263,7 @@ class DrawnTableWriter:
             hint["sizeInBytes"] = sum(file.stat().st_size for file in listed)
         if self._written.naming == "multipart":
             hint["parts"] = self._written.parts
-        hint["checksum"] = canonical_json.checksum(parse_lossless(encode_json(hint)).value)
+        hint["checksum"] = canonical_json.compute_checksum(parse_lossless(encode_json(hint)).value)
         self._put(f"{LOG_DIRECTORY}/_last_checkpoint", encode_json(hint).encode())
         yield
 

@@ -15,12 +15,12 @@ from deltaspec.model.commit.catalog_managed import (
     group_versions_by_uuid,
     is_catalog_managed,
     is_illegal_copy,
+    list_published_versions,
     may_checkpoint,
     may_compact,
     may_maintain,
     may_publish,
     may_ratify,
-    published,
 )
 from deltaspec.model.features.protocol import Accepted, Refused
 from deltaspec.model.log.file_names import commit_name, staged_commit_name
@@ -123,7 +123,7 @@ def test_versions_are_ratified_once_and_in_order() -> None:
 
 
 def test_commits_are_published_in_order() -> None:
-    assert published(LISTED) == list(range(8))
+    assert list_published_versions(LISTED) == list(range(8))
     assert may_publish(8, LISTED) == Accepted()
     assert may_publish(0, []) == Accepted()
     expect_refusal = may_publish(9, LISTED)

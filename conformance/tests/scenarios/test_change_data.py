@@ -14,9 +14,9 @@ from deltaspec.model.rows.row_changes import (
     ChangesUnavailable,
     RowChange,
     TableFiles,
-    commit_timestamp_ms,
     compute_row_changes,
     find_versions_without_feed,
+    get_commit_timestamp_ms,
     read_rows,
 )
 
@@ -277,4 +277,4 @@ def test_time_of_a_change_is_in_the_commit_where_that_is_enabled() -> None:
 @pytest.mark.parametrize("revision", [Revision.R1, Revision.R2, Revision.R3])
 def test_older_texts_know_the_time_of_the_file_alone(revision: Revision) -> None:
     people, _ = timed_life()
-    assert commit_timestamp_ms(people[2], 2_000, revision) == 2_000
+    assert get_commit_timestamp_ms(people[2], 2_000, revision) == 2_000

@@ -7,7 +7,7 @@ import pytest
 from helpers.scenario import Scenario, add, domain, field, metadata, protocol, remove, schema
 
 from deltaspec.model.actions import Action, Add, DomainMetadata
-from deltaspec.model.features.clustering import DOMAIN, clustering_columns, find_columns_without_statistics
+from deltaspec.model.features.clustering import DOMAIN, find_columns_without_statistics, read_clustering_columns
 from deltaspec.model.revisions import Revision
 
 OLD = protocol(1, 2)
@@ -55,13 +55,13 @@ PROVIDERS = {
 
 @pytest.mark.parametrize(("version", "columns"), COLUMNS.items())
 def test_columns_are_those_of_the_last_domain(events: Scenario, version: int, columns: str) -> None:
-    found = clustering_columns(events[version].domains.get(DOMAIN))
+    found = read_clustering_columns(events[version].domains.get(DOMAIN))
     assert found == tuple((each,) for each in columns.split())
 
 
 @pytest.mark.parametrize("version", range(11))
 def test_live_files_tell_of_every_clustering_column(events: Scenario, version: int) -> None:
-    columns = clustering_columns(events[version].domains.get(DOMAIN))
+    columns = read_clustering_columns(events[version].domains.get(DOMAIN))
     live = events[version].files.values()
     assert [find_columns_without_statistics(each.stats, columns) for each in live] == [[]] * len(live)
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from helpers.scenario import Scenario, add, commit_info, field, metadata, protocol, remove, schema
 
-from deltaspec.model.features.constraints import read_check_constraints, read_invariant, unsupported_keys
+from deltaspec.model.features.constraints import find_unsupported_keys, read_check_constraints, read_invariant
 from deltaspec.model.features.default_columns import OMITTED, apply_defaults, read_defaults
 from deltaspec.model.features.protocol import get_supported_features
 from deltaspec.model.features.table_properties import find_active_features, is_append_only
@@ -39,7 +39,7 @@ def in_force(snapshot: Snapshot) -> dict[str, Any]:
     if "checkConstraints" in supported:
         found |= read_check_constraints(snapshot.metadata.configuration)
     for each in columns.fields:
-        inert = unsupported_keys(each.metadata, supported)
+        inert = find_unsupported_keys(each.metadata, supported)
         told = {
             "invariant": ("delta.invariants", read_invariant(each.metadata)),
             "generated": ("delta.generationExpression", each.metadata.get("delta.generationExpression")),
@@ -158,7 +158,7 @@ def test_a_feature_in_use_is_not_dropped(orders: Scenario) -> None:
     assert before.metadata is not None
     columns = parse_schema(before.metadata.schema_string)
     assert "allowColumnDefaults" in find_active_features(before.protocol, before.metadata, columns)
-    assert unsupported_keys(columns.fields[2].metadata, without) == ["CURRENT_DEFAULT"]
+    assert find_unsupported_keys(columns.fields[2].metadata, without) == ["CURRENT_DEFAULT"]
 
 
 def test_an_upgrade_lists_what_the_versions_stood_for() -> None:
@@ -173,13 +173,15 @@ def test_before_r3_there_are_no_defaults(revision: Revision) -> None:
     """The key says nothing there, so it may come with its column."""
     scenario = Scenario(protocol(1, 7, None, []), metadata(schema=schema(ID)), revision=revision)
     scenario.commit(metadata(schema=schema(ID, NEW)))
-    assert unsupported_keys({"CURRENT_DEFAULT": "'new'"}, set(), revision) == []
-    assert unsupported_keys({"CURRENT_DEFAULT": "'new'"}, set(), Revision.R3) == ["CURRENT_DEFAULT"]
+    assert find_unsupported_keys({"CURRENT_DEFAULT": "'new'"}, set(), revision) == []
+    assert find_unsupported_keys({"CURRENT_DEFAULT": "'new'"}, set(), Revision.R3) == ["CURRENT_DEFAULT"]
 
 
 @pytest.mark.parametrize("revision", list(Revision))
 def test_invariants_need_no_feature_before_version_7(revision: Revision) -> None:
     told = {"delta.invariants": POSITIVE}
     for version in range(2, 7):
-        assert unsupported_keys(told, get_supported_features(protocol(1, version)), revision) == []
-    assert unsupported_keys(told, get_supported_features(protocol(1, 7, None, [])), revision) == ["delta.invariants"]
+        assert find_unsupported_keys(told, get_supported_features(protocol(1, version)), revision) == []
+    assert find_unsupported_keys(told, get_supported_features(protocol(1, 7, None, [])), revision) == [
+        "delta.invariants"
+    ]

@@ -8,7 +8,7 @@ import pytest
 from helpers.scenario import Scenario, add, field, metadata, protocol, remove, schema
 
 from deltaspec.model.actions import Action, Add, MetaData, Protocol
-from deltaspec.model.commit.iceberg_compat import enabled
+from deltaspec.model.commit.iceberg_compat import get_enabled_compatibilities
 from deltaspec.model.commit.validation import collect_refusals
 from deltaspec.model.features.protocol import get_supported_features
 from deltaspec.model.revisions import Revision
@@ -89,7 +89,7 @@ def test_compatibility_of_each_version(revision: Revision) -> None:
         assert snapshot.protocol is not None
         assert snapshot.metadata is not None
         features = get_supported_features(snapshot.protocol)
-        found[version] = " ".join(enabled(features, snapshot.metadata.configuration, revision))
+        found[version] = " ".join(get_enabled_compatibilities(features, snapshot.metadata.configuration, revision))
     assert found == COMPATIBLE
 
 

@@ -101,7 +101,7 @@ def test_rows_keep_their_ids_for_life() -> None:
     away = [gone("f", 11, 5, deletion_vector=vector)]
     scenario.commit(kept(), *away, tracked("c", 5, 3), tracked("d", 8, 4), tracked("e", 10, 4))
     assert people(scenario, 7) == merged
-    assert row_tracking.high_water_mark(scenario[7]) == 16
+    assert row_tracking.read_high_water_mark(scenario[7]) == 16
 
     # 8: whoever comes now is given an id that nobody ever had
     scenario.commit(kept(), tracked("g", 17, 8), mark(17))
@@ -208,7 +208,7 @@ def test_third_design_was_printed_with_another_key() -> None:
     features = protocol(1, 7, None, ["rowTracking", "domainMetadata"])
     scenario.commit(features)
     scenario.commit(kept(), tracked("a", 0, 2), domain("delta.rowTracking", {"highWaterMark": 2}))
-    assert row_tracking.high_water_mark(scenario.now) == 2
+    assert row_tracking.read_high_water_mark(scenario.now) == 2
     assert scenario.expect_refusal(tracked("e", 3, 3)) == "row-tracking.high-water-mark"
     scenario.commit(kept(), tracked("e", 3, 3), mark(3))
-    assert row_tracking.high_water_mark(scenario.now) == 3
+    assert row_tracking.read_high_water_mark(scenario.now) == 3

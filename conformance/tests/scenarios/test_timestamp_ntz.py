@@ -9,7 +9,7 @@ from deltaspec.model.features.table_properties import find_active_features
 from deltaspec.model.log.reconciliation import Snapshot
 from deltaspec.model.revisions import Revision
 from deltaspec.model.schema.data_types import Primitive
-from deltaspec.model.schema.parquet_types import Annotation, Node, stored
+from deltaspec.model.schema.parquet_types import Annotation, Node, get_stored_type
 from deltaspec.model.schema.schema_string import parse_schema
 
 OLD, NEW = (protocol(3, 7, [name], [name]) for name in ("timestampNTZ", "timestampNtz"))
@@ -77,6 +77,6 @@ def test_files_hold_it_without_a_zone() -> None:
     def node(utc: bool) -> Node:
         return Node("seen", "optional", "INT64", Annotation("TIMESTAMP", unit="MICROS", utc=utc))
 
-    assert stored(NTZ, node(utc=False)).fault is None
-    assert stored(NTZ, node(utc=True)).fault is not None
-    assert stored(Primitive("timestamp"), node(utc=False)).fault is not None
+    assert get_stored_type(NTZ, node(utc=False)).fault is None
+    assert get_stored_type(NTZ, node(utc=True)).fault is not None
+    assert get_stored_type(Primitive("timestamp"), node(utc=False)).fault is not None

@@ -10,9 +10,9 @@ from deltaspec.model.features.table_properties import find_active_features, is_p
 from deltaspec.model.log.reconciliation import Snapshot
 from deltaspec.model.revisions import Revision
 from deltaspec.model.rows.variant_encoding import check_value, read_metadata
-from deltaspec.model.rows.variant_shredding import ENABLED, Pair, find_shredded_type, stored_twice
+from deltaspec.model.rows.variant_shredding import ENABLED, Pair, find_shredded_type, find_values_stored_twice
 from deltaspec.model.schema.data_types import Primitive
-from deltaspec.model.schema.parquet_types import Node, is_shredded, stored
+from deltaspec.model.schema.parquet_types import Node, get_stored_type, is_shredded
 from deltaspec.model.schema.schema_string import parse_schema
 
 ID, DAY = field("id"), field("day", "date")
@@ -116,7 +116,7 @@ SALE = bytes([2, 2, 0, 1, 0, 2, 4]) + b"\x0c\x01" + b"\x0c\x07"
 
 
 def test_files_are_of_either_form() -> None:
-    assert [stored(Primitive("variant"), node).fault for node in (OF_B, OF_C)] == [None, None]
+    assert [get_stored_type(Primitive("variant"), node).fault for node in (OF_B, OF_C)] == [None, None]
     assert [is_shredded(node) for node in (OF_B, OF_C)] == [False, True]
 
 
@@ -127,8 +127,8 @@ def test_an_event_is_the_same_in_either_form() -> None:
     whole, parts = Pair(SALE, None), Pair(PRICE, {"kind": Pair(None, "exact number")})
     for path in ((), ("kind",), ("price",), ("other",)):
         assert find_shredded_type(METADATA, whole, path) == find_shredded_type(METADATA, parts, path)
-    assert list(stored_twice(parts, names)) == []
-    assert list(stored_twice(Pair(SALE, {"kind": Pair(None, "exact number")}), names)) == ["field kind"]
+    assert list(find_values_stored_twice(parts, names)) == []
+    assert list(find_values_stored_twice(Pair(SALE, {"kind": Pair(None, "exact number")}), names)) == ["field kind"]
 
 
 def test_rewriting_the_shredded_file_lets_the_feature_go(events: Scenario) -> None:

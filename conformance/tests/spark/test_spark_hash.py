@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from deltaspec.model.log.spark_hash import spark_hash
+from deltaspec.model.log.spark_hash import compute_spark_hash
 
 pytestmark = pytest.mark.spark
 ALPHABET = "abcXYZ0189-_=/.%+ é€\U0001f600\x7f"
@@ -22,4 +22,4 @@ def test_hash_is_that_of_spark(spark: Any) -> None:
     rows = [(path, None if number % 3 == 0 else vector) for number, (path, vector) in enumerate(pairwise(texts))]
     frame = spark.createDataFrame(rows, "path string, vector string")
     given = [row[0] for row in frame.selectExpr("hash(path, vector)").collect()]
-    assert given == [(spark_hash(row) + (1 << 31)) % (1 << 32) - (1 << 31) for row in rows]
+    assert given == [(compute_spark_hash(row) + (1 << 31)) % (1 << 32) - (1 << 31) for row in rows]

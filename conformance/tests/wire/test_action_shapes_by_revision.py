@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from deltaspec.model.actions import ACTION_TYPES, DomainMetadata, RowIdHighWaterMark, WireStruct, action_types
+from deltaspec.model.actions import ACTION_TYPES, DomainMetadata, RowIdHighWaterMark, WireStruct, get_action_types
 from deltaspec.model.revisions import Revision
 from deltaspec.wire.log.line_decoder import LogFile, decode_lines
 from deltaspec.wire.log.line_validation import explain_action
@@ -88,9 +88,9 @@ def test_mark_that_is_no_number_breaks_the_form(revision: Revision) -> None:
 
 
 def test_types_differ_where_the_texts_do() -> None:
-    assert action_types() == action_types(Revision.R3) == ACTION_TYPES
+    assert get_action_types() == get_action_types(Revision.R3) == ACTION_TYPES
     for revision in OLD:
-        changed = {kind for kind, form in action_types(revision).items() if ACTION_TYPES.get(kind) is not form}
+        changed = {kind for kind, form in get_action_types(revision).items() if ACTION_TYPES.get(kind) is not form}
         assert changed == {"domainMetadata", "rowIdHighWaterMark"}
 
 

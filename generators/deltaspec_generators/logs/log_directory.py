@@ -1,4 +1,4 @@
-"""Laying drawn commits down: checkpoints, compactions, version checksums, the hint, clean-up, files of others."""
+"""Draw the other files of a log: checkpoints, compactions, version checksums, the hint, unknown files; and cleanup."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from deltaspec_generators.table_files import LOG, CheckpointFiles, Line, Row, Si
 
 RETENTION_MS = {None: 7 * DAY_MS, "interval 1 week": 7 * DAY_MS, "interval 2 hours": DAY_MS // 12}
 _NOT_IN_CHECKPOINT = ("stats", "tags")
-"""Fields of `remove` that a checkpoint has no column for."""
+"""Fields of `remove` without a checkpoint column."""
 _BOUNDARIES = [0, 1024, 4096, 2**20]
 
 
 def draw_checkpoint(builder: LogBuilder, state: TableState) -> CheckpointFiles:
-    """A checkpoint of one version, in any form that the table allows there."""
+    """Draw a checkpoint of one version in any layout that the table allows."""
     draw = builder.draw
     v2_supported = "v2Checkpoint" in state.features
     kinds = ["classic", "uuid-parquet", "uuid-json", "classic-v2"] if v2_supported else ["classic", "multipart"]
@@ -39,7 +39,7 @@ def draw_checkpoint(builder: LogBuilder, state: TableState) -> CheckpointFiles:
     as_json = state.configuration.get("delta.checkpoint.writeStatsAsJson") != "false"
     as_struct = state.is_enabled("delta.checkpoint.writeStatsAsStruct")
     table, files = _build_table_rows(state), _draw_file_rows(builder, state)
-    # JSON has no typed statistics: where only those are wanted, files go into sidecars.
+    # JSON cannot contain typed statistics: if only those are enabled, files are written to sidecars.
     sidecar_count = draw(st.integers(1 if kind == "uuid-json" and not as_json else 0, 2)) if v2 else 0
     if kind != "uuid-json" or sidecar_count:
         files = [_build_file_row(builder, state, row, as_json=as_json, as_struct=as_struct) for row in files]
@@ -66,7 +66,7 @@ def draw_checkpoint(builder: LogBuilder, state: TableState) -> CheckpointFiles:
         checkpoint.rows = [*table, *files]
     if kind == "multipart":
         checkpoint.parts = draw(st.integers(2, max(2, len(checkpoint.rows) // 2)))
-        if not builder.revision.since(Revision.R3):  # where the path alone is the key
+        if not builder.revision.since(Revision.R3):  # which assign parts by path only
             rows = [row for row in checkpoint.rows if isinstance(row, dict)]
             checkpoint.part_numbers = assign_parts(rows, checkpoint.parts, vectors=False)
     elif draw(st.booleans()):
@@ -82,7 +82,7 @@ def _build_table_rows(state: TableState) -> list[Row]:
 
 
 def _draw_file_rows(builder: LogBuilder, state: TableState) -> list[Row]:
-    """Live files and tombstones, ordered by path; tombstones past their retention may be left out."""
+    """Draw rows of live files and tombstones, ordered by path; expired tombstones may be left out."""
     tombstones = list(state.tombstones.values())
     if builder.draw(st.booleans()):
         retention = RETENTION_MS[state.configuration.get("delta.deletedFileRetentionDuration")]
@@ -98,7 +98,7 @@ def _draw_file_rows(builder: LogBuilder, state: TableState) -> list[Row]:
 
 
 def _build_file_row(builder: LogBuilder, state: TableState, row: Row, *, as_json: bool, as_struct: bool) -> Row:
-    """The row as the checkpoint properties ask for it: statistics as JSON, as typed columns, as both."""
+    """Build a row with statistics as JSON, as struct columns, or both."""
     if "add" not in row:
         return row
     add = dict(row["add"])
@@ -110,7 +110,7 @@ def _build_file_row(builder: LogBuilder, state: TableState, row: Row, *, as_json
 
 
 def build_compaction(builder: LogBuilder, start: int, end: int) -> list[Line]:
-    """The reconciled actions of the commits from start to end, removed domains and tombstones among them."""
+    """Build the reconciled actions of a commit range, including removed domains and tombstones."""
     state = TableState()
     removed_domains: dict[str, Body] = {}
     for version in range(start, end + 1):
@@ -133,7 +133,7 @@ def build_compaction(builder: LogBuilder, start: int, end: int) -> list[Line]:
 
 
 def draw_checksum(builder: LogBuilder, state: TableState) -> Body:
-    """The version checksum of a state: what is required, and some of the optional fields."""
+    """Draw the version checksum of a state: required fields and some optional fields."""
     adds = list(state.live.values())
     cardinalities = [add["deletionVector"]["cardinality"] if "deletionVector" in add else 0 for add in adds]
     found: Body = {
@@ -176,13 +176,13 @@ def _build_size_histogram(sizes: list[int]) -> Body:
 
 
 def _count_by_decade(cardinalities: list[int]) -> list[int]:
-    """Files by deleted rows; what is drawn stays far below the bins that end at the range of int."""
+    """Count files by decade of deleted rows; drawn counts never reach the last bins."""
     bins = [len(str(count)) if count else 0 for count in cardinalities]
     return [bins.count(index) for index in range(10)]
 
 
 def draw_hint(builder: LogBuilder, checkpoint: CheckpointFiles, *, overwritten: bool) -> Body:
-    """A `_last_checkpoint` that points at a checkpoint; with a checksum if it was written over an older one."""
+    """Draw a `_last_checkpoint` that names a checkpoint; it has a checksum if it overwrites an older one."""
     written = encode_checkpoint(checkpoint)
     all_rows = [row for row in checkpoint.rows if isinstance(row, dict)]
     for sidecar in checkpoint.sidecars:
@@ -201,7 +201,7 @@ def draw_hint(builder: LogBuilder, checkpoint: CheckpointFiles, *, overwritten: 
 
 
 def draw_staged_commits(builder: LogBuilder, files: TableFiles) -> dict[str, bytes]:
-    """Commits as they were handed to the catalog: some of the published ones, and one that is not published yet."""
+    """Draw staged commits: copies of published commits, and perhaps one unpublished commit."""
     found: dict[str, bytes] = {}
     published = builder.draw(st.lists(st.sampled_from(sorted(files.commits)), unique=True, max_size=2))
     for version in published:
@@ -218,7 +218,7 @@ def _draw_staged_path(builder: LogBuilder, version: int) -> str:
 
 
 def draw_unknown_files(builder: LogBuilder) -> dict[str, bytes]:
-    """Files in and under the log directory that are not the log's."""
+    """Draw files in the log directory and elsewhere that do not belong to the log."""
     choices: dict[str, Any] = {
         f"{LOG}_staged_commits/00000000000000000001.{build_uuid(1)}.json": b'{"commitInfo":{}}\n',
         f"{LOG}.00000000000000000000.json.crc": b"crc\x00",
@@ -236,7 +236,7 @@ def draw_unknown_files(builder: LogBuilder) -> dict[str, bytes]:
 
 
 def delete_expired_files(files: TableFiles, cutoff: int) -> None:
-    """Remove everything before a checkpoint; the commit of the checkpoint's own version stays."""
+    """Remove all log files before a checkpoint; keep the commit of its version."""
     files.commits = {version: lines for version, lines in files.commits.items() if version >= cutoff}
     files.checkpoints = [each for each in files.checkpoints if each.version >= cutoff]
     files.compactions = {versions: lines for versions, lines in files.compactions.items() if versions[0] > cutoff}

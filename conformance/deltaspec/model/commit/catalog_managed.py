@@ -19,7 +19,7 @@ from deltaspec.model.revisions import Revision
 FEATURE = "catalogManaged"
 
 
-def catalog_managed(proposal: ProposedCommit) -> Iterator[Refused]:
+def check_catalog_managed(proposal: ProposedCommit) -> Iterator[Refused]:
     """Require a transaction id and in-commit timestamps.
 
     Source: Writer Requirements for Catalog-managed tables (current).
@@ -32,7 +32,7 @@ def catalog_managed(proposal: ProposedCommit) -> Iterator[Refused]:
         yield Refused("catalog-managed.in-commit-timestamps", "in-commit timestamps are not enabled")
 
 
-CHECKS: tuple[CommitCheck, ...] = (catalog_managed,)
+CHECKS: tuple[CommitCheck, ...] = (check_catalog_managed,)
 
 
 def is_catalog_managed(protocol: Protocol) -> bool:
@@ -45,7 +45,7 @@ def is_catalog_managed(protocol: Protocol) -> bool:
     return versions == (3, 7) and listed
 
 
-def published(names: Iterable[str]) -> list[int]:
+def list_published_versions(names: Iterable[str]) -> list[int]:
     """Return the versions of the published commits, ascending; names are relative to `_delta_log`.
 
     Source: Terminology: Commits (current).
@@ -65,7 +65,7 @@ def find_commits_to_read(
 
     Source: Reading Catalog-managed Tables; Reader Requirements for Catalog-managed tables (current).
     """
-    sources: dict[int, str | None] = {version: commit_name(version) for version in published(names)}
+    sources: dict[int, str | None] = {version: commit_name(version) for version in list_published_versions(names)}
     sources |= ratified  # the catalog takes precedence over published commits
     return {version: sources[version] for version in sorted(sources) if version <= latest}
 
@@ -82,7 +82,7 @@ def may_ratify(version: int, latest: int) -> Decision:
 
 def may_publish(version: int, names: Iterable[str]) -> Decision:
     """Decide whether the next ratified commit may be published. Source: Publishing Commits (current)."""
-    if version == 0 or version - 1 in published(names):
+    if version == 0 or version - 1 in list_published_versions(names):
         return Accepted()
     return Refused("catalog-managed.published-copies-ratified", f"version {version - 1} is not published")
 
@@ -94,7 +94,7 @@ def may_checkpoint(version: int, names: Iterable[str]) -> Decision:
 
 def may_compact(start: int, end: int, names: Iterable[str]) -> Decision:
     """Decide whether a range may be compacted: all its commits must be published. Source: as `may_checkpoint`."""
-    published_versions = set(published(names))
+    published_versions = set(list_published_versions(names))
     missing = [version for version in range(start, end + 1) if version not in published_versions]
     if not missing:
         return Accepted()

@@ -14,10 +14,10 @@ def _columns(proposal: ProposedCommit) -> tuple[clustering.Path, ...]:
     """Return the clustering columns after the commit; empty if clustering is not supported."""
     if not proposal.revision.since(Revision.R3) or not proposal.supports(clustering.FEATURE):  # [Changed in r3]
         return ()
-    return clustering.clustering_columns(proposal.after.domains.get(clustering.DOMAIN))
+    return clustering.read_clustering_columns(proposal.after.domains.get(clustering.DOMAIN))
 
 
-def feature(proposal: ProposedCommit) -> Iterator[Refused]:
+def check_feature(proposal: ProposedCommit) -> Iterator[Refused]:
     """Require the clustering feature when the domain defines clustering columns."""
     protocol = proposal.after.protocol
     if protocol is None or not proposal.revision.since(Revision.R3):  # [Changed in r3] clustering is new
@@ -25,11 +25,11 @@ def feature(proposal: ProposedCommit) -> Iterator[Refused]:
     if clustering.FEATURE in {strip_preview_suffix(name) for name in get_supported_features(protocol)}:
         return
     for action in proposal.of(DomainMetadata):
-        if clustering.clustering_columns(action):
+        if clustering.read_clustering_columns(action):
             yield Refused("clustering.feature", action.configuration)
 
 
-def columns(proposal: ProposedCommit) -> Iterator[Refused]:
+def check_columns(proposal: ProposedCommit) -> Iterator[Refused]:
     """Require clustering columns to be columns of the table, by physical name, and the table to be unpartitioned."""
     schema, metadata, named = proposal.schema, proposal.after.metadata, _columns(proposal)
     is_new = proposal.of(MetaData) != [] or any(
@@ -43,13 +43,13 @@ def columns(proposal: ProposedCommit) -> Iterator[Refused]:
         yield Refused("clustering.columns-by-physical-name", name)
 
 
-def statistics(proposal: ProposedCommit) -> Iterator[Refused]:
+def check_statistics(proposal: ProposedCommit) -> Iterator[Refused]:
     """Require statistics of the clustering columns in added files, and of new clustering columns in all files.
 
     This follows the protocol literally: a snapshot does not show whether a file is older than a column.
     """
     named = clustering.resolve_columns(_columns(proposal), proposal.schema, proposal.mapping)
-    before = clustering.clustering_columns(proposal.before.domains.get(clustering.DOMAIN))
+    before = clustering.read_clustering_columns(proposal.before.domains.get(clustering.DOMAIN))
     new = tuple(each for each in named if each not in before)
     added = proposal.of(Add)
     for add in added:
@@ -60,7 +60,7 @@ def statistics(proposal: ProposedCommit) -> Iterator[Refused]:
             yield Refused("clustering.statistics-of-new-columns", f"{add.path} stays live without statistics of {name}")
 
 
-def provider(proposal: ProposedCommit) -> Iterator[Refused]:
+def check_provider(proposal: ProposedCommit) -> Iterator[Refused]:
     """Require a clustering provider that is not blank."""
     if not proposal.revision.since(Revision.R3):  # [Changed in r3] the field is new
         return
@@ -69,5 +69,5 @@ def provider(proposal: ProposedCommit) -> Iterator[Refused]:
             yield Refused("clustering.provider", add.path)
 
 
-CHECKS: tuple[CommitCheck, ...] = (feature, columns, statistics, provider)
+CHECKS: tuple[CommitCheck, ...] = (check_feature, check_columns, check_statistics, check_provider)
 """In the order in which `validation.check_commit` evaluates them."""

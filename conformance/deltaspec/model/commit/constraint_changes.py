@@ -31,16 +31,16 @@ def creates_or_restores_table(operation: Any) -> bool:
     return isinstance(operation, str) and _MAKES_OR_RESTORES.search(operation) is not None
 
 
-def new_constraints(proposal: ProposedCommit) -> Iterator[Refused]:
+def check_constraints(proposal: ProposedCommit) -> Iterator[Refused]:
     """CHECK Constraints: require a name and an expression. The feature is checked with the other properties."""
     for action in proposal.of(MetaData):
         for name, expression in constraints.read_check_constraints(action.configuration).items():
-            broken = constraints.constraint_fault(name, expression)
+            broken = constraints.find_constraint_fault(name, expression)
             if broken is not None:
                 yield Refused(broken, f"constraint {name!r}: {expression!r}")
 
 
-def defaults_of_new_columns(proposal: ProposedCommit) -> Iterator[Refused]:
+def check_defaults(proposal: ProposedCommit) -> Iterator[Refused]:
     """Default Columns: forbid a default on a column that the commit adds.
 
     A commit that removes files may replace the table including its columns, so it is not checked.
@@ -58,5 +58,5 @@ def defaults_of_new_columns(proposal: ProposedCommit) -> Iterator[Refused]:
         yield Refused("default-columns.not-with-column", ".".join(path))
 
 
-CHECKS: tuple[CommitCheck, ...] = (new_constraints, defaults_of_new_columns)
+CHECKS: tuple[CommitCheck, ...] = (check_constraints, check_defaults)
 """In the order in which `validation.check_commit` evaluates them."""

@@ -15,7 +15,7 @@ from deltaspec.model.rows.statistics import parse_statistics
 from deltaspec.model.schema import column_mapping
 
 
-def one_action_a_file(proposal: ProposedCommit) -> Iterator[Refused]:
+def check_repeated_actions(proposal: ProposedCommit) -> Iterator[Refused]:
     """Add File and Remove File: forbid repeated adds or removes, and add plus remove of a logical file (E36)."""
     adds, removes = proposal.of(Add), proposal.of(Remove)
     for path in _twice(adds):
@@ -30,18 +30,18 @@ def _twice(actions: list[Add] | list[Remove]) -> list[str]:
     return [path for path, times in Counter(path_key(action.path) for action in actions).items() if times > 1]
 
 
-def live_vectors(proposal: ProposedCommit) -> Iterator[Refused]:
+def check_replaced_vectors(proposal: ProposedCommit) -> Iterator[Refused]:
     """Add File and Remove File: require that a new vector of a live file replaces the previous one."""
     if proposal.revision is not Revision.CURRENT:  # [Changed in current] earlier revisions do not say
         return
     removed = {get_file_key(remove) for remove in proposal.of(Remove)}
     for add in proposal.of(Add):
         path, vector = get_file_key(add)
-        for key in illegal_companions(path, vector, {*proposal.before.files}, removed):
+        for key in find_conflicting_vectors(path, vector, {*proposal.before.files}, removed):
             yield Refused("add.live-vector-removed", f"{path} stays live with {key[1]}")
 
 
-def illegal_companions(
+def find_conflicting_vectors(
     path: str, vector: str | None, live: set[tuple[str, str | None]], removed: set[tuple[str, str | None]]
 ) -> list[tuple[str, str | None]]:
     """Return the live logical files of the added path with another vector that the commit does not remove.
@@ -55,7 +55,7 @@ def illegal_companions(
     return [key for key in live if key[0] == path and key[1] != vector and key not in removed]
 
 
-def vectors(proposal: ProposedCommit) -> Iterator[Refused]:
+def check_deletion_vectors(proposal: ProposedCommit) -> Iterator[Refused]:
     """Deletion Vectors: require the feature, enablement for new vectors, and a record count."""
     files: list[Add | Remove] = [*proposal.of(Add), *proposal.of(Remove)]
     for action in files:
@@ -90,34 +90,34 @@ def has_row_count(add: Add) -> bool:
         return False
 
 
-def partition_values(proposal: ProposedCommit) -> Iterator[Refused]:
+def check_partition_values(proposal: ProposedCommit) -> Iterator[Refused]:
     """Add File and Remove File: require a value for each partition column, under its physical name."""
     schema, metadata = proposal.schema, proposal.after.metadata
     if schema is None or metadata is None:
         return
-    columns = set(column_mapping.physical_partition_columns(schema, metadata.partition_columns, proposal.mapping))
+    columns = set(column_mapping.list_physical_partition_columns(schema, metadata.partition_columns, proposal.mapping))
     files: list[Add | Cdc] = [*proposal.of(Add), *proposal.of(Cdc)]
     for action in files:
         if set(action.partition_values) != columns:
             yield Refused("add.partition-values", action.path)
     for add in proposal.after.files.values() if proposal.of(MetaData) else ():
-        if add not in files and illegal_partitioning(columns, add):
+        if add not in files and is_illegal_partitioning(columns, add):
             yield Refused("add.partition-values", f"{add.path} stays live without a value for a new partition column")
 
 
-def illegal_partitioning(columns: set[str], add: Add) -> bool:
+def is_illegal_partitioning(columns: set[str], add: Add) -> bool:
     """Return whether a live file has no value for a partition column (physical names) of the new metadata."""
     return not columns <= set(add.partition_values)
 
 
-def removes(proposal: ProposedCommit) -> Iterator[Refused]:
+def check_removes(proposal: ProposedCommit) -> Iterator[Refused]:
     """Add File and Remove File: require the metadata that a remove says it includes."""
     for remove in proposal.of(Remove):
         if remove.extended_file_metadata and (remove.partition_values is None or remove.size is None):
             yield Refused("remove.extended-file-metadata", remove.path)
 
 
-def change_files(proposal: ProposedCommit) -> Iterator[Refused]:
+def check_change_files(proposal: ProposedCommit) -> Iterator[Refused]:
     """Add CDC File, Change Data Files: forbid `dataChange=true`, and require the location `_change_data`."""
     added = {path_key(add.path) for add in proposal.of(Add)}
     for cdc in proposal.of(Cdc):
@@ -128,5 +128,12 @@ def change_files(proposal: ProposedCommit) -> Iterator[Refused]:
             yield Refused("cdc.location", cdc.path)
 
 
-CHECKS: tuple[CommitCheck, ...] = (one_action_a_file, live_vectors, vectors, partition_values, removes, change_files)
+CHECKS: tuple[CommitCheck, ...] = (
+    check_repeated_actions,
+    check_replaced_vectors,
+    check_deletion_vectors,
+    check_partition_values,
+    check_removes,
+    check_change_files,
+)
 """In the order in which `validation.check_commit` evaluates them."""

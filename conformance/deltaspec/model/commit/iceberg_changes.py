@@ -18,7 +18,7 @@ def _enabled(snapshot: Snapshot, revision: Revision) -> tuple[str, ...]:
     if snapshot.protocol is None or snapshot.metadata is None:
         return ()
     features = get_supported_features(snapshot.protocol)
-    return iceberg_compat.enabled(features, snapshot.metadata.configuration, revision)
+    return iceberg_compat.get_enabled_compatibilities(features, snapshot.metadata.configuration, revision)
 
 
 def _requirement(compatibility: str, name: str) -> str:
@@ -30,7 +30,7 @@ def _changes_table(proposal: ProposedCommit) -> bool:
     return any(isinstance(each, Protocol | MetaData) for each in proposal.actions)
 
 
-def readers(proposal: ProposedCommit) -> Iterator[Refused]:
+def check_readers(proposal: ProposedCommit) -> Iterator[Refused]:
     """Require a protocol under which readers support column mapping."""
     for action in proposal.of(Protocol):
         for compatibility, feature in iceberg_compat.FEATURES.items():
@@ -39,7 +39,7 @@ def readers(proposal: ProposedCommit) -> Iterator[Refused]:
                 yield Refused(_requirement(compatibility, "readers"), feature)
 
 
-def state(proposal: ProposedCommit) -> Iterator[Refused]:
+def check_state(proposal: ProposedCommit) -> Iterator[Refused]:
     """Require column mapping and supported types; forbid deletion vectors and the other compatibility."""
     protocol, metadata, schema = proposal.after.protocol, proposal.after.metadata, proposal.schema
     if protocol is None or metadata is None or not _changes_table(proposal):
@@ -54,16 +54,16 @@ def state(proposal: ProposedCommit) -> Iterator[Refused]:
             yield Refused("iceberg-v2.not-with-first", "V1 is enabled too")
         if schema is None:
             continue
-        for path, kind in iceberg_compat.forbidden_columns(schema, each):
+        for path, kind in iceberg_compat.find_forbidden_columns(schema, each):
             yield Refused(_requirement(each, "types"), f"{'.'.join(path)}: {get_type_name(kind)}")
         if proposal.supports("typeWidening") and proposal.revision is Revision.CURRENT:  # [Changed in current]
-            for path, old, new in iceberg_compat.forbidden_type_changes(schema):
+            for path, old, new in iceberg_compat.find_forbidden_type_changes(schema):
                 yield Refused(
                     _requirement(each, "type-changes"), f"{'.'.join(path)}: {get_type_name(old)}, {get_type_name(new)}"
                 )
 
 
-def partitioning(proposal: ProposedCommit) -> Iterator[Refused]:
+def check_partitioning(proposal: ProposedCommit) -> Iterator[Refused]:
     """Require that replacing a table keeps the names of its partition columns. A restored table had them before."""
     before, after = proposal.before, proposal.after
     if any(
@@ -79,11 +79,11 @@ def partitioning(proposal: ProposedCommit) -> Iterator[Refused]:
         if schema is None or snapshot.metadata is None:
             return
         sides.append((schema, snapshot.metadata.partition_columns, read_mapping_mode(snapshot)))
-    for name in iceberg_compat.renamed_partition_columns(sides[0], sides[1]):
+    for name in iceberg_compat.find_renamed_partition_columns(sides[0], sides[1]):
         yield Refused(_requirement(enabled[0], "partitions-keep-names"), name)
 
 
-def nested_ids(proposal: ProposedCommit) -> Iterator[Refused]:
+def check_nested_ids(proposal: ProposedCommit) -> Iterator[Refused]:
     """Require unique ids of elements, keys and values under V2, in the location that the protocol defines."""
     schema, mapping = proposal.schema, proposal.mapping
     if schema is None or mapping is None or "V2" not in _enabled(proposal.after, proposal.revision):
@@ -93,7 +93,7 @@ def nested_ids(proposal: ProposedCommit) -> Iterator[Refused]:
     is_current = proposal.revision is Revision.CURRENT
     # [Changed in current] key and names
     key = "iceberg-v2.nested-ids-key" if is_current else "iceberg-v2.nested-ids-key-by-name"
-    for found in iceberg_compat.nested_ids(schema, mapping, proposal.revision):
+    for found in iceberg_compat.find_nested_id_faults(schema, mapping, proposal.revision):
         for requirement, names in (
             (key, found.under_another_key),
             ("iceberg-v2.nested-ids-place", found.elsewhere),
@@ -104,7 +104,7 @@ def nested_ids(proposal: ProposedCommit) -> Iterator[Refused]:
                 yield Refused(requirement, ", ".join(names))
 
 
-def adds(proposal: ProposedCommit) -> Iterator[Refused]:
+def check_added_files(proposal: ProposedCommit) -> Iterator[Refused]:
     """Require the number of records in added files; under V2 only in new ones."""
     known = {path for path, _ in (*proposal.before.files, *proposal.before.tombstones)}
     for each in _enabled(proposal.after, proposal.revision):
@@ -113,5 +113,5 @@ def adds(proposal: ProposedCommit) -> Iterator[Refused]:
                 yield Refused(_requirement(each, "numbers-of-records"), add.path)
 
 
-CHECKS: tuple[CommitCheck, ...] = (readers, state, partitioning, nested_ids, adds)
+CHECKS: tuple[CommitCheck, ...] = (check_readers, check_state, check_partitioning, check_nested_ids, check_added_files)
 """In the order in which `validation.check_commit` evaluates them."""

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from deltaspec.model.actions import Protocol
-from deltaspec.model.commit.type_widening import allowed_by_iceberg, read_type_change_record
+from deltaspec.model.commit.type_widening import is_supported_by_iceberg, read_type_change_record
 from deltaspec.model.features.table_properties import is_property_true
 from deltaspec.model.revisions import Revision
 from deltaspec.model.schema import column_mapping
@@ -39,7 +39,7 @@ _SPELLINGS = ("string", "char", "varchar", "udt")
 """Prefixes of undefined type names that may stand for a supported type."""
 
 
-def enabled(
+def get_enabled_compatibilities(
     features: Collection[str], configuration: Mapping[str, str], revision: Revision = Revision.CURRENT
 ) -> tuple[str, ...]:
     """Return the enabled compatibilities: `V1`, `V2`, both or none.
@@ -74,7 +74,7 @@ def conflicts_with_vectors(compatibility: str, features: Collection[str], config
 # types
 
 
-def forbidden_columns(schema: Struct, compatibility: str) -> list[tuple[tuple[str, ...], DataType]]:
+def find_forbidden_columns(schema: Struct, compatibility: str) -> list[tuple[tuple[str, ...], DataType]]:
     """Return the parts of a schema with a type that the compatibility does not support, with paths, parents first."""
     return [(path, kind) for path, kind in _parts(schema, ()) if not _is_supported_type(compatibility, kind)]
 
@@ -102,7 +102,7 @@ def _is_supported_type(compatibility: str, kind: DataType) -> bool:
     return name in _OF_V2 or (isinstance(kind, UndefinedType) and (not name or name.startswith(_SPELLINGS)))
 
 
-def forbidden_type_changes(schema: Struct) -> list[tuple[tuple[str, ...], DataType, DataType]]:
+def find_forbidden_type_changes(schema: Struct) -> list[tuple[tuple[str, ...], DataType, DataType]]:
     """Return the recorded type changes that Iceberg V2 does not support: column path, type before, type after.
 
     Malformed records are ignored.
@@ -111,14 +111,14 @@ def forbidden_type_changes(schema: Struct) -> list[tuple[tuple[str, ...], DataTy
     return [
         ((*path, *change.field_path), change.before, change.after)
         for path, change in changes
-        if not allowed_by_iceberg(change.before, change.after)
+        if not is_supported_by_iceberg(change.before, change.after)
     ]
 
 
 # partition columns
 
 
-def renamed_partition_columns(
+def find_renamed_partition_columns(
     before: tuple[Struct, Sequence[str], str | None], after: tuple[Struct, Sequence[str], str | None]
 ) -> list[str]:
     """Return the partition columns whose names differ between two partition specs: new names first, then missing ones.
@@ -138,7 +138,7 @@ def renamed_partition_columns(
 
 def _physical(side: tuple[Struct, Sequence[str], str | None]) -> list[str]:
     schema, columns, mapping = side
-    return column_mapping.physical_partition_columns(schema, [*columns], mapping)
+    return column_mapping.list_physical_partition_columns(schema, [*columns], mapping)
 
 
 def _unnamed_in(known: list[tuple[str, str]], columns: list[tuple[str, str]]) -> list[str]:
@@ -170,7 +170,7 @@ class NestedIdFaults:
     """`name=id` for ids that a column or another part also has."""
 
 
-def nested_ids(schema: Struct, mapping: str, revision: Revision = Revision.CURRENT) -> list[NestedIdFaults]:
+def find_nested_id_faults(schema: Struct, mapping: str, revision: Revision = Revision.CURRENT) -> list[NestedIdFaults]:
     """Return the faults of every struct field that directly contains arrays or maps.
 
     Args:
@@ -221,13 +221,13 @@ def _key(revision: Revision) -> str:
 
 
 def _ids(field: Field, revision: Revision) -> dict[str, int | None]:
-    return column_mapping.nested_ids(field, _key(revision))
+    return column_mapping.read_nested_ids(field, _key(revision))
 
 
 def _names(field: Field) -> list[str]:
     """Return the names of the ids that a field has under either key."""
     keys = (column_mapping.NESTED_IDS, column_mapping.NESTED_IDS_R3)
-    return [name for key in keys for name in column_mapping.nested_ids(field, key)]
+    return [name for key in keys for name in column_mapping.read_nested_ids(field, key)]
 
 
 def _classify_missing(

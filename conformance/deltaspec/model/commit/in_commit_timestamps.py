@@ -13,7 +13,7 @@ from deltaspec.model.features.table_properties import (
     ENABLEMENT_TIMESTAMP,
     ENABLEMENT_VERSION,
     get_integer_property,
-    in_commit_timestamps_enabled,
+    has_in_commit_timestamps,
 )
 from deltaspec.model.log.proposed_commit import CommitCheck, ProposedCommit
 from deltaspec.model.log.reconciliation import Snapshot
@@ -26,10 +26,10 @@ def is_enabled(snapshot: Snapshot) -> bool:
     """Return whether every commit carries its own timestamp: the feature is supported and the property is true."""
     if snapshot.protocol is None or snapshot.metadata is None:
         return False
-    return in_commit_timestamps_enabled(snapshot.protocol, snapshot.metadata)
+    return has_in_commit_timestamps(snapshot.protocol, snapshot.metadata)
 
 
-def in_commit_timestamps(proposal: ProposedCommit) -> Iterator[Refused]:
+def check_in_commit_timestamps(proposal: ProposedCommit) -> Iterator[Refused]:
     """Require an increasing timestamp in a leading commitInfo, and a record of the enablement.
 
     Source: Writer Requirements for In-Commit Timestamps (current).
@@ -48,7 +48,7 @@ def in_commit_timestamps(proposal: ProposedCommit) -> Iterator[Refused]:
         if is_illegal_timestamp(earlier.in_commit_timestamp if earlier else None, now):
             yield Refused("in-commit-timestamp.increases", f"{now} is not later than the previous timestamp")
     expected = _enablement(proposal, now)
-    found = recorded(proposal.after)
+    found = read_enablement(proposal.after)
     if expected is not None and found != expected:
         yield Refused("in-commit-timestamp.enablement-recorded", f"recorded {found}, expected {expected}")
 
@@ -66,7 +66,7 @@ def is_illegal_first_timestamp(file_time_before_ms: int | None, now: int) -> boo
     return file_time_before_ms is not None and now <= file_time_before_ms
 
 
-def recorded(snapshot: Snapshot) -> tuple[int | None, int | None]:
+def read_enablement(snapshot: Snapshot) -> tuple[int | None, int | None]:
     """Return the recorded version and timestamp of the enablement; each is None if the property is not set."""
     settings = snapshot.metadata.configuration if snapshot.metadata else {}
     return get_integer_property(settings, ENABLEMENT_VERSION), get_integer_property(settings, ENABLEMENT_TIMESTAMP)
@@ -77,7 +77,7 @@ def _enablement(proposal: ProposedCommit, now: int) -> tuple[int | None, int | N
     if not is_enabled(proposal.before):
         older_commits = proposal.before.version >= 0 and not _had_preview(proposal.before)
         return (proposal.version, now) if older_commits else None
-    kept = recorded(proposal.before)
+    kept = read_enablement(proposal.before)
     return None if kept == (None, None) else kept
 
 
@@ -86,7 +86,7 @@ def _had_preview(snapshot: Snapshot) -> bool:
     return "inCommitTimestamp-preview" in ((snapshot.protocol and snapshot.protocol.writer_features) or ())
 
 
-CHECKS: tuple[CommitCheck, ...] = (in_commit_timestamps,)
+CHECKS: tuple[CommitCheck, ...] = (check_in_commit_timestamps,)
 
 
 def compute_next_timestamp(clock_ms: int, before: int | None, file_time_before_ms: int | None = None) -> int:
@@ -148,7 +148,7 @@ def carries_timestamp(version: int, latest: Snapshot, revision: Revision = Revis
     """Return whether a commit's time is its in-commit timestamp: since the enablement version, or always."""
     if revision is not Revision.CURRENT:  # [Changed in current] file times before
         return False
-    since, _ = recorded(latest)
+    since, _ = read_enablement(latest)
     return is_enabled(latest) and (since is None or version >= since)
 
 
@@ -160,7 +160,7 @@ def find_version_at(
     If timestamps were enabled on an existing table, the enablement time separates versions with timestamps from those
     with file times, regardless of the values of the file times. Source: as `get_commit_timestamp`.
     """
-    since, began = recorded(latest)
+    since, began = read_enablement(latest)
     versions = sorted(log)
     if revision is Revision.CURRENT and is_enabled(latest) and since is not None and began is not None:
         versions = [each for each in versions if (each >= since) == (moment_ms >= began)]

@@ -13,7 +13,7 @@ from deltaspec.model.rows import row_tracking
 from deltaspec.model.rows.statistics import parse_statistics
 
 
-def assigns(proposal: ProposedCommit) -> bool:
+def assigns_row_ids(proposal: ProposedCommit) -> bool:
     """Return whether adds of the commit must have row ids."""
     protocol, metadata = proposal.after.protocol, proposal.after.metadata
     if protocol is None or metadata is None:
@@ -26,23 +26,23 @@ def _select_requirement(proposal: ProposedCommit, first: str, later: str) -> str
     return first if proposal.revision is Revision.R1 else later
 
 
-def adds_have_ids(proposal: ProposedCommit) -> Iterator[Refused]:
+def check_added_ids(proposal: ProposedCommit) -> Iterator[Refused]:
     """Require a base id in every add; new files get the commit's version, files committed again keep their values."""
     before, after = proposal.before.metadata, proposal.after.metadata
-    if not assigns(proposal) or after is None:
+    if not assigns_row_ids(proposal) or after is None:
         return
     earlier = {} if before and is_replaced_table(before.id, after.id) else _earlier(proposal.before)
     for add in proposal.of(Add):
         known = earlier.get(path_key(add.path))
-        if add.base_row_id is None and not may_lack_ids(known, proposal.revision):
+        if add.base_row_id is None and not may_omit_row_ids(known, proposal.revision):
             yield Refused(_select_requirement(proposal, "row-ids.base-row-id", "row-tracking.base-row-id"), add.path)
-        elif illegal_base(known, add) and proposal.revision is not Revision.R1:
+        elif is_illegal_base_row_id(known, add) and proposal.revision is not Revision.R1:
             yield Refused("row-tracking.base-row-id-kept", add.path)
         if proposal.revision is Revision.R1:  # [Changed in r2] commit versions are new
             continue
-        if add.default_row_commit_version is None and may_lack_ids(known, proposal.revision):
+        if add.default_row_commit_version is None and may_omit_row_ids(known, proposal.revision):
             continue
-        if illegal_commit_version(known, add, proposal.version):
+        if is_illegal_commit_version(known, add, proposal.version):
             was_set = known is not None and known.default_row_commit_version is not None
             name = "row-tracking.commit-version-kept" if was_set else "row-tracking.commit-version"
             yield Refused(name, add.path)
@@ -56,19 +56,19 @@ def is_replaced_table(id_before: str, id_after: str) -> bool:
     return id_before != id_after
 
 
-def may_lack_ids(before: Add | Remove | None, revision: Revision = Revision.CURRENT) -> bool:
+def may_omit_row_ids(before: Add | Remove | None, revision: Revision = Revision.CURRENT) -> bool:
     """Return whether a file may be committed without row ids: it was committed before without them (not in r1)."""
     if before is None or revision is Revision.R1:  # [Changed in r2] files committed again keep their values
         return False
     return before.base_row_id is None and before.default_row_commit_version is None
 
 
-def illegal_base(before: Add | Remove | None, after: Add | Remove) -> bool:
+def is_illegal_base_row_id(before: Add | Remove | None, after: Add | Remove) -> bool:
     """Return whether a file that had a base row id now has another."""
     return before is not None and before.base_row_id is not None and after.base_row_id != before.base_row_id
 
 
-def illegal_commit_version(before: Add | Remove | None, after: Add, version: int) -> bool:
+def is_illegal_commit_version(before: Add | Remove | None, after: Add, version: int) -> bool:
     """Return whether a file has an invalid default row commit version.
 
     An unknown path may belong to a file that was removed long ago and keeps its version.
@@ -83,23 +83,23 @@ def illegal_commit_version(before: Add | Remove | None, after: Add, version: int
     return after.default_row_commit_version is None or after.default_row_commit_version > version
 
 
-def no_version_to_come(proposal: ProposedCommit) -> Iterator[Refused]:
+def check_future_versions(proposal: ProposedCommit) -> Iterator[Refused]:
     """Forbid a default row commit version after the commit's version, even if row ids are not assigned."""
     for add in proposal.of(Add) if proposal.revision is not Revision.R1 else ():
         if (add.default_row_commit_version or 0) > proposal.version:
             yield Refused("row-tracking.commit-version", add.path)
 
 
-def removes_keep_ids(proposal: ProposedCommit) -> Iterator[Refused]:
+def check_removed_ids(proposal: ProposedCommit) -> Iterator[Refused]:
     """Require a remove to repeat the values of the last add of its path."""
-    if not assigns(proposal):
+    if not assigns_row_ids(proposal):
         return
     earlier = _earlier(proposal.before)
     for remove in proposal.of(Remove):
         known = earlier.get(path_key(remove.path))
         differs = isinstance(known, Add) and known.default_row_commit_version is not None
         differs = differs and remove.default_row_commit_version != (known and known.default_row_commit_version)
-        if illegal_base(known, remove) or (differs and proposal.revision is not Revision.R1):
+        if is_illegal_base_row_id(known, remove) or (differs and proposal.revision is not Revision.R1):
             yield Refused(_select_requirement(proposal, "row-ids.removed-base-row-id", "remove.row-ids"), remove.path)
 
 
@@ -109,23 +109,23 @@ def _earlier(snapshot: Snapshot) -> dict[str, Add | Remove]:
     return {**dead, **{path: add for (path, _), add in snapshot.files.items()}}
 
 
-def high_water_mark(snapshot: Snapshot, revision: Revision) -> int | None:
+def read_revision_high_water_mark(snapshot: Snapshot, revision: Revision) -> int | None:
     """Return the highest row id ever assigned, from the source that the revision defines; None if unknown."""
     if not revision.since(Revision.R3):  # [Changed in r3] a domain replaces the action
         mark: RowIdHighWaterMark | None = snapshot.row_id_high_water_mark
         return None if mark is None else mark.high_water_mark
-    return row_tracking.high_water_mark(snapshot)
+    return row_tracking.read_high_water_mark(snapshot)
 
 
-def mark_covers_ids(proposal: ProposedCommit) -> Iterator[Refused]:
+def check_high_water_mark(proposal: ProposedCommit) -> Iterator[Refused]:
     """Forbid fresh row ids above the mark; in r1, require a mark in every commit with new files."""
-    if not assigns(proposal):
+    if not assigns_row_ids(proposal):
         return
-    mark = high_water_mark(proposal.after, proposal.revision)
+    mark = read_revision_high_water_mark(proposal.after, proposal.revision)
     known = {key[0] for key in (*proposal.before.files, *proposal.before.tombstones)}
-    mark_changed = mark is not None and mark != high_water_mark(proposal.before, proposal.revision)
+    mark_changed = mark is not None and mark != read_revision_high_water_mark(proposal.before, proposal.revision)
     for add in proposal.after.files.values() if mark_changed else proposal.of(Add):
-        if illegal_ids(add, mark):
+        if has_illegal_row_ids(add, mark):
             name = {Revision.R1: "row-ids.mark-covers-ids", Revision.R2: "row-tracking.mark-of-action"}
             yield Refused(name.get(proposal.revision, "row-tracking.high-water-mark"), f"{add.path} above {mark}")
     for add in proposal.of(Add):
@@ -133,7 +133,7 @@ def mark_covers_ids(proposal: ProposedCommit) -> Iterator[Refused]:
             yield Refused("row-ids.mark-with-new-files", add.path)
 
 
-def illegal_ids(add: Add, mark: int | None) -> bool:
+def has_illegal_row_ids(add: Add, mark: int | None) -> bool:
     """Return whether a file has a fresh row id above the mark; without a row count, only the base id is compared."""
     rows = _rows(add)
     if add.base_row_id is None or rows == 0:
@@ -148,9 +148,9 @@ def _rows(file: Add | Remove) -> int | None:
         return None
 
 
-def ids_are_unique(proposal: ProposedCommit) -> Iterator[Refused]:
+def check_unique_ids(proposal: ProposedCommit) -> Iterator[Refused]:
     """Require disjoint default row ids of live files; files without a row count are ignored."""
-    if not assigns(proposal):
+    if not assigns_row_ids(proposal):
         return
     ranges = [
         (add.base_row_id, add.base_row_id + rows, add.path)
@@ -164,11 +164,11 @@ def ids_are_unique(proposal: ProposedCommit) -> Iterator[Refused]:
         end = max(end, stop)
 
 
-def no_id_given_again(proposal: ProposedCommit) -> Iterator[Refused]:
+def check_reused_ids(proposal: ProposedCommit) -> Iterator[Refused]:
     """Require new base ids not to overlap ids of removed files. Ids reserved by an earlier commit may be below the
     mark.
     """
-    if not assigns(proposal) or proposal.revision is Revision.R1:  # [Changed in r2]
+    if not assigns_row_ids(proposal) or proposal.revision is Revision.R1:  # [Changed in r2]
         return
     earlier = _earlier(proposal.before)
     taken = {
@@ -185,7 +185,7 @@ def no_id_given_again(proposal: ProposedCommit) -> Iterator[Refused]:
             yield Refused("row-tracking.above-mark", add.path)
 
 
-def enabled_table(proposal: ProposedCommit) -> Iterator[Refused]:
+def check_enabled_table(proposal: ProposedCommit) -> Iterator[Refused]:
     """If row ids are enabled, require them in every live file, and unused names for the hidden columns."""
     protocol, metadata, revision = proposal.after.protocol, proposal.after.metadata, proposal.revision
     if protocol is None or metadata is None:
@@ -213,7 +213,7 @@ def enabled_table(proposal: ProposedCommit) -> Iterator[Refused]:
             yield Refused(name, add.path)
 
 
-def preserved_flag(proposal: ProposedCommit) -> Iterator[Refused]:
+def check_preserved_flag(proposal: ProposedCommit) -> Iterator[Refused]:
     """r1: forbid `preservedRowIds=false` if the commit neither updates nor copies rows (a SHOULD since r2)."""
     protocol, metadata = proposal.after.protocol, proposal.after.metadata
     if proposal.revision is not Revision.R1 or protocol is None or metadata is None:  # [Changed in r2]
@@ -231,15 +231,15 @@ def may_copy_rows(proposal: ProposedCommit) -> bool:
     return not all(adds) and (any(adds) or bool(proposal.of(Remove)))
 
 
-def one_mark(proposal: ProposedCommit) -> Iterator[Refused]:
+def check_single_mark(proposal: ProposedCommit) -> Iterator[Refused]:
     """Forbid a second high-water mark action, because the actions of a commit have no order (E37)."""
     if not proposal.revision.since(Revision.R3) and len(proposal.of(RowIdHighWaterMark)) > 1:  # [Changed in r3]
         yield Refused("reconciliation.one-high-water-mark", "two rowIdHighWaterMark actions")
 
 
-def mark_is_kept(proposal: ProposedCommit) -> Iterator[Refused]:
+def check_mark_domain(proposal: ProposedCommit) -> Iterator[Refused]:
     """Forbid removing the high-water mark domain while row ids are assigned."""
-    if not assigns(proposal) or not proposal.revision.since(Revision.R3):
+    if not assigns_row_ids(proposal) or not proposal.revision.since(Revision.R3):
         return
     for action in proposal.of(DomainMetadata):
         if action.domain == row_tracking.DOMAIN and (
@@ -249,15 +249,15 @@ def mark_is_kept(proposal: ProposedCommit) -> Iterator[Refused]:
 
 
 CHECKS: tuple[CommitCheck, ...] = (
-    no_version_to_come,
-    adds_have_ids,
-    removes_keep_ids,
-    mark_covers_ids,
-    ids_are_unique,
-    no_id_given_again,
-    enabled_table,
-    preserved_flag,
-    mark_is_kept,
-    one_mark,
+    check_future_versions,
+    check_added_ids,
+    check_removed_ids,
+    check_high_water_mark,
+    check_unique_ids,
+    check_reused_ids,
+    check_enabled_table,
+    check_preserved_flag,
+    check_mark_domain,
+    check_single_mark,
 )
 """In the order in which `validation.check_commit` evaluates them."""

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from deltaspec.model.actions import MetaData, Protocol
 from deltaspec.model.features import column_mapping_changes, identity_columns, protocol_evolution, table_properties
-from deltaspec.model.features.protocol import Refused, features_are_known, find_protocol_faults, get_supported_features
+from deltaspec.model.features.protocol import Refused, find_protocol_faults, get_supported_features, has_known_features
 from deltaspec.model.features.table_features import get_current_name, get_known_features, strip_preview_suffix
 from deltaspec.model.log.proposed_commit import CommitCheck, ProposedCommit, read_mapping_mode, read_schema
 from deltaspec.model.revisions import Revision
@@ -35,7 +35,7 @@ _EXPLICIT_REQUIREMENTS = {
 """Properties whose chapter explicitly requires the feature; for others the protocol does not say so (E43)."""
 
 
-def new_protocol(proposal: ProposedCommit) -> Iterator[Refused]:
+def check_protocol(proposal: ProposedCommit) -> Iterator[Refused]:
     """Protocol Evolution, Table Features: require a valid protocol action."""
     for action in proposal.of(Protocol):
         for fault, feature in find_protocol_faults(action, proposal.revision):
@@ -43,7 +43,7 @@ def new_protocol(proposal: ProposedCommit) -> Iterator[Refused]:
                 yield Refused(FAULT_REQUIREMENTS[fault], feature or fault)
 
 
-def changed_protocol(proposal: ProposedCommit) -> Iterator[Refused]:
+def check_protocol_change(proposal: ProposedCommit) -> Iterator[Refused]:
     """Supported Features: require that listed features stay, and that an upgrade lists the features in use."""
     before = proposal.before.protocol
     for action in proposal.of(Protocol):
@@ -61,7 +61,7 @@ def _used(proposal: ProposedCommit) -> set[str]:
     return table_properties.find_active_features(before.protocol, before.metadata, schema)
 
 
-def new_metadata(proposal: ProposedCommit) -> Iterator[Refused]:
+def check_metadata(proposal: ProposedCommit) -> Iterator[Refused]:
     """Change Metadata, Schema Serialization Format: require a valid metaData action."""
     for action in proposal.of(MetaData):
         if not GUID.fullmatch(action.id):
@@ -87,11 +87,11 @@ def _property_faults(action: MetaData) -> Iterator[Refused]:
             yield Refused("configuration.values", f"{name} {fault}")
 
 
-def supported_metadata(proposal: ProposedCommit) -> Iterator[Refused]:
+def check_metadata_support(proposal: ProposedCommit) -> Iterator[Refused]:
     """Require protocol support for everything that the metadata uses."""
     action, schema = proposal.after.metadata, proposal.schema
     table = proposal.after.protocol
-    if action is None or table is None or not features_are_known(table):
+    if action is None or table is None or not has_known_features(table):
         return
     supported = _any_name(table, proposal.revision)
     for name, value in action.configuration.items():
@@ -111,7 +111,7 @@ def supported_metadata(proposal: ProposedCommit) -> Iterator[Refused]:
             yield Refused("schema.types-need-features", needed)
     if schema is not None and "identityColumns" in supported:
         for path, field in iter_fields(schema):
-            if identity_columns.fault(field.metadata) is not None:
+            if identity_columns.find_identity_fault(field.metadata) is not None:
                 yield Refused("identity-columns.properties", ".".join(path))
 
 
@@ -124,7 +124,7 @@ def _any_name(table: Protocol, revision: Revision) -> set[str]:
     return {get_current_name(strip_preview_suffix(name), revision) for name in get_supported_features(table)}
 
 
-def mapped_columns(proposal: ProposedCommit) -> Iterator[Refused]:
+def check_mapped_columns(proposal: ProposedCommit) -> Iterator[Refused]:
     """Column Mapping: require unique ids and physical names of all fields, and no id above the maximum."""
     schema, metadata = proposal.schema, proposal.after.metadata
     if proposal.mapping is None or schema is None or metadata is None:
@@ -151,7 +151,7 @@ def mapped_columns(proposal: ProposedCommit) -> Iterator[Refused]:
         yield Refused("column-mapping.max-column-id", f"{highest} is below {max(ids)}")
 
 
-def changed_columns(proposal: ProposedCommit) -> Iterator[Refused]:
+def check_mapped_column_changes(proposal: ProposedCommit) -> Iterator[Refused]:
     """Column Mapping, Writer Requirements: forbid changes of immutable properties of mapped columns."""
     if not proposal.of(MetaData):
         return
@@ -173,15 +173,17 @@ def _columns(proposal: ProposedCommit, *, first: bool) -> column_mapping_changes
     schema: Struct | None = read_schema(snapshot.metadata)
     if schema is None or snapshot.metadata is None:
         return None
-    return column_mapping_changes.mapped_columns(schema, snapshot.metadata.configuration, read_mapping_mode(snapshot))
+    return column_mapping_changes.collect_mapped_columns(
+        schema, snapshot.metadata.configuration, read_mapping_mode(snapshot)
+    )
 
 
 CHECKS: tuple[CommitCheck, ...] = (
-    new_protocol,
-    changed_protocol,
-    new_metadata,
-    supported_metadata,
-    mapped_columns,
-    changed_columns,
+    check_protocol,
+    check_protocol_change,
+    check_metadata,
+    check_metadata_support,
+    check_mapped_columns,
+    check_mapped_column_changes,
 )
 """In the order in which `validation.check_commit` evaluates them."""

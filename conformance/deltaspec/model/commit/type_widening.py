@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from deltaspec.model.actions import MetaData
-from deltaspec.model.features.protocol import Refused, features_are_known, get_supported_features
+from deltaspec.model.features.protocol import Refused, get_supported_features, has_known_features
 from deltaspec.model.features.table_features import strip_preview_suffix
 from deltaspec.model.features.table_properties import is_property_true
 from deltaspec.model.json_values import Number
@@ -43,7 +43,7 @@ FaultKind: TypeAlias = Literal["text", "no list", "no object", "types", "place"]
 # legal changes
 
 
-def allowed_by_iceberg(before: DataType, after: DataType) -> bool:
+def is_supported_by_iceberg(before: DataType, after: DataType) -> bool:
     """Return whether Iceberg also supports a legal change. Source: Writer Requirements for Type Widening."""
     match before, after:
         case Primitive(old), Primitive("double") if old in _FLAT:
@@ -57,7 +57,7 @@ def allowed_by_iceberg(before: DataType, after: DataType) -> bool:
     return True
 
 
-def is_judged(kind: DataType) -> bool:
+def is_covered(kind: DataType) -> bool:
     """Return whether the chapter covers a type: not void, which may become any type, and not undefined types."""
     return not isinstance(kind, UndefinedType) and kind != Primitive("void")
 
@@ -176,7 +176,7 @@ def find_gap(place: TypeLocation) -> str | None:
     """Describe where recorded changes do not connect to each other or to the current type; None if they do."""
     after = [*(change.before for change in place.changes[1:]), place.type]
     for change, following in zip(place.changes, after, strict=False):
-        if change.after != following and is_judged(change.after) and is_judged(following):
+        if change.after != following and is_covered(change.after) and is_covered(following):
             return f"{get_type_name(change.after)} is followed by {get_type_name(following)}"
     return None
 
@@ -203,7 +203,7 @@ class ChangedType:
     def is_legal(self) -> bool:
         """Whether the change is listed, or one of the types is not covered by the chapter."""
         old, new = self.before.type, self.after.type
-        if not self.has_another_type or not is_judged(old) or not is_judged(new):
+        if not self.has_another_type or not is_covered(old) or not is_covered(new):
             return True
         return is_widening(old, new)
 
@@ -269,7 +269,7 @@ def _has_feature(supported: set[str]) -> bool:
 # checks of a commit
 
 
-def recorded_changes(proposal: ProposedCommit) -> Iterator[Refused]:
+def check_recorded_changes(proposal: ProposedCommit) -> Iterator[Refused]:
     """Type Change Metadata: require a valid record, and the feature on tables with a record."""
     schema = proposal.schema
     if schema is None or not proposal.of(MetaData) or proposal.revision is not Revision.CURRENT:  # [Changed in current]
@@ -281,7 +281,7 @@ def recorded_changes(proposal: ProposedCommit) -> Iterator[Refused]:
         for fault in faults:
             yield Refused(_OF_FAULT[fault.kind], f"{'.'.join(path)}: {fault.what}")
         for change in changes:
-            if not may_stand(change):
+            if not may_be_recorded(change):
                 yield Refused(
                     "type-widening.supported-changes", f"{'.'.join(path)}: {change.before} became {change.after}"
                 )
@@ -291,10 +291,10 @@ def recorded_changes(proposal: ProposedCommit) -> Iterator[Refused]:
             yield Refused("type-widening.recorded", f"{'.'.join(place.column)}: {missing}")
 
 
-def may_stand(change: TypeChange) -> bool:
+def may_be_recorded(change: TypeChange) -> bool:
     """Return whether a record may contain a change: it is listed, or the chapter does not cover one of the types."""
     old, new = change.before, change.after
-    return old == new or not is_judged(old) or not is_judged(new) or is_widening(old, new)
+    return old == new or not is_covered(old) or not is_covered(new) or is_widening(old, new)
 
 
 _OF_FAULT = {
@@ -306,7 +306,7 @@ _OF_FAULT = {
 }
 
 
-def changed_types(proposal: ProposedCommit) -> Iterator[Refused]:
+def check_changed_types(proposal: ProposedCommit) -> Iterator[Refused]:
     """Writer Requirements: require legal, recorded type changes of columns whose files stay.
 
     If no file stays, the table is rewritten, and its schema does not continue the old one.
@@ -314,7 +314,7 @@ def changed_types(proposal: ProposedCommit) -> Iterator[Refused]:
     before, after = proposal.schema_before, proposal.schema
     if before is None or after is None or proposal.revision is not Revision.CURRENT:  # [Changed in current]
         return
-    if not _is_supported(proposal.after) or not files_stay(proposal):
+    if not _is_supported(proposal.after) or not has_remaining_files(proposal):
         return
     enabled = _is_enabled(proposal.before) or _is_enabled(proposal.after)
     for change in find_changed_types(before, after, by_id=_by_id(proposal)):
@@ -328,23 +328,25 @@ def changed_types(proposal: ProposedCommit) -> Iterator[Refused]:
             continue
         if not enabled:
             yield Refused("type-widening.only-when-enabled", name)
-        if iceberg_supported(proposal.after) and not allowed_by_iceberg(change.before.type, change.after.type):
+        if has_iceberg_compatibility(proposal.after) and not is_supported_by_iceberg(
+            change.before.type, change.after.type
+        ):
             yield Refused("type-widening.changes-for-iceberg", name)
         if not change.is_recorded:
             yield Refused("type-widening.recorded", name)
 
 
-def files_stay(proposal: ProposedCommit) -> bool:
+def has_remaining_files(proposal: ProposedCommit) -> bool:
     """Return whether a live file of the version before stays live and is not added again."""
     return any(proposal.after.files.get(key) is add for key, add in proposal.before.files.items())
 
 
-def dropped_feature(proposal: ProposedCommit) -> Iterator[Refused]:
+def check_dropped_feature(proposal: ProposedCommit) -> Iterator[Refused]:
     """Writer Requirements: require that dropping the feature leaves no trace of it (E41)."""
     old, new, schema = proposal.before.protocol, proposal.after.protocol, proposal.schema
     if old is None or new is None or schema is None or proposal.after.metadata is None:
         return
-    if proposal.revision is not Revision.CURRENT or not (features_are_known(old) and features_are_known(new)):
+    if proposal.revision is not Revision.CURRENT or not (has_known_features(old) and has_known_features(new)):
         return
     if is_dropped(get_supported_features(old), get_supported_features(new)):
         for trace in find_traces(schema, proposal.after.metadata.configuration):
@@ -352,7 +354,7 @@ def dropped_feature(proposal: ProposedCommit) -> Iterator[Refused]:
 
 
 def _is_supported(snapshot: Snapshot) -> bool:
-    known = snapshot.protocol is not None and features_are_known(snapshot.protocol)
+    known = snapshot.protocol is not None and has_known_features(snapshot.protocol)
     return known and snapshot.protocol is not None and _has_feature(get_supported_features(snapshot.protocol))
 
 
@@ -360,7 +362,7 @@ def _is_enabled(snapshot: Snapshot) -> bool:
     return snapshot.metadata is not None and is_property_true(snapshot.metadata.configuration, ENABLED)
 
 
-def iceberg_supported(snapshot: Snapshot) -> bool:
+def has_iceberg_compatibility(snapshot: Snapshot) -> bool:
     """Return whether an Iceberg compatibility feature named by the chapter is supported."""
     return snapshot.protocol is not None and not get_supported_features(snapshot.protocol).isdisjoint(ICEBERG)
 
@@ -370,5 +372,5 @@ def _by_id(proposal: ProposedCommit) -> bool:
     return proposal.mapping is not None and settings.get(MODE) in ("id", "name")
 
 
-CHECKS: tuple[CommitCheck, ...] = (recorded_changes, changed_types, dropped_feature)
+CHECKS: tuple[CommitCheck, ...] = (check_recorded_changes, check_changed_types, check_dropped_feature)
 """In the order in which `validation.check_commit` evaluates them."""

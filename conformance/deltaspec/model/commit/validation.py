@@ -62,7 +62,7 @@ def collect_refusals(
         yield from check(proposal)
 
 
-def next_version(proposal: ProposedCommit) -> Iterator[Refused]:
+def check_next_version(proposal: ProposedCommit) -> Iterator[Refused]:
     """Delta Log Entries: require contiguous versions."""
     if proposal.version != proposal.before.version + 1:
         yield Refused(
@@ -71,7 +71,7 @@ def next_version(proposal: ProposedCommit) -> Iterator[Refused]:
         )
 
 
-def first_version(proposal: ProposedCommit) -> Iterator[Refused]:
+def check_first_version(proposal: ProposedCommit) -> Iterator[Refused]:
     """Change Metadata, Action Reconciliation: require a protocol and metadata from the first version on."""
     if proposal.after.metadata is None:
         yield Refused("metadata.in-first-version", "no metaData")
@@ -79,26 +79,26 @@ def first_version(proposal: ProposedCommit) -> Iterator[Refused]:
         yield Refused("reconciliation.one-protocol", "no protocol")
 
 
-def one_of_a_kind(proposal: ProposedCommit) -> Iterator[Refused]:
+def check_single_actions(proposal: ProposedCommit) -> Iterator[Refused]:
     """Delta Log Entries: forbid actions that replace each other, because the actions of a commit have no order."""
     if len(proposal.of(Protocol)) > 1:
         yield Refused("protocol.one-a-version", "two protocol actions")
     if len(proposal.of(MetaData)) > 1:
         yield Refused("metadata.one-a-version", "two metaData actions")
-    for app in illegal_repetition(action.app_id for action in proposal.of(Txn)):
+    for app in find_repeated_keys(action.app_id for action in proposal.of(Txn)):
         yield Refused("reconciliation.no-repeated-actions", f"two txn actions of {app}")
-    for domain in illegal_repetition(action.domain for action in proposal.of(DomainMetadata)):
+    for domain in find_repeated_keys(action.domain for action in proposal.of(DomainMetadata)):
         yield Refused("domain.one-a-version", f"two domainMetadata actions of {domain}")  # E37
     if any(isinstance(action, CheckpointMetadata | Sidecar) for action in proposal.actions):
         yield Refused("reconciliation.checkpoint-actions-not-in-commits", "checkpointMetadata or sidecar in a commit")
 
 
-def illegal_repetition(keys: Iterable[Hashable]) -> list[Hashable]:
+def find_repeated_keys(keys: Iterable[Hashable]) -> list[Hashable]:
     """Return the keys that occur more than once, in order of first occurrence."""
     return [key for key, times in Counter(keys).items() if times > 1]
 
 
-def append_only(proposal: ProposedCommit) -> Iterator[Refused]:
+def check_append_only(proposal: ProposedCommit) -> Iterator[Refused]:
     """Append-only Tables: forbid removing data while the property is true after the commit (S33)."""
     protocol, metadata = proposal.after.protocol, proposal.after.metadata
     if protocol is None or metadata is None or not is_append_only(protocol, metadata):
@@ -108,22 +108,22 @@ def append_only(proposal: ProposedCommit) -> Iterator[Refused]:
             yield Refused("append-only.no-removal", remove.path)
 
 
-def domains(proposal: ProposedCommit) -> Iterator[Refused]:
+def check_domains(proposal: ProposedCommit) -> Iterator[Refused]:
     """Domain Metadata: require the feature."""
     if proposal.of(DomainMetadata) and not proposal.supports("domainMetadata"):
         yield Refused("domain.needs-feature", proposal.of(DomainMetadata)[0].domain)
 
 
 CHECKS: tuple[CommitCheck, ...] = (
-    next_version,
-    one_of_a_kind,
-    first_version,
+    check_next_version,
+    check_single_actions,
+    check_first_version,
     *table_changes.CHECKS,
     *type_widening.CHECKS,
     *variant_columns.CHECKS,
     *constraint_changes.CHECKS,
-    append_only,
-    domains,
+    check_append_only,
+    check_domains,
     *in_commit_timestamps.CHECKS,
     *catalog_managed.CHECKS,
     *iceberg_changes.CHECKS,

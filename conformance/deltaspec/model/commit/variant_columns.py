@@ -38,7 +38,7 @@ class VariantColumn:
     """Default expression as written; None if there is no default expression."""
 
 
-def variant_columns(
+def find_variant_columns(
     schema: Struct, partition_columns: Iterable[str], clustered: Iterable[tuple[str, ...]], mapping: str | None
 ) -> Iterator[VariantColumn]:
     """Yield the variant columns of a table.
@@ -67,7 +67,7 @@ def _default(field: Field) -> str | None:
     return str(found) if isinstance(found, str) else None
 
 
-def default_is_null(expression: str) -> bool | None:
+def is_null_default(expression: str) -> bool | None:
     """Return whether a SQL expression is null; None if only an engine can evaluate it.
 
     Recognized are null, literals and `parse_json` of a literal, each optionally cast to variant.
@@ -99,17 +99,17 @@ def _is_json_value(text: str) -> bool:
         return False
 
 
-def uses_of_variants(proposal: ProposedCommit) -> Iterator[Refused]:
+def check_variant_columns(proposal: ProposedCommit) -> Iterator[Refused]:
     """Compatibility with other Delta Features: forbid variants as partition, clustering or generated columns or
     defaults.
     """
     schema, metadata = proposal.schema, proposal.after.metadata
     if schema is None or metadata is None or proposal.revision is not Revision.CURRENT:  # [Changed in current]
         return
-    clustered = clustering.clustering_columns(proposal.after.domains.get(clustering.DOMAIN))
+    clustered = clustering.read_clustering_columns(proposal.after.domains.get(clustering.DOMAIN))
     if not proposal.supports(clustering.FEATURE):
         clustered = ()
-    for column in variant_columns(schema, metadata.partition_columns, clustered, proposal.mapping):
+    for column in find_variant_columns(schema, metadata.partition_columns, clustered, proposal.mapping):
         name = ".".join(column.path)
         if column.is_partition_column:
             yield Refused("variant.not-partitioning", name)
@@ -117,9 +117,9 @@ def uses_of_variants(proposal: ProposedCommit) -> Iterator[Refused]:
             yield Refused("variant.not-clustering", name)
         if column.is_generated:
             yield Refused("variant.not-generated", name)
-        if column.default is not None and default_is_null(column.default) is False:
+        if column.default is not None and is_null_default(column.default) is False:
             yield Refused("variant.default-null", f"{name}: {column.default}")
 
 
-CHECKS: tuple[CommitCheck, ...] = (uses_of_variants,)
+CHECKS: tuple[CommitCheck, ...] = (check_variant_columns,)
 """In the order in which `validation.check_commit` evaluates them."""

@@ -20,7 +20,7 @@ COLUMNS = "clusteringColumns"
 Path = tuple[str, ...]
 
 
-def configuration_fault(configuration: str) -> str | None:
+def find_configuration_fault(configuration: str) -> str | None:
     """Return what is wrong with the configuration of the domain, or None.
 
     A column is a name, as the protocol shows it, or the list of its parts, as engines write it (E15).
@@ -45,12 +45,12 @@ def _is_column(column: object) -> bool:
     return isinstance(column, str) and not isinstance(column, Number)
 
 
-def clustering_columns(domain: DomainMetadata | None) -> tuple[Path, ...]:
+def read_clustering_columns(domain: DomainMetadata | None) -> tuple[Path, ...]:
     """Return the physical paths of the clustering columns; empty if the domain is missing or malformed.
 
     A column stored as a string is a top-level name, as the protocol shows it, or a path joined by dots (E15).
     """
-    if domain is None or domain.removed or domain.domain != DOMAIN or configuration_fault(domain.configuration):
+    if domain is None or domain.removed or domain.domain != DOMAIN or find_configuration_fault(domain.configuration):
         return ()
     document: Any = parse_lossless(domain.configuration).value
     return tuple(tuple(each) if isinstance(each, list) else (each,) for each in document[COLUMNS])

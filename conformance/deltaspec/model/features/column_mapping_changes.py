@@ -26,7 +26,7 @@ class MappedColumns:
     """`delta.columnMapping.maxColumnId`; None if it is not set or not a number."""
 
 
-def mapped_columns(schema: Struct, configuration: dict[str, str], mapping: str | None) -> MappedColumns | None:
+def collect_mapped_columns(schema: Struct, configuration: dict[str, str], mapping: str | None) -> MappedColumns | None:
     """Return the mapped columns of a version, or None if columns are not mapped.
 
     Fields without an id or a physical name are omitted.

@@ -34,7 +34,7 @@ def read_check_constraints(configuration: Mapping[str, str]) -> dict[str, str]:
     return {key.removeprefix(CONSTRAINT_PREFIX): configuration[key] for key in names}
 
 
-def constraint_fault(name: str, expression: str) -> str | None:
+def find_constraint_fault(name: str, expression: str) -> str | None:
     """Return the requirement that a CHECK constraint violates regardless of its SQL, or None.
 
     Source: CHECK Constraints.
@@ -72,7 +72,7 @@ def read_invariant(metadata: Mapping[str, Any]) -> str | None:
     return value
 
 
-def unsupported_keys(
+def find_unsupported_keys(
     metadata: Mapping[str, Any], supported: Collection[str], revision: Revision = Revision.CURRENT
 ) -> list[str]:
     """Return the metadata keys of a column that have no effect because the table does not support their feature.

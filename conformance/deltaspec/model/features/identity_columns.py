@@ -14,7 +14,7 @@ from deltaspec.model.json_values import Number
 FEATURE = "identityColumns"
 START = "delta.identity.start"
 STEP = "delta.identity.step"
-MARK = "delta.identity.highWaterMark"
+HIGH_WATER_MARK = "delta.identity.highWaterMark"
 EXPLICIT = "delta.identity.allowExplicitInsert"
 
 _LEAST, _GREATEST = -(2**63), 2**63 - 1
@@ -39,17 +39,17 @@ class Identity:
 
 def read_identity(metadata: Mapping[str, Any]) -> Identity | None:
     """Return the identity properties of a field, or None if it has none."""
-    keys = (START, STEP, MARK, EXPLICIT)
+    keys = (START, STEP, HIGH_WATER_MARK, EXPLICIT)
     if all(metadata.get(key) is None for key in keys):
         return None
     explicit = metadata.get(EXPLICIT)
-    start, step, mark = (_long(metadata.get(key)) for key in (START, STEP, MARK))
+    start, step, mark = (_long(metadata.get(key)) for key in (START, STEP, HIGH_WATER_MARK))
     return Identity(start, step, mark, explicit if isinstance(explicit, bool) else None)
 
 
-def fault(metadata: Mapping[str, Any]) -> str | None:
+def find_identity_fault(metadata: Mapping[str, Any]) -> str | None:
     """Describe the first malformed identity property of a field, or return None."""
-    for name in (START, STEP, MARK):
+    for name in (START, STEP, HIGH_WATER_MARK):
         if metadata.get(name) is not None and _long(metadata[name]) is None:
             return f"{name} is not a long"
     if _long(metadata.get(STEP)) == 0:

@@ -38,7 +38,7 @@ Decision: TypeAlias = Accepted | Refused
 _KNOWN = frozenset(name for name, feature in FEATURES.items() if feature.revisions)
 
 
-def reader_features(protocol: Protocol) -> set[str]:
+def get_reader_features(protocol: Protocol) -> set[str]:
     """Return the features that a reader must support: those listed, or those implied by a legacy reader version."""
     if protocol.min_reader_version >= MAX_READER_VERSION:
         return set(protocol.reader_features or ())
@@ -55,7 +55,7 @@ def get_supported_features(protocol: Protocol) -> set[str]:
     return set(protocol.writer_features or ())
 
 
-def features_are_known(protocol: Protocol) -> bool:
+def has_known_features(protocol: Protocol) -> bool:
     """Return whether the supported features are known; at writer version 7 they require a list."""
     return protocol.min_writer_version < MAX_WRITER_VERSION or protocol.writer_features is not None
 
@@ -69,7 +69,7 @@ def may_read(protocol: Protocol, features: Collection[str] = _KNOWN, max_version
     """Decide whether a client with these features and reader version may read the table."""
     if protocol.min_reader_version > max_version:
         return Refused("protocol.versions-supported", f"reader version {protocol.min_reader_version}")
-    unknown = sorted(reader_features(protocol) - set(features))
+    unknown = sorted(get_reader_features(protocol) - set(features))
     if unknown:
         return Refused("table-features.reader-supports-all", f"reader features {', '.join(unknown)}")
     return Accepted()
@@ -93,7 +93,9 @@ def may_write(
     return Accepted()
 
 
-def missing_requirements(protocol: Protocol, feature: str, revision: Revision = Revision.CURRENT) -> list[str]:
+def find_missing_required_features(
+    protocol: Protocol, feature: str, revision: Revision = Revision.CURRENT
+) -> list[str]:
     """Return the features that a feature requires and the table does not support, not even as a preview."""
     required = get_required_features(feature, revision)
     if not required:
@@ -160,7 +162,7 @@ def _list_faults(protocol: Protocol, revision: Revision) -> list[tuple[str, str 
             found.append(("reader-writer feature missing from readerFeatures", name))
         if max(readers.count(name), writers.count(name)) > 1:
             found.append(("duplicate feature", name))
-        if name in writers and missing_requirements(protocol, name, revision):
+        if name in writers and find_missing_required_features(protocol, name, revision):
             found.append(("required feature missing", name))
     return sorted(found, key=lambda fault: FAULTS.index(fault[0]))
 

@@ -3,7 +3,7 @@
 from collections.abc import Collection
 
 from deltaspec.model.actions import Protocol
-from deltaspec.model.features.protocol import features_are_known, get_supported_features
+from deltaspec.model.features.protocol import get_supported_features, has_known_features
 from deltaspec.model.features.table_features import MAX_WRITER_VERSION, get_current_name, strip_preview_suffix
 from deltaspec.model.revisions import Revision
 
@@ -22,7 +22,7 @@ def find_illegal_removals(before: Protocol | None, after: Protocol, revision: Re
     Features in `REMOVABLE` are excluded: their chapter defines how to remove them. For features implied by a legacy
     version see `find_omitted_features`.
     """
-    if before is None or not features_are_known(after):
+    if before is None or not has_known_features(after):
         return []
     now = {get_current_name(name, revision) for name in get_supported_features(after)}
     gone = {get_current_name(name, revision) for name in get_listed_features(before)} - now

@@ -6,9 +6,9 @@ Source: Valid Feature Names in Table Features, and the chapters of features miss
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-Proposal: TypeAlias = Literal["proposed", "accepted", "superseded"]
+ProposalStatus: TypeAlias = Literal["proposed", "accepted", "superseded"]
 """Under discussion; accepted, to be merged into the protocol; replaced by another feature."""
-Status: TypeAlias = Literal["standard", "preview", "unknown"] | Proposal
+FeatureStatus: TypeAlias = Literal["standard", "preview", "unknown"] | ProposalStatus
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Feature:
     requires: tuple[str, ...] = ()
     requires_since: str = "r1"
     """First revision that states `requires`."""
-    proposal: Proposal | None = None
+    proposal: ProposalStatus | None = None
     """State of the proposal that defines the feature, if no revision does."""
     alters_replay: bool = False
     """Whether the proposal changes the result of replaying the log."""
@@ -40,7 +40,7 @@ _CURRENT = ("current",)
 def _proposals(
     kind: Literal["writer", "reader-writer"],
     *names: str,
-    proposal: Proposal = "proposed",
+    proposal: ProposalStatus = "proposed",
     alters_replay: bool = False,
 ) -> tuple[Feature, ...]:
     return tuple(Feature(name, kind, (), proposal=proposal, alters_replay=alters_replay) for name in names)
@@ -95,7 +95,7 @@ FEATURES: dict[str, Feature] = {
     )
 }
 
-MISSPELT = {
+MISPRINTED_FEATURES = {
     "timestampNTZ": ("timestampNtz",),
     "columnInvariants": ("invariants",),
     "rowIds": ("rowTracking",),
@@ -137,12 +137,12 @@ def resolve_feature(name: str, revision: str = "current") -> Feature | None:
     )
 
 
-def intended_name(name: str, revision: str = "current") -> str | None:
+def find_intended_name(name: str, revision: str = "current") -> str | None:
     """Return the feature that an unknown name probably means: a misprint of the protocol, or a difference in case."""
     if name in get_known_features(revision):
         return None
     named = [each for each in FEATURES if get_feature(each, revision)]
-    likely = [*MISSPELT.get(name, ()), *(each for each in named if each.lower() == name.lower())]
+    likely = [*MISPRINTED_FEATURES.get(name, ()), *(each for each in named if each.lower() == name.lower())]
     return next((each for each in likely if each in named), None)
 
 
@@ -165,7 +165,7 @@ def is_proposed_or_preview(name: str) -> bool:
     return base in FEATURES and (base != name or not FEATURES[name].revisions)
 
 
-def get_feature_status(name: str, revision: str = "current") -> Status:
+def get_feature_status(name: str, revision: str = "current") -> FeatureStatus:
     """Return the status of a feature name in a revision."""
     if get_feature(name, revision):
         return "standard"

@@ -100,7 +100,7 @@ def find_property_warning(name: str, value: str) -> str | None:
     return None
 
 
-def requested_codecs(value: str) -> tuple[str, ...] | None:
+def get_requested_codecs(value: str) -> tuple[str, ...] | None:
     """Return the Parquet codecs that match a value of the codec property; None for unlisted names.
 
     Source: Table Properties (current).
@@ -108,7 +108,7 @@ def requested_codecs(value: str) -> tuple[str, ...] | None:
     return _CODECS.get(value.lower())
 
 
-def requested_page_version(value: str) -> int | None:
+def parse_page_version(value: str) -> int | None:
     """Return the data page version that a value of the format version property requires; None for an invalid value.
 
     Source: Table Properties (current).
@@ -143,7 +143,7 @@ def parse_interval_ms(text: str) -> int | None:
     return microseconds // 1000 if normalized else None
 
 
-def file_retention_ms(configuration: dict[str, str]) -> int:
+def get_file_retention_ms(configuration: dict[str, str]) -> int:
     """Return the tombstone retention in milliseconds; seven days if no valid value is set."""
     found = parse_interval_ms(configuration.get(FILE_RETENTION, ""))
     return DEFAULT_FILE_RETENTION_MS if found is None or found < 0 else found
@@ -170,7 +170,7 @@ def compute_transaction_cutoff_ms(configuration: dict[str, str], clock_ms: int) 
     return None if retention is None or retention < 0 else clock_ms - retention
 
 
-def log_retention_ms(configuration: dict[str, str]) -> int:
+def get_log_retention_ms(configuration: dict[str, str]) -> int:
     """Return the retention of commits and checkpoints in milliseconds; thirty days if no valid value is set."""
     found = parse_interval_ms(configuration.get(LOG_RETENTION, ""))
     return DEFAULT_LOG_RETENTION_MS if found is None or found < 0 else found
@@ -192,7 +192,7 @@ def is_append_only(protocol: Protocol, metadata: MetaData) -> bool:
     return supports(protocol, "appendOnly") and is_property_true(metadata.configuration, "delta.appendOnly")
 
 
-def in_commit_timestamps_enabled(protocol: Protocol, metadata: MetaData) -> bool:
+def has_in_commit_timestamps(protocol: Protocol, metadata: MetaData) -> bool:
     """Return whether every commit carries its own timestamp. Source: In-Commit Timestamps (current)."""
     return supports(protocol, "inCommitTimestamp") and is_property_true(
         metadata.configuration, "delta.enableInCommitTimestamps"

@@ -32,7 +32,7 @@ def render_canonical_json(value: Any, order: Order = "path") -> str:
     return ",".join(f"{path}={leaf}" for path, leaf in pairs)
 
 
-def checksum(value: Any, order: Order = "path") -> str:
+def compute_checksum(value: Any, order: Order = "path") -> str:
     """Return the MD5 of the canonical form as 32 lower-case hexadecimal digits."""
     return hashlib.md5(render_canonical_json(value, order).encode(), usedforsecurity=False).hexdigest()
 

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from deltaspec.model.schema.column_mapping import partition_types, physical_name
+from deltaspec.model.schema.column_mapping import get_partition_types, physical_name
 from deltaspec.model.schema.data_types import Array, DataType, Field, Map, Primitive, Struct, get_type_name
-from deltaspec.model.schema.parquet_types import Node, stored
-from deltaspec.model.schema.stored_columns import StoredColumn, stored_columns
+from deltaspec.model.schema.parquet_types import Node, get_stored_type
+from deltaspec.model.schema.stored_columns import StoredColumn, match_columns
 
 What = Literal["another type", "missing", "logical name", "older name"]
 
@@ -111,7 +111,7 @@ def _of_another_type(
         return [ColumnFault(path, of, "another type", "struct", str(node))]
     return [
         ColumnFault((*path, *column.path), of, "another type", get_type_name(column.type), str(column.node))
-        for column in stored_columns(expected, node, None)
+        for column in match_columns(expected, node, None)
         if column.node is not None and _is_another(column, widening=False)
     ]
 
@@ -122,7 +122,7 @@ def _is_of_nulls(node: Node) -> bool:
 
 
 def _is_struct(node: Node) -> bool:
-    return _is_of_nulls(node) or stored(_struct(), node).fault is None
+    return _is_of_nulls(node) or get_stored_type(_struct(), node).fault is None
 
 
 def _is_another(column: StoredColumn, *, widening: bool) -> bool:
@@ -142,10 +142,10 @@ def _partition_values(
         return
     if _is_of_nulls(node):
         return
-    types = partition_types(schema, partition_columns, mapping)
+    types = get_partition_types(schema, partition_columns, mapping)
     logical = {physical_name(field, mapping): field.name for field in schema.fields if field.name in partition_columns}
     present = {child.name for child in node.children}
-    for column in stored_columns(_struct(**types), node, None):
+    for column in match_columns(_struct(**types), node, None):
         if column.node is None and column.matching_nodes == 0 and len(column.path) == 1:
             name = logical[column.path[0]]
             if name in present - types.keys():
@@ -177,7 +177,7 @@ def _statistics(
             yield ColumnFault((*path, name), "statistics", "another type", "struct", str(part))
             continue
         kind = None if name in _BOUNDS else _LONG
-        for column in stored_columns(_leaves(data, mapping, kind), part, None):
+        for column in match_columns(_leaves(data, mapping, kind), part, None):
             if _is_another(column, widening=widening):
                 here = (*path, name, *column.path)
                 yield ColumnFault(here, "statistics", "another type", get_type_name(column.type), str(column.node))

@@ -23,7 +23,7 @@ from deltaspec.model.actions import (
 from deltaspec.model.features.protocol import Accepted, Decision, Refused, supports
 from deltaspec.model.features.table_properties import DEFAULT_FILE_RETENTION_MS
 from deltaspec.model.log.reconciliation import Snapshot, build_checkpoint_snapshot, is_expired
-from deltaspec.model.log.state_differences import Difference, compare_keyed, compare_single, partition_types
+from deltaspec.model.log.state_differences import Difference, compare_keyed, compare_single, read_partition_types
 from deltaspec.model.revisions import Revision
 
 Spec = Literal["v1", "v2"]
@@ -172,7 +172,7 @@ def compare_checkpoint(
         retention_ms: Tombstone retention; together with the clock it decides which tombstones may be missing.
         revision: Protocol revision.
     """
-    types = partition_types(snapshot.protocol, snapshot.metadata)
+    types = read_partition_types(snapshot.protocol, snapshot.metadata)
     found = compare_single("protocol", claimed.protocol, snapshot.protocol, types)
     found += compare_single("metaData", claimed.metadata, snapshot.metadata, types)
     transactions = compare_keyed("txn", claimed.transactions, snapshot.transactions, types)

@@ -127,7 +127,7 @@ def parse_log_file_name(name: str) -> LogFileName:
     return OtherFile(name)
 
 
-def near_miss(name: str) -> str | None:
+def describe_near_miss(name: str) -> str | None:
     """Describe what the name of an `OtherFile` probably should be; None if it resembles nothing.
 
     Clients ignore such files, which is rarely what their writer intended.

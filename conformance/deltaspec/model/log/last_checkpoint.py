@@ -3,7 +3,7 @@
 from typing import Any, Literal
 
 from deltaspec.model.actions import Int32, Int64, WireStruct
-from deltaspec.model.log.canonical_json import checksum
+from deltaspec.model.log.canonical_json import compute_checksum
 
 
 class LastCheckpoint(WireStruct, frozen=True):
@@ -20,10 +20,10 @@ class LastCheckpoint(WireStruct, frozen=True):
     tags: dict[str, str | None] | None = None
 
 
-ChecksumAnswer = Literal["matches", "matches pair order", "differs"]
+ChecksumResult = Literal["matches", "matches pair order", "differs"]
 
 
-def compare_hint_checksum(document: Any) -> ChecksumAnswer | None:
+def compare_hint_checksum(document: Any) -> ChecksumResult | None:
     """Compare the hint's checksum with its other fields; None if it has no checksum.
 
     Args:
@@ -33,6 +33,6 @@ def compare_hint_checksum(document: Any) -> ChecksumAnswer | None:
     if not isinstance(claimed, str):
         return None
     claimed = claimed.lower()  # the protocol does not specify the case of the digits
-    if claimed == checksum(document):
+    if claimed == compute_checksum(document):
         return "matches"
-    return "matches pair order" if claimed == checksum(document, "pair") else "differs"
+    return "matches pair order" if claimed == compute_checksum(document, "pair") else "differs"

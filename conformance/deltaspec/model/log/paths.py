@@ -54,7 +54,7 @@ def is_absolute(path: str) -> bool:
     return path.startswith("/") or _SCHEME.match(path) is not None
 
 
-def colon_in_first_segment(path: str) -> bool:
+def has_colon_in_first_segment(path: str) -> bool:
     """Return whether the first segment of a path that is not clearly absolute contains an unencoded colon.
 
     RFC 2396 parses `a:b/x.parquet` as a scheme; engines differ. A scheme followed by a slash (`s3://`, `file:/`) is
@@ -112,7 +112,7 @@ def _without_file_scheme(path: str) -> str:
     return _FILE_SCHEME.sub("/", path)
 
 
-def fault(path: str) -> str | None:
+def find_path_fault(path: str) -> str | None:
     """Describe the first violation of the URI syntax in a path, or return None.
 
     For characters beyond ASCII see `has_non_ascii`. Source: Add File and Remove File; RFC 2396 section 2.

@@ -64,7 +64,7 @@ class Segment:
     """Commits to replay, ascending, without those that a compaction covers."""
 
 
-def listed_commits(names: Iterable[str]) -> list[int]:
+def list_commits(names: Iterable[str]) -> list[int]:
     """Return the versions of the commits among the names, ascending."""
     candidates = (name for name in names if name.endswith(".json"))
     return sorted(name.version for name in map(parse_log_file_name, candidates) if isinstance(name, CommitName))
@@ -114,7 +114,7 @@ def choose_segment(
         NoCommits, VersionMissing, BrokenLog: See there.
     """
     names = list(names)
-    commits = {*listed_commits(names), *ratified}
+    commits = {*list_commits(names), *ratified}
     checkpoints = find_complete_checkpoints(names)
     if ratified:
         commits = {version for version in commits if version <= max(ratified)}
@@ -148,7 +148,7 @@ def find_readable_versions(names: Iterable[str]) -> tuple[int, int]:
     """
     names = list(names)
     latest = choose_segment(names).version
-    commits = set(listed_commits(names))
+    commits = set(list_commits(names))
     checkpoints = {checkpoint.version for checkpoint in find_complete_checkpoints(names)}
     readable: set[int] = set()
     for version in sorted(commits | checkpoints):
@@ -160,7 +160,7 @@ def find_readable_versions(names: Iterable[str]) -> tuple[int, int]:
     return oldest, latest
 
 
-def cleaned_up_to(names: Iterable[str]) -> int | None:
+def find_cleanup_version(names: Iterable[str]) -> int | None:
     """Return the oldest version that a cleanup kept; None if the log starts with version 0.
 
     This is the first commit or a checkpoint directly before it; without commits, the first complete checkpoint. Commits
@@ -169,7 +169,7 @@ def cleaned_up_to(names: Iterable[str]) -> int | None:
     Source: Metadata Cleanup (r3, current).
     """
     names = list(names)
-    commits = listed_commits(names)
+    commits = list_commits(names)
     bases = {each.version for each in find_complete_checkpoints(names)}
     first = min(commits, default=min(bases, default=0))
     if first - 1 in bases:  # older revisions allow deleting the checkpoint's own commit
@@ -177,14 +177,14 @@ def cleaned_up_to(names: Iterable[str]) -> int | None:
     return first or None
 
 
-def unreachable_commits(names: Iterable[str]) -> list[int]:
+def find_unreachable_commits(names: Iterable[str]) -> list[int]:
     """Return the commits at the start of a log that neither version 0 nor a complete checkpoint precedes, ascending.
 
     Cleanup deleted the checkpoint that they need, or should have deleted them as well.
     Source: Metadata Cleanup (r3, current).
     """
     names = list(names)
-    commits = listed_commits(names)
+    commits = list_commits(names)
     bases = {each.version for each in find_complete_checkpoints(names)}
     if not commits or commits[0] == 0 or commits[0] - 1 in bases:
         return []

@@ -22,7 +22,7 @@ def hash_text(text: str, seed: int = SEED) -> int:
     return _finish(state ^ len(data))
 
 
-def spark_hash(values: Iterable[str | None]) -> int:
+def compute_spark_hash(values: Iterable[str | None]) -> int:
     """Return the hash of several columns of a row: each hash seeds the next, and null leaves it unchanged."""
     state = SEED
     for value in values:
@@ -32,7 +32,7 @@ def spark_hash(values: Iterable[str | None]) -> int:
 
 def compute_part(values: Iterable[str | None], parts: int) -> int:
     """Return the part, counted from 1, of a row with these keys: the signed hash modulo `parts`."""
-    state = spark_hash(values)
+    state = compute_spark_hash(values)
     signed = state - (1 << 32) if state >= 1 << 31 else state
     return signed % parts + 1
 

@@ -71,7 +71,7 @@ _WHERE_BOTH: dict[type[Stated], frozenset[str]] = {
 """Fields compared only if both sides have them: tombstones need not repeat what describes a live file."""
 
 
-def partition_types(protocol: Protocol | None, metadata: MetaData | None) -> PartitionTypes:
+def read_partition_types(protocol: Protocol | None, metadata: MetaData | None) -> PartitionTypes:
     """Return the types of the partition columns; empty if the schema is invalid, then values are strings."""
     if protocol is None or metadata is None:
         return {}
@@ -80,10 +80,10 @@ def partition_types(protocol: Protocol | None, metadata: MetaData | None) -> Par
     except SchemaError:
         return {}
     mapping = column_mapping.get_mapping_mode(metadata.configuration, supported=supports(protocol, "columnMapping"))
-    return column_mapping.partition_types(schema, metadata.partition_columns, mapping)
+    return column_mapping.get_partition_types(schema, metadata.partition_columns, mapping)
 
 
-def facts(action: Stated, types: PartitionTypes) -> dict[str, Any]:
+def get_compared_fields(action: Stated, types: PartitionTypes) -> dict[str, Any]:
     """Return the compared fields of an action by wire name, normalized so that equivalent values are equal."""
     match action:
         case Protocol():
@@ -199,7 +199,7 @@ def compare_keyed(
 def _field_differences(
     kind: str, key: Hashable, claimed: Stated, replayed: Stated, types: PartitionTypes
 ) -> list[Difference]:
-    ours, theirs = facts(claimed, types), facts(replayed, types)
+    ours, theirs = get_compared_fields(claimed, types), get_compared_fields(replayed, types)
     where_both = _WHERE_BOTH.get(type(claimed), frozenset())
     return [
         Difference(kind, key, "differs", name, ours[name], theirs[name])

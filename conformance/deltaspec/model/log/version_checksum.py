@@ -5,10 +5,10 @@ from dataclasses import replace
 from itertools import pairwise
 
 from deltaspec.model.actions import Add, DomainMetadata, Int64, MetaData, Protocol, Txn, WireStruct
-from deltaspec.model.features.table_properties import in_commit_timestamps_enabled
+from deltaspec.model.features.table_properties import has_in_commit_timestamps
 from deltaspec.model.log.paths import path_key
 from deltaspec.model.log.reconciliation import Snapshot
-from deltaspec.model.log.state_differences import Difference, compare_keyed, compare_single, partition_types
+from deltaspec.model.log.state_differences import Difference, compare_keyed, compare_single, read_partition_types
 
 DELETED_RECORD_BINS = 10
 
@@ -51,7 +51,7 @@ class VersionChecksum(WireStruct, frozen=True):
     deleted_record_counts_histogram_opt: DeletedRecordCountsHistogram | None = None
 
 
-def file_size_bin(boundaries: list[int], size: int) -> int:
+def find_file_size_bin(boundaries: list[int], size: int) -> int:
     """Return the index of the bin for a file of `size` bytes: the last boundary that is not above it.
 
     Args:
@@ -61,7 +61,7 @@ def file_size_bin(boundaries: list[int], size: int) -> int:
     return bisect_right(boundaries, size) - 1
 
 
-def deleted_records_bin(count: int) -> int:
+def find_deleted_records_bin(count: int) -> int:
     """Return the bin for `count` deleted rows: 0, then decades, then the two bins at the limit of int."""
     if count < 10_000_000:
         return len(str(count)) if count else 0
@@ -98,7 +98,7 @@ def build_checksum(snapshot: Snapshot, boundaries: list[int] | None = None) -> V
         num_deletion_vectors_opt=sum(file.deletion_vector is not None for file in files),
         deleted_record_counts_histogram_opt=DeletedRecordCountsHistogram(
             deleted_record_counts=[
-                sum(deleted_records_bin(count) == each for count in deleted) for each in range(DELETED_RECORD_BINS)
+                sum(find_deleted_records_bin(count) == each for count in deleted) for each in range(DELETED_RECORD_BINS)
             ]
         ),
     )
@@ -114,13 +114,13 @@ def _in_commit_timestamp(snapshot: Snapshot) -> int | None:
 def _has_timestamps(snapshot: Snapshot) -> bool:
     if snapshot.protocol is None or snapshot.metadata is None:
         return False
-    return in_commit_timestamps_enabled(snapshot.protocol, snapshot.metadata)
+    return has_in_commit_timestamps(snapshot.protocol, snapshot.metadata)
 
 
 def _histogram(files: list[Add], boundaries: list[int]) -> FileSizeHistogram:
     counts, totals = [0] * len(boundaries), [0] * len(boundaries)
     for file in files:
-        each = file_size_bin(boundaries, file.size)
+        each = find_file_size_bin(boundaries, file.size)
         counts[each] += 1
         totals[each] += file.size
     return FileSizeHistogram(sorted_bin_boundaries=boundaries, file_counts=counts, total_bytes=totals)
@@ -147,7 +147,7 @@ def compare_checksum(snapshot: Snapshot, claimed: VersionChecksum) -> list[Diffe
         ValueError: The snapshot has no protocol or no metadata.
     """
     expected = build_checksum(snapshot)
-    types = partition_types(snapshot.protocol, snapshot.metadata)
+    types = read_partition_types(snapshot.protocol, snapshot.metadata)
     found = []
     for name in COUNTS:
         ours, theirs = _number(claimed, name), _number(expected, name)
@@ -193,7 +193,7 @@ def _histogram_differences(snapshot: Snapshot, claimed: VersionChecksum, expecte
     found = []
     ours, deleted = claimed.file_size_histogram, claimed.deleted_record_counts_histogram_opt
     if ours is not None:
-        if fault := histogram_fault(ours):
+        if fault := find_histogram_fault(ours):
             found.append(_differs("fileSizeHistogram", fault, None))
         elif ours != (theirs := _histogram(list(snapshot.files.values()), ours.sorted_bin_boundaries)):
             found.append(_differs("fileSizeHistogram", ours, theirs))
@@ -203,7 +203,7 @@ def _histogram_differences(snapshot: Snapshot, claimed: VersionChecksum, expecte
     return found
 
 
-def histogram_fault(histogram: FileSizeHistogram) -> str | None:
+def find_histogram_fault(histogram: FileSizeHistogram) -> str | None:
     """Return what is wrong with the form of a file size histogram, or None."""
     boundaries = histogram.sorted_bin_boundaries
     if not boundaries or boundaries[0] != 0:

@@ -71,7 +71,7 @@ def read_bound(value: Any, kind: DataType) -> Bound:
 
 def _decoded(text: str, kind: DataType, warning: str | None) -> Bound:
     try:
-        return Bound(text, ordering.decode(text, kind), warning=warning)
+        return Bound(text, ordering.parse_lexeme(text, kind), warning=warning)
     except ordering.LexemeError as fault:
         return Bound(text, fault=str(fault))
 

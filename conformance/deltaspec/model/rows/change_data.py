@@ -116,7 +116,7 @@ def is_consistent_with_files(
     return not any(balance.values())
 
 
-def updates_are_paired(recorded: Iterable[Change]) -> bool:
+def has_paired_updates(recorded: Iterable[Change]) -> bool:
     """Return whether updates have as many preimages as postimages."""
     kinds = Counter(kind for kind, _ in recorded)
     return kinds[PREIMAGE] == kinds[POSTIMAGE]

@@ -12,7 +12,11 @@ from typing import Literal
 from deltaspec.model.actions import Add, Protocol, Remove
 from deltaspec.model.features.protocol import Accepted, Decision, Refused, may_read, may_write, supports
 from deltaspec.model.features.table_features import MAX_READER_VERSION, MAX_WRITER_VERSION
-from deltaspec.model.features.table_properties import DEFAULT_FILE_RETENTION_MS, file_retention_ms, parse_interval_ms
+from deltaspec.model.features.table_properties import (
+    DEFAULT_FILE_RETENTION_MS,
+    get_file_retention_ms,
+    parse_interval_ms,
+)
 from deltaspec.model.log.paths import path_key
 from deltaspec.model.log.reconciliation import Snapshot, is_expired
 from deltaspec.model.revisions import Revision
@@ -49,7 +53,7 @@ def get_retention_reason(
         clock_ms: Clock of the cleaning client.
         table_root: Decoded absolute path or URI of the table, to resolve absolute paths in the log.
     """
-    retention_ms = file_retention_ms(snapshot.metadata.configuration if snapshot.metadata else {})
+    retention_ms = get_file_retention_ms(snapshot.metadata.configuration if snapshot.metadata else {})
     live = snapshot.files.values()
     removed = [each for each in snapshot.tombstones.values() if not is_expired(each, clock_ms, retention_ms)]
     if path.startswith(LOG):

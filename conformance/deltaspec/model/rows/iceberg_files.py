@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 from deltaspec.model.schema.data_types import Primitive, Struct
 from deltaspec.model.schema.parquet_types import Node
-from deltaspec.model.schema.stored_columns import StoredColumn, stored_columns
+from deltaspec.model.schema.stored_columns import StoredColumn, match_columns
 
 _TIMESTAMPS = (Primitive("timestamp"), Primitive("timestamp_ntz"))
 
 
-def absent_partition_columns(
+def find_missing_partition_columns(
     schema: Struct, partition_columns: Sequence[str], root: Node, mapping: str | None
 ) -> list[str]:
     """Return the partition columns, except void ones, that are missing from a data file.
@@ -25,7 +25,7 @@ def absent_partition_columns(
     return [each.path[0] for each in _top_level(own, root, mapping) if each.type != void and not _is_stored(each)]
 
 
-def misplaced_partition_columns(
+def find_misplaced_partition_columns(
     schema: Struct, partition_columns: Sequence[str], root: Node, mapping: str | None
 ) -> list[str]:
     """Return partition columns that precede a data column in a file. Arguments as `find_missing_partition_columns`."""
@@ -35,14 +35,14 @@ def misplaced_partition_columns(
     return [name for name, position in found if name in partition_columns and position < last]
 
 
-def int96_timestamps(schema: Struct, root: Node, mapping: str | None) -> list[tuple[str, ...]]:
+def find_int96_timestamps(schema: Struct, root: Node, mapping: str | None) -> list[tuple[str, ...]]:
     """Return the timestamp columns, with or without time zone and including partition columns, stored as INT96."""
-    columns = stored_columns(schema, root, mapping)
+    columns = match_columns(schema, root, mapping)
     return [each.path for each in columns if each.type in _TIMESTAMPS and each.node and each.node.physical == "INT96"]
 
 
 def _top_level(schema: Struct, root: Node, mapping: str | None) -> list[StoredColumn]:
-    return [each for each in stored_columns(schema, root, mapping) if len(each.path) == 1]
+    return [each for each in match_columns(schema, root, mapping) if len(each.path) == 1]
 
 
 def _is_stored(column: StoredColumn) -> bool:

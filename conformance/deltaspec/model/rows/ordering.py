@@ -27,7 +27,7 @@ class LexemeError(ValueError):
     """A lexeme that is not a value of the type, or a type without an order."""
 
 
-def decode(lexeme: str, kind: DataType) -> Any:
+def parse_lexeme(lexeme: str, kind: DataType) -> Any:
     """Parse a lexeme; a timestamp without zone counts as UTC.
 
     Returns:
@@ -59,7 +59,7 @@ def decode(lexeme: str, kind: DataType) -> Any:
     raise LexemeError(f"{get_type_name(kind)} has no order")
 
 
-def encode(value: Any, kind: DataType) -> str:
+def format_lexeme(value: Any, kind: DataType) -> str:
     """Format a value so that `parse_lexeme` reads it back.
 
     Raises:
@@ -90,7 +90,7 @@ def build_order_key(lexeme: str, kind: DataType) -> bytes | None:
     Raises:
         LexemeError: The lexeme is not a value of the type, or the type has no order.
     """
-    return compute_order_key(decode(lexeme, kind), kind)
+    return compute_order_key(parse_lexeme(lexeme, kind), kind)
 
 
 def compute_order_key(value: Any, kind: DataType) -> bytes | None:

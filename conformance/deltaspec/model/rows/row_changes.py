@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from deltaspec.model.actions import Action, Add, Cdc, DeletionVectorDescriptor, MetaData, Remove
-from deltaspec.model.features.table_properties import in_commit_timestamps_enabled
+from deltaspec.model.features.table_properties import has_in_commit_timestamps
 from deltaspec.model.log.paths import path_key
 from deltaspec.model.log.proposed_commit import read_mapping_mode, read_schema
 from deltaspec.model.log.reconciliation import EMPTY_SNAPSHOT, Snapshot, replay_commit, replay_log
@@ -133,7 +133,7 @@ def compute_row_changes(
     for version in range(start, end + 1):
         after = replay_commit(before, version, log[version], revision)
         reader.check_schema(after)
-        at = commit_timestamp_ms(after, (modification_times_ms or {}).get(version), revision)
+        at = get_commit_timestamp_ms(after, (modification_times_ms or {}).get(version), revision)
         for kind, row in _changes_of_commit(reader, before, after, log[version]):
             found.append(RowChange(kind, row, version, at))
         before = after
@@ -173,7 +173,7 @@ def _has_feed(snapshot: Snapshot) -> bool:
     return change_data.is_enabled(snapshot.protocol, snapshot.metadata)
 
 
-def commit_timestamp_ms(
+def get_commit_timestamp_ms(
     snapshot: Snapshot, modification_time_ms: int | None, revision: Revision = Revision.CURRENT
 ) -> int | None:
     """Return the commit time of a version: its in-commit timestamp if enabled, else the time of its file.
@@ -188,7 +188,7 @@ def commit_timestamp_ms(
         return modification_time_ms
     if snapshot.protocol is None or snapshot.metadata is None:
         return modification_time_ms
-    if in_commit_timestamps_enabled(snapshot.protocol, snapshot.metadata):
+    if has_in_commit_timestamps(snapshot.protocol, snapshot.metadata):
         return snapshot.commit_info.in_commit_timestamp if snapshot.commit_info else None
     return modification_time_ms
 
@@ -206,12 +206,12 @@ def read_rows(snapshot: Snapshot, files: TableFiles, *, read_as: Snapshot | None
     return [reader.row_at((add, at), snapshot) for add in live for at in reader.visible(add)]
 
 
-def row_key(row: Any) -> Hashable:
+def build_row_key(row: Any) -> Hashable:
     """Return a key that is equal for equal rows: NaN equals itself; 0.0 and -0.0 differ, and so do 1 and True."""
     if isinstance(row, Mapping):
-        return frozenset((name, row_key(value)) for name, value in row.items())
+        return frozenset((name, build_row_key(value)) for name, value in row.items())
     if isinstance(row, list | tuple):
-        return tuple(row_key(value) for value in row)
+        return tuple(build_row_key(value) for value in row)
     return type(row).__name__, repr(row)
 
 
@@ -222,7 +222,7 @@ def compute_net_effect(found: Iterable[RowChange]) -> Counter[Hashable]:
     """
     balance: Counter[Hashable] = Counter()
     for change in found:
-        balance[row_key(change.row)] += 1 if change.change_type in (INSERT, POSTIMAGE) else -1
+        balance[build_row_key(change.row)] += 1 if change.change_type in (INSERT, POSTIMAGE) else -1
     return Counter({row: times for row, times in balance.items() if times})
 
 
@@ -280,11 +280,11 @@ def _exclude_moved(rows: list[Row], moved_in: list[Row], moved_out: list[Row]) -
     A row that an add moves in comes from a remove of the commit. Either that remove moves rows too, or it changes data,
     and then this row was not deleted. The same applies to inserts, in reverse.
     """
-    moved = Counter(map(row_key, moved_in)) - Counter(map(row_key, moved_out))
+    moved = Counter(map(build_row_key, moved_in)) - Counter(map(build_row_key, moved_out))
     kept = []
     for row in rows:
-        if moved[row_key(row)]:
-            moved[row_key(row)] -= 1
+        if moved[build_row_key(row)]:
+            moved[build_row_key(row)] -= 1
         else:
             kept.append(row)
     return kept
@@ -364,7 +364,7 @@ def _partition_keys(snapshot: Snapshot) -> set[str]:
     if metadata is None or schema is None:
         return set()
     return set(
-        column_mapping.physical_partition_columns(schema, metadata.partition_columns, read_mapping_mode(snapshot))
+        column_mapping.list_physical_partition_columns(schema, metadata.partition_columns, read_mapping_mode(snapshot))
     )
 
 

@@ -24,21 +24,19 @@ ROW_ID_COLUMN = "delta.rowTracking.materializedRowIdColumnName"
 ROW_COMMIT_VERSION_COLUMN = "delta.rowTracking.materializedRowCommitVersionColumnName"
 COLUMN_PROPERTIES = (ROW_ID_COLUMN, ROW_COMMIT_VERSION_COLUMN)
 """Properties with the names of the hidden columns of materialized values."""
-FIRST_FEATURE = "rowIds"
+R1_FEATURE = "rowIds"
 R1_ENABLED = "delta.enableRowIds"
-FIRST_ROW_ID_COLUMN = "delta.rowIds.physicalColumnName"
+R1_ROW_ID_COLUMN = "delta.rowIds.physicalColumnName"
 """Feature and properties of r1."""
 PRESERVED_TAG = "delta.rowTracking.preserved"
 
 
 def get_feature_name(revision: Revision) -> str:
     """Return the name of the feature that gives files row ids."""
-    return (
-        FIRST_FEATURE if revision is Revision.R1 else FEATURE
-    )  # [Changed in r2] another name, and commit versions too
+    return R1_FEATURE if revision is Revision.R1 else FEATURE  # [Changed in r2] another name, and commit versions too
 
 
-def enabled_by(revision: Revision) -> str:
+def get_enablement_property(revision: Revision) -> str:
     """Return the name of the property that enables row ids."""
     return R1_ENABLED if revision is Revision.R1 else ENABLED  # [Changed in r2]
 
@@ -50,13 +48,13 @@ def get_suspension_property(revision: Revision) -> str | None:
 
 def get_column_properties(revision: Revision) -> tuple[str, ...]:
     """Return the properties with the names of the hidden columns, row ids first."""
-    return (FIRST_ROW_ID_COLUMN,) if revision is Revision.R1 else COLUMN_PROPERTIES  # [Changed in r2]
+    return (R1_ROW_ID_COLUMN,) if revision is Revision.R1 else COLUMN_PROPERTIES  # [Changed in r2]
 
 
 def is_enabled(protocol: Protocol, metadata: MetaData, revision: Revision = Revision.CURRENT) -> bool:
     """Return whether every row of the table has reliable row ids."""
     return supports(protocol, get_feature_name(revision)) and is_property_true(
-        metadata.configuration, enabled_by(revision)
+        metadata.configuration, get_enablement_property(revision)
     )
 
 
@@ -154,7 +152,7 @@ def find_conflicting_column(name: str, schema: Struct, mapping: str | None) -> s
     return None
 
 
-def high_water_mark(snapshot: Snapshot) -> int | None:
+def read_high_water_mark(snapshot: Snapshot) -> int | None:
     """Return the highest row id ever assigned according to the domain, or None if it does not state it."""
     domain = snapshot.domains.get(DOMAIN)
     return None if domain is None else parse_high_water_mark(domain.configuration)

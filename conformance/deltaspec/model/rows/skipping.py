@@ -84,7 +84,7 @@ def can_skip(
         _check(part, _type_of(file, part.column))
     if file.has_no_rows():
         return True
-    return all(True not in outcomes(predicate, file.values, nan) for nan in nan_orders)
+    return all(True not in compute_outcomes(predicate, file.values, nan) for nan in nan_orders)
 
 
 def _type_of(file: FileValues, column: Column) -> DataType:
@@ -98,19 +98,19 @@ Outcomes: TypeAlias = frozenset[Truth]
 """Possible results of a predicate."""
 
 
-def outcomes(predicate: Predicate, values: Callable[[Column], Values], nan: NanOrder) -> Outcomes:
+def compute_outcomes(predicate: Predicate, values: Callable[[Column], Values], nan: NanOrder) -> Outcomes:
     """Return all possible results of a predicate for rows with these column values; columns are independent."""
     match predicate:
         case And(left, right):
-            return _conjunctions(outcomes(left, values, nan), outcomes(right, values, nan))
+            return _conjunctions(compute_outcomes(left, values, nan), compute_outcomes(right, values, nan))
         case Or(left, right):
             neither = _conjunctions(
-                _negations(outcomes(left, values, nan)),
-                _negations(outcomes(right, values, nan)),
+                _negations(compute_outcomes(left, values, nan)),
+                _negations(compute_outcomes(right, values, nan)),
             )
             return _negations(neither)
         case Not(operand):
-            return _negations(outcomes(operand, values, nan))
+            return _negations(compute_outcomes(operand, values, nan))
         case _:
             return _outcomes_of_column(predicate, values(predicate.column), nan)
 

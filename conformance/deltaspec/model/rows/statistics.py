@@ -13,7 +13,7 @@ from deltaspec.model.json_values import JsonError, Number, parse_lossless
 from deltaspec.model.schema.column_mapping import physical_name
 from deltaspec.model.schema.data_types import Array, DataType, Map, Primitive, Struct
 
-MISSPELT_NULL_COUNT = "nullCounts"
+NONSTANDARD_NULL_COUNT = "nullCounts"
 """E09: name of `nullCount` in examples of earlier revisions."""
 
 
@@ -66,7 +66,7 @@ def has_nonstandard_null_count(text: str) -> bool:
         document = parse_lossless(text).value
     except JsonError:
         return False
-    return isinstance(document, dict) and MISSPELT_NULL_COUNT in document
+    return isinstance(document, dict) and NONSTANDARD_NULL_COUNT in document
 
 
 def _long(value: Any) -> int | None:

@@ -42,7 +42,7 @@ def find_encoding_faults(pair: Pair, names: FieldNames) -> Iterator[str]:
                 yield str(fault)
 
 
-def stored_twice(pair: Pair, names: FieldNames) -> Iterator[str]:
+def find_values_stored_twice(pair: Pair, names: FieldNames) -> Iterator[str]:
     """Yield the values of a row stored in both a typed column and an encoded value; encoded values must be valid.
 
     If fields of an object have their own columns, `value` holds an object with its other fields.

@@ -45,13 +45,13 @@ def _integer(value: Any) -> int | None:
     return number if number is not None and -(2**63) <= number < 2**63 else None
 
 
-def max_column_id(schema: Struct) -> int | None:
+def find_max_column_id(schema: Struct) -> int | None:
     """Return the highest column id of struct fields at any depth, or None; see `read_nested_ids` for other ids."""
     ids = [column_id(field) for _, field in iter_fields(schema)]
     return max((each for each in ids if each is not None), default=None)
 
 
-def nested_ids(field: Field, key: str = NESTED_IDS) -> dict[str, int | None]:
+def read_nested_ids(field: Field, key: str = NESTED_IDS) -> dict[str, int | None]:
     """Return the ids of array elements, map keys and map values below a field; None for an invalid id.
 
     Ids below the next struct field belong to that field.
@@ -105,7 +105,7 @@ def list_physical_paths(
             yield from list_physical_paths(value, mapping, (*path, "value"))
 
 
-def partition_types(schema: Struct, partition_columns: list[str], mapping: str | None) -> dict[str, DataType]:
+def get_partition_types(schema: Struct, partition_columns: list[str], mapping: str | None) -> dict[str, DataType]:
     """Return the types of the partition columns that the schema has, by physical name.
 
     `partitionColumns` lists logical names; the keys of `partitionValues` are physical names (S14).
@@ -114,7 +114,7 @@ def partition_types(schema: Struct, partition_columns: list[str], mapping: str |
     return {physical_name(by_name[name], mapping): by_name[name].type for name in partition_columns if name in by_name}
 
 
-def physical_partition_columns(schema: Struct, partition_columns: list[str], mapping: str | None) -> list[str]:
+def list_physical_partition_columns(schema: Struct, partition_columns: list[str], mapping: str | None) -> list[str]:
     """Return the keys of `partitionValues` in the order of `partitionColumns`.
 
     A column that is missing from the schema keeps its name.

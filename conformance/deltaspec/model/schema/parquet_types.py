@@ -96,7 +96,7 @@ SOUND = StoredType()
 VARIANT_PARTS = ("metadata", "value", "typed_value")
 
 
-def stored(kind: DataType, node: Node) -> StoredType:
+def get_stored_type(kind: DataType, node: Node) -> StoredType:
     """Describe how a node stores a Delta type; for structs, arrays and maps, only whether the node is such a group.
 
     Return `SOUND` for void, which no file stores, and for types that the protocol does not define.

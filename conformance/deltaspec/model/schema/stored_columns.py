@@ -13,11 +13,18 @@ from deltaspec.model.schema.column_mapping import (
     NESTED_IDS,
     NESTED_IDS_R3,
     column_id,
-    nested_ids,
     physical_name,
+    read_nested_ids,
 )
 from deltaspec.model.schema.data_types import Array, DataType, Field, Map, Struct
-from deltaspec.model.schema.parquet_types import SOUND, Node, StoredType, get_element_nodes, get_map_nodes, stored
+from deltaspec.model.schema.parquet_types import (
+    SOUND,
+    Node,
+    StoredType,
+    get_element_nodes,
+    get_map_nodes,
+    get_stored_type,
+)
 
 
 @dataclass(frozen=True)
@@ -44,7 +51,7 @@ class StoredColumn:
     """Node with the id but without the physical name."""
 
 
-def stored_columns(schema: Struct, root: Node, mapping: str | None) -> list[StoredColumn]:
+def match_columns(schema: Struct, root: Node, mapping: str | None) -> list[StoredColumn]:
     """Match every column of a schema, parents first; columns nested in a missing column are omitted.
 
     Args:
@@ -106,7 +113,7 @@ def _find(
         path=(*path, member.name),
         type=member.type,
         node=node,
-        stored=stored(member.type, node) if node is not None else SOUND,
+        stored=get_stored_type(member.type, node) if node is not None else SOUND,
         physical_name=name,
         id=number,
         is_required=required,
@@ -136,7 +143,7 @@ def _below(
             return list(_members(kind, node, mapping, path, required=required))
         case Array(element):
             nodes = get_element_nodes(node)
-            fitting = [each for each in nodes if stored(element, each).fault is None]
+            fitting = [each for each in nodes if get_stored_type(element, each).fault is None]
             return _part("element", element, (fitting or nodes)[0], mapping, path, ids, place)
         case Map(key, value):
             parts = zip(("key", "value"), (key, value), get_map_nodes(node), strict=True)
@@ -159,7 +166,7 @@ def _part(
         path=(*path, name),
         type=kind,
         node=node,
-        stored=stored(kind, node),
+        stored=get_stored_type(kind, node),
         id=number,
         matching_nodes=1,
         # files written before elements, keys and values had ids have none
@@ -177,7 +184,7 @@ def _ids_below(member: Field, mapping: str | None) -> dict[str, int]:
     """
     found = {}
     for key, root in ((NESTED_IDS, physical_name(member, mapping)), (NESTED_IDS_R3, member.name)):
-        for name, number in nested_ids(member, key).items():
+        for name, number in read_nested_ids(member, key).items():
             if number is not None and name.startswith(f"{root}."):
                 found[name.removeprefix(f"{root}.")] = number
     return found

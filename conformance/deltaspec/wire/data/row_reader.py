@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from pyroaring import BitMap64
 
 from deltaspec.model.rows.change_data import CHANGE_TYPE
-from deltaspec.model.schema.column_mapping import partition_types
+from deltaspec.model.schema.column_mapping import get_partition_types
 from deltaspec.model.schema.data_types import DataType, Primitive, Struct
 from deltaspec.wire.data.column_aggregates import ColumnAggregate, NotNullAggregate, RowCheck
 from deltaspec.wire.data.column_resolution import FileColumn, UnresolvableColumns, resolve_columns, unwrap_type
@@ -91,7 +91,7 @@ def read_rows(
     rows = parquet.metadata.num_rows
     gone = 0 if deleted is None else deleted.range_cardinality(0, rows)
     found = DataFileRows(rows, rows - gone)
-    partitions = partition_types(schema, partition_columns, mapping)
+    partitions = get_partition_types(schema, partition_columns, mapping)
     # a value that the log lacks is a finding of the log's: nothing in the file can differ from it
     given = {
         name: (kind, partition_values[name]) if name in partition_values else None for name, kind in partitions.items()

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from deltaspec.model.actions import Add, Cdc, Remove, WireStruct, action_types, normalize_action
+from deltaspec.model.actions import Add, Cdc, Remove, WireStruct, get_action_types, normalize_action
 from deltaspec.model.json_values import JsonTooDeep, Number, parse_lossless
 from deltaspec.model.revisions import Revision
 from deltaspec.wire.log.file_action_rows import FileActionBuilder
@@ -116,7 +116,7 @@ def _lines_of(data: bytes) -> Iterator[bytes]:
 
 def decode_line_stream(lines: Iterator[bytes | None], revision: Revision = Revision.CURRENT) -> LogFile:
     """Decode the lines of a JSON log file, without their line feeds; None stands for a line that is too long."""
-    log, types = LogFile(), action_types(revision)
+    log, types = LogFile(), get_action_types(revision)
     outcomes, codes = log.lines, log.lines.codes
     known: dict[bytes, int] = {}
     take: dict[type[WireStruct], Callable[[int, Any], None]] = {
@@ -215,7 +215,7 @@ def _odd_line(line: bytes, revision: Revision) -> tuple[str | None, WireStruct |
     if not fault.is_undecodable and fault.kind is not None:
         body = parse_lossless(line.removeprefix(b"\xef\xbb\xbf")).value[fault.kind]
         try:
-            action = msgspec.convert(_with_numbers(body), action_types(revision)[fault.kind])
+            action = msgspec.convert(_with_numbers(body), get_action_types(revision)[fault.kind])
         except msgspec.ValidationError as error:  # the schema takes it: one of the two is too lenient
             fault = replace(fault, schema_error=str(error), pointer=f"/{fault.kind}")
     return fault.kind, action, fault if fault.has_defect else None

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from deltaspec.model.actions import ACTION_TYPES, WireStruct, action_types
+from deltaspec.model.actions import ACTION_TYPES, WireStruct, get_action_types
 from deltaspec.model.json_values import JsonError, JsonTooDeep, Number, parse_lossless
 from deltaspec.model.log.last_checkpoint import LastCheckpoint
 from deltaspec.model.log.version_checksum import VersionChecksum
@@ -29,7 +29,7 @@ _OLDER_FORMS: dict[tuple[str, Revision], str] = {
 
 SCHEMA_TYPES: dict[str, type[WireStruct]] = {
     **ACTION_TYPES,
-    **{name: action_types(revision)[kind] for (kind, revision), name in _OLDER_FORMS.items()},
+    **{name: get_action_types(revision)[kind] for (kind, revision), name in _OLDER_FORMS.items()},
     "versionChecksum": VersionChecksum,
     "lastCheckpoint": LastCheckpoint,
 }
@@ -100,7 +100,7 @@ def explain_line(line: bytes, revision: Revision = Revision.CURRENT) -> LineErro
     has_lone_surrogate = b"\\u" in text and _holds_half_a_pair(document.value)
     repeated = document.repeated_keys[0] if document.repeated_keys else None
     present = [key for key, value in document.value.items() if value is not None]
-    kind = present[0] if len(present) == 1 and present[0] in action_types(revision) else None
+    kind = present[0] if len(present) == 1 and present[0] in get_action_types(revision) else None
     if has_lone_surrogate:
         return LineError(kind, len(present), unexpected_whitespace=space, has_lone_surrogate=True)
     fault, pointer = _first_fault(_schema(kind, revision), document.value[kind]) if kind else (None, None)

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from deltaspec.model.actions import WireStruct, action_types, normalize_action
+from deltaspec.model.actions import WireStruct, get_action_types, normalize_action
 from deltaspec.model.revisions import Revision
 from deltaspec.wire.log.checkpoint_summary import CheckpointFileSummary, select_summary_columns
 from deltaspec.wire.log.file_action_rows import FILE_ACTION_SCHEMA
@@ -98,7 +98,7 @@ def read_non_file_actions(parquet: pq.ParquetFile, revision: Revision = Revision
         UnreadableParquet: the file's pages cannot be decoded.
     """
     found = NonFileActions()
-    names = [name for name in parquet.schema_arrow.names if name in action_types(revision)]
+    names = [name for name in parquet.schema_arrow.names if name in get_action_types(revision)]
     all_known = len(names) == len(parquet.schema_arrow.names)
     if len(set(names)) < len(names):
         raise UnreadableParquet("it has two columns of one action")
@@ -152,7 +152,7 @@ def _take_actions(parquet: pq.ParquetFile, found: NonFileActions, last_row: dict
 
 def _take(found: NonFileActions, line: int, name: str, value: Any, revision: Revision) -> None:
     try:
-        found.actions.append((line, normalize_action(msgspec.convert(value, action_types(revision)[name]))))
+        found.actions.append((line, normalize_action(msgspec.convert(value, get_action_types(revision)[name]))))
     except msgspec.ValidationError:
         found.faults[line] = explain_action(name, value, revision)
 

@@ -127,10 +127,12 @@ def _json_values(column: pa.Array, kind: DataType) -> list[str | None]:
     held = column.type
     if pa.types.is_timestamp(held):
         whose = kind if kind == Primitive("timestamp_ntz") else Primitive("timestamp")
-        return [None if each is None else _quoted(ordering.encode(each, whose)) for each in _microseconds(column)]
+        return [
+            None if each is None else _quoted(ordering.format_lexeme(each, whose)) for each in _microseconds(column)
+        ]
     if pa.types.is_date32(held):
         days = column.cast(pa.int32()).to_pylist()
-        return [None if each is None else _quoted(ordering.encode(each, Primitive("date"))) for each in days]
+        return [None if each is None else _quoted(ordering.format_lexeme(each, Primitive("date"))) for each in days]
     return [_json_value(each) for each in column.to_pylist()]
 
 
@@ -145,7 +147,7 @@ def _json_value(value: Any) -> str | None:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float) and not math.isfinite(value):
-        return _quoted(ordering.encode(value, Primitive("double")))
+        return _quoted(ordering.format_lexeme(value, Primitive("double")))
     if isinstance(value, str):
         return _quoted(value)
     return repr(value) if isinstance(value, (int, float)) else format(value, "f")

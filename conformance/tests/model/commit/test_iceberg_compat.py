@@ -13,12 +13,12 @@ from deltaspec.model.actions import MetaData, Protocol
 from deltaspec.model.commit.iceberg_compat import (
     NestedIdFaults,
     conflicts_with_vectors,
-    enabled,
-    forbidden_columns,
-    forbidden_type_changes,
-    nested_ids,
+    find_forbidden_columns,
+    find_forbidden_type_changes,
+    find_nested_id_faults,
+    find_renamed_partition_columns,
+    get_enabled_compatibilities,
     readers_support_mapping,
-    renamed_partition_columns,
 )
 from deltaspec.model.commit.validation import collect_refusals
 from deltaspec.model.revisions import Revision
@@ -43,9 +43,9 @@ V1, V2 = {"delta.enableIcebergCompatV1": "true"}, {"delta.enableIcebergCompatV2"
 def test_compatibility_is_enabled_by_feature_and_property(
     features: list[str], settings: dict[str, str], answer: tuple[str, ...]
 ) -> None:
-    assert enabled(features, settings) == answer
-    assert enabled(features, settings, Revision.R3) == answer
-    assert enabled(features, settings, Revision.R2) == ()
+    assert get_enabled_compatibilities(features, settings) == answer
+    assert get_enabled_compatibilities(features, settings, Revision.R3) == answer
+    assert get_enabled_compatibilities(features, settings, Revision.R2) == ()
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,9 @@ STRUCT = {"type": "struct", "fields": [field("x", ARRAY), field("y", "void")]}
 
 
 def forbidden(kind: Any, compatibility: str) -> list[str]:
-    return [f"{'.'.join(path)}: {get_type_name(each)}" for path, each in forbidden_columns(table(kind), compatibility)]
+    return [
+        f"{'.'.join(path)}: {get_type_name(each)}" for path, each in find_forbidden_columns(table(kind), compatibility)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -131,14 +133,14 @@ def test_types_that_have_no_room(kind: Any, first: list[str], second: list[str])
 )
 def test_changes_that_iceberg_knows(old: str, new: str, known: bool) -> None:
     changes = [{"fromType": old, "toType": new}]
-    found = forbidden_type_changes(parse_schema(schema(field("c", new, delta__typeChanges=changes))))
+    found = find_forbidden_type_changes(parse_schema(schema(field("c", new, delta__typeChanges=changes))))
     assert [path for path, _, _ in found] == ([] if known else [("c",)])
 
 
 def test_changes_of_parts_have_their_path_and_those_of_no_form_are_passed_over() -> None:
     changes = [{"fromType": "date", "toType": "timestamp_ntz", "fieldPath": "value.element"}, {"fromType": "long"}]
     kind = {**MAP, "valueType": {**ARRAY, "elementType": "timestamp_ntz"}}
-    found = forbidden_type_changes(parse_schema(schema(field("m", kind, delta__typeChanges=changes))))
+    found = find_forbidden_type_changes(parse_schema(schema(field("m", kind, delta__typeChanges=changes))))
     assert found == [(("m", "value", "element"), Primitive("date"), Primitive("timestamp_ntz"))]
 
 
@@ -167,7 +169,7 @@ def test_a_replaced_column_keeps_its_name_and_a_renamed_one_its_physical_name(
     before: dict[str, str], after: dict[str, str], renamed: list[str]
 ) -> None:
     sides = [(Struct(tuple(mapped(*pair) for pair in each.items())), list(each), "name") for each in (before, after)]
-    assert renamed_partition_columns(sides[0], sides[1]) == renamed
+    assert find_renamed_partition_columns(sides[0], sides[1]) == renamed
 
 
 # nested ids
@@ -181,7 +183,7 @@ def owner(kind: DataType, name: str = "c", physical: str = "col-1", number: int 
 
 
 def ids_of(*fields: Field, revision: Revision = Revision.CURRENT) -> list[NestedIdFaults]:
-    return nested_ids(Struct(fields), "name", revision)
+    return find_nested_id_faults(Struct(fields), "name", revision)
 
 
 LIST = Array(LONG, True)
@@ -363,4 +365,4 @@ def test_partition_columns_of_a_compatible_table_keep_their_names() -> None:
 
 
 def test_decimal_scale_is_no_change_of_iceberg() -> None:
-    assert not forbidden_type_changes(Struct((Field("c", Decimal(10, 2), True),)))
+    assert not find_forbidden_type_changes(Struct((Field("c", Decimal(10, 2), True),)))

@@ -7,7 +7,7 @@ from helpers.scenario import Scenario, domain, field, metadata, protocol, schema
 
 from deltaspec.model.actions import Action
 from deltaspec.model.commit.validation import collect_refusals
-from deltaspec.model.commit.variant_columns import default_is_null, variant_columns
+from deltaspec.model.commit.variant_columns import find_variant_columns, is_null_default
 from deltaspec.model.revisions import Revision
 from deltaspec.model.schema.schema_string import parse_schema
 
@@ -17,7 +17,7 @@ V = field("v", "variant")
 @pytest.mark.parametrize("column", [("s", "v"), ("s.v",), ("S", "v")])
 def test_clustering_columns_are_those_that_the_domain_means(column: tuple[str, ...]) -> None:
     inner = {"type": "struct", "fields": [V]}
-    found = variant_columns(parse_schema(schema(V, field("s", inner))), [], [column], None)
+    found = find_variant_columns(parse_schema(schema(V, field("s", inner))), [], [column], None)
     assert [(each.path, each.is_clustering_column) for each in found] == [(("v",), False), (("s", "v"), True)]
 
 
@@ -54,14 +54,14 @@ def test_clustering_columns_are_those_that_the_domain_means(column: tuple[str, .
     ],
 )
 def test_defaults(expression: str, is_null: bool | None) -> None:
-    assert default_is_null(expression) is is_null
+    assert is_null_default(expression) is is_null
 
 
 def test_variant_columns_at_any_depth() -> None:
     inner = {"type": "struct", "fields": [field("v", {"type": "variant"}, CURRENT_DEFAULT="NULL")]}
     listed = {"type": "array", "elementType": "variant", "containsNull": True}
     found = list(
-        variant_columns(parse_schema(schema(V, field("s", inner), field("l", listed))), ["v"], [("s", "v")], None)
+        find_variant_columns(parse_schema(schema(V, field("s", inner), field("l", listed))), ["v"], [("s", "v")], None)
     )
     assert [each.path for each in found] == [("v",), ("s", "v")]
     assert [each.is_partition_column for each in found] == [True, False]
@@ -71,7 +71,7 @@ def test_variant_columns_at_any_depth() -> None:
 
 def test_clustering_columns_go_by_physical_names() -> None:
     mapped = field("v", "variant", delta__columnMapping__id=1, delta__columnMapping__physicalName="col-1")
-    (found,) = variant_columns(parse_schema(schema(mapped)), [], [("col-1",)], "name")
+    (found,) = find_variant_columns(parse_schema(schema(mapped)), [], [("col-1",)], "name")
     assert found.is_clustering_column
 
 

@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 from deltaspec.model.actions import DomainMetadata, MetaData
 from deltaspec.model.features.clustering import (
-    clustering_columns,
-    configuration_fault,
     find_columns_without_statistics,
+    find_configuration_fault,
     find_field,
     find_logically_named_columns,
     find_unknown_columns,
     has_blank_provider,
+    read_clustering_columns,
     resolve_columns,
 )
 from deltaspec.model.revisions import Revision
@@ -32,24 +32,24 @@ def _domain(configuration: object, name: str = "delta.clustering") -> DomainMeta
     [(["a", "b"], (("a",), ("b",))), ([["a"], ["s", "x"]], (("a",), ("s", "x"))), ([], ()), ({}, ())],
 )
 def test_columns_are_names_or_lists_of_their_parts(columns: object, paths: object) -> None:
-    assert clustering_columns(_domain({"clusteringColumns": columns})) == paths
+    assert read_clustering_columns(_domain({"clusteringColumns": columns})) == paths
 
 
 def test_without_the_domain_there_are_no_columns() -> None:
-    assert clustering_columns(None) == ()
-    assert clustering_columns(_domain({"clusteringColumns": ["a"]}, "mine")) == ()
-    assert clustering_columns(domain("delta.clustering", {"clusteringColumns": ["a"]}, removed=True)) == ()
+    assert read_clustering_columns(None) == ()
+    assert read_clustering_columns(_domain({"clusteringColumns": ["a"]}, "mine")) == ()
+    assert read_clustering_columns(domain("delta.clustering", {"clusteringColumns": ["a"]}, removed=True)) == ()
 
 
 @pytest.mark.parametrize("columns", [{}, [1], [[]], [[1]], None, "col1"])
 def test_columns_of_another_form_are_a_fault(columns: object) -> None:
-    assert configuration_fault(json.dumps({"clusteringColumns": columns})) == "has no list clusteringColumns"
+    assert find_configuration_fault(json.dumps({"clusteringColumns": columns})) == "has no list clusteringColumns"
 
 
 def test_half_of_a_surrogate_pair_names_no_column() -> None:
     for column in ("\ud800", ["a", "\ud800"]):
         assert (
-            configuration_fault(json.dumps({"clusteringColumns": [column]}))
+            find_configuration_fault(json.dumps({"clusteringColumns": [column]}))
             == "has a column name with a lone surrogate"
         )
 

@@ -4,12 +4,12 @@ from typing import Any
 
 from deltaspec.model.features.column_mapping_changes import (
     MappedColumns,
+    collect_mapped_columns,
     find_illegal_new_names,
     find_illegal_physical_names,
     find_illegal_physical_paths,
     is_illegal_enablement,
     is_illegal_max_column_id,
-    mapped_columns,
     merge_mapped_columns,
 )
 from deltaspec.model.schema.data_types import Array, Field, Primitive, Struct
@@ -22,7 +22,7 @@ def _field(name: str, number: Any, physical: Any, kind: Any = LONG) -> Field:
 
 
 def _columns(*fields: Field, highest: str = "9") -> MappedColumns:
-    found = mapped_columns(Struct(fields), {"delta.columnMapping.maxColumnId": highest}, "name")
+    found = collect_mapped_columns(Struct(fields), {"delta.columnMapping.maxColumnId": highest}, "name")
     assert found is not None
     return found
 
@@ -39,7 +39,7 @@ def test_columns_are_told_by_id_and_physical_path() -> None:
 
 
 def test_nothing_is_mapped_without_a_mode() -> None:
-    assert mapped_columns(Struct((ID,)), {}, None) is None
+    assert collect_mapped_columns(Struct((ID,)), {}, None) is None
 
 
 def test_fields_without_id_or_name_are_left_out() -> None:

@@ -8,11 +8,11 @@ import pytest
 from deltaspec.model.features.constraints import (
     InvariantError,
     InvariantTooDeep,
-    constraint_fault,
+    find_constraint_fault,
+    find_unsupported_keys,
     get_key_feature,
     read_check_constraints,
     read_invariant,
-    unsupported_keys,
 )
 from deltaspec.model.json_values import Number
 from deltaspec.model.revisions import Revision
@@ -41,7 +41,7 @@ def test_constraints_go_by_what_follows_the_prefix() -> None:
     ],
 )
 def test_a_constraint_has_a_name_and_a_text(name: str, expression: str, requirement: str | None) -> None:
-    assert constraint_fault(name, expression) == requirement
+    assert find_constraint_fault(name, expression) == requirement
 
 
 def test_an_invariant_is_the_text_within_its_json() -> None:
@@ -108,23 +108,23 @@ KEYS = {
 
 
 def test_keys_have_no_effect_without_their_feature() -> None:
-    assert unsupported_keys(KEYS, {"generatedColumns"}) == [
+    assert find_unsupported_keys(KEYS, {"generatedColumns"}) == [
         "CURRENT_DEFAULT",
         "delta.identity.start",
         "delta.invariants",
     ]
     every = {"invariants", "generatedColumns", "identityColumns", "allowColumnDefaults"}
-    assert unsupported_keys(KEYS, every) == []
-    assert unsupported_keys({"comment": "a column"}, ()) == []
+    assert find_unsupported_keys(KEYS, every) == []
+    assert find_unsupported_keys({"comment": "a column"}, ()) == []
 
 
 def test_a_preview_of_a_feature_will_do() -> None:
-    assert unsupported_keys({"CURRENT_DEFAULT": "1"}, {"allowColumnDefaults-preview"}) == []
+    assert find_unsupported_keys({"CURRENT_DEFAULT": "1"}, {"allowColumnDefaults-preview"}) == []
 
 
 @pytest.mark.parametrize("revision", [Revision.R1, Revision.R2])
 def test_older_texts_know_no_defaults(revision: Revision) -> None:
-    assert unsupported_keys({"CURRENT_DEFAULT": "1"}, (), revision) == []
+    assert find_unsupported_keys({"CURRENT_DEFAULT": "1"}, (), revision) == []
 
 
 @pytest.mark.parametrize(
@@ -137,5 +137,5 @@ def test_older_texts_know_no_defaults(revision: Revision) -> None:
     ],
 )
 def test_older_texts_call_the_feature_of_invariants_otherwise(revision: Revision, found: list[str]) -> None:
-    assert unsupported_keys({"delta.invariants": "{}"}, {"columnInvariants"}, revision) == found
-    assert unsupported_keys({"delta.invariants": "{}"}, {"invariants"}, revision) == []
+    assert find_unsupported_keys({"delta.invariants": "{}"}, {"columnInvariants"}, revision) == found
+    assert find_unsupported_keys({"delta.invariants": "{}"}, {"invariants"}, revision) == []

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from deltaspec.model.features.identity_columns import (
     Identity,
     allows_explicit_values,
-    fault,
     find_changed_properties,
+    find_identity_fault,
     find_value_faults,
     generate_values,
     is_beyond_high_water_mark,
@@ -38,7 +38,7 @@ def _metadata(text: str) -> dict[str, object]:
     ],
 )
 def test_longs_and_a_boolean_are_sound(text: str) -> None:
-    assert fault(_metadata(text)) is None
+    assert find_identity_fault(_metadata(text)) is None
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_longs_and_a_boolean_are_sound(text: str) -> None:
     ],
 )
 def test_anything_else_is_a_fault(text: str, words: str) -> None:
-    assert fault(_metadata(text)) == words
+    assert find_identity_fault(_metadata(text)) == words
 
 
 @pytest.mark.parametrize(

@@ -9,12 +9,12 @@ from deltaspec.model.features.protocol import (
     FAULTS,
     Accepted,
     Refused,
+    find_missing_required_features,
     find_protocol_faults,
+    get_reader_features,
     get_supported_features,
     may_read,
     may_write,
-    missing_requirements,
-    reader_features,
     supports,
 )
 from deltaspec.model.features.table_features import FEATURES
@@ -44,7 +44,7 @@ LEGACY = {"appendOnly", "invariants", "checkConstraints", "changeDataFeed", "gen
     ],
 )
 def test_supported_features(action: Protocol, readers: set[str], supported: set[str]) -> None:
-    assert reader_features(action) == readers
+    assert get_reader_features(action) == readers
     assert get_supported_features(action) == supported
     assert all(supports(action, name) for name in supported)
     assert not supports(action, "rowTracking")
@@ -174,10 +174,13 @@ def test_faults_of_a_protocol(action: Protocol, expected: list[tuple[str, str | 
 
 
 def test_missing_requirements() -> None:
-    assert missing_requirements(protocol(1, 7, None, ["clustering"]), "clustering") == ["domainMetadata"]
-    assert missing_requirements(protocol(1, 7, None, ["clustering", "domainMetadata"]), "clustering") == []
-    assert missing_requirements(protocol(1, 7, None, ["x"]), "x") == []
-    assert missing_requirements(protocol(2, 7, None, ["icebergCompatV1", "columnMapping"]), "icebergCompatV1") == []
+    assert find_missing_required_features(protocol(1, 7, None, ["clustering"]), "clustering") == ["domainMetadata"]
+    assert find_missing_required_features(protocol(1, 7, None, ["clustering", "domainMetadata"]), "clustering") == []
+    assert find_missing_required_features(protocol(1, 7, None, ["x"]), "x") == []
+    assert (
+        find_missing_required_features(protocol(2, 7, None, ["icebergCompatV1", "columnMapping"]), "icebergCompatV1")
+        == []
+    )
 
 
 feature_lists = st.none() | st.lists(st.sampled_from([*FEATURES, "x"]), max_size=4)

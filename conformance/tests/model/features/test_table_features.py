@@ -4,11 +4,11 @@ import pytest
 
 from deltaspec.model.features.table_features import (
     FEATURES,
+    find_intended_name,
     get_feature,
     get_feature_status,
     get_implied_features,
     get_required_features,
-    intended_name,
     is_proposed_or_preview,
     may_alter_replay,
     resolve_feature,
@@ -172,7 +172,7 @@ def test_old_spellings_belong_to_their_revisions() -> None:
 )
 def test_slip_of_the_pen_is_told_from_an_unknown_name(name: str, expected: tuple[str | None, ...]) -> None:
     """E21, E22, E25. A name that only a newer text knows is no slip."""
-    assert tuple(intended_name(name, revision) for revision in ("r1", "r2", "r3", "current")) == expected
+    assert tuple(find_intended_name(name, revision) for revision in ("r1", "r2", "r3", "current")) == expected
 
 
 def test_feature_is_known_by_the_spelling_of_engines_in_older_texts() -> None:

@@ -10,18 +10,18 @@ from deltaspec.model.features.table_properties import (
     MISPRINTED_PROPERTIES,
     compute_tombstone_cutoff_ms,
     compute_transaction_cutoff_ms,
-    file_retention_ms,
     find_active_features,
     find_property_fault,
     find_property_warning,
+    get_file_retention_ms,
+    get_log_retention_ms,
+    get_requested_codecs,
     get_required_feature,
-    in_commit_timestamps_enabled,
+    has_in_commit_timestamps,
     is_append_only,
     is_property_true,
-    log_retention_ms,
     parse_interval_ms,
-    requested_codecs,
-    requested_page_version,
+    parse_page_version,
 )
 from deltaspec.model.schema.data_types import Array, Field, Primitive, Struct
 
@@ -133,13 +133,13 @@ def test_texts_that_are_no_interval(text: str) -> None:
 
 
 def test_retention_falls_back_to_its_default() -> None:
-    assert file_retention_ms({}) == 7 * DAY
-    assert log_retention_ms({}) == 30 * DAY
-    assert file_retention_ms({"delta.deletedFileRetentionDuration": "interval 0 hours"}) == 0
-    assert log_retention_ms({"delta.logRetentionDuration": "interval 2 days"}) == 2 * DAY
+    assert get_file_retention_ms({}) == 7 * DAY
+    assert get_log_retention_ms({}) == 30 * DAY
+    assert get_file_retention_ms({"delta.deletedFileRetentionDuration": "interval 0 hours"}) == 0
+    assert get_log_retention_ms({"delta.logRetentionDuration": "interval 2 days"}) == 2 * DAY
     for odd in ("soon", "interval -1 day"):
-        assert file_retention_ms({"delta.deletedFileRetentionDuration": odd}) == 7 * DAY
-        assert log_retention_ms({"delta.logRetentionDuration": odd}) == 30 * DAY
+        assert get_file_retention_ms({"delta.deletedFileRetentionDuration": odd}) == 7 * DAY
+        assert get_log_retention_ms({"delta.logRetentionDuration": odd}) == 30 * DAY
 
 
 @pytest.mark.parametrize(
@@ -199,9 +199,9 @@ def test_bare_append_only_is_a_misprint_without_effect() -> None:
 
 def test_in_commit_timestamps_need_feature_and_property() -> None:
     on = metadata({"delta.enableInCommitTimestamps": "true"})
-    assert in_commit_timestamps_enabled(listing("inCommitTimestamp"), on)
-    assert not in_commit_timestamps_enabled(listing("inCommitTimestamp"), metadata({}))
-    assert not in_commit_timestamps_enabled(listing(), on)
+    assert has_in_commit_timestamps(listing("inCommitTimestamp"), on)
+    assert not has_in_commit_timestamps(listing("inCommitTimestamp"), metadata({}))
+    assert not has_in_commit_timestamps(listing(), on)
     assert is_property_true(on.configuration, "delta.enableInCommitTimestamps")
 
 
@@ -267,11 +267,11 @@ def test_timestamp_without_zone_under_its_old_name() -> None:
     ],
 )
 def test_codecs_that_the_property_asks_for(value: str, codecs: tuple[str, ...] | None) -> None:
-    assert requested_codecs(value) == codecs
+    assert get_requested_codecs(value) == codecs
 
 
 @pytest.mark.parametrize(
     ("value", "version"), [("1.0.0", 1), ("2.0.0", 2), ("2.12.1", 2), ("1.0.1", None), ("2", None), ("3.0.0", None)]
 )
 def test_pages_that_the_property_asks_for(value: str, version: int | None) -> None:
-    assert requested_page_version(value) == version
+    assert parse_page_version(value) == version

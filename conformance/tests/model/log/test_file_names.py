@@ -16,7 +16,7 @@ from deltaspec.model.log.file_names import (
     SidecarName,
     StagedCommit,
     UuidCheckpoint,
-    near_miss,
+    describe_near_miss,
     parse_log_file_name,
 )
 
@@ -46,7 +46,7 @@ NAMES = {
 @pytest.mark.parametrize("name", NAMES)
 def test_name_of_each_kind_tells_its_numbers(name: str) -> None:
     assert parse_log_file_name(name) == NAMES[name]
-    assert near_miss(name) is None
+    assert describe_near_miss(name) is None
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ MISSES = {
 @pytest.mark.parametrize("name", MISSES)
 def test_malformed_name_is_nobodys_and_says_what_it_resembles(name: str) -> None:
     assert parse_log_file_name(name) == OtherFile(name)
-    assert near_miss(name) == MISSES[name]
+    assert describe_near_miss(name) == MISSES[name]
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_malformed_name_is_nobodys_and_says_what_it_resembles(name: str) -> None
 )
 def test_name_that_resembles_nothing_is_passed_over(name: str) -> None:
     assert parse_log_file_name(name) == OtherFile(name)
-    assert near_miss(name) is None
+    assert describe_near_miss(name) is None
 
 
 def test_written_names_are_those_of_the_text() -> None:
@@ -169,4 +169,4 @@ def test_names_of_commits_sort_as_their_versions(one: int, other: int) -> None:
 @given(st.text(alphabet="0123456789.-_/abcdefjsonparquetcheckpoint", max_size=60) | st.text(max_size=30))
 def test_any_text_is_a_name(text: str) -> None:
     assert parse_log_file_name(text) is not None
-    assert near_miss(text) is None or parse_log_file_name(text) == OtherFile(text)
+    assert describe_near_miss(text) is None or parse_log_file_name(text) == OtherFile(text)

@@ -6,11 +6,11 @@ from hypothesis import strategies as st
 
 from deltaspec.model.log.paths import (
     PathError,
-    colon_in_first_segment,
     decode,
     encode,
     escapes_table,
-    fault,
+    find_path_fault,
+    has_colon_in_first_segment,
     has_non_ascii,
     is_absolute,
     path_key,
@@ -47,13 +47,13 @@ def test_encoded_name_is_a_sound_path_that_decodes_to_it(name: str) -> None:
     path = encode(name)
     assert decode(path) == name
     assert not has_non_ascii(path)
-    assert fault(path) == (None if name else "is empty")
+    assert find_path_fault(path) == (None if name else "is empty")
 
 
 @given(st.text(min_size=1))
 def test_encoded_name_has_no_scheme(name: str) -> None:
     path = encode(name)
-    assert not colon_in_first_segment(path)
+    assert not has_colon_in_first_segment(path)
     assert is_absolute(path) == name.startswith("/")
 
 
@@ -70,7 +70,7 @@ def test_name_without_utf8_form_has_no_path() -> None:
 @pytest.mark.parametrize("path", ["/x", "file:/x", "file:///x", "s3://bucket/x", "abfss://c@a.dfs.core.windows.net/x"])
 def test_scheme_or_leading_slash_is_absolute(path: str) -> None:
     assert is_absolute(path)
-    assert not colon_in_first_segment(path)
+    assert not has_colon_in_first_segment(path)
 
 
 @pytest.mark.parametrize("path", ["x", "a=1/x", "a=1:2/x", "a%3Ab/x", "./x", "../x", "é:b", ""])
@@ -94,7 +94,7 @@ def test_other_paths_are_relative(path: str) -> None:
     ],
 )
 def test_colon_before_the_first_slash_reads_as_a_scheme(path: str, answer: bool) -> None:
-    assert colon_in_first_segment(path) is answer
+    assert has_colon_in_first_segment(path) is answer
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_colon_before_the_first_slash_reads_as_a_scheme(path: str, answer: bool)
     ],
 )
 def test_fault_says_what_breaks_the_form(path: str, words: str) -> None:
-    assert fault(path) == words
+    assert find_path_fault(path) == words
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ def test_fault_says_what_breaks_the_form(path: str, words: str) -> None:
     ],
 )
 def test_uri_reference_has_no_fault(path: str) -> None:
-    assert fault(path) is None
+    assert find_path_fault(path) is None
 
 
 @pytest.mark.parametrize(("path", "answer"), [("s=é/x", True), ("s=%C3%A9/x", False), ("日本", True), ("x~", False)])
@@ -249,6 +249,6 @@ def test_broken_escape_does_not_hide_climbing() -> None:
 @given(st.text(alphabet="aé%2eF.:/\\?#[ \ud800", max_size=20) | st.text(max_size=20), st.none() | st.text(max_size=10))
 def test_any_text_gets_an_answer(path: str, root: str | None) -> None:
     assert isinstance(path_key(path, root), str)
-    assert fault(path) is None or fault(path)
+    assert find_path_fault(path) is None or find_path_fault(path)
     assert escapes_table(path) in (True, False)
     assert is_absolute(path) in (True, False)

@@ -21,10 +21,10 @@ from deltaspec.model.log.segment import (
     SegmentError,
     VersionMissing,
     choose_segment,
-    cleaned_up_to,
+    find_cleanup_version,
     find_complete_checkpoints,
     find_readable_versions,
-    unreachable_commits,
+    find_unreachable_commits,
 )
 
 UUID = "80a083e8-7026-4e79-81be-64bd76c43a11"
@@ -286,8 +286,8 @@ def test_readable_versions(names: list[str], expected: tuple[int, int]) -> None:
     ],
 )
 def test_what_cleanup_spared(names: list[str], spared: int | None, unreachable: list[int]) -> None:
-    assert cleaned_up_to(names) == spared
-    assert unreachable_commits(names) == unreachable
+    assert find_cleanup_version(names) == spared
+    assert find_unreachable_commits(names) == unreachable
 
 
 def test_broken_log_has_no_readable_latest_version() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from deltaspec.model.log.spark_hash import SEED, compute_part, hash_text, spark_hash
+from deltaspec.model.log.spark_hash import SEED, compute_part, compute_spark_hash, hash_text
 
 OF_SPARK = {
     "": 142593372,
@@ -29,16 +29,16 @@ def signed(state: int) -> int:
 @pytest.mark.parametrize("text", OF_SPARK)
 def test_hash_of_a_text_is_that_of_spark(text: str) -> None:
     assert signed(hash_text(text)) == OF_SPARK[text]
-    assert spark_hash([text]) == hash_text(text)
+    assert compute_spark_hash([text]) == hash_text(text)
 
 
 def test_hash_goes_on_from_one_value_to_the_next() -> None:
-    assert signed(spark_hash([PATH, VECTOR])) == OF_PATH_AND_VECTOR
+    assert signed(compute_spark_hash([PATH, VECTOR])) == OF_PATH_AND_VECTOR
 
 
 def test_null_leaves_a_hash_as_it_is() -> None:
-    assert spark_hash([PATH, None]) == spark_hash([PATH])
-    assert spark_hash([None, None]) == SEED
+    assert compute_spark_hash([PATH, None]) == compute_spark_hash([PATH])
+    assert compute_spark_hash([None, None]) == SEED
 
 
 @pytest.mark.parametrize(("text", "parts", "part"), [("abc", 3, 3), ("abcd", 3, 2), ("abcd", 7, 1), ("", 10, 3)])

@@ -11,7 +11,7 @@ from deltaspec.model.log.state_differences import (
     compare_keyed,
     compare_single,
     normalize_json,
-    partition_types,
+    read_partition_types,
 )
 from deltaspec.model.schema.data_types import DataType, Decimal, Primitive
 
@@ -195,4 +195,4 @@ def test_differences_come_in_the_order_of_keys() -> None:
     ],
 )
 def test_types_of_partition_columns(table: Protocol | None, meta: MetaData | None, expected: PartitionTypes) -> None:
-    assert partition_types(table, meta) == expected
+    assert read_partition_types(table, meta) == expected

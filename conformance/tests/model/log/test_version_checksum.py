@@ -22,9 +22,9 @@ from deltaspec.model.log.version_checksum import (
     VersionChecksum,
     build_checksum,
     compare_checksum,
-    deleted_records_bin,
-    file_size_bin,
-    histogram_fault,
+    find_deleted_records_bin,
+    find_file_size_bin,
+    find_histogram_fault,
 )
 
 FIELDS = {
@@ -92,10 +92,10 @@ class TestBins:
 
     @pytest.mark.parametrize(("size", "expected"), [(0, 0), (1023, 0), (1024, 1), (4095, 1), (4096, 2), (2**63 - 1, 2)])
     def test_bin_of_a_file_size(self, size: int, expected: int) -> None:
-        assert file_size_bin([0, 1024, 4096], size) == expected
+        assert find_file_size_bin([0, 1024, 4096], size) == expected
 
     def test_single_bin_takes_every_size(self) -> None:
-        assert {file_size_bin([0], size) for size in (0, 1, 2**40)} == {0}
+        assert {find_file_size_bin([0], size) for size in (0, 1, 2**40)} == {0}
 
     @pytest.mark.parametrize(
         ("count", "expected"),
@@ -123,7 +123,7 @@ class TestBins:
         ],
     )
     def test_bin_of_a_number_of_deleted_records(self, count: int, expected: int) -> None:
-        assert deleted_records_bin(count) == expected
+        assert find_deleted_records_bin(count) == expected
 
     @pytest.mark.parametrize(
         ("histogram", "expected"),
@@ -142,7 +142,7 @@ class TestBins:
     ) -> None:
         bounds, counts, totals = histogram
         found = FileSizeHistogram(sorted_bin_boundaries=bounds, file_counts=counts, total_bytes=totals)
-        assert histogram_fault(found) == expected
+        assert find_histogram_fault(found) == expected
 
 
 class TestChecksumOfAVersion:

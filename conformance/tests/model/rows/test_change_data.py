@@ -11,11 +11,11 @@ from deltaspec.model.rows.change_data import (
     ChangedFileCounts,
     compute_changes,
     count_changed_files,
+    has_paired_updates,
     is_consistent_with_files,
     is_enabled,
     is_in_allowed_location,
     needs_change_files,
-    updates_are_paired,
 )
 
 
@@ -69,8 +69,8 @@ def test_equal_rows_count_one_by_one() -> None:
 
 
 def test_every_preimage_has_a_postimage() -> None:
-    assert updates_are_paired([(PREIMAGE, "a"), (INSERT, "b"), (POSTIMAGE, "c")])
-    assert not updates_are_paired([(PREIMAGE, "a"), (DELETE, "b")])
+    assert has_paired_updates([(PREIMAGE, "a"), (INSERT, "b"), (POSTIMAGE, "c")])
+    assert not has_paired_updates([(PREIMAGE, "a"), (DELETE, "b")])
 
 
 def test_paths_added_and_removed_are_counted_by_what_becomes_of_them() -> None:

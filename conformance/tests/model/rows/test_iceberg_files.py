@@ -2,7 +2,11 @@
 
 import pytest
 
-from deltaspec.model.rows.iceberg_files import absent_partition_columns, int96_timestamps, misplaced_partition_columns
+from deltaspec.model.rows.iceberg_files import (
+    find_int96_timestamps,
+    find_misplaced_partition_columns,
+    find_missing_partition_columns,
+)
 from deltaspec.model.schema.data_types import Field, Primitive, Struct
 from deltaspec.model.schema.parquet_types import Node
 
@@ -44,14 +48,14 @@ def file(*columns: str, at: str = "INT64", numbered: bool = True) -> Node:
     ],
 )
 def test_partition_columns_of_a_file(mapping: str, columns: list[str], absent: list[str], misplaced: list[str]) -> None:
-    assert absent_partition_columns(SCHEMA, PARTITIONED_BY, file(*columns), mapping) == absent
-    assert misplaced_partition_columns(SCHEMA, PARTITIONED_BY, file(*columns), mapping) == misplaced
+    assert find_missing_partition_columns(SCHEMA, PARTITIONED_BY, file(*columns), mapping) == absent
+    assert find_misplaced_partition_columns(SCHEMA, PARTITIONED_BY, file(*columns), mapping) == misplaced
 
 
 def test_column_by_its_name_alone_is_held() -> None:
-    assert absent_partition_columns(SCHEMA, PARTITIONED_BY, file("col-3", numbered=False), "id") == []
+    assert find_missing_partition_columns(SCHEMA, PARTITIONED_BY, file("col-3", numbered=False), "id") == []
 
 
 @pytest.mark.parametrize(("at", "found"), [("INT96", [("at",)]), ("INT64", [])])
 def test_timestamps_of_96_bits(at: str, found: list[tuple[str, ...]]) -> None:
-    assert int96_timestamps(SCHEMA, file("col-1", "col-2", at=at), "name") == found
+    assert find_int96_timestamps(SCHEMA, file("col-1", "col-2", at=at), "name") == found

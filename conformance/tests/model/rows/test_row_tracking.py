@@ -13,8 +13,8 @@ from deltaspec.model.rows.row_tracking import (
     compute_stable_row_ids,
     find_conflicting_column,
     find_repeated_row_ids,
-    high_water_mark,
     is_enabled,
+    read_high_water_mark,
 )
 from deltaspec.model.schema.data_types import Field, Primitive, Struct
 
@@ -33,7 +33,7 @@ def test_mark_of_the_printed_example_is_below_its_file() -> None:
     snapshot = apply_action(
         EMPTY_SNAPSHOT, DomainMetadata(domain=DOMAIN, configuration='{"rowIdHighWaterMark":1432}', removed=False)
     )
-    assert high_water_mark(snapshot) == 1432
+    assert read_high_water_mark(snapshot) == 1432
     assert max(compute_default_row_ids(_add(4071), 3)) == 4073
 
 
@@ -51,11 +51,11 @@ def test_mark_of_the_printed_example_is_below_its_file() -> None:
 )
 def test_mark_stands_under_either_key(configuration: str, mark: int | None) -> None:
     snapshot = apply_action(EMPTY_SNAPSHOT, DomainMetadata(domain=DOMAIN, configuration=configuration, removed=False))
-    assert high_water_mark(snapshot) == mark
+    assert read_high_water_mark(snapshot) == mark
 
 
 def test_table_without_the_domain_has_no_mark() -> None:
-    assert high_water_mark(EMPTY_SNAPSHOT) is None
+    assert read_high_water_mark(EMPTY_SNAPSHOT) is None
 
 
 def test_file_without_a_base_row_id_has_no_ids() -> None:

@@ -5,9 +5,15 @@ from collections.abc import Iterable
 import pytest
 
 from deltaspec.model.rows.variant_encoding import read_metadata
-from deltaspec.model.rows.variant_shredding import Pair, Typed, find_encoding_faults, find_shredded_type, stored_twice
+from deltaspec.model.rows.variant_shredding import (
+    Pair,
+    Typed,
+    find_encoding_faults,
+    find_shredded_type,
+    find_values_stored_twice,
+)
 from deltaspec.model.schema.data_types import Primitive
-from deltaspec.model.schema.parquet_types import Annotation, Node, stored
+from deltaspec.model.schema.parquet_types import Annotation, Node, get_stored_type
 
 METADATA = b"\x01\x03\x00\x0a\x12\x17event_typeevent_tsemail"
 NAMES = read_metadata(METADATA)
@@ -42,7 +48,7 @@ def scalar(kind: str) -> Pair:
     ],
 )
 def test_a_value_stands_in_one_place(pair: Pair, twice: list[str]) -> None:
-    assert list(stored_twice(pair, NAMES)) == twice
+    assert list(find_values_stored_twice(pair, NAMES)) == twice
 
 
 def test_every_encoded_value_is_looked_at() -> None:
@@ -106,7 +112,7 @@ LONG = node("typed_value", "INT64")
     ],
 )
 def test_forms_of_shredded_values(typed: Node) -> None:
-    assert stored(Primitive("variant"), variant(typed)).fault is None
+    assert get_stored_type(Primitive("variant"), variant(typed)).fault is None
 
 
 @pytest.mark.parametrize(
@@ -123,9 +129,9 @@ def test_forms_of_shredded_values(typed: Node) -> None:
     ],
 )
 def test_forms_that_shredding_does_not_know(typed: Node) -> None:
-    assert stored(Primitive("variant"), variant(typed)).fault is not None
+    assert get_stored_type(Primitive("variant"), variant(typed)).fault is not None
 
 
 def test_what_stands_alone_is_not_stored_twice() -> None:
     forms: list[Typed] = ["string", {"a": NOTHING}, [NOTHING], None]
-    assert [list(stored_twice(Pair(None, each), NAMES)) for each in forms] == [[], [], [], []]
+    assert [list(find_values_stored_twice(Pair(None, each), NAMES)) for each in forms] == [[], [], [], []]

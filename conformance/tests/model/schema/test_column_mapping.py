@@ -11,13 +11,13 @@ from deltaspec.model.schema.column_mapping import (
     NESTED_IDS_R3,
     build_nested_names,
     column_id,
+    find_max_column_id,
     get_mapping_mode,
+    get_partition_types,
+    list_physical_partition_columns,
     list_physical_paths,
-    max_column_id,
-    nested_ids,
-    partition_types,
     physical_name,
-    physical_partition_columns,
+    read_nested_ids,
 )
 from deltaspec.model.schema.data_types import Array, Field, Map, Primitive, Struct, iter_fields
 from deltaspec.model.schema.schema_string import parse_schema
@@ -88,11 +88,11 @@ def test_mode_is_honoured_only_where_the_protocol_supports_it(
 
 
 def test_checkpoint_example_keys_by_physical_names() -> None:
-    assert physical_partition_columns(CHECKPOINT_EXAMPLE, ["date", "region"], "name") == [
+    assert list_physical_partition_columns(CHECKPOINT_EXAMPLE, ["date", "region"], "name") == [
         "col-798f4abc-c63f-444c-9a04-e2cf1ecba115",
         "col-19034dc3-8e3d-4156-82fc-8e05533c088e",
     ]
-    assert partition_types(CHECKPOINT_EXAMPLE, ["date", "region"], "id") == {
+    assert get_partition_types(CHECKPOINT_EXAMPLE, ["date", "region"], "id") == {
         "col-798f4abc-c63f-444c-9a04-e2cf1ecba115": Primitive("date"),
         "col-19034dc3-8e3d-4156-82fc-8e05533c088e": STRING,
     }
@@ -100,20 +100,20 @@ def test_checkpoint_example_keys_by_physical_names() -> None:
         "col-b96921f0-2329-4cb3-8d79-184b2bdab23b",
         "col-04ee4877-ee53-4cb9-b1fb-1a4eb74b508c",
     ]
-    assert max_column_id(CHECKPOINT_EXAMPLE) == 4
+    assert find_max_column_id(CHECKPOINT_EXAMPLE) == 4
 
 
 def test_without_mapping_logical_names_are_physical() -> None:
-    assert physical_partition_columns(CHECKPOINT_EXAMPLE, ["date"], None) == ["date"]
-    assert partition_types(CHECKPOINT_EXAMPLE, ["date"], None) == {"date": Primitive("date")}
+    assert list_physical_partition_columns(CHECKPOINT_EXAMPLE, ["date"], None) == ["date"]
+    assert get_partition_types(CHECKPOINT_EXAMPLE, ["date"], None) == {"date": Primitive("date")}
     assert [path for path, _ in list_physical_paths(PATH_EXAMPLE, None)] == [
         path for path, _ in iter_fields(PATH_EXAMPLE)
     ]
 
 
 def test_partition_column_that_the_schema_lacks_keeps_its_name() -> None:
-    assert physical_partition_columns(CHECKPOINT_EXAMPLE, ["region", "day"], "name")[1] == "day"
-    assert partition_types(CHECKPOINT_EXAMPLE, ["day", "Date"], "name") == {}
+    assert list_physical_partition_columns(CHECKPOINT_EXAMPLE, ["region", "day"], "name")[1] == "day"
+    assert get_partition_types(CHECKPOINT_EXAMPLE, ["day", "Date"], "name") == {}
 
 
 def test_field_paths_of_the_text() -> None:
@@ -122,7 +122,7 @@ def test_field_paths_of_the_text() -> None:
         ("col-5f422f40-de70-45b2-88ab-1d5c90e94db1",),
         ("col-5f422f40-de70-45b2-88ab-1d5c90e94db1", "element", "col-a7f4159c-53be-4cb0-b81a-f7e5240cfc49"),
     ]
-    assert max_column_id(PATH_EXAMPLE) == 5
+    assert find_max_column_id(PATH_EXAMPLE) == 5
 
 
 def test_column_without_physical_name_keeps_its_logical_one() -> None:
@@ -151,7 +151,7 @@ def test_column_id_is_an_integer_of_64_bits(value: Any, expected: int | None) ->
 
 
 def test_schema_without_ids_has_no_highest_one() -> None:
-    assert max_column_id(Struct((Field("x", LONG, True),))) is None
+    assert find_max_column_id(Struct((Field("x", LONG, True),))) is None
 
 
 COL1 = Field(
@@ -179,20 +179,20 @@ def test_nested_ids_of_the_text_stand_at_the_nearest_struct_field() -> None:
     """V18, with `long` for the `int` that is no type (E16)."""
     columns = (COL1, COL2, SUBCOL1, COL3)
     for column in columns:
-        assert list(nested_ids(column, NESTED_IDS_R3)) == build_nested_names(column, column.name)
-    ids = [number for column in columns for number in nested_ids(column, NESTED_IDS_R3).values()]
+        assert list(read_nested_ids(column, NESTED_IDS_R3)) == build_nested_names(column, column.name)
+    ids = [number for column in columns for number in read_nested_ids(column, NESTED_IDS_R3).values()]
     assert sorted(filter(None, ids)) == list(range(100, 108))
 
 
 def test_nested_names_begin_with_the_physical_name() -> None:
     assert build_nested_names(COL2, "col-2") == ["col-2.key", "col-2.value", "col-2.value.element"]
     assert build_nested_names(Field("x", LONG, True), "x") == []
-    assert nested_ids(COL2) == {}
+    assert read_nested_ids(COL2) == {}
 
 
 def test_nested_ids_of_another_form() -> None:
-    assert nested_ids(Field("x", LONG, True, {NESTED_IDS: "none"})) == {}
-    assert nested_ids(Field("x", LONG, True, {NESTED_IDS: {"x.element": "1", "x.key": Number("2")}})) == {
+    assert read_nested_ids(Field("x", LONG, True, {NESTED_IDS: "none"})) == {}
+    assert read_nested_ids(Field("x", LONG, True, {NESTED_IDS: {"x.element": "1", "x.key": Number("2")}})) == {
         "x.element": None,
         "x.key": 2,
     }

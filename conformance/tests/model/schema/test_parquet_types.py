@@ -10,8 +10,8 @@ from deltaspec.model.schema.parquet_types import (
     find_type,
     get_element_nodes,
     get_map_nodes,
+    get_stored_type,
     is_shredded,
-    stored,
 )
 
 
@@ -77,12 +77,12 @@ FIXED = "FIXED_LEN_BYTE_ARRAY"
     ],
 )
 def test_listed_form_is_sound(kind: DataType, node: Node) -> None:
-    assert stored(kind, node) == SOUND
+    assert get_stored_type(kind, node) == SOUND
 
 
 @pytest.mark.parametrize(("kind", "bits"), [(SHORT, 8), (INTEGER, 8), (INTEGER, 16)])
 def test_narrower_integer_of_the_same_bytes_is_sound(kind: DataType, bits: int) -> None:
-    assert stored(kind, leaf("INT32", integer(bits))) == SOUND
+    assert get_stored_type(kind, leaf("INT32", integer(bits))) == SOUND
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_narrower_integer_of_the_same_bytes_is_sound(kind: DataType, bits: int) 
     ],
 )
 def test_form_that_is_not_listed_is_odd_and_no_fault(kind: DataType, node: Node) -> None:
-    found = stored(kind, node)
+    found = get_stored_type(kind, node)
     assert found.warning is not None
     assert found.fault is None
     assert found.narrower is None
@@ -154,7 +154,7 @@ def test_form_that_is_not_listed_is_odd_and_no_fault(kind: DataType, node: Node)
     ],
 )
 def test_other_form_is_a_fault(kind: DataType, node: Node) -> None:
-    assert stored(kind, node).fault is not None
+    assert get_stored_type(kind, node).fault is not None
 
 
 @pytest.mark.parametrize(
@@ -172,7 +172,7 @@ def test_other_form_is_a_fault(kind: DataType, node: Node) -> None:
     ],
 )
 def test_narrower_type_needs_widening(kind: DataType, node: Node, narrower: DataType) -> None:
-    found = stored(kind, node)
+    found = get_stored_type(kind, node)
     assert (found.fault, found.warning, found.narrower) == (None, None, narrower)
 
 
@@ -202,7 +202,7 @@ def a_list(inner: Node, name: str = "c") -> Node:
     ids=["three levels", "item", "bag", "two levels"],
 )
 def test_layouts_of_lists(node: Node) -> None:
-    assert stored(Array(LONG, True), node) == SOUND
+    assert get_stored_type(Array(LONG, True), node) == SOUND
     assert get_element_nodes(node)[0].physical == "INT64"
 
 
@@ -218,7 +218,7 @@ def test_layouts_of_lists(node: Node) -> None:
     ],
 )
 def test_no_list(node: Node) -> None:
-    assert stored(Array(LONG, True), node).fault is not None
+    assert get_stored_type(Array(LONG, True), node).fault is not None
 
 
 def test_element_of_two_levels_that_is_a_struct() -> None:
@@ -248,13 +248,13 @@ KEY, VALUE = Node("key", "required", "BYTE_ARRAY", TEXT), Node("value", "optiona
 @pytest.mark.parametrize("inner", ["key_value", "map"])
 def test_layouts_of_maps(outer: str, inner: str) -> None:
     node = group(group(KEY, VALUE, name=inner, repeated=True), annotation=outer)
-    assert stored(Map(STRING, LONG, True), node) == SOUND
+    assert get_stored_type(Map(STRING, LONG, True), node) == SOUND
     assert get_map_nodes(node) == (KEY, VALUE)
 
 
 def test_key_of_a_map_that_may_be_null_is_odd() -> None:
     key = Node("key", "optional", "BYTE_ARRAY", TEXT)
-    found = stored(Map(STRING, LONG, True), group(group(key, VALUE, repeated=True), annotation="MAP"))
+    found = get_stored_type(Map(STRING, LONG, True), group(group(key, VALUE, repeated=True), annotation="MAP"))
     assert (found.fault, found.warning) == (None, "the map key is nullable: optional BYTE_ARRAY STRING")
 
 
@@ -270,7 +270,7 @@ def test_key_of_a_map_that_may_be_null_is_odd() -> None:
     ],
 )
 def test_no_map(node: Node) -> None:
-    assert stored(Map(STRING, LONG, True), node).fault is not None
+    assert get_stored_type(Map(STRING, LONG, True), node).fault is not None
 
 
 # variants
@@ -284,7 +284,7 @@ TYPED = Node("typed_value", "optional", "INT64")
 @pytest.mark.parametrize("parts", [(META, VAL), (VAL, META), (META, VAL, TYPED), (TYPED, META), (META,)])
 def test_forms_of_variants(parts: tuple[Node, ...], annotation: str | None) -> None:
     node = group(*parts, annotation=annotation)
-    assert stored(VARIANT, node) == SOUND
+    assert get_stored_type(VARIANT, node) == SOUND
     assert is_shredded(node) == (TYPED in parts or VAL not in parts)
 
 
@@ -301,7 +301,7 @@ def test_forms_of_variants(parts: tuple[Node, ...], annotation: str | None) -> N
     ],
 )
 def test_no_variant(node: Node) -> None:
-    assert stored(VARIANT, node).fault is not None
+    assert get_stored_type(VARIANT, node).fault is not None
 
 
 def test_form_as_text() -> None:
@@ -314,4 +314,4 @@ def test_form_as_text() -> None:
 
 def test_field_is_not_asked_whether_it_may_be_null() -> None:
     required = Struct((Field("x", LONG, nullable=False),))
-    assert stored(required, group(Node("x", "optional", "INT64"))) == SOUND
+    assert get_stored_type(required, group(Node("x", "optional", "INT64"))) == SOUND

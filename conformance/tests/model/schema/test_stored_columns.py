@@ -4,7 +4,7 @@ from typing import Any
 
 from deltaspec.model.schema.data_types import Array, DataType, Field, Map, Primitive, Struct
 from deltaspec.model.schema.parquet_types import Annotation, Node
-from deltaspec.model.schema.stored_columns import StoredColumn, stored_columns
+from deltaspec.model.schema.stored_columns import StoredColumn, match_columns
 
 LONG, STRING = Primitive("long"), Primitive("string")
 
@@ -28,7 +28,7 @@ def root(*children: Node) -> Node:
 
 
 def found(fields: list[Field], file: Node, mapping: str | None = None) -> dict[str, StoredColumn]:
-    return {".".join(each.path): each for each in stored_columns(Struct(tuple(fields)), file, mapping)}
+    return {".".join(each.path): each for each in match_columns(Struct(tuple(fields)), file, mapping)}
 
 
 def name_of(column: StoredColumn) -> str | None:

@@ -14,7 +14,7 @@ from helpers.hypothesis_settings import example_settings
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deltaspec.model.actions import ACTION_TYPES, action_types
+from deltaspec.model.actions import ACTION_TYPES, get_action_types
 from deltaspec.model.revisions import Revision
 from deltaspec.wire.log import line_decoder
 from deltaspec.wire.log.line_decoder import LogFile, decode_line_stream, decode_lines
@@ -232,7 +232,7 @@ def test_lines_are_read_as_a_naive_reading_says(every: list[bytes]) -> None:
 @example_settings(200)
 @given(line=lines().filter(bool), revision=st.sampled_from(Revision))
 def test_the_fast_path_takes_only_what_the_slow_path_finds_in_order(line: bytes, revision: Revision) -> None:
-    kind, action = line_decoder._plain_action(line, action_types(revision))
+    kind, action = line_decoder._plain_action(line, get_action_types(revision))
     if kind is None:
         return
     assert line_decoder._odd_line(line, revision) == (kind, action, None)
