@@ -1,6 +1,6 @@
-"""What decides a requirement: rules that look for its breach, and tables that use what it permits, by revision.
+"""Compute which rules and permissions cover a requirement, by revision.
 
-Computed from the rules and the permissions, and stored nowhere: whoever adds a rule has covered what it requires.
+A rule checks the requirements that it names. A permission is a valid table that uses what a requirement permits.
 """
 
 from dataclasses import dataclass
@@ -12,12 +12,12 @@ from deltaspec_generators.permissions.all_permissions import PERMISSIONS
 
 @dataclass(frozen=True)
 class RevisionCoverage:
-    """What covers a requirement in one revision; false where nothing does."""
+    """Rules and permissions that cover a requirement in one revision; false if there are none."""
 
     rules: tuple[str, ...] = ()
-    """Codes of the rules that are asked in the revision and check it."""
+    """Codes of the rules that check it in the revision."""
     permissions: tuple[str, ...] = ()
-    """Names of the sound tables that use it, on which no rule says anything."""
+    """Names of the valid tables that use it and have no findings."""
 
     def __bool__(self) -> bool:
         return bool(self.rules or self.permissions)
@@ -25,50 +25,50 @@ class RevisionCoverage:
 
 @dataclass(frozen=True)
 class Coverage:
-    """What covers a requirement, revision by revision."""
+    """Coverage of a requirement by revision."""
 
     requirement: Requirement
     revisions: dict[str, RevisionCoverage]
-    """One entry for each revision that was asked for and that the requirement holds in, oldest first."""
+    """One entry for each selected revision in which the requirement applies, oldest first."""
 
     @property
     def rules(self) -> tuple[str, ...]:
-        """Codes of all rules that check it in one of the revisions, in the order of their chapters."""
+        """Codes of all rules that check it in at least one of the revisions."""
         return tuple(dict.fromkeys(code for covering in self.revisions.values() for code in covering.rules))
 
     @property
     def permissions(self) -> tuple[str, ...]:
-        """Names of all sound tables that use it."""
+        """Names of all valid tables that use it."""
         return tuple(dict.fromkeys(name for covering in self.revisions.values() for name in covering.permissions))
 
     @property
     def uncovered(self) -> tuple[str, ...]:
-        """Those of the revisions in which nothing covers it, oldest first."""
+        """Revisions in which nothing covers it, oldest first."""
         return tuple(revision for revision, covering in self.revisions.items() if not covering)
 
 
 def compute_coverage(requirement: Requirement, revisions: tuple[str, ...] = REVISIONS) -> Coverage:
-    """What covers one requirement, in those of `revisions` that it holds in."""
+    """Return the coverage of a requirement in those of `revisions` in which it applies."""
     rules = [rule for rule in RULES.values() if requirement.id in rule.requires]
     permissions = tuple(each.name for each in PERMISSIONS.values() if each.requirement == requirement.id)
-    held = [revision for revision in requirement.revisions if revision in revisions]
+    applicable = [revision for revision in requirement.revisions if revision in revisions]
     return Coverage(
         requirement,
         {
             revision: RevisionCoverage(tuple(rule.code for rule in rules if revision in rule.revisions), permissions)
-            for revision in held
+            for revision in applicable
         },
     )
 
 
 def coverage(revision: str | None = None) -> dict[str, Coverage]:
-    """What covers each requirement, by its id, in the order of the catalogue.
+    """Return the coverage of each requirement, by id, in the order of the catalog.
 
     Args:
-        revision: only this one, and the requirements that hold in it; None: all four.
+        revision: only this revision and its requirements; None for all four.
     """
-    wanted = REVISIONS if revision is None else (revision,)
-    found = {identity: compute_coverage(requirement, wanted) for identity, requirement in requirements().items()}
+    selected = REVISIONS if revision is None else (revision,)
+    found = {identity: compute_coverage(requirement, selected) for identity, requirement in requirements().items()}
     return {identity: each for identity, each in found.items() if each.revisions}
 
 

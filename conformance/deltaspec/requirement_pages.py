@@ -1,4 +1,4 @@
-"""What the kit prints of the catalogue of requirements: its list, and the page of one requirement."""
+"""Render the list of requirements, and the page of one requirement."""
 
 import json
 from collections.abc import Sequence
@@ -12,20 +12,20 @@ from deltaspec.rules import RULES
 
 WIDTH = 100
 _ID = 44
-"""Columns of an id; a few are longer and push what follows."""
+"""Width of the id column; a few ids are longer and shift the other columns."""
 _WIDE = 96
-"""Narrower terminals get what is said of a requirement on lines below its id."""
+"""On narrower terminals, the columns of a requirement are printed below its id."""
 
 
 def format_labelled(label: str, text: str, width: int = WIDTH) -> list[str]:
-    """A paragraph behind its label."""
+    """Wrap a paragraph after a label."""
     return wrap_text(f"{label:<8}{text}", width, indent=" " * 8)
 
 
-def statement(requirement: Requirement, width: int = WIDTH) -> list[str]:
-    """What the protocol says in our words, where, and how we read it."""
-    said = f"{requirement.statement} ({requirement.section}; {requirement.id})"
-    lines = format_labelled(requirement.level.upper(), said, width)
+def render_statement(requirement: Requirement, width: int = WIDTH) -> list[str]:
+    """Return the statement of a requirement, its source, our reading and the errata that the reading settles."""
+    text = f"{requirement.statement} ({requirement.section}; {requirement.id})"
+    lines = format_labelled(requirement.level.upper(), text, width)
     if requirement.reading:
         lines += format_labelled("Read", requirement.reading, width)
     if requirement.notes:
@@ -34,24 +34,31 @@ def statement(requirement: Requirement, width: int = WIDTH) -> list[str]:
 
 
 def render_requirement_page(requirement: Requirement, width: int = WIDTH) -> str:
-    """Everything that there is to say of a requirement."""
+    """Return the page of a requirement: statement, coverage by revision, rules and permissions."""
     covered = compute_coverage(requirement)
     about = (requirement.level, requirement.actor, requirement.check, f"revisions {', '.join(requirement.revisions)}")
-    lines = [requirement.id, *wrap_text(" · ".join(about), width), "", *statement(requirement, width), "", "Covered"]
+    lines = [
+        requirement.id,
+        *wrap_text(" · ".join(about), width),
+        "",
+        *render_statement(requirement, width),
+        "",
+        "Covered",
+    ]
     for revision, covering in covered.revisions.items():
-        lines += wrap_text(f"  {revision:<9}{_said(covering)}", width, indent=" " * 11)
+        lines += wrap_text(f"  {revision:<9}{_format_coverage(covering)}", width, indent=" " * 11)
     if not covered.rules and not covered.permissions and requirement.check == "behaviour":
-        lines += wrap_text("  Only what an implementation does shows it.", width, indent="  ")
+        lines += wrap_text("  Only the behavior of an implementation can show a breach.", width, indent="  ")
     if covered.rules:
         lines += ["", "Checked by", *(f"  {code} {RULES[code].name}" for code in covered.rules)]
     if covered.permissions:
-        lines += ["", "Permitted: sound tables that use it, on which no rule says anything"]
+        lines += ["", "Permitted: valid tables that use it and have no findings"]
         lines += [f"  {name.replace('_', ' ')}" for name in covered.permissions]
     lines += ["", *wrap_text(f"From {', '.join(requirement.sources)}", width, indent="  ")]
     return "\n".join(lines)
 
 
-def _said(covering: RevisionCoverage) -> str:
+def _format_coverage(covering: RevisionCoverage) -> str:
     return ", ".join([*covering.rules, *(["permitted"] if covering.permissions else [])]) or "nothing"
 
 
@@ -63,17 +70,17 @@ def render_requirement_list(
     output_format: str = "text",
     width: int = WIDTH,
 ) -> str:
-    """The catalogue, or what of it is asked for, with what covers each requirement.
+    """Return the selected requirements with the rules and permissions that cover them.
 
     Args:
-        chapters: only these; none: all.
-        revision: only what holds in this revision, and what covers it there.
-        uncovered: only what nothing covers in at least one of the revisions.
+        chapters: only these chapters; empty for all.
+        revision: only requirements and coverage of this revision.
+        uncovered: only requirements that are not covered in at least one revision.
         output_format: `text` or `json`.
         width: columns of the text.
 
     Raises:
-        InvalidUsage: no such chapter, or one that the revision does not have.
+        InvalidUsage: a chapter is unknown, or the revision does not have it.
     """
     _check_chapters(chapters, revision)
     chosen = [
@@ -82,53 +89,56 @@ def render_requirement_list(
         if (not chapters or each.requirement.chapter in chapters) and (not uncovered or each.uncovered)
     ]
     if output_format == "json":
-        return json.dumps([_record(each) for each in chosen], indent=2, ensure_ascii=False)
-    lines = [line for each in chosen for line in _entry(each, uncovered, width)]
+        return json.dumps([_build_record(each) for each in chosen], indent=2, ensure_ascii=False)
+    lines = [line for each in chosen for line in _render_entry(each, uncovered, width)]
     return "\n".join([*lines, *wrap_text(_summary(chosen), width)])
 
 
 def _check_chapters(chapters: Sequence[str], revision: str | None) -> None:
     known = sorted({requirement.chapter for requirement in requirements().values()})
-    held = {each.requirement.chapter for each in coverage(revision).values()}
+    of_revision = {each.requirement.chapter for each in coverage(revision).values()}
     for chapter in chapters:
         if chapter not in known:
             near = get_close_matches(chapter, known, 1)
-            hint = f" (did you mean {near[0]}?)" if near else f"; there are {', '.join(known)}"
-            raise InvalidUsage(f"no chapter {chapter!r}{hint}")
-        if chapter not in held:
-            raise InvalidUsage(f"{revision} says nothing of {chapter!r}")
+            hint = f" (did you mean {near[0]}?)" if near else f"; choose from {', '.join(known)}"
+            raise InvalidUsage(f"unknown chapter {chapter!r}{hint}")
+        if chapter not in of_revision:
+            raise InvalidUsage(f"revision {revision} has no chapter {chapter!r}")
 
 
-def _entry(covered: Coverage, gaps: bool, width: int) -> list[str]:
-    """One requirement: a line with columns, or on narrow terminals its id and what is said of it below."""
+def _render_entry(covered: Coverage, gaps: bool, width: int) -> list[str]:
+    """Return one line with columns, or on narrow terminals the id and the columns below it."""
     each = covered.requirement
-    said = ", ".join([*covered.rules, *(["permitted"] if covered.permissions else [])]) or "-"
+    covering = ", ".join([*covered.rules, *(["permitted"] if covered.permissions else [])]) or "-"
     if gaps:
         missing = f"not in {format_revisions(covered.uncovered)}"
-        said = "nothing" if said == "-" else f"{said}; {missing}"
-    span = format_revisions(each.revisions)
+        covering = "nothing" if covering == "-" else f"{covering}; {missing}"
+    revisions = format_revisions(each.revisions)
     if width >= _WIDE:
-        line = f"{each.id:<{_ID}} {each.level:<6} {each.actor:<6} {each.check:<9} {span:<10} "
-        return wrap_text(line + said, width, indent=" " * len(line))
+        line = f"{each.id:<{_ID}} {each.level:<6} {each.actor:<6} {each.check:<9} {revisions:<10} "
+        return wrap_text(line + covering, width, indent=" " * len(line))
     return [
         each.id,
-        *wrap_text(f"    {' · '.join((each.level, each.actor, each.check, span, said))}", width, indent="    "),
+        *wrap_text(
+            f"    {' · '.join((each.level, each.actor, each.check, revisions, covering))}", width, indent="    "
+        ),
     ]
 
 
 def _summary(chosen: Sequence[Coverage]) -> str:
-    """How many there are, and how many of them are covered by what."""
-    whole = [each for each in chosen if not each.uncovered]
-    ruled = sum(1 for each in whole if each.rules)
-    open_ones = [each for each in chosen if each.uncovered]
-    behaviour = sum(1 for each in open_ones if each.requirement.check == "behaviour")
+    """Return the number of requirements, and how many of them are covered."""
+    covered = [each for each in chosen if not each.uncovered]
+    with_rules = sum(1 for each in covered if each.rules)
+    uncovered = [each for each in chosen if each.uncovered]
+    behavior = sum(1 for each in uncovered if each.requirement.check == "behaviour")
     return (
-        f"{count(len(chosen), 'requirement')}: {ruled:,} checked by rules, {len(whole) - ruled:,} permitted, "
-        f"{len(open_ones):,} not covered in every revision, {behaviour:,} of these about behaviour"
+        f"{count(len(chosen), 'requirement')}: {with_rules:,} checked by rules, "
+        f"{len(covered) - with_rules:,} permitted, "
+        f"{len(uncovered):,} not covered in every revision ({behavior:,} about behavior)"
     )
 
 
-def _record(covered: Coverage) -> dict[str, object]:
+def _build_record(covered: Coverage) -> dict[str, object]:
     each = covered.requirement
     return {
         "id": each.id,

@@ -1,4 +1,4 @@
-"""What the kit can say of a rule or a requirement, from the registry and the catalogue."""
+"""Render the page of a rule, and the list of rules."""
 
 import json
 from collections.abc import Sequence
@@ -13,14 +13,14 @@ from deltaspec.requirement_pages import (
     format_labelled,
     render_requirement_list,
     render_requirement_page,
-    statement,
+    render_statement,
 )
 from deltaspec.requirements import requirements
 from deltaspec.rules import RULES, Rule
 
 
 def build_rule_doc(code: str) -> RuleDoc:
-    """What a report says of a rule beside its findings."""
+    """Return the documentation of a rule that reports print with its findings."""
     rule = RULES[code]
     requirement = rule.requirement
     level = f"diverge {rule.divergence}" if rule.divergence else requirement.level
@@ -28,10 +28,10 @@ def build_rule_doc(code: str) -> RuleDoc:
 
 
 def render_explanation(name: str, width: int = WIDTH) -> str:
-    """The page of a rule, by code or name, or of a requirement, by id; what there is of a chapter or a prefix of codes.
+    """Return the page of a rule (code or name) or requirement (id), or the list of a chapter or code prefix.
 
     Raises:
-        InvalidUsage: there is none of that name; names the nearest.
+        InvalidUsage: the name is unknown; the message suggests the nearest name.
     """
     by_name = {rule.name: rule for rule in RULES.values()}
     rule = RULES.get(name.upper()) or by_name.get(name)
@@ -61,15 +61,17 @@ def _rule_page(rule: Rule, width: int) -> str:
         "",
     ]
     for identity in rule.requires:
-        lines += statement(requirements()[identity], width)
+        lines += render_statement(requirements()[identity], width)
     if rule.divergence:
-        lines += format_labelled("Note", f"the text does not decide ({rule.divergence}): this is never an error", width)
+        lines += format_labelled(
+            "Note", f"the protocol does not decide this ({rule.divergence}): a finding is not an error", width
+        )
     elif requirement.level in ("must", "is"):
-        lines += format_labelled("Note", f"the text says {requirement.level}: a finding is a violation", width)
+        lines += format_labelled("Note", f"the protocol says {requirement.level}: a finding is a violation", width)
     lines += ["", *_examples("Conforms", rule.conforms), *_examples("Violates", rule.violates)]
-    nulls = "the rule does not apply there" if rule.null == "not applicable" else "the row counts as not checked"
-    looks = f"Looks at {rule.view.name}: one row per {rule.view.grain}. Where a value is null, {nulls}."
-    lines += ["", *wrap_text(looks, width)]
+    nulls = "the rule does not apply" if rule.null == "not applicable" else "the row counts as not checked"
+    view = f"Reads view {rule.view.name}, one row per {rule.view.grain}. If the result is null, {nulls}."
+    lines += ["", *wrap_text(view, width)]
     for name in rule.reads:
         lines += wrap_text(f"  {name}: {rule.view.columns[name].description}", width, indent="      ")
     return "\n".join(lines)
@@ -83,26 +85,26 @@ def _examples(title: str, rows: list[dict[str, Any]]) -> list[str]:
 
 
 def render_rule_list(output_format: str, select: Sequence[str] = (), revision: str | None = None) -> str:
-    """The rules, as lines or as JSON.
+    """Return the rules, as lines or as JSON.
 
     Args:
         output_format: `text` or `json`.
-        select: only those whose code begins with one of these; none: all.
-        revision: only those that are asked in this revision, with the severity that they have in it.
+        select: prefixes of codes; empty for all rules.
+        revision: only rules that apply in this revision, with their severity in it.
 
     Raises:
-        InvalidUsage: no rule begins with one of the codes, or none is left.
+        InvalidUsage: no rule has one of the prefixes, or no selected rule applies in the revision.
     """
     for code in select:
         if not any(each.startswith(code) for each in RULES):
-            raise InvalidUsage(f"no rule begins with {code!r}; see `deltaspec rules`")
+            raise InvalidUsage(f"no rule code begins with {code!r}; see `deltaspec rules`")
     chosen = [
         rule
         for rule in RULES.values()
         if (not select or rule.code.startswith(tuple(select))) and (revision is None or revision in rule.revisions)
     ]
     if not chosen:
-        raise InvalidUsage(f"none of these rules is asked in {revision}")
+        raise InvalidUsage(f"none of the selected rules applies in {revision}")
     severities = [rule.severity if revision is None else rule.severity_in(revision) for rule in chosen]
     if output_format == "json":
         return json.dumps(

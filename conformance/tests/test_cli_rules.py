@@ -1,4 +1,4 @@
-"""`deltaspec rules` and `deltaspec explain CODE`, from outside."""
+"""Commands `deltaspec rules` and `deltaspec explain CODE`."""
 
 import json
 
@@ -10,7 +10,7 @@ from deltaspec.rules import RULES
 
 class TestExplain:
     @pytest.mark.parametrize("code", RULES)
-    def test_a_rule_says_all_there_is_to_say(self, code: str) -> None:
+    def test_page_of_a_rule_is_complete(self, code: str) -> None:
         rule = RULES[code]
         result = run("explain", code)
         text = " ".join(result.stdout.split())
@@ -26,7 +26,7 @@ class TestExplain:
         prose = [each for each in result.stdout.split("\n\n") if each.split()[0] not in ("Conforms", "Violates")]
         assert max(len(line) for block in prose for line in block.splitlines()) <= 100
 
-    def test_a_rule_goes_by_its_name_and_in_any_case_too(self) -> None:
+    def test_rule_is_found_by_name_and_by_code_in_any_case(self) -> None:
         by_code = run("explain", "FIL001").stdout
         assert by_code == run("explain", "fil001").stdout == run("explain", "malformed-path").stdout
 
@@ -34,43 +34,43 @@ class TestExplain:
         ("name", "near"),
         [("FXL001", "FIL001"), ("malformed-pth", "malformed-path"), ("add.path-encodin", "add.path-encoding")],
     )
-    def test_an_unknown_name_is_told_of_the_nearest(self, name: str, near: str) -> None:
+    def test_error_for_an_unknown_name_suggests_the_nearest(self, name: str, near: str) -> None:
         result = run("explain", name)
         assert result.exit_code == 2
         assert single_error_line(result) == f"deltaspec: no rule or requirement '{name}' (did you mean {near}?)"
 
-    def test_a_name_like_nothing_is_told_where_names_are(self) -> None:
+    def test_error_without_a_suggestion_names_the_list_commands(self) -> None:
         assert single_error_line(run("explain", "1234567")).endswith(
             "; see `deltaspec rules` and `deltaspec requirements`"
         )
 
-    def test_a_chapter_lists_its_requirements(self) -> None:
+    def test_chapter_lists_its_requirements(self) -> None:
         result = run("explain", "cleanup")
         assert result.stdout == run("requirements", "--chapter", "cleanup").stdout
         assert result.stdout.startswith("cleanup.")
 
-    def test_the_beginning_of_codes_lists_its_rules(self) -> None:
+    def test_code_prefix_lists_its_rules(self) -> None:
         codes = [line.split()[0] for line in run("explain", "cop").stdout.splitlines()]
         assert codes == [code for code in RULES if code.startswith("COP")]
 
 
 class TestLists:
-    def test_rules_has_a_line_for_each(self) -> None:
+    def test_every_rule_has_a_line(self) -> None:
         lines = run("rules").stdout.splitlines()
         assert [line.split()[0] for line in lines] == list(RULES)
 
-    def test_rules_as_json(self) -> None:
+    def test_json_lists_every_rule(self) -> None:
         listed = json.loads(run("rules", "--format", "json").stdout)
         assert [each["code"] for each in listed] == list(RULES)
         assert all(each["message"] and each["requires"] for each in listed)
 
-    def test_rules_by_their_beginnings(self) -> None:
+    def test_select_accepts_code_prefixes(self) -> None:
         listed = run("rules", "--select", "dom,COP001").stdout.splitlines()
         assert [line.split()[0] for line in listed] == [
             code for code in RULES if code.startswith("DOM") or code == "COP001"
         ]
 
-    def test_rules_of_a_revision_are_as_severe_as_it_makes_them(self) -> None:
+    def test_rules_of_a_revision_have_their_severity_in_it(self) -> None:
         listed = json.loads(run("rules", "--revision", "r1", "--format", "json").stdout)
         assert {each["code"]: each["severity"] for each in listed} == {
             code: rule.severity_in("r1") for code, rule in RULES.items() if "r1" in rule.revisions
@@ -79,12 +79,12 @@ class TestLists:
     @pytest.mark.parametrize(
         ("options", "says"),
         [
-            (["--select", "XX"], "no rule begins with 'XX'"),
+            (["--select", "XX"], "no rule code begins with 'XX'"),
             (["--select", ","], "expected at least one name"),
-            (["--select", "COP", "--revision", "r1"], "none of these rules is asked in r1"),
+            (["--select", "COP", "--revision", "r1"], "none of the selected rules applies in r1"),
         ],
     )
-    def test_a_list_that_would_be_empty_is_refused(self, options: list[str], says: str) -> None:
+    def test_empty_selection_is_an_error(self, options: list[str], says: str) -> None:
         result = run("rules", *options)
         assert (result.exit_code, result.stdout) == (2, "")
         assert says in result.stderr

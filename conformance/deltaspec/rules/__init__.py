@@ -1,4 +1,4 @@
-"""Every rule of the kit, one module a chapter. Importing this package registers them all."""
+"""All rules of the kit, one module for each chapter. Importing this package registers them."""
 
 from importlib import import_module
 from pkgutil import iter_modules

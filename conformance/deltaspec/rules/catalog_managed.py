@@ -1,4 +1,4 @@
-"""Rules over what a catalog-managed table shows beside its commits. Source: chapter Catalog-managed Tables."""
+"""Rules over staged and published commits. Source: chapter Catalog-managed Tables."""
 
 import polars as pl
 

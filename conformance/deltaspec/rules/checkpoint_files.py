@@ -1,4 +1,4 @@
-"""Rules over what single files of checkpoints hold. Source: chapters Checkpoints, Checkpoint Schema."""
+"""Rules over the content of single checkpoint files. Source: chapters Checkpoints, Checkpoint Schema."""
 
 import polars as pl
 
@@ -21,8 +21,8 @@ def parsed_partition_values_missing() -> pl.Expr:
     Violates::
         is_parquet: true, is_partitioned: true, write_stats_as_struct: true, adds: 3, adds_with_parsed_partition_values: 2
     """
-    asked = pl.col("is_parquet") & pl.col("is_partitioned") & pl.col("write_stats_as_struct")
-    return asked & (pl.col("adds_with_parsed_partition_values") < pl.col("adds"))
+    is_required = pl.col("is_parquet") & pl.col("is_partitioned") & pl.col("write_stats_as_struct")
+    return is_required & (pl.col("adds_with_parsed_partition_values") < pl.col("adds"))
 
 
 @rule("CKP054", requires="checkpoint-contents.json-statistics", view=checkpoint_contents)
@@ -80,8 +80,8 @@ def struct_statistics_missing() -> pl.Expr:
         is_parquet: true, write_stats_as_struct: true, adds_with_columns: 0, adds_with_json_only: 0, replayed_adds_with_stats: 3
     """
     available = pl.col("replayed_adds_with_stats").fill_null(0) > pl.col("adds_with_columns")
-    lacking = (pl.col("adds_with_json_only") > 0) | available
-    return pl.col("is_parquet") & pl.col("write_stats_as_struct") & lacking
+    is_incomplete = (pl.col("adds_with_json_only") > 0) | available
+    return pl.col("is_parquet") & pl.col("write_stats_as_struct") & is_incomplete
 
 
 @rule("CKP057", requires="checkpoint-contents.struct-statistics-off", view=checkpoint_contents)

@@ -1,4 +1,4 @@
-"""Rules over what a checkpoint says otherwise than replay. Source: chapters Checkpoints, Action Reconciliation."""
+"""Rules over differences between checkpoints and replay. Source: chapters Checkpoints, Action Reconciliation."""
 
 import polars as pl
 

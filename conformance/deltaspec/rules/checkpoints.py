@@ -1,4 +1,4 @@
-"""Rules over checkpoints as wholes. Source: chapters Checkpoints, Checkpoint Specs, Action Reconciliation."""
+"""Rules over complete checkpoints. Source: chapters Checkpoints, Checkpoint Specs, Action Reconciliation."""
 
 import polars as pl
 

@@ -1,4 +1,4 @@
-"""Rules of column mapping. Source: chapter Column Mapping."""
+"""Rules over column mapping. Source: chapter Column Mapping."""
 
 import polars as pl
 

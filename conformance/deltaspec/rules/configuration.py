@@ -58,8 +58,8 @@ def property_without_feature() -> pl.Expr:
     Violates::
         property: "delta.enableDeletionVectors", unsupported_feature: deletionVectors
     """
-    of_others = _text_demands_feature() | (pl.col("property") == "delta.columnMapping.mode")
-    return pl.col("unsupported_feature").is_not_null() & ~of_others
+    has_own_rule = _requires_feature() | (pl.col("property") == "delta.columnMapping.mode")
+    return pl.col("unsupported_feature").is_not_null() & ~has_own_rule
 
 
 @rule(
@@ -91,11 +91,11 @@ def property_without_required_feature() -> pl.Expr:
         property: "delta.enableVariantShredding", unsupported_feature: variantShredding
         property: "delta.enableRowTracking", unsupported_feature: rowTracking
     """
-    return pl.col("unsupported_feature").is_not_null() & _text_demands_feature()
+    return pl.col("unsupported_feature").is_not_null() & _requires_feature()
 
 
-def _text_demands_feature() -> pl.Expr:
-    """Properties whose chapter says in so many words that the feature must be there first."""
+def _requires_feature() -> pl.Expr:
+    """Select properties whose chapter explicitly requires the feature."""
     by_name = pl.col("property").is_in(
         ["delta.enableRowIds", "delta.enableRowTracking", "delta.enableVariantShredding"]
     )

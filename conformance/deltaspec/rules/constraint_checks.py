@@ -1,6 +1,7 @@
-"""Rules over rows that a CHECK constraint, an invariant or the expression of a generated column is evaluated on.
+"""Rules over rows on which CHECK constraints, invariants and generation expressions are evaluated.
 
-Only what no setting and no version of Spark decides is evaluated here; what is left to Spark stands in the ledger.
+Only expressions whose result does not depend on settings or the version of Spark are evaluated without Spark. The
+ledger lists the others.
 """
 
 import polars as pl

@@ -1,4 +1,4 @@
-"""Rules over what metadata asks of rows: CHECK constraints, invariants, generated columns, defaults.
+"""Rules over metadata that restricts rows: CHECK constraints, invariants, generated columns and defaults.
 
 Source: chapters CHECK Constraints, Column Invariants, Generated Columns, Default Columns and Identity Columns.
 """
@@ -7,7 +7,7 @@ import polars as pl
 
 from deltaspec.rules.registry import rule
 from deltaspec.views.log.log_files import commits
-from deltaspec.views.table.table_actions import configuration, schema_fields
+from deltaspec.views.table.table_actions import configuration, constraint_columns, schema_fields
 
 
 @rule(
@@ -106,3 +106,19 @@ def column_added_with_default() -> pl.Expr:
         removes: 0, new_columns_with_default: ["c"]
     """
     return (pl.col("removes") == 0) & (pl.col("new_columns_with_default").list.len() > 0)
+
+
+@rule("CON030", requires="check-constraints.columns", view=constraint_columns, null="not checked")
+def constraint_of_unknown_column() -> pl.Expr:
+    """A CHECK constraint refers to a column that is not in the schema.
+
+    Writers cannot evaluate the constraint. They fail on every write, or ignore it.
+    Fix: Run `ALTER TABLE t DROP CONSTRAINT name`, then add a constraint on existing columns. If the column was dropped
+    by mistake, restore the version before.
+
+    Conforms::
+        missing_columns: []
+    Violates::
+        missing_columns: ["total"]
+    """
+    return pl.col("missing_columns").list.len() > 0

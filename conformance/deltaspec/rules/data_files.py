@@ -1,4 +1,4 @@
-"""Rules over data files and change data files: are they there, and as long as the log says?"""
+"""Rules over the existence and size of data files and change data files."""
 
 import polars as pl
 

@@ -1,4 +1,4 @@
-"""Rules over deletion-vector descriptors, and inline vectors. Source: chapter Deletion Vectors."""
+"""Rules over deletion-vector descriptors, vector files and inline vectors. Source: chapter Deletion Vectors."""
 
 import polars as pl
 
@@ -175,7 +175,7 @@ def vector_undecodable() -> pl.Expr:
     Conforms::
         decode_fault: null
     Violates::
-        decode_fault: "magic number is 3503503716, not 1681511377"
+        decode_fault: "magic number is 3503503716, expected 1681511377"
     """
     return pl.col("decode_fault").is_not_null()
 
@@ -208,7 +208,7 @@ def unsupported_vector_file_version() -> pl.Expr:
     Conforms::
         version_fault: null
     Violates::
-        version_fault: "file version is 2, not 1"
+        version_fault: "file version is 2, expected 1"
     """
     return pl.col("version_fault").is_not_null()
 
@@ -289,7 +289,7 @@ def ambiguous_two_byte_version() -> pl.Expr:
     Conforms::
         version_width_fault: null
     Violates::
-        version_width_fault: "file version 1 stands in two bytes"
+        version_width_fault: "file version 1 is stored in two bytes, expected one"
     """
     return pl.col("version_width_fault").is_not_null()
 
@@ -305,7 +305,7 @@ def two_byte_version() -> pl.Expr:
     Conforms::
         version_width_fault: null
     Violates::
-        version_width_fault: "file version 1 stands in two bytes"
+        version_width_fault: "file version 1 is stored in two bytes, expected one"
     """
     return pl.col("version_width_fault").is_not_null()
 

@@ -1,4 +1,4 @@
-"""Rules over what changes from version to version. Source: Table Features for New and Existing Tables."""
+"""Rules over changes of the protocol between versions. Source: Table Features for New and Existing Tables."""
 
 import polars as pl
 

@@ -1,4 +1,4 @@
-"""Rules over what footers of data files say. Sources: Delta Data Type to Parquet Type Mappings, Column Mapping."""
+"""Rules over footers of data files. Sources: Delta Data Type to Parquet Type Mappings, Column Mapping."""
 
 import polars as pl
 
@@ -255,8 +255,8 @@ def required_column_missing() -> pl.Expr:
         is_required: true, remaining_rows: 5, matching_nodes: 0, node_with_other_id: false, node_with_other_name: null, type: long
     """
     known_elsewhere = pl.col("node_with_other_id") | pl.col("node_with_other_name").is_not_null()
-    asked = pl.col("is_required") & (pl.col("remaining_rows") > 0) & (pl.col("type") != "void")
-    return asked & (pl.col("matching_nodes") == 0) & ~known_elsewhere
+    must_be_stored = pl.col("is_required") & (pl.col("remaining_rows") > 0) & (pl.col("type") != "void")
+    return must_be_stored & (pl.col("matching_nodes") == 0) & ~known_elsewhere
 
 
 @rule("PQT019", requires="parquet.column-types", view=file_columns)

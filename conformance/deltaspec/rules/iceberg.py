@@ -1,4 +1,4 @@
-"""Rules over tables that are compatible with Iceberg. Source: chapters Iceberg Compatibility V1 and V2."""
+"""Rules over tables with Iceberg compatibility. Source: chapters Iceberg Compatibility V1 and V2."""
 
 import polars as pl
 
@@ -128,11 +128,11 @@ def compatible_file_without_num_records() -> pl.Expr:
         iceberg_compatibility: V1, num_records_missing: true, path_is_new: false
         iceberg_compatibility: V2, num_records_missing: true, path_is_new: true
     """
-    asked = (pl.col("iceberg_compatibility") == "V1") | pl.col("path_is_new")
-    return asked & pl.col("num_records_missing")
+    is_required = (pl.col("iceberg_compatibility") == "V1") | pl.col("path_is_new")
+    return is_required & pl.col("num_records_missing")
 
 
-# ids of elements, keys and values
+# Ids of elements, keys and values
 
 
 @rule("ICE010", requires="iceberg-v2.nested-ids", view=nested_ids)
@@ -206,7 +206,7 @@ def nested_ids_under_another_key() -> pl.Expr:
     return pl.col("ids_under_wrong_key").list.len() > 0
 
 
-# data files
+# Data files
 
 
 @rule(
@@ -229,8 +229,8 @@ def partition_column_not_stored() -> pl.Expr:
         kind: add, iceberg_compatibility: V1, written_under_v2: null, absent_partition_columns: ["day"]
         kind: add, iceberg_compatibility: V2, written_under_v2: true, absent_partition_columns: ["day"]
     """
-    asked = (pl.col("iceberg_compatibility") == "V1") | pl.col("written_under_v2")
-    return (pl.col("kind") == "add") & asked & (pl.col("absent_partition_columns").list.len() > 0)
+    is_required = (pl.col("iceberg_compatibility") == "V1") | pl.col("written_under_v2")
+    return (pl.col("kind") == "add") & is_required & (pl.col("absent_partition_columns").list.len() > 0)
 
 
 @rule("ICE021", requires="iceberg-v1.partition-columns-stored", view=data_files)

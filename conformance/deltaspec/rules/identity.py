@@ -1,4 +1,4 @@
-"""Rules over identity columns: what may not change, and the values that a table holds. Source: Identity Columns."""
+"""Rules over the properties and values of identity columns. Source: Identity Columns."""
 
 import polars as pl
 

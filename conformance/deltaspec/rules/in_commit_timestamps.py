@@ -1,4 +1,4 @@
-"""Rules over the times of commits beside those of files. Source: chapter In-Commit Timestamps."""
+"""Rules over in-commit timestamps and file times. Source: chapter In-Commit Timestamps."""
 
 import polars as pl
 

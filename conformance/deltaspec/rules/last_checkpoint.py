@@ -1,4 +1,4 @@
-"""Rules over the checkpoint hint. Source: chapter Last Checkpoint File. A stale hint is no fault: it is a hint."""
+"""Rules over the `_last_checkpoint` file. Source: chapter Last Checkpoint File. An outdated file is not an error."""
 
 import polars as pl
 
@@ -103,9 +103,9 @@ def hint_parts_differ() -> pl.Expr:
         parts: 2, listed_part_counts: [3], checkpoint_listed: true
         parts: null, listed_part_counts: [2], checkpoint_listed: true
     """
-    claimed = pl.col("parts").fill_null(0)
-    one_file = (claimed == 1) & pl.col("listed_part_counts").list.contains(0)
-    return pl.col("checkpoint_listed") & ~pl.col("listed_part_counts").list.contains(claimed) & ~one_file
+    stated = pl.col("parts").fill_null(0)
+    one_file = (stated == 1) & pl.col("listed_part_counts").list.contains(0)
+    return pl.col("checkpoint_listed") & ~pl.col("listed_part_counts").list.contains(stated) & ~one_file
 
 
 @rule("LCP006", requires="last-checkpoint.size", view=last_checkpoint, divergence="S16")
@@ -123,9 +123,9 @@ def hint_size_differs() -> pl.Expr:
     Violates::
         size: 13, actual_sizes: [2, 12]
     """
-    counted = pl.col("actual_sizes")
-    claimed = pl.col("size")
-    return claimed.is_not_null() & (counted.list.len() > 0) & ~counted.list.contains(claimed)
+    actual = pl.col("actual_sizes")
+    stated = pl.col("size")
+    return stated.is_not_null() & (actual.list.len() > 0) & ~actual.list.contains(stated)
 
 
 @rule("LCP007", requires="last-checkpoint.size-in-bytes", view=last_checkpoint, divergence="S16")
@@ -142,9 +142,9 @@ def hint_bytes_differ() -> pl.Expr:
     Violates::
         size_in_bytes: 901, actual_sizes_in_bytes: [900, 1800]
     """
-    counted = pl.col("actual_sizes_in_bytes")
-    claimed = pl.col("size_in_bytes")
-    return claimed.is_not_null() & (counted.list.len() > 0) & ~counted.list.contains(claimed)
+    actual = pl.col("actual_sizes_in_bytes")
+    stated = pl.col("size_in_bytes")
+    return stated.is_not_null() & (actual.list.len() > 0) & ~actual.list.contains(stated)
 
 
 @rule("LCP008", requires="last-checkpoint.add-files", view=last_checkpoint, divergence="S16")
@@ -161,9 +161,9 @@ def hint_add_files_differ() -> pl.Expr:
     Violates::
         num_of_add_files: 11, actual_add_file_counts: [10]
     """
-    counted = pl.col("actual_add_file_counts")
-    claimed = pl.col("num_of_add_files")
-    return claimed.is_not_null() & (counted.list.len() > 0) & ~counted.list.contains(claimed)
+    actual = pl.col("actual_add_file_counts")
+    stated = pl.col("num_of_add_files")
+    return stated.is_not_null() & (actual.list.len() > 0) & ~actual.list.contains(stated)
 
 
 @rule("LCP009", requires="last-checkpoint.checksum", view=last_checkpoint)

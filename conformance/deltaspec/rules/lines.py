@@ -1,4 +1,4 @@
-"""Rules over lines of the log as written. Source: chapters Delta Log Entries and Actions."""
+"""Rules over lines of the log. Source: chapters Delta Log Entries and Actions."""
 
 import polars as pl
 

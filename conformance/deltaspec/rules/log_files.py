@@ -193,9 +193,9 @@ def commit_of_first_checkpoint_missing() -> pl.Expr:
     return pl.col("commit_cleaned_up") & pl.col("in_commit_timestamps_enabled")
 
 
-def _knew(*texts: str) -> pl.Expr:
-    """Whoever cleaned up knew one of these texts: older ones ask less of a cleanup."""
-    return pl.col("cleanup_revision").is_in(texts)
+def _cleaned_up_by(*revisions: str) -> pl.Expr:
+    """Return whether the cleanup followed one of these revisions: older revisions require less of a cleanup."""
+    return pl.col("cleanup_revision").is_in(revisions)
 
 
 @rule("LOG020", requires="cleanup.keeps-cutoff-checkpoint", view=listing)
@@ -214,7 +214,7 @@ def commits_before_first_checkpoint() -> pl.Expr:
     Violates::
         unreachable_commits: 5, cleanup_revision: r3
     """
-    return (pl.col("unreachable_commits") > 0) & _knew("r3", "current")
+    return (pl.col("unreachable_commits") > 0) & _cleaned_up_by("r3", "current")
 
 
 @rule("LOG021", requires="cleanup.deletes-compactions", view=listing, divergence="E51")
@@ -231,8 +231,8 @@ def compaction_left_by_cleanup() -> pl.Expr:
     Violates::
         kind: compaction, version: 3, cleaned_up_to: 4, cleanup_revision: r3
     """
-    left = (pl.col("kind") == "compaction") & (pl.col("version") < pl.col("cleaned_up_to"))
-    return left & _knew("r3", "current")
+    remains = (pl.col("kind") == "compaction") & (pl.col("version") < pl.col("cleaned_up_to"))
+    return remains & _cleaned_up_by("r3", "current")
 
 
 @rule("LOG022", requires="cleanup.deletes-checksums", view=listing, divergence="E51")
@@ -248,8 +248,8 @@ def checksum_left_by_cleanup() -> pl.Expr:
     Violates::
         kind: checksum, version: 3, cleaned_up_to: 4, cleanup_revision: current
     """
-    left = (pl.col("kind") == "checksum") & (pl.col("version") < pl.col("cleaned_up_to"))
-    return left & _knew("current")
+    remains = (pl.col("kind") == "checksum") & (pl.col("version") < pl.col("cleaned_up_to"))
+    return remains & _cleaned_up_by("current")
 
 
 @rule("LOG023", requires="cleanup.deletes-staged-commits", view=listing, divergence="E51")
@@ -265,5 +265,5 @@ def staged_commit_left_by_cleanup() -> pl.Expr:
     Violates::
         kind: staged commit, version: 3, cleaned_up_to: 4, catalog_managed: true
     """
-    left = (pl.col("kind") == "staged commit") & (pl.col("version") < pl.col("cleaned_up_to"))
-    return left & pl.col("catalog_managed")
+    remains = (pl.col("kind") == "staged commit") & (pl.col("version") < pl.col("cleaned_up_to"))
+    return remains & pl.col("catalog_managed")

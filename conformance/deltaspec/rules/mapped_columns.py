@@ -1,4 +1,4 @@
-"""Rules over the names and field ids that data files have under column mapping. Source: chapter Column Mapping."""
+"""Rules over names and field ids in data files under column mapping. Source: chapter Column Mapping."""
 
 import polars as pl
 
@@ -115,7 +115,7 @@ def file_without_field_ids() -> pl.Expr:
         column_mapping_mode: id, has_field_ids: false, generated_names: 0, row_count: 5
         column_mapping_mode: name, has_field_ids: false, generated_names: 2, row_count: 5
     """
-    # in name mode a file without ids may be older, unless it has names that only the mapping gives
+    # In name mode a file without ids may be older than the mapping, unless it has generated physical names.
     by_id, generated = pl.col("column_mapping_mode") == "id", pl.col("generated_names") > 0
     return (by_id | generated) & ~pl.col("has_field_ids") & (pl.col("row_count") > 0)
 

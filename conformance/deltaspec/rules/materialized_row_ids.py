@@ -1,4 +1,4 @@
-"""Rules over row ids that files hold beside what the log says. Source: chapters Row IDs (r1) and Row Tracking."""
+"""Rules over row ids that data files store. Source: chapters Row IDs (r1) and Row Tracking."""
 
 import polars as pl
 

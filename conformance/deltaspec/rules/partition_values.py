@@ -1,4 +1,4 @@
-"""Rules over what of file actions hangs on the types of columns. Source: Partition Value Serialization, Void Type."""
+"""Rules over file actions that depend on the types of columns. Source: Partition Value Serialization, Void Type."""
 
 import polars as pl
 

@@ -1,8 +1,8 @@
-"""Rules: one expression over one view, and everything that the kit says about it in its docstring.
+"""Register rules: one Polars expression over one view each, documented by its docstring.
 
-The docstring's first line is the message of a finding, its further paragraphs say why it matters and how to mend it
-(a paragraph that begins with `Fix:`), and its `Conforms::` and `Violates::` blocks hold example rows of the view,
-one a line, which are the rule's unit test.
+The first line of the docstring is the message of a finding. The next paragraph says why it matters, and the paragraph
+that begins with `Fix:` how to repair it. The `Conforms::` and `Violates::` blocks contain example rows of the view, one
+a line, which are the rule's unit test.
 """
 
 import inspect
@@ -23,69 +23,69 @@ _SEVERITY_OF_LEVEL: dict[str, Severity] = {"must": "violation", "is": "violation
 
 @dataclass(frozen=True)
 class Rule:
-    """One check: the rows of `view` for which `expression` is true are findings."""
+    """A check: the rows of `view` for which `expression` is true are findings."""
 
     code: str
     name: str
     requires: tuple[str, ...]
     view: View
     null: Literal["not applicable", "not checked"]
-    """What a null result means; a null never passes for false silently."""
+    """Meaning of a null result."""
     divergence: str | None
-    """Number of the erratum or silent point (`E..`, `S..`), where the text does not decide."""
+    """Number of the erratum or silent point (`E..`, `S..`) that the protocol leaves undecided; otherwise None."""
     expression: Callable[[], pl.Expr]
     doc: str
     since: str = REVISIONS[0]
-    """First revision it is asked in, where its requirements hold earlier too."""
+    """First revision in which the rule applies, even if its requirements apply earlier."""
     until: str = REVISIONS[-1]
-    """Last revision it is asked in."""
+    """Last revision in which the rule applies."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Sent elsewhere, a rule is its code: what it does stands in the package."""
-        return _known_rule, (self.code,)
+        """Pickle a rule as its code, because functions of the package need not be sent."""
+        return _load_rule, (self.code,)
 
     @property
     def requirement(self) -> Requirement:
-        """The requirement that a finding cites first in the newest revision the rule is asked in."""
+        """The requirement that findings cite in the newest revision in which the rule applies."""
         return self.requirement_in(self.revisions[-1])
 
     def requirement_in(self, revision: str) -> Requirement:
-        """The requirement that a finding cites when a table is judged by a revision: the first that holds there.
+        """Return the requirement that findings cite in a revision: the first that applies in it.
 
         Raises:
-            KeyError: the rule is not asked in that revision.
+            KeyError: the rule does not apply in that revision.
         """
         if revision not in self.revisions:
-            raise KeyError(f"{self.code} is not asked in {revision}")
+            raise KeyError(f"{self.code} does not apply in {revision}")
         return next(each for each in self._required if revision in each.revisions)
 
     @property
     def severity(self) -> Severity:
-        """That of its findings in the newest revision the rule is asked in."""
+        """Severity of findings in the newest revision in which the rule applies."""
         return self.severity_in(self.revisions[-1])
 
     def severity_in(self, revision: str) -> Severity:
-        """Divergence where the text is silent; otherwise by the level of the requirement in a revision."""
+        """Return the severity of findings in a revision, by the level of the requirement; `divergence` if undecided."""
         if self.divergence is not None:
             return "divergence"
         return _SEVERITY_OF_LEVEL[self.requirement_in(revision).level]
 
     @cached_property
     def level(self) -> Level:
-        """What has to be opened to decide it: the most that its view or a column it reads needs."""
+        """Level of the files that must be read: the highest of the view and the columns that the rule reads."""
         return max((self.view.level, *(self.view.columns[name].level for name in self.reads)), key=LEVELS.index)
 
     @cached_property
     def needs_clock(self) -> bool:
-        """Whether it looks at what only a clock can tell."""
+        """Whether the rule reads a column that depends on the current time."""
         return any(self.view.columns[name].needs_clock for name in self.reads)
 
     @cached_property
     def revisions(self) -> tuple[str, ...]:
-        """Revisions it is asked in: from `since` to `until`, where at least one of its requirements holds."""
-        held = {revision for each in self._required for revision in each.revisions}
-        asked = REVISIONS[REVISIONS.index(self.since) : REVISIONS.index(self.until) + 1]
-        return tuple(revision for revision in asked if revision in held)
+        """Revisions from `since` to `until` in which at least one of the requirements applies."""
+        of_requirements = {revision for each in self._required for revision in each.revisions}
+        of_rule = REVISIONS[REVISIONS.index(self.since) : REVISIONS.index(self.until) + 1]
+        return tuple(revision for revision in of_rule if revision in of_requirements)
 
     @property
     def _required(self) -> list[Requirement]:
@@ -93,7 +93,7 @@ class Rule:
 
     @property
     def message(self) -> str:
-        """What is wrong, in one sentence."""
+        """Message of a finding, in one sentence."""
         return self._parts[0]
 
     @property
@@ -111,12 +111,12 @@ class Rule:
 
     @property
     def violates(self) -> list[dict[str, Any]]:
-        """Example rows of which each is a finding."""
+        """Example rows that are findings."""
         return parse_rows(self._parts[4])
 
     @cached_property
     def reads(self) -> tuple[str, ...]:
-        """Columns of the view that the expression looks at, in the view's order."""
+        """Columns of the view that the expression reads, in the view's order."""
         used = set(self.expression().meta.root_names())
         return tuple(name for name in self.view.columns if name in used)
 
@@ -129,15 +129,15 @@ class Rule:
         return first.strip(), " ".join(why.split()), " ".join(fix.split()), conforming, violating
 
 
-def _known_rule(code: str) -> Rule:
-    """The rule of a code, where rules were perhaps not imported before."""
+def _load_rule(code: str) -> Rule:
+    """Return a rule in a process that may not have imported the rules yet."""
     import deltaspec.rules  # noqa: F401
 
     return RULES[code]
 
 
 RULES: dict[str, Rule] = {}
-"""Every registered rule by code, in the order of registration. Filled when `deltaspec.rules` is imported."""
+"""All rules by code, in the order of registration. Importing `deltaspec.rules` fills it."""
 
 
 def rule(
@@ -150,21 +150,21 @@ def rule(
     since: str = REVISIONS[0],
     until: str = REVISIONS[-1],
 ) -> Callable[[Callable[[], pl.Expr]], Callable[[], pl.Expr]]:
-    """Register an expression as a rule; the function's name says what is wrong.
+    """Register a function that returns the expression of a rule; its name becomes the name of the rule.
 
     Args:
-        code: chapter prefix and number, never reused.
-        requires: ids of the requirements it checks, the one that owns it first.
-        view: the relation it is written over.
-        null: what a null result means.
-        divergence: erratum or silent point, where the text does not decide.
-        since: first revision it is asked in, where its requirements hold earlier too.
-        until: last revision it is asked in, where they hold later too.
+        code: chapter prefix and a number that was never used before.
+        requires: ids of the requirements that it checks, the most important first.
+        view: the view whose rows it checks.
+        null: meaning of a null result.
+        divergence: number of the erratum or silent point that the protocol leaves undecided.
+        since: first revision in which it applies, if later than its requirements.
+        until: last revision in which it applies, if earlier than its requirements.
     """
 
     def register(expression: Callable[[], pl.Expr]) -> Callable[[], pl.Expr]:
         if code in RULES:
-            raise ValueError(f"rule {code} stands twice")
+            raise ValueError(f"rule {code} is registered twice")
         RULES[code] = Rule(
             code=code,
             name=expression.__name__.replace("_", "-"),

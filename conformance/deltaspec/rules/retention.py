@@ -1,4 +1,4 @@
-"""Rules over what has gone too early. Source: chapters Overview, Add File and Remove File, Metadata Cleanup."""
+"""Rules over files that were deleted too early. Source: chapters Overview, Add File and Remove File, Metadata Cleanup."""
 
 import polars as pl
 

@@ -1,4 +1,4 @@
-"""Rules over row ids along the history of a table. Source: chapters Row IDs (r1) and Row Tracking."""
+"""Rules over row ids in the history of a table. Source: chapters Row IDs (r1) and Row Tracking."""
 
 import polars as pl
 
@@ -211,5 +211,5 @@ def preserved_tag_missing() -> pl.Expr:
     Violates::
         enabled: true, file_actions: 2, has_commit_info: true, rows_preserved: null
     """
-    asked = pl.col("enabled") & (pl.col("file_actions") > 0) & pl.col("has_commit_info")
-    return asked & pl.col("rows_preserved").is_null()
+    is_expected = pl.col("enabled") & (pl.col("file_actions") > 0) & pl.col("has_commit_info")
+    return is_expected & pl.col("rows_preserved").is_null()

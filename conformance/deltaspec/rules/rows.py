@@ -1,4 +1,4 @@
-"""Rules over the rows of data files, one column at a time. What SQL says of rows is looked at in `constraint_checks`."""
+"""Rules over the values of single columns in data files. Module `constraint_checks` has the rules over SQL expressions."""
 
 import polars as pl
 

@@ -1,4 +1,4 @@
-"""Rules over types of columns that became wider. Source: Type Widening (current)."""
+"""Rules over type changes of columns. Source: Type Widening (current)."""
 
 import polars as pl
 
@@ -7,7 +7,7 @@ from deltaspec.views.data.file_columns import file_columns
 from deltaspec.views.table.table_actions import protocols
 from deltaspec.views.table.type_widening import recorded_type_changes, type_changes
 
-# what schemas record
+# Type changes recorded in schemas
 
 
 @rule("WID001", requires="type-widening.feature", view=recorded_type_changes)
@@ -133,7 +133,7 @@ def type_changes_with_a_gap() -> pl.Expr:
     return pl.col("chain_fault").is_not_null()
 
 
-# what commits do
+# Type changes made by commits
 
 
 @rule("WID010", requires="type-widening.supported-changes", view=type_changes)

@@ -6,7 +6,7 @@ from deltaspec.rules.registry import rule
 from deltaspec.views.data.file_columns import file_columns
 from deltaspec.views.data.variants import variant_columns, variant_uses
 
-# what else a variant column is
+# Variant columns in the schema
 
 
 @rule("VAR001", requires="variant.not-partitioning", view=variant_uses)
@@ -71,7 +71,7 @@ def variant_with_default() -> pl.Expr:
     return ~pl.col("default_is_null")
 
 
-# what files hold
+# Variants in data files
 
 
 @rule("VAR005", requires="variant.encoding", view=variant_columns)
@@ -84,7 +84,7 @@ def undecodable_variant() -> pl.Expr:
     Conforms::
         encoding_fault: null
     Violates::
-        encoding_fault: "a string ends early"
+        encoding_fault: "a string is truncated"
     """
     return pl.col("encoding_fault").is_not_null()
 

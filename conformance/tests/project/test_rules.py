@@ -1,4 +1,4 @@
-"""Every rule keeps the house's form, and its docstring's examples are what its expression finds."""
+"""Every rule has complete documentation, its examples match its expression, and it reads one row or key at a time."""
 
 import ast
 import inspect
@@ -29,7 +29,6 @@ CHAPTERS = {
     "commits": "COM",
     "compactions": "COP",
     "configuration": "CFG",
-    "constraint_columns": "CON",
     "constraints": "CON",
     "data_files": "DAT",
     "deletion_vectors": "DVX",
@@ -52,7 +51,6 @@ CHAPTERS = {
     "metadata": "MET",
     "partition_values": "FIL",
     "protocol": "PRO",
-    "rearrangements": "COM",
     "retention": "VAC",
     "row_id_history": "RID",
     "row_ids": "RID",
@@ -62,11 +60,10 @@ CHAPTERS = {
     "statistics": "STA",
     "materialized_row_ids": "RID",
     "type_widening": "WID",
-    "variant_paths": "STA",
     "variants": "VAR",
 }
 MODULES = {path.stem: path for path in Path(str(deltaspec.rules.__file__)).parent.glob("*.py")}
-NOT_OF_ONE_ROW = {
+CROSS_ROW_METHODS = {
     *("sum", "min", "max", "mean", "median", "std", "var", "quantile", "mode", "product", "implode"),
     *("count", "len", "n_unique", "null_count", "unique", "unique_counts", "value_counts", "is_duplicated"),
     *("is_unique", "is_first_distinct", "is_last_distinct", "first", "last", "get", "head", "tail", "slice"),
@@ -74,35 +71,35 @@ NOT_OF_ONE_ROW = {
     *("cum_sum", "cum_max", "cum_min", "cum_count", "cum_prod", "rle_id", "forward_fill", "backward_fill"),
     *("any", "all", "sample", "shuffle", "top_k", "bottom_k", "gather", "gather_every", "map_batches", "filter"),
 }
-OWN_NAMESPACES = {"list", "str", "struct", "dt", "bin"}
-POLARS_OF_ONE_ROW = {"col", "lit", "when", "coalesce", "concat_list", "all_horizontal", "any_horizontal", "Expr"}
+VALUE_NAMESPACES = {"list", "str", "struct", "dt", "bin"}
+ROW_WISE_FUNCTIONS = {"col", "lit", "when", "coalesce", "concat_list", "all_horizontal", "any_horizontal", "Expr"}
 
 each_rule = pytest.mark.parametrize("rule", RULES.values(), ids=RULES.keys())
 
 
-def answers(rule: Rule, rows: list[dict[str, Any]]) -> list[bool | None]:
+def evaluate(rule: Rule, rows: list[dict[str, Any]]) -> list[bool | None]:
     frame = rule.view.frame(rows)
-    return frame.select(rule.expression().alias("answer"))["answer"].to_list()
+    return frame.select(rule.expression().alias("result"))["result"].to_list()
 
 
-def module_of(rule: Rule) -> str:
+def get_module(rule: Rule) -> str:
     return rule.expression.__module__.rpartition(".")[2]
 
 
 @each_rule
 def test_every_violating_example_is_a_finding(rule: Rule) -> None:
     assert rule.violates
-    assert answers(rule, rule.violates) == [True] * len(rule.violates)
+    assert evaluate(rule, rule.violates) == [True] * len(rule.violates)
 
 
 @each_rule
 def test_no_conforming_example_is_a_finding(rule: Rule) -> None:
     assert rule.conforms
-    assert True not in answers(rule, rule.conforms)
+    assert True not in evaluate(rule, rule.conforms)
 
 
 @each_rule
-def test_examples_name_exactly_the_columns_that_are_read(rule: Rule) -> None:
+def test_examples_have_exactly_the_columns_that_are_read(rule: Rule) -> None:
     read = set(rule.expression().meta.root_names())
     for row in (*rule.conforms, *rule.violates):
         assert row.keys() == read
@@ -110,38 +107,38 @@ def test_examples_name_exactly_the_columns_that_are_read(rule: Rule) -> None:
 
 
 @each_rule
-def test_examples_tell_apart_what_conforms_and_what_violates(rule: Rule) -> None:
+def test_no_example_both_conforms_and_violates(rule: Rule) -> None:
     assert not [row for row in rule.conforms if row in rule.violates]
 
 
 @each_rule
-def test_answer_is_a_boolean(rule: Rule) -> None:
-    assert rule.view.frame([]).select(rule.expression().alias("answer")).schema == {"answer": pl.Boolean}
+def test_expression_is_boolean(rule: Rule) -> None:
+    assert rule.view.frame([]).select(rule.expression().alias("result")).schema == {"result": pl.Boolean}
 
 
 @each_rule
-def test_no_row_is_no_finding(rule: Rule) -> None:
-    assert answers(rule, []) == []
+def test_empty_view_has_no_finding(rule: Rule) -> None:
+    assert evaluate(rule, []) == []
 
 
 @each_rule
-def test_a_row_of_which_nothing_is_known_is_no_finding(rule: Rule) -> None:
-    assert answers(rule, [{}]) != [True]
+def test_row_of_nulls_is_not_a_finding(rule: Rule) -> None:
+    assert evaluate(rule, [{}]) != [True]
 
 
 @each_rule
 @pytest.mark.parametrize("partitions", [2, 7])
-def test_findings_do_not_depend_on_how_rows_are_spread(rule: Rule, partitions: int) -> None:
-    frame = _many_rows(rule)
-    whole = frame.filter(rule.expression())
-    places = _partition(rule.view, frame, partitions)
-    parts = [frame.filter(pl.Series(places) == place).filter(rule.expression()) for place in range(partitions)]
-    assert len(whole) >= len(rule.violates)
-    assert pl.concat(parts).sort("_row")["_row"].to_list() == whole["_row"].to_list()
+def test_findings_do_not_depend_on_partitioning(rule: Rule, partitions: int) -> None:
+    frame = _repeat_examples(rule)
+    complete = frame.filter(rule.expression())
+    numbers = _partition(rule.view, frame, partitions)
+    parts = [frame.filter(pl.Series(numbers) == each).filter(rule.expression()) for each in range(partitions)]
+    assert len(complete) >= len(rule.violates)
+    assert pl.concat(parts).sort("_row")["_row"].to_list() == complete["_row"].to_list()
 
 
-def _many_rows(rule: Rule) -> pl.DataFrame:
-    """Five copies of all examples, two neighbours of one key, numbered in the column `_row`."""
+def _repeat_examples(rule: Rule) -> pl.DataFrame:
+    """Repeat all examples five times, with a new key every two rows, and number them in column `_row`."""
     rows = [*rule.conforms, *rule.violates] * 5
     keys = [name for name in rule.view.key if name not in rule.reads]
     for number, row in enumerate(rows):
@@ -157,20 +154,20 @@ def _partition(view: View, frame: pl.DataFrame, partitions: int) -> list[int]:
 
 @each_rule
 def test_code_has_the_prefix_of_its_chapter(rule: Rule) -> None:
-    assert re.fullmatch(rf"{CHAPTERS[module_of(rule)]}\d{{3}}", rule.code)
+    assert re.fullmatch(rf"{CHAPTERS[get_module(rule)]}\d{{3}}", rule.code)
 
 
 @each_rule
-def test_words_are_complete(rule: Rule) -> None:
+def test_documentation_is_complete(rule: Rule) -> None:
     assert re.fullmatch(r"[A-Z`].*[.]", rule.message)
     assert len(rule.message) <= 120
     assert "\n" not in rule.message
     assert rule.why.endswith((".", ")"))
-    assert rule.fix.endswith(".")
+    assert re.fullmatch(r"[A-Z`].*[.]", rule.fix)
 
 
 @each_rule
-def test_rule_fits_a_screen(rule: Rule) -> None:
+def test_rule_fits_on_a_screen(rule: Rule) -> None:
     assert len(inspect.getsource(rule.expression).splitlines()) <= 60
 
 
@@ -185,7 +182,7 @@ def test_severity_follows_the_requirement(rule: Rule) -> None:
 
 
 @each_rule
-def test_divergence_is_settled_by_the_reading_of_its_requirement(rule: Rule) -> None:
+def test_divergence_is_noted_in_its_requirement(rule: Rule) -> None:
     if rule.divergence is not None:
         assert all(rule.divergence in rule.requirement_in(revision).notes for revision in rule.revisions)
 
@@ -207,23 +204,23 @@ def test_names_are_unique() -> None:
 
 
 def test_every_module_of_rules_is_imported() -> None:
-    assert {module_of(rule) for rule in RULES.values()} == set(CHAPTERS)
+    assert {get_module(rule) for rule in RULES.values()} == set(CHAPTERS)
     assert set(MODULES) == set(CHAPTERS) | {"__init__", "registry", "examples"}
 
 
 @pytest.mark.parametrize("name", sorted(CHAPTERS))
-def test_expressions_look_at_rows_or_at_keys_only(name: str) -> None:
+def test_expressions_read_one_row_or_one_key(name: str) -> None:
     tree = ast.parse(MODULES[name].read_text("utf-8"))
-    keyed = {id(call.func.value) for call in _calls(tree, "over") if _partitions_by_whole_key(name, call)}
+    keyed = {id(call.func.value) for call in _calls(tree, "over") if _partitions_by_complete_key(name, call)}
     for call in ast.walk(tree):
         if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
             continue
         owner, method = call.func.value, call.func.attr
         if isinstance(owner, ast.Name) and owner.id == "pl":
-            assert method in POLARS_OF_ONE_ROW, f"line {call.lineno}: pl.{method}"
-        elif not (isinstance(owner, ast.Attribute) and owner.attr in OWN_NAMESPACES):
-            assert method not in NOT_OF_ONE_ROW or id(call) in keyed, f"line {call.lineno}: {method}"
-            assert method != "over" or _partitions_by_whole_key(name, call), f"line {call.lineno}: over"
+            assert method in ROW_WISE_FUNCTIONS, f"line {call.lineno}: pl.{method}"
+        elif not (isinstance(owner, ast.Attribute) and owner.attr in VALUE_NAMESPACES):
+            assert method not in CROSS_ROW_METHODS or id(call) in keyed, f"line {call.lineno}: {method}"
+            assert method != "over" or _partitions_by_complete_key(name, call), f"line {call.lineno}: over"
 
 
 def _calls(tree: ast.AST, method: str) -> list[ast.Call]:
@@ -231,7 +228,7 @@ def _calls(tree: ast.AST, method: str) -> list[ast.Call]:
     return [call for call in calls if isinstance(call.func, ast.Attribute) and call.func.attr == method]
 
 
-def _partitions_by_whole_key(name: str, call: ast.Call) -> bool:
-    views = [rule.view for rule in RULES.values() if module_of(rule) == name]
+def _partitions_by_complete_key(name: str, call: ast.Call) -> bool:
+    views = [rule.view for rule in RULES.values() if get_module(rule) == name]
     named = {each.value for each in ast.walk(call) if isinstance(each, ast.Constant)}
     return all(view.key and set(view.key) <= named for view in views)

@@ -1,11 +1,11 @@
-"""Example rows of docstrings: what is a value, what ends it, what is refused."""
+"""Parsing example rows of docstrings."""
 
 import pytest
 
 from deltaspec.rules.examples import parse_row, parse_rows
 
 
-def test_words_numbers_booleans_and_null() -> None:
+def test_values_may_be_words_numbers_booleans_or_null() -> None:
     assert parse_row("kind: add, version: 4, live: true, vector: null, share: -1.5") == {
         "kind": "add",
         "version": 4,
@@ -15,7 +15,7 @@ def test_words_numbers_booleans_and_null() -> None:
     }
 
 
-def test_quoted_text_keeps_commas_and_colons() -> None:
+def test_quoted_string_may_contain_commas_and_colons() -> None:
     assert parse_row('path: "a, b: c.parquet", kind: add') == {"path": "a, b: c.parquet", "kind": "add"}
 
 
@@ -27,20 +27,20 @@ def test_lists_and_objects_are_json() -> None:
     }
 
 
-def test_word_of_several_words_stands_for_itself() -> None:
+def test_unquoted_string_may_have_several_words() -> None:
     assert parse_row("kind: classic checkpoint, version: 3") == {"kind": "classic checkpoint", "version": 3}
 
 
-def test_blank_lines_are_passed_over() -> None:
+def test_blank_lines_are_skipped() -> None:
     assert parse_rows("\n  a: 1\n\n  a: 2\n") == [{"a": 1}, {"a": 2}]
 
 
 @pytest.mark.parametrize("line", ["version 4", ": 4", "two words: 4", 'path: "a" b', "a: 1, b"])
-def test_line_that_is_no_list_of_pairs_is_refused(line: str) -> None:
+def test_malformed_line_raises(line: str) -> None:
     with pytest.raises(ValueError, match="expected"):
         parse_row(line)
 
 
-def test_quote_that_does_not_end_is_refused() -> None:
+def test_unterminated_string_raises() -> None:
     with pytest.raises(ValueError, match="Unterminated string"):
         parse_row('path: "a')

@@ -1,4 +1,4 @@
-"""What a rule says of itself: its parts come from the docstring, its gravity from its requirement."""
+"""Parts, level, severity and revisions of a registered rule."""
 
 from collections.abc import Iterator
 
@@ -12,7 +12,7 @@ from deltaspec.views.log.log_files import commits
 
 @pytest.fixture
 def code() -> Iterator[str]:
-    """A code that is free before and after the test."""
+    """A code that is unregistered before and after the test."""
     assert "TST001" not in RULES
     yield "TST001"
     RULES.pop("TST001", None)
@@ -35,13 +35,13 @@ def _expression() -> pl.Expr:
     return pl.col("version") % 2 == 1
 
 
-def registered(code: str, **more: str) -> Rule:
+def register(code: str, **more: str) -> Rule:
     rule(code, requires=more.pop("requires", "log.commit-lines"), view=commits, **more)(_expression)  # type: ignore[arg-type]
     return RULES[code]
 
 
-def test_docstring_is_taken_apart(code: str) -> None:
-    odd = registered(code)
+def test_docstring_has_message_reason_fix_and_examples(code: str) -> None:
+    odd = register(code)
     assert odd.message == "A commit is odd."
     assert odd.why == "It matters for this reason. And for that one."
     assert odd.fix == "make it even, at once."
@@ -49,39 +49,39 @@ def test_docstring_is_taken_apart(code: str) -> None:
     assert odd.violates == [{"version": 3}]
 
 
-def test_name_is_that_of_the_function(code: str) -> None:
-    assert registered(code).name == "-expression"
+def test_rule_is_named_after_the_function(code: str) -> None:
+    assert register(code).name == "-expression"
 
 
-def test_columns_that_are_read_come_from_the_expression(code: str) -> None:
-    assert registered(code).reads == ("version",)
+def test_columns_come_from_the_expression(code: str) -> None:
+    assert register(code).reads == ("version",)
 
 
-def test_level_is_that_of_the_view(code: str) -> None:
-    assert registered(code).level == "log"
+def test_rule_has_the_level_of_the_view(code: str) -> None:
+    assert register(code).level == "log"
 
 
-def test_broken_must_is_a_violation(code: str) -> None:
-    assert registered(code, requires="log.commit-lines").severity == "violation"
+def test_finding_of_a_must_is_a_violation(code: str) -> None:
+    assert register(code, requires="log.commit-lines").severity == "violation"
 
 
-def test_broken_should_is_a_warning(code: str) -> None:
-    assert registered(code, requires="sidecar.path-is-name").severity == "warning"
+def test_finding_of_a_should_is_a_warning(code: str) -> None:
+    assert register(code, requires="sidecar.path-is-name").severity == "warning"
 
 
-def test_silent_point_is_a_divergence_whatever_the_level(code: str) -> None:
-    assert registered(code, divergence="S21").severity == "divergence"
+def test_finding_of_an_undecided_point_is_a_divergence(code: str) -> None:
+    assert register(code, divergence="S21").severity == "divergence"
 
 
-def test_revisions_are_those_of_all_requirements_in_order(code: str) -> None:
-    assert registered(code, requires="checksum.num-files").revisions == ("current",)
+def test_revisions_are_those_of_all_requirements(code: str) -> None:
+    assert register(code, requires="checksum.num-files").revisions == ("current",)
     RULES.pop(code)
-    both = registered(code, requires=("checksum.num-files", "sidecar.path-is-name"))  # type: ignore[arg-type]
+    both = register(code, requires=("checksum.num-files", "sidecar.path-is-name"))  # type: ignore[arg-type]
     assert both.revisions == ("r3", "current")
     assert both.requirement.id == "checksum.num-files"
 
 
-def test_code_stands_once(code: str) -> None:
-    registered(code)
-    with pytest.raises(ValueError, match="TST001 stands twice"):
-        registered(code)
+def test_duplicate_code_raises(code: str) -> None:
+    register(code)
+    with pytest.raises(ValueError, match="TST001 is registered twice"):
+        register(code)

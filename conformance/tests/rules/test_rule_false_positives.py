@@ -1,4 +1,4 @@
-"""Legal things that look like faults: a table that has one of them gives no finding of the rule that comes near it."""
+"""Known false positives: legal tables that resemble violations and must have no findings."""
 
 import json
 from pathlib import Path
@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from deltaspec.validation import validate_table
+import deltaspec
 
 Action = dict[str, Any]
 SCHEMA = '{"type":"struct","fields":[{"name":"_day","type":"date","nullable":true,"metadata":{}}]}'
@@ -43,7 +43,7 @@ def cdc(path: str, **more: Any) -> Action:
 
 
 class Log:
-    """The log of a table, written commit by commit."""
+    """Writer for the log of a table, one commit at a time."""
 
     def __init__(self, root: Path) -> None:
         self.root = root / "table"
@@ -62,8 +62,8 @@ class Log:
         (self.folder / name).write_bytes(content.encode())
 
     def findings(self) -> dict[str, int]:
-        """Findings by rule at every level of gravity, and a check that nothing was left unchecked."""
-        report = validate_table(str(self.root), level="log", history="all")
+        """Return the number of findings by rule; fail if anything was not checked."""
+        report = deltaspec.validate(str(self.root), level="log", history="all")
         assert report.checked.not_checked == []
         return report.totals
 
@@ -85,7 +85,7 @@ def test_cdc_may_name_a_file_that_its_commit_adds(log: Log) -> None:
     assert log.findings() == {}
 
 
-def test_cdc_elsewhere_is_found(log: Log) -> None:
+def test_cdc_outside_change_data_directory_is_reported(log: Log) -> None:
     log.commit(protocol(1, 4), metadata(delta__enableChangeDataFeed="true"), add("a.parquet"))
     log.commit(add("b.parquet"), cdc("a.parquet"))
     assert log.findings() == {"FIL005": 1}
@@ -97,7 +97,7 @@ def test_partition_column_may_begin_with_an_underscore(log: Log) -> None:
     assert log.findings() == {}
 
 
-def test_files_partitioned_as_the_table_no_longer_is_may_be_removed(log: Log) -> None:
+def test_files_with_former_partition_columns_may_be_removed(log: Log) -> None:
     fields = [{"name": name, "type": "string", "nullable": True, "metadata": {}} for name in ("p", "q")]
     log.commit(protocol(), metadata(json.dumps({"type": "struct", "fields": fields}), ("p",)))
     log.commit(add("p=y/a.parquet", partitionValues={"p": "y"}), add("p=z/b.parquet", partitionValues={"p": "z"}))
@@ -111,19 +111,19 @@ def test_files_partitioned_as_the_table_no_longer_is_may_be_removed(log: Log) ->
     assert log.findings() == {}
 
 
-def test_upgrade_of_a_legacy_protocol_may_leave_out_unused_features(log: Log) -> None:
+def test_upgrade_of_a_legacy_protocol_may_omit_unused_features(log: Log) -> None:
     log.commit(protocol(1, 2), metadata())
     log.commit(protocol(1, 7, writerFeatures=["domainMetadata"]))
     assert log.findings() == {}
 
 
-def test_listed_feature_that_is_left_out_is_noted(log: Log) -> None:
+def test_dropped_feature_is_reported_as_divergence(log: Log) -> None:
     log.commit(protocol(1, 7, writerFeatures=["domainMetadata", "appendOnly"]), metadata())
     log.commit(protocol(1, 7, writerFeatures=["domainMetadata"]))
     assert log.findings() == {"PRO006": 1}
 
 
-def test_file_with_a_vector_may_be_removed_when_the_feature_goes(log: Log) -> None:
+def test_file_with_a_vector_may_be_removed_when_the_feature_is_dropped(log: Log) -> None:
     vector = {"storageType": "p", "pathOrInlineDv": "s3://b/dv.bin", "offset": 1, "sizeInBytes": 40, "cardinality": 2}
     features = ["deletionVectors"]
     enabled = metadata(delta__enableDeletionVectors="true")
@@ -133,25 +133,25 @@ def test_file_with_a_vector_may_be_removed_when_the_feature_goes(log: Log) -> No
     assert set(log.findings()) == {"PRO006", "PRO007"}
 
 
-def test_column_mapping_at_reader_version_2_needs_no_list_for_readers(log: Log) -> None:
+def test_column_mapping_at_reader_version_2_needs_no_reader_features(log: Log) -> None:
     log.commit(protocol(2, 7, writerFeatures=["columnMapping"]), metadata())
     assert log.findings() == {}
 
 
-def test_column_mapping_at_reader_version_1_is_found(log: Log) -> None:
+def test_column_mapping_at_reader_version_1_is_reported(log: Log) -> None:
     log.commit(protocol(1, 7, writerFeatures=["columnMapping"]), metadata())
     assert log.findings() == {"FEA003": 1}
 
 
 @pytest.mark.parametrize("feature", ["collations", "typeWidening-preview", "madeUp"])
-def test_unknown_features_are_no_finding(log: Log, feature: str) -> None:
+def test_unknown_features_are_not_reported(log: Log, feature: str) -> None:
     log.commit(protocol(3, 7, readerFeatures=[feature], writerFeatures=[feature]), metadata())
-    report = validate_table(str(log.root), level="log", history="all")
+    report = deltaspec.validate(str(log.root), level="log", history="all")
     assert report.totals == {}
     assert report.verdict != "violations"
 
 
-def test_names_that_are_not_of_the_log_are_no_finding(log: Log) -> None:
+def test_unrelated_files_in_the_log_directory_are_not_reported(log: Log) -> None:
     log.commit(protocol(), metadata())
     (log.folder / "_staged_commits").mkdir()
     (log.folder / "_commits").mkdir()
@@ -161,7 +161,7 @@ def test_names_that_are_not_of_the_log_are_no_finding(log: Log) -> None:
     assert log.findings() == {}
 
 
-def test_explicit_nulls_and_unknown_fields_are_no_finding(log: Log) -> None:
+def test_explicit_nulls_and_unknown_fields_are_not_reported(log: Log) -> None:
     log.commit(protocol(readerFeatures=None), metadata(), {"madeUp": {"path": 1}}, add(tags=None, stats=None, odd=[1]))
     assert log.findings() == {}
 
@@ -171,7 +171,7 @@ def test_keys_of_other_actions_may_be_null(log: Log) -> None:
     assert log.findings() == {}
 
 
-def test_blank_lines_are_noted_only(log: Log) -> None:
+def test_blank_lines_are_reported_as_divergence(log: Log) -> None:
     log.commit(protocol(), metadata())
     log.text(f"\n{json.dumps(add())}\n\n")
     assert set(log.findings()) == {"LIN005"}
@@ -183,7 +183,7 @@ def test_transaction_version_may_decrease(log: Log) -> None:
     assert log.findings() == {}
 
 
-def test_remove_of_a_file_that_was_never_added_is_no_finding(log: Log) -> None:
+def test_remove_of_a_file_that_was_never_added_is_not_reported(log: Log) -> None:
     log.commit(protocol(), metadata())
     log.commit(remove("vector.bin"), remove("old.parquet"))
     assert log.findings() == {}
@@ -195,7 +195,7 @@ def test_logical_file_may_be_committed_again(log: Log) -> None:
     assert log.findings() == {}
 
 
-def test_removes_that_only_rearrange_are_allowed_on_append_only_tables(log: Log) -> None:
+def test_append_only_table_may_rearrange_files(log: Log) -> None:
     log.commit(protocol(), metadata(delta__appendOnly="true"), add())
     log.commit(remove(dataChange=False), add("b.parquet", dataChange=False))
     assert log.findings() == {}
@@ -207,7 +207,7 @@ def test_files_of_a_shallow_clone_have_absolute_paths(log: Log) -> None:
 
 
 @pytest.mark.parametrize("managed", [True, False])
-def test_checksum_ahead_of_published_commits_is_legal_on_catalog_managed_tables(log: Log, managed: bool) -> None:
+def test_checksum_of_an_unpublished_commit_is_legal_on_catalog_managed_tables(log: Log, managed: bool) -> None:
     features = ["catalogManaged", "inCommitTimestamp"] if managed else ["vacuumProtocolCheck"]
     info = {"commitInfo": {"inCommitTimestamp": 5, "txnId": "t"}}
     readers = [name for name in features if name != "inCommitTimestamp"]
@@ -217,7 +217,7 @@ def test_checksum_ahead_of_published_commits_is_legal_on_catalog_managed_tables(
 
 
 @pytest.mark.parametrize("extra", ["madeUp", None])
-def test_rows_of_unknown_actions_in_a_checkpoint_are_no_finding(log: Log, extra: str | None) -> None:
+def test_rows_of_unknown_actions_in_a_checkpoint_are_not_reported(log: Log, extra: str | None) -> None:
     log.commit(protocol(), metadata(), add())
     rows: list[Action] = [protocol(), metadata(), add(dataChange=False), {}]
     rows[1]["metaData"]["configuration"] = None
@@ -227,7 +227,7 @@ def test_rows_of_unknown_actions_in_a_checkpoint_are_no_finding(log: Log, extra:
 
 
 def write_checkpoint(log: Log, rows: list[Action], extra: str | None) -> None:
-    """A checkpoint of version 0 whose last row is that of an unknown action, or empty."""
+    """Write a checkpoint of version 0 whose last row has an unknown action, or none."""
     text = pa.string()
     texts = pa.map_(text, text)
     types = {
