@@ -1,1 +1,1 @@
-"""Spark SQL expressions of table metadata: parse, admit, evaluate, and translate for Spark."""
+"""Spark SQL expressions of table metadata: parse, check against an allow-list, evaluate, and render for Spark."""

@@ -1,7 +1,7 @@
-"""Expressions over columns of our own: what a table calls its columns is never read as SQL again.
+"""Replace the columns of expressions by numbered ones, so that the names of a table are never part of SQL.
 
-A column becomes `c0`, `c1`, ..., each with the values of one column of the table, or of a member of a struct. Members
-that an expression asks for below that are called by their places (`logical_rows.member_name`).
+A column or a member of a struct becomes `c0`, `c1`, and so on. Members of arrays and computed structs are named by
+their position (`logical_row_reader.member_name`).
 """
 
 from __future__ import annotations
@@ -29,55 +29,56 @@ from deltaspec.sql.tree import (
 )
 
 _EMPTY: dict[str, Literal] = {"string": Literal("", "string"), "binary": Literal(b"", "binary")}
-_MOST_NULL_OR_EMPTY = 3
+_MAX_NULL_OR_EMPTY = 3
 _VOID = Literal(None, "void")
 
 
 def column_name(number: int) -> str:
-    """What a column is called in SQL."""
+    """Return the name of a numbered column in SQL."""
     return f"c{number}"
 
 
 @dataclass
 class ColumnNumbering:
-    """The columns that expressions over the rows of one table ask for, numbered."""
+    """Numbers the columns that the expressions of one table use."""
 
     schema: Struct
     partition_columns: Sequence[str]
     names: list[tuple[str, ...]] = field(default_factory=list)
-    """As `logical_rows.find_field` takes them, by number."""
+    """Parts of the names, by number."""
 
     @property
     def types(self) -> list[DataType]:
         return [find_field(parts, self.schema).type for parts in self.names]
 
-    def bind(self, tree: Expression, *, as_written: bool) -> BoundExpression:
-        """An expression over numbered columns. Raises `Undecided` where it speaks of what no engine is handed.
+    def bind(self, tree: Expression, *, writes_only: bool) -> BoundExpression:
+        """Return an expression over numbered columns. Raises `Undecided` if an engine cannot be given its values.
 
         Args:
             tree: over columns of the table.
-            as_written: it binds rows as they are written alone; such a row is kept where it is true of null or of an
-                empty string, in a partition column for which the log has null.
+            writes_only: it applies to rows only as they are written. Then a row satisfies it if it is true for null or
+                for an empty string in a partition column whose log value is null.
         """
         binding = _Binding(self)
-        bound, _ = binding.of(tree)
+        bound, _ = binding.bind(tree)
         partitions = {name.casefold() for name in self.partition_columns}
         possibly_empty = {
             number: _EMPTY[kind]
             for number in sorted(binding.used)
-            if as_written
+            if writes_only
             and self.names[number][0].casefold() in partitions
             and (kind := get_type_name(find_field(self.names[number], self.schema).type)) in _EMPTY
         }
         return BoundExpression(bound, frozenset(binding.used), possibly_empty)
 
-    def number(self, parts: tuple[str, ...]) -> int:
+    def get_number(self, parts: tuple[str, ...]) -> int:
+        """Return the number of a column, which may be new."""
         folded = [tuple(map(str.casefold, each)) for each in self.names]
-        spelled = tuple(map(str.casefold, parts))
-        if spelled not in folded:
+        name = tuple(map(str.casefold, parts))
+        if name not in folded:
             self.names.append(parts)
             return len(folded)
-        return folded.index(spelled)
+        return folded.index(name)
 
 
 @dataclass(frozen=True)
@@ -86,13 +87,13 @@ class BoundExpression:
 
     tree: Expression
     columns: frozenset[int]
-    """Those that it asks for."""
+    """Numbers of the columns that it uses."""
     possibly_empty: dict[int, Literal]
-    """Partition columns of which the log has one spelling for null and for what is empty, with the empty value."""
+    """Partition columns whose null in the log may mean empty, with the empty value."""
 
     @property
     def nodes(self) -> Iterator[Expression]:
-        """Every part that has a type, each once, the expression itself first."""
+        """Yield every distinct part that has a type, the expression itself first."""
         waiting: list[Expression] = [self.tree]
         seen: set[Expression] = set()
         while waiting:
@@ -103,32 +104,32 @@ class BoundExpression:
                 waiting += reversed(children(node))
 
     @property
-    def broken(self) -> Expression:
-        """True of a row that breaks it, false of all others. Raises `Undecided` where it has too many readings."""
+    def violation(self) -> Expression:
+        """An expression that is true for violating rows, else false. Raises `Undecided` for too many readings."""
         possibly_empty = list(self.possibly_empty)
-        if len(possibly_empty) > _MOST_NULL_OR_EMPTY:
+        if len(possibly_empty) > _MAX_NULL_OR_EMPTY:
             raise Undecided(f"{len(possibly_empty)} partition columns may have been null or empty")
         readings = [
-            self._reading(emptied)
-            for number in range(len(possibly_empty) + 1)
-            for emptied in combinations(possibly_empty, number)
+            self._build_reading(empty)
+            for size in range(len(possibly_empty) + 1)
+            for empty in combinations(possibly_empty, size)
         ]
         tree = readings[0]
         for each in readings[1:]:
             tree = Binary("and", tree, each)
         return tree
 
-    def _reading(self, emptied: Sequence[int]) -> Expression:
-        tree = _emptied(self.tree, {(column_name(number),): self.possibly_empty[number] for number in emptied})
+    def _build_reading(self, empty: Sequence[int]) -> Expression:
+        tree = _replace_null(self.tree, {(column_name(number),): self.possibly_empty[number] for number in empty})
         return Not(Binary("<=>", tree, Literal(True, "boolean")))
 
 
-def _emptied(tree: Expression, values: dict[tuple[str, ...], Literal]) -> Expression:
-    """The expression with nulls of some columns taken for empty values."""
+def _replace_null(tree: Expression, values: dict[tuple[str, ...], Literal]) -> Expression:
+    """Return the expression with nulls of some columns replaced by empty values."""
     if isinstance(tree, Column):
         empty = values.get(tree.parts)
         return tree if empty is None else Case(None, ((Is(tree, None), empty),), tree)
-    return with_children(tree, [_emptied(each, values) for each in children(tree)])
+    return with_children(tree, [_replace_null(each, values) for each in children(tree)])
 
 
 class _Binding:
@@ -136,35 +137,35 @@ class _Binding:
         self.columns = columns
         self.used: set[int] = set()
 
-    def of(self, tree: Expression) -> tuple[Expression, DataType | None]:
-        """An expression over numbered columns, and its type where that is a nested one whose members may be named."""
+    def bind(self, tree: Expression) -> tuple[Expression, DataType | None]:
+        """Return an expression over numbered columns, and its type if it is nested and known from the schema."""
         match tree:
             case Column(parts):
-                return self._column(parts)
+                return self._bind_column(parts)
             case Unit():
-                raise Undecided("a unit of time is not handed to an engine")
+                raise Undecided("it uses a unit of time")
             case Member(base, name):
-                return _member(*self.of(base), name)
+                return _bind_member(*self.bind(base), name)
             case Item(base, key):
-                bound, kind = self.of(base)
+                bound, kind = self.bind(base)
                 inner = {Array: "element", Map: "value"}.get(type(kind))
-                return Item(bound, self.of(key)[0]), None if inner is None else getattr(kind, inner)
-        return with_children(tree, [self.of(each)[0] for each in children(tree)]), None
+                return Item(bound, self.bind(key)[0]), None if inner is None else getattr(kind, inner)
+        return with_children(tree, [self.bind(each)[0] for each in children(tree)]), None
 
-    def _column(self, parts: tuple[str, ...]) -> tuple[Expression, DataType | None]:
-        length = self._plain_length(parts)
+    def _bind_column(self, parts: tuple[str, ...]) -> tuple[Expression, DataType | None]:
+        length = self._count_struct_parts(parts)
         kind = find_field(parts[:length], self.columns.schema).type if not self._is_void(parts) else None
         if kind is None:
             return _VOID, None
-        number = self.columns.number(parts[:length])
+        number = self.columns.get_number(parts[:length])
         self.used.add(number)
         bound: tuple[Expression, DataType | None] = Column((column_name(number),)), kind
         for name in parts[length:]:
-            bound = _member(*bound, name)
+            bound = _bind_member(*bound, name)
         return bound
 
-    def _plain_length(self, parts: tuple[str, ...]) -> int:
-        """How many parts lead from struct to struct."""
+    def _count_struct_parts(self, parts: tuple[str, ...]) -> int:
+        """Return how many parts of a name lead from struct to struct."""
         kind: DataType = self.columns.schema
         for length, name in enumerate(parts):
             if not isinstance(kind, Struct):
@@ -184,15 +185,15 @@ class _Binding:
         return get_type_name(kind) == "void"
 
 
-def _member(base: Expression, kind: DataType | None, name: str) -> tuple[Expression, DataType | None]:
-    """A member of a struct, or of each struct of an array."""
+def _bind_member(base: Expression, kind: DataType | None, name: str) -> tuple[Expression, DataType | None]:
+    """Return a member of a struct, or of each struct in an array."""
     struct = kind.element if isinstance(kind, Array) else kind
     if not isinstance(struct, Struct):
-        raise Undecided(f"{name} is a member of what has none, or of a computed value")
-    places = [place for place, each in enumerate(struct.fields) if each.name.casefold() == name.casefold()]
-    if len(places) != 1:
-        raise Undecided(f"{len(places)} members are called {name}")
-    found = struct.fields[places[0]].type
+        raise Undecided(f"{name} is a member of a computed value or of a type without members")
+    positions = [at for at, each in enumerate(struct.fields) if each.name.casefold() == name.casefold()]
+    if len(positions) != 1:
+        raise Undecided(f"the struct has {len(positions)} members {name}")
+    found = struct.fields[positions[0]].type
     if isinstance(kind, Array):
         found = Array(found, True)
-    return Member(base, member_name(places[0])), found
+    return Member(base, member_name(positions[0])), found

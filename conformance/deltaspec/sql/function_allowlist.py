@@ -1,7 +1,7 @@
-"""Built-in functions that an expression may call: the same rows give the same values, and nothing else happens.
+"""Built-in functions that an expression may call: they are deterministic and have no side effects.
 
-What calls classes of the JVM, tells of the session or the file, draws numbers, or looks at the clock is left out, and
-so is everything that an engine's user can define. Some depend on a session's time zone; they are harmless to run.
+Not listed: functions that call JVM classes, describe the session or the file, return random numbers or the current
+time, and functions that users can define. Some listed functions depend on the session time zone, but are safe to run.
 """
 
 _BY_ARGUMENTS = {
@@ -30,14 +30,14 @@ _BY_ARGUMENTS = {
 }
 
 DETERMINISTIC = {name: limits for limits, names in _BY_ARGUMENTS.items() for name in names.split()}
-"""Least and greatest number of arguments, by name in lower case."""
+"""Minimum and maximum number of arguments, by name in lower case."""
 
 
 def unsupported_call_reason(name: str, arguments: int) -> str | None:
-    """Why a call is not admitted; None where it is."""
+    """Return why a call is not supported; None if it is."""
     if name not in DETERMINISTIC:
-        return f"the function {name[:60]} is not one of those that are known to be deterministic"
+        return f"the function {name[:60]} is not in the list of deterministic functions"
     least, most = DETERMINISTIC[name]
     if not least <= arguments <= most:
-        return f"{name} with {arguments} arguments"
+        return f"{name} is called with {arguments} arguments; expected {least} to {most}"
     return None

@@ -1,7 +1,7 @@
-"""The rows of a data file as its table has them: chosen columns by the table's schema, as Arrow arrays of its types.
+"""Read the logical rows of a data file: selected columns with the types of the table's schema, as Arrow arrays.
 
-For engines that are handed rows and know nothing of files: what a file lacks is null, partition columns have the value
-of the log, narrower types are widened, rows that a deletion vector takes away are left out.
+An engine that receives them needs no knowledge of the file. Missing columns are null, partition columns have the value
+in the log, narrower types are widened, and deleted rows are left out.
 """
 
 from __future__ import annotations
@@ -46,18 +46,18 @@ _PRIMITIVES = {
     "timestamp_ntz": pa.timestamp("us"),
 }
 _INTEGERS = ("byte", "short", "integer", "long")
-_DIGITS_OF_LONG = 19
+_LONG_DIGITS = 19
 
 
-def member_name(place: int) -> str:
-    """What the member of a struct at a place is called in rows: names of a table are not told to an engine."""
-    return f"f{place}"
+def member_name(position: int) -> str:
+    """Return the name of a struct member in rows: names of a table are not passed to an engine."""
+    return f"f{position}"
 
 
 def arrow_type(kind: DataType) -> pa.DataType:
-    """The Arrow type in which an engine is handed values of a Delta type. Raises `Undecided` for types that it is not.
+    """Return the Arrow type in which an engine receives a Delta type. Raises `Undecided` for other types.
 
-    Members of structs are called by `member_name`.
+    `member_name` gives the names of struct members.
     """
     match kind:
         case Decimal(precision, scale):
@@ -67,209 +67,212 @@ def arrow_type(kind: DataType) -> pa.DataType:
         case Map(key, value):
             return pa.map_(arrow_type(key), arrow_type(value))
         case Struct(fields) if fields:
-            return pa.struct([(member_name(place), arrow_type(each.type)) for place, each in enumerate(fields)])
+            return pa.struct([(member_name(position), arrow_type(each.type)) for position, each in enumerate(fields)])
         case Primitive(name) if name in _PRIMITIVES:
             return _PRIMITIVES[name]
-    raise Undecided(f"values of type {get_type_name(kind)} are not handed to an engine")
+    raise Undecided(f"values of type {get_type_name(kind)} are not passed to an engine")
 
 
 def find_field(parts: tuple[str, ...], schema: Struct) -> Field:
-    """The field of a name that can be handed to an engine. Raises `Undecided`."""
+    """Return the field of a name. Raises `Undecided` if its values cannot be passed to an engine."""
     kind: DataType = schema
     fields: list[Field] = []
-    for place in resolve_column(parts, schema):
+    for position in resolve_column(parts, schema):
         assert isinstance(kind, Struct)
-        fields.append(kind.fields[place])
+        fields.append(kind.fields[position])
         kind = fields[-1].type
     if any(map(has_custom_order, fields)) or any(has_custom_order(each) for _, each in iter_fields(kind)):
-        raise Undecided(f"strings of {'.'.join(parts)} have a collation, or a fixed length")
+        raise Undecided(f"strings of {'.'.join(parts)} have a collation or a fixed length")
     arrow_type(kind)
     return fields[-1]
 
 
 @dataclass(frozen=True)
 class LogicalRows:
-    """Some rows of a file, in their order."""
+    """Consecutive rows of a file."""
 
     rows: pa.Array
-    """Their indexes in the file, deleted rows counted, 64 bits."""
+    """64-bit indexes in the file; deleted rows count."""
     columns: list[pa.Array]
-    """As they were asked for, of `arrow_type`; null throughout where the file's cannot be told."""
+    """The requested columns, of `arrow_type`; all null if values of the file cannot be read."""
     faults: dict[int, str]
-    """Which columns cannot be told, from here on, with the reason; those of earlier batches are not told again."""
+    """Columns that cannot be read from this batch on, with the reason. Each is reported once."""
 
 
 def iter_logical_rows(
     source: RowBatches, columns: ExpressionColumns, names: Sequence[tuple[str, ...]], deleted: BitMap64 | None
 ) -> Iterator[LogicalRows]:
-    """The rows of a file that a deletion vector leaves.
+    """Yield the rows of a file without deleted ones, batch by batch.
 
     Args:
         source: the file.
-        columns: where it has the columns of its table.
-        names: of the columns, as `find_field` takes them.
-        deleted: rows that a deletion vector takes away.
+        columns: its columns.
+        names: parts of the names of the requested columns, as for `find_field`.
+        deleted: rows that a deletion vector removes.
 
     Raises:
         UnreadableRows, StorageError: the rows cannot be read.
     """
     faults: dict[int, str] = {}
-    wanted = [_wanted(columns, parts, number, faults) for number, parts in enumerate(names)]
-    chosen = None if deleted is None else compute_remaining_rows(source.row_count, deleted)
-    in_file = sorted({each.name for each in wanted if each.name is not None})
-    batches = source.read(in_file, chosen) if in_file else iter_empty_batches(source.row_count, chosen)
+    requests = [_resolve(columns, parts, number, faults) for number, parts in enumerate(names)]
+    remaining = None if deleted is None else compute_remaining_rows(source.row_count, deleted)
+    in_file = sorted({each.name for each in requests if each.name is not None})
+    batches = source.read(in_file, remaining) if in_file else iter_empty_batches(source.row_count, remaining)
     for batch in batches:
-        arrays = [_values(columns, each, batch, faults) for each in wanted]
+        arrays = [_read_values(columns, each, batch, faults) for each in requests]
         if batch.rows or faults:
-            yield LogicalRows(row_indexes(batch), arrays, dict(faults))
+            yield LogicalRows(_get_row_indexes(batch), arrays, dict(faults))
         faults.clear()
 
 
-def row_indexes(batch: Batch) -> pa.Array:
-    """The rows of the file that a batch holds."""
-    places = pa.array(range(batch.rows), pa.int64()) if batch.kept is None else pc.indices_nonzero(batch.kept)
-    return pc.add(places.cast(pa.int64()), batch.start)
+def _get_row_indexes(batch: Batch) -> pa.Array:
+    """Return the indexes in the file of the rows of a batch."""
+    positions = pa.array(range(batch.rows), pa.int64()) if batch.kept is None else pc.indices_nonzero(batch.kept)
+    return pc.add(positions.cast(pa.int64()), batch.start)
 
 
 @dataclass
-class _Wanted:
-    """One column that is asked for, of one file."""
+class _Request:
+    """One requested column of one file."""
 
     number: int
     type: pa.DataType
     name: str | None = None
-    """The top-level column of the file that holds it; None where it is the same in all rows."""
-    places: tuple[int, ...] = ()
+    """The top-level column of the file that contains it; None if all rows have the same value."""
+    positions: tuple[int, ...] = ()
     column: FileColumn | None = None
     value: Any = None
-    """Of all rows, where it is the same."""
+    """The value of all rows if `name` is None."""
     first_unambiguous: Mapping[str, int] = field(default_factory=dict)
 
 
-def _wanted(columns: ExpressionColumns, parts: tuple[str, ...], number: int, faults: dict[int, str]) -> _Wanted:
-    places = resolve_column(parts, columns.schema)
-    fields, column = columns.resolve_in_file(places)
+def _resolve(columns: ExpressionColumns, parts: tuple[str, ...], number: int, faults: dict[int, str]) -> _Request:
+    positions = resolve_column(parts, columns.schema)
+    fields, column = columns.resolve_in_file(positions)
     kind = fields[-1].type
-    found = _Wanted(number, arrow_type(kind))
+    request = _Request(number, arrow_type(kind))
     partition = columns.get_partition_name(fields[0])
     if partition is not None:
         try:
-            found.value = columns.get_partition_value(partition, kind)
-        except Undecided as fault:
-            faults[number] = str(fault)
+            request.value = columns.get_partition_value(partition, kind)
+        except Undecided as error:
+            faults[number] = str(error)
     elif column is not None:
-        found.name, found.places, found.column = columns.get_file_column(places), places, column
-        found.first_unambiguous = columns.first_unambiguous
-    return found
+        request.name, request.positions, request.column = columns.get_file_column(positions), positions, column
+        request.first_unambiguous = columns.first_unambiguous
+    return request
 
 
-def _values(columns: ExpressionColumns, wanted: _Wanted, batch: Batch, faults: dict[int, str]) -> pa.Array:
-    if wanted.column is None:
-        return _repeated(wanted, batch.rows)
+def _read_values(columns: ExpressionColumns, request: _Request, batch: Batch, faults: dict[int, str]) -> pa.Array:
+    if request.column is None:
+        return _repeat_value(request, batch.rows)
     try:
-        array = columns.extract_values(batch.columns, wanted.places)
-        return _Logical(wanted.first_unambiguous).of(array, wanted.column)
-    except (Undecided, pa.ArrowException) as fault:
-        faults[wanted.number] = str(fault)[:200]
-        wanted.column = wanted.name = None
-        return pa.nulls(batch.rows, wanted.type)
+        array = columns.extract_values(batch.columns, request.positions)
+        return _Converter(request.first_unambiguous).convert(array, request.column)
+    except (Undecided, pa.ArrowException) as error:
+        faults[request.number] = str(error)[:200]
+        request.column = request.name = None
+        return pa.nulls(batch.rows, request.type)
 
 
-def _repeated(wanted: _Wanted, rows: int) -> pa.Array:
-    if wanted.value is None:
-        return pa.nulls(rows, wanted.type)
-    if pa.types.is_date32(wanted.type):
-        return pa.repeat(pa.scalar(wanted.value, pa.int32()), rows).cast(wanted.type)
-    if pa.types.is_timestamp(wanted.type):
-        return pa.repeat(pa.scalar(wanted.value, pa.int64()), rows).cast(wanted.type)
-    return pa.repeat(pa.scalar(wanted.value, wanted.type), rows)
+def _repeat_value(request: _Request, rows: int) -> pa.Array:
+    if request.value is None:
+        return pa.nulls(rows, request.type)
+    if pa.types.is_date32(request.type):
+        return pa.repeat(pa.scalar(request.value, pa.int32()), rows).cast(request.type)
+    if pa.types.is_timestamp(request.type):
+        return pa.repeat(pa.scalar(request.value, pa.int64()), rows).cast(request.type)
+    return pa.repeat(pa.scalar(request.value, request.type), rows)
 
 
 @dataclass(frozen=True)
-class _Logical:
-    """Values of a file as values of its table; `Undecided` and `ArrowException` where they are none."""
+class _Converter:
+    """Converts values of a file to values of its table. Raises `Undecided` or `ArrowException` if that fails."""
 
     first_unambiguous: Mapping[str, int]
 
-    def of(self, stored: pa.Array, column: FileColumn) -> pa.Array:
+    def convert(self, stored: pa.Array, column: FileColumn) -> pa.Array:
         array, kind = unwrap_array(stored), column.kind
         match kind:
             case Struct() if pa.types.is_struct(array.type):
-                return self._struct(array, column)
+                return self._convert_struct(array, column)
             case Array() if is_list(array.type) and column.members:
                 (element,) = column.members
                 lists = array.cast(pa.list_(array.type.value_field))
-                values = self.of(lists.values, element)
-                return pa.ListArray.from_arrays(_offsets(lists), values, arrow_type(kind), mask=lists.is_null())
+                values = self.convert(lists.values, element)
+                return pa.ListArray.from_arrays(_copy_offsets(lists), values, arrow_type(kind), mask=lists.is_null())
             case Map() if pa.types.is_map(array.type) and column.members:
                 key, value = (
-                    self.of(part, each) for part, each in zip((array.keys, array.items), column.members, strict=True)
+                    self.convert(part, each)
+                    for part, each in zip((array.keys, array.items), column.members, strict=True)
                 )
-                return pa.MapArray.from_arrays(_offsets(array), key, value, arrow_type(kind), mask=array.is_null())
+                return pa.MapArray.from_arrays(_copy_offsets(array), key, value, arrow_type(kind), mask=array.is_null())
             case Struct() | Array() | Map():
-                raise Undecided(f"the file holds {array.type} for {get_type_name(kind)}")
-        self._certain(array, kind)
-        return _primitive(array, kind)
+                raise Undecided(f"the file stores {array.type} for {get_type_name(kind)}")
+        self._check_calendar(array, kind)
+        return _convert_primitive(array, kind)
 
-    def _struct(self, array: pa.StructArray, column: FileColumn) -> pa.Array:
+    def _convert_struct(self, array: pa.StructArray, column: FileColumn) -> pa.Array:
         kind = arrow_type(column.kind)
         parts = array.flatten()
         members = [
-            pa.nulls(len(array), kind.field(place).type) if each.place is None else self.of(parts[each.place], each)
-            for place, each in enumerate(column.members)
+            pa.nulls(len(array), kind.field(position).type)
+            if each.place is None
+            else self.convert(parts[each.place], each)
+            for position, each in enumerate(column.members)
         ]
         return pa.StructArray.from_arrays(members, fields=list(kind), mask=array.is_null())
 
-    def _certain(self, array: pa.Array, kind: DataType) -> None:
+    def _check_calendar(self, array: pa.Array, kind: DataType) -> None:
         first = self.first_unambiguous.get(get_type_name(kind))
         if first is None or not (pa.types.is_date32(array.type) or pa.types.is_timestamp(array.type)):
             return
         numbers = array.cast(pa.int32()) if pa.types.is_date32(array.type) else array.cast(pa.int64())
         least = pc.min(numbers).as_py()
         if least is not None and least < first:
-            raise Undecided("it holds days or times in the calendar of Spark 2")
+            raise Undecided("it has dates or timestamps in the calendar of Spark 2")
 
 
-def _offsets(array: pa.Array) -> pa.Array:
-    """Copied: Arrow takes no mask beside offsets that are part of others."""
+def _copy_offsets(array: pa.Array) -> pa.Array:
+    """Return a copy of the offsets: Arrow does not accept a mask together with sliced offsets."""
     return pc.add(array.offsets, 0)
 
 
-def _primitive(array: pa.Array, kind: DataType) -> pa.Array:
-    stored, name, wanted = array.type, get_type_name(kind), arrow_type(kind)
+def _convert_primitive(array: pa.Array, kind: DataType) -> pa.Array:
+    stored, name, target = array.type, get_type_name(kind), arrow_type(kind)
     if isinstance(kind, Decimal):
-        return _decimal(array, kind)
+        return _convert_decimal(array, kind)
     is_integer = pa.types.is_signed_integer(stored)
     match name:
         case _ if name in _INTEGERS and is_integer:
-            return array.cast(wanted)
+            return array.cast(target)
         case "float" if pa.types.is_float32(stored):
             return array
         case "double" if pa.types.is_float32(stored) or pa.types.is_float64(stored):
-            return array.cast(wanted)
+            return array.cast(target)
         case "double" if is_integer and stored.bit_width <= 32:
-            return array.cast(wanted)
+            return array.cast(target)
         case "string" if is_text(stored):
             array.validate(full=True)
-            return array.cast(wanted)
+            return array.cast(target)
         case "binary" if is_bytes(stored):
-            return array.cast(wanted)
+            return array.cast(target)
         case "boolean" if pa.types.is_boolean(stored):
             return array
         case "date" if pa.types.is_date32(stored):
             return array
         case "timestamp_ntz" if pa.types.is_date32(stored):
-            return array.cast(wanted)
+            return array.cast(target)
         case "timestamp" if pa.types.is_timestamp(stored):
-            return array.cast(pa.timestamp("us", stored.tz)).cast(pa.int64()).cast(wanted)
+            return array.cast(pa.timestamp("us", stored.tz)).cast(pa.int64()).cast(target)
         case "timestamp_ntz" if pa.types.is_timestamp(stored) and stored.tz is None:
-            return array.cast(wanted)
-    raise Undecided(f"the file holds {stored} for {name}")
+            return array.cast(target)
+    raise Undecided(f"the file stores {stored} for {name}")
 
 
-def _decimal(array: pa.Array, kind: Decimal) -> pa.Array:
+def _convert_decimal(array: pa.Array, kind: Decimal) -> pa.Array:
     if pa.types.is_signed_integer(array.type):
-        array = array.cast(pa.int64()).cast(pa.decimal128(_DIGITS_OF_LONG, 0))
+        array = array.cast(pa.int64()).cast(pa.decimal128(_LONG_DIGITS, 0))
     elif not pa.types.is_decimal(array.type) or array.type.bit_width > 128:
-        raise Undecided(f"the file holds {array.type} for {get_type_name(kind)}")
+        raise Undecided(f"the file stores {array.type} for {get_type_name(kind)}")
     return array.cast(pa.decimal128(kind.precision, kind.scale))

@@ -1,8 +1,8 @@
-"""Reads the SQL that tables keep: CHECK constraints, column invariants, generation expressions, defaults.
+"""Parse the SQL in table metadata: CHECK constraints, column invariants, generation expressions, defaults.
 
-The text comes from whoever wrote the table. It is parsed as Spark's dialect by sqlglot, within bounds, and turned into
-a tree of our own; sqlglot sees neither names nor constants (`sql_tokens`). Where its precedence is another than that of
-Spark's grammar, only parentheses help: without them, the text is not admitted.
+The SQL is untrusted. sqlglot parses it as Spark SQL within limits and never sees names or constants (`tokens`); the
+result becomes a tree of our own. An expression is rejected if its meaning depends on an operator precedence on which
+sqlglot and Spark differ.
 """
 
 from dataclasses import dataclass
@@ -15,28 +15,28 @@ from deltaspec.sql.tokens import InvalidSql, UnsupportedSql, tokenize_expression
 from deltaspec.sql.translation import Translation
 from deltaspec.sql.tree import Call, Column, Expression, walk
 
-_EXPRESSIONS_KEPT = 1024
+_CACHED_EXPRESSIONS = 1024
 
 
 @dataclass(frozen=True)
 class SupportedExpression:
-    """An expression of which every part is known, and deterministic."""
+    """An expression whose parts are all supported and deterministic."""
 
     tree: Expression
 
 
 @dataclass(frozen=True)
 class UnsupportedExpression:
-    """An expression that may be sound SQL of Spark, but that is not evaluated, nor handed to an engine."""
+    """An expression that may be valid Spark SQL, but is neither evaluated nor passed to an engine."""
 
     reason: str
     tree: Expression | None = None
-    """Where it can be told what it names, but not that it is deterministic."""
+    """Set if the columns are known, but a function is not known to be deterministic."""
 
 
 @dataclass(frozen=True)
 class InvalidExpression:
-    """A text that is no SQL under any reading."""
+    """A string that is not SQL in any dialect."""
 
     reason: str
 
@@ -44,28 +44,28 @@ class InvalidExpression:
 ParseResult = SupportedExpression | UnsupportedExpression | InvalidExpression
 
 
-@lru_cache(_EXPRESSIONS_KEPT)
+@lru_cache(_CACHED_EXPRESSIONS)
 def parse_expression(text: str) -> ParseResult:
-    """What an expression of a table is; never raises, whatever the text."""
+    """Parse an expression. Never raises, for any string."""
     try:
         tree = Translation(merge_minus_signs(tokenize_expression(text), text)).tree
-    except InvalidSql as fault:
-        return InvalidExpression(str(fault))
-    except UnsupportedSql as fault:
-        return UnsupportedExpression(str(fault))
-    except RecursionError:  # the caller stands deep already
-        return UnsupportedExpression("it is nested too deep")
+    except InvalidSql as error:
+        return InvalidExpression(str(error))
+    except UnsupportedSql as error:
+        return UnsupportedExpression(str(error))
+    except RecursionError:  # the caller's stack is almost full
+        return UnsupportedExpression("it is nested too deeply")
     for node in walk(tree):
-        why = unsupported_call_reason(node.name, len(node.arguments)) if isinstance(node, Call) else None
-        if why:
-            return UnsupportedExpression(why, tree)
+        reason = unsupported_call_reason(node.name, len(node.arguments)) if isinstance(node, Call) else None
+        if reason:
+            return UnsupportedExpression(reason, tree)
     return SupportedExpression(tree)
 
 
-def columns(tree: Expression) -> tuple[tuple[str, ...], ...]:
-    """The names of columns that an expression speaks of, as it spells them, once each.
+def list_columns(tree: Expression) -> tuple[tuple[str, ...], ...]:
+    """Return the distinct columns of an expression as the parts of their names, in the case of the expression.
 
-    `a.b` is one of two parts: whether `b` is a member of the column `a`, the schema tells (`find_missing_columns`).
+    `a.b` has two parts; only the schema determines whether `b` is a member of `a` (`find_missing_columns`).
     """
     found: dict[tuple[str, ...], None] = {}
     for node in walk(tree):
@@ -75,28 +75,28 @@ def columns(tree: Expression) -> tuple[tuple[str, ...], ...]:
 
 
 def find_missing_columns(tree: Expression, schema: Struct) -> list[str]:
-    """Names that an expression speaks of and a schema lacks; letters count the same in both cases.
+    """Return the columns of an expression that a schema does not have; names are case-insensitive.
 
-    A member of a map is a key, and one of an array of structs a member of each. Of types that no text tells the
-    members of, everything is taken to be there.
+    A member of a map is a key; a member of an array of structs is a member of each struct. Types whose members the
+    protocol does not define have any member.
     """
-    return [".".join(parts) for parts in columns(tree) if not _has(schema, parts)]
+    return [".".join(parts) for parts in list_columns(tree) if not _has_column(schema, parts)]
 
 
-def _has(kind: DataType, parts: tuple[str, ...]) -> bool:
+def _has_column(kind: DataType, parts: tuple[str, ...]) -> bool:
     for name in parts:
         while isinstance(kind, Array):
             kind = kind.element
         match kind:
             case Struct(fields):
-                named = [each for each in fields if each.name.casefold() == name.casefold()]
-                if not named:
+                found = [each for each in fields if each.name.casefold() == name.casefold()]
+                if not found:
                     return False
-                kind = named[0].type
+                kind = found[0].type
             case Map(_, value):
                 kind = value
-            case Primitive(known):
-                return known == "variant"
+            case Primitive(type_name):
+                return type_name == "variant"
             case _:
                 return True
     return True

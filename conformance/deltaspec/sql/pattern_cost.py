@@ -1,7 +1,7 @@
-"""How much an engine that backtracks may have to try of a pattern: its ways through, and how these grow with the text.
+"""Estimate how many steps a backtracking engine may need to match a pattern, and how they grow with the string.
 
-A pattern whose quantifiers are none of another has at most `ways` times the length of the text to the power of `degree`
-ways through; each quantifier without an end, and each place where it may begin, adds one to that.
+Without nested quantifiers there are at most `ways * length ** degree` ways to match. Each quantifier without an upper
+bound adds one to the degree, and so does an unanchored start.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from deltaspec.sql.terms import Undecided
 
-_MOST_ENDLESS, _MOST_WILDCARDS = 2, 4
-_MOST_WAYS = 4096
+_MAX_UNBOUNDED, _MAX_WILDCARDS = 2, 4
+_MAX_WAYS = 4096
 _TOKEN = re.compile(
     r"""(?P<escaped>\\[pP]\{[\w=&]+\}|\\.)
       | (?P<opens>\((?:\?(?:[:=!>]|<[=!]|<\w+>|[idmsu]*(?:-[idmsu]+)?[:)])|(?!\?)))
@@ -28,57 +28,59 @@ _MEMBER = re.compile(r"\\.|[^\]]", re.DOTALL)
 
 @dataclass(frozen=True)
 class PatternCost:
-    """What one text may take: at most `ways * length ** degree` steps, about."""
+    """Upper bound for the steps on one string: about `ways * length ** degree`."""
 
     ways: int
     degree: int
 
 
 def compute_like_cost(pattern: str) -> PatternCost:
-    """Of LIKE, which engines make a regular expression of. Raises `Undecided` for more wildcards than are taken."""
+    """Return the cost of a LIKE pattern, which engines run as a regular expression.
+
+    Raises `Undecided` if it has too many wildcards.
+    """
     wildcards = pattern.count("%")
-    if wildcards > _MOST_WILDCARDS:
-        raise Undecided(f"a pattern with more than {_MOST_WILDCARDS} wildcards")
+    if wildcards > _MAX_WILDCARDS:
+        raise Undecided(f"a pattern has more than {_MAX_WILDCARDS} wildcards")
     return PatternCost(1, wildcards)
 
 
 def compute_regex_cost(pattern: str) -> PatternCost:
-    """Of a regular expression of Java that is looked for anywhere in a text.
+    """Return the cost of searching a string for a Java regular expression.
 
-    Groups that are repeated have ways without bound; they raise `Undecided`, as do more quantifiers, and more ways
-    to choose, than are taken.
+    Raises `Undecided` for a repeated group, whose cost has no bound, and for too many quantifiers or alternatives.
     """
     reader = _Reader(pattern)
     reader.read()
-    ways, endless = reader.ways, reader.endless
-    if endless > _MOST_ENDLESS or ways > _MOST_WAYS:
-        raise _costly()
-    is_anchored = pattern.startswith("^") and not reader.has_choice_at_top
-    return PatternCost(ways, endless + (0 if is_anchored else 1))
+    ways, unbounded = reader.ways, reader.unbounded
+    if unbounded > _MAX_UNBOUNDED or ways > _MAX_WAYS:
+        raise _too_costly()
+    is_anchored = pattern.startswith("^") and not reader.has_top_level_choice
+    return PatternCost(ways, unbounded + (0 if is_anchored else 1))
 
 
 class _Reader:
     def __init__(self, pattern: str) -> None:
         self._pattern = pattern
-        self.ways, self.endless = 1, 0
-        self.has_choice_at_top = False
+        self.ways, self.unbounded = 1, 0
+        self.has_top_level_choice = False
         self._choices: list[int] = []
-        """Of the groups that are open."""
+        """Number of alternatives of each open group."""
 
     def read(self) -> None:
-        """Count; raises `Undecided`."""
-        place = 0
-        before: str | None = None
+        """Count ways and unbounded quantifiers. Raises `Undecided`."""
+        position = 0
+        previous: str | None = None
         if r"\Q" in self._pattern:
-            raise _costly()
-        while place < len(self._pattern):
-            token = _TOKEN.match(self._pattern, place)
+            raise _too_costly()
+        while position < len(self._pattern):
+            token = _TOKEN.match(self._pattern, position)
             if token is None:
-                raise _costly()
-            place = token.end()
+                raise _too_costly()
+            position = token.end()
             match kind := token.lastgroup:
                 case "members":
-                    place = self._after_members(place)
+                    position = self._find_class_end(position)
                 case "opens" if not token[0].endswith(")"):
                     self._choices.append(1)
                 case "closes":
@@ -86,31 +88,31 @@ class _Reader:
                 case "either" if self._choices:
                     self._choices[-1] += 1
                 case "either":
-                    self.has_choice_at_top = True
+                    self.has_top_level_choice = True
                     self.ways += 1
-                case "repeats" if before == "closes":
-                    raise _costly()
-                case "repeats" if before != "repeats":  # after another one it says how that is tried
+                case "repeats" if previous == "closes":
+                    raise _too_costly()
+                case "repeats" if previous != "repeats":  # after a quantifier it makes that one lazy or possessive
                     self._repeat(token)
-            if self.ways > _MOST_WAYS:
-                raise _costly()
-            before = kind
+            if self.ways > _MAX_WAYS:
+                raise _too_costly()
+            previous = kind
 
     def _repeat(self, token: re.Match[str]) -> None:
         least, more, most = token["least"], token["more"], token["most"]
         if token[0] in "*+" or (more and not most):
-            self.endless += 1
+            self.unbounded += 1
         elif token[0] == "?":
             self.ways *= 2
         elif most:
             self.ways *= max(int(most) - int(least), 0) + 1
 
-    def _after_members(self, place: int) -> int:
-        """Where a class of characters ends, at the earliest: what is taken for more than a member only counts more."""
-        while member := _MEMBER.match(self._pattern, place):
-            place = member.end()
-        return place + 1
+    def _find_class_end(self, position: int) -> int:
+        """Return the earliest end of a character class; reading too little as members only raises the cost."""
+        while member := _MEMBER.match(self._pattern, position):
+            position = member.end()
+        return position + 1
 
 
-def _costly() -> Undecided:
-    return Undecided("a regular expression that may take long")
+def _too_costly() -> Undecided:
+    return Undecided("a regular expression may take too long")

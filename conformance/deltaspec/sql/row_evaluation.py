@@ -13,7 +13,7 @@ import polars as pl
 import pyarrow as pa
 from pyroaring import BitMap64
 
-from deltaspec.model.schema.data_types import Struct
+from deltaspec.model.schema.data_types import Struct, get_type_name
 from deltaspec.sql.evaluation import compile_expression
 from deltaspec.sql.expression_columns import ExpressionColumns
 from deltaspec.sql.terms import BOOLEAN, VOID, Undecided
@@ -153,7 +153,7 @@ class _Reading:
         finally:
             columns.read_as_empty = frozenset()
         if compiled.term.type not in (BOOLEAN, VOID):
-            raise Undecided("it is not a condition")
+            raise Undecided(f"its type is {get_type_name(compiled.term.type)}; expected boolean")
         self.steps = compiled.steps
         self.guards = (*compiled.guards, *columns.guards[first_guard:])
         self.is_violated = ~compiled.term.values.cast(pl.Boolean).fill_null(False)

@@ -1,6 +1,6 @@
-"""The expressions that tables keep, as trees: of a column's name no character is ever read as SQL again.
+"""Syntax trees of expressions in table metadata, and their rendering as Spark SQL with every name quoted.
 
-Few kinds of node stand for what the expressions of real tables are made of; whatever else SQL has is not read here.
+The node types cover the expressions of real tables; other SQL is not supported.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ Arithmetic = OneOf["+", "-", "*", "/", "%", "div", "&", "|", "^"]
 
 @dataclass(frozen=True)
 class Literal:
-    """A constant, with the type that Spark gives it.
+    """A constant with its Spark type.
 
-    `value` is a decimal where the type is `decimal`, the text as written where it is `date`, `timestamp` or
+    `value` is a `Decimal` if the type is `decimal`, and the string as written for `date`, `timestamp` and
     `timestamp_ntz`.
     """
 
     value: Value
     type: str
-    """Name as a schema spells it, `decimal` without digits; `void` for NULL."""
+    """Name as in a schema, `decimal` without precision and scale; `void` for NULL."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column by its name, or a member of one: which part is which the schema tells."""
+    """A column or a member of one; the schema determines how many parts name the column."""
 
     parts: tuple[str, ...]
 
@@ -46,7 +46,7 @@ class Item:
 
 @dataclass(frozen=True)
 class Member:
-    """A member of a struct that is no plain column: `base.name`."""
+    """A member of a computed struct: `base.name`."""
 
     base: Expression
     name: str
@@ -74,7 +74,7 @@ class Binary:
 
 @dataclass(frozen=True)
 class Is:
-    """`operand IS value`; of two values, or three."""
+    """`operand IS value`, where the value is NULL, TRUE or FALSE."""
 
     operand: Expression
     value: bool | None
@@ -96,7 +96,7 @@ class Like:
 
 @dataclass(frozen=True)
 class Case:
-    """`CASE operand WHEN when THEN then ... ELSE otherwise END`; without operand, each `when` is a condition."""
+    """`CASE operand WHEN when THEN then ... ELSE otherwise END`; without an operand, each `when` is a condition."""
 
     operand: Expression | None
     branches: tuple[tuple[Expression, Expression], ...]
@@ -107,9 +107,9 @@ class Case:
 class Cast:
     operand: Expression
     type: str
-    """As a schema spells it."""
+    """Name as in a schema."""
     is_try_cast: bool = False
-    """TRY_CAST: null where the value has no counterpart."""
+    """TRY_CAST: null if the value cannot be converted."""
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Unit:
-    """A unit of time, as `DAY`: a word of SQL in the place of an argument."""
+    """A unit of time as an argument, such as `DAY`."""
 
     name: str
 
@@ -130,7 +130,7 @@ Expression = Literal | Column | Item | Member | Not | Sign | Binary | Is | In | 
 
 
 def children(tree: Expression) -> tuple[Expression, ...]:
-    """What stands directly below a node, from left to right."""
+    """Return the child nodes from left to right."""
     match tree:
         case Literal() | Column() | Unit():
             return ()
@@ -150,7 +150,7 @@ def children(tree: Expression) -> tuple[Expression, ...]:
 
 
 def with_children(tree: Expression, parts: Sequence[Expression]) -> Expression:
-    """The node with others below it, as many as `children` gives and in that order."""
+    """Return a copy of a node with other children, in the number and order of `children`."""
     match tree:
         case Literal() | Column() | Unit():
             return tree
@@ -175,16 +175,16 @@ def with_children(tree: Expression, parts: Sequence[Expression]) -> Expression:
         case Call(name):
             return Call(name, tuple(parts))
         case Case(operand, branches, otherwise):
-            left = list(parts)
-            first = None if operand is None else left.pop(0)
-            last = None if otherwise is None else left.pop()
-            pairs = zip(left[::2], left[1::2], strict=True)
-            assert len(left) == 2 * len(branches)
+            rest = list(parts)
+            first = None if operand is None else rest.pop(0)
+            last = None if otherwise is None else rest.pop()
+            pairs = zip(rest[::2], rest[1::2], strict=True)
+            assert len(rest) == 2 * len(branches)
             return Case(first, tuple(pairs), last)
 
 
 def walk(tree: Expression) -> Iterator[Expression]:
-    """A node and all below it, each before what is below it."""
+    """Yield a node and all its descendants, parents first."""
     waiting = [tree]
     while waiting:
         node = waiting.pop()
@@ -193,18 +193,18 @@ def walk(tree: Expression) -> Iterator[Expression]:
 
 
 def render(tree: Expression) -> str:
-    """The tree as SQL of Spark, every operation in parentheses and every name in backticks."""
+    """Return the tree as Spark SQL with every operation in parentheses and every name in backticks."""
     match tree:
         case Literal():
-            return _literal(tree)
+            return _render_literal(tree)
         case Unit(name):
             return name
         case Column(parts):
-            return ".".join(map(_quoted, parts))
+            return ".".join(map(_quote, parts))
         case Item(base, key):
             return f"{render(base)}[{render(key)}]"
         case Member(base, name):
-            return f"{render(base)}.{_quoted(name)}"
+            return f"{render(base)}.{_quote(name)}"
         case Not(operand):
             return f"(NOT {render(operand)})"
         case Sign(operator, operand):
@@ -230,7 +230,7 @@ def render(tree: Expression) -> str:
 _SUFFIX = {"byte": "Y", "short": "S", "long": "L", "float": "F", "double": "D"}
 
 
-def _literal(literal: Literal) -> str:
+def _render_literal(literal: Literal) -> str:
     match literal.value:
         case None:
             return "NULL"
@@ -240,19 +240,19 @@ def _literal(literal: Literal) -> str:
             return f"X'{value.hex()}'"
         case str(value):
             prefix = {"date": "DATE", "timestamp": "TIMESTAMP", "timestamp_ntz": "TIMESTAMP_NTZ"}.get(literal.type, "")
-            return f"{prefix}{_text(value)}"
+            return f"{prefix}{_render_string(value)}"
         case Decimal() as value:
             return f"{value:f}BD"
         case value:
             return f"{value!r}{_SUFFIX.get(literal.type, '')}"
 
 
-def _text(value: str) -> str:
-    """A string as every setting of Spark reads it: quotes go by their number, for how they are escaped depends."""
+def _render_string(value: str) -> str:
+    """Return a string literal that means the same under every setting: how to escape a quote depends on settings."""
     if "'" not in value:
         return f"'{value}'"
     return "concat(" + ", chr(39), ".join(f"'{part}'" for part in value.split("'")) + ")"
 
 
-def _quoted(name: str) -> str:
+def _quote(name: str) -> str:
     return f"`{name.replace('`', '``')}`"

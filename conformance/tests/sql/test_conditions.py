@@ -1,4 +1,4 @@
-"""Which texts can be no condition, whatever functions and names in them mean."""
+"""Expressions that cannot be conditions, whatever their functions and names mean."""
 
 import json
 
@@ -41,7 +41,7 @@ SCHEMA = parse_schema(
         "CAST(name AS BOOLEAN)",
         "length(name) BETWEEN 1 AND 3",
         "isnotnull(id)",
-        "some_function_of_a_user(id)",
+        "user_defined_function(id)",
         "length(name)",
         "s.x",
         "list[0]",
@@ -51,36 +51,36 @@ SCHEMA = parse_schema(
         "(done)",
     ],
 )
-def test_what_is_a_condition_or_may_be_one(text: str) -> None:
+def test_possible_condition_has_no_error(text: str) -> None:
     assert find_condition_error(text, SCHEMA) is None
     assert find_condition_error(text) is None
 
 
 @pytest.mark.parametrize(
-    ("text", "why"),
+    ("text", "reason"),
     [
         ("", "it is empty"),
         (" \n", "it is empty"),
-        ("id > 0)", "its brackets do not fit together"),
-        ("(id > 0", "a bracket stays open"),
-        ("name = 'a", "a quote or comment does not end"),
+        ("id > 0)", "its brackets do not match"),
+        ("(id > 0", "a bracket is not closed"),
+        ("name = 'a", "a quote or comment is not closed"),
         ("id >", "it ends with >"),
         ("1", "it is integer, not boolean"),
         ("'yes'", "it is string, not boolean"),
         ("id + 1", "it is a number, not boolean"),
         ("(id % 2)", "it is a number, not boolean"),
         ("-id", "it is a number, not boolean"),
-        ("name || 'x'", "it is a text, not boolean"),
+        ("name || 'x'", "it is a string, not boolean"),
         ("CAST(id AS STRING)", "it is string, not boolean"),
         ("CASE WHEN id > 0 THEN NULL ELSE 0 END", "it is integer, not boolean"),
     ],
 )
-def test_what_is_no_condition_in_any_table(text: str, why: str) -> None:
-    assert find_condition_error(text) == why
+def test_expression_is_not_a_condition_in_any_table(text: str, reason: str) -> None:
+    assert find_condition_error(text) == reason
 
 
 @pytest.mark.parametrize(
-    ("text", "why"),
+    ("text", "reason"),
     [
         ("id", "it is long, not boolean"),
         ("ID", "it is long, not boolean"),
@@ -91,6 +91,6 @@ def test_what_is_no_condition_in_any_table(text: str, why: str) -> None:
         ("CASE WHEN done THEN id END", "it is long, not boolean"),
     ],
 )
-def test_a_column_is_of_the_type_that_the_schema_gives(text: str, why: str) -> None:
-    assert find_condition_error(text, SCHEMA) == why
+def test_column_has_the_type_in_the_schema(text: str, reason: str) -> None:
+    assert find_condition_error(text, SCHEMA) == reason
     assert find_condition_error(text) is None

@@ -124,7 +124,7 @@ def test_uncertain_results_are_undecided(text: str, reason: str) -> None:
         ("g + 1 > 0", "it applies + to double and integer"),
         ("d / 2 > 0", "it applies / to decimal(10,2) and integer"),
         ("(i32 & 1) = 1", "it applies & to integer and integer"),
-        ("~i32 = 1", "it applies ~ to integer"),
+        ("(~i32) = 1", "it applies ~ to integer"),
         ("f > 0", "it compares float with integer"),
         ("x = x'00'", "it uses a value of type binary"),
         ("at > timestamp '2020-01-01 00:00:00Z'", "it uses a value of type timestamp"),

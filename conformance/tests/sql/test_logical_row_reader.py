@@ -1,4 +1,4 @@
-"""Rows as their table has them: nested values, values of older files, partition values, rows that are left."""
+"""Logical rows of a data file: nested values, widened types, partition values, deleted rows."""
 
 import io
 import json
@@ -64,7 +64,7 @@ NAMES = [(name,) for name in ("id", "d", "nz", "st", "items", "m", "new", "p")] 
 
 
 def read(path: Path, names: list[tuple[str, ...]], deleted: BitMap64 | None = None, rows: int = 1) -> tuple[Any, ...]:
-    """Row indexes, values by column, and faults, of `TABLE` so many times in a file."""
+    """Return row indexes, values by column, and faults of a file that contains `TABLE` several times."""
     sink = io.BytesIO()
     pq.write_table(pa.concat_tables([TABLE] * rows), sink, row_group_size=3)
     (path / "a.parquet").write_bytes(sink.getvalue())
@@ -76,11 +76,11 @@ def read(path: Path, names: list[tuple[str, ...]], deleted: BitMap64 | None = No
         assert [each.type for each in part.columns] == kinds
         assert {len(each) for each in part.columns} == {len(part.rows)}
     values = [[value for part in parts for value in part.columns[at].to_pylist()] for at in range(len(names))]
-    faults = {number: why for part in parts for number, why in part.faults.items()}
+    faults = {number: reason for part in parts for number, reason in part.faults.items()}
     return [row for part in parts for row in part.rows.to_pylist()], values, faults
 
 
-def test_values_are_those_of_the_table(tmp_path: Path) -> None:
+def test_values_have_the_types_of_the_table(tmp_path: Path) -> None:
     rows, values, faults = read(tmp_path, NAMES, BitMap64([1]))
     assert (rows, faults) == ([0, 2, 3], {})
     assert values == [
@@ -102,19 +102,19 @@ def test_null_structs_lists_and_maps_stay_null(tmp_path: Path) -> None:
     assert values == [[None], [None], [None]]
 
 
-def test_a_column_that_cannot_be_told_leaves_the_others(tmp_path: Path) -> None:
+def test_unreadable_column_does_not_affect_others(tmp_path: Path) -> None:
     rows, values, faults = read(tmp_path, [("bad",), ("id",)], rows=2)
     assert (rows, values) == (list(range(8)), [[None] * 8, [1, 2, 3, 4] * 2])
     assert faults == {0: "Integer value 1099511627776 not in range: -2147483648 to 2147483647"}
 
 
-def test_without_a_column_of_the_file_its_rows_are_counted(tmp_path: Path) -> None:
+def test_rows_are_counted_without_columns_of_the_file(tmp_path: Path) -> None:
     rows, values, _ = read(tmp_path, [("p",), ("new",)], BitMap64([0, 5]), rows=2)
     assert (rows, values) == ([1, 2, 3, 4, 6, 7], [[date(2024, 2, 29)] * 6, [None] * 6])
 
 
 @pytest.mark.parametrize(
-    ("wanted", "kind", "metadata"),
+    ("name", "kind", "metadata"),
     [
         ("variant", "variant", {}),
         ("array", array("variant"), {}),
@@ -122,7 +122,7 @@ def test_without_a_column_of_the_file_its_rows_are_counted(tmp_path: Path) -> No
         ("inside", struct(field("s", "string", __COLLATIONS={"s": "icu.UNICODE_CI"})), {}),
     ],
 )
-def test_what_no_engine_is_handed(wanted: str, kind: Any, metadata: dict[str, Any]) -> None:
-    schema = parse_schema(json.dumps(struct(field(wanted, kind, **metadata))))
+def test_field_that_is_not_passed_to_engines(name: str, kind: Any, metadata: dict[str, Any]) -> None:
+    schema = parse_schema(json.dumps(struct(field(name, kind, **metadata))))
     with pytest.raises(Undecided):
-        find_field((wanted,), schema)
+        find_field((name,), schema)

@@ -1,4 +1,4 @@
-"""Expressions of tables: what is read, what is refused, and that whoever wrote them wins nothing."""
+"""Supported and rejected expressions, and input that is made to be harmful."""
 
 import logging
 import time
@@ -14,8 +14,8 @@ from deltaspec.sql.parser import (
     InvalidExpression,
     SupportedExpression,
     UnsupportedExpression,
-    columns,
     find_missing_columns,
+    list_columns,
     parse_expression,
 )
 from deltaspec.sql.tree import (
@@ -41,7 +41,7 @@ AB = Struct((Field("a", Primitive("timestamp"), True), Field("b", Primitive("tim
 ONE, TWO = Literal(1, "integer"), Literal(2, "integer")
 
 
-def tree_of(text: str) -> Expression:
+def parse(text: str) -> Expression:
     answer = parse_expression(text)
     assert isinstance(answer, SupportedExpression), answer
     return answer.tree
@@ -102,12 +102,12 @@ def tree_of(text: str) -> Expression:
         ("x'0aF'", Literal(b"\x00\xaf", "binary")),
     ],
 )
-def test_text_is_this_tree(text: str, tree: Expression) -> None:
-    assert tree_of(text) == tree
-    assert tree_of(render(tree)) == tree
+def test_expression_has_tree(text: str, tree: Expression) -> None:
+    assert parse(text) == tree
+    assert parse(render(tree)) == tree
 
 
-def test_names_are_data_whatever_they_hold() -> None:
+def test_quoted_name_is_never_read_as_sql() -> None:
     names = [
         "a.b",
         "a`b",
@@ -127,13 +127,13 @@ def test_names_are_data_whatever_they_hold() -> None:
     ]
     for name in names:
         text = f"`{name.replace('`', '``')}`"
-        assert tree_of(f"{text} > 1") == Binary(">", Column((name,)), ONE)
-        assert tree_of(f"(a.{text} = {text})") == Binary("=", Column(("a", name)), Column((name,)))
-        assert tree_of(render(Column((name, "b")))) == Column((name, "b"))
+        assert parse(f"{text} > 1") == Binary(">", Column((name,)), ONE)
+        assert parse(f"(a.{text} = {text})") == Binary("=", Column(("a", name)), Column((name,)))
+        assert parse(render(Column((name, "b")))) == Column((name, "b"))
 
 
-def test_words_of_types_and_keywords_are_names_where_they_stand_as_such() -> None:
-    assert columns(tree_of("date > '2020' and `and` and a.end and int = 1")) == (
+def test_types_and_keywords_can_be_column_names() -> None:
+    assert list_columns(parse("date > '2020' and `and` and a.end and int = 1")) == (
         ("date",),
         ("and",),
         ("a", "end"),
@@ -143,8 +143,8 @@ def test_words_of_types_and_keywords_are_names_where_they_stand_as_such() -> Non
 
 @pytest.mark.parametrize("name", ["div", "AND", "or", "Not"])
 @pytest.mark.parametrize("text", ["{} > 1", "a >= {}", "{}", "a > 1 and {}", "{} {} {}"])
-def test_operators_that_are_words_may_be_columns(name: str, text: str) -> None:
-    """Outside of Spark's ANSI mode none of them is reserved."""
+def test_word_operators_can_be_column_names(name: str, text: str) -> None:
+    """Without ANSI mode, Spark reserves none of them."""
     assert not isinstance(parse_expression(text.replace("{}", name)), InvalidExpression)
     assert not isinstance(parse_expression(text.replace("{}", f"`{name}`").replace("` `", "` + `")), InvalidExpression)
 
@@ -165,14 +165,14 @@ def test_operators_that_are_words_may_be_columns(name: str, text: str) -> None:
         ("date_trunc(month, a) < b", ["month"]),
     ],
 )
-def test_a_unit_of_time_is_no_column(text: str, missing: list[str]) -> None:
+def test_unit_of_time_is_not_a_column(text: str, missing: list[str]) -> None:
     answer = parse_expression(text)
     assert not isinstance(answer, InvalidExpression)
     assert answer.tree is not None
     assert find_missing_columns(answer.tree, AB) == missing
 
 
-def test_expressions_with_a_unit_of_time_are_not_evaluated() -> None:
+def test_expressions_with_a_unit_of_time_are_unsupported() -> None:
     for text in ("datediff(DAY, a, b) < 3", "date_add(DAY, 1, a) > b", "date_diff(HOUR, a, b) = 0"):
         answer = parse_expression(text)
         assert isinstance(answer, UnsupportedExpression)
@@ -180,16 +180,16 @@ def test_expressions_with_a_unit_of_time_are_not_evaluated() -> None:
         assert render(answer.tree).startswith(f"({text.split(',')[0]}")
 
 
-def test_what_makes_an_array_by_brackets_names_no_column() -> None:
+def test_array_with_brackets_is_unsupported() -> None:
     for text in ("a = ALL (ARRAY[1])", "array[0] > 1"):
         assert parse_expression(text) == UnsupportedExpression(
-            "it depends on the dialect whether ARRAY[...] makes an array"
+            "whether ARRAY[...] creates an array depends on the dialect"
         )
-    assert columns(tree_of("`array`[0] > 1 and a.array[0] > 1")) == (("array",), ("a", "array"))
+    assert list_columns(parse("`array`[0] > 1 and a.array[0] > 1")) == (("array",), ("a", "array"))
 
 
 @pytest.mark.parametrize("text", ["", "  \n", "a >", "= a", "(a", "a)", "[a)", "'a", "`a", "a + (b", "a ="])
-def test_text_is_no_sql(text: str) -> None:
+def test_text_is_not_sql(text: str) -> None:
     assert isinstance(parse_expression(text), InvalidExpression)
 
 
@@ -240,7 +240,7 @@ def test_text_is_no_sql(text: str) -> None:
         *("`reflect`('a')", "1.5f.5", "a like 'b' escape 'c'", "0x1F = a", "\x00a", "(a, b) = (1, 2)"),
     ],
 )
-def test_text_is_not_read(text: str) -> None:
+def test_syntax_is_unsupported(text: str) -> None:
     answer = parse_expression(text)
     assert isinstance(answer, UnsupportedExpression)
     assert answer.tree is None
@@ -249,12 +249,12 @@ def test_text_is_not_read(text: str) -> None:
 @pytest.mark.parametrize(
     "name", ["reflect", "java_method", "rand", "uuid", "current_date", "input_file_name", "my_udf", "now"]
 )
-def test_call_is_not_admitted_but_names_its_columns(name: str) -> None:
+def test_columns_of_unsupported_call_are_known(name: str) -> None:
     answer = parse_expression(f"{name}(a, b.c) > d")
     assert isinstance(answer, UnsupportedExpression)
     assert name in answer.reason
     assert answer.tree is not None
-    assert columns(answer.tree) == (("a",), ("b", "c"), ("d",))
+    assert list_columns(answer.tree) == (("a",), ("b", "c"), ("d",))
 
 
 @pytest.mark.parametrize(
@@ -270,13 +270,13 @@ def test_call_is_not_admitted_but_names_its_columns(name: str) -> None:
         "a % b = c <=> d",
     ],
 )
-def test_what_grammars_read_differently_is_not_read_without_parentheses(text: str) -> None:
+def test_precedence_that_differs_between_grammars_needs_parentheses(text: str) -> None:
     assert isinstance(parse_expression(text), UnsupportedExpression)
 
 
-def test_parentheses_settle_it() -> None:
-    assert tree_of("(a = b) is null") == Is(Binary("=", A, B), None)
-    assert tree_of("a = (b is null)") == Binary("=", A, Is(B, None))
+def test_parentheses_determine_precedence() -> None:
+    assert parse("(a = b) is null") == Is(Binary("=", A, B), None)
+    assert parse("a = (b is null)") == Binary("=", A, Is(B, None))
 
 
 SCHEMA = parse_schema(
@@ -304,8 +304,8 @@ SCHEMA = parse_schema(
         ("`id ` > 0", ["id "]),
     ],
 )
-def test_schema_lacks(text: str, missing: list[str]) -> None:
-    assert find_missing_columns(tree_of(text), SCHEMA) == missing
+def test_missing_columns(text: str, missing: list[str]) -> None:
+    assert find_missing_columns(parse(text), SCHEMA) == missing
 
 
 DEEP = [
@@ -318,15 +318,15 @@ DEEP = [
 
 
 @pytest.mark.parametrize("text", DEEP, ids=range(len(DEEP)))
-def test_long_and_deep_texts_are_answered_at_once(text: str) -> None:
+def test_long_and_deep_expressions_are_parsed_within_a_second(text: str) -> None:
     parse_expression("a")
-    before = time.process_time()
+    start = time.process_time()
     assert isinstance(parse_expression(text), SupportedExpression | UnsupportedExpression | InvalidExpression)
-    assert time.process_time() - before < 1
+    assert time.process_time() - start < 1
 
 
 @given(st.text())
-def test_any_text_is_answered(text: str) -> None:
+def test_any_string_is_parsed_without_error(text: str) -> None:
     assert isinstance(parse_expression(text), SupportedExpression | UnsupportedExpression | InvalidExpression)
 
 
@@ -339,10 +339,10 @@ PIECES = st.sampled_from(WORDS.split())
 
 
 @given(st.lists(PIECES, max_size=14).map(" ".join))
-def test_any_row_of_words_is_answered_and_what_is_admitted_is_rendered(text: str) -> None:
+def test_any_token_sequence_is_parsed_and_supported_trees_round_trip(text: str) -> None:
     answer = parse_expression(text)
     if isinstance(answer, SupportedExpression):
-        assert tree_of(render(answer.tree)) == answer.tree
+        assert parse(render(answer.tree)) == answer.tree
 
 
 def test_nothing_is_logged(caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,4 +1,4 @@
-"""Which expressions depend on the time zone of a session, by the types that Spark gives their parts."""
+"""Expressions that depend on the session time zone, by the types that Spark derives for their parts."""
 
 import pytest
 
@@ -12,7 +12,7 @@ ZONED = "'2020-01-01 00:00:00Z'"
 
 
 def type_of(node: Expression) -> str:
-    """Of everything but columns and constants it tells no times: what is asked of those is asked of their parts too."""
+    """Return the type of a part; operations are taken for boolean, because their operands are checked as well."""
     match node:
         case Column((name,)):
             return KINDS[name]
@@ -21,13 +21,13 @@ def type_of(node: Expression) -> str:
     return "boolean"
 
 
-def undecided(text: str) -> str | None:
+def get_reason(text: str) -> str | None:
     answer = parse_expression(text)
     assert isinstance(answer, SupportedExpression)
     try:
         check_session_independence(answer.tree, type_of)
-    except Undecided as fault:
-        return str(fault)
+    except Undecided as error:
+        return str(error)
     return None
 
 
@@ -45,8 +45,8 @@ def undecided(text: str) -> str | None:
         "nz in (day, '2020-01-01')",
     ],
 )
-def test_what_is_alike_in_every_zone(text: str) -> None:
-    assert undecided(text) is None
+def test_value_is_the_same_in_every_time_zone(text: str) -> None:
+    assert get_reason(text) is None
 
 
 @pytest.mark.parametrize(
@@ -63,8 +63,8 @@ def test_what_is_alike_in_every_zone(text: str) -> None:
         f"case when b then at else {ZONED} end is null",
     ],
 )
-def test_beside_a_text_a_time_that_is_chosen_becomes_text_in_some_zone(text: str) -> None:
-    assert undecided(text) == "string and timestamp meet in the time zone of a session"
+def test_timestamp_next_to_a_string_becomes_a_string_in_the_session_time_zone(text: str) -> None:
+    assert get_reason(text) == "string and timestamp are converted to one type in the session time zone"
 
 
 @pytest.mark.parametrize(
@@ -76,5 +76,5 @@ def test_beside_a_text_a_time_that_is_chosen_becomes_text_in_some_zone(text: str
         ("case at when day then b end", "date and timestamp"),
     ],
 )
-def test_what_names_no_zone_becomes_a_time_in_that_of_a_session(text: str, types: str) -> None:
-    assert undecided(text) == f"{types} meet in the time zone of a session"
+def test_value_without_zone_becomes_a_timestamp_in_the_session_time_zone(text: str, types: str) -> None:
+    assert get_reason(text) == f"{types} are converted to one type in the session time zone"

@@ -1,4 +1,4 @@
-"""Bytes of values, row by row."""
+"""Sizes of column values in bytes."""
 
 import pyarrow as pa
 import pytest
@@ -23,6 +23,6 @@ MAPS = [[("k", "value"), ("key", None)], None, [], [("", "xyz")]]
         (pa.array([], pa.list_(pa.string())), []),
     ],
 )
-def test_lengths_are_those_of_all_that_is_below(array: pa.Array, expected: list[int]) -> None:
+def test_sizes_include_nested_values(array: pa.Array, expected: list[int]) -> None:
     assert compute_value_sizes(array).to_pylist() == expected
     assert compute_value_sizes(array[1:]).to_pylist() == expected[1:]

@@ -107,7 +107,7 @@ class ExpressionPlanner:
 
     def _bind(self, index: int) -> BoundExpression:
         constraint, tree = self._context.constraints[index]
-        return self._columns.bind(tree, as_written=constraint.applies_to_writes_only)
+        return self._columns.bind(tree, writes_only=constraint.applies_to_writes_only)
 
     def _build_plan(self, index: int) -> ExpressionPlan:
         bound = self._bind(index)
@@ -122,7 +122,7 @@ class ExpressionPlanner:
             if types[bound.tree] not in ("boolean", "void"):
                 raise Undecided(f"its type is {types[bound.tree]}; expected boolean")
             check_session_independence(bound.tree, types.__getitem__)
-        return ExpressionPlan(bound.columns, bound.broken, bounds)
+        return ExpressionPlan(bound.columns, bound.violation, bounds)
 
     def _load_types(self, ansi: str, nodes: list[Expression]) -> None:
         """Ask Spark for the types of expression nodes. Raises `Undecided`."""

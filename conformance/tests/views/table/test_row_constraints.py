@@ -60,7 +60,7 @@ def test_condition_of_a_generated_column_compares_it() -> None:
     assert condition.condition == Binary("<=>", Column(("year",)), Call("year", (Column(("day",)),)))
     assert CHECKS[0].condition == Binary("<", Column(("id",)), Literal(9, "integer"))
     assert RowConstraint("CHECK", "c", "rand() > 0").condition == (
-        "the function rand is not one of those that are known to be deterministic"
+        "the function rand is not in the list of deterministic functions"
     )
     assert [each.title for each in (CHECKS[0], INVARIANTS[1], condition)] == [
         "CHECK constraint a",
@@ -83,7 +83,7 @@ class _History:
         schema = parse_schema(action.schema_string)
         name = file or f"_delta_log/{self.version:020}.json"
         actions = [] if settings is None else [(2, action)]
-        return self.taken.take((self.version, name), actions, action, schema, supported)
+        return self.taken.apply((self.version, name), actions, action, schema, supported)
 
 
 ID, GONE = {"delta.constraints.a": "id > 0"}, {"delta.constraints.a": "Gone > id"}
