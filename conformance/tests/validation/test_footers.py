@@ -1,6 +1,7 @@
 """Level `footers` over whole tables: what is found, what is not-checked, and what is none of either."""
 
 import json
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -9,9 +10,10 @@ from uuid import uuid4
 import pyarrow as pa
 import pytest
 
+import deltaspec
 from deltaspec.report.report_types import Report
 from deltaspec.rules import RULES
-from deltaspec.validation import validate_table
+from deltaspec.wire.parquet.footer_reader import MAX_FOOTER_BYTES
 from deltaspec_generators.bases import data_files
 from deltaspec_generators.bases.column_mapping import build_mapped_rows, build_mapped_table_with_data
 from deltaspec_generators.bases.data_files import add_data_file, build_rows, build_table_with_data, encode_data_file
@@ -23,7 +25,7 @@ PQT = {code for code in RULES if code.startswith("PQT")}
 
 def write_and_validate(files: TableFiles, directory: Path, **options: Any) -> Report:
     write_table(files, directory / "table")
-    return validate_table(str(directory / "table"), level="footers", **options)
+    return deltaspec.validate(str(directory / "table"), level="footers", **options)
 
 
 def found(report: Report) -> Counter[str]:
@@ -52,7 +54,7 @@ def test_level_files_opens_no_footer(tmp_path: Path) -> None:
     files = build_table_with_data()
     files.data["c.parquet"] = bytes(get_action(files, 2, "add")["size"])
     write_table(files, tmp_path / "table")
-    report = validate_table(str(tmp_path / "table"), level="files")
+    report = deltaspec.validate(str(tmp_path / "table"), level="files")
     assert report.verdict == "conforms"
     assert not PQT & set(report.checked.run)
 
@@ -65,7 +67,11 @@ def test_finding_names_file_and_column(tmp_path: Path) -> None:
     [finding] = [each for each in write_and_validate(files, tmp_path).findings if each.rule in PQT]
     assert (finding.rule, finding.path, finding.column, finding.version) == ("PQT010", "c.parquet", "c", 2)
     assert finding.file == "_delta_log/00000000000000000002.json"
-    assert finding.evidence == {"role": None, "type": "long", "type_fault": "BYTE_ARRAY STRING holds no long"}
+    assert finding.evidence == {
+        "role": None,
+        "type": "long",
+        "type_fault": "the file stores BYTE_ARRAY STRING; the schema says long",
+    }
 
 
 def test_only_live_files_are_opened(tmp_path: Path) -> None:
@@ -227,6 +233,20 @@ def test_encrypted_footer_is_not_checked(tmp_path: Path) -> None:
     report = write_and_validate(files, tmp_path)
     assert report.verdict == "incomplete"
     assert unread(report) == {"its footer is encrypted"}
+
+
+def test_footer_above_the_limit_leaves_every_footer_rule_undecided(tmp_path: Path) -> None:
+    files = build_table_with_data()
+    table = build_rows(20).replace_schema_metadata({"padding": "x" * MAX_FOOTER_BYTES})
+    add = add_data_file(files, "c.parquet", table, parquet_options={"store_schema": True})["add"]
+    get_action(files, 2, "add").update(size=add["size"], stats=json.dumps({"numRecords": table.num_rows + 1}))
+    report = write_and_validate(files, tmp_path)
+    [reason] = unread(report)
+    assert re.fullmatch(r"its footer has \d+ bytes, more than the limit of 33554432 bytes", reason)
+    not_checked = {each.rule for each in report.checked.not_checked if each.reason == reason}
+    assert not found(report)
+    assert {"PQT001", "PQT002", "PQT004", "PQT010"} <= not_checked
+    assert report.verdict == "incomplete"
 
 
 def test_file_that_is_gone_is_not_checked(tmp_path: Path) -> None:

@@ -189,9 +189,9 @@ def test_what_is_no_parquet_cannot_be_opened(data: bytes) -> None:
 
 
 def test_more_rows_than_a_file_of_its_size_can_hold(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(file_opener, "_ROWS_OF_ANY_FILE", 10)
-    monkeypatch.setattr(file_opener, "_ROWS_OF_A_BYTE", 0)
-    with pytest.raises(UnreadableRows, match=r"11 rows are claimed of \d+ bytes"):
+    monkeypatch.setattr(file_opener, "_MAX_ROWS_OF_ANY_FILE", 10)
+    monkeypatch.setattr(file_opener, "_MAX_ROWS_PER_BYTE", 0)
+    with pytest.raises(UnreadableRows, match=r"states 11 rows; \d+ bytes can have at most \d+"):
         read_file_rows(pa.table({"id": range(11)}), fields(id=LONG))
 
 

@@ -14,7 +14,8 @@ import pyarrow.parquet as pq
 from deltaspec.model.schema.parquet_types import Node
 from deltaspec.wire.log.line_decoder import LogFile
 from deltaspec.wire.parquet.footer_reader import MAX_FOOTER_BYTES
-from deltaspec.wire.parquet.thrift_footer import SchemaTooLarge, ThriftError, decode_schema
+from deltaspec.wire.parquet.thrift import ThriftError
+from deltaspec.wire.parquet.thrift_footer import SchemaTooLarge, decode_schema
 
 PARSED_STATISTICS, PARSED_PARTITION_VALUES = "stats_parsed", "partitionValues_parsed"
 SHORTEST_STATISTICS = len('{"numRecords":0}')

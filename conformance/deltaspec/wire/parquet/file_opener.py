@@ -1,4 +1,4 @@
-"""Opens a data file so that its rows can be read in memory that no file can raise much."""
+"""Open data files with bounds on the memory that reading their rows takes."""
 
 from typing import Any
 
@@ -9,24 +9,29 @@ from deltaspec.wire.parquet.page_sizes import PagesTooLarge, estimate_value_byte
 from deltaspec.wire.storage.interface import StorageError, format_error
 
 _STREAM_BYTES = 1 << 20
-"""Read at once of each column chunk of a large file: without it, Arrow reads chunks whole."""
+"""Buffer for each column chunk of a large file; without it, Arrow reads complete chunks."""
 LARGE_FILE_BYTES = 16 << 20
-"""Shorter files are read whole."""
-_ROWS_OF_ANY_FILE = 1 << 22
-_ROWS_OF_A_BYTE = 1 << 12
-"""More than run lengths give of what engines write: Arrow has a million equal rows in some hundred bytes."""
+"""Files up to this size are read at once."""
+_MAX_ROWS_OF_ANY_FILE = 1 << 22
+_MAX_ROWS_PER_BYTE = 1 << 12
+"""Above the run-length encoding of any engine: Arrow writes a million equal rows in some hundred bytes."""
 
 
 class UnreadableRows(ValueError):
-    """A file whose rows cannot be read, though nothing shows that its pages are wrong."""
+    """The rows of a file cannot be read; its pages may be valid."""
 
 
 def open_data_file(source: Any, size: int) -> tuple[pq.ParquetFile, int]:
-    """The file, and what a value of variable length takes in it (`page_sizes`)."""
+    """Open a file of `size` bytes; also return `estimate_value_bytes` of it, which is 0 for a large file.
+
+    Raises:
+        UnreadableRows: the file is not Parquet, needs too much memory, or states more rows than it can have.
+        StorageError: the file cannot be read.
+    """
     value_bytes = 0
     try:
         if size <= LARGE_FILE_BYTES:
-            data = _whole(source)
+            data = _read_all(source)
             value_bytes = estimate_value_bytes(data)
             source = pa.BufferReader(data)
         parquet = pq.ParquetFile(
@@ -34,7 +39,7 @@ def open_data_file(source: Any, size: int) -> tuple[pq.ParquetFile, int]:
             thrift_string_size_limit=64 << 20,
             thrift_container_size_limit=1 << 22,
             pre_buffer=False,
-            buffer_size=_stream_bytes(size),
+            buffer_size=_get_buffer_size(size),
             coerce_int96_timestamp_unit="us",
             page_checksum_verification=True,
             arrow_extensions_enabled=False,
@@ -46,25 +51,26 @@ def open_data_file(source: Any, size: int) -> tuple[pq.ParquetFile, int]:
         raise UnreadableRows(str(fault)) from fault
     except Exception as fault:
         raise UnreadableRows(f"cannot be opened as Parquet: {format_error(fault)}") from fault
-    if not 0 <= rows <= _ROWS_OF_ANY_FILE + size * _ROWS_OF_A_BYTE:
-        raise UnreadableRows(f"{rows} rows are claimed of {size} bytes")
+    max_rows = _MAX_ROWS_OF_ANY_FILE + size * _MAX_ROWS_PER_BYTE
+    if not 0 <= rows <= max_rows:
+        raise UnreadableRows(f"its footer states {rows} rows; {size} bytes can have at most {max_rows}")
     return parquet, value_bytes
 
 
-def _whole(source: Any) -> bytes:
-    """The bytes of a file that is not large, unless it grew."""
+def _read_all(source: Any) -> bytes:
+    """Return the bytes of a file up to `LARGE_FILE_BYTES`, since it may have grown."""
     pieces = []
-    left = LARGE_FILE_BYTES
-    while left > 0 and (piece := source.read(left)):
+    remaining = LARGE_FILE_BYTES
+    while remaining > 0 and (piece := source.read(remaining)):
         pieces.append(piece)
-        left -= len(piece)
+        remaining -= len(piece)
     return b"".join(pieces)
 
 
-def _stream_bytes(size: int) -> int:
-    """How much is read at once of a column chunk, by the length of its file; 0 for whole chunks.
+def _get_buffer_size(size: int) -> int:
+    """Return the read buffer for the column chunks of a file; 0 reads complete chunks.
 
-    Piece by piece, Arrow allocates what the head of a page claims, up to 2 GiB; of a whole chunk it takes no more than
-    is there.
+    With a buffer, Arrow allocates what a page header states, up to 2 GiB. For a complete chunk it allocates no more
+    than the bytes of the chunk.
     """
     return _STREAM_BYTES if size > LARGE_FILE_BYTES else 0

@@ -1,8 +1,7 @@
-"""Footers of Parquet files: how many rows, and which schema, node by node with its field ids.
+"""Read Parquet footers: row counts, and the schema with its field ids.
 
-pyarrow judges whether a footer can be read. Its own picture of the schema leaves out what Delta needs (field ids and
-annotations of groups, in names as they are), so the few bytes of the schema are decoded here, once for all files
-that begin their footers alike. Lengths are bounded by the file's own before anything is allocated.
+Arrow decides whether a footer is readable, and counts its rows. Its view of the schema drops field ids and annotations
+of groups, which Delta needs. So `thrift_footer` decodes the schema, once for all files whose footers begin alike.
 """
 
 from dataclasses import dataclass, field
@@ -12,113 +11,108 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from deltaspec.model.schema.parquet_types import Node
-from deltaspec.wire.parquet.thrift_footer import (
-    SchemaTooLarge,
-    ThriftError,
-    decode_schema,
-    iter_external_paths,
-    row_group_rows,
-)
+from deltaspec.wire.parquet.thrift import ThriftError
+from deltaspec.wire.parquet.thrift_footer import SchemaTooLarge, decode_schema, read_external_path
 from deltaspec.wire.storage.data_access import DataAccess
 from deltaspec.wire.storage.interface import StorageError, format_error
 
 MAX_FOOTER_BYTES = 32 << 20
-"""A larger footer is not read: decoding one takes many times its length."""
+"""A larger footer is not read: decoding it takes many times its length in memory."""
 TAIL_BYTES = 16 << 10
-"""Read at once from the end of a file: most footers are shorter."""
+"""Length of the first read from the end of a file; most footers are shorter."""
 MAGIC = b"PAR1"
 ENCRYPTED = b"PARE"
 _SMALLEST = 12
 _BROKEN = ("Couldn't deserialize thrift", "Malformed")
-"""Said of footers that nobody could read. Arrow also refuses what it does not know or what lies beside the format, such
-as its own schema among the key-value metadata: then other readers may take the file."""
-_REMEMBERED = 64
+"""Arrow's messages for footers that no reader can decode. Arrow also rejects footers that other readers may accept, for
+example because of a broken Arrow schema in the key-value metadata."""
+_MAX_CACHED = 64
 
 
 class NotParquet(ValueError):
-    """The file is no Parquet file; says why."""
+    """The file is not a Parquet file; the message says why."""
 
 
 class UnsupportedFooter(StorageError):
-    """The footer may be sound, and is beyond what is read here: encrypted, too large, or of a form unknown to Arrow."""
+    """The footer may be valid but cannot be checked: it is encrypted, too large, or unknown to Arrow."""
 
 
 @dataclass(frozen=True)
 class Footer:
-    """What the footer of a data file says."""
+    """Contents of the footer of a data file."""
 
     row_count: int
-    """Of the whole file, as the footer says."""
+    """Rows of the file, as the footer states them."""
     row_group_rows: int
-    """The sum of what it says of its row groups."""
+    """Sum of the rows of its row groups, limited to 64 bits."""
     schema: Node
-    """The root; its children are the file's columns. The same object for all files of the same schema."""
+    """The root; its children are the file's columns. Files with the same schema share the object."""
     external_path: str | None = None
-    """Another file that holds columns of this one; the text knows no such files."""
+    """Another file that contains the first column chunk; the protocol knows no such files."""
 
 
 @dataclass
 class FooterReader:
-    """Reads footers; what it learnt of one schema serves all files that have it. Safe to use in threads."""
+    """Read footers, and cache decoded schemas. Safe to use in threads."""
 
     access: DataAccess
-    _known: dict[int, dict[bytes, Node]] = field(default_factory=dict)
+    _schemas: dict[int, dict[bytes, Node]] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
 
     def read(self, key: str, size: int | None = None) -> Footer:
-        """The footer of a file.
+        """Read and decode the footer of a file.
 
         Args:
-            key: as `DataAccess` takes it.
-            size: the length that the log gives it; saves a request where it is true.
+            key: a key of `DataAccess`.
+            size: expected length of the file; saves a request if it is right.
 
         Raises:
-            NotParquet: the file is none, or its footer is broken.
-            UnsupportedFooter: nothing can be said of it.
-            StorageError: the storage did not give it.
+            NotParquet: the file is not Parquet, or its footer is broken.
+            UnsupportedFooter: the footer cannot be checked.
+            StorageError: the file cannot be read.
         """
         return self.decode(read_footer(self.access, key, size))
 
     def decode(self, data: bytes) -> Footer:
-        """What a footer says; `data` is its Thrift structure, its length and the magic number. Raises as `read`."""
+        """Decode a footer: its Thrift structure, its length and the magic number. Raises as `read` does."""
         try:
-            schema = self._schema(data)
+            schema, schema_end = self._decode_schema(data)
         except SchemaTooLarge as fault:
             raise UnsupportedFooter(str(fault)) from fault
         except ThriftError as fault:
             raise NotParquet(f"the schema in its footer is broken: {fault}") from fault
-        metadata = _metadata(data)
-        rows, foreign = metadata.num_rows, None
+        metadata = _decode_with_arrow(data)
+        group_rows = sum(metadata.row_group(index).num_rows for index in range(metadata.num_row_groups))
         try:
-            rows = row_group_rows(data, metadata.num_rows)
-            foreign = next(iter_external_paths(data), None)
-        except ThriftError:
-            pass  # Arrow takes it: what it passes over is no fault
-        return Footer(metadata.num_rows, rows, schema, foreign)
+            external_path = read_external_path(data, schema_end)
+        except ThriftError as fault:  # Arrow accepts more than Thrift allows
+            raise UnsupportedFooter(f"the column chunks in its footer cannot be decoded: {fault}") from fault
+        return Footer(metadata.num_rows, max(-(2**63), min(group_rows, 2**63 - 1)), schema, external_path)
 
-    def _schema(self, data: bytes) -> Node:
-        for length, schemas in tuple(self._known.items()):
+    def _decode_schema(self, data: bytes) -> tuple[Node, int]:
+        """Return what `decode_schema` returns, from the cache if any file had the same schema."""
+        for length, schemas in tuple(self._schemas.items()):
             if known := schemas.get(data[:length]):
-                return known
+                return known, length
         found, length = decode_schema(data)
         with self._lock:
-            if length not in self._known and len(self._known) >= _REMEMBERED:
-                self._known.pop(next(iter(self._known)))
-            schemas = self._known.setdefault(length, {})
-            if len(schemas) >= _REMEMBERED:
+            if length not in self._schemas and len(self._schemas) >= _MAX_CACHED:
+                self._schemas.pop(next(iter(self._schemas)))
+            schemas = self._schemas.setdefault(length, {})
+            if len(schemas) >= _MAX_CACHED:
                 schemas.pop(next(iter(schemas)))
-            return schemas.setdefault(data[:length], found)
+            return schemas.setdefault(data[:length], found), length
 
 
 def read_footer(access: DataAccess, key: str, size: int | None = None) -> bytes:
-    """The bytes of a file's footer: its Thrift structure, its length and the magic number.
+    """Return the bytes of a file's footer: its Thrift structure, its length and the magic number.
 
     Raises:
-        NotParquet: the file does not end as a Parquet file.
-        UnsupportedFooter: it is encrypted or too large.
-        StorageError: the storage did not give it.
+        NotParquet: the file does not end as a Parquet file does.
+        UnsupportedFooter: the footer is encrypted or larger than `MAX_FOOTER_BYTES`.
+        StorageError: the file cannot be read.
     """
-    tail, size = _tail(access, key, size)
+    tail, size = _read_tail(access, key, size)
     if size < _SMALLEST:
         raise NotParquet(f"{size} bytes are too few for a Parquet file")
     magic = tail[-4:]
@@ -128,9 +122,9 @@ def read_footer(access: DataAccess, key: str, size: int | None = None) -> bytes:
         raise NotParquet(f"ends with {magic!r}, not with {MAGIC!r}")
     length = int.from_bytes(tail[-8:-4], "little")
     if length > size - _SMALLEST:
-        raise NotParquet(f"says that its footer has {length} bytes, of {size} in all")
+        raise NotParquet(f"it states a footer of {length} bytes, and has only {size} bytes")
     if length > MAX_FOOTER_BYTES:
-        raise UnsupportedFooter(f"its footer has {length} bytes, more than the {MAX_FOOTER_BYTES} that are read")
+        raise UnsupportedFooter(f"its footer has {length} bytes, more than the limit of {MAX_FOOTER_BYTES} bytes")
     if length + 8 > len(tail):
         tail = access.read_range(key, size - length - 8, length + 8)
         if len(tail) < length + 8:
@@ -138,8 +132,8 @@ def read_footer(access: DataAccess, key: str, size: int | None = None) -> bytes:
     return tail[-length - 8 :]
 
 
-def _tail(access: DataAccess, key: str, size: int | None) -> tuple[bytes, int]:
-    """The end of a file and its length; the length that is given is believed if the file ends there."""
+def _read_tail(access: DataAccess, key: str, size: int | None) -> tuple[bytes, int]:
+    """Return the end of a file and its length; one read is enough if `size` is right."""
     if size is not None and size >= _SMALLEST:
         start = max(0, size - TAIL_BYTES)
         tail = access.read_range(key, start, size - start + 1)
@@ -153,8 +147,8 @@ def _tail(access: DataAccess, key: str, size: int | None) -> tuple[bytes, int]:
     return tail, size
 
 
-def _metadata(data: bytes) -> pq.FileMetaData:
-    """The footer as Arrow reads it. Nobody asks for its column chunks: where those are bad, that aborts the process."""
+def _decode_with_arrow(data: bytes) -> pq.FileMetaData:
+    """Return the footer as Arrow decodes it. Do not access its column chunks: broken ones abort the process."""
     try:
         return pq.ParquetFile(
             pa.BufferReader(data),
@@ -164,6 +158,6 @@ def _metadata(data: bytes) -> pq.FileMetaData:
         ).metadata
     except Exception as fault:  # whatever the native decoder says
         reason = format_error(fault)
-        if any(each in reason for each in _BROKEN):
+        if any(message in reason for message in _BROKEN):
             raise NotParquet(f"its footer is broken: {reason}") from fault
-        raise UnsupportedFooter(f"Arrow does not take its footer: {reason}") from fault
+        raise UnsupportedFooter(f"Arrow rejects its footer: {reason}") from fault

@@ -1,6 +1,6 @@
-"""Chosen columns of a Parquet file, batch by batch, with the rows that are left of each.
+"""Read chosen columns of a Parquet file in batches of rows.
 
-For questions that need values of several columns side by side; `data_rows` answers those about columns one by one.
+For checks that need values of several columns in the same row. `wire.data.row_reader` reads columns one by one.
 """
 
 import io
@@ -23,26 +23,31 @@ _LARGEST_BATCH_BYTES = 1 << 30
 
 @dataclass(frozen=True)
 class Batch:
-    """Some rows of a file, in their order."""
+    """Consecutive rows of a file."""
 
     start: int
-    """Index in the file of the first of them."""
+    """Index of the first row in the file."""
     columns: dict[str, pa.Array]
-    """The columns asked for, of rows that are left."""
+    """Requested columns, with the remaining rows only."""
     rows: int
-    """Rows that are left."""
+    """Number of remaining rows."""
     kept: pa.BooleanArray | None
-    """Which rows of the file's are left, from `start` on; None for all."""
+    """Whether each row of the file from `start` on remains; None if all do."""
 
 
 class RowBatches:
-    """A Parquet file that is open for reading until the context that it is ends."""
+    """An open Parquet file, and its context manager."""
 
     def __init__(self, access: DataAccess, key: str) -> None:
-        """Raises `StorageError` where the storage does not give the file, `UnreadableRows` where it is no Parquet."""
+        """Open a file.
+
+        Raises:
+            UnreadableRows: the file cannot be opened as Parquet.
+            StorageError: the file cannot be read.
+        """
         self._source = access.open_seekable(key)
         try:
-            size = self._source.seek(0, io.SEEK_END)  # of what was opened: a store is not asked once more
+            size = self._source.seek(0, io.SEEK_END)  # from the handle, which saves a request
             self._source.seek(0)
             self._parquet, self._value_bytes = open_data_file(self._source, size)
         except BaseException:
@@ -53,7 +58,7 @@ class RowBatches:
 
     @property
     def parquet(self) -> pq.ParquetFile:
-        """The file itself, for its footer."""
+        """The file, for access to its footer."""
         return self._parquet
 
     def __enter__(self) -> Self:
@@ -63,25 +68,28 @@ class RowBatches:
         self._source.close()
 
     def read(self, names: Sequence[str], chosen: BitMap64 | None = None) -> Iterator[Batch]:
-        """The rows of some columns.
+        """Yield the rows of some columns, in file order.
 
         Args:
-            names: top-level columns that the file has, at least one.
-            chosen: indexes of the rows that are wanted; None for all.
+            names: top-level columns, at least one.
+            chosen: indexes of the rows to read; None for all.
 
         Raises:
-            UnreadableRows: the pages cannot be decoded, or hold other numbers of rows than the footer says.
-            StorageError: the storage did not give them.
+            UnreadableRows: a column is missing or occurs twice, its pages cannot be decoded, or its row count
+                differs from the footer.
+            StorageError: the file cannot be read.
         """
         for name in names:
             if self.schema.names.count(name) != 1:
-                raise UnreadableRows(f"it has {self.schema.names.count(name)} columns {name}")
+                raise UnreadableRows(f"expected one column {name}, found {self.schema.names.count(name)}")
         start = 0
         try:
             size = self._batch_rows()
             for batch in self._parquet.iter_batches(batch_size=size, columns=list(names), use_threads=False):
                 if batch.nbytes > _LARGEST_BATCH_BYTES:
-                    raise UnreadableRows(f"{len(batch)} of its rows take {batch.nbytes} bytes")
+                    raise UnreadableRows(
+                        f"{len(batch)} rows take {batch.nbytes} bytes, more than the limit of {_LARGEST_BATCH_BYTES}"
+                    )
                 columns = {name: batch.column(batch.schema.get_field_index(name)) for name in names}
                 kept = None if chosen is None else _mask(chosen, start, len(batch))
                 if kept is not None:
@@ -94,10 +102,10 @@ class RowBatches:
         except (OSError, pa.ArrowException, MemoryError, KeyError, IndexError) as fault:
             raise UnreadableRows(f"its pages cannot be decoded: {format_error(fault)}") from fault
         if start != self.row_count:
-            raise UnreadableRows(f"{self.row_count} rows by the footer, {start} in the pages")
+            raise UnreadableRows(f"its footer states {self.row_count} rows, its pages have {start}")
 
     def _batch_rows(self) -> int:
-        """As many as should fit, by what row groups are said to have in bytes and the longest values (`page_sizes`)."""
+        """Return the rows of a batch, from the stated sizes of row groups and the estimate of the longest value."""
         metadata = self._parquet.metadata
         groups = (metadata.row_group(number) for number in range(metadata.num_row_groups))
         row_bytes = max((group.total_byte_size // max(group.num_rows, 1) for group in groups), default=0)
@@ -105,7 +113,7 @@ class RowBatches:
 
 
 def iter_empty_batches(row_count: int, chosen: BitMap64 | None) -> Iterator[Batch]:
-    """The same batches without a column, of a file with so many rows; nothing is read."""
+    """Yield the batches of a file without columns, for which nothing is read."""
     for start in range(0, row_count, BATCH_ROWS):
         length = min(BATCH_ROWS, row_count - start)
         kept = None if chosen is None else _mask(chosen, start, length)
@@ -113,11 +121,11 @@ def iter_empty_batches(row_count: int, chosen: BitMap64 | None) -> Iterator[Batc
 
 
 def compute_remaining_rows(row_count: int, deleted: BitMap64) -> BitMap64:
-    """Indexes of the rows that a deletion vector leaves."""
-    left = BitMap64()
-    left.add_range(0, row_count)
-    left -= deleted
-    return left
+    """Return the indexes of the rows that a deletion vector does not delete."""
+    remaining = BitMap64()
+    remaining.add_range(0, row_count)
+    remaining -= deleted
+    return remaining
 
 
 def _mask(chosen: BitMap64, start: int, length: int) -> pa.BooleanArray:

@@ -1,26 +1,23 @@
-"""The schema of a Parquet footer, decoded from its bytes (Thrift's compact form).
+"""Decode Parquet footers: the schema, and the metadata of column chunks.
 
-Only what describes the schema is decoded; the rest is passed over, or looked through for what no data file should have.
+The structures and field numbers are those of `parquet.thrift` (FileMetaData). Fields that no caller needs are skipped.
 """
 
-import re
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from deltaspec.model.schema.parquet_types import Annotation, Node, Repetition
+from deltaspec.wire.parquet.thrift import BINARY, BYTE, FALSE, I32, I64, LIST, STRUCT, TRUE, ThriftError, ThriftReader
 
 _T = TypeVar("_T")
 
 MAX_NODES = 200_000
 MAX_DEPTH = 200
-"""Deeper schemas are not read: Arrow descends them by recursion, on the stack."""
+"""Arrow descends the schema by recursion, so a deeper one could overflow its stack."""
 
-DECODED_BYTES = 4 << 20
-"""Of a larger footer only the schema is decoded: the rest takes seconds."""
-
-_STOP, _TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT = range(13)
-_NESTED_TOO_DEEP = 64
+_SCHEMA, _ROW_GROUPS = 2, 4
+"""Fields of FileMetaData."""
 _PHYSICAL = ("BOOLEAN", "INT32", "INT64", "INT96", "FLOAT", "DOUBLE", "BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY")
 _REPETITIONS: tuple[Repetition, ...] = ("required", "optional", "repeated")
 _LOGICAL = {
@@ -57,123 +54,131 @@ _CONVERTED = (
 """By the number of the converted type."""
 
 
-_VARINT = rb"[\x80-\xff]{0,9}[\x00-\x7f]"
-_CHUNK_AFTER_PATH = re.compile(rb"\x16" + _VARINT + rb"\x1c\x15")
-"""How a column chunk goes on behind its path: the offset as the field next to it, then the metadata, its type first.
-Without a path the offset is headed otherwise, so that hardly anything but such a chunk looks like it."""
-
-
-_END_OF_GROUP = re.compile(rb"\x00\x16" + _VARINT + rb"\x16(" + _VARINT + rb")(?=[\x00\x19\x26\x36\x44])")
-"""How a row group ends behind its last column chunk: its length, its rows, and a field that is none of a chunk's."""
-
-
-class ThriftError(ValueError):
-    """Bytes that are no footer."""
-
-
 class SchemaTooLarge(ValueError):
-    """A schema with more nodes, or nested more deeply, than are read: a limit of ours, nothing that is broken."""
+    """The schema has more nodes or levels than the limits here; it may be valid."""
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnChunk:
+    """Metadata of a column chunk, as the footer states it; a field that is missing has the default."""
+
+    physical_type: int = -1
+    codec: int = -1
+    value_count: int = 0
+    compressed_bytes: int = 0
+    """Length of the pages in the file."""
+    data_page_offset: int = -1
+    dictionary_page_offset: int = 0
 
 
 def decode_schema(data: bytes) -> tuple[Node, int]:
-    """The root of the schema, and how many bytes of the footer, from its begin, decide it.
+    """Return the root of the schema, and the number of bytes up to the end of the schema.
+
+    Footers that begin with the same bytes, up to there, have the same schema.
 
     Raises:
-        ThriftError: the bytes are no footer, or its schema is no tree.
-        SchemaTooLarge: it has more than `MAX_NODES` nodes or is more than `MAX_DEPTH` deep.
+        ThriftError: the bytes are not a footer, or its schema is not a tree.
+        SchemaTooLarge: the schema has more than `MAX_NODES` nodes or `MAX_DEPTH` levels.
     """
     reader = ThriftReader(data)
-    for number, kind in reader.fields():
-        if number == 2 and kind == _LIST:
-            elements = [_element(reader) for _ in range(reader.list_of(_STRUCT, MAX_NODES))]
-            return _tree(elements), reader.at
+    for number, kind in reader.iter_fields():
+        if number == _SCHEMA and kind == LIST:
+            node_count = reader.read_list_length(STRUCT)
+            if node_count > MAX_NODES:
+                raise SchemaTooLarge(f"its schema has {node_count} nodes, more than the limit of {MAX_NODES}")
+            elements = [_decode_element(reader) for _ in range(node_count)]
+            return _build_tree(elements), reader.position
         reader.skip(kind)
     raise ThriftError("it has no schema")
 
 
-def iter_external_paths(data: bytes) -> Iterator[str]:
-    """The other files that a footer says hold its column chunks; it is decoded only if it looks as if it named one.
+def read_external_path(data: bytes, schema_end: int = 0) -> str | None:
+    """Return the `file_path` of the first column chunk, if it has one: its pages are in another file.
 
-    Raises:
-        ThriftError: the bytes are no footer.
-    """
-    if len(data) <= DECODED_BYTES and _CHUNK_AFTER_PATH.search(data):
-        for _, paths in _row_groups(data):
-            yield from paths
-
-
-def row_group_rows(data: bytes, expected: int) -> int:
-    """The sum of the rows that a footer says its row groups have.
+    Writers set the path for all column chunks or for none, and walking all of them would dominate reading a footer.
 
     Args:
         data: the footer.
-        expected: what it says of the whole file; it is decoded only if it does not look as if the sum were that. A
-            footer too large to be decoded is believed.
+        schema_end: the second result of `decode_schema`, where it is known; the schema is then not walked again.
 
     Raises:
-        ThriftError: the bytes are no footer.
+        ThriftError: the bytes are not a footer.
     """
-    if len(data) > DECODED_BYTES or sum(_number(match[1]) for match in _END_OF_GROUP.finditer(data)) == expected:
-        return expected
-    found = sum(rows for rows, _ in _row_groups(data))
-    return max(-(2**63), min(found, 2**63 - 1))
+    reader = next(_iter_chunks(data, schema_end), None)
+    position = None if reader is None else reader.skip_struct(1, BINARY)
+    return None if position is None else ThriftReader(data, position).read_text()
 
 
-def _number(varint: bytes) -> int:
-    return ThriftReader(varint).integer()
+def iter_column_chunks(data: bytes) -> Iterator[ColumnChunk]:
+    """Yield the metadata of every column chunk of a footer, row group by row group.
+
+    Raises:
+        ThriftError: the bytes are not a footer.
+    """
+    for reader in _iter_chunks(data):
+        position = reader.skip_struct(3, STRUCT)
+        if position is not None:
+            yield _decode_chunk_metadata(ThriftReader(data, position))
 
 
-def _row_groups(data: bytes) -> Iterator[tuple[int, list[str]]]:
-    """Of each row group its number of rows, and the files that its column chunks are said to be in."""
+def _iter_chunks(data: bytes, schema_end: int = 0) -> Iterator[ThriftReader]:
+    """Yield a reader at the begin of each column chunk; the caller moves it past the chunk."""
     reader = ThriftReader(data)
-    for number, kind in reader.fields():
-        if number == 4 and kind == _LIST:
-            for _ in range(reader.list_of(_STRUCT)):
-                yield _row_group(reader)
-        else:
-            reader.skip(kind)
-
-
-def _row_group(reader: "ThriftReader") -> tuple[int, list[str]]:
-    rows, paths = 0, []
-    for number, kind in reader.fields():
-        if number == 1 and kind == _LIST:
-            for _ in range(reader.list_of(_STRUCT)):
-                for part, form in reader.fields():
-                    if part == 1 and form == _BINARY:
-                        paths.append(reader.text())
+    for number, kind in reader.iter_fields():
+        if number == _ROW_GROUPS and kind == LIST:
+            for _ in range(reader.read_list_length(STRUCT)):
+                for group_number, group_kind in reader.iter_fields():
+                    if group_number == 1 and group_kind == LIST:
+                        for _ in range(reader.read_list_length(STRUCT)):
+                            yield reader
                     else:
-                        reader.skip(form)
-        elif number == 3 and kind == _I64:
-            rows = reader.integer()
+                        reader.skip(group_kind)
+        elif number == _SCHEMA and kind == LIST and reader.position < schema_end:
+            reader.position = schema_end
         else:
             reader.skip(kind)
-    return rows, paths
 
 
-def _element(reader: "ThriftReader") -> tuple[Node, int]:
-    """A schema element as a node without children, and how many children it has."""
+def _decode_chunk_metadata(reader: ThriftReader) -> ColumnChunk:
+    numbers: dict[int, int] = {}
+    for number, kind in reader.iter_fields():
+        if kind in (I32, I64):
+            numbers[number] = reader.read_integer()
+        else:
+            reader.skip(kind)
+    return ColumnChunk(
+        numbers.get(1, -1),
+        numbers.get(4, -1),
+        numbers.get(5, 0),
+        numbers.get(7, 0),
+        numbers.get(9, -1),
+        numbers.get(11, 0),
+    )
+
+
+def _decode_element(reader: ThriftReader) -> tuple[Node, int]:
+    """Return a schema element as a node without children, and the number of its children."""
     found: dict[int, int] = {}
     name, logical = None, None
-    for number, kind in reader.fields():
-        if number == 4 and kind == _BINARY:
-            name = reader.text()
-        elif number == 10 and kind == _STRUCT:
-            logical = _logical(reader)
-        elif kind == _I32:
-            found[number] = reader.integer()
+    for number, kind in reader.iter_fields():
+        if number == 4 and kind == BINARY:
+            name = reader.read_text()
+        elif number == 10 and kind == STRUCT:
+            logical = _decode_logical_type(reader)
+        elif kind == I32:
+            found[number] = reader.read_integer()
             if not -(2**31) <= found[number] < 2**31:
                 raise ThriftError("a number of more than 32 bits")
         else:
             reader.skip(kind)
     if name is None:
         raise ThriftError("a node has no name")
-    physical = _one_of(_PHYSICAL, found[1], "physical type") if 1 in found else None
+    physical = _get_enum_name(_PHYSICAL, found[1], "physical type") if 1 in found else None
     node = Node(
         name,
-        _one_of(_REPETITIONS, found.get(3, 0), "repetition"),
+        _get_enum_name(_REPETITIONS, found.get(3, 0), "repetition"),
         physical,
-        logical or _converted(found),
+        logical or _convert_type(found),
         found.get(9),
         (),
         found.get(2) if physical == "FIXED_LEN_BYTE_ARRAY" else None,
@@ -181,36 +186,36 @@ def _element(reader: "ThriftReader") -> tuple[Node, int]:
     return node, 0 if physical else found.get(5, 0)
 
 
-def _one_of(names: tuple[_T, ...], number: int, what: str) -> _T:
+def _get_enum_name(names: tuple[_T, ...], number: int, enum: str) -> _T:
     if not 0 <= number < len(names):
-        raise ThriftError(f"there is no {what} {number}")
+        raise ThriftError(f"there is no {enum} {number}")
     return names[number]
 
 
-def _logical(reader: "ThriftReader") -> Annotation | None:
+def _decode_logical_type(reader: ThriftReader) -> Annotation | None:
     found = None
-    for number, kind in reader.fields():
-        if kind != _STRUCT:
+    for number, kind in reader.iter_fields():
+        if kind != STRUCT:
             reader.skip(kind)
             continue
-        found = _annotation(reader, _LOGICAL.get(number, f"logical type {number}"))
+        found = _decode_annotation(reader, _LOGICAL.get(number, f"logical type {number}"))
     return found
 
 
-def _annotation(reader: "ThriftReader", name: str) -> Annotation:
+def _decode_annotation(reader: ThriftReader, name: str) -> Annotation:
     numbers: dict[int, int] = {}
     unit = None
-    for number, kind in reader.fields():
-        if kind in (_TRUE, _FALSE):
-            numbers[number] = kind == _TRUE
-        elif kind == _BYTE:
-            numbers[number] = reader.byte()
-        elif kind == _I32:
-            numbers[number] = reader.integer()
-        elif kind == _STRUCT and name in ("TIME", "TIMESTAMP"):
-            for each, form in reader.fields():
-                unit = _UNITS.get(each, f"unit {each}")
-                reader.skip(form)
+    for number, kind in reader.iter_fields():
+        if kind in (TRUE, FALSE):
+            numbers[number] = kind == TRUE
+        elif kind == BYTE:
+            numbers[number] = reader.read_byte()
+        elif kind == I32:
+            numbers[number] = reader.read_integer()
+        elif kind == STRUCT and name in ("TIME", "TIMESTAMP"):
+            for unit_number, unit_kind in reader.iter_fields():
+                unit = _UNITS.get(unit_number, f"unit {unit_number}")
+                reader.skip(unit_kind)
         else:
             reader.skip(kind)
     match name:
@@ -223,7 +228,7 @@ def _annotation(reader: "ThriftReader", name: str) -> Annotation:
     return Annotation(name)
 
 
-def _converted(found: dict[int, int]) -> Annotation | None:
+def _convert_type(found: dict[int, int]) -> Annotation | None:
     if 6 not in found:
         return None
     if not 0 <= found[6] < len(_CONVERTED):
@@ -234,129 +239,23 @@ def _converted(found: dict[int, int]) -> Annotation | None:
     return known
 
 
-def _tree(elements: list[tuple[Node, int]]) -> Node:
-    """The nodes, which stand parents first, as a tree."""
+def _build_tree(elements: list[tuple[Node, int]]) -> Node:
+    """Return the root of nodes that are listed depth first, parents before children, each with its child count."""
     if not elements:
         raise ThriftError("the schema is empty")
     open_groups: list[tuple[Node, int, list[Node]]] = []
-    for position, (node, wanted) in enumerate(elements):
-        if wanted < 0 or wanted > len(elements):
-            raise ThriftError(f"a group of {wanted} nodes")
-        open_groups.append((node, wanted, []))
+    for position, (node, child_count) in enumerate(elements):
+        if child_count < 0 or child_count > len(elements):
+            raise ThriftError(f"a group of {child_count} nodes")
+        open_groups.append((node, child_count, []))
         if len(open_groups) > MAX_DEPTH:
-            raise SchemaTooLarge(f"its schema is nested more than {MAX_DEPTH} levels deep")
+            raise SchemaTooLarge(f"its schema is more than {MAX_DEPTH} levels deep")
         while len(open_groups[-1][2]) == open_groups[-1][1]:
-            done, _, children = open_groups.pop()
-            whole = replace(done, children=tuple(children))
+            group, _, children = open_groups.pop()
+            complete = replace(group, children=tuple(children))
             if not open_groups:
                 if position != len(elements) - 1:
-                    raise ThriftError("nodes that belong to no group")
-                return whole
-            open_groups[-1][2].append(whole)
-    raise ThriftError("a group lacks nodes")
-
-
-class ThriftReader:
-    """A cursor over the compact form; every length is checked against the bytes that are left."""
-
-    def __init__(self, data: bytes) -> None:
-        self._data = data
-        self.at = 0
-
-    def fields(self) -> Iterator[tuple[int, int]]:
-        """Number and kind of each field of the struct that begins here; whoever asks takes or skips its value."""
-        number = 0
-        while True:
-            head = self.byte()
-            if head == _STOP:
-                return
-            number = number + (head >> 4) if head >> 4 else self.integer()
-            yield number, head & 0x0F
-
-    def byte(self) -> int:
-        if self.at >= len(self._data):
-            raise ThriftError("it ends too early")
-        self.at += 1
-        return self._data[self.at - 1]
-
-    def _varint(self) -> int:
-        value = shift = 0
-        while True:
-            piece = self.byte()
-            value |= (piece & 0x7F) << shift
-            shift += 7
-            if piece < 0x80:
-                return value
-            if shift > 63:
-                raise ThriftError("a number of more than 64 bits")
-
-    def integer(self) -> int:
-        value = self._varint()
-        return (value >> 1) ^ -(value & 1)
-
-    def text(self) -> str:
-        """A binary value as text; bytes that are no UTF-8 become escapes."""
-        begin = self._pass_binary()
-        return self._data[begin : self.at].decode("utf-8", "backslashreplace")
-
-    def _pass_binary(self) -> int:
-        length = self._varint()
-        begin = self.at
-        if length > len(self._data) - begin:
-            raise ThriftError("a text goes beyond its end")
-        self.at = begin + length
-        return begin
-
-    def list_of(self, kind: int, most: int | None = None) -> int:
-        """The length of the list that begins here, whose items have to be of a kind and are at least a byte each."""
-        length, found = self._list_head()
-        if found != kind and length:
-            raise ThriftError("a list of the wrong kind")
-        if most is not None and length > most:
-            raise SchemaTooLarge(f"its schema has {length} nodes, more than the {most} that are read")
-        return length
-
-    def _list_head(self) -> tuple[int, int]:
-        head = self.byte()
-        length = head >> 4
-        if length == 0x0F:
-            length = self._varint()
-        if length > len(self._data) - self.at:
-            raise ThriftError("a list goes beyond its end")
-        return length, head & 0x0F
-
-    def skip(self, kind: int, depth: int = 0) -> None:
-        """Pass over a value."""
-        if depth > _NESTED_TOO_DEEP:
-            raise ThriftError("it is nested too deeply")
-        if kind in (_TRUE, _FALSE):
-            return
-        if kind == _BYTE:
-            self.byte()
-        elif kind in (_I16, _I32, _I64):
-            self._varint()
-        elif kind == _DOUBLE:
-            self.at += 8
-        elif kind == _BINARY:
-            self._pass_binary()
-        elif kind in (_LIST, _SET):
-            length, item = self._list_head()
-            for _ in range(length):
-                self.byte() if item in (_TRUE, _FALSE) else self.skip(item, depth + 1)
-        elif kind == _MAP:
-            self._skip_map(depth)
-        elif kind == _STRUCT:
-            for _, each in self.fields():
-                self.skip(each, depth + 1)
-        else:
-            raise ThriftError(f"there is no kind {kind}")
-
-    def _skip_map(self, depth: int) -> None:
-        length = self._varint()
-        if length > len(self._data) - self.at:
-            raise ThriftError("a map goes beyond its end")
-        if length:
-            kinds = self.byte()
-            for _ in range(length):
-                self.skip(kinds >> 4, depth + 1)
-                self.skip(kinds & 0x0F, depth + 1)
+                    raise ThriftError("it has nodes after the end of its schema")
+                return complete
+            open_groups[-1][2].append(complete)
+    raise ThriftError("a group has too few nodes")
