@@ -1,4 +1,4 @@
-"""Prints the divergences seen in the tables of delta-rs."""
+"""Print a summary of the divergences found in delta-rs tables."""
 
 import pytest
 from helpers.known_deviations import list_divergences

@@ -1,4 +1,7 @@
-"""The corpus by name. In conformance/tests, `python -m delta_rs.corpus DIRECTORY [NAME ...]` writes them."""
+"""The corpus of delta-rs tables.
+
+To write it, run `python -m delta_rs.corpus DIRECTORY [NAME ...]` in conformance/tests.
+"""
 
 from __future__ import annotations
 
@@ -18,19 +21,19 @@ TABLES: dict[str, Writer] = tables_plain.TABLES | tables_features.TABLES | table
 
 
 def main(arguments: list[str]) -> int:
-    """Write tables below a directory; says which could not be written."""
+    """Write tables below a directory; print the failures."""
     directory, chosen = Path(arguments[0]), arguments[1:] or list(TABLES)
     directory.mkdir(parents=True, exist_ok=True)
-    began, failed = time.monotonic(), 0
+    start, failed = time.monotonic(), 0
     for name in chosen:
         path = directory / name
         shutil.rmtree(path, ignore_errors=True)
         try:
             TABLES[name](str(path))
-        except Exception:  # noqa: BLE001 - the next table is written all the same
+        except Exception:  # noqa: BLE001 - continue with the next table
             failed += 1
             print(f"FAILED {name}\n{traceback.format_exc(limit=-3)}")
-    print(f"{time.monotonic() - began:.2f} s, {len(chosen)} tables, {failed} failed")
+    print(f"{time.monotonic() - start:.2f} s, {len(chosen)} tables, {failed} failed")
     return 1 if failed else 0
 
 

@@ -1,4 +1,4 @@
-"""Tables of delta-rs whose rows and Parquet files are the point."""
+"""Tables of delta-rs with special values and special Parquet files."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ LAST = tuple(chr(point) for point in (0x61, 0x7F, 0x7FF, 0xD7FF, 0xFFFD, 0xFFFF,
 
 
 def edge_columns() -> pa.Table:
-    """Lowest and highest values, values about 1582 and 1970, NaN and both zeros, and a row of nulls."""
+    """Lowest and highest values, values around 1582 and 1970, NaN and both zeros, and a row of nulls."""
     import pyarrow as pa
 
     nan, inf = float("nan"), float("inf")
     utc, plain = pa.timestamp("us", "UTC"), pa.timestamp("us")
-    moments = [
-        datetime(1, 1, 1),  # noqa: DTZ001 - without a zone is the point
+    timestamps = [
+        datetime(1, 1, 1),  # noqa: DTZ001 - must have no time zone
         datetime(9999, 12, 31, 23, 59, 59, 999999),  # noqa: DTZ001
         datetime(1969, 12, 31, 23, 59, 59, 999999),  # noqa: DTZ001
         datetime(1582, 10, 4, 0, 0, 0, 1),  # noqa: DTZ001
@@ -50,8 +50,8 @@ def edge_columns() -> pa.Table:
         "bi": (pa.binary(), [b"", b"\xff\xff", b"\x00", b"a", None]),
         "bo": (pa.bool_(), [False, True, False, None, None]),
         "da": (pa.date32(), [date(1, 1, 1), date(9999, 12, 31), date(1582, 10, 4), date(1970, 1, 1), None]),
-        "ts": (utc, [None if each is None else each.replace(tzinfo=UTC) for each in moments]),
-        "tn": (plain, moments),
+        "ts": (utc, [None if each is None else each.replace(tzinfo=UTC) for each in timestamps]),
+        "tn": (plain, timestamps),
     }
     return pa.table({name: pa.array(values, kind) for name, (kind, values) in columns.items()})
 
@@ -92,7 +92,8 @@ def edge_values_nested(path: str) -> None:
     DeltaTable(path).create_checkpoint()
 
 
-def strings_at_the_cut(path: str) -> None:
+def strings_at_the_truncation_limit(path: str) -> None:
+    """Strings around the length at which delta-rs truncates bounds."""
     import pyarrow as pa
     from deltalake import DeltaTable, write_deltalake
 
@@ -114,8 +115,8 @@ def not_a_number(path: str) -> None:
         write_deltalake(path, data, mode="append")
 
 
-def far_values(path: str) -> None:
-    """Numbers at the ends of floats; texts that JSON escapes; a write without rows."""
+def extreme_values(path: str) -> None:
+    """Numbers at the limits of floats, strings that JSON must escape, and a write without rows."""
     import pyarrow as pa
     from deltalake import write_deltalake
 
@@ -129,8 +130,8 @@ def far_values(path: str) -> None:
     write_deltalake(path, data.schema.empty_table(), mode="append")
 
 
-def arrow_spellings(path: str) -> None:
-    """Arrow types of which a Delta type has several: large, viewed, dictionary-encoded, other units of time."""
+def arrow_encodings(path: str) -> None:
+    """Several Arrow types of one Delta type: large, view, dictionary-encoded, other units of time."""
     import pyarrow as pa
     from deltalake import write_deltalake
 
@@ -154,7 +155,7 @@ def arrow_spellings(path: str) -> None:
 
 
 def no_statistics(path: str) -> None:
-    """The writer is told to collect none; some columns only."""
+    """One write without any statistics, and one without those of a column."""
     from deltalake import ColumnProperties, DeltaTable, WriterProperties, write_deltalake
 
     none = ColumnProperties(statistics_enabled="NONE")
@@ -165,7 +166,7 @@ def no_statistics(path: str) -> None:
 
 
 def added_without_statistics(path: str) -> None:
-    """Files that a program wrote and then registered, saying nothing of their rows."""
+    """Files written by another program and registered without statistics, or only with a row count."""
     import pyarrow as pa
     import pyarrow.parquet as pq
     from deltalake import DeltaTable
@@ -184,31 +185,31 @@ def added_without_statistics(path: str) -> None:
     table.create_write_transaction(actions, mode="append", schema=table.schema(), partition_by=["p"])
 
 
-def parquet_spellings(path: str) -> None:
-    """A file for every compression, the newer pages, small row groups and pages, no dictionaries, cut statistics."""
+def parquet_encodings(path: str) -> None:
+    """All compressions, small row groups and pages, no dictionaries, truncated statistics, Bloom filters."""
     from deltalake import BloomFilterProperties, ColumnProperties, WriterProperties, write_deltalake
 
-    ways: list[dict[str, Any]] = [
+    options: list[dict[str, Any]] = [
         {"compression": name} for name in ("UNCOMPRESSED", "SNAPPY", "GZIP", "BROTLI", "LZ4_RAW", "ZSTD")
     ]
     small = {"max_row_group_size": 10, "write_batch_size": 5, "data_page_size_limit": 64}
-    ways += [{"statistics_truncate_length": 3}, small]
-    ways.append(
+    options += [{"statistics_truncate_length": 3}, small]
+    options.append(
         {"column_properties": {"name": ColumnProperties(dictionary_enabled=False, encoding="DELTA_BYTE_ARRAY")}}
     )
     filtered = ColumnProperties(bloom_filter_properties=BloomFilterProperties(True, 0.01, 50))
-    ways.append({"default_column_properties": filtered})
-    for way in ways:
+    options.append({"default_column_properties": filtered})
+    for each in options:
         write_deltalake(
             path,
-            rows(*range(35), name="a long text that is cut"),
+            rows(*range(35), name="a long text that is truncated"),
             mode="append",
-            writer_properties=WriterProperties(**way),
+            writer_properties=WriterProperties(**each),
         )
 
 
 def small_files(path: str) -> None:
-    """One write whose rows are split over files, with nulls and a partition."""
+    """One write whose rows are split over several files, with nulls and partitions."""
     import pyarrow as pa
     from deltalake import DeltaTable, write_deltalake
 
@@ -237,7 +238,7 @@ def not_null(path: str) -> None:
 
 
 def older_schema(path: str) -> None:
-    """Files from before columns were added, in structs as well."""
+    """Files from before columns were added, including fields of structs."""
     import pyarrow as pa
     from deltalake import DeltaTable, write_deltalake
 
@@ -281,7 +282,7 @@ def change_data_of_every_operation(path: str) -> None:
 
 
 def vacuumed_since(path: str) -> None:
-    """Files of old versions are gone; the change files too."""
+    """Files of old versions, including change files, were vacuumed."""
     from deltalake import DeltaTable, write_deltalake
 
     write_deltalake(path, rows(1, 2, 3), configuration={"delta.enableChangeDataFeed": "true"})
@@ -292,7 +293,7 @@ def vacuumed_since(path: str) -> None:
 
 
 def converted_without_partitions(path: str) -> None:
-    """Files of pyarrow in the spellings it has for time, converted as they are."""
+    """Files of pyarrow with its variants of timestamps, converted unchanged."""
     import pyarrow as pa
     import pyarrow.parquet as pq
     from deltalake import convert_to_deltalake
@@ -306,8 +307,8 @@ def converted_without_partitions(path: str) -> None:
     convert_to_deltalake(path)
 
 
-def _converted(path: str, *tables: pa.Table, **options: Any) -> None:
-    """A directory of files that pyarrow wrote, one a table, converted."""
+def _convert(path: str, *tables: pa.Table, **options: Any) -> None:
+    """Write one file per table with pyarrow and convert the directory."""
     import pyarrow.parquet as pq
     from deltalake import convert_to_deltalake
 
@@ -317,8 +318,8 @@ def _converted(path: str, *tables: pa.Table, **options: Any) -> None:
     convert_to_deltalake(path)
 
 
-def converted_spellings(path: str) -> None:
-    """What pyarrow and pandas write: lists of `item`, decimals as integers, views, an index column, missing columns."""
+def converted_encodings(path: str) -> None:
+    """Output of pyarrow and pandas: lists of `item`, decimals as integers, views, an index column, missing columns."""
     import pyarrow as pa
 
     first = pa.table(
@@ -336,11 +337,11 @@ def converted_spellings(path: str) -> None:
         }
     )
     required = pa.table([pa.array([3])], schema=pa.schema([pa.field("id", pa.int64(), nullable=False)]))
-    _converted(path, first, required, store_decimal_as_integer=True, use_compliant_nested_type=False)
+    _convert(path, first, required, store_decimal_as_integer=True, use_compliant_nested_type=False)
 
 
 def converted_times(path: str) -> None:
-    """Timestamps of other units than microseconds, which delta-rs reads."""
+    """Timestamps in other units than microseconds, which delta-rs reads."""
     import pyarrow as pa
 
     moment = datetime(1969, 12, 31, 23, 59, 59, 123456, UTC)
@@ -349,11 +350,11 @@ def converted_times(path: str) -> None:
         "millis": pa.array([moment, None], pa.timestamp("ms", "UTC")),
         "plain": pa.array([moment.replace(tzinfo=None), None], pa.timestamp("ns")),
     }
-    _converted(path, pa.table(columns))
+    _convert(path, pa.table(columns))
 
 
 def converted_odd_types(path: str) -> None:
-    """Columns of types that Delta has not: delta-rs takes the nearest that it has."""
+    """Columns of types that Delta does not have: delta-rs uses the closest type that it has."""
     import pyarrow as pa
 
     columns = {
@@ -364,7 +365,7 @@ def converted_odd_types(path: str) -> None:
         "unsigned": pa.array([1, 2**32 - 1], pa.uint32()),
         "nothing": pa.nulls(2),
     }
-    _converted(path, pa.table(columns))
+    _convert(path, pa.table(columns))
 
 
 TABLES: dict[str, Writer] = {
@@ -372,13 +373,13 @@ TABLES: dict[str, Writer] = {
     for each in (
         edge_values,
         edge_values_nested,
-        strings_at_the_cut,
+        strings_at_the_truncation_limit,
         not_a_number,
-        far_values,
-        arrow_spellings,
+        extreme_values,
+        arrow_encodings,
         no_statistics,
         added_without_statistics,
-        parquet_spellings,
+        parquet_encodings,
         small_files,
         not_null,
         older_schema,
@@ -386,7 +387,7 @@ TABLES: dict[str, Writer] = {
         change_data_of_every_operation,
         vacuumed_since,
         converted_without_partitions,
-        converted_spellings,
+        converted_encodings,
         converted_times,
         converted_odd_types,
     )

@@ -47,7 +47,7 @@ def timestamp_ntz(path: str) -> None:
     import pyarrow as pa
     from deltalake import DeltaTable, write_deltalake
 
-    moment = datetime(2024, 1, 2, 3, 4, 5, 123456)  # noqa: DTZ001 - without a zone is the point
+    moment = datetime(2024, 1, 2, 3, 4, 5, 123456)  # noqa: DTZ001 - must have no time zone
     data = pa.table({"id": [1, 2], "t": pa.array([moment, None], pa.timestamp("us"))})
     write_deltalake(path, data)
     write_deltalake(path, data, mode="append")
@@ -87,13 +87,13 @@ def features_added(path: str) -> None:
     from deltalake import DeltaTable, TableFeatures, write_deltalake
 
     write_deltalake(path, rows(1))
-    wanted = [
+    features = [
         TableFeatures.AppendOnly,
         TableFeatures.ChangeDataFeed,
         TableFeatures.DeletionVectors,
         TableFeatures.TimestampWithoutTimezone,
     ]
-    DeltaTable(path).alter.add_feature(wanted, allow_protocol_versions_increase=True)
+    DeltaTable(path).alter.add_feature(features, allow_protocol_versions_increase=True)
     write_deltalake(path, rows(2), mode="append")
 
 
@@ -114,7 +114,7 @@ def properties(path: str) -> None:
         {"delta.logRetentionDuration": "interval 5 days", "own.key": "ü"}, raise_if_not_exists=False
     )
     table.alter.set_table_name("other")
-    table.alter.set_table_description("and what it holds")
+    table.alter.set_table_description("a description")
 
 
 def checkpoint_v2_table(path: str) -> None:
@@ -170,7 +170,7 @@ def log_compacted(path: str) -> None:
 
 
 def log_cleaned_up(path: str) -> None:
-    """Commits before a checkpoint are gone. What is old is told by modification times, so the files are made older."""
+    """Commits before a checkpoint are deleted. Cleanup goes by modification times, so the files are made older."""
     from deltalake import DeltaTable, write_deltalake
 
     for number in range(4):

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
     Writer = Callable[[str], None]
 
-ODD = (None, "", " ", "a b", "a/b", "a=b", "a%20b", "é", "日本😀", "a:b", "#?&+", "'", "\n", '"{}\\|<>^`')
+SPECIAL_STRINGS = (None, "", " ", "a b", "a/b", "a=b", "a%20b", "é", "日本😀", "a:b", "#?&+", "'", "\n", '"{}\\|<>^`')
 
 
 def rows(*ids: int, **columns: object) -> pa.Table:
-    """A table with a column `id` and constant columns."""
+    """Build a table with a column `id` and constant columns."""
     import pyarrow as pa
 
     return pa.table({"id": pa.array(ids, pa.int64())} | {name: [value] * len(ids) for name, value in columns.items()})
@@ -27,7 +27,7 @@ def rows(*ids: int, **columns: object) -> pa.Table:
 def plain(path: str) -> None:
     from deltalake import DeltaTable, write_deltalake
 
-    write_deltalake(path, rows(1, 2, name="a"), name="called", description="about")
+    write_deltalake(path, rows(1, 2, name="a"), name="name", description="a description")
     write_deltalake(path, rows(3, name=None).cast(rows(1, name="a").schema), mode="append")
     write_deltalake(path, rows(4, name="b"), mode="append")
     DeltaTable(path).delete("id = 1")
@@ -64,15 +64,15 @@ def partitioned(path: str) -> None:
     import pyarrow as pa
     from deltalake import DeltaTable, write_deltalake
 
-    data = pa.table({"id": list(range(len(ODD))), "s": pa.array(ODD, pa.string())})
+    data = pa.table({"id": list(range(len(SPECIAL_STRINGS))), "s": pa.array(SPECIAL_STRINGS, pa.string())})
     write_deltalake(path, data, partition_by=["s"])
     DeltaTable(path).delete("s = 'a=b'")
     DeltaTable(path).create_checkpoint()
     DeltaTable(path).delete("id = 8")
 
 
-def every_type_columns() -> pa.Table:
-    """Every primitive type: a usual row, an extreme row, a row of nulls."""
+def build_columns_of_every_type() -> pa.Table:
+    """All primitive types with a typical row, an extreme row and a row of nulls."""
     import pyarrow as pa
 
     fields: dict[str, tuple[pa.DataType, object, object]] = {
@@ -100,14 +100,14 @@ def every_type_columns() -> pa.Table:
 def every_type(path: str) -> None:
     from deltalake import DeltaTable, write_deltalake
 
-    write_deltalake(path, every_type_columns())
+    write_deltalake(path, build_columns_of_every_type())
     DeltaTable(path).create_checkpoint()
 
 
 def partitioned_by_every_type(path: str) -> None:
     from deltalake import DeltaTable, write_deltalake
 
-    data = every_type_columns().drop_columns(["f", "de"])
+    data = build_columns_of_every_type().drop_columns(["f", "de"])
     write_deltalake(path, data, partition_by=data.column_names[1:])
     DeltaTable(path).create_checkpoint()
     DeltaTable(path).delete("id = 1")
@@ -122,7 +122,7 @@ def partitioned_by_floats(path: str) -> None:
 
 
 def partitioned_by_decimals(path: str) -> None:
-    """The commit is written; that delta-rs then cannot read what it wrote is its answer to a negative decimal."""
+    """The commit is written, but delta-rs cannot read back a negative decimal."""
     import pyarrow as pa
     from deltalake import write_deltalake
     from deltalake.exceptions import DeltaError
@@ -156,7 +156,7 @@ def schema_evolution(path: str) -> None:
     write_deltalake(path, rows(1))
     write_deltalake(path, rows(2, added="x"), mode="append", schema_mode="merge")
     DeltaTable(path).alter.add_columns(Schema([Field("more", PrimitiveType("double"))]).fields)
-    DeltaTable(path).alter.set_column_metadata("added", {"comment": "said"})
+    DeltaTable(path).alter.set_column_metadata("added", {"comment": "a comment"})
 
 
 def optimized(path: str) -> None:

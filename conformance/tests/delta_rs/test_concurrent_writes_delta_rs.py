@@ -1,4 +1,4 @@
-"""delta-rs goes on writing to a table, call by call of the store, while the table is judged."""
+"""delta-rs writes to a table between the storage calls of a validation."""
 
 import shutil
 from collections.abc import Iterator
@@ -10,11 +10,11 @@ from deltalake import DeltaTable, write_deltalake
 from helpers.concurrent_writer import ConcurrentlyWrittenStore, Schedule, ScheduledOperation
 from validation.test_concurrent_writes import assert_no_false_positive, use_store
 
-from deltaspec.validation import validate_table
+import deltaspec
 
 
 class _DeltaRs:
-    """Every operation is one step: delta-rs shows nobody half of a commit, and its vacuum is not to be held."""
+    """A writer whose operations are single steps: delta-rs commits atomically, and its vacuum cannot be interrupted."""
 
     def __init__(self, root: Path) -> None:
         self._root = str(root)
@@ -50,22 +50,33 @@ class _DeltaRs:
         yield
 
 
-_HARM = ("append", "optimize", "vacuum", "update", "checkpoint", "clean up", "delete", "vacuum", "append", "checkpoint")
+_OPERATIONS = (
+    "append",
+    "optimize",
+    "vacuum",
+    "update",
+    "checkpoint",
+    "clean up",
+    "delete",
+    "vacuum",
+    "append",
+    "checkpoint",
+)
 
 
 @pytest.mark.parametrize("wait", [0, 2, 5])
 @pytest.mark.parametrize(("level", "history"), [("log", "all"), ("files", "latest"), ("rows", "all")])
-def test_table_that_delta_rs_writes_to_gives_no_false_finding(
+def test_concurrent_writes_of_delta_rs_cause_no_false_finding(
     level: str, history: str, wait: int, tmp_path: Path
 ) -> None:
     root, frozen = tmp_path / "table", tmp_path / "frozen"
     writer = _DeltaRs(root)
     shutil.copytree(root, frozen)
-    # each wait lets the operations come between other calls of the store
+    # each wait places the operations between other storage calls
     schedule = Schedule(
-        writer, [ScheduledOperation(each, 0 if number else wait, 1) for number, each in enumerate(_HARM)]
+        writer, [ScheduledOperation(each, 0 if number else wait, 1) for number, each in enumerate(_OPERATIONS)]
     )
     with use_store(ConcurrentlyWrittenStore(str(root), schedule.advance, is_remote=wait == 2)):
-        moving = validate_table(str(root), level=level, history=history)
+        report = deltaspec.validate(str(root), level=level, history=history)
     assert schedule.started_operations
-    assert_no_false_positive(moving, validate_table(str(frozen), level=level, history=history), schedule, root)
+    assert_no_false_positive(report, deltaspec.validate(str(frozen), level=level, history=history), schedule, root)

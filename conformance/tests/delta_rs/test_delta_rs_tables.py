@@ -1,4 +1,4 @@
-"""Tables that delta-rs writes conform, or deviate exactly as known."""
+"""Tables that delta-rs writes conform, except for known deviations."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Silence on tables of delta-rs is no blindness: a fault planted into one is found, by the rules of it alone."""
+"""A fault planted in a delta-rs table is found by exactly the expected rules."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from delta_rs.corpus import TABLES
 
-from deltaspec.validation import validate_table
+import deltaspec
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 pytest.importorskip("deltalake", reason="the Python package deltalake (extra [deltalake]) is not installed")
 
 
-def first_live(actions: Actions) -> dict[str, Any]:
-    """The `add` of the newest commit that adds a file: no later one takes it away."""
+def find_newest_add(actions: Actions) -> dict[str, Any]:
+    """Return the add of the newest commit that adds a file; no later commit removes it."""
     found: dict[str, Any] = next(action["add"] for action in reversed(actions) if "add" in action)
     return found
 
 
-def statistics(edit: Callable[[dict[str, Any]], None]) -> Plant:
-    """Edits the statistics of a live file."""
+def edit_statistics(edit: Callable[[dict[str, Any]], None]) -> Plant:
+    """Return a function that edits the statistics of a live file."""
 
     def plant(_: Path, actions: Actions) -> None:
-        add = first_live(actions)
+        add = find_newest_add(actions)
         stats = json.loads(add["stats"])
         edit(stats)
         add["stats"] = json.dumps(stats)
@@ -39,50 +39,50 @@ def statistics(edit: Callable[[dict[str, Any]], None]) -> Plant:
 
 
 def set_entry(kind: str, column: str, value: object) -> Plant:
-    return statistics(lambda stats: stats[kind].__setitem__(column, value))
+    return edit_statistics(lambda stats: stats[kind].__setitem__(column, value))
 
 
-def another_count(stats: dict[str, Any]) -> None:
+def change_row_count(stats: dict[str, Any]) -> None:
     stats["numRecords"] += 1
 
 
-def another_size(_: Path, actions: Actions) -> None:
-    first_live(actions)["size"] += 1
+def change_size(_: Path, actions: Actions) -> None:
+    find_newest_add(actions)["size"] += 1
 
 
-def file_is_gone(table: Path, actions: Actions) -> None:
-    (table / first_live(actions)["path"]).unlink()
+def delete_file(table: Path, actions: Actions) -> None:
+    (table / find_newest_add(actions)["path"]).unlink()
 
 
-def footer_is_damaged(table: Path, actions: Actions) -> None:
-    file = table / first_live(actions)["path"]
+def damage_footer(table: Path, actions: Actions) -> None:
+    file = table / find_newest_add(actions)["path"]
     file.write_bytes(file.read_bytes()[:-4] + b"PAR2")
 
 
-def column_is_another(_: Path, actions: Actions) -> None:
-    """The table's schema says that a column of texts is one of booleans, which have no bounds."""
+def change_column_type(_: Path, actions: Actions) -> None:
+    """Declare a string column as boolean, a type without bounds."""
     metadata = next(action["metaData"] for action in actions if "metaData" in action)
     metadata["schemaString"] = metadata["schemaString"].replace(
         '"name":"text","type":"string"', '"name":"text","type":"boolean"'
     )
 
 
-def change_file_is_dropped(_: Path, actions: Actions) -> None:
-    """The last one, of a merge: a delete may go without (E39)."""
+def drop_change_file(_: Path, actions: Actions) -> None:
+    """Drop the last change file, of a merge; a delete needs none (E39)."""
     actions.remove(next(action for action in reversed(actions) if "cdc" in action))
 
 
 CASES: dict[str, tuple[str, Plant, set[str]]] = {
-    "size": ("small_files", another_size, {"DAT002"}),
-    "gone": ("small_files", file_is_gone, {"DAT001"}),
-    "footer": ("small_files", footer_is_damaged, {"PQT001"}),
-    "count": ("small_files", statistics(another_count), {"PQT002", "COM020"}),
-    "type": ("small_files", column_is_another, {"PQT010", "STA009"}),
+    "size": ("small_files", change_size, {"DAT002"}),
+    "gone": ("small_files", delete_file, {"DAT001"}),
+    "footer": ("small_files", damage_footer, {"PQT001"}),
+    "count": ("small_files", edit_statistics(change_row_count), {"PQT002", "COM020"}),
+    "type": ("small_files", change_column_type, {"PQT010", "STA009"}),
     "minimum": ("small_files", set_entry("minValues", "id", 10_000), {"STA001"}),
     "maximum": ("small_files", set_entry("maxValues", "id", 10_000), {"STA002"}),
     "nulls": ("small_files", set_entry("nullCount", "id", 1), {"STA005"}),
-    "minimum of texts": ("small_files", set_entry("minValues", "text", "zz"), {"STA001"}),
-    "changes": ("change_data_feed", change_file_is_dropped, {"CDF008"}),
+    "minimum of strings": ("small_files", set_entry("minValues", "text", "zz"), {"STA001"}),
+    "changes": ("change_data_feed", drop_change_file, {"CDF008"}),
 }
 
 
@@ -93,11 +93,11 @@ def test_planted_fault_is_found(case: str, tmp_path: Path) -> None:
     TABLES[name](str(table))
     files = sorted((table / "_delta_log").glob("*.json"))
     commits = [[json.loads(line) for line in file.read_text().splitlines()] for file in files]
-    assert not validate_table(str(table), level="rows", history="all").totals
+    assert not deltaspec.validate(str(table), level="rows", history="all").totals
     actions = [action for commit in commits for action in commit]
     plant(table, actions)
-    kept = {id(action) for action in actions}
+    remaining = {id(action) for action in actions}
     for file, commit in zip(files, commits, strict=True):
-        file.write_text("".join(f"{json.dumps(action)}\n" for action in commit if id(action) in kept))
-    report = validate_table(str(table), level="rows", history="all")
+        file.write_text("".join(f"{json.dumps(action)}\n" for action in commit if id(action) in remaining))
+    report = deltaspec.validate(str(table), level="rows", history="all")
     assert set(report.totals) == expected

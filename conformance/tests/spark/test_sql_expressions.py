@@ -311,5 +311,5 @@ def test_spark_engine_plans_expressions_that_need_spark(spark: "SparkSession") -
     table = TableSchema(SCHEMA, None, [], {}, frozenset())
     planner = ExpressionPlanner(spark, ConstraintContext(cast("Any", None), table, constraints))
     planner.prepare(range(len(constraints)))
-    plans = {text: planner.of(number) for number, text in enumerate(EVALUATED_BY_SPARK)}
+    plans = {text: planner.get_plan(number) for number, text in enumerate(EVALUATED_BY_SPARK)}
     assert {text: reason for text, reason in plans.items() if isinstance(reason, str)} == {}
