@@ -53,7 +53,7 @@ def assert_files_equal(run: RecordingRun, decoded: DecodedLog) -> None:
             "path_key", "deletion_vector_id", "deletion_timestamp"
         )
         dead = [(*key, remove.deletion_timestamp) for key, remove in snapshot.tombstones.items()]
-        if not run.compared:  # the timestamps are kept for comparisons alone
+        if not run.context.compares_files:  # the timestamps are kept for comparisons alone
             dead = [(*key, None) for key in snapshot.tombstones]
         assert sort_rows(gone.iter_rows()) == sort_rows(dead)
 
@@ -63,7 +63,7 @@ def assert_files_equal(run: RecordingRun, decoded: DecodedLog) -> None:
 def test_live_files_and_tombstones_of_every_version_are_those_of_the_model(files: TableFiles) -> None:
     run = RecordingRun(files)
     assert_files_equal(run, DecodedLog.of(files))
-    assert run.replay_blocked_reason is None
+    assert run.facts.replay_blocked_reason is None
     assert not run.recorded.undecided
 
 

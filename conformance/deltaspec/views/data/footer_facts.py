@@ -71,7 +71,11 @@ def build_schema_facts(root: Node, table: TableSchema) -> SchemaFacts:
     }
     found = match_columns(data_schema, root, table.mapping)
     rows = [
-        {**common, **_row(column), "widening_record_lost": (column.path, column.stored.narrower) in table.forgotten}
+        {
+            **common,
+            **_row(column),
+            "widening_record_lost": (column.path, column.stored.narrower_type) in table.forgotten,
+        }
         for column in found
     ]
     for role, column in _special_columns(root, table):
@@ -97,7 +101,7 @@ def _iceberg(root: Node, table: TableSchema) -> dict[str, Any]:
 
 def _row(column: StoredColumn) -> dict[str, Any]:
     node, other = column.node, column.node_with_other_id
-    narrower = column.stored.narrower
+    narrower = column.stored.narrower_type
     return {
         "column": ".".join(column.path),
         "type": get_type_name(column.type),
@@ -157,7 +161,7 @@ def _is_shredded(column: StoredColumn) -> bool | None:
 
 
 def _is_generated(name: str) -> bool:
-    """Return whether column mapping generated the name; files from before the mapping or from Iceberg have no such."""
+    """Return whether column mapping generated the name; other writers do not use such names."""
     return _GENERATED_NAME.fullmatch(name) is not None
 
 

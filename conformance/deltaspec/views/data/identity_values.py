@@ -69,19 +69,19 @@ def build_identity_value_row(
     last, nearest = (values.highest, values.lowest) if ascending else (values.lowest, values.highest)
     beyond = None
     if last is not None:
-        beyond = True if identity.mark is None else is_beyond_high_water_mark(identity, last)
+        beyond = True if identity.high_water_mark is None else is_beyond_high_water_mark(identity, last)
     return {
         **data_file.place,
         "column": column,
         "step": identity.step,
-        "high_water_mark": identity.mark,
+        "high_water_mark": identity.high_water_mark,
         "last_value": last,
         "last_is_beyond_high_water_mark": beyond,
         "off_sequence_values": values.off_sequence,
         "first_off_sequence_value": values.first_off_sequence,
         "duplicate_values": values.repeated,
         "first_duplicate_value": values.first_repeated,
-        "previous_high_water_mark": before.mark if before is not None else None,
+        "previous_high_water_mark": before.high_water_mark if before is not None else None,
         "nearest_value": nearest,
         "nearest_is_beyond_previous_high_water_mark": None
         if before is None or nearest is None

@@ -1,4 +1,4 @@
-"""What the log says of constraints, defaults and identity columns, as columns of the views over the table's state."""
+"""View columns about constraints, column defaults and identity columns."""
 
 from bisect import bisect_left
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ Row = dict[str, Any]
 
 
 def build_constraint_columns(member: Field, schema: Struct, supported: set[str] | None, revision: Revision) -> Row:
-    """Columns of `schema_fields` over the metadata of a field; none where it is not known what the table supports."""
+    """Return the columns of `schema_fields` about field metadata; empty if the supported features are unknown."""
     if supported is None:
         return {}
     facts: Row = {"unsupported_keys": constraints.find_unsupported_keys(member.metadata, supported, revision)}
@@ -37,17 +37,17 @@ def _invariant_fault(metadata: dict[str, Any], schema: Struct) -> str | None:
         return None
     except constraints.InvariantError as fault:
         return str(fault)
-    why = None if expression is None else find_condition_error(expression, schema)
-    return None if why is None else f"has no condition at expression.expression: {why}"
+    error = None if expression is None else find_condition_error(expression, schema)
+    return None if error is None else f"expression.expression is not a condition: {error}"
 
 
 def constraint_fault(name: str, value: str, schema: Struct | None) -> str | None:
-    """What is wrong with a table property that is a CHECK constraint: `no name`, or `no condition` and why."""
+    """Return why a CHECK constraint property is invalid: `no name`, or `no condition` and the reason; None if valid."""
     for constraint, expression in constraints.read_check_constraints({name: value}).items():
         if constraints.find_constraint_fault(constraint, expression) == "check-constraints.key":
             return "no name"
-        why = find_condition_error(expression, schema)
-        return None if why is None else f"no condition: {why}"
+        error = find_condition_error(expression, schema)
+        return None if error is None else f"no condition: {error}"
     return None
 
 
@@ -55,11 +55,11 @@ def constraint_fault(name: str, value: str, schema: Struct | None) -> str | None
 class _IdentityColumn:
     path: tuple[str, ...]
     number: int | None
-    """Column id, where columns are mapped."""
+    """Column id; None if columns are not mapped."""
     identity: Identity
 
     def is_same(self, other: "_IdentityColumn") -> bool:
-        """By id where both have one; else by name."""
+        """Return whether both are the same column, by id if both have one, otherwise by path."""
         if self.number is not None and other.number is not None:
             return self.number == other.number
         return self.path == other.path
@@ -67,23 +67,23 @@ class _IdentityColumn:
 
 @dataclass
 class ColumnHistory:
-    """What the judged history says of columns with defaults and of identity columns, version by version."""
+    """Columns with defaults and identity columns along the history, updated version by version."""
 
     changes: Row = field(default_factory=dict)
-    """Columns of `commits` for the last version taken."""
+    """Columns of `commits` for the last applied version."""
     _identities_since: list[tuple[int, list[_IdentityColumn] | None]] = field(default_factory=list)
-    """Every version at which they may have changed; None where it is not known what they are."""
+    """Versions at which the identity columns may have changed, with the columns; None if unknown."""
     _metadata: MetaData | None = None
     _known: KnownColumns | None = None
     _identities: list[_IdentityColumn] = field(default_factory=list)
-    _is_whole: bool = False
-    """The judged history begins with the first version of the table, and nothing of it was lost."""
+    _is_complete: bool = False
+    """Whether the validated history starts with the first version of the table and is fully known."""
 
     def forget(self) -> None:
-        """Note that a version could not be read: the next is compared with nothing."""
-        self.changes, self._metadata, self._known, self._identities, self._is_whole = {}, None, None, [], False
+        """Record that a version could not be read: the next version is not compared."""
+        self.changes, self._metadata, self._known, self._identities, self._is_complete = {}, None, None, [], False
 
-    def take(
+    def apply(
         self,
         place: tuple[int, str],
         actions: list[tuple[int, WireStruct]],
@@ -92,15 +92,15 @@ class ColumnHistory:
         mapping: str | None,
         supported: set[str] | None,
     ) -> None:
-        """Step to a version.
+        """Apply a version and update `changes`.
 
         Args:
-            place: the version, and the log file.
-            actions: of the file.
-            metadata: of the table after it; None where it is not known.
-            schema: what its schema string describes; None where that cannot be read.
-            mapping: mode of column mapping in force.
-            supported: features that the table supports; None where that is not known.
+            place: version and log file.
+            actions: actions of the file with their line numbers.
+            metadata: table metadata after the version; None if unknown.
+            schema: parsed schema; None if it cannot be parsed.
+            mapping: column mapping mode; None if off.
+            supported: features that the table supports; None if unknown.
         """
         version, file = place
         self.changes = {}
@@ -111,14 +111,14 @@ class ColumnHistory:
             self._identities_since.append((version, None))
             return
         operation = next((action.operation for _, action in actions if isinstance(action, CommitInfo)), None)
-        self._is_whole = self._is_whole or (version == 0 and ".checkpoint." not in file)
+        self._is_complete = self._is_complete or (version == 0 and ".checkpoint." not in file)
         before, self._metadata = self._metadata, metadata
         identities = _identities(schema, mapping) if identity_columns.FEATURE in supported else []
         if before is not None and not is_replaced_table(before, metadata, operation):
-            self.changes = self._compared(identities)
-            if not isinstance(operation, str):  # it may be a restore, which brings the mark back
+            self.changes = self._compare(identities)
+            if not isinstance(operation, str):  # it may be a restore, which may move the mark back
                 self.changes["identity_marks_moved_back"] = None
-            if self._known and DEFAULTS in supported and (self._is_whole or isinstance(operation, str)):
+            if self._known and DEFAULTS in supported and (self._is_complete or isinstance(operation, str)):
                 new = default_columns.find_illegal_defaults(self._known, schema, mapping)
                 self.changes["new_columns_with_default"] = [".".join(path) for path in new]
         self._known = default_columns.merge_columns(self._known, default_columns.collect_columns(schema, mapping))
@@ -126,13 +126,13 @@ class ColumnHistory:
         self._identities_since.append((version, identities))
 
     def find_identity_before(self, version: int, member: Field, mapping: str | None) -> Identity | None:
-        """What the metadata before a version says of a top-level identity column; None where that is not known."""
-        wanted = _IdentityColumn((member.name,), column_id(member) if mapping else None, Identity())
-        place = bisect_left(self._identities_since, version, key=lambda each: each[0])
-        told = self._identities_since[place - 1][1] if place else None
-        return next((each.identity for each in told or () if wanted.is_same(each)), None)
+        """Return the properties of a top-level identity column before a version; None if unknown."""
+        column = _IdentityColumn((member.name,), column_id(member) if mapping else None, Identity())
+        count = bisect_left(self._identities_since, version, key=lambda each: each[0])
+        columns = self._identities_since[count - 1][1] if count else None
+        return next((each.identity for each in columns or () if column.is_same(each)), None)
 
-    def _compared(self, identities: list[_IdentityColumn]) -> Row:
+    def _compare(self, identities: list[_IdentityColumn]) -> Row:
         pairs = [(old, new) for new in identities for old in self._identities if new.is_same(old)]
         return {
             "changed_identity_columns": [
@@ -141,7 +141,7 @@ class ColumnHistory:
                 for key in identity_columns.find_changed_properties(old.identity, new.identity)
             ],
             "identity_marks_moved_back": [
-                f"{'.'.join(new.path)}: {old.identity.mark}, then {new.identity.mark}"
+                f"{'.'.join(new.path)}: {old.identity.high_water_mark}, then {new.identity.high_water_mark}"
                 for old, new in pairs
                 if identity_columns.is_illegal_high_water_mark(old.identity, new.identity)
             ],

@@ -1,4 +1,4 @@
-"""What the text says of system domains. Source: Domain Metadata, Row Tracking, Clustered Table."""
+"""Rows of `domains`, with the checks of system domains. Source: Domain Metadata, Row Tracking, Clustered Table."""
 
 from collections.abc import Iterable, Set
 from typing import Any
@@ -10,20 +10,22 @@ from deltaspec.model.rows import row_tracking
 from deltaspec.views.log.replay_differences import is_same_json
 
 RESERVED = "delta."
-"""How names of system domains begin."""
+"""Prefix of system domains."""
 _KNOWN = frozenset({row_tracking.DOMAIN, clustering.DOMAIN, "delta.liquid", "delta.columnMappingUsageTracking"})
 
 
 def build_domain_row(
     place: dict[str, Any], action: DomainMetadata, known: DomainMetadata | None, others: Set[str]
 ) -> dict[str, Any]:
-    """The row of `domains` for an action, but for what the protocol decides; beside it `needed_feature`.
+    """Return the row of `domains` for an action, without the columns that depend on the protocol.
+
+    The additional key `needed_feature` is the feature that the domain requires, or None.
 
     Args:
         place: version, file and line.
         action: the action.
-        known: what the table holds of the domain before it.
-        others: domains of the table that the same commit does not remove: its actions have no order.
+        known: previous action of the domain; None if the domain was not live.
+        others: live domains that the same commit does not remove; the actions of a commit have no order.
     """
     before = known.configuration if known else None
     if before is not None and is_same_json(before, action.configuration):
@@ -43,24 +45,24 @@ def build_domain_row(
 
 
 def is_known_system_domain(domain: str) -> bool | None:
-    """Whether the text or a proposal defines a domain of the reserved prefix; None for user domains."""
+    """Return whether the protocol or a proposal defines a domain with the reserved prefix; None for user domains."""
     return domain in _KNOWN if domain.startswith(RESERVED) else None
 
 
 def find_domain_feature(domain: str) -> str | None:
-    """The table feature that a system domain belongs to; None where the text names none."""
+    """Return the table feature that a system domain belongs to; None if the protocol names none."""
     return {row_tracking.DOMAIN: row_tracking.FEATURE, clustering.DOMAIN: clustering.FEATURE}.get(domain)
 
 
 def confusable_with(domain: str, live: Iterable[str]) -> str | None:
-    """What the name of a user's domain is easily taken for: another domain or the reserved prefix, but for case.
+    """Return the domain or reserved prefix that differs from a user domain only in case.
 
     Args:
         domain: name of the domain.
-        live: names of the table's domains.
+        live: names of the live domains.
 
     Returns:
-        That name or prefix; `nothing` for an empty name; None for system domains and where there is nothing.
+        That name or prefix; `nothing` for an empty name; None for system domains, and if there is none.
     """
     if domain.startswith(RESERVED):
         return None
@@ -73,7 +75,7 @@ def confusable_with(domain: str, live: Iterable[str]) -> str | None:
 
 
 def configuration_fault(action: DomainMetadata) -> str | None:
-    """What is wrong with the configuration of a live domain that the text defines; None for others."""
+    """Return the fault in the configuration of a domain that the protocol defines; None for valid and other domains."""
     if action.domain == clustering.DOMAIN:
         return clustering.find_configuration_fault(action.configuration)
     if action.domain != row_tracking.DOMAIN:

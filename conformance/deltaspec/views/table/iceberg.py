@@ -1,58 +1,62 @@
-"""Views over tables that are compatible with Iceberg."""
+"""Views over tables with Iceberg compatibility enabled."""
 
 import polars as pl
 
 from deltaspec.views.base import LOCATION_COLUMNS, Column, View
 
-_PLACE = LOCATION_COLUMNS | {
-    "version": Column(pl.Int64, "version that wrote protocol or metadata"),
-    "line": Column(pl.Int64, "line or Parquet row, counted from 1, of the last of these actions"),
+_LOCATION = LOCATION_COLUMNS | {
+    "version": Column(pl.Int64, "version of the protocol or metaData action"),
+    "line": Column(pl.Int64, "line number or Parquet row number of the last of these actions, starting at 1"),
 }
 
 iceberg = View(
     name="iceberg",
-    grain="compatibility with Iceberg that is enabled, at each version that wrote protocol or metadata",
+    grain="enabled Iceberg compatibility, at each version with a protocol or metaData action",
     key=(),
     columns={
-        **_PLACE,
-        "compatibility": Column(pl.String, "V1 or V2", shown=True),
-        "column_mapping_mode": Column(pl.String, "id or name; null where column mapping is off"),
+        **_LOCATION,
+        "compatibility": Column(pl.String, "enabled compatibility: V1 or V2", shown=True),
+        "column_mapping_mode": Column(pl.String, "column mapping mode: id or name; null if off"),
         "conflicts_with_deletion_vectors": Column(
-            pl.Boolean, "deletion vectors are supported, of V1; or supported and enabled by property, of V2"
+            pl.Boolean, "whether deletion vectors are supported (for V1), or supported and enabled by property (for V2)"
         ),
-        "v1_also_enabled": Column(pl.Boolean, "of V2: V1 is enabled as well"),
+        "v1_also_enabled": Column(pl.Boolean, "for V2: whether V1 is also enabled"),
         "forbidden_columns": Column(
-            pl.List(pl.String), "`path: type` of what in the schema has a type that the compatibility lacks"
+            pl.List(pl.String), "`path: type` of each schema element whose type the compatibility does not allow"
         ),
         "forbidden_type_changes": Column(
             pl.List(pl.String),
-            "`path: type to type` of recorded changes that Iceberg does not know; null without type widening",
+            "`path: type to type` of each recorded change that Iceberg does not allow; null without type widening",
         ),
         "renamed_partition_columns": Column(
             pl.List(pl.String),
-            "partition columns by whose names the partitioning of a compatible table differs from the one before, "
-            "where both have some; null of the first such version, and where the commit takes over another state",
+            "partition columns whose names differ from the preceding partitioning of the compatible table, if both are "
+            "partitioned; null for the first such version, and if the commit reuses existing files",
         ),
     },
 )
 
 nested_ids = View(
     name="nested_ids",
-    grain="struct field around an array or a map, at each version that wrote protocol or metadata while V2 is enabled "
-    "and columns are mapped",
+    grain="struct field with an array or map type, at each version with a protocol or metaData action while V2 and "
+    "column mapping are enabled",
     key=(),
     columns={
-        **_PLACE,
-        "column": Column(pl.String, "logical path of the field, segments joined by dots"),
-        "missing_ids": Column(pl.List(pl.String), "names of elements, keys and values that have no id"),
+        **_LOCATION,
+        "column": Column(pl.String, "logical column path, segments joined by dots"),
+        "missing_ids": Column(pl.List(pl.String), "names of elements, keys and values without an id"),
         "ids_under_wrong_key": Column(
-            pl.List(pl.String), "those whose ids stand under a key, or by a name of the field, that the text lacks"
+            pl.List(pl.String), "names whose ids are stored under a key or field name that the protocol does not define"
         ),
-        "ids_in_wrong_field": Column(pl.List(pl.String), "those whose ids stand in another field, or in no map"),
+        "ids_in_wrong_field": Column(
+            pl.List(pl.String), "names whose ids are stored in another field, or not in a map"
+        ),
         "unresolved_names": Column(
-            pl.List(pl.String), "names in the field's map that lead nowhere, where an id is missing"
+            pl.List(pl.String), "names in the map of the field that match no element, key or value, if an id is missing"
         ),
-        "out_of_range_ids": Column(pl.List(pl.String), "`name=id` of ids that are no integers of 32 bits"),
-        "duplicate_ids": Column(pl.List(pl.String), "`name=id` of ids that a column, or another of them, has as well"),
+        "out_of_range_ids": Column(pl.List(pl.String), "`name=id` of each id that is not a 32-bit integer"),
+        "duplicate_ids": Column(
+            pl.List(pl.String), "`name=id` of each id that a column or another nested name also has"
+        ),
     },
 )

@@ -1,4 +1,4 @@
-"""Rows of the views over compatibility with Iceberg, and the versions at which it is enabled."""
+"""Rows of the views over Iceberg compatibility, and the versions at which it is enabled."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -18,24 +18,24 @@ Row = dict[str, Any]
 
 
 class IcebergHistory:
-    """Which compatibility the versions so far enable, and what one more version makes of it."""
+    """Enabled Iceberg compatibility along the history, updated version by version."""
 
     def __init__(self) -> None:
-        self.spans: list[tuple[int, tuple[str, ...]]] = []
-        """Version from which on which are enabled, ascending; none where that is not known."""
+        self.enabled_since: list[tuple[int, tuple[str, ...]]] = []
+        """Pairs of a version and the compatibilities enabled from it on, ascending; empty tuples if unknown."""
         self._before: tuple[Struct, list[str], str | None] | None = None
-        """Schema, partition columns and mapping of the version before, where it is compatible."""
+        """Schema, partition columns and mapping of the preceding version; None if it is not compatible."""
 
     @property
     def enabled_now(self) -> tuple[str, ...]:
-        """Which the last version that is known enables."""
-        return self.spans[-1][1] if self.spans else ()
+        """Compatibilities that the last known version enables."""
+        return self.enabled_since[-1][1] if self.enabled_since else ()
 
     def enabled_at(self, version: int) -> tuple[str, ...]:
-        """Which are enabled at a version."""
-        return next((enabled for start, enabled in reversed(self.spans) if start <= version), ())
+        """Return the compatibilities that are enabled at a version."""
+        return next((enabled for start, enabled in reversed(self.enabled_since) if start <= version), ())
 
-    def take(
+    def apply(
         self,
         place: Row,
         protocol: Protocol | None,
@@ -44,33 +44,33 @@ class IcebergHistory:
         mapping: str | None,
         revision: Revision,
         *,
-        taken_over: bool = False,
+        reuses_files: bool = False,
     ) -> tuple[list[Row], list[Row]]:
-        """Step to the next protocol or metadata; what is not known of them makes all before it forgotten.
+        """Apply the next protocol or metadata; an unknown protocol or metadata discards the earlier state.
 
         Args:
             place: version, file and line.
-            protocol: of the table.
-            metadata: of the table.
-            schema: of the table; None where it cannot be read.
-            mapping: column mapping in force.
-            revision: the text.
-            taken_over: the commit takes over another state or table, and replaces none.
+            protocol: table protocol; None if unknown.
+            metadata: table metadata; None if unknown.
+            schema: table schema; None if it cannot be parsed.
+            mapping: column mapping mode; None if off.
+            revision: protocol revision.
+            reuses_files: whether the commit reuses files of another state or table.
 
         Returns:
-            Rows of `iceberg` and of `nested_ids`.
+            Rows of `iceberg` and rows of `nested_ids`.
         """
         before, self._before = self._before, None
         if protocol is None or metadata is None or not has_known_features(protocol):
-            self.spans.append((place["version"], ()))
+            self.enabled_since.append((place["version"], ()))
             return [], []
         features = get_supported_features(protocol)
         enabled = iceberg_compat.get_enabled_compatibilities(features, metadata.configuration, revision)
-        self.spans.append((place["version"], enabled))
+        self.enabled_since.append((place["version"], enabled))
         if enabled and schema is not None:
             self._before = (schema, metadata.partition_columns, mapping)
         renamed = None
-        if before is not None and self._before is not None and not taken_over:
+        if before is not None and self._before is not None and not reuses_files:
             renamed = iceberg_compat.find_renamed_partition_columns(before, self._before)
         rows = [
             {
@@ -82,30 +82,30 @@ class IcebergHistory:
                 ),
                 "v1_also_enabled": each == "V2" and "V1" in enabled,
                 "renamed_partition_columns": renamed,
-                **(_of_types(schema, each, features) if schema is not None else {}),
+                **(_type_facts(schema, each, features) if schema is not None else {}),
             }
             for each in enabled
         ]
-        wanted = "V2" in enabled and schema is not None and mapping is not None
-        return rows, _nested(place, schema, mapping, revision) if wanted and schema and mapping else []
+        has_nested_ids = "V2" in enabled and schema is not None and mapping is not None
+        return rows, _nested_id_rows(place, schema, mapping, revision) if has_nested_ids and schema and mapping else []
 
     def forget(self) -> None:
-        """Note that versions are unknown."""
-        self.spans.clear()
+        """Record that versions are unknown."""
+        self.enabled_since.clear()
         self._before = None
 
 
-def _of_types(schema: Struct, compatibility: str, features: set[str]) -> Row:
+def _type_facts(schema: Struct, compatibility: str, features: set[str]) -> Row:
     columns = iceberg_compat.find_forbidden_columns(schema, compatibility)
     found: Row = {"forbidden_columns": [f"{'.'.join(path)}: {get_type_name(kind)}" for path, kind in columns]}
     if "typeWidening" in {strip_preview_suffix(name) for name in features}:
         changes = iceberg_compat.find_forbidden_type_changes(schema)
-        told = [f"{'.'.join(path)}: {get_type_name(old)} to {get_type_name(new)}" for path, old, new in changes]
-        found["forbidden_type_changes"] = told
+        descriptions = [f"{'.'.join(path)}: {get_type_name(old)} to {get_type_name(new)}" for path, old, new in changes]
+        found["forbidden_type_changes"] = descriptions
     return found
 
 
-def _nested(place: Row, schema: Struct, mapping: str, revision: Revision) -> list[Row]:
+def _nested_id_rows(place: Row, schema: Struct, mapping: str, revision: Revision) -> list[Row]:
     return [
         {
             **place,
@@ -128,17 +128,17 @@ def find_paths_written_under_v2(
     *,
     begins_with_checkpoint: bool,
 ) -> pl.Series:
-    """Keys of the paths whose files were written, beyond doubt, while V2 was enabled.
+    """Return keys of the paths whose files were certainly written while V2 was enabled.
 
-    The commit that adds such a file follows a version that has V2 enabled, no earlier action speaks of its path, and
-    the commit does not take over files of another state or table. Where versions before the judged history may have
-    had the file, the commit has to say what it does.
+    V2 is enabled in the commit that adds such a file and in the preceding version. No earlier action has the path, and
+    the commit does not reuse existing files. If versions precede the validated history, the commit must have an
+    operation.
 
     Args:
-        spanned: every add and remove of the judged history.
-        history: after the last version.
-        operations: what each commit says it does.
-        begins_with_checkpoint: there are versions before the judged history.
+        intervals: every add and remove of the validated history.
+        history: history after the last version.
+        operations: version to commitInfo.operation, None if a commit has none.
+        begins_with_checkpoint: whether versions before the validated history exist.
     """
     versions = [
         version
@@ -153,5 +153,5 @@ def find_paths_written_under_v2(
 
 
 def join_written_under_v2(files: pl.DataFrame, written: Iterable[str]) -> pl.DataFrame:
-    """Files with the column `written_under_v2`: their paths are among those of `find_paths_written_under_v2`."""
+    """Add the column `written_under_v2`: whether the path is in the result of `find_paths_written_under_v2`."""
     return files.with_columns(written_under_v2=pl.col("path_key").is_in(pl.Series(written, dtype=pl.String).implode()))

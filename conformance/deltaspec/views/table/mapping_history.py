@@ -1,4 +1,4 @@
-"""Column mapping along the judged history: facts of metadata and fields, and the names that statistics may use."""
+"""Column mapping along the validated history: facts of metadata and fields, and names that statistics may use."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -21,19 +21,19 @@ Row = dict[str, Any]
 
 
 class MappingHistory:
-    """What the versions so far say of mapped columns, and what one more schema does to them."""
+    """Mapped columns along the history, updated schema by schema."""
 
     _columns: MappedColumns | None
     _names: set[str]
     _older: set[int]
     is_complete: bool
-    """Whether the judged history begins with the table, and so has every name there was."""
+    """Whether the validated history starts with the table and therefore has every name."""
 
     def __init__(self) -> None:
         self.forget()
 
     def forget(self) -> None:
-        """Note that versions are unknown."""
+        """Record that versions are unknown."""
         self._columns = None
         self._names = set()
         self._older = set()
@@ -41,33 +41,34 @@ class MappingHistory:
 
     @property
     def names(self) -> frozenset[str]:
-        """Names that any column has or had in files: physical ones, and logical ones while no mapping was in force."""
+        """Names that any column has or had in files: physical names, and logical names while column mapping was off."""
         return frozenset(self._names)
 
-    def take(
+    def apply(
         self, schema: Struct | None, configuration: dict[str, str], mapping: str | None, *, is_first: bool = False
     ) -> tuple[Row, list[Row]]:
-        """Step to the next metadata; one whose schema cannot be read makes all before it forgotten.
+        """Apply the next metadata; a schema that cannot be parsed discards the earlier state.
 
         Args:
-            schema: of the table.
-            configuration: of the table.
-            mapping: mode in force.
-            is_first: the table begins with this metadata.
+            schema: table schema; None if it cannot be parsed.
+            configuration: table properties.
+            mapping: column mapping mode; None if off.
+            is_first: whether the table starts with this metadata.
 
         Returns:
-            Columns of the row of `metadata`, and of the rows of `schema_fields`, in the order of `data_types.walk`.
+            Columns of the row of `metadata`, and of the rows of `schema_fields` in the order of
+            `data_types.iter_fields`.
         """
         if schema is None:
             self.forget()
             return {}, []
-        before, now = self._columns, collect_mapped_columns(schema, configuration, mapping)
-        self._columns = merge_mapped_columns(before, now)
+        before, current = self._columns, collect_mapped_columns(schema, configuration, mapping)
+        self._columns = merge_mapped_columns(before, current)
         self.is_complete = self.is_complete or is_first
         self._names |= {path[-1] for path, _ in column_mapping.list_physical_paths(schema, mapping)}
         self._older |= _older_columns(schema)
         older = self._older if self.is_complete else None
-        facts = _field_facts(schema, mapping, before, now, older)
+        facts = _field_facts(schema, mapping, before, current, older)
         return _metadata_facts(schema, configuration, mapping, before), facts
 
 
@@ -84,7 +85,7 @@ def _metadata_facts(
 
 
 def _older_columns(schema: Struct) -> set[int]:
-    """Ids of columns whose physical name is their logical one, as those from before the mapping have it."""
+    """Return ids of columns whose physical name equals the logical one: they may be older than the column mapping."""
     ids = {
         column_mapping.column_id(field)
         for _, field in iter_fields(schema)
@@ -97,21 +98,26 @@ def _field_facts(
     schema: Struct,
     mapping: str | None,
     before: MappedColumns | None,
-    now: MappedColumns | None,
+    current: MappedColumns | None,
     older: set[int] | None,
 ) -> list[Row]:
-    """`older`: ids of columns from before the mapping; None where a version that tells may be unknown."""
+    """Return the mapping columns of `schema_fields`.
+
+    `older` are ids of columns from before the column mapping; None if a version that shows them may be unknown.
+    """
     fields = [field for _, field in iter_fields(schema)]
     paths = [path for path, _ in column_mapping.list_physical_paths(schema, mapping)]
     ids = Counter(column_mapping.column_id(field) for field in fields)
-    times = Counter(paths)
-    renamed = {number: was for number, was, _ in find_illegal_physical_names(before, now)}
-    taken = {number for number, _ in find_illegal_new_names(before, now)}
-    reused = set(find_illegal_physical_paths(before, now))
+    path_counts = Counter(paths)
+    renamed = {number: was for number, was, _ in find_illegal_physical_names(before, current)}
+    reused_ids = {number for number, _ in find_illegal_new_names(before, current)}
+    reused = set(find_illegal_physical_paths(before, current))
     kept = [
-        (field, path) for field, path in zip(fields, paths, strict=True) if column_mapping.column_id(field) not in taken
+        (field, path)
+        for field, path in zip(fields, paths, strict=True)
+        if column_mapping.column_id(field) not in reused_ids
     ]
-    shared = _shared_names(kept, older) if older is not None else set()
+    shared_names = _shared_names(kept, older) if older is not None else set()
     rows = []
     for field, path in zip(fields, paths, strict=True):
         number = column_mapping.column_id(field)
@@ -122,43 +128,43 @@ def _field_facts(
                 "column_id": number,
                 "physical_name": _text(field.metadata.get(column_mapping.PHYSICAL_NAME)),
                 "fields_with_column_id": ids[number],
-                "fields_with_physical_path": times[path],
-                "shares_physical_name": path[-1] in shared and number not in taken,
+                "fields_with_physical_path": path_counts[path],
+                "shares_physical_name": path[-1] in shared_names and number not in reused_ids,
                 "physical_name_before": renamed.get(number) if number is not None else None,
                 "path_was_reused": is_new and path in reused,
-                "name_was_reused": number in taken,
+                "name_was_reused": number in reused_ids,
             }
         )
     return rows
 
 
 def _shared_names(fields: list[tuple[Field, tuple[str, ...]]], older: set[int]) -> set[str]:
-    """Physical names that fields below different parents have, none of them a field from before the mapping.
+    """Return physical names that fields of different structs share, without fields from before the column mapping.
 
-    The name of such a field is unique in its struct only, and stays when it is renamed.
+    The name of such an older field is unique only within its struct, and stays when the field is renamed.
     """
     parents: dict[str, set[tuple[str, ...]]] = {}
-    spared = set()
+    names_of_older_fields = set()
     for field, path in fields:
         parents.setdefault(path[-1], set()).add(path[:-1])
         if column_mapping.column_id(field) in older:
-            spared.add(path[-1])
-    return {name for name, places in parents.items() if len(places) > 1} - spared
+            names_of_older_fields.add(path[-1])
+    return {name for name, places in parents.items() if len(places) > 1} - names_of_older_fields
 
 
 @dataclass(frozen=True)
 class EntryNames:
-    """The names that entries of statistics have at one level of nesting."""
+    """Names of statistics entries at one nesting level."""
 
     used: Mapping[str, "EntryNames | None"]
-    """Names in force to those of the level below, for structs that have one."""
+    """Valid name to the names of the level below; None for columns that are not structs."""
     other: frozenset[str]
-    """Names that fields of the level have by the other way of naming, and that no column has or had by this one."""
+    """Wrong names: logical instead of physical or vice versa, unless a column has or had the name validly."""
     is_certain: bool
-    """Whether a name of `other` can be nothing but that; else a column that was dropped may have had it."""
+    """Whether a name in `other` is certainly wrong; otherwise a dropped column may have had it."""
 
     def wrong_names(self) -> Iterator[str]:
-        """Every name of `other`, at all levels."""
+        """Yield every name in `other`, at all levels."""
         yield from self.other
         for below in self.used.values():
             if below is not None:
@@ -168,38 +174,48 @@ class EntryNames:
 def entry_names(
     schema: Struct, configuration: dict[str, str], mapping: str | None, history: MappingHistory
 ) -> EntryNames | None:
-    """The names that statistics may use under a schema; None where there are no others to mistake them for.
+    """Return the names that statistics may use under a schema, or None if the names cannot be validated.
 
-    Physical names where columns are mapped; else logical ones, and physical names in the schema are the other way.
-    Where a mode is set that the protocol does not support, that is the fault, and names are not judged; nor are they
-    where columns are mapped and versions are unknown: a column that was dropped may have had any name (S13).
+    Statistics use physical names if columns are mapped, and logical names otherwise. The names are not validated if:
+
+    - logical and physical names do not differ;
+    - the table sets a mapping mode that its protocol does not support, because that is the fault;
+    - columns are mapped and versions are unknown, because a dropped column may have had any name (S13).
     """
     if mapping is None and configuration.get(column_mapping.MODE) in ("id", "name"):
         return None
     if mapping is not None and not history.is_complete:
         return None
-    ever = history.names if mapping else frozenset()
-    found = _names_of(schema, mapping, ever, is_certain=mapping is not None)
+    historical_names = history.names if mapping else frozenset()
+    found = _collect_entry_names(schema, mapping, historical_names, is_certain=mapping is not None)
     return found if any(found.wrong_names()) else None
 
 
-def _names_of(schema: Struct, mapping: str | None, ever: frozenset[str], *, is_certain: bool) -> EntryNames:
+def _collect_entry_names(
+    schema: Struct, mapping: str | None, historical_names: frozenset[str], *, is_certain: bool
+) -> EntryNames:
     used: dict[str, EntryNames | None] = {}
     others = set()
     for field in schema.fields:
         physical = column_mapping.physical_name(field, "name")
         name, other = (physical, field.name) if mapping else (field.name, physical)
-        used[name] = _below(field.type, mapping, ever, is_certain=is_certain)
+        used[name] = _nested_entry_names(field.type, mapping, historical_names, is_certain=is_certain)
         others.add(other)
-    return EntryNames(used, frozenset(others - used.keys() - ever), is_certain)
+    return EntryNames(used, frozenset(others - used.keys() - historical_names), is_certain)
 
 
-def _below(kind: DataType, mapping: str | None, ever: frozenset[str], *, is_certain: bool) -> EntryNames | None:
-    return _names_of(kind, mapping, ever, is_certain=is_certain) if isinstance(kind, Struct) else None
+def _nested_entry_names(
+    kind: DataType, mapping: str | None, historical_names: frozenset[str], *, is_certain: bool
+) -> EntryNames | None:
+    return (
+        _collect_entry_names(kind, mapping, historical_names, is_certain=is_certain)
+        if isinstance(kind, Struct)
+        else None
+    )
 
 
 def logical_partition_names(schema: Struct, partition_columns: list[str], mapping: str | None) -> dict[str, str]:
-    """Logical to physical name of the partition columns that have two, where the first is no key of another."""
+    """Map logical to physical names of partition columns, if they differ and no other column uses the logical name."""
     physical = dict(
         zip(
             partition_columns,

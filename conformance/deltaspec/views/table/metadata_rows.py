@@ -1,4 +1,4 @@
-"""What a metaData action says: rows of `metadata`, `schema_fields` and `configuration`."""
+"""Rows of `metadata`, `schema_fields` and `configuration`, built from metaData actions."""
 
 import re
 from collections import Counter
@@ -30,14 +30,14 @@ _GUID = re.compile(r"[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
 def build_metadata_row(
     place: Row, action: MetaData, schema: Struct | None, fault: SchemaError | None, mapping: str | None
 ) -> Row:
-    """The row of `metadata`, but for what column mapping along the history adds.
+    """Return the row of `metadata`, without the columns of `MappingHistory`.
 
     Args:
         place: version, file and line.
         action: the metadata.
-        schema: what its schema string describes; None where it cannot be read.
-        fault: why it cannot.
-        mapping: column mapping in force.
+        schema: parsed schema; None if it cannot be parsed.
+        fault: why the schema cannot be parsed.
+        mapping: column mapping mode; None if off.
     """
     names = action.partition_columns
     row: Row = {
@@ -48,7 +48,7 @@ def build_metadata_row(
         "schema_fault": fault.kind if fault else None,
         "schema_fault_pointer": str(fault) if fault else None,
         "partition_columns": names,
-        "repeated_partition_columns": sorted(name for name, times in Counter(names).items() if times > 1),
+        "repeated_partition_columns": sorted(name for name, count in Counter(names).items() if count > 1),
         "column_mapping_mode": mapping,
     }
     if schema is None:
@@ -64,14 +64,14 @@ def build_metadata_row(
 def build_field_rows(
     place: Row, schema: Struct, mapped: list[Row], supported: set[str] | None, revision: Revision
 ) -> list[Row]:
-    """The rows of `schema_fields`.
+    """Return the rows of `schema_fields`.
 
     Args:
         place: version, file and line.
-        schema: of the table.
-        mapped: what column mapping says of each field, in the order of `data_types.walk`.
-        supported: features that the table supports; None where that is not known.
-        revision: the text.
+        schema: table schema.
+        mapped: mapping columns of each field, in the order of `data_types.iter_fields`.
+        supported: features that the table supports; None if unknown.
+        revision: protocol revision.
     """
     return [
         {
@@ -88,7 +88,7 @@ def build_field_rows(
 
 
 def _unsupported_feature(kind: DataType, supported: set[str] | None) -> str | None:
-    """The feature that a type needs, below structs asked of their fields, and the table does not support."""
+    """Return the unsupported feature that a type requires; None for structs, because their fields have rows."""
     if supported is None or isinstance(kind, Struct):
         return None
     for leaf in iter_leaf_types(kind):
@@ -101,35 +101,35 @@ def _unsupported_feature(kind: DataType, supported: set[str] | None) -> str | No
 def build_configuration_rows(
     place: Row,
     before: dict[str, str],
-    now: dict[str, str],
+    current: dict[str, str],
     schema: Struct | None,
     supported: set[str] | None,
     revision: Revision,
 ) -> list[Row]:
-    """The rows of `configuration`: what changed.
+    """Return the rows of `configuration`: one per changed property, sorted by name.
 
     Args:
         place: version, file and line.
-        before: the configuration that is replaced.
-        now: the configuration.
-        schema: of the table.
-        supported: features that the table supports; None where that is not known.
-        revision: the text.
+        before: the replaced table properties.
+        current: the new table properties.
+        schema: table schema; None if unknown.
+        supported: features that the table supports; None if unknown.
+        revision: protocol revision.
     """
     rows = []
-    for name in sorted({*before, *now}):
-        value = now.get(name)
+    for name in sorted({*before, *current}):
+        value = current.get(name)
         if value == before.get(name):
             continue
         row: Row = {**place, "property": name, "value": value, "value_before": before.get(name)}
         if value is not None:
             needed = table_properties.get_required_feature(name, value)
-            lacks = needed in table_features.get_known_features(revision) and supported is not None
-            lacks = lacks and not supports_feature_or_preview(supported or set(), needed or "")
+            is_unsupported = needed in table_features.get_known_features(revision) and supported is not None
+            is_unsupported = is_unsupported and not supports_feature_or_preview(supported or set(), needed or "")
             row |= {
                 "value_fault": table_properties.find_property_fault(name, value, revision),
                 "value_warning": table_properties.find_property_warning(name, value),
-                "unsupported_feature": needed if lacks else None,
+                "unsupported_feature": needed if is_unsupported else None,
                 "intended_name": table_properties.MISPRINTED_PROPERTIES.get(name),
                 "constraint_fault": constraint_fault(name, value, schema),
             }
@@ -138,5 +138,5 @@ def build_configuration_rows(
 
 
 def supports_feature_or_preview(supported: set[str], feature: str) -> bool:
-    """Whether a feature or a preview of it is supported: a preview lets types and properties in as well."""
+    """Return whether a feature or a preview of it is supported: a preview permits the same types and properties."""
     return any(table_features.strip_preview_suffix(name) == feature for name in supported)

@@ -1,4 +1,4 @@
-"""What a protocol action says, beside the one that it replaces: rows of `protocols` and `features`."""
+"""Rows of `protocols` and `features`: a protocol action compared with the one that it replaces."""
 
 from collections import Counter
 from typing import Any
@@ -14,14 +14,14 @@ Row = dict[str, Any]
 def build_protocol_row(
     place: Row, before: Protocol | None, action: Protocol, used: set[str], revision: Revision
 ) -> Row:
-    """The row of `protocols`.
+    """Return the row of `protocols`.
 
     Args:
         place: version, file and line.
-        before: the protocol that is replaced; None where there is none, or it is not known.
+        before: the replaced protocol; None if there is none, or it is unknown.
         action: the protocol.
-        used: features that a version so far has used.
-        revision: the text.
+        used: features that an earlier version used.
+        revision: protocol revision.
     """
     return {
         **place,
@@ -37,7 +37,7 @@ def build_protocol_row(
 
 
 def build_feature_rows(place: Row, action: Protocol, revision: Revision) -> list[Row]:
-    """The rows of `features`, one for each name that the protocol lists, sorted."""
+    """Return the rows of `features`, one per listed name, sorted by name."""
     readers, writers = Counter(action.reader_features or ()), Counter(action.writer_features or ())
     rows = []
     for name in sorted({*readers, *writers}):

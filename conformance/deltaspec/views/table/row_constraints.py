@@ -1,4 +1,4 @@
-"""What the metadata of a table holds its rows to, as columns of views, and since when it does."""
+"""Row constraints of a table (CHECK constraints, invariants, generated columns), and since when they apply."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,35 +29,35 @@ _KINDS: dict[Kind, str] = {
 
 @dataclass(frozen=True)
 class RowConstraint:
-    """An expression that is to be true of every row, or, of a generated column, to give its value."""
+    """Expression that must be true for every row, or that must give the value of a generated column."""
 
     kind: Kind
     name: str
-    """Of the constraint, or of the column with dots."""
+    """Name of the constraint, or path of the column with dots."""
     expression: str
     column: tuple[str, ...] = ()
-    """The column that has it in its metadata; empty for a CHECK constraint."""
+    """Path of the column whose metadata has the expression; empty for a CHECK constraint."""
 
     @property
     def title(self) -> str:
-        """How the ledger speaks of it."""
+        """Name of the constraint in ledger entries."""
         return f"{_KINDS[self.kind]} {self.name[:80]}"
 
     @property
     def applies_to_writes_only(self) -> bool:
-        """It is held to by who writes a row, and nothing is said of what the table holds: as of a CHECK constraint."""
+        """Whether the protocol binds only the writer of a row; a CHECK constraint also binds the stored rows."""
         return self.kind != "CHECK"
 
     @property
     def condition(self) -> Expression | str:
-        """What is true of every row that keeps it; a text that says why it is not evaluated, where it is not."""
+        """Condition that is true for every valid row, or the reason why the expression is not evaluated."""
         match parse_expression(self.expression):
             case SupportedExpression(tree) if self.kind == "generated":
                 return Binary("<=>", Column(self.column), tree)
             case SupportedExpression(tree):
                 return tree
-            case UnsupportedExpression(why) | InvalidExpression(why):
-                return why
+            case UnsupportedExpression(reason) | InvalidExpression(reason):
+                return reason
 
 
 def collect_row_constraints(
@@ -66,17 +66,17 @@ def collect_row_constraints(
     supported: Collection[str],
     revision: Revision = Revision.CURRENT,
 ) -> list[RowConstraint]:
-    """Everything that a table holds its rows to: of features that it supports alone.
+    """Return the row constraints of a table, limited to the features that it supports.
 
     Args:
-        schema: of the table.
-        configuration: of the table.
+        schema: table schema.
+        configuration: table properties.
         supported: features that the table supports.
-        revision: of the text.
+        revision: protocol revision.
     """
     names = {strip_preview_suffix(name) for name in supported}
     if not revision.since(Revision.R3) and "columnInvariants" in names:
-        names.add("invariants")  # [Changed in r3] the chapter had another name for it than the appendix (E21)
+        names.add("invariants")  # [Changed in r3] chapter and appendix used different names (E21)
     found: list[RowConstraint] = []
     if "checkConstraints" in names:
         checks = constraints.read_check_constraints(configuration)
@@ -92,7 +92,7 @@ def collect_row_constraints(
 
 
 def _invariant_of(metadata: Mapping[str, Any]) -> str | None:
-    """The expression of an invariant; None where there is none that can be read: what it is worth, the log shows."""
+    """Return the expression of an invariant, or None if there is none or it is invalid (other rules report that)."""
     try:
         return constraints.read_invariant(metadata)
     except constraints.InvariantError:
@@ -101,14 +101,14 @@ def _invariant_of(metadata: Mapping[str, Any]) -> str | None:
 
 @dataclass
 class RowConstraintHistory:
-    """Which expressions the rows of a table were held to at every version so far."""
+    """Row constraints that applied at every version so far."""
 
     revision: Revision = Revision.CURRENT
     always: frozenset[RowConstraint] = frozenset()
-    """Those in force since the first version: no row is older than they are."""
-    _begun: bool = False
+    """Constraints in effect since the first version: no row is older."""
+    _has_started: bool = False
 
-    def take(
+    def apply(
         self,
         place: tuple[int, str],
         actions: Sequence[tuple[int, WireStruct]],
@@ -116,14 +116,14 @@ class RowConstraintHistory:
         schema: Struct | None,
         supported: set[str] | None,
     ) -> list[Row]:
-        """Step to a version; gives its rows of the view `constraint_columns`.
+        """Apply a version and return its rows of `constraint_columns`.
 
         Args:
-            place: version and file of a commit, or of a checkpoint that the history starts from.
-            actions: its actions with their lines.
-            metadata: of the table at the version; None where it is not known.
-            schema: what its schema string describes; None where that cannot be read.
-            supported: features that the table supports; None where that is not known.
+            place: version and file of a commit, or of the checkpoint that the history starts from.
+            actions: actions of the file with their line numbers.
+            metadata: table metadata at the version; None if unknown.
+            schema: parsed schema; None if it cannot be parsed.
+            supported: features that the table supports; None if unknown.
         """
         version, file = place
         lines = [line for line, action in actions if isinstance(action, MetaData | Protocol)]
@@ -132,21 +132,21 @@ class RowConstraintHistory:
         if metadata is None or schema is None or supported is None:
             self.forget()
             return []
-        now = collect_row_constraints(schema, metadata.configuration, supported, self.revision)
+        current = collect_row_constraints(schema, metadata.configuration, supported, self.revision)
         is_first = version == 0 and ".checkpoint." not in file
-        self.always = frozenset(now) if is_first else self.always & frozenset(now)
-        new = [each for each in now if each.kind == "CHECK"] if lines else []
+        self.always = frozenset(current) if is_first else self.always & frozenset(current)
+        new = [each for each in current if each.kind == "CHECK"] if lines else []
         self._begun = True
         return [_constraint_row({"version": version, "file": file, "line": lines[0]}, each, schema) for each in new]
 
     def forget(self) -> None:
-        """Note that a version could not be read: rows may be older than any expression."""
+        """Record that a version could not be read: rows may be older than any expression."""
         self.always, self._begun = frozenset(), True
 
 
 def _constraint_row(place: Row, check: RowConstraint, schema: Struct) -> Row:
-    answer = parse_expression(check.expression)
-    tree = None if isinstance(answer, InvalidExpression) else answer.tree
+    parsed = parse_expression(check.expression)
+    tree = None if isinstance(parsed, InvalidExpression) else parsed.tree
     return {
         **place,
         "constraint": check.name,

@@ -1,6 +1,7 @@
-"""The table's state along the judged history, and the views whose rows are the actions that change it.
+"""Table state along the validated history, and rows of the views over the actions that change it.
 
-A mutable rival of the model's replay for everything but files: protocol, metadata, domains, transactions.
+This is the mutable implementation of the model's replay for everything except files: protocol, metadata, domains and
+transactions.
 """
 
 from dataclasses import dataclass, field
@@ -57,35 +58,35 @@ VIEW_NAMES = (
 
 @dataclass(frozen=True)
 class TableSchema:
-    """What data files of one version are judged against."""
+    """Table schema of one version, which data files are validated against."""
 
     schema: Struct
     mapping: str | None
-    """Column mapping in force: `id`, `name` or None."""
+    """Column mapping mode: `id`, `name` or None."""
     partition_columns: list[str]
-    """Logical names, as the metadata has them."""
+    """Logical names, in the order of the metadata."""
     configuration: dict[str, str]
     features: frozenset[str]
     """Features that the table supports."""
     forgotten: frozenset[tuple[tuple[str, ...], DataType]] = frozenset()
-    """Columns, by logical paths, and types before changes that a schema recorded and this one does not."""
+    """Logical paths, each with the type before a change that an earlier schema recorded and this one does not."""
 
     def supports(self, feature: str) -> bool:
-        """Whether the table supports a feature, or a preview of it."""
+        """Return whether the table supports a feature or a preview of it."""
         return supports_feature_or_preview(set(self.features), feature)
 
     @property
     def iceberg(self) -> tuple[str, ...]:
-        """Which compatibility with Iceberg is enabled."""
+        """Enabled Iceberg compatibilities."""
         return iceberg_compat.get_enabled_compatibilities(self.features, self.configuration)
 
 
 @dataclass
 class TableState:
-    """State of the table after the actions taken so far, and the rows of the views over them."""
+    """Table state after the actions applied so far, and the rows of the views over them."""
 
     revision: Revision = Revision.CURRENT
-    """The text it is judged by."""
+    """Protocol revision that the table is validated against."""
     protocol: Protocol | None = None
     metadata: MetaData | None = None
     protocol_known: bool = True
@@ -95,9 +96,9 @@ class TableState:
     domains_known: bool = True
     """False once a domainMetadata action could not be decoded."""
     row_id_mark: RowIdHighWaterMark | None = None
-    """The last action of that name, which texts before r3 define."""
+    """Last rowIdHighWaterMark action (r1, r2)."""
     row_id_mark_known: bool = True
-    """False once one could not be decoded."""
+    """False once a rowIdHighWaterMark action could not be decoded."""
     transactions: dict[str, Txn] = field(default_factory=dict)
     transactions_known: bool = True
     """False once a txn action could not be decoded."""
@@ -105,62 +106,62 @@ class TableState:
     schema: Struct | None = None
     mapping: str | None = None
     supported: set[str] | None = None
-    """Features that the table supports; None while the protocol is not known, or lacks the list that tells."""
+    """Features that the table supports; None if the protocol is unknown, or is missing a required feature list."""
     used: set[str] = field(default_factory=set)
-    """Features that a version so far has used: they were active."""
+    """Features that were active in some version so far."""
     mapped: MappingHistory = field(default_factory=MappingHistory)
-    """What the versions so far say of mapped columns."""
+    """History of mapped columns."""
     columns: ColumnHistory = field(default_factory=ColumnHistory)
-    """What they say of columns with defaults and of identity columns."""
+    """History of columns with defaults and identity columns."""
     widening: WideningHistory = field(default_factory=WideningHistory)
-    """What they say of types that changed."""
+    """History of type changes."""
     clustered: ClusteringHistory = field(default_factory=ClusteringHistory)
-    """Since when they have their columns, and cluster by them."""
+    """History of columns and clustering columns."""
     variant_uses: list[Row] = field(default_factory=list)
-    """Rows of the view of that name."""
+    """Rows of the view `variant_uses`."""
     iceberg: IcebergHistory = field(default_factory=IcebergHistory)
-    """Which compatibility with Iceberg they enable."""
+    """History of enabled Iceberg compatibilities."""
     conditions: RowConstraintHistory = field(init=False)
-    """What they hold the table's rows to."""
+    """History of row constraints."""
     _context: FileContext | None = None
-    _leaving: frozenset[str] = frozenset()
-    """Domains that the commit at hand removes: its actions have no order."""
+    _removed_domains: frozenset[str] = frozenset()
+    """Domains that the current commit removes; the actions of a commit have no order."""
 
     def __post_init__(self) -> None:
         self.conditions = RowConstraintHistory(self.revision)
 
     def apply(self, version: int, file: str, actions: list[tuple[int, WireStruct]]) -> None:
-        """Take the actions of one commit, or of a checkpoint that the history starts from.
+        """Apply the actions of one commit, or of the checkpoint that the history starts from.
 
-        Protocol and metadata hold for the whole commit, so they are taken first, wherever they stand.
+        Protocol and metadata apply to the complete commit, so they come first, whatever their position.
         """
         domains = [action for _, action in actions if isinstance(action, DomainMetadata)]
-        self._leaving = frozenset(action.domain for action in domains if action.removed)
+        self._removed_domains = frozenset(action.domain for action in domains if action.removed)
         protocol_before, written = self.protocol, len(self.rows["protocols"])
-        for wanted in (Protocol, MetaData, DomainMetadata, RowIdHighWaterMark, Txn):
+        for action_type in (Protocol, MetaData, DomainMetadata, RowIdHighWaterMark, Txn):
             for line, action in actions:
-                if isinstance(action, wanted):
+                if isinstance(action, action_type):
                     place = {"version": version, "file": file, "line": line}
                     match action:
                         case Protocol():
-                            self._take_protocol(place, action)
+                            self._apply_protocol(place, action)
                         case MetaData():
-                            self._take_metadata(place, action)
+                            self._apply_metadata(place, action)
                         case DomainMetadata():
-                            self._take_domain(place, action)
+                            self._apply_domain(place, action)
                         case RowIdHighWaterMark():
                             self.row_id_mark = action
                         case Txn():
-                            self._take_transaction(place, action)
-        self._take_clustering(version, file, actions)
-        self._take_iceberg(version, file, actions)
-        self._take_variants(version, file, actions)
+                            self._apply_transaction(place, action)
+        self._apply_clustering(version, file, actions)
+        self._apply_iceberg(version, file, actions)
+        self._apply_variants(version, file, actions)
         for row in self.rows["protocols"][written:]:
             row["type_widening_traces"] = find_widening_traces(
                 protocol_before, self.protocol, self.metadata, self.schema
             )
-        self.columns.take((version, file), actions, self.metadata, self.schema, self.mapping, self.supported)
-        self.rows["constraint_columns"] += self.conditions.take(
+        self.columns.apply((version, file), actions, self.metadata, self.schema, self.mapping, self.supported)
+        self.rows["constraint_columns"] += self.conditions.apply(
             (version, file), actions, self.metadata, self.schema, self.supported
         )
         changed = any(isinstance(action, Protocol | MetaData) for _, action in actions)
@@ -168,7 +169,7 @@ class TableState:
             self.used |= table_properties.find_active_features(self.protocol, self.metadata, self.schema)
 
     def lose(self, kinds: set[str | None]) -> None:
-        """Note that actions of these kinds could not be decoded (None: of whatever kind)."""
+        """Record that actions of these kinds could not be decoded (None: unknown kind)."""
         if kinds & {"protocol", None}:
             self.protocol, self.supported, self.protocol_known = None, None, False
         if kinds & {"metaData", None}:
@@ -190,8 +191,8 @@ class TableState:
 
     @property
     def high_water_mark(self) -> tuple[int | None, bool | None]:
-        """The highest row id ever given as the judged text keeps it, and whether it is kept; None: not known."""
-        if not self.revision.since(Revision.R3):  # [Changed in r3] from an action of its own to a domain
+        """High-water mark of row ids, and whether the table has one; None if unknown."""
+        if not self.revision.since(Revision.R3):  # [Changed in r3] from a separate action to a domain
             mark = self.row_id_mark
             number = None if mark is None else mark.high_water_mark
             return (number, mark is not None) if self.row_id_mark_known else (None, None)
@@ -201,11 +202,11 @@ class TableState:
         return (None, False) if domain is None else (row_tracking.parse_high_water_mark(domain.configuration), True)
 
     def supports(self, feature: str) -> bool | None:
-        """Whether a feature is supported; None while the protocol is not known."""
+        """Return whether a feature is supported; None if the protocol is unknown."""
         return None if self.supported is None else feature in self.supported
 
     def file_context(self, table_root: str | None) -> FileContext:
-        """What file actions of this state are judged against; the same object until the state changes."""
+        """Return the context that file actions are validated against; the same object until the state changes."""
         if self._context is None:
             self._context = self._file_context(table_root)
         return self._context
@@ -238,13 +239,13 @@ class TableState:
 
     @property
     def clustering_columns(self) -> tuple[clustering.Path, ...]:
-        """Physical paths of the fields that the table is clustered by; none where clustering is not supported."""
+        """Physical paths of the clustering columns; empty if clustering is not supported."""
         domain = self.domains.get(clustering.DOMAIN) if self.supports(clustering.FEATURE) else None
         return clustering.resolve_columns(clustering.read_clustering_columns(domain), self.schema, self.mapping)
 
     @property
     def table_schema(self) -> TableSchema | None:
-        """What data files are judged against; None while protocol, metadata or schema is not known."""
+        """Schema that data files are validated against; None if protocol, metadata or schema is unknown."""
         if self.schema is None or self.metadata is None or self.supported is None:
             return None
         return TableSchema(
@@ -258,7 +259,7 @@ class TableState:
 
     @property
     def unknown_reader_features(self) -> list[str]:
-        """What the protocol asks of readers that may change replay: nobody defines it, or a proposal that does."""
+        """Reader requirements that may change replay: unknown features or versions, and proposals that alter replay."""
         if self.protocol is None:
             return []
         if self.protocol.min_reader_version > table_features.MAX_READER_VERSION:
@@ -269,21 +270,21 @@ class TableState:
 
     @property
     def refusal(self) -> Refused | None:
-        """Why a client of an older text may not read the table, or not write to it; None where it may do both.
+        """Why a client of an older protocol revision must not read or write the table; None if it may do both.
 
-        Not asked of the newest text: what that does not know may stand in one that is newer than the kit.
+        Always None for the current revision: a feature that it does not define may be newer than the kit.
         """
         if self.protocol is None or self.revision is Revision.CURRENT:
             return None
         known = table_features.get_known_features(self.revision)
-        for answer in (may_read(self.protocol, known), may_write(self.protocol, known)):
-            if isinstance(answer, Refused):
-                return answer
+        for decision in (may_read(self.protocol, known), may_write(self.protocol, known)):
+            if isinstance(decision, Refused):
+                return decision
         return None
 
     @property
     def in_commit_timestamps(self) -> bool | None:
-        """Whether in-commit timestamps are enabled; None while that is not known."""
+        """Whether in-commit timestamps are enabled; None if unknown."""
         if self.protocol is None or self.supported is None or self.metadata is None:
             return None
         return table_properties.has_in_commit_timestamps(self.protocol, self.metadata)
@@ -294,18 +295,18 @@ class TableState:
             return None
         return table_properties.is_append_only(self.protocol, self.metadata)
 
-    def _take_protocol(self, place: Row, action: Protocol) -> None:
+    def _apply_protocol(self, place: Row, action: Protocol) -> None:
         before = self.protocol
-        now = self._spelled_now(get_supported_features(action)) if has_known_features(action) else None
+        now = self._get_current_names(get_supported_features(action)) if has_known_features(action) else None
         self.rows["protocols"].append(build_protocol_row(place, before, action, self.used, self.revision))
         self.rows["features"] += build_feature_rows(place, action, self.revision)
         self.protocol, self.supported, self.protocol_known = action, now, True
-        self._remap()
+        self._update_mapping()
 
-    def _spelled_now(self, names: set[str]) -> set[str]:
+    def _get_current_names(self, names: set[str]) -> set[str]:
         return {table_features.get_current_name(name, self.revision) for name in names}
 
-    def _take_metadata(self, place: Row, action: MetaData) -> None:
+    def _apply_metadata(self, place: Row, action: MetaData) -> None:
         before = self.metadata
         fault = None
         self.metadata, self.metadata_known = action, True
@@ -313,47 +314,49 @@ class TableState:
             self.schema = parse_schema(action.schema_string)
         except SchemaError as error:
             self.schema, fault = None, error
-        self._remap()
-        self.widening.take(place, self.schema, action.configuration, self.supported, mapped=self.mapping is not None)
-        mapped, named = self.mapped.take(
+        self._update_mapping()
+        self.widening.apply(place, self.schema, action.configuration, self.supported, mapped=self.mapping is not None)
+        metadata_mapping, field_mapping = self.mapped.apply(
             self.schema,
             action.configuration,
             self.mapping,
             is_first=place["version"] == 0 and ".checkpoint." not in place["file"],
         )
         row = build_metadata_row(place, action, self.schema, fault, self.mapping)
-        self.rows["metadata"].append(row | mapped)
+        self.rows["metadata"].append(row | metadata_mapping)
         if self.schema is not None:
-            self.rows["schema_fields"] += build_field_rows(place, self.schema, named, self.supported, self.revision)
+            self.rows["schema_fields"] += build_field_rows(
+                place, self.schema, field_mapping, self.supported, self.revision
+            )
         settings = before.configuration if before else {}
         self.rows["configuration"] += build_configuration_rows(
             place, settings, action.configuration, self.schema, self.supported, self.revision
         )
 
-    def _remap(self) -> None:
-        """Draw the consequences of another protocol or metadata."""
+    def _update_mapping(self) -> None:
+        """Update the column mapping mode after a change of protocol or metadata."""
         self._context = None
         supported = bool(self.supports("columnMapping"))
         settings = self.metadata.configuration if self.metadata else {}
         self.mapping = column_mapping.get_mapping_mode(settings, supported=supported)
 
-    def _take_domain(self, place: Row, action: DomainMetadata) -> None:
-        others = self.domains.keys() - self._leaving
+    def _apply_domain(self, place: Row, action: DomainMetadata) -> None:
+        others = self.domains.keys() - self._removed_domains
         row = build_domain_row(place, action, self.domains.get(action.domain), others)
         needed = row.pop("needed_feature")
-        lacks = needed is not None and self.supported is not None
-        lacks = lacks and not supports_feature_or_preview(self.supported or set(), needed)
-        row |= {"supported": self.supports("domainMetadata"), "unsupported_feature": needed if lacks else None}
+        is_unsupported = needed is not None and self.supported is not None
+        is_unsupported = is_unsupported and not supports_feature_or_preview(self.supported or set(), needed)
+        row |= {"supported": self.supports("domainMetadata"), "unsupported_feature": needed if is_unsupported else None}
         self.rows["domains"].append(row)
         if action.removed:
             self.domains.pop(action.domain, None)
         else:
             self.domains[action.domain] = action
 
-    def _take_clustering(self, version: int, file: str, actions: list[tuple[int, WireStruct]]) -> None:
-        """Look at the clustering anew where the domain or the metadata of the table changed."""
+    def _apply_clustering(self, version: int, file: str, actions: list[tuple[int, WireStruct]]) -> None:
+        """Re-evaluate the clustering if the domain, protocol or metadata changed."""
         if any(isinstance(each, Protocol | MetaData) or _is_clustering(each) for _, each in actions):
-            self.clustered.take(version, self.schema, self.mapping, self.clustering_columns)
+            self.clustered.apply(version, self.schema, self.mapping, self.clustering_columns)
         lines = [line for line, each in actions if isinstance(each, MetaData) or _is_clustering(each)]
         columns = clustering.read_clustering_columns(self.domains.get(clustering.DOMAIN))
         self._context = None if lines else self._context
@@ -364,33 +367,33 @@ class TableState:
             )
             self.rows["clustering"].append(place | row)
 
-    def _take_iceberg(self, version: int, file: str, actions: list[tuple[int, WireStruct]]) -> None:
-        """Look at the compatibility with Iceberg anew where protocol or metadata of the table changed."""
+    def _apply_iceberg(self, version: int, file: str, actions: list[tuple[int, WireStruct]]) -> None:
+        """Re-evaluate the Iceberg compatibility if protocol or metadata changed."""
         lines = [line for line, each in actions if isinstance(each, Protocol | MetaData)]
         if lines:
             place = {"version": version, "file": file, "line": lines[-1]}
-            told = [action.operation for _, action in actions if isinstance(action, CommitInfo)]
-            facts = self.iceberg.take(
+            operations = [action.operation for _, action in actions if isinstance(action, CommitInfo)]
+            facts = self.iceberg.apply(
                 place,
                 self.protocol,
                 self.metadata,
                 self.schema,
                 self.mapping,
                 self.revision,
-                taken_over=any(isinstance(each, str) and reuses_existing_files(each) for each in told),
+                reuses_files=any(isinstance(each, str) and reuses_existing_files(each) for each in operations),
             )
             self.rows["iceberg"] += facts[0]
             self.rows["nested_ids"] += facts[1]
 
-    def _take_variants(self, version: int, file: str, actions: list[tuple[int, WireStruct]]) -> None:
-        """Look at variant columns anew where the schema, the partitioning or the clustering may have changed."""
+    def _apply_variants(self, version: int, file: str, actions: list[tuple[int, WireStruct]]) -> None:
+        """Re-evaluate the variant columns if schema, partitioning or clustering may have changed."""
         lines = [line for line, each in actions if isinstance(each, MetaData) or _is_clustering(each)]
         if lines:
             place = {"version": version, "file": file, "line": lines[-1]}
             domain = self.domains.get(clustering.DOMAIN) if self.supports(clustering.FEATURE) else None
             self.variant_uses += build_variant_use_rows(place, self.schema, self.metadata, domain, self.mapping)
 
-    def _take_transaction(self, place: Row, action: Txn) -> None:
+    def _apply_transaction(self, place: Row, action: Txn) -> None:
         before = self.transactions.get(action.app_id)
         self.rows["transactions"].append(
             {

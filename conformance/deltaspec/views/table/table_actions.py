@@ -1,4 +1,4 @@
-"""Views over what the log says of the table as a whole, each action as written at its version."""
+"""Views over actions that describe the table: protocol, metadata, domains and transactions, as written."""
 
 import polars as pl
 
@@ -8,222 +8,245 @@ from deltaspec.views.table.iceberg import nested_ids as nested_ids
 
 protocols = View(
     name="protocols",
-    grain="protocol action of the judged history",
+    grain="protocol action of the validated history",
     key=(),
     columns={
         **LOCATION_COLUMNS,
         "min_reader_version": Column(pl.Int64, "minReaderVersion"),
         "min_writer_version": Column(pl.Int64, "minWriterVersion"),
-        "reader_features": Column(pl.List(pl.String), "readerFeatures; null where absent"),
-        "writer_features": Column(pl.List(pl.String), "writerFeatures; null where absent"),
-        "previous_min_reader_version": Column(pl.Int64, "minReaderVersion of the protocol it replaces"),
-        "previous_min_writer_version": Column(pl.Int64, "minWriterVersion of the protocol it replaces"),
+        "reader_features": Column(pl.List(pl.String), "readerFeatures; null if absent"),
+        "writer_features": Column(pl.List(pl.String), "writerFeatures; null if absent"),
+        "previous_min_reader_version": Column(
+            pl.Int64, "minReaderVersion of the replaced protocol; null if there is none"
+        ),
+        "previous_min_writer_version": Column(
+            pl.Int64, "minWriterVersion of the replaced protocol; null if there is none"
+        ),
         "dropped_features": Column(
-            pl.List(pl.String), "features that the replaced protocol lists and this does not support"
+            pl.List(pl.String),
+            "features that the replaced protocol lists and this protocol does not support, although it must",
         ),
         "unlisted_used_features": Column(
             pl.List(pl.String),
-            "of a protocol that begins to list features: those that the versions before stood for, that a version of "
-            "the judged history used, and that are not listed",
+            "for a protocol that starts to list features: unlisted features that the replaced protocol versions "
+            "implied "
+            "and that the validated history used",
         ),
         "type_widening_traces": Column(
             pl.List(pl.String),
-            "of a protocol that drops typeWidening: columns that record changes of their type, and the property of the "
-            "feature, where this version has them",
+            "for a protocol that drops typeWidening: columns that still record type changes, and the property of the "
+            "feature if it is still set",
         ),
     },
 )
 
 features = View(
     name="features",
-    grain="feature name in the lists of a protocol action",
+    grain="feature name in a list of a protocol action",
     key=(),
     columns={
         **LOCATION_COLUMNS,
-        "feature": Column(pl.String, "name as written"),
-        "min_reader_version": Column(pl.Int64, "minReaderVersion of that protocol"),
-        "in_reader_features": Column(pl.Boolean, "stands in readerFeatures"),
-        "in_writer_features": Column(pl.Boolean, "stands in writerFeatures"),
-        "occurrences": Column(pl.Int64, "how often it stands in the list in which it stands most often"),
-        "kind": Column(pl.String, "writer or reader-writer; null for a name that the judged text does not know"),
-        "intended_name": Column(pl.String, "the feature that an unknown name is a known misspelling of"),
-        "missing_requirements": Column(
-            pl.List(pl.String), "features that it requires and that this protocol does not support"
+        "feature": Column(pl.String, "feature name, as written"),
+        "min_reader_version": Column(pl.Int64, "minReaderVersion of the protocol"),
+        "in_reader_features": Column(pl.Boolean, "whether the feature is in readerFeatures"),
+        "in_writer_features": Column(pl.Boolean, "whether the feature is in writerFeatures"),
+        "occurrences": Column(
+            pl.Int64, "number of occurrences in readerFeatures or writerFeatures, whichever is higher"
         ),
+        "kind": Column(
+            pl.String,
+            "kind of feature: writer or reader-writer; null for a name that the protocol revision does not define",
+        ),
+        "intended_name": Column(
+            pl.String, "defined feature that an unknown name is a known misspelling of; null if there is none"
+        ),
+        "missing_requirements": Column(pl.List(pl.String), "required features that this protocol does not support"),
     },
 )
 
 metadata = View(
     name="metadata",
-    grain="metaData action of the judged history",
+    grain="metaData action of the validated history",
     key=(),
     columns={
         **LOCATION_COLUMNS,
-        "id": Column(pl.String, "id"),
-        "id_is_guid": Column(pl.Boolean, "id has the form of a GUID"),
+        "id": Column(pl.String, "table id"),
+        "id_is_guid": Column(pl.Boolean, "whether the table id is a valid GUID"),
         "provider": Column(pl.String, "format.provider"),
-        "schema_fault": Column(pl.String, "kind of the first fault of schemaString; null where it has none"),
-        "schema_fault_pointer": Column(pl.String, "where in the schema that fault is, and what it is", shown=True),
+        "schema_fault": Column(pl.String, "kind of the first fault in schemaString; null if there is none"),
+        "schema_fault_pointer": Column(pl.String, "location and description of that fault", shown=True),
         "partition_columns": Column(pl.List(pl.String), "partitionColumns"),
-        "unknown_partition_columns": Column(pl.List(pl.String), "partition columns that the schema does not have"),
-        "repeated_partition_columns": Column(pl.List(pl.String), "partition columns that stand twice"),
+        "unknown_partition_columns": Column(pl.List(pl.String), "partition columns that are not in the schema"),
+        "repeated_partition_columns": Column(pl.List(pl.String), "partition columns that are listed more than once"),
         "nested_partition_columns": Column(pl.List(pl.String), "partition columns of struct, array or map type"),
         "repeated_columns": Column(
-            pl.List(pl.String), "field paths that equal another one of the same struct but for case"
+            pl.List(pl.String), "paths of fields whose names differ only in case from another field of the same struct"
         ),
-        "max_column_id": Column(pl.Int64, "delta.columnMapping.maxColumnId; null where column mapping is off"),
+        "max_column_id": Column(pl.Int64, "value of delta.columnMapping.maxColumnId; null if column mapping is off"),
         "max_column_id_before": Column(
-            pl.Int64, "the highest that the property was in the judged history before; null where mapping was off"
+            pl.Int64, "highest earlier value of the property in the validated history; null if column mapping was off"
         ),
-        "max_used_column_id": Column(pl.Int64, "highest column id in the schema; null where column mapping is off"),
-        "column_mapping_mode": Column(pl.String, "id or name; null where column mapping is off"),
+        "max_used_column_id": Column(pl.Int64, "highest column id in the schema; null if column mapping is off"),
+        "column_mapping_mode": Column(pl.String, "column mapping mode: id or name; null if off"),
     },
 )
 
 schema_fields = View(
     name="schema_fields",
-    grain="field of a schema of the judged history, nested ones too",
+    grain="field of a schema of the validated history, including nested fields",
     key=(),
     columns={
         **LOCATION_COLUMNS,
-        "column": Column(pl.String, "logical field path, segments joined by dots"),
-        "type": Column(pl.String, "type name as the schema spells it; struct, array or map for nested types"),
-        "nullable": Column(pl.Boolean, "nullable"),
-        "column_mapping_mode": Column(pl.String, "id or name; null where column mapping is off"),
-        "column_id": Column(pl.Int64, "delta.columnMapping.id"),
-        "physical_name": Column(pl.String, "delta.columnMapping.physicalName"),
-        "fields_with_column_id": Column(pl.Int64, "fields of the schema that have this column id"),
-        "fields_with_physical_path": Column(pl.Int64, "fields of the schema that have this physical path"),
+        "column": Column(pl.String, "logical column path, segments joined by dots"),
+        "type": Column(pl.String, "type name in the schema; struct, array or map for nested types"),
+        "nullable": Column(pl.Boolean, "nullable of the field"),
+        "column_mapping_mode": Column(pl.String, "column mapping mode: id or name; null if off"),
+        "column_id": Column(pl.Int64, "value of delta.columnMapping.id"),
+        "physical_name": Column(pl.String, "value of delta.columnMapping.physicalName"),
+        "fields_with_column_id": Column(pl.Int64, "number of fields in the schema with this column id"),
+        "fields_with_physical_path": Column(pl.Int64, "number of fields in the schema with this physical path"),
         "shares_physical_name": Column(
             pl.Boolean,
-            "a field below another parent has this physical name, neither is new beside the other, and no field that "
-            "has it bears it as its name as well",
+            "whether a field of another struct has the same physical name, although it was assigned under column "
+            "mapping "
+            "and does not equal a logical name; false if name_was_reused",
         ),
         "physical_name_before": Column(
-            pl.String, "for a column whose physical name changed: the one that its id had in the judged history before"
+            pl.String,
+            "for a column whose physical name changed: earlier physical name of its column id; null otherwise",
         ),
         "path_was_reused": Column(
-            pl.Boolean, "for a column whose id is new: the judged history knows its physical path by another id"
+            pl.Boolean, "for a new column id: whether another id had the same physical path in the validated history"
         ),
         "name_was_reused": Column(
-            pl.Boolean, "for a column whose id is new: the judged history knows its physical name by another id"
+            pl.Boolean, "for a new column id: whether another id had the same physical name in the validated history"
         ),
         "unsupported_feature": Column(
-            pl.String, "feature that the type needs and the protocol of that version does not support"
+            pl.String,
+            "feature that the type requires and the protocol of that version does not support; null if there is none",
         ),
-        "unsupported_keys": Column(
-            pl.List(pl.String), "keys of its metadata that belong to a feature that the table does not support"
-        ),
+        "unsupported_keys": Column(pl.List(pl.String), "metadata keys of features that the table does not support"),
         "invariant_fault": Column(
-            pl.String, "what is wrong with delta.invariants; null where the feature is not supported"
+            pl.String, "why delta.invariants is invalid; null if it is valid, absent, or the feature is not supported"
         ),
         "identity_fault": Column(
             pl.String,
-            "what is wrong with the properties of an identity column; null where the feature is not supported",
+            "why the identity properties are invalid; null if they are valid, absent, or the feature is not supported",
         ),
         "identity_mark_is_in_sequence": Column(
-            pl.Boolean, "delta.identity.highWaterMark is start plus a multiple of step; null where one is not given"
+            pl.Boolean,
+            "whether delta.identity.highWaterMark is start plus a multiple of step; null if one of them is missing",
         ),
     },
 )
 
 configuration = View(
     name="configuration",
-    grain="entry of a configuration, at each version where it changed",
+    grain="table property, at each version in which it changed",
     key=(),
     columns={
         **LOCATION_COLUMNS,
         "property": Column(pl.String, "name of the property"),
-        "value": Column(pl.String, "its value; null where this version took it away"),
-        "value_before": Column(pl.String, "its value before; null where it was not set"),
-        "value_fault": Column(pl.String, "what is wrong with the value of a property that the text defines"),
-        "value_warning": Column(pl.String, "why writers are not to take the value, though none has to refuse it"),
-        "unsupported_feature": Column(
-            pl.String, "feature that this value relies on and that the protocol of that version does not support"
+        "value": Column(pl.String, "property value; null if this version removed the property"),
+        "value_before": Column(pl.String, "previous value; null if the property was not set"),
+        "value_fault": Column(
+            pl.String, "why the value of a property defined by the protocol is invalid; null if it is valid"
         ),
-        "intended_name": Column(pl.String, "the property that this name is a known misspelling of"),
+        "value_warning": Column(
+            pl.String, "why writers should not use the value, although it is not invalid; null if they may"
+        ),
+        "unsupported_feature": Column(
+            pl.String,
+            "feature that the value requires and the protocol of that version does not support; null if there is none",
+        ),
+        "intended_name": Column(pl.String, "property that the name is a known misspelling of; null if there is none"),
         "constraint_fault": Column(
-            pl.String, "for a CHECK constraint that is none: `no name`, or `no condition: ` and why"
+            pl.String, "for a CHECK constraint: `no name`, or `no condition: ` and the reason; null if it is valid"
         ),
     },
 )
 
 domains = View(
     name="domains",
-    grain="domainMetadata action of the judged history",
+    grain="domainMetadata action of the validated history",
     key=(),
     columns={
         **LOCATION_COLUMNS,
-        "domain": Column(pl.String, "domain", shown=True),
-        "removed": Column(pl.Boolean, "removed"),
-        "configuration": Column(pl.String, "configuration"),
-        "supported": Column(pl.Boolean, "domainMetadata is supported at that version"),
+        "domain": Column(pl.String, "domain name", shown=True),
+        "removed": Column(pl.Boolean, "whether the action removes the domain"),
+        "configuration": Column(pl.String, "domain configuration, as written"),
+        "supported": Column(pl.Boolean, "whether domainMetadata is supported at that version; null if unknown"),
         "known_system_domain": Column(
-            pl.Boolean, "for names that begin with `delta.`: the text or a proposal defines it"
+            pl.Boolean,
+            "for a name that begins with `delta.`: whether the protocol or a proposal defines it; null for other names",
         ),
         "configuration_fault": Column(
-            pl.String, "what is wrong with the configuration of a live domain that the text defines"
+            pl.String, "why the configuration of a live domain defined by the protocol is invalid; null if it is valid"
         ),
         "configuration_before": Column(
-            pl.String, "the configuration that the domain had in the judged history before; null where it was not live"
+            pl.String, "previous configuration of the domain in the validated history; null if it was not live"
         ),
         "unsupported_feature": Column(
             pl.String,
-            "for a domain that a commit writes: the feature that it belongs to and that the table does not support",
+            "for a domain written by a commit: feature that the domain requires and the table does not support; "
+            "null if "
+            "there is none",
         ),
         "confusable_with": Column(
             pl.String,
-            "for a user's domain: the live domain, or the reserved prefix, that its name equals but for case; or "
-            "`nothing`, where the name is empty",
+            "for a user domain: live domain or reserved prefix that differs only in case; `nothing` for an empty name; "
+            "null if there is none",
         ),
     },
 )
 
 clustering = View(
     name="clustering",
-    grain="clustering of the table, at each version where its columns, the schema or the partitioning may have changed",
+    grain="clustering of the table, at each version in which its columns, schema or partitioning may have changed",
     key=(),
     columns={
         **LOCATION_COLUMNS,
-        "clustering_columns": Column(
-            pl.List(pl.String), "columns that delta.clustering names, path segments joined by dots"
-        ),
+        "clustering_columns": Column(pl.List(pl.String), "columns in delta.clustering, path segments joined by dots"),
         "unknown_clustering_columns": Column(
             pl.List(pl.String),
-            "those that are no field of the schema, under column mapping by their physical path; in r3 by neither path",
+            "clustering columns that are not in the schema by physical path; in r3 by neither path",
         ),
         "logically_named_clustering_columns": Column(
-            pl.List(pl.String), "those that are the logical path of a field, where physical ones are in force"
+            pl.List(pl.String),
+            "clustering columns named by the logical path of a field although physical paths are required",
         ),
         "partition_columns": Column(pl.List(pl.String), "partitionColumns"),
-        "column_mapping_mode": Column(pl.String, "id or name; null where column mapping is off"),
+        "column_mapping_mode": Column(pl.String, "column mapping mode: id or name; null if off"),
     },
 )
 
 transactions = View(
     name="transactions",
-    grain="txn action of the judged history",
+    grain="txn action of the validated history",
     key=(),
     columns={
         **LOCATION_COLUMNS,
         "app_id": Column(pl.String, "appId"),
-        "app_version": Column(pl.Int64, "version, as the application counts"),
-        "app_version_before": Column(pl.Int64, "the version recorded before; null where there was none"),
+        "app_version": Column(pl.Int64, "version of the application's transaction"),
+        "app_version_before": Column(
+            pl.Int64, "previously recorded version of the application; null if there was none"
+        ),
         "last_updated": Column(pl.Int64, "lastUpdated, milliseconds since the epoch"),
     },
 )
 
 constraint_columns = View(
     name="constraint_columns",
-    grain="CHECK constraint in force at each version that states the metadata or the protocol",
+    grain="CHECK constraint in effect, at each version with a metaData or protocol action",
     key=(),
     columns={
         **LOCATION_COLUMNS,
         "constraint": Column(pl.String, "name of the constraint", shown=True),
-        "expression": Column(pl.String, "the SQL as written", shown=True),
+        "expression": Column(pl.String, "SQL expression, as written", shown=True),
         "missing_columns": Column(
             pl.List(pl.String),
-            "columns that it speaks of and the schema lacks, with dots; null where it is no SQL that the kit reads",
+            "columns of the expression that are not in the schema, segments joined by dots; null if it cannot be "
+            "parsed",
         ),
     },
 )

@@ -192,7 +192,7 @@ def test_a_key_without_its_feature_is_not_looked_into() -> None:
 
 def test_an_invariant_that_is_no_condition() -> None:
     told = {"delta__invariants": '{"expression": {"expression": "id"}}'}
-    words = "has no condition at expression.expression: it is long, not boolean"
+    words = "expression.expression is not a condition: it is long, not boolean"
     assert facts(told, protocol_action(1, 2), "invariant_fault") == words
 
 

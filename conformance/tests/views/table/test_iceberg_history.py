@@ -16,7 +16,7 @@ def history(**versions: bool) -> IcebergHistory:
     found = IcebergHistory()
     for name, is_on in versions.items():
         place = {"version": int(name[1:]), "file": "", "line": 1}
-        found.take(place, PROTOCOL, metadata(ON if is_on else OFF), None, "name", Revision.CURRENT)
+        found.apply(place, PROTOCOL, metadata(ON if is_on else OFF), None, "name", Revision.CURRENT)
     return found
 
 

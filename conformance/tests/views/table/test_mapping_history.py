@@ -28,7 +28,7 @@ def last(*schemas: Struct | None, mapping: str = "name", column: str) -> list[An
     history = MappingHistory()
     rows: list[dict[str, Any]] = []
     for number, each in enumerate(schemas):
-        _, rows = history.take(each, SETTINGS, mapping, is_first=number == 0)
+        _, rows = history.apply(each, SETTINGS, mapping, is_first=number == 0)
     return [row[column] for row in rows]
 
 
@@ -82,9 +82,9 @@ def test_history_ends_where_a_schema_cannot_be_read() -> None:
 
 def test_history_ends_where_the_mapping_is_turned_off() -> None:
     history = MappingHistory()
-    history.take(FIRST, SETTINGS, "name")
-    history.take(FIRST, {}, None)
-    facts, rows = history.take(schema(build_mapped_field("a", 1, physical="other")), {MAX: "1"}, "name")
+    history.apply(FIRST, SETTINGS, "name")
+    history.apply(FIRST, {}, None)
+    facts, rows = history.apply(schema(build_mapped_field("a", 1, physical="other")), {MAX: "1"}, "name")
     assert rows[0]["physical_name_before"] is None
     assert facts["max_column_id_before"] is None
 
@@ -95,8 +95,8 @@ MAX = "delta.columnMapping.maxColumnId"
 def test_highest_maximum_counts_and_not_the_last() -> None:
     history = MappingHistory()
     for highest in ("5", "3"):
-        history.take(FIRST, {MAX: highest}, "id")
-    facts, _ = history.take(FIRST, {MAX: "4"}, "id")
+        history.apply(FIRST, {MAX: highest}, "id")
+    facts, _ = history.apply(FIRST, {MAX: "4"}, "id")
     assert facts["max_column_id_before"] == 5
 
 
@@ -131,7 +131,7 @@ def told(text: str, history: MappingHistory, columns: Struct, mapping: str | Non
 def known(*, whole: bool) -> MappingHistory:
     """A history of `FIRST`, which begins with the table or later."""
     history = MappingHistory()
-    history.take(FIRST, SETTINGS, "name", is_first=whole)
+    history.apply(FIRST, SETTINGS, "name", is_first=whole)
     return history
 
 
@@ -153,11 +153,11 @@ def test_where_versions_are_unknown_a_name_may_be_that_of_a_dropped_column(text:
 
 def test_a_column_dropped_before_the_mapping_had_its_logical_name() -> None:
     history = MappingHistory()
-    history.take(schema(("x", "long"), ("y", "long")), {}, None, is_first=True)
-    history.take(schema(("y", "long")), {}, None)
-    history.take(schema(build_mapped_field("y", 1, physical="y")), SETTINGS, "name")
+    history.apply(schema(("x", "long"), ("y", "long")), {}, None, is_first=True)
+    history.apply(schema(("y", "long")), {}, None)
+    history.apply(schema(build_mapped_field("y", 1, physical="y")), SETTINGS, "name")
     again = schema(build_mapped_field("y", 1, physical="y"), build_mapped_field("x", 2))
-    history.take(again, SETTINGS, "name")
+    history.apply(again, SETTINGS, "name")
     assert told('{"minValues":{"x":1,"y":1}}', history, again) is None
 
 
@@ -176,7 +176,7 @@ def test_a_name_that_a_column_had_is_its_name() -> None:
     renamed = schema(build_mapped_field("b", 1, physical="a"))
     history = MappingHistory()
     for each, mapping in ((before, None), (mapped, "name"), (renamed, "name")):
-        history.take(each, SETTINGS if mapping else {}, mapping, is_first=each is before)
+        history.apply(each, SETTINGS if mapping else {}, mapping, is_first=each is before)
     assert told('{"nullCount":{"b":0}}', history, renamed) is None
 
 
@@ -187,14 +187,14 @@ def test_other_texts_that_hold_the_word_are_no_finding(text: str) -> None:
 
 def test_physical_names_are_told_where_nothing_is_mapped() -> None:
     history = MappingHistory()
-    history.take(FIRST, {}, None)
+    history.apply(FIRST, {}, None)
     assert told('{"minValues":{"col-1":1}}', history, FIRST, None) == "minValues.col-1"
     assert told('{"minValues":{"a":1,"s":{"x":1}}}', history, FIRST, None) is None
 
 
 def test_a_mode_that_is_not_supported_is_the_fault_and_not_the_names() -> None:
     history = MappingHistory()
-    history.take(FIRST, {}, None)
+    history.apply(FIRST, {}, None)
     assert entry_names(FIRST, {"delta.columnMapping.mode": "none"}, None, history) is not None
     assert entry_names(FIRST, {"delta.columnMapping.mode": "name"}, None, history) is None
 
@@ -202,7 +202,7 @@ def test_a_mode_that_is_not_supported_is_the_fault_and_not_the_names() -> None:
 def test_names_that_are_the_same_both_ways_are_not_looked_for() -> None:
     same = schema(build_mapped_field("a", 1, physical="a"), ("b", "long"))
     history = MappingHistory()
-    history.take(same, SETTINGS, "name")
+    history.apply(same, SETTINGS, "name")
     assert entry_names(same, {}, "name", history) is None
     assert entry_names(same, {}, None, history) is None
 
@@ -210,7 +210,7 @@ def test_names_that_are_the_same_both_ways_are_not_looked_for() -> None:
 def test_escaped_words_are_found() -> None:
     columns = schema(build_mapped_field("é", 1))
     history = MappingHistory()
-    history.take(columns, SETTINGS, "name", is_first=True)
+    history.apply(columns, SETTINGS, "name", is_first=True)
     assert told('{"minValues":{"é":1}}', history, columns) == "minValues.é"
     assert told('{"minValues":{"\\u00e9":1}}', history, columns) == "minValues.é"
 
