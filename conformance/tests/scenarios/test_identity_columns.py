@@ -36,7 +36,7 @@ def column(name: str, identity: Identity) -> dict[str, Any]:
     told = {
         "delta__identity__start": identity.start,
         "delta__identity__step": identity.step,
-        "delta__identity__highWaterMark": identity.mark,
+        "delta__identity__highWaterMark": identity.high_water_mark,
         "delta__identity__allowExplicitInsert": identity.explicit,
     }
     return field(name, **{key: value for key, value in told.items() if value is not None})
@@ -68,12 +68,12 @@ class Tickets:
         assert not isinstance(numbers, Refused)
         numbers = numbers[skip:]
         assert find_value_faults(number, self.numbers[-1], numbers) == []
-        number = replace(number, mark=numbers[-1])
+        number = replace(number, high_water_mark=numbers[-1])
         new = ranks
         if new is None:
             generated = generate_values(rank, count)
             assert not isinstance(generated, Refused)
-            rank, new = replace(rank, mark=generated[-1]), generated
+            rank, new = replace(rank, high_water_mark=generated[-1]), generated
         else:
             assert allows_explicit_values(rank) == Accepted()
         left = len(self.numbers[-1]) - deleted
@@ -105,7 +105,7 @@ def table(request: pytest.FixtureRequest) -> Tickets:
     )
     # 6: the mark of `rank` follows what users gave, as the owner asks
     number, rank = identities(scenario.now)
-    found.commit(found.numbers[-1], found.ranks[-1], tickets(number, replace(rank, mark=-5)))
+    found.commit(found.numbers[-1], found.ranks[-1], tickets(number, replace(rank, high_water_mark=-5)))
     # 7
     found.write(1)
     # 8: back to version 2, rows and all; the marks stay where they are
@@ -135,7 +135,7 @@ def test_marks_and_numbers_of_each_version(
     table: Tickets, version: int, number_mark: int | None, rank_mark: int | None, numbers: list[int]
 ) -> None:
     number, rank = identities(table.scenario[version])
-    assert (number.mark, rank.mark) == (number_mark, rank_mark)
+    assert (number.high_water_mark, rank.high_water_mark) == (number_mark, rank_mark)
     assert table.numbers[version] == numbers
 
 
@@ -156,16 +156,16 @@ def test_no_mark_goes_back_and_nothing_else_changes(table: Tickets) -> None:
 def test_a_restore_that_brings_the_mark_back_gives_numbers_again() -> None:
     """Nobody is refused for it: that a mark goes on is no more than a should."""
     scenario = Scenario(protocol(1, 6), tickets())
-    scenario.commit(tickets(replace(NUMBER, mark=120)), add("a"))
-    scenario.commit(tickets(replace(NUMBER, mark=150)), add("b"))
-    scenario.commit(commit_info(operation="RESTORE"), tickets(replace(NUMBER, mark=120)), remove("b"))
+    scenario.commit(tickets(replace(NUMBER, high_water_mark=120)), add("a"))
+    scenario.commit(tickets(replace(NUMBER, high_water_mark=150)), add("b"))
+    scenario.commit(commit_info(operation="RESTORE"), tickets(replace(NUMBER, high_water_mark=120)), remove("b"))
     number, _ = identities(scenario.now)
     assert is_illegal_high_water_mark(identities(scenario[2])[0], number)
     assert generate_values(number, 2) == [130, 140]
 
 
 def test_numbers_that_a_careless_writer_gives() -> None:
-    number = replace(NUMBER, mark=140)
+    number = replace(NUMBER, high_water_mark=140)
     held = [100, 110, 140]
     assert find_value_faults(number, held, [150, 160]) == []
     assert find_value_faults(number, held, [110]) == [(110, "identity-columns.unique")]
@@ -182,7 +182,7 @@ def test_users_give_ranks_and_no_numbers() -> None:
 
 
 def test_the_last_numbers_of_all() -> None:
-    nearly = replace(NUMBER, mark=2**63 - 28)
+    nearly = replace(NUMBER, high_water_mark=2**63 - 28)
     assert generate_values(nearly, 2) == [2**63 - 18, 2**63 - 8]
     answer = generate_values(nearly, 3)
     assert isinstance(answer, Refused)

@@ -26,7 +26,7 @@ def check_catalog_managed(proposal: ProposedCommit) -> Iterator[Refused]:
     """
     if proposal.revision is not Revision.CURRENT or not proposal.supports(FEATURE):  # [Changed in current]
         return
-    if not any(info.txn_id is not None for info in proposal.of(CommitInfo)):
+    if not any(info.txn_id is not None for info in proposal.actions_of_type(CommitInfo)):
         yield Refused("commit-info.transaction-id", "no txnId")
     if not is_enabled(proposal.after):
         yield Refused("catalog-managed.in-commit-timestamps", "in-commit timestamps are not enabled")

@@ -24,7 +24,7 @@ def check_feature(proposal: ProposedCommit) -> Iterator[Refused]:
         return
     if clustering.FEATURE in {strip_preview_suffix(name) for name in get_supported_features(protocol)}:
         return
-    for action in proposal.of(DomainMetadata):
+    for action in proposal.actions_of_type(DomainMetadata):
         if clustering.read_clustering_columns(action):
             yield Refused("clustering.feature", action.configuration)
 
@@ -32,8 +32,8 @@ def check_feature(proposal: ProposedCommit) -> Iterator[Refused]:
 def check_columns(proposal: ProposedCommit) -> Iterator[Refused]:
     """Require clustering columns to be columns of the table, by physical name, and the table to be unpartitioned."""
     schema, metadata, named = proposal.schema, proposal.after.metadata, _columns(proposal)
-    is_new = proposal.of(MetaData) != [] or any(
-        each.domain == clustering.DOMAIN for each in proposal.of(DomainMetadata)
+    is_new = proposal.actions_of_type(MetaData) != [] or any(
+        each.domain == clustering.DOMAIN for each in proposal.actions_of_type(DomainMetadata)
     )
     if not named or schema is None or metadata is None or not is_new:
         return
@@ -51,7 +51,7 @@ def check_statistics(proposal: ProposedCommit) -> Iterator[Refused]:
     named = clustering.resolve_columns(_columns(proposal), proposal.schema, proposal.mapping)
     before = clustering.read_clustering_columns(proposal.before.domains.get(clustering.DOMAIN))
     new = tuple(each for each in named if each not in before)
-    added = proposal.of(Add)
+    added = proposal.actions_of_type(Add)
     for add in added:
         for name in clustering.find_columns_without_statistics(add.stats, named) or ():
             yield Refused("clustering.statistics", f"{add.path} has no statistics of {name}")
@@ -64,7 +64,7 @@ def check_provider(proposal: ProposedCommit) -> Iterator[Refused]:
     """Require a clustering provider that is not blank."""
     if not proposal.revision.since(Revision.R3):  # [Changed in r3] the field is new
         return
-    for add in proposal.of(Add):
+    for add in proposal.actions_of_type(Add):
         if clustering.has_blank_provider(add.clustering_provider):
             yield Refused("clustering.provider", add.path)
 

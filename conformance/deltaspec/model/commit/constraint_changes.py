@@ -33,7 +33,7 @@ def creates_or_restores_table(operation: Any) -> bool:
 
 def check_constraints(proposal: ProposedCommit) -> Iterator[Refused]:
     """CHECK Constraints: require a name and an expression. The feature is checked with the other properties."""
-    for action in proposal.of(MetaData):
+    for action in proposal.actions_of_type(MetaData):
         for name, expression in constraints.read_check_constraints(action.configuration).items():
             broken = constraints.find_constraint_fault(name, expression)
             if broken is not None:
@@ -46,11 +46,15 @@ def check_defaults(proposal: ProposedCommit) -> Iterator[Refused]:
     A commit that removes files may replace the table including its columns, so it is not checked.
     """
     before, after, schema = proposal.schema_before, proposal.after.metadata, proposal.schema
-    if not proposal.revision.since(Revision.R3) or not proposal.of(MetaData) or proposal.of(Remove):
+    if (
+        not proposal.revision.since(Revision.R3)
+        or not proposal.actions_of_type(MetaData)
+        or proposal.actions_of_type(Remove)
+    ):
         return
     if before is None or schema is None or after is None or not proposal.supports("allowColumnDefaults"):
         return
-    operation = next((info.operation for info in proposal.of(CommitInfo)), None)
+    operation = next((info.operation for info in proposal.actions_of_type(CommitInfo)), None)
     if proposal.before.metadata is None or is_replaced_table(proposal.before.metadata, after, operation):
         return
     known = default_columns.collect_columns(before, read_mapping_mode(proposal.before))

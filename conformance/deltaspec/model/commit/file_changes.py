@@ -17,7 +17,7 @@ from deltaspec.model.schema import column_mapping
 
 def check_repeated_actions(proposal: ProposedCommit) -> Iterator[Refused]:
     """Add File and Remove File: forbid repeated adds or removes, and add plus remove of a logical file (E36)."""
-    adds, removes = proposal.of(Add), proposal.of(Remove)
+    adds, removes = proposal.actions_of_type(Add), proposal.actions_of_type(Remove)
     for path in _twice(adds):
         yield Refused("reconciliation.no-repeated-actions", f"{path} is added twice")
     for path in _twice(removes):
@@ -34,8 +34,8 @@ def check_replaced_vectors(proposal: ProposedCommit) -> Iterator[Refused]:
     """Add File and Remove File: require that a new vector of a live file replaces the previous one."""
     if proposal.revision is not Revision.CURRENT:  # [Changed in current] earlier revisions do not say
         return
-    removed = {get_file_key(remove) for remove in proposal.of(Remove)}
-    for add in proposal.of(Add):
+    removed = {get_file_key(remove) for remove in proposal.actions_of_type(Remove)}
+    for add in proposal.actions_of_type(Add):
         path, vector = get_file_key(add)
         for key in find_conflicting_vectors(path, vector, {*proposal.before.files}, removed):
             yield Refused("add.live-vector-removed", f"{path} stays live with {key[1]}")
@@ -57,12 +57,12 @@ def find_conflicting_vectors(
 
 def check_deletion_vectors(proposal: ProposedCommit) -> Iterator[Refused]:
     """Deletion Vectors: require the feature, enablement for new vectors, and a record count."""
-    files: list[Add | Remove] = [*proposal.of(Add), *proposal.of(Remove)]
+    files: list[Add | Remove] = [*proposal.actions_of_type(Add), *proposal.actions_of_type(Remove)]
     for action in files:
         if action.deletion_vector is not None and not proposal.supports("deletionVectors"):
             yield Refused("deletion-vectors.needs-feature", action.path)
     settings = proposal.after.metadata.configuration if proposal.after.metadata else {}
-    for add in proposal.of(Add):
+    for add in proposal.actions_of_type(Add):
         if add.deletion_vector is None:
             continue
         # [Changed in r3] the property is new
@@ -96,11 +96,11 @@ def check_partition_values(proposal: ProposedCommit) -> Iterator[Refused]:
     if schema is None or metadata is None:
         return
     columns = set(column_mapping.list_physical_partition_columns(schema, metadata.partition_columns, proposal.mapping))
-    files: list[Add | Cdc] = [*proposal.of(Add), *proposal.of(Cdc)]
+    files: list[Add | Cdc] = [*proposal.actions_of_type(Add), *proposal.actions_of_type(Cdc)]
     for action in files:
         if set(action.partition_values) != columns:
             yield Refused("add.partition-values", action.path)
-    for add in proposal.after.files.values() if proposal.of(MetaData) else ():
+    for add in proposal.after.files.values() if proposal.actions_of_type(MetaData) else ():
         if add not in files and is_illegal_partitioning(columns, add):
             yield Refused("add.partition-values", f"{add.path} stays live without a value for a new partition column")
 
@@ -112,15 +112,15 @@ def is_illegal_partitioning(columns: set[str], add: Add) -> bool:
 
 def check_removes(proposal: ProposedCommit) -> Iterator[Refused]:
     """Add File and Remove File: require the metadata that a remove says it includes."""
-    for remove in proposal.of(Remove):
+    for remove in proposal.actions_of_type(Remove):
         if remove.extended_file_metadata and (remove.partition_values is None or remove.size is None):
             yield Refused("remove.extended-file-metadata", remove.path)
 
 
 def check_change_files(proposal: ProposedCommit) -> Iterator[Refused]:
     """Add CDC File, Change Data Files: forbid `dataChange=true`, and require the location `_change_data`."""
-    added = {path_key(add.path) for add in proposal.of(Add)}
-    for cdc in proposal.of(Cdc):
+    added = {path_key(add.path) for add in proposal.actions_of_type(Add)}
+    for cdc in proposal.actions_of_type(Cdc):
         if cdc.data_change:
             yield Refused("cdc.no-data-change", cdc.path)
         is_added = path_key(cdc.path) in added

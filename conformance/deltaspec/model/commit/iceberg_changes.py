@@ -32,7 +32,7 @@ def _changes_table(proposal: ProposedCommit) -> bool:
 
 def check_readers(proposal: ProposedCommit) -> Iterator[Refused]:
     """Require a protocol under which readers support column mapping."""
-    for action in proposal.of(Protocol):
+    for action in proposal.actions_of_type(Protocol):
         for compatibility, feature in iceberg_compat.FEATURES.items():
             listed = feature in (action.writer_features or ()) and proposal.revision.since(Revision.R3)
             if listed and not iceberg_compat.readers_support_mapping(action):
@@ -67,11 +67,13 @@ def check_partitioning(proposal: ProposedCommit) -> Iterator[Refused]:
     """Require that replacing a table keeps the names of its partition columns. A restored table had them before."""
     before, after = proposal.before, proposal.after
     if any(
-        reuses_existing_files(each.operation) for each in proposal.of(CommitInfo) if isinstance(each.operation, str)
+        reuses_existing_files(each.operation)
+        for each in proposal.actions_of_type(CommitInfo)
+        if isinstance(each.operation, str)
     ):
         return
     enabled = _enabled(after, proposal.revision)
-    if not proposal.of(MetaData) or not enabled or not _enabled(before, proposal.revision):
+    if not proposal.actions_of_type(MetaData) or not enabled or not _enabled(before, proposal.revision):
         return
     sides = []
     for snapshot in (before, after):
@@ -108,7 +110,7 @@ def check_added_files(proposal: ProposedCommit) -> Iterator[Refused]:
     """Require the number of records in added files; under V2 only in new ones."""
     known = {path for path, _ in (*proposal.before.files, *proposal.before.tombstones)}
     for each in _enabled(proposal.after, proposal.revision):
-        for add in proposal.of(Add):
+        for add in proposal.actions_of_type(Add):
             if not has_row_count(add) and (each == "V1" or path_key(add.path) not in known):
                 yield Refused(_requirement(each, "numbers-of-records"), add.path)
 

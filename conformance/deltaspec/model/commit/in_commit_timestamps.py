@@ -36,7 +36,7 @@ def check_in_commit_timestamps(proposal: ProposedCommit) -> Iterator[Refused]:
     """
     if proposal.revision is not Revision.CURRENT or not is_enabled(proposal.after):  # [Changed in current]
         return
-    info = next(iter(proposal.of(CommitInfo)), None)
+    info = next(iter(proposal.actions_of_type(CommitInfo)), None)
     now = info.in_commit_timestamp if info else None
     if info is None or now is None:
         yield Refused("in-commit-timestamp.present", "no inCommitTimestamp")

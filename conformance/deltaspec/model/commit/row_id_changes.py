@@ -32,7 +32,7 @@ def check_added_ids(proposal: ProposedCommit) -> Iterator[Refused]:
     if not assigns_row_ids(proposal) or after is None:
         return
     earlier = {} if before and is_replaced_table(before.id, after.id) else _earlier(proposal.before)
-    for add in proposal.of(Add):
+    for add in proposal.actions_of_type(Add):
         known = earlier.get(path_key(add.path))
         if add.base_row_id is None and not may_omit_row_ids(known, proposal.revision):
             yield Refused(_select_requirement(proposal, "row-ids.base-row-id", "row-tracking.base-row-id"), add.path)
@@ -85,7 +85,7 @@ def is_illegal_commit_version(before: Add | Remove | None, after: Add, version: 
 
 def check_future_versions(proposal: ProposedCommit) -> Iterator[Refused]:
     """Forbid a default row commit version after the commit's version, even if row ids are not assigned."""
-    for add in proposal.of(Add) if proposal.revision is not Revision.R1 else ():
+    for add in proposal.actions_of_type(Add) if proposal.revision is not Revision.R1 else ():
         if (add.default_row_commit_version or 0) > proposal.version:
             yield Refused("row-tracking.commit-version", add.path)
 
@@ -95,7 +95,7 @@ def check_removed_ids(proposal: ProposedCommit) -> Iterator[Refused]:
     if not assigns_row_ids(proposal):
         return
     earlier = _earlier(proposal.before)
-    for remove in proposal.of(Remove):
+    for remove in proposal.actions_of_type(Remove):
         known = earlier.get(path_key(remove.path))
         differs = isinstance(known, Add) and known.default_row_commit_version is not None
         differs = differs and remove.default_row_commit_version != (known and known.default_row_commit_version)
@@ -124,12 +124,16 @@ def check_high_water_mark(proposal: ProposedCommit) -> Iterator[Refused]:
     mark = read_revision_high_water_mark(proposal.after, proposal.revision)
     known = {key[0] for key in (*proposal.before.files, *proposal.before.tombstones)}
     mark_changed = mark is not None and mark != read_revision_high_water_mark(proposal.before, proposal.revision)
-    for add in proposal.after.files.values() if mark_changed else proposal.of(Add):
+    for add in proposal.after.files.values() if mark_changed else proposal.actions_of_type(Add):
         if has_illegal_row_ids(add, mark):
             name = {Revision.R1: "row-ids.mark-covers-ids", Revision.R2: "row-tracking.mark-of-action"}
             yield Refused(name.get(proposal.revision, "row-tracking.high-water-mark"), f"{add.path} above {mark}")
-    for add in proposal.of(Add):
-        if proposal.revision is Revision.R1 and path_key(add.path) not in known and not proposal.of(RowIdHighWaterMark):
+    for add in proposal.actions_of_type(Add):
+        if (
+            proposal.revision is Revision.R1
+            and path_key(add.path) not in known
+            and not proposal.actions_of_type(RowIdHighWaterMark)
+        ):
             yield Refused("row-ids.mark-with-new-files", add.path)
 
 
@@ -176,7 +180,7 @@ def check_reused_ids(proposal: ProposedCommit) -> Iterator[Refused]:
         for path, file in earlier.items()
         if file.base_row_id is not None and path not in {key[0] for key in proposal.after.files}
     }
-    for add in proposal.of(Add):
+    for add in proposal.actions_of_type(Add):
         known = earlier.get(path_key(add.path))
         if add.base_row_id is None or (known is not None and known.base_row_id is not None):
             continue
@@ -227,13 +231,15 @@ def check_preserved_flag(proposal: ProposedCommit) -> Iterator[Refused]:
 def may_copy_rows(proposal: ProposedCommit) -> bool:
     """Return whether new files may contain existing rows: some files are new, and others lose rows."""
     known = {key[0] for key in (*proposal.before.files, *proposal.before.tombstones)}
-    adds = [path_key(add.path) in known for add in proposal.of(Add)]
-    return not all(adds) and (any(adds) or bool(proposal.of(Remove)))
+    adds = [path_key(add.path) in known for add in proposal.actions_of_type(Add)]
+    return not all(adds) and (any(adds) or bool(proposal.actions_of_type(Remove)))
 
 
 def check_single_mark(proposal: ProposedCommit) -> Iterator[Refused]:
     """Forbid a second high-water mark action, because the actions of a commit have no order (E37)."""
-    if not proposal.revision.since(Revision.R3) and len(proposal.of(RowIdHighWaterMark)) > 1:  # [Changed in r3]
+    if (
+        not proposal.revision.since(Revision.R3) and len(proposal.actions_of_type(RowIdHighWaterMark)) > 1
+    ):  # [Changed in r3]
         yield Refused("reconciliation.one-high-water-mark", "two rowIdHighWaterMark actions")
 
 
@@ -241,7 +247,7 @@ def check_mark_domain(proposal: ProposedCommit) -> Iterator[Refused]:
     """Forbid removing the high-water mark domain while row ids are assigned."""
     if not assigns_row_ids(proposal) or not proposal.revision.since(Revision.R3):
         return
-    for action in proposal.of(DomainMetadata):
+    for action in proposal.actions_of_type(DomainMetadata):
         if action.domain == row_tracking.DOMAIN and (
             action.removed or row_tracking.parse_high_water_mark(action.configuration) is None
         ):

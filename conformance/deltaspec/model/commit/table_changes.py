@@ -37,7 +37,7 @@ _EXPLICIT_REQUIREMENTS = {
 
 def check_protocol(proposal: ProposedCommit) -> Iterator[Refused]:
     """Protocol Evolution, Table Features: require a valid protocol action."""
-    for action in proposal.of(Protocol):
+    for action in proposal.actions_of_type(Protocol):
         for fault, feature in find_protocol_faults(action, proposal.revision):
             if fault in FAULT_REQUIREMENTS:
                 yield Refused(FAULT_REQUIREMENTS[fault], feature or fault)
@@ -46,7 +46,7 @@ def check_protocol(proposal: ProposedCommit) -> Iterator[Refused]:
 def check_protocol_change(proposal: ProposedCommit) -> Iterator[Refused]:
     """Supported Features: require that listed features stay, and that an upgrade lists the features in use."""
     before = proposal.before.protocol
-    for action in proposal.of(Protocol):
+    for action in proposal.actions_of_type(Protocol):
         for feature in protocol_evolution.find_illegal_removals(before, action, proposal.revision):
             yield Refused("protocol.features-stay", feature)
         for feature in protocol_evolution.find_omitted_features(before, action, _used(proposal)):
@@ -63,7 +63,7 @@ def _used(proposal: ProposedCommit) -> set[str]:
 
 def check_metadata(proposal: ProposedCommit) -> Iterator[Refused]:
     """Change Metadata, Schema Serialization Format: require a valid metaData action."""
-    for action in proposal.of(MetaData):
+    for action in proposal.actions_of_type(MetaData):
         if not GUID.fullmatch(action.id):
             yield Refused("metadata.id-is-guid", action.id)
         yield from _property_faults(action)
@@ -153,7 +153,7 @@ def check_mapped_columns(proposal: ProposedCommit) -> Iterator[Refused]:
 
 def check_mapped_column_changes(proposal: ProposedCommit) -> Iterator[Refused]:
     """Column Mapping, Writer Requirements: forbid changes of immutable properties of mapped columns."""
-    if not proposal.of(MetaData):
+    if not proposal.actions_of_type(MetaData):
         return
     before, after = _columns(proposal, first=True), _columns(proposal, first=False)
     if column_mapping_changes.is_illegal_max_column_id(before, after):

@@ -272,7 +272,9 @@ def _has_feature(supported: set[str]) -> bool:
 def check_recorded_changes(proposal: ProposedCommit) -> Iterator[Refused]:
     """Type Change Metadata: require a valid record, and the feature on tables with a record."""
     schema = proposal.schema
-    if schema is None or not proposal.of(MetaData) or proposal.revision is not Revision.CURRENT:  # [Changed in current]
+    if (
+        schema is None or not proposal.actions_of_type(MetaData) or proposal.revision is not Revision.CURRENT
+    ):  # [Changed in current]
         return
     for path, field in iter_fields(schema):
         if has_type_change_record(field) and not _is_supported(proposal.after):

@@ -81,13 +81,13 @@ def check_first_version(proposal: ProposedCommit) -> Iterator[Refused]:
 
 def check_single_actions(proposal: ProposedCommit) -> Iterator[Refused]:
     """Delta Log Entries: forbid actions that replace each other, because the actions of a commit have no order."""
-    if len(proposal.of(Protocol)) > 1:
+    if len(proposal.actions_of_type(Protocol)) > 1:
         yield Refused("protocol.one-a-version", "two protocol actions")
-    if len(proposal.of(MetaData)) > 1:
+    if len(proposal.actions_of_type(MetaData)) > 1:
         yield Refused("metadata.one-a-version", "two metaData actions")
-    for app in find_repeated_keys(action.app_id for action in proposal.of(Txn)):
+    for app in find_repeated_keys(action.app_id for action in proposal.actions_of_type(Txn)):
         yield Refused("reconciliation.no-repeated-actions", f"two txn actions of {app}")
-    for domain in find_repeated_keys(action.domain for action in proposal.of(DomainMetadata)):
+    for domain in find_repeated_keys(action.domain for action in proposal.actions_of_type(DomainMetadata)):
         yield Refused("domain.one-a-version", f"two domainMetadata actions of {domain}")  # E37
     if any(isinstance(action, CheckpointMetadata | Sidecar) for action in proposal.actions):
         yield Refused("reconciliation.checkpoint-actions-not-in-commits", "checkpointMetadata or sidecar in a commit")
@@ -103,15 +103,15 @@ def check_append_only(proposal: ProposedCommit) -> Iterator[Refused]:
     protocol, metadata = proposal.after.protocol, proposal.after.metadata
     if protocol is None or metadata is None or not is_append_only(protocol, metadata):
         return
-    for remove in proposal.of(Remove):
+    for remove in proposal.actions_of_type(Remove):
         if remove.data_change:
             yield Refused("append-only.no-removal", remove.path)
 
 
 def check_domains(proposal: ProposedCommit) -> Iterator[Refused]:
     """Domain Metadata: require the feature."""
-    if proposal.of(DomainMetadata) and not proposal.supports("domainMetadata"):
-        yield Refused("domain.needs-feature", proposal.of(DomainMetadata)[0].domain)
+    if proposal.actions_of_type(DomainMetadata) and not proposal.supports("domainMetadata"):
+        yield Refused("domain.needs-feature", proposal.actions_of_type(DomainMetadata)[0].domain)
 
 
 CHECKS: tuple[CommitCheck, ...] = (

@@ -26,7 +26,7 @@ class Identity:
 
     start: int | None = None
     step: int | None = None
-    mark: int | None = None
+    high_water_mark: int | None = None
     """The last generated value."""
     explicit: bool | None = None
     """Whether users may insert explicit values."""
@@ -71,15 +71,19 @@ def is_in_sequence(identity: Identity, value: int) -> bool | None:
 
 def is_beyond_high_water_mark(identity: Identity, value: int) -> bool | None:
     """Return whether a value is beyond the high-water mark in the direction of the step; None if either is unknown."""
-    if identity.mark is None or identity.step is None or identity.step == 0:
+    if identity.high_water_mark is None or identity.step is None or identity.step == 0:
         return None
-    return value > identity.mark if identity.step > 0 else value < identity.mark
+    return value > identity.high_water_mark if identity.step > 0 else value < identity.high_water_mark
 
 
 def is_high_water_mark_in_sequence(metadata: Mapping[str, Any]) -> bool | None:
     """Return whether the last generated value belongs to the sequence; None if start, step or mark is unknown."""
     identity = read_identity(metadata)
-    return None if identity is None or identity.mark is None else is_in_sequence(identity, identity.mark)
+    return (
+        None
+        if identity is None or identity.high_water_mark is None
+        else is_in_sequence(identity, identity.high_water_mark)
+    )
 
 
 # what a write does
@@ -104,7 +108,9 @@ def generate_values(identity: Identity, count: int) -> list[int] | Refused:
     """
     assert identity.start is not None, "identity.start is required"
     assert identity.step, "identity.step is required and must not be 0"
-    last_index = -1 if identity.mark is None else (identity.mark - identity.start) // identity.step
+    last_index = (
+        -1 if identity.high_water_mark is None else (identity.high_water_mark - identity.start) // identity.step
+    )
     first = max(last_index + 1, 0)
     values = [identity.start + k * identity.step for k in range(first, first + count)]
     if any(not _LEAST <= value <= _GREATEST for value in values):
@@ -150,11 +156,15 @@ def is_illegal_high_water_mark(before: Identity, after: Identity) -> bool:
     Applies to commits that generate values. The protocol does not define the mark after other commits, such as a
     restore or an explicit reset.
     """
-    if before.mark is None or not after.step:
+    if before.high_water_mark is None or not after.step:
         return False
-    if after.mark is None:
+    if after.high_water_mark is None:
         return True
-    return after.mark < before.mark if after.step > 0 else after.mark > before.mark
+    return (
+        after.high_water_mark < before.high_water_mark
+        if after.step > 0
+        else after.high_water_mark > before.high_water_mark
+    )
 
 
 def _long(value: Any) -> int | None:

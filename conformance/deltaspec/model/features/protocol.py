@@ -30,7 +30,7 @@ class Refused:
 
     requirement: str
     """Id of the violated requirement."""
-    why: str
+    reason: str
 
 
 Decision: TypeAlias = Accepted | Refused

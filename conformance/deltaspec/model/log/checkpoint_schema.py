@@ -130,7 +130,7 @@ def _is_another(column: StoredColumn, *, widening: bool) -> bool:
     node = column.node
     if node is None or _is_of_nulls(node):
         return False
-    return column.stored.fault is not None or (column.stored.narrower is not None and not widening)
+    return column.stored.fault is not None or (column.stored.narrower_type is not None and not widening)
 
 
 def _partition_values(

@@ -157,7 +157,7 @@ def find_content_faults(
 
 def compare_checkpoint(
     snapshot: Snapshot,
-    claimed: Snapshot,
+    derived: Snapshot,
     *,
     clock_ms: int | None = None,
     retention_ms: int | None = None,
@@ -167,28 +167,28 @@ def compare_checkpoint(
 
     Args:
         snapshot: State from replay.
-        claimed: State from `reconcile_checkpoint`.
+        derived: State from `reconcile_checkpoint`.
         clock_ms: Creation time of the checkpoint, in milliseconds since the epoch.
         retention_ms: Tombstone retention; together with the clock it decides which tombstones may be missing.
         revision: Protocol revision.
     """
     types = read_partition_types(snapshot.protocol, snapshot.metadata)
-    found = compare_single("protocol", claimed.protocol, snapshot.protocol, types)
-    found += compare_single("metaData", claimed.metadata, snapshot.metadata, types)
-    transactions = compare_keyed("txn", claimed.transactions, snapshot.transactions, types)
+    found = compare_single("protocol", derived.protocol, snapshot.protocol, types)
+    found += compare_single("metaData", derived.metadata, snapshot.metadata, types)
+    transactions = compare_keyed("txn", derived.transactions, snapshot.transactions, types)
     found += [each if each.what == "differs" else replace(each, retained=None) for each in transactions]
-    found += compare_keyed("domainMetadata", claimed.domains, snapshot.domains, types)
+    found += compare_keyed("domainMetadata", derived.domains, snapshot.domains, types)
     if not revision.since(Revision.R3):  # [Changed in r3] the mark became a domain
         found += compare_single(
-            "rowIdHighWaterMark", claimed.row_id_high_water_mark, snapshot.row_id_high_water_mark, types
+            "rowIdHighWaterMark", derived.row_id_high_water_mark, snapshot.row_id_high_water_mark, types
         )
     if revision is Revision.CURRENT:  # [Changed in current] the path alone identifies an add
-        adds = {key[0]: add for key, add in claimed.files.items()}
+        adds = {key[0]: add for key, add in derived.files.items()}
         live = {key[0]: add for key, add in snapshot.files.items()}
         found += compare_keyed("add", adds, live, types)
     else:
-        found += compare_keyed("add", claimed.files, snapshot.files, types)
-    for each in compare_keyed("remove", claimed.tombstones, snapshot.tombstones, types):
+        found += compare_keyed("add", derived.files, snapshot.files, types)
+    for each in compare_keyed("remove", derived.tombstones, snapshot.tombstones, types):
         if each.what == "missing" and clock_ms is not None and retention_ms is not None:
             if not is_expired(each.replayed, clock_ms, retention_ms):
                 found.append(each)

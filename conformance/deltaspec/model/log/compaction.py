@@ -49,7 +49,7 @@ def compare_compaction(
     commits: Mapping[int, Iterable[Action]],
     start: int,
     end: int,
-    claimed: Iterable[Action],
+    derived: Iterable[Action],
     *,
     types: PartitionTypes | None = None,
     revision: Revision = Revision.CURRENT,
@@ -62,19 +62,19 @@ def compare_compaction(
         commits: At least the commits of the range.
         start: First version of the range.
         end: Last version of the range, included.
-        claimed: Actions of the compaction.
+        derived: Actions of the compaction.
         types: Partition columns from `state_differences.read_partition_types`; without them, values are compared as
             strings.
         revision: Protocol revision.
     """
     types = types or {}
-    claimed, expected = list(claimed), build_compaction(commits, start, end, revision)
-    ours = replay_commit(EMPTY_SNAPSHOT, end, claimed, revision)
+    derived, expected = list(derived), build_compaction(commits, start, end, revision)
+    ours = replay_commit(EMPTY_SNAPSHOT, end, derived, revision)
     theirs = replay_commit(EMPTY_SNAPSHOT, end, expected, revision)
     found = compare_single("protocol", ours.protocol, theirs.protocol, types)
     found += compare_single("metaData", ours.metadata, theirs.metadata, types)
     found += compare_keyed("add", ours.files, theirs.files, types)
     found += compare_keyed("remove", ours.tombstones, theirs.tombstones, types)
     found += compare_keyed("txn", ours.transactions, theirs.transactions, types)
-    found += compare_keyed("domainMetadata", _domains(claimed), _domains(expected), types)
+    found += compare_keyed("domainMetadata", _domains(derived), _domains(expected), types)
     return found

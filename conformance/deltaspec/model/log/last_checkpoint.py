@@ -29,10 +29,10 @@ def compare_hint_checksum(document: Any) -> ChecksumResult | None:
     Args:
         document: The hint from `parse_lossless`.
     """
-    claimed = document.get("checksum") if isinstance(document, dict) else None
-    if not isinstance(claimed, str):
+    stated = document.get("checksum") if isinstance(document, dict) else None
+    if not isinstance(stated, str):
         return None
-    claimed = claimed.lower()  # the protocol does not specify the case of the digits
-    if claimed == compute_checksum(document):
+    stated = stated.lower()  # the protocol does not specify the case of the digits
+    if stated == compute_checksum(document):
         return "matches"
-    return "matches pair order" if claimed == compute_checksum(document, "pair") else "differs"
+    return "matches pair order" if stated == compute_checksum(document, "pair") else "differs"

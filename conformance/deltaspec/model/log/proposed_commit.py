@@ -31,7 +31,7 @@ class ProposedCommit:
         """The snapshot of the version if the commit succeeds."""
         return replay_commit(self.before, self.version, self.actions, self.revision)
 
-    def of(self, kind: type[_Kind]) -> list[_Kind]:
+    def actions_of_type(self, kind: type[_Kind]) -> list[_Kind]:
         """Return the actions of one type."""
         return [action for action in self.actions if isinstance(action, kind)]
 

@@ -48,7 +48,7 @@ class Difference:
     """`missing`: replay has it, the derived file does not."""
     field: str | None = None
     """Wire name; None if the complete action is missing or extra."""
-    claimed: Any = None
+    derived: Any = None
     replayed: Any = None
     retained: bool | None = True
     """None if expiry may explain the difference: the log does not say when tombstones and transactions expire."""
@@ -173,34 +173,34 @@ def _partition_values(values: Mapping[str, str | None], types: PartitionTypes) -
 
 
 def compare_single(
-    kind: str, claimed: Stated | None, replayed: Stated | None, types: PartitionTypes
+    kind: str, derived: Stated | None, replayed: Stated | None, types: PartitionTypes
 ) -> list[Difference]:
     """Compare actions of a type that occurs at most once."""
-    ours = {} if claimed is None else {None: claimed}
+    ours = {} if derived is None else {None: derived}
     theirs = {} if replayed is None else {None: replayed}
     return compare_keyed(kind, ours, theirs, types)
 
 
 def compare_keyed(
-    kind: str, claimed: Mapping[_Key, Stated], replayed: Mapping[_Key, Stated], types: PartitionTypes
+    kind: str, derived: Mapping[_Key, Stated], replayed: Mapping[_Key, Stated], types: PartitionTypes
 ) -> list[Difference]:
     """Compare actions of one type, in the order of their keys."""
     found = []
-    for key in sorted(claimed.keys() | replayed.keys(), key=repr):
-        if key not in claimed:
+    for key in sorted(derived.keys() | replayed.keys(), key=repr):
+        if key not in derived:
             found.append(Difference(kind, key, "missing", replayed=replayed[key]))
         elif key not in replayed:
-            found.append(Difference(kind, key, "extra", claimed=claimed[key]))
+            found.append(Difference(kind, key, "extra", derived=derived[key]))
         else:
-            found += _field_differences(kind, key, claimed[key], replayed[key], types)
+            found += _field_differences(kind, key, derived[key], replayed[key], types)
     return found
 
 
 def _field_differences(
-    kind: str, key: Hashable, claimed: Stated, replayed: Stated, types: PartitionTypes
+    kind: str, key: Hashable, derived: Stated, replayed: Stated, types: PartitionTypes
 ) -> list[Difference]:
-    ours, theirs = get_compared_fields(claimed, types), get_compared_fields(replayed, types)
-    where_both = _WHERE_BOTH.get(type(claimed), frozenset())
+    ours, theirs = get_compared_fields(derived, types), get_compared_fields(replayed, types)
+    where_both = _WHERE_BOTH.get(type(derived), frozenset())
     return [
         Difference(kind, key, "differs", name, ours[name], theirs[name])
         for name in ours

@@ -137,7 +137,7 @@ COUNTS = (
 """Fields with a single number."""
 
 
-def compare_checksum(snapshot: Snapshot, claimed: VersionChecksum) -> list[Difference]:
+def compare_checksum(snapshot: Snapshot, derived: VersionChecksum) -> list[Difference]:
     """Return the differences between a version checksum and its version; omitted fields are not compared.
 
     A `Difference` of kind `versionChecksum` concerns its own fields. Repeated actions have their own kinds, and
@@ -150,23 +150,23 @@ def compare_checksum(snapshot: Snapshot, claimed: VersionChecksum) -> list[Diffe
     types = read_partition_types(snapshot.protocol, snapshot.metadata)
     found = []
     for name in COUNTS:
-        ours, theirs = _number(claimed, name), _number(expected, name)
+        ours, theirs = _number(derived, name), _number(expected, name)
         if ours is not None and ours != theirs:
             found.append(_differs(name, ours, theirs))
-    found += _timestamp_differences(snapshot, claimed)
-    found += compare_single("protocol", claimed.protocol, snapshot.protocol, types)
-    found += compare_single("metaData", claimed.metadata, snapshot.metadata, types)
-    if claimed.set_transactions is not None:
-        transactions = {each.app_id: each for each in claimed.set_transactions}
+    found += _timestamp_differences(snapshot, derived)
+    found += compare_single("protocol", derived.protocol, snapshot.protocol, types)
+    found += compare_single("metaData", derived.metadata, snapshot.metadata, types)
+    if derived.set_transactions is not None:
+        transactions = {each.app_id: each for each in derived.set_transactions}
         for each in compare_keyed("txn", transactions, snapshot.transactions, types):
             found.append(each if each.what == "differs" else replace(each, retained=None))
-    if claimed.domain_metadata is not None:
-        domains = {each.domain: each for each in claimed.domain_metadata}
+    if derived.domain_metadata is not None:
+        domains = {each.domain: each for each in derived.domain_metadata}
         found += compare_keyed("domainMetadata", domains, snapshot.domains, types)
-    if claimed.all_files is not None:
-        files = {path_key(each.path): each for each in claimed.all_files}
+    if derived.all_files is not None:
+        files = {path_key(each.path): each for each in derived.all_files}
         found += compare_keyed("add", files, {key[0]: add for key, add in snapshot.files.items()}, types)
-    return found + _histogram_differences(snapshot, claimed, expected)
+    return found + _histogram_differences(snapshot, derived, expected)
 
 
 def _number(checksum: VersionChecksum, wire_name: str) -> int | None:
@@ -175,13 +175,13 @@ def _number(checksum: VersionChecksum, wire_name: str) -> int | None:
     return number
 
 
-def _differs(field: str, claimed: object, replayed: object) -> Difference:
-    return Difference("versionChecksum", None, "differs", field, claimed, replayed)
+def _differs(field: str, derived: object, replayed: object) -> Difference:
+    return Difference("versionChecksum", None, "differs", field, derived, replayed)
 
 
-def _timestamp_differences(snapshot: Snapshot, claimed: VersionChecksum) -> list[Difference]:
+def _timestamp_differences(snapshot: Snapshot, derived: VersionChecksum) -> list[Difference]:
     """Compare the timestamp: it is present exactly if the table enables it, and equals that of the commit."""
-    field, ours, theirs = "inCommitTimestampOpt", claimed.in_commit_timestamp_opt, _in_commit_timestamp(snapshot)
+    field, ours, theirs = "inCommitTimestampOpt", derived.in_commit_timestamp_opt, _in_commit_timestamp(snapshot)
     if not _has_timestamps(snapshot):
         return [] if ours is None else [_differs(field, ours, None)]
     if ours is None or (theirs is not None and ours != theirs):
@@ -189,9 +189,9 @@ def _timestamp_differences(snapshot: Snapshot, claimed: VersionChecksum) -> list
     return []
 
 
-def _histogram_differences(snapshot: Snapshot, claimed: VersionChecksum, expected: VersionChecksum) -> list[Difference]:
+def _histogram_differences(snapshot: Snapshot, derived: VersionChecksum, expected: VersionChecksum) -> list[Difference]:
     found = []
-    ours, deleted = claimed.file_size_histogram, claimed.deleted_record_counts_histogram_opt
+    ours, deleted = derived.file_size_histogram, derived.deleted_record_counts_histogram_opt
     if ours is not None:
         if fault := find_histogram_fault(ours):
             found.append(_differs("fileSizeHistogram", fault, None))

@@ -121,7 +121,7 @@ def may_vacuum(
         return Accepted()
     writing = may_write(protocol, features, max_reader, max_writer)
     if isinstance(writing, Refused):
-        return Refused("vacuum-protocol-check.checked-before-vacuum", writing.why)
+        return Refused("vacuum-protocol-check.checked-before-vacuum", writing.reason)
     return Accepted()
 
 

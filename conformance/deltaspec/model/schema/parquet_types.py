@@ -88,7 +88,7 @@ class StoredType:
     """Why a reader cannot read the values."""
     warning: str | None = None
     """What is unusual about the node."""
-    narrower: DataType | None = None
+    narrower_type: DataType | None = None
     """Type of the stored values, if reading them as the table's type needs type widening."""
 
 
@@ -175,7 +175,7 @@ def _leaf(kind: DataType, node: Node) -> StoredType:
         case Primitive("binary"), None if node.annotation == Annotation("UUID"):
             return StoredType(warning=f"{node} is annotated as a UUID")
     if found is not None and is_widening(found, kind):
-        return StoredType(narrower=found)
+        return StoredType(narrower_type=found)
     return StoredType(fault=f"the file stores {node}; the schema says {get_type_name(kind)}")
 
 

@@ -1,12 +1,13 @@
-"""A run that reads a log: it steps through the judged history and deals its file actions to shares.
+"""A run over one table: read the log, replay it, check the files.
 
-How bytes become actions, and where, is the engine's: `EmbeddedRun` in this process, `SparkRun` on executors.
+Engines provide how bytes become actions, and where: `EmbeddedRun` in this process, `SparkRun` on executors.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import polars as pl
 
@@ -15,7 +16,6 @@ from deltaspec.model.log.file_names import commit_name
 from deltaspec.model.log.segment import Checkpoint
 from deltaspec.report.report_types import Inventory
 from deltaspec.validation.aggregates import Aggregates
-from deltaspec.validation.base_run import ACTION_VIEWS, Run
 from deltaspec.validation.buckets import Buckets
 from deltaspec.validation.data.data_stages import check_data
 from deltaspec.validation.data.variant_checks import check_variant_uses
@@ -23,169 +23,231 @@ from deltaspec.validation.findings import Findings
 from deltaspec.validation.log.added_vector_checks import find_operation
 from deltaspec.validation.log.checkpoint_checks import check_checkpoint
 from deltaspec.validation.log.derived_files import DerivedFiles
+from deltaspec.validation.log.facts import LogFacts, LogFactsBuilder, ReadContext
 from deltaspec.validation.log.file_times import file_time_before
 from deltaspec.validation.log.log_listing_checks import check_log_listing
 from deltaspec.validation.log.replay_stage import REPLAY_ROWS, replay_and_check
 from deltaspec.validation.log.type_change_checks import check_type_changes
+from deltaspec.validation.options import Options
+from deltaspec.validation.plan import Plan
+from deltaspec.validation.progress import Progress, ignore_progress
+from deltaspec.views.base import View
+from deltaspec.views.files.added_vectors import added_vectors
+from deltaspec.views.files.adds_without_stats import adds_without_stats
 from deltaspec.views.files.file_action_facts import FileContext
+from deltaspec.views.files.file_actions import deletion_vectors, file_actions, file_history
 from deltaspec.views.files.row_id_history import StatedRowIds
+from deltaspec.views.files.snapshot import snapshot_files
 from deltaspec.views.log import log_files
 from deltaspec.views.log.checkpoints import checkpoints, checksums, replay_differences, sidecars
 from deltaspec.views.log.derived_file_rows import CommitFacts
 from deltaspec.views.log.log_file_rows import PreviousCommit, build_commit_row
 from deltaspec.views.log.replay_differences import TableActions, row_id_high_water_marks
 from deltaspec.views.table import table_actions as table_state
-from deltaspec.views.table.state import VIEW_NAMES, Row
+from deltaspec.views.table.state import VIEW_NAMES, Row, TableState
 from deltaspec.wire.log.checkpoint_reader import ParsedCheckpoint
 from deltaspec.wire.log.line_decoder import LogSummary
-from deltaspec.wire.storage.interface import LOG_DIRECTORY, StorageError
+from deltaspec.wire.storage.interface import LOG_DIRECTORY, StorageError, Store
 
-STATE_VIEWS = tuple(getattr(table_state, name) for name in VIEW_NAMES)
+ACTION_VIEWS: tuple[View, ...] = (file_actions, deletion_vectors)
+"""Views of single file actions."""
+REPLAY_VIEWS: tuple[View, ...] = (
+    file_history,
+    added_vectors,
+    adds_without_stats,
+    replay_differences,
+    checksums,
+    snapshot_files,
+)
+"""Views whose rows depend on the replay of file actions."""
+STATE_VIEWS: tuple[View, ...] = tuple(getattr(table_state, name) for name in VIEW_NAMES)
 
 
-class LogRun(Run, ABC):
-    """One run over one table, from its log to its findings. `judge` may be called once."""
+@dataclass(frozen=True)
+class ReadLog:
+    """The log after reading. A resume state contains it."""
+
+    facts: LogFacts
+    findings: Findings
+    parsed_checkpoints: dict[Checkpoint, ParsedCheckpoint]
+    derived_files: DerivedFiles | None
+    """None if the revision refuses the table."""
+
+
+class LogRun(ABC):
+    """One run over one table, from its log to its findings. Call `run` once."""
 
     buckets: Buckets
     inventory: Inventory | None = None
-    reads: dict[Checkpoint, ParsedCheckpoint]
-    """What was read of every checkpoint."""
+    facts: LogFacts
+    """Set once the log has been read."""
 
-    def judge(self) -> Findings:
-        """Read the log, run the rules."""
+    def __init__(
+        self, store: Store, plan: Plan, options: Options, findings: Findings, progress: Progress = ignore_progress
+    ) -> None:
+        self.store = store
+        self.plan = plan
+        self.options = options
+        self.findings = findings
+        self.progress = progress
+        compares_files = bool(plan.compared_checkpoints or plan.compactions)
+        self.context = ReadContext(store, plan, options, compares_files)
+        self.history = LogFactsBuilder(self.context)
+        self.parsed_checkpoints: dict[Checkpoint, ParsedCheckpoint] = {}
+
+    @property
+    def state(self) -> TableState:
+        """State of the table; at the validated version once the history has been read."""
+        return self.history.state
+
+    def run(self) -> Findings:
+        """Read the log and evaluate the rules."""
         try:
-            return self._judge()
+            return self._run()
         finally:
             self.buckets.close()
 
-    def _judge(self) -> Findings:
-        aggregates = self._judge_log()
-        if aggregates is not None and self.level != "log":
-            self.inventory = check_data(self, self.buckets, aggregates)
+    def _run(self) -> Findings:
+        aggregates = self._check_log()
+        if aggregates is not None and self.options.level != "log":
+            self.inventory = check_data(self.facts, self.findings, self.buckets, aggregates, self.progress)
         return self.findings
 
-    def _judge_log(self) -> Aggregates | None:
-        """Look at the log; gives what the shares say of the table's files, None where the table is refused."""
-        derived_files = self._read_log()
-        if derived_files is None:
+    def _check_log(self) -> Aggregates | None:
+        """Read and check the log. Return the aggregates of all buckets; None if the revision refuses the table."""
+        log = self._read_log()
+        self.facts, self.findings, self.parsed_checkpoints = log.facts, log.findings, log.parsed_checkpoints
+        if log.derived_files is None:
             return None
-        aggregates = replay_and_check(self, self.buckets)
+        facts, findings = log.facts, log.findings
+        aggregates = replay_and_check(facts, findings, self.buckets)
         if self.plan.base is not None:
-            self._look_at_base(self.plan.base, aggregates)
-        derived_files.check(aggregates)
-        check_type_changes(self, aggregates)
-        check_variant_uses(self)
+            self._check_base(self.plan.base, aggregates)
+        log.derived_files.check(facts, findings, self.parsed_checkpoints, aggregates)
+        check_type_changes(facts, findings, aggregates)
+        check_variant_uses(facts, findings)
         return aggregates
 
-    def _read_log(self) -> DerivedFiles | None:
-        """Read the log, and deal its file actions to the shares; None where the table is refused."""
-        self.read_history()
+    def _read_log(self) -> ReadLog:
+        """Read the log, and put its file actions into the buckets."""
+        facts = self.read_history()
         for view in STATE_VIEWS:
-            self.findings.evaluate_rows(view, self.state.rows[view.name])
-        if self.state.refusal is not None:
-            reason = f"revision {self.revision} refuses the table: {self.state.refusal.why}"
+            self.findings.evaluate_rows(view, facts.state.rows[view.name])
+        refusal = facts.state.refusal
+        if refusal is not None:
+            reason = f"revision {self.options.revision} refuses the table: {refusal.reason}"
             self.findings.discard_findings(reason, except_views=(table_state.protocols, table_state.features))
-            return None
-        self._doubt_unread_schemas()
-        check_log_listing(self)
-        derived_files = DerivedFiles(self)
-        derived_files.read()
+            return ReadLog(facts, self.findings, self.parsed_checkpoints, None)
+        self._mark_unread_schemas_undecided()
+        check_log_listing(facts, self.findings)
+        derived_files = DerivedFiles()
+        derived_files.read(self, facts, self.findings)
         self.finalize()
-        derived_files.finalize()
-        return derived_files
+        facts = self.history.build(derived_files.collect_file_actions())
+        return ReadLog(facts, self.findings, self.parsed_checkpoints, derived_files)
 
-    def read_history(self) -> None:
-        """Read the judged history: the state of the table version by version, its file actions to the shares."""
+    def read_history(self) -> LogFacts:
+        """Read the validated history: the state of the table version by version, and its file actions."""
         if self.plan.base is not None:
-            self._take_base(self.plan.base)
-        self._take_commits()
+            self._read_base_state(self.plan.base)
+        self._read_commits()
         unknown = self.state.unknown_reader_features
         if unknown:
             self.block_replay(f"readers need {', '.join(unknown)}, which is unknown", None)
+        return self.history.build()
 
-    # what an engine does
+    # what an engine provides
 
     @abstractmethod
     def read_derived_checkpoint(self, checkpoint: Checkpoint, context: FileContext, tag: str) -> ParsedCheckpoint:
-        """Read a checkpoint that is to equal replay, and deal its file actions with a tag; these now or in `settle`."""
+        """Read a checkpoint later than the base, and put its file actions into the buckets, now or in `finalize`."""
 
     @abstractmethod
     def read_compaction(self, file: str, version: int, context: FileContext, tag: str) -> LogSummary:
-        """The same for a log compaction. Raises `StorageError`."""
+        """Read a log compaction, and put its file actions into the buckets, now or in `finalize`.
+
+        Raises:
+            StorageError: it cannot be read.
+        """
 
     def finalize(self) -> None:
-        """BucketWriter what is not dealt yet, and enter what of the base could not be read."""
+        """Put the remaining file actions into the buckets, and record what of the base could not be read."""
         base = self.plan.base
-        if base is not None and not self.reads[base].is_complete:
+        if base is not None and not self.parsed_checkpoints[base].is_complete:
             name = base.files[0]
-            self.block_replay(f"the checkpoint {name} cannot be read as a whole", f"{LOG_DIRECTORY}/{name}")
+            self.block_replay(f"the checkpoint {name} cannot be read completely", f"{LOG_DIRECTORY}/{name}")
 
     @abstractmethod
     def _read_base(self, base: Checkpoint) -> ParsedCheckpoint:
-        """Read the table actions of the checkpoint that the judged history begins with."""
+        """Read the table actions of the checkpoint that the validated history begins with."""
 
     @abstractmethod
-    def _deal_base(self, read: ParsedCheckpoint, context: FileContext) -> None:
-        """Look at its file actions, and deal them; now or in `settle`."""
+    def _put_base_files(self, read: ParsedCheckpoint, context: FileContext) -> None:
+        """Check its file actions and put them into the buckets, now or in `finalize`."""
 
     @abstractmethod
-    def _commits(self) -> Iterator[LogSummary | StorageError]:
-        """Every commit of the plan, in order, or why it cannot be read."""
+    def _iter_commits(self) -> Iterator[LogSummary | StorageError]:
+        """Yield every commit of the plan in order, or the reason why it cannot be read."""
 
     @abstractmethod
-    def _deal_files(self, file: str, version: int, context: FileContext, summary: LogSummary) -> None:
-        """Look at the file actions of a commit, and deal them; now or in `settle`."""
+    def _put_commit_files(self, file: str, version: int, context: FileContext, summary: LogSummary) -> None:
+        """Check the file actions of a commit and put them into the buckets, now or in `finalize`."""
 
     @abstractmethod
-    def _end_of_commits(self) -> None:
-        """Every commit was taken."""
+    def _end_commits(self) -> None:
+        """Called after the last commit."""
 
-    def put_rows(self, tag: str, rows: pl.DataFrame, places: pl.Series | None = None) -> None:
-        """BucketWriter rows of file actions."""
-        self.buckets.put(tag, rows, places)
+    def put_rows(self, tag: str, rows: pl.DataFrame, keys: pl.Series | None = None) -> None:
+        """Put rows of file actions into the buckets."""
+        self.buckets.put(tag, rows, keys)
 
-    # the judged history
+    # the validated history
 
-    def _take_base(self, base: Checkpoint) -> None:
+    def block_replay(self, reason: str, file: str | None) -> None:
+        """Record that the result of replay cannot be trusted."""
+        self.history.replay_blocked_reason = self.history.replay_blocked_reason or reason
+        self.findings.mark_undecided(REPLAY_VIEWS, reason, file)
+
+    def _read_base_state(self, base: Checkpoint) -> None:
         read = self._read_base(base)
-        self.base_actions = [action for _, _, action in read.actions]
-        self.state.apply(
-            base.version, f"{LOG_DIRECTORY}/{base.files[0]}", [(line, action) for _, line, action in read.actions]
-        )
+        file = f"{LOG_DIRECTORY}/{base.files[0]}"
+        self.history.base_actions = [action for _, _, action in read.actions]
+        self.state.apply(base.version, file, [(line, action) for _, line, action in read.actions])
         self.state.lose({fault.kind for _, _, fault in read.faults})
         unread = read.storage_error or read.unreadable
-        if unread is not None:  # what is read of its actions may not be all of them
+        if unread is not None:  # some of its actions may be missing
             self.state.lose({None})
-            self.findings.mark_undecided(STATE_VIEWS, unread, f"{LOG_DIRECTORY}/{base.files[0]}")
+            self.findings.mark_undecided(STATE_VIEWS, unread, file)
         self.register_parts(base, REPLAY_ROWS)
-        self._deal_base(read, self.state.file_context(self.store.root))
+        self._put_base_files(read, self.state.file_context(self.store.root))
         self._remember(base.version)
 
     def register_parts(self, checkpoint: Checkpoint, tag: str) -> None:
-        """Remember the files of a checkpoint of several parts."""
+        """Remember the files of a multipart checkpoint."""
         if len(checkpoint.files) > 1:
-            self.multipart[tag] = tuple(f"{LOG_DIRECTORY}/{name}" for name in checkpoint.files)
+            self.history.multipart[tag] = tuple(f"{LOG_DIRECTORY}/{name}" for name in checkpoint.files)
 
-    def _look_at_base(self, base: Checkpoint, aggregates: Aggregates) -> None:
-        read = self.reads[base]
-        read.split_paths = aggregates.split_paths[REPLAY_ROWS] if REPLAY_ROWS in self.multipart else None
+    def _check_base(self, base: Checkpoint, aggregates: Aggregates) -> None:
+        read = self.parsed_checkpoints[base]
+        read.split_paths = aggregates.split_paths[REPLAY_ROWS] if REPLAY_ROWS in self.facts.multipart else None
         check_checkpoint(self.findings, read, is_base=True)
 
     def mark_checkpoint_undecided(self, read: ParsedCheckpoint) -> None:
-        """Enter what storage did not give of a checkpoint, once that is known."""
+        """Record that a checkpoint could not be read from storage, if so."""
         if read.storage_error:
             file = f"{LOG_DIRECTORY}/{read.checkpoint.files[0]}"
             self.findings.mark_undecided((checkpoints, sidecars, *ACTION_VIEWS), read.storage_error, file)
 
-    def _take_commits(self) -> None:
-        before = PreviousCommit()
+    def _read_commits(self) -> None:
+        history = self.history
+        previous = PreviousCommit()
         rows: list[Row] = []
-        commits = self._commits()
+        commits = self._iter_commits()
         for index, version in enumerate(self.plan.commits):
             if index % 200 == 0:
                 self.progress("commits", index, len(self.plan.commits))
             if version in self.plan.commits_after_gaps:
-                self._lose_versions(version)
+                self._lose_state_before(version)
             file = commit_file(version)
             log = next(commits)
             if isinstance(log, StorageError):
@@ -193,66 +255,73 @@ class LogRun(Run, ABC):
                 self.findings.mark_undecided(
                     (log_files.lines, log_files.commits, *ACTION_VIEWS, *STATE_VIEWS), str(log), file
                 )
-                self._lose_versions(version)
-                before = PreviousCommit()
+                self._lose_state_before(version)
+                previous = PreviousCommit()
                 continue
-            self._doubt_lines(file, log)
+            self._mark_undecoded_lines(file, log)
             self.state.lose(log.undecoded_kinds)
             self.state.apply(version, file, log.actions)
-            self.table_actions += [(version, a) for _, a in log.actions if not isinstance(a, CommitInfo)]
-            self.operations[version] = find_operation(log.actions)
-            self.stated_row_ids[version] = StatedRowIds.from_actions(log.actions, log.undecoded_kinds, self.revision)
-            self._deal_files(file, version, self.state.file_context(self.store.root), log)
-            if self.level != "log" and log.has_cdc:
-                self.schemas[version] = self.state.table_schema
-            row = build_commit_row(version, file, log, before, self.state)
+            history.table_actions += [(version, a) for _, a in log.actions if not isinstance(a, CommitInfo)]
+            history.operations[version] = find_operation(log.actions)
+            history.stated_row_ids[version] = StatedRowIds.from_actions(
+                log.actions, log.undecoded_kinds, self.options.revision
+            )
+            self._put_commit_files(file, version, self.state.file_context(self.store.root), log)
+            if self.options.level != "log" and log.has_cdc:
+                history.schemas[version] = self.state.table_schema
+            row = build_commit_row(version, file, log, previous, self.state)
             row["file_time_before"] = file_time_before(self.plan, row)
-            before.follow(row)
+            previous.follow(row)
             rows.append(row)
-            self.commit_facts[version] = CommitFacts.from_row(row)
+            history.commit_facts[version] = CommitFacts.from_row(row)
             self._remember(version)
         self.findings.evaluate_rows(log_files.commits, rows)
-        self._end_of_commits()
+        self._end_commits()
         self.progress("commits", len(self.plan.commits), len(self.plan.commits))
 
-    def _doubt_lines(self, file: str, log: LogSummary) -> None:
+    def _mark_undecoded_lines(self, file: str, log: LogSummary) -> None:
         for reason in log.unread:
             self.findings.mark_undecided((log_files.lines, log_files.commits, *ACTION_VIEWS), reason, file)
             self.block_replay(reason, file)
         undecoded = log.undecoded_kinds
         if undecoded & {"add", "remove", None}:
-            self.block_replay("an action that cannot be decoded", file)
+            self.block_replay("a file action cannot be decoded", file)
         if undecoded & {"protocol", "metaData", None}:
-            self.findings.mark_undecided((replay_differences, checksums), "a state that cannot be decoded", file)
+            self.findings.mark_undecided(
+                (replay_differences, checksums), "a protocol or metaData action cannot be decoded", file
+            )
         if undecoded & {"txn", "domainMetadata"}:
-            self.findings.mark_undecided((replay_differences,), "an action that cannot be decoded", file)
+            self.findings.mark_undecided(
+                (replay_differences,), "a txn or domainMetadata action cannot be decoded", file
+            )
         if None in undecoded:
-            self.findings.mark_undecided((log_files.commits,), "a line that cannot be decoded", file)
+            self.findings.mark_undecided((log_files.commits,), "a line cannot be decoded", file)
 
     def _remember(self, version: int) -> None:
-        """Keep the state at versions that a claim is compared at."""
+        """Keep the state at a version for which there is a derived file."""
         if version not in self.plan.compared_versions:
             return
-        retained = self.state.metadata is not None and any(
-            name.endswith("setTransactionRetentionDuration") for name in self.state.metadata.configuration
+        state = self.state
+        retained = state.metadata is not None and any(
+            name.endswith("setTransactionRetentionDuration") for name in state.metadata.configuration
         )
         actions = TableActions(
-            self.state.protocol,
-            self.state.metadata,
-            dict(self.state.transactions) if self.state.transactions_known else None,
-            dict(self.state.domains) if self.state.domains_known else None,
-            row_id_high_water_marks(self.state.row_id_mark) if self.state.row_id_mark_known else None,
+            state.protocol,
+            state.metadata,
+            dict(state.transactions) if state.transactions_known else None,
+            dict(state.domains) if state.domains_known else None,
+            row_id_high_water_marks(state.row_id_mark) if state.row_id_mark_known else None,
             transactions_may_expire=retained,
         )
-        self.compared_states[version] = (actions, self.state.file_context(self.store.root))
+        self.history.compared_states[version] = (actions, state.file_context(self.store.root))
 
-    def _lose_versions(self, version: int) -> None:
-        """Commits before this one are unknown: nothing is known of the state but what still comes."""
+    def _lose_state_before(self, version: int) -> None:
+        """Record that commits before a version are unknown, and with them the state that they made."""
         self.state.lose({None})
         self.block_replay(f"commits before version {version} are missing", None)
 
-    def _doubt_unread_schemas(self) -> None:
-        """A schema beyond the depth that is read may be sound: no text bounds it."""
+    def _mark_unread_schemas_undecided(self) -> None:
+        """Mark schemas that are nested too deeply to be read: no revision limits the depth, so they may be valid."""
         for row in self.state.rows[table_state.metadata.name]:
             if row["schema_fault"] == "too deep":
                 views = (table_state.metadata, table_state.schema_fields)
@@ -260,5 +329,5 @@ class LogRun(Run, ABC):
 
 
 def commit_file(version: int) -> str:
-    """Path of a commit, relative to the table."""
+    """Return the path of a commit, relative to the table."""
     return f"{LOG_DIRECTORY}/{commit_name(version)}"

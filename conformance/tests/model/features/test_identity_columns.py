@@ -82,7 +82,7 @@ def test_without_all_three_there_is_no_answer(text: str) -> None:
 
 def test_what_a_field_says_of_its_identity() -> None:
     text = '{"start":1,"step":-2,"highWaterMark":-5,"allowExplicitInsert":false}'
-    assert read_identity(_metadata(text)) == Identity(start=1, step=-2, mark=-5, explicit=False)
+    assert read_identity(_metadata(text)) == Identity(start=1, step=-2, high_water_mark=-5, explicit=False)
     assert read_identity(_metadata('{"start":"1","allowExplicitInsert":true}')) == Identity(explicit=True)
     assert read_identity(_metadata('{"start":null}')) is None
     assert read_identity({"comment": "no identity"}) is None
@@ -145,7 +145,7 @@ def test_a_value_beyond_a_long_is_refused(identity: Identity, fits: int) -> None
     ],
 )
 def test_what_a_generated_value_breaks(value: int, requirement: str) -> None:
-    identity = Identity(start=100, step=2, mark=104)
+    identity = Identity(start=100, step=2, high_water_mark=104)
     assert find_value_faults(identity, {100, 104}, [value]) == [(value, requirement)]
     assert find_value_faults(identity, {100, 104}, [106, 110]) == []
     assert find_value_faults(identity, {100, 104}, [106, 106]) == [(106, "identity-columns.unique")]
@@ -180,7 +180,7 @@ def test_what_is_generated_moves_the_mark_on(start: int, step: int, first: int, 
         assert not isinstance(values, Refused)
         after = Identity(start, step, values[-1])
         assert not is_illegal_high_water_mark(before, after)
-        assert before.mark is None or is_illegal_high_water_mark(after, before)
+        assert before.high_water_mark is None or is_illegal_high_water_mark(after, before)
         marks.append(values[-1])
         before = after
     assert is_beyond_high_water_mark(Identity(start, step, marks[0]), marks[1])
@@ -206,7 +206,7 @@ def test_a_mark_never_goes_back(step: int | None, before: int | None, after: int
 def test_what_stays_as_it_was_created() -> None:
     created = Identity(100, 2, None, False)
     assert find_changed_properties(created, Identity(100, 2, 104, False)) == []
-    assert find_changed_properties(Identity(mark=1), created) == []
+    assert find_changed_properties(Identity(high_water_mark=1), created) == []
     assert find_changed_properties(created, Identity(99, 3, None, True)) == [
         "delta.identity.start",
         "delta.identity.step",

@@ -333,13 +333,13 @@ class TestDifference:
         full = msgspec.structs.replace(remove("a", at=1), size=4, base_row_id=2, partition_values={})
         assert compare_checkpoint(snapshot(full), snapshot(remove("a", at=1))) == []
         (found,) = compare_checkpoint(snapshot(full), snapshot(msgspec.structs.replace(full, size=5)))
-        assert (found.field, found.claimed, found.replayed) == ("size", 5, 4)
+        assert (found.field, found.derived, found.replayed) == ("size", 5, 4)
 
     def test_missing_transaction_may_have_expired_and_another_version_may_not(self) -> None:
         (missing,) = compare_checkpoint(snapshot(txn("s", 1)), snapshot())
         assert (missing.kind, missing.key, missing.what, missing.retained) == ("txn", "s", "missing", None)
         (other,) = compare_checkpoint(snapshot(txn("s", 1)), snapshot(txn("s", 2)))
-        assert (other.field, other.claimed, other.replayed, other.retained) == ("version", 2, 1, True)
+        assert (other.field, other.derived, other.replayed, other.retained) == ("version", 2, 1, True)
 
     def test_domains_never_expire(self) -> None:
         (found,) = compare_checkpoint(snapshot(domain("x")), snapshot())
@@ -380,11 +380,11 @@ def test_replay_from_a_checkpoint_equals_replay_from_version_0(log: SmallLog, da
 def test_checkpoint_of_a_snapshot_parts_from_it_by_expiry_alone(log: SmallLog, clock: int) -> None:
     state = replay_log(log.commits, to=len(log.expected_state) - 1)
     expected_state = build_checkpoint_actions(state, v2=False, clock_ms=clock, retention_ms=50)
-    claimed = reconcile_checkpoint(state.version, expected_state)
-    assert compare_checkpoint(state, claimed, clock_ms=clock, retention_ms=50) == []
-    doubtful = compare_checkpoint(state, claimed)
+    derived = reconcile_checkpoint(state.version, expected_state)
+    assert compare_checkpoint(state, derived, clock_ms=clock, retention_ms=50) == []
+    doubtful = compare_checkpoint(state, derived)
     assert {(each.kind, each.what, each.retained) for each in doubtful} <= {("remove", "missing", None)}
-    assert len(doubtful) == len(state.tombstones) - len(claimed.tombstones)
+    assert len(doubtful) == len(state.tombstones) - len(derived.tombstones)
 
 
 @small_log_settings
@@ -393,8 +393,8 @@ def test_action_left_out_of_a_checkpoint_is_found(log: SmallLog, data: st.DataOb
     state = replay_log(log.commits, to=len(log.expected_state) - 1)
     expected_state = build_checkpoint_actions(state, v2=False)
     lost = data.draw(st.sampled_from(expected_state))
-    claimed = reconcile_checkpoint(state.version, [each for each in expected_state if each is not lost])
-    (found,) = compare_checkpoint(state, claimed)
+    derived = reconcile_checkpoint(state.version, [each for each in expected_state if each is not lost])
+    (found,) = compare_checkpoint(state, derived)
     assert found.what == "missing"
     assert found.replayed == lost
     assert found.kind == {"MetaData": "metaData", "DomainMetadata": "domainMetadata"}.get(

@@ -94,8 +94,8 @@ def test_missing_commit_is_no_empty_commit() -> None:
         build_compaction({1: [], 3: []}, 1, 3)
 
 
-def difference(claimed: list[Action]) -> list[tuple[object, ...]]:
-    found = compare_compaction(V19, 4, 6, claimed)
+def difference(derived: list[Action]) -> list[tuple[object, ...]]:
+    found = compare_compaction(V19, 4, 6, derived)
     assert all(each.retained for each in found)
     return [(each.kind, each.key, each.what, each.field) for each in found]
 
@@ -151,7 +151,7 @@ def test_domain_without_its_tombstone() -> None:
     (lost,) = compare_compaction(commits, 1, 2, [])
     assert (lost.kind, lost.key, lost.what) == ("domainMetadata", "x", "missing")
     (alive,) = compare_compaction(commits, 1, 2, [domain("x")])
-    assert (alive.field, alive.claimed, alive.replayed) == ("removed", False, True)
+    assert (alive.field, alive.derived, alive.replayed) == ("removed", False, True)
 
 
 def test_other_vector_is_another_file() -> None:
@@ -203,9 +203,9 @@ def test_compaction_of_a_range_never_parts_from_it(log: SmallLog, data: st.DataO
     last = len(log.expected_state) - 1
     assume(last >= 1)
     start = data.draw(st.integers(0, last - 1))
-    claimed = build_compaction(log.commits, start, last)
-    assert compare_compaction(log.commits, start, last, data.draw(st.permutations(claimed))) == []
-    assume(claimed)
-    lost = data.draw(st.sampled_from(claimed))
-    (found,) = compare_compaction(log.commits, start, last, [each for each in claimed if each is not lost])
+    derived = build_compaction(log.commits, start, last)
+    assert compare_compaction(log.commits, start, last, data.draw(st.permutations(derived))) == []
+    assume(derived)
+    lost = data.draw(st.sampled_from(derived))
+    (found,) = compare_compaction(log.commits, start, last, [each for each in derived if each is not lost])
     assert (found.what, found.replayed) == ("missing", lost)

@@ -65,7 +65,7 @@ def test_feature_lists_are_sets() -> None:
     assert compare_single("protocol", ours, theirs, {}) == []
     (found, other) = compare_single("protocol", protocol(3, 7, "a"), theirs, {})
     assert (found.field, other.field) == ("readerFeatures", "writerFeatures")
-    assert (found.claimed, found.replayed) == ({"a"}, {"a", "b"})
+    assert (found.derived, found.replayed) == ({"a"}, {"a", "b"})
 
 
 def test_absent_and_empty_feature_lists_are_equal() -> None:
@@ -84,7 +84,7 @@ def test_schemas_are_compared_as_values() -> None:
 def test_broken_schemas_are_compared_as_texts() -> None:
     assert compare_single("metaData", metadata("{"), metadata("{"), {}) == []
     (found,) = compare_single("metaData", metadata("{"), metadata("{ "), {})
-    assert (found.claimed, found.replayed) == ("{", "{ ")
+    assert (found.derived, found.replayed) == ("{", "{ ")
 
 
 @pytest.mark.parametrize(
@@ -101,21 +101,21 @@ def test_broken_schemas_are_compared_as_texts() -> None:
 def test_every_field_of_metadata_counts(field: str, value: object) -> None:
     other: MetaData = msgspec.structs.replace(metadata(), **{field: value})
     (found,) = compare_single("metaData", other, metadata(), {})
-    assert (found.kind, found.key, found.what, found.claimed) == ("metaData", None, "differs", value)
+    assert (found.kind, found.key, found.what, found.derived) == ("metaData", None, "differs", value)
 
 
 @pytest.mark.parametrize("field", ["size", "modification_time", "base_row_id", "default_row_commit_version"])
 def test_facts_of_a_live_file_count(field: str) -> None:
     other = msgspec.structs.replace(add("a"), **{field: 77})
     (found,) = compare_keyed("add", {"a": other}, {"a": add("a")}, {})
-    assert (found.what, found.claimed) == ("differs", 77)
+    assert (found.what, found.derived) == ("differs", 77)
 
 
 @pytest.mark.parametrize("field", ["base_row_id", "default_row_commit_version"])
 def test_live_file_must_keep_its_row_tracking(field: str) -> None:
     expected_state = msgspec.structs.replace(add("a"), **{field: 3})
     (found,) = compare_keyed("add", {"a": add("a")}, {"a": expected_state}, {})
-    assert (found.claimed, found.replayed) == (None, 3)
+    assert (found.derived, found.replayed) == (None, 3)
 
 
 def test_statistics_are_compared_where_both_hold_them() -> None:
@@ -151,7 +151,7 @@ def test_null_equals_the_empty_string_without_a_type_too() -> None:
     theirs = msgspec.structs.replace(add("a"), partition_values={"p": None})
     assert compare_keyed("add", {"a": ours}, {"a": theirs}, {}) == []
     (found,) = compare_keyed("add", {"a": add("a")}, {"a": theirs}, {})
-    assert (found.claimed, found.replayed) == ({}, {"p": None})
+    assert (found.derived, found.replayed) == ({}, {"p": None})
 
 
 def test_last_updated_is_compared_where_both_hold_it() -> None:
@@ -164,7 +164,7 @@ def test_last_updated_is_compared_where_both_hold_it() -> None:
 def test_configuration_of_a_domain_is_compared_as_json() -> None:
     assert compare_keyed("domainMetadata", {"x": domain("x", '{"a": 1}')}, {"x": domain("x", '{"a":1}')}, {}) == []
     (found,) = compare_keyed("domainMetadata", {"x": domain("x", "plain")}, {"x": domain("x", "other")}, {})
-    assert (found.field, found.claimed, found.replayed) == ("configuration", "plain", "other")
+    assert (found.field, found.derived, found.replayed) == ("configuration", "plain", "other")
 
 
 def test_differences_come_in_the_order_of_keys() -> None:

@@ -59,8 +59,8 @@ def minimal(**fields: object) -> VersionChecksum:
     return msgspec.structs.replace(plain, **fields)
 
 
-def differing(state: Snapshot, claimed: VersionChecksum) -> list[tuple[object, ...]]:
-    return [(each.kind, each.key, each.what, each.field) for each in compare_checksum(state, claimed)]
+def differing(state: Snapshot, derived: VersionChecksum) -> list[tuple[object, ...]]:
+    return [(each.kind, each.key, each.what, each.field) for each in compare_checksum(state, derived)]
 
 
 class TestFields:
@@ -199,17 +199,17 @@ class TestDifference:
     )
     def test_wrong_count(self, field: str, wire_name: str) -> None:
         (found,) = compare_checksum(snapshot(), minimal(**{field: 7}))
-        assert (found.kind, found.field, found.claimed) == ("versionChecksum", wire_name, 7)
+        assert (found.kind, found.field, found.derived) == ("versionChecksum", wire_name, 7)
         assert found.replayed == (1 if wire_name in ("numMetadata", "numProtocol") else 0)
 
     def test_zero_is_a_claim_and_not_absence(self) -> None:
         state = snapshot(add("a", "one", cardinality=5))
-        claimed = minimal(table_size_bytes=1, num_files=1, num_deleted_records_opt=0, num_deletion_vectors_opt=0)
-        assert [each[3] for each in differing(state, claimed)] == ["numDeletedRecordsOpt", "numDeletionVectorsOpt"]
+        derived = minimal(table_size_bytes=1, num_files=1, num_deleted_records_opt=0, num_deletion_vectors_opt=0)
+        assert [each[3] for each in differing(state, derived)] == ["numDeletedRecordsOpt", "numDeletionVectorsOpt"]
 
     def test_protocol_and_metadata(self) -> None:
-        claimed = minimal(protocol=protocol(1, 1), metadata=metadata(a="b"))
-        assert differing(snapshot(), claimed) == [
+        derived = minimal(protocol=protocol(1, 1), metadata=metadata(a="b"))
+        assert differing(snapshot(), derived) == [
             ("protocol", None, "differs", "minWriterVersion"),
             ("metaData", None, "differs", "configuration"),
         ]
@@ -223,16 +223,16 @@ class TestDifference:
         ]
 
     def test_domains(self) -> None:
-        claimed = minimal(domain_metadata=[domain("y", removed=True)])
-        assert differing(snapshot(domain("x")), claimed) == [
+        derived = minimal(domain_metadata=[domain("y", removed=True)])
+        assert differing(snapshot(domain("x")), derived) == [
             ("domainMetadata", "x", "missing", None),
             ("domainMetadata", "y", "extra", None),
         ]
 
     def test_all_files(self) -> None:
         state = snapshot(add("a%20b", size=1), add("c", size=1))
-        claimed = minimal(table_size_bytes=2, num_files=2, all_files=[add("a b", size=1), add("d", size=1)])
-        assert differing(state, claimed) == [("add", "c", "missing", None), ("add", "d", "extra", None)]
+        derived = minimal(table_size_bytes=2, num_files=2, all_files=[add("a b", size=1), add("d", size=1)])
+        assert differing(state, derived) == [("add", "c", "missing", None), ("add", "d", "extra", None)]
 
     @pytest.mark.parametrize(
         ("counts", "totals", "expected"), [([1, 1], [3, 2000], []), ([2, 0], [3, 2000], [1]), ([1, 1], [3, 1], [1])]
@@ -246,7 +246,7 @@ class TestDifference:
     def test_file_size_histogram_without_its_form(self) -> None:
         histogram = FileSizeHistogram(sorted_bin_boundaries=[], file_counts=[], total_bytes=[])
         (found,) = compare_checksum(snapshot(), minimal(file_size_histogram=histogram))
-        assert (found.field, found.claimed) == ("fileSizeHistogram", "the first boundary is not 0")
+        assert (found.field, found.derived) == ("fileSizeHistogram", "the first boundary is not 0")
 
     @pytest.mark.parametrize(
         ("counts", "differs"), [([1, 0, 1, *[0] * 7], False), ([2, *[0] * 9], True), ([1, 0, 1, *[0] * 8], True)]
@@ -258,7 +258,7 @@ class TestDifference:
         assert bool(found) is differs
 
     @pytest.mark.parametrize(
-        ("enabled", "committed", "claimed", "differs"),
+        ("enabled", "committed", "derived", "differs"),
         [
             (True, 77, 77, False),
             (True, 77, 78, True),
@@ -270,13 +270,13 @@ class TestDifference:
         ],
     )
     def test_in_commit_timestamp(
-        self, enabled: bool, committed: int | None, claimed: int | None, differs: bool
+        self, enabled: bool, committed: int | None, derived: int | None, differs: bool
     ) -> None:
         table = TIMED if enabled else (protocol(), metadata())
         state = build_checkpoint_snapshot(3, table)
         if committed is not None:
             state = replay_commit(state, 4, [CommitInfo(in_commit_timestamp=committed)])
-        stated = minimal(protocol=table[0], metadata=table[1], in_commit_timestamp_opt=claimed)
+        stated = minimal(protocol=table[0], metadata=table[1], in_commit_timestamp_opt=derived)
         found = differing(state, stated)
         assert found == ([("versionChecksum", None, "differs", "inCommitTimestampOpt")] if differs else [])
 
@@ -285,14 +285,14 @@ class TestDifference:
 @given(small_logs(), st.lists(st.integers(1, 9), unique=True).map(sorted))
 def test_checksum_of_a_version_never_parts_from_it(log: SmallLog, boundaries: list[int]) -> None:
     state = replay_log(log.commits, to=len(log.expected_state) - 1)
-    claimed = build_checksum(state, [0, *boundaries])
-    assert compare_checksum(state, claimed) == []
+    derived = build_checksum(state, [0, *boundaries])
+    assert compare_checksum(state, derived) == []
     expected_state = log.expected_state[-1]
-    assert claimed.num_files == len(expected_state.live)
-    assert claimed.table_size_bytes == sum(size for _, size in expected_state.live.values())
-    assert claimed.num_deletion_vectors_opt == sum(dv is not None for dv, _ in expected_state.live.values())
-    assert claimed.file_size_histogram is not None
-    assert sum(claimed.file_size_histogram.file_counts) == claimed.num_files
-    assert sum(claimed.file_size_histogram.total_bytes) == claimed.table_size_bytes
-    again = msgspec.json.decode(msgspec.json.encode(claimed), type=VersionChecksum)
+    assert derived.num_files == len(expected_state.live)
+    assert derived.table_size_bytes == sum(size for _, size in expected_state.live.values())
+    assert derived.num_deletion_vectors_opt == sum(dv is not None for dv, _ in expected_state.live.values())
+    assert derived.file_size_histogram is not None
+    assert sum(derived.file_size_histogram.file_counts) == derived.num_files
+    assert sum(derived.file_size_histogram.total_bytes) == derived.table_size_bytes
+    again = msgspec.json.decode(msgspec.json.encode(derived), type=VersionChecksum)
     assert compare_checksum(state, again) == []

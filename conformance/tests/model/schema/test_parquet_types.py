@@ -110,7 +110,7 @@ def test_form_that_is_not_listed_is_odd_and_no_fault(kind: DataType, node: Node)
     found = get_stored_type(kind, node)
     assert found.warning is not None
     assert found.fault is None
-    assert found.narrower is None
+    assert found.narrower_type is None
 
 
 @pytest.mark.parametrize(
@@ -173,7 +173,7 @@ def test_other_form_is_a_fault(kind: DataType, node: Node) -> None:
 )
 def test_narrower_type_needs_widening(kind: DataType, node: Node, narrower: DataType) -> None:
     found = get_stored_type(kind, node)
-    assert (found.fault, found.warning, found.narrower) == (None, None, narrower)
+    assert (found.fault, found.warning, found.narrower_type) == (None, None, narrower)
 
 
 def test_form_of_no_delta_type() -> None:

@@ -1,0 +1,98 @@
+"""Build the report of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from deltaspec.report.report_types import REPORT_VERSION, SEVERITIES, Checked, NotChecked, Refusal, Report, Verdict
+from deltaspec.rules import RULES
+from deltaspec.validation.log.log_run import LogRun
+from deltaspec.validation.options import Options
+from deltaspec.version import __version__
+
+
+def build_report(run: LogRun, engine: str) -> Report:
+    """Build the report of a finished run.
+
+    Args:
+        run: the run.
+        engine: name of the engine.
+    """
+    findings, plan, options = run.findings, run.plan, run.options
+    revision, selection = options.revision, options.selection
+    evaluated = [
+        code
+        for code in selection.in_level
+        if RULES[code].view.name in findings.evaluated_views and code not in selection.without_clock
+    ]
+    ledger = _build_ledger(findings.not_checked, options.accept_unchecked)
+    decided = {*evaluated, *(entry.rule for entry in ledger)}
+    not_applicable = [code for code in selection.in_level if code not in decided]
+    counts: dict[str, int] = {
+        severity: sum(
+            number for code, number in findings.totals.items() if RULES[code].severity_in(revision) == severity
+        )
+        for severity in SEVERITIES
+    }
+    refusal = run.facts.state.refusal
+    return Report(
+        report_version=REPORT_VERSION,
+        deltaspec=__version__,
+        table=run.store.uri,
+        version=plan.version,
+        revision=str(revision),
+        level=options.level,
+        engine=engine,
+        history=options.history,
+        clock=options.clock_ms,
+        verdict="refused" if refusal else _compute_verdict(counts, ledger),
+        counts=counts,
+        totals=dict(sorted(findings.totals.items())),
+        findings=findings.sorted_findings,
+        inventory=run.inventory,
+        refusal=Refusal(requirement=refusal.requirement, why=refusal.reason) if refusal else None,
+        checked=Checked(
+            run=evaluated,
+            not_applicable=not_applicable,
+            skipped=[code for code in RULES if code not in selection.in_level],
+            not_checked=ledger,
+            derived_files_not_compared=list(plan.not_compared),
+            reasons=_build_reasons(options, not_applicable),
+        ),
+    )
+
+
+def _build_reasons(options: Options, not_applicable: list[str]) -> dict[str, str]:
+    """Return why rules were not evaluated, by code."""
+    selection = options.selection
+    reasons = {
+        code: "needs --clock"
+        if code in selection.without_clock
+        else f"the view {RULES[code].view.name} has no rows for this table"
+        for code in not_applicable
+    }
+    reasons |= {
+        code: f"needs --level {RULES[code].level}" for code in selection.in_revision if code not in selection.in_level
+    }
+    reasons |= {
+        code: f"not defined in revision {options.revision}"
+        for code in selection.selected
+        if code not in selection.in_revision
+    }
+    reasons |= {code: "excluded by --select or --ignore" for code in RULES if code not in selection.selected}
+    return reasons
+
+
+def _build_ledger(not_checked: list[NotChecked], accepted: Collection[str]) -> list[NotChecked]:
+    """Sort the entries, drop duplicates, and flag those that the user accepts."""
+    entries = {(each.rule, each.reason, each.file): each for each in not_checked}
+    return [
+        NotChecked(rule=rule, reason=reason, file=file, accepted=any(rule.startswith(each) for each in accepted))
+        for rule, reason, file in sorted(entries, key=lambda entry: (entry[0], entry[2] or "", entry[1]))
+    ]
+
+
+def _compute_verdict(counts: dict[str, int], ledger: list[NotChecked]) -> Verdict:
+    if counts["violation"]:
+        return "violations"
+    return "incomplete" if any(not each.accepted for each in ledger) else "conforms"
