@@ -1,41 +1,40 @@
-"""Both engines on one table: what their reports say otherwise."""
+"""Compare the reports of both engines on one table."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from helpers.engines import find_differences, report_to_builtins
+from helpers.engines import find_differences, report_to_builtins, validate_on_spark
 
-from deltaspec.validation import validate_table
-from deltaspec.validation.spark.run import validate
+import deltaspec
 
 EXPRESSION_RULES = ("ROW040", "ROW041", "ROW042", "ROW043", "ROW044")
-"""Rules that hold rows to expressions of the metadata."""
+"""Rules that check rows against expressions of the metadata."""
 _NEEDS_SPARK = " needs Spark: "
 _TITLES = {"CHECK": "CHECK constraint", "invariant": "the invariant of", "generated": "the expression of"}
 
 
 def find_engine_differences(spark: Any, uri: str, buckets: int, **options: Any) -> list[str]:
-    """What the Spark engine says otherwise than the embedded one, the expressions left out that need Spark.
+    """Compare the reports of both engines, without expressions that only Spark evaluates.
 
     Args:
         spark: a session.
-        uri: of the table.
-        shares: over how many shares Spark spreads its files.
-        options: of `validate_table`.
+        uri: URI of the table.
+        buckets: number of buckets of the Spark engine.
+        options: options of `deltaspec.validate`.
     """
-    here = report_to_builtins(validate_table(uri, **options))
-    there = report_to_builtins(validate(spark, uri, buckets=buckets, **options))
-    left = {
+    embedded = report_to_builtins(deltaspec.validate(uri, **options))
+    on_spark = report_to_builtins(validate_on_spark(spark, uri, bucket_count=buckets, **options))
+    needing_spark = {
         each["reason"].partition(_NEEDS_SPARK)[0]
-        for each in here["checked"]["not_checked"]
+        for each in embedded["checked"]["not_checked"]
         if each["rule"] in EXPRESSION_RULES and _NEEDS_SPARK in each["reason"]
     }
-    return find_differences(_without(here, left), _without(there, left))
+    return find_differences(_remove_expressions(embedded, needing_spark), _remove_expressions(on_spark, needing_spark))
 
 
-def _without(report: dict[str, Any], titles: set[str]) -> dict[str, Any]:
-    """A report without what it says of some expressions, and of what follows from that."""
+def _remove_expressions(report: dict[str, Any], titles: set[str]) -> dict[str, Any]:
+    """Remove findings, ledger entries and totals of some expressions from a report."""
     if not titles:
         return report
     checked = report["checked"]
@@ -47,10 +46,10 @@ def _without(report: dict[str, Any], titles: set[str]) -> dict[str, Any]:
     for name in ("run", "not_applicable"):
         checked[name] = [code for code in checked[name] if code not in EXPRESSION_RULES]
     checked["reasons"] = {code: why for code, why in checked["reasons"].items() if code not in EXPRESSION_RULES}
-    left = [each for each in report["findings"] if each["rule"] in EXPRESSION_RULES and _title(each) in titles]
-    report["findings"] = [each for each in report["findings"] if each not in left]
+    removed = [each for each in report["findings"] if each["rule"] in EXPRESSION_RULES and _title(each) in titles]
+    report["findings"] = [each for each in report["findings"] if each not in removed]
     totals = report["totals"]
-    for each in left:
+    for each in removed:
         totals[each["rule"]] -= 1
         report["counts"][each["severity"]] -= 1
     report["totals"] = {code: number for code, number in totals.items() if number}

@@ -1,6 +1,6 @@
-"""A table that Delta Spark writes to all the while it is judged, over and over, by both engines.
+"""Delta Spark writes to a table while both engines validate it repeatedly.
 
-`DELTASPEC_MOVING_SECONDS` says for how long; `nox -s moving` gives it half a minute.
+`DELTASPEC_MOVING_SECONDS` sets for how long; `nox -s moving` sets half a minute.
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ from typing import Any
 import pytest
 from spark.session import age_log_files, checkpoint, create, run, with_settings
 
+import deltaspec
 from deltaspec.report.report_types import Report
-from deltaspec.validation import validate_table
 
 pytestmark = pytest.mark.spark
 
 SECONDS = float(os.environ.get("DELTASPEC_MOVING_SECONDS", "5"))
 POLICIES = ("v2", "classic") if SECONDS > 20 else ("v2",)
-PATIENCE = 120
-"""Seconds after which a table that is written to slowly is judged no more."""
+TIMEOUT_SECONDS = 120
+"""Stop after this time even if the writer is slow."""
 TURNS = (("log", "all", False), ("files", "latest", True), ("rows", "all", False), ("footers", "latest", False))
-"""Level, history, and whether it is Spark that judges."""
-LEAST_DONE = 6
-"""Operations of the writer."""
-VACUUMED = {"DAT004"}
-"""That the change data of earlier versions is gone, which is true after a vacuum."""
+"""Level, history, and whether to use the Spark engine."""
+MIN_OPERATIONS = 6
+"""Minimum number of writer operations."""
+EXPECTED_RULES = {"DAT004"}
+"""Change data of earlier versions is missing, which is correct after a vacuum."""
 
 
 class _Writer(threading.Thread):
-    """Writes until it is told to stop; what it could not do is kept and raised by the test."""
+    """Writes until it is stopped; the test raises its exception."""
 
     def __init__(self, spark: Any, path: str, seed: int) -> None:
         super().__init__(daemon=True)
@@ -62,7 +62,7 @@ class _Writer(threading.Thread):
                 for each in (*self._random.choices(operations, k=3), self._random.choice(rare)):
                     each()
                     self.done[each.__name__] += 1
-        except Exception as fault:  # noqa: BLE001 - it is raised where the test ends
+        except Exception as fault:  # noqa: BLE001 - raised at the end of the test
             self.fault = fault
 
     def _run(self, statement: str) -> None:
@@ -88,42 +88,42 @@ class _Writer(threading.Thread):
         checkpoint(self._spark, self._path)
 
     def clean_up(self) -> None:
-        """Commits of ten days ago go with the next checkpoint."""
+        """Age the log by ten days, so that the next checkpoint deletes commits."""
         age_log_files(self._spark, self._path)
         self._run("INSERT INTO {t} VALUES (-1, 'after the clean-up')")
         checkpoint(self._spark, self._path)
 
 
-def _judge(spark: Any, path: str, writer: _Writer) -> list[Report]:
-    """Reports of the table, one after the other, as long as is asked for and until the writer has done enough."""
-    from deltaspec.validation.spark.run import validate
+def _validate_repeatedly(spark: Any, path: str, writer: _Writer) -> list[Report]:
+    """Validate the table repeatedly, at least for `SECONDS` and until the writer has done `MIN_OPERATIONS`."""
+    from helpers.engines import validate_on_spark
 
-    began, reports = time.monotonic(), []
-    while (spent := time.monotonic() - began) < PATIENCE and writer.is_alive():
+    start, reports = time.monotonic(), []
+    while (elapsed := time.monotonic() - start) < TIMEOUT_SECONDS and writer.is_alive():
         level, history, on_spark = TURNS[len(reports) % len(TURNS)]
         if on_spark:
-            reports.append(validate(spark, path, level=level, history=history, buckets=2))
+            reports.append(validate_on_spark(spark, path, level=level, history=history, bucket_count=2))
         else:
-            reports.append(validate_table(path, level=level, history=history))
-        if spent > SECONDS and len(reports) >= len(TURNS) and writer.done.total() >= LEAST_DONE:
+            reports.append(deltaspec.validate(path, level=level, history=history))
+        if elapsed > SECONDS and len(reports) >= len(TURNS) and writer.done.total() >= MIN_OPERATIONS:
             break
     return reports
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-def test_table_that_spark_writes_to_gives_no_false_finding(policy: str, spark: Any, tmp_path: Path) -> None:
+def test_concurrent_writes_of_spark_cause_no_false_finding(policy: str, spark: Any, tmp_path: Path) -> None:
     path = str(tmp_path / policy)
     properties = {"enableDeletionVectors": True, "enableChangeDataFeed": True, "checkpointInterval": 4}
     properties |= {"checkpointPolicy": policy, "logRetentionDuration": "interval 8 days"}
     create(spark, path, "id BIGINT, name STRING", **properties)
     unchecked = {"spark.databricks.delta.retentionDurationCheck.enabled": "false"}
     with with_settings(spark, unchecked), _Writer(spark, path, len(policy)) as writer:
-        reports = _judge(spark, path, writer)
+        reports = _validate_repeatedly(spark, path, writer)
     if writer.fault is not None:
         raise writer.fault
     for report in reports:
-        found = [each for each in report.findings if each.rule not in VACUUMED]
+        found = [each for each in report.findings if each.rule not in EXPECTED_RULES]
         assert found == [], (report.engine, report.level, report.version)
         assert report.verdict in ("conforms", "incomplete")
     assert {report.engine for report in reports} == {"embedded", "spark"}
-    assert len({report.version for report in reports}) > 1, "the table did not move"
+    assert len({report.version for report in reports}) > 1, "the writer committed nothing"

@@ -1,4 +1,4 @@
-"""Constraints, invariants and generated columns that need Spark: what it is handed, what it tells, what never runs."""
+"""Constraints, invariants and generated columns that need Spark: what Spark evaluates and what it never receives."""
 
 import json
 import os
@@ -47,15 +47,15 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.spark
-os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # executors of a local session have the kit of this process
+os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # executors then import the same deltaspec
 
 HOSTILE = "a.b`c -- '/*é"
-"""Name of a column, which Delta takes under column mapping."""
+"""Column name with special characters, which Delta accepts with column mapping."""
 QUOTED = "`a.b``c -- '/*é`"
 
 
-class Told(Findings):
-    """Findings that remember every reason: a ledger names the first places only."""
+class RecordingFindings(Findings):
+    """Findings that record every reason; the ledger lists only the first locations."""
 
     def __init__(self) -> None:
         super().__init__([RULES[f"ROW04{each}"] for each in range(5)], 1000)
@@ -68,10 +68,10 @@ class Told(Findings):
 
 @dataclass
 class Log:
-    """A table's log, replayed in the plainest way."""
+    """A table's log, replayed in the simplest way."""
 
     path: Path
-    findings: Told = field(default_factory=Told)
+    findings: RecordingFindings = field(default_factory=RecordingFindings)
     state: TableState = field(default_factory=lambda: TableState(Revision.CURRENT))
     operations: dict[int, str | None] = field(default_factory=dict)
     allow_outside: bool = False
@@ -108,14 +108,14 @@ class Log:
             "cardinality": vector.get("cardinality"),
         }
 
-    def judged(self, spark: "SparkSession") -> Told:
+    def check(self, spark: "SparkSession") -> RecordingFindings:
         frame = pl.DataFrame(list(self.live.values()), build_empty_replay_frame(DATA_REPLAY_COLUMNS).schema)
         constraint_evaluation.check_constraints_on_spark(spark, self, frame.iter_slices(3))
         return self.findings
 
 
-def broken(found: Findings) -> dict[str, int]:
-    """Rows that break each constraint, or the expression of each column."""
+def count_violating_rows(found: Findings) -> dict[str, int]:
+    """Count the rows that violate each constraint, or the expression of each column."""
     rows: dict[str, int] = {}
     for each in found.sorted_findings:
         name = each.evidence.get("constraint") or each.column
@@ -123,22 +123,22 @@ def broken(found: Findings) -> dict[str, int]:
     return rows
 
 
-def ledger(found: Told) -> dict[str, str]:
-    """What is left open, with the reason."""
+def collect_reasons(found: RecordingFindings) -> dict[str, str]:
+    """Return the reason for each expression that was not evaluated."""
     entries = (each.partition(" is not evaluated: ") for each in found.reasons)
     return {title: why for title, _, why in entries}
 
 
-def checks(expressions: Sequence[str]) -> dict[str, str]:
+def build_constraint_properties(expressions: Sequence[str]) -> dict[str, str]:
     return {f"delta.constraints.c{number}": text for number, text in enumerate(expressions)}
 
 
-def described(path: Path, expressions: Sequence[str]) -> None:
-    """Commit constraints as no writer does: its rows are not looked at."""
+def commit_constraints(path: Path, expressions: Sequence[str]) -> None:
+    """Commit constraints without checking the existing rows, unlike a real writer."""
     log = sorted((path / "_delta_log").glob("*.json"))
     lines = [json.loads(line) for file in log for line in file.read_text("utf-8").splitlines()]
     metadata = [line["metaData"] for line in lines if "metaData" in line][-1]
-    metadata["configuration"] |= checks(expressions)
+    metadata["configuration"] |= build_constraint_properties(expressions)
     (path / "_delta_log" / f"{len(log):020}.json").write_text(json.dumps({"metaData": metadata}) + "\n", "utf-8")
 
 
@@ -169,8 +169,8 @@ REAL = [
 ]
 
 
-def test_spark_tells_of_real_tables_what_delta_spark_reads(spark: "SparkSession", tmp_path: Path) -> None:
-    """Column mapping, deletion vectors, type widening, partitions; the rows are as Delta Spark reads them."""
+def test_constraints_see_the_rows_that_delta_spark_reads(spark: "SparkSession", tmp_path: Path) -> None:
+    """Includes column mapping, deletion vectors, type widening and partitions."""
     path = tmp_path / "t"
     columns = (
         f"id INT, n DOUBLE, {QUOTED} STRING, s STRING, day DATE, at TIMESTAMP, nz TIMESTAMP_NTZ, d DECIMAL(6,2), "
@@ -196,16 +196,16 @@ def test_spark_tells_of_real_tables_what_delta_spark_reads(spark: "SparkSession"
         "ALTER TABLE {t} ADD CONSTRAINT sound CHECK (round(id) < 9 AND upper(s) <> 'gone')",
     )
     assert [each["cardinality"] for each in Log(path).live.values() if each["dv_storage_type"]] == [1]
-    sound = Log(path).judged(spark)
-    assert (broken(sound), ledger(sound)) == ({}, {})
-    described(path, REAL)
+    sound = Log(path).check(spark)
+    assert (count_violating_rows(sound), collect_reasons(sound)) == ({}, {})
+    commit_constraints(path, REAL)
     table = spark.read.format("delta").load(str(path))
     tests = [f"count_if(NOT (({text}) <=> TRUE)) AS c{number}" for number, text in enumerate(REAL)]
     counted = table.selectExpr(*tests).first()
     assert counted is not None
-    found = Log(path).judged(spark)
-    assert ledger(found) == {}
-    assert broken(found) == {name: number for name, number in counted.asDict().items() if number}
+    found = Log(path).check(spark)
+    assert collect_reasons(found) == {}
+    assert count_violating_rows(found) == {name: number for name, number in counted.asDict().items() if number}
     shown = [each.evidence for each in found.sorted_findings if each.evidence["constraint"] == "c4"]
     assert {(each["first_row"], each["row_values"]) for each in shown} == {
         (1, "n: 1.25, st.x y: 1"),  # the first row is deleted
@@ -213,21 +213,21 @@ def test_spark_tells_of_real_tables_what_delta_spark_reads(spark: "SparkSession"
     }
 
 
-def test_spark_agrees_with_what_needs_no_spark(
+def test_spark_agrees_with_the_embedded_evaluation(
     spark: "SparkSession", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Columns with the values that the kit gives an expression, each in the row before its own."""
+    """Build generated columns from the kit's values of the expressions, shifted by one row."""
     arrays, named = dict(zip(PLAIN_ROWS.column_names, PLAIN_ROWS.columns, strict=True)), []
     differing: dict[str, int] = {}
     for number, text in enumerate(EXPRESSIONS):
-        answer, told = parse_expression(text), evaluate(text, PLAIN_ROWS)
+        answer, results = parse_expression(text), evaluate(text, PLAIN_ROWS)
         assert isinstance(answer, SupportedExpression)
         kind = compile_expression(answer.tree, ExpressionColumns(SCHEMA, None, [], {}, PLAIN_ROWS.schema, {})).term.type
         if get_type_name(kind) == "void":
             continue
-        values = pa.array(told, arrow_type(kind))
-        turned = pa.concat_arrays([values[1:], values[:1]])
-        arrays[f"q{number}"] = turned
+        values = pa.array(results, arrow_type(kind))
+        shifted = pa.concat_arrays([values[1:], values[:1]])
+        arrays[f"q{number}"] = shifted
         named.append(
             {
                 "name": f"q{number}",
@@ -237,21 +237,21 @@ def test_spark_agrees_with_what_needs_no_spark(
             }
         )
         differing[f"q{number}"] = sum(
-            repr(one) != repr(other) for one, other in zip(told, turned.to_pylist(), strict=True)
+            repr(one) != repr(other) for one, other in zip(results, shifted.to_pylist(), strict=True)
         )
     assert len(differing) > 100
     plain = [{"name": name, "type": kind, "nullable": True, "metadata": {}} for name, (kind, _) in COLUMNS.items()]
     files = build_single_file_table(pa.table(arrays), [*plain, *named], protocol=GENERATED_COLUMNS_PROTOCOL)
     write_table(files, tmp_path / "t")
     log = Log(tmp_path / "t")
-    nothing = [ConstraintResult(undecided="it is to be told by Spark") for _ in named]
-    monkeypatch.setattr(constraint_evaluation._Judge, "evaluate_without_spark", lambda *_: {0: nothing})
-    found = log.judged(spark)
-    assert ledger(found) == {}
-    assert broken(found) == {name: number for name, number in differing.items() if number}
+    undecided = [ConstraintResult(undecided="left to Spark by the test") for _ in named]
+    monkeypatch.setattr(constraint_evaluation._Judge, "evaluate_without_spark", lambda *_: {0: undecided})
+    found = log.check(spark)
+    assert collect_reasons(found) == {}
+    assert count_violating_rows(found) == {name: number for name, number in differing.items() if number}
 
 
-LEFT_OPEN = {
+UNDECIDED = {
     "reflect('java.lang.System', 'setProperty', 'ran', 'c0') IS NULL": "the function reflect is not in the list",
     "java_method('java.lang.System', 'setProperty', 'ran', 'c1') = 'x'": "the function java_method is not",
     "concat(upper(reflect('java.lang.System', 'setProperty', 'ran', 'c2')), name) <> ''": "the function reflect",
@@ -283,57 +283,68 @@ LEFT_OPEN = {
 }
 
 
-def test_what_is_not_beyond_doubt_is_left_open_and_nothing_foreign_runs(spark: "SparkSession", tmp_path: Path) -> None:
-    """Each expression has its own reason, and none keeps the others from being evaluated."""
+def test_undecided_expressions_are_reported_and_no_untrusted_code_runs(spark: "SparkSession", tmp_path: Path) -> None:
+    """Each expression has its own reason, and none prevents the evaluation of the others."""
     spark.udf.register("secret", lambda _: 1 / 0)
     spark.udf.register("upper", lambda _: "from a user's function")
     spark.range(1).selectExpr("'from a view' AS c0").createOrReplaceTempView("c0")
-    told = ["upper(name) = 'A' OR round(id) > 1", "round(id) <> 3 AND length('${env:PATH}') = 11"]
-    texts = [*LEFT_OPEN, *told]
-    write_table(build_constrained_table(CONSTRAINTS_PROTOCOL, build_fields(), checks(texts)), tmp_path / "t")
-    found = Log(tmp_path / "t").judged(spark)
-    reasons = ledger(found)
+    evaluated = ["upper(name) = 'A' OR round(id) > 1", "round(id) <> 3 AND length('${env:PATH}') = 11"]
+    texts = [*UNDECIDED, *evaluated]
+    write_table(
+        build_constrained_table(CONSTRAINTS_PROTOCOL, build_fields(), build_constraint_properties(texts)),
+        tmp_path / "t",
+    )
+    found = Log(tmp_path / "t").check(spark)
+    reasons = collect_reasons(found)
     assert {
         text: reason
-        for number, (text, why) in enumerate(LEFT_OPEN.items())
-        if not (reason := reasons.get(f"CHECK constraint c{number}", "none")).startswith(why)
+        for number, (text, expected) in enumerate(UNDECIDED.items())
+        if not (reason := reasons.get(f"CHECK constraint c{number}", "none")).startswith(expected)
     } == {}
-    assert len(reasons) == len(LEFT_OPEN)
-    assert broken(found) == {f"c{len(texts) - 1}": 1}
-    assert _ran(spark) is None
-    assert spark.sql("SELECT secret IS NULL FROM (SELECT 1 AS secret)").collect()  # the session is the user's again
+    assert len(reasons) == len(UNDECIDED)
+    assert count_violating_rows(found) == {f"c{len(texts) - 1}": 1}
+    assert _get_side_effect(spark) is None
+    assert spark.sql("SELECT secret IS NULL FROM (SELECT 1 AS secret)").collect()  # the user's session is active again
     assert not is_builtin_function(spark, "secret")
     assert not is_builtin_function(spark, "no_such_function")
     assert is_builtin_function(spark, "lower")
 
 
-def test_values_that_may_grow_too_long_are_kept_from_spark(spark: "SparkSession", tmp_path: Path) -> None:
+def test_too_long_values_are_not_passed_to_spark(spark: "SparkSession", tmp_path: Path) -> None:
     texts = ["round(length(repeat(name, 256))) >= 0", "round(id) < 3"]
     table = replace_last_row(name="a" * 70_000)
-    write_table(build_constrained_table(CONSTRAINTS_PROTOCOL, build_fields(), checks(texts), table), tmp_path / "t")
-    found = Log(tmp_path / "t").judged(spark)
-    assert ledger(found) == {"CHECK constraint c0": "a value is longer than 65536 bytes, the limit of this expression"}
-    assert broken(found) == {"c1": 1}
+    write_table(
+        build_constrained_table(CONSTRAINTS_PROTOCOL, build_fields(), build_constraint_properties(texts), table),
+        tmp_path / "t",
+    )
+    found = Log(tmp_path / "t").check(spark)
+    assert collect_reasons(found) == {
+        "CHECK constraint c0": "a value is longer than 65536 bytes, the limit of this expression"
+    }
+    assert count_violating_rows(found) == {"c1": 1}
 
 
-def test_spark_is_asked_for_so_many_expressions_and_no_more(
+def test_number_of_expressions_for_spark_is_limited(
     spark: "SparkSession", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(constraint_evaluation, "_MOST_EXPRESSIONS", 2)
     texts = ["round(id) < 3", "id > 0", "round(id) < 2", "round(id) < 1"]
-    write_table(build_constrained_table(CONSTRAINTS_PROTOCOL, build_fields(), checks(texts)), tmp_path / "t")
-    found = Log(tmp_path / "t").judged(spark)
-    assert ledger(found) == {"CHECK constraint c3": "Spark is asked for 2 at the most"}
-    assert broken(found) == {"c0": 1, "c2": 2}
+    write_table(
+        build_constrained_table(CONSTRAINTS_PROTOCOL, build_fields(), build_constraint_properties(texts)),
+        tmp_path / "t",
+    )
+    found = Log(tmp_path / "t").check(spark)
+    assert collect_reasons(found) == {"CHECK constraint c3": "Spark is asked for 2 at the most"}
+    assert count_violating_rows(found) == {"c0": 1, "c2": 2}
 
 
-def _ran(spark: "SparkSession") -> str | None:
+def _get_side_effect(spark: "SparkSession") -> str | None:
     gateway: Any = spark
     found: str | None = gateway._jvm.java.lang.System.getProperty("ran")
     return found
 
 
-def test_nothing_foreign_runs_in_columns_either(spark: "SparkSession", tmp_path: Path) -> None:
+def test_no_untrusted_code_runs_in_column_expressions(spark: "SparkSession", tmp_path: Path) -> None:
     call = "reflect('java.lang.System', 'setProperty', 'ran', 'column')"
     generated = build_fields(
         name={GENERATION_EXPRESSION: f"concat(lower({call}), 'x')"}, year={GENERATION_EXPRESSION: "round(id * 2)"}
@@ -342,15 +353,17 @@ def test_nothing_foreign_runs_in_columns_either(spark: "SparkSession", tmp_path:
         build_constrained_table(GENERATED_COLUMNS_PROTOCOL, generated, table=replace_last_row(year=6)),
         tmp_path / "generated",
     )
-    found = Log(tmp_path / "generated").judged(spark)
-    assert ledger(found) == {"the expression of name": REFLECT}
+    found = Log(tmp_path / "generated").check(spark)
+    assert collect_reasons(found) == {"the expression of name": REFLECT}
     assert [(each.rule, each.evidence["violating_rows"]) for each in found.sorted_findings] == [("ROW041", 2)]
-    held = build_fields(name=build_invariant_metadata(f"{call} IS NULL"), id=build_invariant_metadata("round(id) < 3"))
-    write_table(build_constrained_table(CONSTRAINTS_PROTOCOL, held), tmp_path / "invariants")
-    found = Log(tmp_path / "invariants").judged(spark)
-    assert ledger(found) == {"the invariant of name": REFLECT}
+    fields = build_fields(
+        name=build_invariant_metadata(f"{call} IS NULL"), id=build_invariant_metadata("round(id) < 3")
+    )
+    write_table(build_constrained_table(CONSTRAINTS_PROTOCOL, fields), tmp_path / "invariants")
+    found = Log(tmp_path / "invariants").check(spark)
+    assert collect_reasons(found) == {"the invariant of name": REFLECT}
     assert [(each.rule, each.evidence["row_values"]) for each in found.sorted_findings] == [("ROW043", "id: 3")]
-    assert _ran(spark) is None
+    assert _get_side_effect(spark) is None
 
 
 REFLECT = "the function reflect is not in the list of deterministic functions"

@@ -1,6 +1,6 @@
-"""Both engines say the same of tables that break a requirement, at every level, in several shares.
+"""Both engines report the same on faulty tables, at every level and with several buckets.
 
-Tables that Delta Spark writes are compared where they are written, in `test_spark_tables`.
+`test_spark_tables` compares the engines on tables written by Delta Spark.
 """
 
 import os
@@ -11,7 +11,7 @@ from helpers.compare_engines import draw_table
 from helpers.engines import table_in_temporary_directory
 from spark.engine_differences import find_engine_differences
 
-from deltaspec.validation import validate_table
+import deltaspec
 from deltaspec_generators.bases.expressions import CONSTRAINTS_PROTOCOL, build_constrained_table, build_fields
 from deltaspec_generators.bases.log_only import build_table_with_features, commit_info_action
 from deltaspec_generators.mutations.all_mutations import MUTATIONS
@@ -33,32 +33,32 @@ BROKEN = (
     ("identity_value_before_the_mark", "latest", 3),
     ("value_of_rows_before_their_expression", "all", 1000),
 )
-"""Mutations, with the history that is judged and how many samples are kept: some of every level."""
+"""Mutations with the history to validate and the number of samples; some for every level."""
 
 
 @pytest.mark.parametrize(("name", "history", "samples"), BROKEN)
-def test_both_engines_say_the_same_of_a_broken_table(name: str, history: str, samples: int, spark: object) -> None:
+def test_engines_agree_on_a_faulty_table(name: str, history: str, samples: int, spark: object) -> None:
     files = draw_table(MUTATIONS[name], 7)
     options = {"level": MUTATIONS[name].level, "history": history, "samples": samples, "clock": files.clock_ms}
     with table_in_temporary_directory(files) as uri:
         assert find_engine_differences(spark, uri, 2 + len(name) % 4, **options) == []
 
 
-def test_both_engines_say_the_same_of_conditions_on_files_that_are_not_there(spark: object, tmp_path: Path) -> None:
+def test_engines_agree_on_constraints_of_missing_files(spark: object, tmp_path: Path) -> None:
     files = build_constrained_table(
         CONSTRAINTS_PROTOCOL, build_fields(), {"delta.constraints.c": "id > 0", "delta.constraints.d": "uuid() = 'a'"}
     )
     files.commits[2] = [commit_info_action(2), *(add_action(name) for name in ("gone.parquet", "fifo.parquet"))]
     write_table(files, tmp_path)
     os.mkfifo(tmp_path / "fifo.parquet")
-    assert validate_table(str(tmp_path), level="rows").totals == {"DAT001": 2}
+    assert deltaspec.validate(str(tmp_path), level="rows").totals == {"DAT001": 2}
     assert find_engine_differences(spark, str(tmp_path), 2, level="rows") == []
 
 
-def test_both_engines_refuse_a_table_alike(spark: object) -> None:
+def test_engines_refuse_the_same_table(spark: object) -> None:
     files = build_table_with_features(
         "v2Checkpoint", configuration={"delta.constraints.c": "reflect('java.lang.Math', 'abs', id) > 0"}
     )
     with table_in_temporary_directory(files) as uri:
-        assert validate_table(uri, level="rows", revision="r1").verdict == "refused"
+        assert deltaspec.validate(uri, level="rows", revision="r1").verdict == "refused"
         assert find_engine_differences(spark, uri, 2, level="rows", revision="r1") == []

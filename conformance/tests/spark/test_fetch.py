@@ -1,4 +1,4 @@
-"""Files of the log as rows of Spark: which come, which are hidden, and what becomes of those that cannot be read."""
+"""Log files as Spark rows: which are returned, which are hidden, and how unreadable files are reported."""
 
 import os
 import sys
@@ -53,8 +53,8 @@ HIDDEN = [
 ELSEWHERE = ["metadata/00000000000000000000.json", "p=1/_a=b", "q=1/=x", "metadata/_delta_log/=x"]
 
 
-class OnlyShared:
-    """What both kinds of session have in common and is needed; the rest of a classic one is out of reach."""
+class SharedApiSession:
+    """A session with only those attributes that classic Spark and Spark Connect have in common."""
 
     def __init__(self, spark: Any) -> None:
         self._spark, self.conf, self.range = spark, spark.conf, spark.range
@@ -66,11 +66,11 @@ class OnlyShared:
 
 @pytest.fixture
 def session(spark: Any) -> Any:
-    return OnlyShared(spark)
+    return SharedApiSession(spark)
 
 
 def write(root: Path, names: list[str]) -> Path:
-    """A table whose files hold their own names."""
+    """Write log files whose content is their own name."""
     for name in names:
         file = root / "_delta_log" / name
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -90,7 +90,7 @@ def rows(frame: Any) -> dict[str, bytes]:
 
 @pytest.fixture(scope="module")
 def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A table at a path that is full of what globs and URIs give a meaning, with a file that no row could hold."""
+    """A table at a path with special characters of globs and URIs, with one file too large for a row."""
     root = tmp_path_factory.mktemp("fetch") / "a [b]{c}*?" / "100%41 ü:x=y" / "t"
     write(root, SHOWN + HIDDEN + ELSEWHERE)
     (root / "_delta_log" / "empty").touch()
@@ -99,26 +99,24 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-class TestWhatComes:
-    def test_every_name_that_is_not_hidden_comes_whatever_its_letters(self, session: Any, table: Path) -> None:
+class TestFetchedFiles:
+    def test_every_visible_name_is_fetched(self, session: Any, table: Path) -> None:
         got = fetch(session, table.as_uri(), sizes(*SHOWN, *HIDDEN) | {"empty": 0, "large": 3 << 30})
         assert rows(got.frame) == {name: name.encode() for name in SHOWN}
         assert got.frame.dtypes == [("name", "string"), ("content", "binary")]
         assert (got.requested, got.empty, set(got.faults)) == (set(SHOWN), {"empty"}, {*HIDDEN, "large"})
         assert isinstance(got.faults.pop("large"), FileTooLarge)
         assert {str(fault).rpartition(": ")[2] for fault in got.faults.values()} == {
-            "Spark's file index hides files of such names"
+            "Spark does not list files with such names"
         }
 
-    def test_a_file_that_is_not_wanted_is_not_opened(self, session: Any, table: Path) -> None:
-        # opening `large` would end the job, as the test below shows
+    def test_unrequested_file_is_not_opened(self, session: Any, table: Path) -> None:
+        # opening `large` would fail the job, as the test below shows
         got = fetch(session, str(table), sizes("=x", "a b+c") | {"large": 99})
         assert rows(got.frame) == {"=x": b"=x", "a b+c": b"a b+c"}
         assert rows(fetch(session, str(table), {}).frame) == {}
 
-    def test_spark_hides_by_name_and_without_content_also_what_is_asked_for_by_its_path(
-        self, spark: Any, tmp_path: Path
-    ) -> None:
+    def test_spark_hides_names_and_empty_files_even_if_their_path_is_given(self, spark: Any, tmp_path: Path) -> None:
         names = [*SHOWN[:5], *HIDDEN]
         write(tmp_path, names)
         (tmp_path / "_delta_log" / "empty").touch()
@@ -127,14 +125,14 @@ class TestWhatComes:
         assert {row.path.rpartition("/")[2] for row in found} == set(SHOWN[:5])
         assert [is_hidden(name) for name in names] == [False] * 5 + [True] * len(HIDDEN)
 
-    def test_the_listing_gives_names_lengths_and_times(self, session: Any, table: Path) -> None:
+    def test_listing_has_names_lengths_and_times(self, session: Any, table: Path) -> None:
         os.utime(table / "_delta_log" / "=x", ns=(0, 1_600_000_000_123_000_000))
         found = {entry.name: entry for entry in list_log(session, table.as_uri())}
         assert found.keys() == {*SHOWN, "large"}
         assert found["=x"] == Entry("=x", 2, 1_600_000_000_123)
         assert found["large"].size_bytes == 3 << 30
 
-    def test_a_directory_that_is_no_table_is_told(self, session: Any, tmp_path: Path) -> None:
+    def test_directory_without_log_is_reported(self, session: Any, tmp_path: Path) -> None:
         with pytest.raises(TableUnreadable, match="holds no _delta_log"):
             list_log(session, str(tmp_path))
         with pytest.raises(TableUnreadable, match=r"^nothing://bucket/t: _delta_log cannot be listed: ") as caught:
@@ -148,8 +146,8 @@ class TestWhatComes:
         assert rows(got.frame) == {}
 
 
-class TestWhatBecomesOfFaults:
-    def test_a_file_that_goes_or_grows_before_its_turn_has_no_row_and_a_reason(
+class TestFaults:
+    def test_file_deleted_or_extended_before_the_job_has_a_reason_instead_of_a_row(
         self, session: Any, tmp_path: Path
     ) -> None:
         write(tmp_path, names := ["stays", "goes", "grows"])
@@ -162,27 +160,27 @@ class TestWhatBecomesOfFaults:
         assert not isinstance(grown, FileGone)
         assert "did so in a second job" in str(grown)
 
-    def test_a_stale_checksum_beside_a_file_says_nothing(self, session: Any, tmp_path: Path) -> None:
+    def test_stale_checksum_next_to_a_file_is_ignored(self, session: Any, tmp_path: Path) -> None:
         write(tmp_path, ["f"])
         (tmp_path / "_delta_log" / ".f.crc").write_bytes(b"crc\0\0\0\2\0" + b"\x12\x34\x56\x78")
         assert rows(fetch(session, str(tmp_path), sizes("f")).frame) == {"f": b"f"}
 
-    def test_without_permission_a_file_has_no_row_and_the_others_come(self, session: Any, tmp_path: Path) -> None:
+    def test_file_without_permission_is_skipped_and_others_are_read(self, session: Any, tmp_path: Path) -> None:
         write(tmp_path, ["open", "closed"])
         closed = tmp_path / "_delta_log" / "closed"
         closed.chmod(0)
         if may_read(closed):
-            pytest.skip("nothing is closed to whom this runs as, and to the JVM")
+            pytest.skip("this user may read all files")
         assert rows(fetch(session, str(tmp_path), sizes("open", "closed")).frame) == {"open": b"open"}
         assert isinstance(find_missing_reason(session, str(tmp_path), "closed"), NoPermission)
 
-    def test_a_job_that_failed_names_its_file(self, spark: Any, session: Any, table: Path) -> None:
-        place = str(table / "_delta_log")
+    def test_failed_job_names_its_file(self, spark: Any, session: Any, table: Path) -> None:
+        log = str(table / "_delta_log")
         reader = spark.read.format("binaryFile").options(
             __globPaths__="false", recursiveFileLookup="true", pathGlobFilter="large"
         )
         with pytest.raises(Exception, match="exceeds the max length") as caught:
-            reader.load(place).collect()
+            reader.load(log).collect()
         assert find_failed_file(caught.value, [*SHOWN, "large"]) == "large"
         assert find_failed_file(caught.value, SHOWN) is None
         fault = find_missing_reason(session, str(table), "large")
@@ -191,7 +189,7 @@ class TestWhatBecomesOfFaults:
         assert isinstance(fault, StorageError)
 
 
-def test_batches_hold_little_more_than_their_limit_and_settings_come_back(
+def test_batches_respect_the_limit_and_settings_are_restored(
     spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(spark.sparkContext, "pythonExec", sys.executable)
@@ -201,7 +199,7 @@ def test_batches_hold_little_more_than_their_limit_and_settings_come_back(
         (tmp_path / "_delta_log" / str(number)).write_bytes(b"x" * size)
     frame = fetch(spark, str(tmp_path), {str(number): size for number in range(5)}).frame.coalesce(1)
 
-    def counted(batches: Iterator[Any]) -> Iterator[Any]:
+    def count_rows(batches: Iterator[Any]) -> Iterator[Any]:
         import pyarrow as pa
 
         for batch in batches:
@@ -210,7 +208,7 @@ def test_batches_hold_little_more_than_their_limit_and_settings_come_back(
     keys = ("spark.sql.execution.arrow.maxBytesPerBatch", "spark.sql.execution.arrow.maxRecordsPerBatch")
     before = [spark.conf.get(key) for key in keys]
     with limit_batch_bytes(spark):
-        found = [row.files for row in frame.mapInArrow(counted, "files long").collect()]
+        found = [row.files for row in frame.mapInArrow(count_rows, "files long").collect()]
     assert sum(found) == 5
     assert max(found) == 2
     assert [spark.conf.get(key) for key in keys] == before
@@ -228,7 +226,7 @@ def test_batches_hold_little_more_than_their_limit_and_settings_come_back(
         ("dbfs:/mnt/t", "dbfs:/mnt/t"),
     ],
 )
-def test_a_uri_is_spelt_as_hadoop_takes_it(uri: str, path: str) -> None:
+def test_uri_is_converted_to_the_form_of_hadoop(uri: str, path: str) -> None:
     assert build_hadoop_uri(uri) == path
 
 

@@ -1,6 +1,6 @@
-"""A run on Spark that is killed, and another one that goes on with its state: the report is that of a run in one piece.
+"""A run on Spark is killed and resumed with its state: the report equals that of an uninterrupted run.
 
-`DELTASPEC_KILLS` says how often; `nox -s resume` kills twenty runs.
+`DELTASPEC_KILLS` sets how often; `nox -s resume` kills twenty runs.
 """
 
 import json
@@ -25,55 +25,53 @@ pytestmark = pytest.mark.spark
 
 KILLS = int(os.environ.get("DELTASPEC_KILLS", "2"))
 SEED = int(os.environ.get("DELTASPEC_SEED", "7"))
-SHARES = 3
+BUCKETS = 3
 
 
-def test_resumed_report_is_that_of_a_run_in_one_piece(
+def test_resumed_report_equals_that_of_an_uninterrupted_run(
     spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    table, options = tmp_path / "table", {**OPTIONS, "buckets": SHARES}
+    table, options = tmp_path / "table", {**OPTIONS, "buckets": BUCKETS}
     write_table(build_full_table(), table)
     expected = msgspec.json.encode(validate(spark, str(table), **options))
     assert {each["level"] for each in json.loads(expected)["findings"]} == {"log", "files", "footers", "rows"}
     with count_jvm_calls() as calls:
-        whole = validate(spark, str(table), **options, state=str(tmp_path / "whole"))
-    assert msgspec.json.encode(whole) == expected
+        saved = validate(spark, str(table), **options, state=str(tmp_path / "whole"))
+    assert msgspec.json.encode(saved) == expected
     drawn, skipped = random.Random(SEED), 0
-    spans = [calls.number * each // KILLS for each in range(KILLS + 1)]
+    ranges = [calls.number * each // KILLS for each in range(KILLS + 1)]
     with start_run_server() as server:
-        for first, end in pairwise(spans):
+        for first, end in pairwise(ranges):
             state, point, seconds = tmp_path / f"state {first}", drawn.randrange(first, end) + 1, drawn.random() / 2
             killed = {**options, "state": str(state), "on_spark": True, "seconds": seconds}
             steps = server.judge(table, tmp_path / "none", point, **killed)
-            assert steps is None or steps < point + 100  # the last calls take less than the time until it is killed
+            assert steps is None or steps < point + 100  # the run may finish before the kill
             done = len(list(state.glob("run-*/*/done/*.parquet")))
             resumed = validate(spark, str(table), **options, state=str(state), resume=True)
             assert msgspec.json.encode(resumed) == expected, f"killed {seconds:.1f} s after call {point}"
             skipped += done
     assert skipped
 
-    # and what is refused
-
-    def refused(state: Path, **others: Any) -> str:
+    def get_error(state: Path, **others: Any) -> str:
         with pytest.raises(InvalidUsage) as raised:
             validate(spark, str(table), **{**options, "state": str(state), "resume": True, **others})
         return str(raised.value).removeprefix(f"{state}: ")
 
     state = tmp_path / "whole"
-    assert refused(state, resume=False).startswith("holds a state; add --resume")
-    assert "the level is rows there and log here" in refused(state, level="log")
-    assert "the revision is current there and r3 here" in refused(state, revision="r3")
+    assert get_error(state, resume=False).startswith("holds a state; add --resume")
+    assert "the level is rows there and log here" in get_error(state, level="log")
+    assert "the revision is current there and r3 here" in get_error(state, revision="r3")
     (table / "_delta_log" / f"{6:020}.json").write_text("{}\n", "utf-8")
-    assert "the log was written to since" in refused(state)
+    assert "the log was written to since" in get_error(state)
     (table / "_delta_log" / f"{6:020}.json").unlink()
     monkeypatch.setattr("deltaspec.validation.resume.resume_key.__version__", "0.0.1")
-    assert "the release of deltaspec" in refused(state)
+    assert "the release of deltaspec" in get_error(state)
     monkeypatch.undo()
-    assert refused(table / "state").startswith("lies in a table")
-    assert refused(tmp_path / "a[b]").startswith("is read as a pattern")
+    assert get_error(table / "state").startswith("lies in a table")
+    assert get_error(tmp_path / "a[b]").startswith("is read as a pattern")
     for part in state.glob("run-*/report/rows/*.parquet"):
         part.unlink()
-    assert refused(state) == "its state is damaged; name another directory"
+    assert get_error(state) == "its state is damaged; name another directory"
     shutil.rmtree(state)
-    monkeypatch.setattr(SavedJobs, "_read", lambda *_: [])  # as where executors write to disks of their own
-    assert refused(state).startswith("is not the same place for all executors")
+    monkeypatch.setattr(SavedJobs, "_read", lambda *_: [])  # as if each executor wrote to its own disk
+    assert get_error(state).startswith("is not the same place for all executors")
