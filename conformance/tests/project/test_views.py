@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import deltaspec.views
 from deltaspec.model.revisions import Revision
-from deltaspec.requirements import requirements
+from deltaspec.requirements import load_requirements
 from deltaspec.rules import RULES, Rule
 from deltaspec.views.base import LEVELS, LOCATION, Level, View
 from deltaspec_generators.bases import log_only
@@ -141,7 +141,7 @@ def captured() -> dict[str, pl.DataFrame]:
 
 def _newest(mutation: Mutation) -> Revision:
     """The newest revision in which a mutation's table shows its fault."""
-    held = requirements()[mutation.requirement].revisions
+    held = load_requirements()[mutation.requirement].revisions
     return Revision([each for each in held if each in (mutation.revisions or held)][-1])
 
 

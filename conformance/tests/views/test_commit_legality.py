@@ -20,7 +20,7 @@ from deltaspec.model.commit import validation
 from deltaspec.model.features.protocol import Refused
 from deltaspec.model.log.reconciliation import EMPTY_SNAPSHOT, replay_commit
 from deltaspec.model.revisions import Revision
-from deltaspec.requirements import requirements
+from deltaspec.requirements import load_requirements
 from deltaspec.rules import RULES
 from deltaspec_generators.logs.strategies import logs
 from deltaspec_generators.mutations.all_mutations import MUTATIONS
@@ -114,7 +114,7 @@ def test_commit_that_a_mutation_broke_is_refused(name: str, revision: str) -> No
 def test_requirements_cited_are_in_the_catalogue() -> None:
     cited = set(re.findall(r'"([a-z-]+\.[a-z-]+)"', "".join(getsource(each) for each in SOURCES)))
     assert len(cited) > 40
-    assert cited <= set(requirements())
+    assert cited <= set(load_requirements())
 
 
 _DIVERGENT = {"domain_twice", "feature_taken_out"}

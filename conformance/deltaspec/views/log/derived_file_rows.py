@@ -1,7 +1,7 @@
 """Rows of `checkpoints`, `sidecars`, `checksums` and `last_checkpoint`, built from decoded files."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from operator import add
 from typing import Any, ClassVar
@@ -302,7 +302,7 @@ def _faults(listed: pl.DataFrame, differences: Iterable[Row]) -> Iterator[tuple[
 
 
 def build_hint_row(
-    data: bytes, complete: Iterable[Checkpoint], reads: dict[Checkpoint, ParsedCheckpoint], sizes: dict[str, int]
+    data: bytes, complete: Iterable[Checkpoint], reads: Mapping[Checkpoint, ParsedCheckpoint], sizes: Mapping[str, int]
 ) -> Row:
     """Return the row of `last_checkpoint`.
 
@@ -353,6 +353,6 @@ def _count_actions(read: ParsedCheckpoint) -> list[int]:
     return [own, own + read.actions_in_sidecars, own + read.actions_in_sidecars - read.kinds.get("sidecar", 0)]
 
 
-def _count_bytes(read: ParsedCheckpoint, sizes: dict[str, int]) -> list[int]:
+def _count_bytes(read: ParsedCheckpoint, sizes: Mapping[str, int]) -> list[int]:
     own = sum(sizes.get(name, 0) for name in read.checkpoint.files)
     return [own, own + sum(each.actual_size or 0 for each in read.sidecars)]

@@ -127,7 +127,7 @@ class RowConstraintHistory:
         """
         version, file = place
         lines = [line for line, action in actions if isinstance(action, MetaData | Protocol)]
-        if not lines and self._begun:
+        if not lines and self._has_started:
             return []
         if metadata is None or schema is None or supported is None:
             self.forget()
@@ -136,12 +136,12 @@ class RowConstraintHistory:
         is_first = version == 0 and ".checkpoint." not in file
         self.always = frozenset(current) if is_first else self.always & frozenset(current)
         new = [each for each in current if each.kind == "CHECK"] if lines else []
-        self._begun = True
+        self._has_started = True
         return [_constraint_row({"version": version, "file": file, "line": lines[0]}, each, schema) for each in new]
 
     def forget(self) -> None:
         """Record that a version could not be read: rows may be older than any expression."""
-        self.always, self._begun = frozenset(), True
+        self.always, self._has_started = frozenset(), True
 
 
 def _constraint_row(place: Row, check: RowConstraint, schema: Struct) -> Row:
