@@ -1,4 +1,4 @@
-"""The answer of a run as one value, and the writers that render it."""
+"""Reports of validation runs as values, and the writers that render them."""
 
 from deltaspec.report.report_types import (
     Checked,

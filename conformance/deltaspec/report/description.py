@@ -1,4 +1,4 @@
-"""What `deltaspec show` answers: the state of a table as plain values."""
+"""Results of `deltaspec show`: the state of a table as plain values."""
 
 from msgspec import Struct
 
@@ -8,9 +8,9 @@ class FeatureState(Struct, frozen=True, kw_only=True):
 
     name: str
     known: bool
-    """The judged text defines it."""
+    """Whether the revision defines it."""
     active: bool | None = None
-    """The metadata asks for it; None where the schema cannot be read or the feature is not known."""
+    """Whether the metadata uses it; None if the schema cannot be read or the feature is unknown."""
 
 
 class LogFiles(Struct, frozen=True, kw_only=True):
@@ -18,21 +18,21 @@ class LogFiles(Struct, frozen=True, kw_only=True):
 
     commits: list[int]
     checkpoints: list[tuple[int, str]]
-    """Version and naming of each complete checkpoint."""
+    """Version and naming scheme of each complete checkpoint."""
     compactions: list[tuple[int, int]]
-    """First and last version of each."""
+    """First and last version of each compaction."""
     checksums: list[int]
     hint: int | None
     """Version that `_last_checkpoint` names."""
 
 
 class TableDescription(Struct, frozen=True, kw_only=True):
-    """State of a table at a version, by replay."""
+    """State of a table at a version, computed by replay."""
 
     table: str
     version: int
     earliest_version: int | None = None
-    """The first version that can still be read."""
+    """First version that can still be read."""
     latest_version: int | None = None
     min_reader_version: int | None
     min_writer_version: int | None
@@ -40,13 +40,13 @@ class TableDescription(Struct, frozen=True, kw_only=True):
     id: str | None
     name: str | None
     schema_tree: str
-    """One line a node; empty where the schema cannot be read."""
+    """One line for each node; empty if the schema cannot be read."""
     partition_columns: list[str]
     configuration: dict[str, str]
     files: int
     bytes: int
     records: int | None
-    """Rows that the statistics claim, deleted ones taken off; None where a file has none."""
+    """Rows by statistics, without deleted rows; None if a file has no row count."""
     files_with_deletion_vector: int
     deleted_records: int
     tombstones: int
@@ -56,7 +56,7 @@ class TableDescription(Struct, frozen=True, kw_only=True):
 
 
 class SizeBin(Struct, frozen=True, kw_only=True):
-    """Files of a range of sizes."""
+    """Files in a range of sizes."""
 
     at_least: int
     below: int
@@ -65,10 +65,10 @@ class SizeBin(Struct, frozen=True, kw_only=True):
 
 
 class FileFacts(Struct, frozen=True, kw_only=True):
-    """One data file, as the log has it."""
+    """One data file, from the log."""
 
     path: str
-    """As written: URI-encoded."""
+    """URI-encoded, as written in the log."""
     bytes: int
 
 
@@ -76,26 +76,26 @@ class PartitionFacts(Struct, frozen=True, kw_only=True):
     """Live files of one partition."""
 
     values: dict[str, str | None]
-    """By column (logical name), as serialized; a null and the empty string are both null."""
+    """Serialized value by column (logical name); null and the empty string are both None."""
     files: int
     bytes: int
 
 
 class Partitions(Struct, frozen=True, kw_only=True):
-    """How files and bytes spread over partitions."""
+    """Distribution of files and bytes over partitions."""
 
     columns: list[str]
     count: int
     median_files: float
     median_bytes: float
     by_bytes: list[PartitionFacts]
-    """Those with the most bytes, descending."""
+    """Partitions with the most bytes, descending."""
     by_files: list[PartitionFacts]
-    """Those with the most files, descending."""
+    """Partitions with the most files, descending."""
 
 
 class RowsPerFile(Struct, frozen=True, kw_only=True):
-    """Rows that statistics claim, deleted ones counted in; over the files whose statistics say."""
+    """Row counts by statistics, including deleted rows, over the files that have a row count."""
 
     least: int
     median: float
@@ -104,31 +104,31 @@ class RowsPerFile(Struct, frozen=True, kw_only=True):
 
 
 class FilesDescription(Struct, frozen=True, kw_only=True):
-    """Live data files of a table at a version, by the log alone."""
+    """Live data files of a table at a version, from the log alone."""
 
     table: str
     version: int
     files: int
     bytes: int
     files_without_size: int
-    """Files whose size is absent or negative; they count in `files` and nowhere in bytes and sizes."""
+    """Files with a missing or negative size; counted in `files`, but not in bytes and sizes."""
     median_bytes: float | None
     sizes: list[SizeBin]
-    """Adjoining ranges from the smallest to the largest file; empty without files."""
+    """Adjacent ranges from the smallest to the largest file; empty if there are no files."""
     small_below: int
-    """Bytes under which a file counts as small."""
+    """Size in bytes below which a file counts as small."""
     small_files: int
     small_bytes: int
     largest: list[FileFacts]
     smallest: list[FileFacts]
     partitions: Partitions | None
-    """None where the table is not partitioned."""
+    """None if the table is not partitioned."""
     files_with_deletion_vector: int
     deleted_records: int
     rows_under_vectors: int | None
-    """Rows of the files that have a deletion vector, deleted ones counted in; None where one does not say."""
+    """Rows of the files with a deletion vector, including deleted rows; None if one has no row count."""
     rows: RowsPerFile | None
-    """None where no file says."""
+    """None if no file has a row count."""
     files_without_row_count: int
-    """Files whose statistics lack numRecords, or that have no statistics."""
+    """Files without numRecords or without statistics."""
     files_without_statistics: int

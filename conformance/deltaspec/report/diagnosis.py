@@ -1,4 +1,4 @@
-"""What is right and what is wrong with an environment, line by line."""
+"""Results of `deltaspec doctor` as values and as text."""
 
 from typing import Any, Literal
 
@@ -15,18 +15,18 @@ _WIDTH = 9
 
 
 class Check(Struct, frozen=True):
-    """One fact of an environment."""
+    """Result of one check of the environment."""
 
     status: Status
-    """`note`: what may be wanted or be in the way, and hinders nothing that was asked for."""
+    """`note` reports something that may matter but does not prevent what was requested."""
     what: str
     says: str
     todo: str | None = None
-    """What to install or to set."""
+    """What to install or configure."""
 
 
 class Diagnosis(Struct, frozen=True, kw_only=True):
-    """All that was looked at."""
+    """Results of all checks."""
 
     doctor_version: int
     deltaspec: str
@@ -34,7 +34,7 @@ class Diagnosis(Struct, frozen=True, kw_only=True):
 
 
 def write_check(check: Check, console: Console) -> None:
-    """Print a check, and below it what to do."""
+    """Print the result of a check, and below it what to do."""
     lines = wrap_text(escape_text(f"{check.what}: {check.says}"), console.width - _WIDTH)
     lines += wrap_text(escape_text(f"to do: {check.todo}"), console.width - _WIDTH) if check.todo else []
     head: Any = (f"{check.status:<{_WIDTH}}", _STYLES[check.status])

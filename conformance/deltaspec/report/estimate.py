@@ -1,4 +1,4 @@
-"""What a run would read, as values and as text: files, requests and bytes of each level, and where a number is from."""
+"""Cost estimates as values and as text: files, requests and bytes that each level would read."""
 
 from collections.abc import Callable, Iterable
 
@@ -10,17 +10,17 @@ from deltaspec.report.text import escape_text, size, wrap_text
 
 ESTIMATE_VERSION = 1
 _COLUMNS = (20, 14, 15, 15)
-"""Widths: what is read, files, requests, bytes."""
+"""Widths of the columns: files read, number of files, requests, bytes."""
 
 
 class Amount(Struct, frozen=True):
-    """A number that is known exactly, within bounds, about, or not at all."""
+    """A number that is exact, approximate, bounded or unknown."""
 
     about: int | None
-    """The likely one; None where nothing tells."""
+    """Likely number; None if unknown."""
     at_least: int = 0
     at_most: int | None = None
-    """None where nothing bounds it."""
+    """None if there is no upper bound."""
 
     @property
     def is_exact(self) -> bool:
@@ -31,12 +31,12 @@ class Amount(Struct, frozen=True):
 
 
 def exact_amount(number: int) -> Amount:
-    """A number that is known."""
+    """Return an exact number."""
     return Amount(number, number, number)
 
 
 def sum_amounts(amounts: Iterable[Amount]) -> Amount:
-    """The sum of some numbers: what bounds all of them bounds it."""
+    """Return the sum of numbers; it is bounded if all of them are."""
     return sum(amounts, exact_amount(0))
 
 
@@ -45,24 +45,24 @@ def _sum(one: int | None, other: int | None) -> int | None:
 
 
 class Reads(Struct, frozen=True, kw_only=True):
-    """Files of one kind that a run reads."""
+    """Files of one kind that a run would read."""
 
     what: str
     files: Amount
     requests: Amount
-    """As an object store counts them: one for each thousand names listed, one for each read of a file or of a part."""
+    """Requests to an object store: one for each 1,000 names listed, one for each read of a file or byte range."""
     bytes: Amount
     source: str
-    """What the numbers are from."""
+    """Source of the numbers."""
 
 
 class LevelReads(Struct, frozen=True, kw_only=True):
-    """What one level reads beside what those before it do."""
+    """Files that one level reads in addition to the levels before it."""
 
     level: str
     reads: list[Reads]
     not_known: list[str]
-    """What it may read as well, and nothing tells how much of."""
+    """Files that it may also read, in unknown number."""
 
     @property
     def requests(self) -> Amount:
@@ -74,7 +74,7 @@ class LevelReads(Struct, frozen=True, kw_only=True):
 
 
 class Estimate(Struct, frozen=True, kw_only=True):
-    """What runs of each level would read of a table, by its listing and by two small files of its log."""
+    """Cost of a run at each level, estimated from the listing and two small files of the log."""
 
     estimate_version: int
     deltaspec: str
@@ -85,19 +85,19 @@ class Estimate(Struct, frozen=True, kw_only=True):
     live_files: Amount
     live_bytes: Amount
     live_source: str
-    """What the numbers of live files and their bytes are from."""
+    """Source of the numbers of live files and their bytes."""
     levels: list[LevelReads]
 
     def up_to(self, level: str) -> list[LevelReads]:
-        """The levels that a run of one level reads: those before it and itself."""
+        """Return a level and the levels before it, which a run at this level reads."""
         names = [each.level for each in self.levels]
         return self.levels[: names.index(level) + 1]
 
 
 def write_estimate(estimate: Estimate, console: Console) -> None:
-    """Print what each level reads, with its sum, and what is not known."""
+    """Print what each level reads, the totals, and what is unknown."""
     head = f" · version {estimate.version} · history {estimate.history}"
-    console.print(Text.assemble((escape_text(estimate.table, 80), "bold"), head))
+    console.print(Text.assemble((escape_text(estimate.table), "bold"), head))
     console.print(
         f"live data files: {_number(estimate.live_files)}, {_bytes(estimate.live_bytes)} ({estimate.live_source})"
     )
@@ -107,11 +107,11 @@ def write_estimate(estimate: Estimate, console: Console) -> None:
         for reads in each.reads:
             _write_reads(reads, console)
         for text in each.not_known:
-            for at, line in enumerate(wrap_text(text, console.width - 15)):
-                console.print(Text(("  not known: " if at == 0 else " " * 13) + line, "dim"))
-        so_far = [reads for level in estimate.levels[: number + 1] for reads in level.reads]
-        requests = _sum_of([reads.requests for reads in so_far], "{:,}".format)
-        console.print(_row(f"  up to {each.level}", "", requests, _sum_of([one.bytes for one in so_far], size)))
+            for at, line in enumerate(wrap_text(text, console.width - 13)):
+                console.print(Text(("  unknown: " if at == 0 else " " * 11) + line, "dim"))
+        up_to_here = [reads for level in estimate.levels[: number + 1] for reads in level.reads]
+        requests = _format_sum([reads.requests for reads in up_to_here], "{:,}".format)
+        console.print(_row(f"  up to {each.level}", "", requests, _format_sum([one.bytes for one in up_to_here], size)))
 
 
 def _write_reads(reads: Reads, console: Console) -> None:
@@ -126,8 +126,8 @@ def _row(what: str, *cells: str) -> str:
     return what.ljust(first) + "".join(f" {cell:>{width}}" for cell, width in zip(cells, others, strict=True))
 
 
-def _sum_of(amounts: list[Amount], show: Callable[[int], str]) -> str:
-    """The sum of what is known."""
+def _format_sum(amounts: list[Amount], show: Callable[[int], str]) -> str:
+    """Format the sum of the known numbers."""
     if all(each.is_exact for each in amounts):
         return show(sum(each.at_least for each in amounts))
     known = sum(each.at_least if each.about is None else each.about for each in amounts)
@@ -135,15 +135,15 @@ def _sum_of(amounts: list[Amount], show: Callable[[int], str]) -> str:
 
 
 def _number(amount: Amount) -> str:
-    return _told(amount, "{:,}".format)
+    return _format_amount(amount, "{:,}".format)
 
 
 def _bytes(amount: Amount) -> str:
-    return _told(amount, size)
+    return _format_amount(amount, size)
 
 
-def _told(amount: Amount, show: Callable[[int], str]) -> str:
-    """`5`, `about 5`, `3 to 9`, `at least 3`, `at most 9` or `not known`: the likely number goes before bounds."""
+def _format_amount(amount: Amount, show: Callable[[int], str]) -> str:
+    """Return `5`, `about 5`, `3 to 9`, `at least 3`, `at most 9` or `unknown`; a likely number replaces the bounds."""
     if amount.is_exact:
         return show(amount.at_least)
     if amount.about is not None:
@@ -154,4 +154,4 @@ def _told(amount: Amount, show: Callable[[int], str]) -> str:
             if amount.at_least
             else f"at most {show(amount.at_most)}"
         )
-    return f"at least {show(amount.at_least)}" if amount.at_least else "not known"
+    return f"at least {show(amount.at_least)}" if amount.at_least else "unknown"

@@ -1,4 +1,4 @@
-"""The live data files of a table as text: sizes as a histogram, skew by partition, small files, deletion vectors."""
+"""Render the live data files of a table as text: histogram of sizes, partition skew, small files, deletion vectors."""
 
 from collections.abc import Iterator
 
@@ -14,10 +14,10 @@ _BOUND, _SIZE, _COUNT, _RATIO = 8, 10, 13, 9
 
 
 def write_files(files: FilesDescription, console: Console) -> None:
-    """Print how the data files of a table spread, at most 100 columns wide."""
+    """Print the sizes and partitions of data files, at most 100 columns wide."""
     width = min(console.width, 100)
-    what = f" · version {files.version} · data files"
-    console.print(Text.assemble((escape_text(files.table, width - len(what)), "bold"), what))
+    title = f" · version {files.version} · data files"
+    console.print(Text.assemble((escape_text(files.table, width - len(title)), "bold"), title))
     console.print()
     for title, text in _facts(files):
         for number, line in enumerate(wrap_text(text, width - _LABEL)):
@@ -37,7 +37,7 @@ def write_files(files: FilesDescription, console: Console) -> None:
 
 
 def _facts(files: FilesDescription) -> Iterator[tuple[str, str]]:
-    """Title and text of each line; the first title of a group alone is there."""
+    """Yield title and text of each line; the title is empty after the first line of a group."""
     yield "files", f"{count(files.files, 'file')}, {size(files.bytes)}"
     if not files.files:
         return
@@ -46,14 +46,14 @@ def _facts(files: FilesDescription) -> Iterator[tuple[str, str]]:
     if files.median_bytes is not None:
         ends = f"{size(files.smallest[0].bytes)} to {size(files.largest[0].bytes)}"
         yield "sizes", f"{ends}, median {size(round(files.median_bytes))}"
-    small, theirs = _share(files.small_files, files.files), _share(files.small_bytes, files.bytes)
-    yield "small", f"{small} of the files are below {size(files.small_below)}, with {theirs} of the bytes"
+    small, small_bytes = _percentage(files.small_files, files.files), _percentage(files.small_bytes, files.bytes)
+    yield "small", f"{small} of the files are below {size(files.small_below)}, with {small_bytes} of the bytes"
     if files.rows is not None:
         yield "rows", _rows(files.rows)
     if files.files_without_row_count:
         yield "" if files.rows else "rows", f"{count(files.files_without_row_count, 'file')} without numRecords"
-    bare = _share(files.files_without_statistics, files.files)
-    yield "statistics", f"{bare} of the files have none" if files.files_without_statistics else "every file has them"
+    without = _percentage(files.files_without_statistics, files.files)
+    yield "statistics", f"{without} of the files have none" if files.files_without_statistics else "every file has them"
     yield "vectors", _vectors(files)
 
 
@@ -66,50 +66,50 @@ def _rows(rows: RowsPerFile) -> str:
 def _vectors(files: FilesDescription) -> str:
     if not files.files_with_deletion_vector:
         return "no file has a deletion vector"
-    share = _share(files.files_with_deletion_vector, files.files)
-    text = f"{share} of the files have a deletion vector; {count(files.deleted_records, 'row')} deleted"
+    percentage = _percentage(files.files_with_deletion_vector, files.files)
+    text = f"{percentage} of the files have a deletion vector; {count(files.deleted_records, 'row')} deleted"
     if files.rows is None or files.files_without_row_count:
         return text
-    return f"{text}, {_share(files.deleted_records, files.rows.total)} of all"
+    return f"{text}, {_percentage(files.deleted_records, files.rows.total)} of all"
 
 
-def _share(part: int, whole: int) -> str:
-    """A percentage that is 0 % only for none and 100 % only for all."""
-    if whole <= 0:
+def _percentage(part: int, total: int) -> str:
+    """Format a percentage that is 0 % only for none and 100 % only for all."""
+    if total <= 0:
         return "0 %"
-    share = 100 * part / whole
-    if part and share < 0.1:
+    percentage = 100 * part / total
+    if part and percentage < 0.1:
         return "less than 0.1 %"
-    if part < whole and share > 99.9:
+    if part < total and percentage > 99.9:
         return "more than 99.9 %"
-    return f"{share:.1f} %".replace(".0 %", " %")
+    return f"{percentage:.1f} %".replace(".0 %", " %")
 
 
 def histogram(files: FilesDescription, width: int, *, blocks: bool = True) -> list[str]:
-    """One row a range of sizes: its bounds, a bar as long as it has files, files and bytes.
+    """Return one line for each range of sizes: bounds, files, bytes and a bar for the number of files.
 
     Args:
-        files: what is drawn.
-        width: columns.
+        files: the description with the ranges.
+        width: maximum width of a line.
         blocks: whether block characters can be printed; ASCII otherwise.
     """
     marks = _MARKS["blocks" if blocks else "ascii"]
     numbers = [(f"{each.files:,}", size(each.bytes)) for each in files.sizes]
-    wide = [max(len(title), *(len(row[place]) for row in numbers)) for place, title in enumerate(("files", "bytes"))]
+    widths = [max(len(title), *(len(row[at]) for row in numbers)) for at, title in enumerate(("files", "bytes"))]
     bound = max(_BOUND, *(len(_bound(each.below)) for each in files.sizes))
-    bar = max(width - 2 * bound - sum(wide) - 8, 8)
+    bar = max(width - 2 * bound - sum(widths) - 8, 8)
     most = max(each.files for each in files.sizes)
-    lines = [f"{'from':>{bound}}  {'below':>{bound}}  {'files':>{wide[0]}}  {'bytes':>{wide[1]}}"]
+    lines = [f"{'from':>{bound}}  {'below':>{bound}}  {'files':>{widths[0]}}  {'bytes':>{widths[1]}}"]
     for each, (number, total) in zip(files.sizes, numbers, strict=True):
         halves = -(-2 * bar * each.files // most) if each.files else 0
         drawn = marks[0] * (halves // 2) + marks[1] * (halves % 2)
         bounds = f"{_bound(each.at_least):>{bound}}  {_bound(each.below):>{bound}}"
-        lines.append(f"{bounds}  {number:>{wide[0]}}  {total:>{wide[1]}}  {drawn}".rstrip())
+        lines.append(f"{bounds}  {number:>{widths[0]}}  {total:>{widths[1]}}  {drawn}".rstrip())
     return lines
 
 
 def _bound(number: int) -> str:
-    """A power of two, which needs no digits behind the point until sizes outgrow their units."""
+    """Format the bound of a range, a power of two, without decimals."""
     return size(number).replace(".0 ", " ")
 
 
@@ -132,12 +132,12 @@ def _partitions(partitions: Partitions, width: int) -> Iterator[str]:
 
 
 def _files(number: float) -> str:
-    """A median, which may lie halfway."""
+    """Format a median number of files, which may be fractional."""
     return count(int(number), "file") if number == int(number) else f"{number:,.1f} files"
 
 
 def _values(partition: PartitionFacts, width: int) -> str:
-    """As `a=1, b=null`. A value that reads like a null, or that ends unseen, stands in quotes."""
+    """Return `a=1, b=null`. Values that look like null, have outer white space or contain a comma are quoted."""
     shown = []
     for name, value in partition.values.items():
         text = "null" if value is None else escape_text(value, width)

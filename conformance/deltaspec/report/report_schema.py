@@ -9,14 +9,14 @@ from deltaspec.report.report_types import Report
 
 
 def build_report_schema() -> dict[str, Any]:
-    """JSON Schema (2020-12) of `Report`, derived from its struct."""
+    """Return the JSON Schema (2020-12) of `Report`."""
     schema = msgspec.json.schema(Report)
     head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "deltaspec report"}
     return {**head, **schema}
 
 
 def render_report_schema() -> str:
-    """The published file."""
+    """Return the content of the published file."""
     return json.dumps(build_report_schema(), indent=2) + "\n"
 
 

@@ -1,4 +1,4 @@
-"""A table's state as text, with one picture of its log along the versions."""
+"""Render the state of a table as text, with a chart of its log files by version."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
@@ -12,13 +12,13 @@ from deltaspec.report.text import count, escape_text, size, wrap_text
 _MARKS = {"blocks": "█▌·", "ascii": "#+."}
 _LABEL = 13
 _ENTRIES_SHOWN = 20
-Span = tuple[int, int]
-"""First and last version, both inside."""
+Interval = tuple[int, int]
+"""First and last version, both inclusive."""
 
 
 def write_description(table: TableDescription, console: Console) -> None:
-    """Print what a table is."""
-    console.print(Text.assemble((escape_text(table.table, 80), "bold"), f" · version {table.version}"))
+    """Print the state of a table."""
+    console.print(Text.assemble((escape_text(table.table), "bold"), f" · version {table.version}"))
     console.print()
     if table.earliest_version is not None and table.latest_version is not None:
         _fact(console, "readable", f"versions {table.earliest_version} to {table.latest_version}")
@@ -64,7 +64,7 @@ def _feature(feature: FeatureState) -> str:
 
 
 def _fact(console: Console, title: str, text: str) -> None:
-    """One fact, its further lines under the first."""
+    """Print one fact, with wrapped lines indented below the first."""
     for line in wrap_text(text, console.width - 11) or [""]:
         console.print(Text.assemble((f"{title:<11}", "dim"), line))
         title = ""
@@ -86,53 +86,53 @@ def _can_print_blocks(console: Console) -> bool:
 
 
 def render_log_chart(log: LogFiles, version: int, width: int, *, blocks: bool = True) -> list[str]:
-    """Commits, checkpoints, compactions and checksums along the versions, one row a kind.
+    """Return one line for commits, checkpoints, compactions and checksums each, with versions from left to right.
 
-    Each cell stands for as many versions as are needed to fit `width`: full if all of them have such a file, half if
-    some do. Costs grow with the files listed and the width, not with the versions.
+    A cell represents as many versions as needed to fit `width`. It is full if all of them have such a file, and half if
+    some do. The cost depends on the number of files and the width, not on the number of versions.
 
     Args:
-        log: the files.
-        version: the one described.
-        width: columns.
+        log: versions of the log files.
+        version: the described version.
+        width: maximum width of a line.
         blocks: whether block characters can be printed; ASCII otherwise.
     """
     marks = _MARKS["blocks" if blocks else "ascii"]
-    rows: dict[str, list[Span]] = {
-        "commits": _joined((each, each) for each in log.commits),
-        "checkpoints": _joined((each, each) for each, _ in log.checkpoints),
-        "compactions": _joined(span for span in log.compactions if span[0] <= span[1]),
-        "checksums": _joined((each, each) for each in log.checksums),
+    rows: dict[str, list[Interval]] = {
+        "commits": _merge_intervals((each, each) for each in log.commits),
+        "checkpoints": _merge_intervals((each, each) for each, _ in log.checkpoints),
+        "compactions": _merge_intervals(interval for interval in log.compactions if interval[0] <= interval[1]),
+        "checksums": _merge_intervals((each, each) for each in log.checksums),
     }
-    ends = [end for name in ("commits", "checkpoints") for span in rows[name] for end in span]
+    ends = [end for name in ("commits", "checkpoints") for interval in rows[name] for end in interval]
     first, last = min([version, *ends]), max([version, *ends])
     cells = max(width - _LABEL - 1, 10)
     step = -(-(last - first + 1) // cells)
     shown = -(-(last - first + 1) // step)
     lines = [f"{'versions':<{_LABEL}}{_axis(first, last, shown)}"]
-    for name, spans in rows.items():
-        if spans:
+    for name, intervals in rows.items():
+        if intervals:
             row = "".join(
-                marks[_fill(spans, start, min(start + step - 1, last))]
+                marks[_fill(intervals, start, min(start + step - 1, last))]
                 for start in range(first, first + shown * step, step)
             )
             lines.append(f"{name:<{_LABEL}}{row}")
-    for label, place in (("hint", log.hint), ("shown", version if version != last else None)):
-        if place is not None and first <= place <= last:
-            lines.append(_pointer(label, place, (place - first) // step, width))
+    for label, at in (("hint", log.hint), ("shown", version if version != last else None)):
+        if at is not None and first <= at <= last:
+            lines.append(_pointer(label, at, (at - first) // step, width))
     kinds = sorted({naming for _, naming in log.checkpoints})
     if kinds:
         lines.append(f"{'':<{_LABEL}}checkpoints: {', '.join(kinds)}")
     if step > 1:
-        lines.append(f"{'':<{_LABEL}}a mark for {step} versions:")
+        lines.append(f"{'':<{_LABEL}}one mark for {step} versions:")
         lines.append(f"{'':<{_LABEL}}{marks[0]} all, {marks[1]} some, {marks[2]} none")
     return lines
 
 
-def _joined(spans: Iterable[Span]) -> list[Span]:
-    """Spans as the fewest that cover the same versions, ascending."""
-    found: list[Span] = []
-    for start, end in sorted(spans):
+def _merge_intervals(intervals: Iterable[Interval]) -> list[Interval]:
+    """Merge intervals that overlap or touch; return them in ascending order."""
+    found: list[Interval] = []
+    for start, end in sorted(intervals):
         if found and start <= found[-1][1] + 1:
             found[-1] = (found[-1][0], max(end, found[-1][1]))
         else:
@@ -140,9 +140,13 @@ def _joined(spans: Iterable[Span]) -> list[Span]:
     return found
 
 
-def _fill(spans: list[Span], start: int, end: int) -> int:
-    """0 if the spans cover every version from start to end, 1 if some, 2 if none."""
-    touched = spans[bisect_left(spans, start, key=lambda span: span[1]) : bisect_right(spans, end, key=lambda s: s[0])]
+def _fill(intervals: list[Interval], start: int, end: int) -> int:
+    """Return 0 if the intervals cover every version from start to end, 1 if some, 2 if none."""
+    touched = intervals[
+        bisect_left(intervals, start, key=lambda interval: interval[1]) : bisect_right(
+            intervals, end, key=lambda s: s[0]
+        )
+    ]
     if not touched:
         return 2
     return 0 if touched[0][0] <= start and touched[0][1] >= end else 1
@@ -158,7 +162,7 @@ def _axis(first: int, last: int, cells: int) -> str:
 
 
 def _pointer(label: str, version: int, cell: int, width: int) -> str:
-    """A mark under a version, with its number on the side that has room."""
+    """Return a line with a mark below a version, with its number on the side that has room."""
     number = str(version)
     if _LABEL + cell + 2 + len(number) <= width:
         return f"{label:<{_LABEL}}{' ' * cell}^ {number}"

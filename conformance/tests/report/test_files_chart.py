@@ -1,4 +1,4 @@
-"""What `show --files` prints of facts."""
+"""Text of `show --files`."""
 
 from io import BytesIO, StringIO, TextIOWrapper
 from typing import Any
@@ -21,7 +21,7 @@ MIB = 1 << 20
 
 
 def bins(*counts: int) -> list[SizeBin]:
-    """Ranges from 1 KiB up, every file as small as its range allows."""
+    """Return ranges from 1 KiB up, with every file of the smallest size in its range."""
     return [
         SizeBin(at_least=1024 << index, below=2048 << index, files=files, bytes=files * (1024 << index))
         for index, files in enumerate(counts)
@@ -32,7 +32,7 @@ def part(files: int, size: int, **values: str | None) -> PartitionFacts:
     return PartitionFacts(values=values, files=files, bytes=size)
 
 
-def described(**changes: Any) -> FilesDescription:
+def describe(**changes: Any) -> FilesDescription:
     facts: dict[str, Any] = {
         "table": "/lake/sales",
         "version": 3,
@@ -68,7 +68,7 @@ def described(**changes: Any) -> FilesDescription:
     return FilesDescription(**(facts | changes))
 
 
-EMPTY = described(
+EMPTY = describe(
     files=0,
     bytes=0,
     median_bytes=None,
@@ -85,7 +85,7 @@ EMPTY = described(
 )
 
 
-def text_of(files: FilesDescription, width: int = 80) -> str:
+def render(files: FilesDescription, width: int = 80) -> str:
     stream = StringIO()
     console = Console(file=stream, width=width, highlight=False, soft_wrap=True, markup=False, emoji=False)
     write_files(files, console)
@@ -93,9 +93,9 @@ def text_of(files: FilesDescription, width: int = 80) -> str:
 
 
 class TestText:
-    def test_whole(self) -> None:
+    def test_complete_text(self) -> None:
         assert (
-            text_of(described())
+            render(describe())
             == """\
 /lake/sales · version 3 · data files
 
@@ -126,27 +126,27 @@ smallest      1.0 MiB  day=2/a.parquet
 """
         )
 
-    def test_a_table_without_files(self) -> None:
-        assert text_of(EMPTY) == "/lake/sales · version 3 · data files\n\nfiles      0 files, 0 B\n"
+    def test_table_without_files(self) -> None:
+        assert render(EMPTY) == "/lake/sales · version 3 · data files\n\nfiles      0 files, 0 B\n"
 
-    def test_what_statistics_do_not_say_is_counted(self) -> None:
-        text = text_of(described(files_without_row_count=3, files_without_statistics=2))
+    def test_files_without_row_counts_or_statistics_are_counted(self) -> None:
+        text = render(describe(files_without_row_count=3, files_without_statistics=2))
         assert "rows       10 to 1,200 a file, median 100\n           3 files without numRecords\n" in text
         assert "statistics 20 % of the files have none\n" in text
         assert "vectors    10 % of the files have a deletion vector; 5 rows deleted\n" in text
 
-    def test_no_statistics_at_all(self) -> None:
-        text = text_of(described(rows=None, files_without_row_count=10, files_without_statistics=10))
+    def test_table_without_statistics(self) -> None:
+        text = render(describe(rows=None, files_without_row_count=10, files_without_statistics=10))
         assert "rows       10 files without numRecords\nstatistics 100 % of the files have none\n" in text
 
     @pytest.mark.parametrize(
         ("part", "share"), [(0, "0 %"), (1, "less than 0.1 %"), (999_999, "more than 99.9 %"), (1_000_000, "100 %")]
     )
-    def test_a_share_is_nothing_or_all_only_where_it_is(self, part: int, share: str) -> None:
-        text = text_of(described(files=1_000_000, small_files=part))
+    def test_percentage_is_0_or_100_only_if_exact(self, part: int, share: str) -> None:
+        text = render(describe(files=1_000_000, small_files=part))
         assert f"small      {share} of the files are below" in text
 
-    def test_names_of_a_table_cannot_write_to_the_terminal(self) -> None:
+    def test_control_characters_in_names_are_escaped(self) -> None:
         hostile, shown = "\x1b[2J\u202e[bold]\r", "\\x1b[2J\\u202e[bold]\\x0d"
         partitions = Partitions(
             columns=[hostile],
@@ -157,7 +157,7 @@ smallest      1.0 MiB  day=2/a.parquet
             by_files=[PartitionFacts(values={hostile: hostile}, files=1, bytes=1)],
         )
         file = [FileFacts(path=hostile, bytes=1)]
-        text = text_of(described(table=hostile, partitions=partitions, largest=file, smallest=file), 100)
+        text = render(describe(table=hostile, partitions=partitions, largest=file, smallest=file), 100)
         assert all(each.isprintable() for each in text.splitlines())
         assert len(text.split("\n")) == len(text.splitlines()) + 1
         assert f'{shown}="{shown}"' in text
@@ -168,8 +168,8 @@ smallest      1.0 MiB  day=2/a.parquet
         long = "x" * 3000
         values = {f"{long}{number}": long for number in range(9)}
         some = [PartitionFacts(values=values, files=10**9, bytes=most)]
-        text = text_of(
-            described(
+        text = render(
+            describe(
                 table=long,
                 files=10**9,
                 bytes=most,
@@ -185,16 +185,16 @@ smallest      1.0 MiB  day=2/a.parquet
         )
         assert max(map(len, text.splitlines())) <= width
 
-    def test_without_a_terminal_there_is_no_colour(self) -> None:
-        assert "\x1b" not in text_of(described())
+    def test_output_without_a_terminal_has_no_color(self) -> None:
+        assert "\x1b" not in render(describe())
 
-    def test_a_terminal_without_unicode_gets_ascii(self) -> None:
+    def test_stream_without_unicode_gets_ascii(self) -> None:
         data = BytesIO()
         stream = TextIOWrapper(data, encoding="ascii", errors=UNENCODABLE)
         partitions = Partitions(
             columns=["größe"], count=1, median_files=1.0, median_bytes=1.0, by_bytes=[], by_files=[]
         )
-        table = described(partitions=partitions)
+        table = describe(partitions=partitions)
         write_files(table, Console(file=stream, width=80, highlight=False, soft_wrap=True, markup=False))
         stream.flush()
         text = data.getvalue().decode("ascii")
@@ -203,13 +203,13 @@ smallest      1.0 MiB  day=2/a.parquet
 
 
 class TestHistogram:
-    def test_bars_are_as_long_as_counts_are_large(self) -> None:
+    def test_bars_are_proportional_to_counts(self) -> None:
         drawn = [
             line.split()[-1] if "#" in line or "+" in line else ""
-            for line in histogram(described(sizes=bins(64, 32, 1, 0)), 77, blocks=False)[1:]
+            for line in histogram(describe(sizes=bins(64, 32, 1, 0)), 77, blocks=False)[1:]
         ]
         assert drawn == ["#" * 40, "#" * 20, "#", ""]
 
-    def test_the_smallest_count_is_seen(self) -> None:
-        line = histogram(described(sizes=bins(1, 10**6)), 80)[1]
+    def test_smallest_count_is_visible(self) -> None:
+        line = histogram(describe(sizes=bins(1, 10**6)), 80)[1]
         assert line.endswith("  ▌")

@@ -1,4 +1,4 @@
-"""The published schema of a report, and reports that keep it."""
+"""The published JSON Schema of reports."""
 
 import json
 from pathlib import Path
@@ -27,41 +27,41 @@ EXAMPLES = {
 }
 
 
-def as_json(shown: Report) -> Any:
+def to_json(shown: Report) -> Any:
     return json.loads(msgspec.json.encode(shown))
 
 
-def test_the_published_file_is_up_to_date() -> None:
+def test_published_file_is_up_to_date() -> None:
     assert PUBLISHED.read_text("utf-8") == render_report_schema()
 
 
-def test_it_is_a_schema() -> None:
+def test_schema_is_valid() -> None:
     Draft202012Validator.check_schema(build_report_schema())
 
 
 @pytest.mark.parametrize("shown", EXAMPLES.values(), ids=EXAMPLES)
-def test_reports_keep_it_and_read_back(shown: Report) -> None:
-    Draft202012Validator(build_report_schema()).validate(as_json(shown))
+def test_reports_match_the_schema_and_can_be_decoded(shown: Report) -> None:
+    Draft202012Validator(build_report_schema()).validate(to_json(shown))
     assert msgspec.json.decode(msgspec.json.encode(shown), type=Report) == shown
 
 
 @pytest.mark.parametrize(
     ("field", "value"), [("verdict", "fine"), ("version", "7"), ("findings", {}), ("counts", [1]), ("checked", None)]
 )
-def test_it_refuses_what_no_report_says(field: str, value: object) -> None:
-    assert not Draft202012Validator(build_report_schema()).is_valid({**as_json(report()), field: value})
+def test_schema_rejects_invalid_reports(field: str, value: object) -> None:
+    assert not Draft202012Validator(build_report_schema()).is_valid({**to_json(report()), field: value})
 
 
-def test_it_asks_for_every_field_that_readers_rely_on() -> None:
-    promised = {
+def test_schema_requires_the_fields_that_readers_rely_on() -> None:
+    required = {
         *("report_version", "deltaspec", "table", "version", "revision", "level", "engine", "verdict", "counts"),
         *("findings", "checked"),
     }
-    assert promised <= set(build_report_schema()["$defs"]["Report"]["required"])
+    assert required <= set(build_report_schema()["$defs"]["Report"]["required"])
 
 
 def test_fields_of_a_finding_keep_their_order() -> None:
-    assert list(as_json(report(make_finding()))["findings"][0]) == [
+    assert list(to_json(report(make_finding()))["findings"][0]) == [
         *("rule", "name", "severity", "requirement", "level", "version", "file", "line", "path", "column"),
         *("message", "evidence"),
     ]

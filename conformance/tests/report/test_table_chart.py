@@ -1,4 +1,4 @@
-"""What `show` prints: the facts of a table, and the picture of its log."""
+"""Text of `show`: the state of a table and the chart of its log."""
 
 from io import BytesIO, StringIO, TextIOWrapper
 from typing import Any
@@ -18,7 +18,7 @@ def log(**files: Any) -> LogFiles:
     return LogFiles(**(facts | files))
 
 
-def described(**changes: Any) -> TableDescription:
+def describe(**changes: Any) -> TableDescription:
     facts: dict[str, Any] = {
         "table": "/lake/sales",
         "version": 3,
@@ -49,15 +49,15 @@ def described(**changes: Any) -> TableDescription:
     return TableDescription(**(facts | changes))
 
 
-def text_of(table: TableDescription, width: int = 100) -> str:
+def render(table: TableDescription, width: int = 100) -> str:
     stream = StringIO()
     console = Console(file=stream, width=width, highlight=False, soft_wrap=True, markup=False, emoji=False)
     write_description(table, console)
     return stream.getvalue()
 
 
-class TestPicture:
-    def test_has_a_row_for_each_kind_of_file(self) -> None:
+class TestLogChart:
+    def test_every_kind_of_file_has_a_line(self) -> None:
         files = log(
             commits=list(range(12)),
             checkpoints=[(4, "classic"), (8, "uuid")],
@@ -82,15 +82,15 @@ class TestPicture:
         assert lines[1] == "commits      ▌" + "█" * 45
         assert lines[2] == "checkpoints  ▌" + "·" * 45
         assert lines[3].count("▌") == 1
-        assert lines[-2:] == ["             a mark for 20 versions:", "             █ all, ▌ some, · none"]
+        assert lines[-2:] == ["             one mark for 20 versions:", "             █ all, ▌ some, · none"]
 
-    def test_a_version_before_the_last_is_pointed_at(self) -> None:
+    def test_version_before_the_last_has_a_pointer(self) -> None:
         assert render_log_chart(log(commits=[0, 1, 2, 3]), 1, 80)[-1] == "shown         ^ 1"
 
-    def test_a_gap_is_seen(self) -> None:
+    def test_gap_is_visible(self) -> None:
         assert render_log_chart(log(commits=[0, 1, 4]), 4, 80)[1] == "commits      ██··█"
 
-    def test_ascii_has_no_other_signs(self) -> None:
+    def test_ascii_chart_has_no_other_characters(self) -> None:
         files = log(commits=[5, 6, 123456], checkpoints=[(123456, "classic")], compactions=[(5, 6)], hint=123456)
         for width in (60, 100):
             assert all(line.isascii() for line in render_log_chart(files, 123456, width, blocks=False))
@@ -106,15 +106,15 @@ class TestPicture:
             log(checkpoints=[(7, "classic")], hint=2**40),
         ],
     )
-    def test_fits_the_terminal_whatever_the_versions_are(self, files: LogFiles, width: int) -> None:
+    def test_lines_fit_the_width(self, files: LogFiles, width: int) -> None:
         version = max([*files.commits, *(version for version, _ in files.checkpoints)])
         assert max(map(len, render_log_chart(files, version, width))) <= width
 
 
 class TestDescription:
-    def test_whole(self) -> None:
+    def test_complete_text(self) -> None:
         assert (
-            text_of(described())
+            render(describe())
             == """\
 /lake/sales · version 3
 
@@ -136,21 +136,21 @@ commits      ████
 """
         )
 
-    def test_a_table_without_protocol_and_metadata(self) -> None:
-        text = text_of(
-            described(min_reader_version=None, min_writer_version=None, features=[], id=None, schema_tree="", files=0)
+    def test_table_without_protocol_and_metadata(self) -> None:
+        text = render(
+            describe(min_reader_version=None, min_writer_version=None, features=[], id=None, schema_tree="", files=0)
         )
         assert "protocol   none\nfeatures   none\nid         none\n" in text
 
-    def test_more_entries_than_fit_are_counted(self) -> None:
-        text = text_of(described(transactions={f"app-{number:04}": number for number in range(1000)}))
+    def test_entries_beyond_the_limit_are_counted(self) -> None:
+        text = render(describe(transactions={f"app-{number:04}": number for number in range(1000)}))
         assert "           … and 980 more\n" in text
         assert text.count("app-") == 20
 
-    def test_names_of_a_table_cannot_write_to_the_terminal(self) -> None:
+    def test_control_characters_in_names_are_escaped(self) -> None:
         hostile = "\x1b[2J\u202e[bold]\n"
-        text = text_of(
-            described(
+        text = render(
+            describe(
                 table=hostile,
                 name=hostile,
                 features=[FeatureState(name=hostile, known=False)],
@@ -168,8 +168,8 @@ commits      ████
     @pytest.mark.parametrize("width", [60, 100])
     def test_no_line_is_wider_than_the_terminal(self, width: int) -> None:
         long = "x" * 3000
-        text = text_of(
-            described(
+        text = render(
+            describe(
                 features=[FeatureState(name=f"feature{number}", known=True) for number in range(40)],
                 configuration={long: long},
                 domains={long: long},
@@ -180,10 +180,10 @@ commits      ████
         )
         assert max(map(len, text.splitlines())) <= width
 
-    def test_a_terminal_without_unicode_gets_ascii(self) -> None:
+    def test_stream_without_unicode_gets_ascii(self) -> None:
         data = BytesIO()
         stream = TextIOWrapper(data, encoding="ascii", errors=UNENCODABLE)
-        write_description(described(), Console(file=stream, width=80, highlight=False, soft_wrap=True, markup=False))
+        write_description(describe(), Console(file=stream, width=80, highlight=False, soft_wrap=True, markup=False))
         stream.flush()
         text = data.getvalue().decode("ascii")
         assert "/lake/sales - version 3\n" in text
