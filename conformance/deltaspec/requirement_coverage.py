@@ -5,7 +5,7 @@ A rule checks the requirements that it names. A permission is a valid table that
 
 from dataclasses import dataclass
 
-from deltaspec.requirements import REVISIONS, Requirement, requirements
+from deltaspec.requirements import REVISIONS, Requirement, load_requirements
 from deltaspec.rules import RULES
 from deltaspec_generators.permissions.all_permissions import PERMISSIONS
 
@@ -68,7 +68,7 @@ def coverage(revision: str | None = None) -> dict[str, Coverage]:
         revision: only this revision and its requirements; None for all four.
     """
     selected = REVISIONS if revision is None else (revision,)
-    found = {identity: compute_coverage(requirement, selected) for identity, requirement in requirements().items()}
+    found = {identity: compute_coverage(requirement, selected) for identity, requirement in load_requirements().items()}
     return {identity: each for identity, each in found.items() if each.revisions}
 
 

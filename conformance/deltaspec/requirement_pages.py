@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from deltaspec.errors import InvalidUsage
 from deltaspec.report.text import count, wrap_text
 from deltaspec.requirement_coverage import Coverage, RevisionCoverage, compute_coverage, coverage, format_revisions
-from deltaspec.requirements import Requirement, requirements
+from deltaspec.requirements import Requirement, load_requirements
 from deltaspec.rules import RULES
 
 WIDTH = 100
@@ -95,7 +95,7 @@ def render_requirement_list(
 
 
 def _check_chapters(chapters: Sequence[str], revision: str | None) -> None:
-    known = sorted({requirement.chapter for requirement in requirements().values()})
+    known = sorted({requirement.chapter for requirement in load_requirements().values()})
     of_revision = {each.requirement.chapter for each in coverage(revision).values()}
     for chapter in chapters:
         if chapter not in known:

@@ -15,7 +15,7 @@ from deltaspec.requirement_pages import (
     render_requirement_page,
     render_statement,
 )
-from deltaspec.requirements import requirements
+from deltaspec.requirements import load_requirements
 from deltaspec.rules import RULES, Rule
 
 
@@ -37,13 +37,15 @@ def render_explanation(name: str, width: int = WIDTH) -> str:
     rule = RULES.get(name.upper()) or by_name.get(name)
     if rule is not None:
         return _rule_page(rule, width)
-    if name in requirements():
-        return render_requirement_page(requirements()[name], width)
-    if any(requirement.chapter == name for requirement in requirements().values()):
+    if name in load_requirements():
+        return render_requirement_page(load_requirements()[name], width)
+    if any(requirement.chapter == name for requirement in load_requirements().values()):
         return render_requirement_list(chapters=[name], width=width)
     if name.isalpha() and any(code.startswith(name.upper()) for code in RULES):
         return render_rule_list("text", [name.upper()])
-    near = get_close_matches(name, [*RULES, *by_name, *requirements()], 1) or get_close_matches(name.upper(), RULES, 1)
+    near = get_close_matches(name, [*RULES, *by_name, *load_requirements()], 1) or get_close_matches(
+        name.upper(), RULES, 1
+    )
     hint = f" (did you mean {near[0]}?)" if near else "; see `deltaspec rules` and `deltaspec requirements`"
     raise InvalidUsage(f"no rule or requirement {name!r}{hint}")
 
@@ -61,7 +63,7 @@ def _rule_page(rule: Rule, width: int) -> str:
         "",
     ]
     for identity in rule.requires:
-        lines += render_statement(requirements()[identity], width)
+        lines += render_statement(load_requirements()[identity], width)
     if rule.divergence:
         lines += format_labelled(
             "Note", f"the protocol does not decide this ({rule.divergence}): a finding is not an error", width

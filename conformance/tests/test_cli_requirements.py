@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from helpers.cli import run
 
-from deltaspec.requirements import REVISIONS, requirements
+from deltaspec.requirements import REVISIONS, load_requirements
 from deltaspec.rules import RULES
 from deltaspec_generators.permissions.all_permissions import PERMISSIONS
 
@@ -27,8 +27,8 @@ class TestList:
         lines = result.stdout.splitlines()
         first = [line.split()[0] for line in lines if not line.startswith(" ")]
         assert result.exit_code == 0
-        assert first[: len(requirements())] == list(requirements())
-        assert f"\n{len(requirements()):,} requirements: " in result.stdout
+        assert first[: len(load_requirements())] == list(load_requirements())
+        assert f"\n{len(load_requirements()):,} requirements: " in result.stdout
         assert max(map(len, lines)) <= 100
 
     def test_line_has_the_columns_of_the_catalog(self) -> None:
@@ -66,7 +66,7 @@ class TestList:
     def test_revision_lists_its_requirements(self, revision: str) -> None:
         found = listed("--revision", revision)
         assert [each["id"] for each in found] == [
-            each.id for each in requirements().values() if revision in each.revisions
+            each.id for each in load_requirements().values() if revision in each.revisions
         ]
         assert {tuple(each["coverage"]) for each in found} == {(revision,)}
 
@@ -78,7 +78,7 @@ class TestList:
         named = {name for rule in RULES.values() for name in rule.requires}
         named |= {permission.requirement for permission in PERMISSIONS.values()}
         missing = set(ids("--uncovered"))
-        assert set(requirements()) - named <= missing
+        assert set(load_requirements()) - named <= missing
         assert "add.path-encoding" not in missing
         assert "catalog-managed.ratified-in-order" in missing
 
@@ -125,7 +125,7 @@ class TestTerminals:
     ) -> None:
         monkeypatch.setenv("FORCE_COLOR", "1")
         lines = run(*command, columns=columns).stdout.splitlines()
-        names = {*requirements(), *(rule.name for rule in RULES.values())}
+        names = {*load_requirements(), *(rule.name for rule in RULES.values())}
         assert [line for line in lines if len(line) > columns and line.split()[-1] not in names] == []
 
     def test_closed_pipe_is_not_an_error(self) -> None:
@@ -141,10 +141,10 @@ class TestTerminals:
 
 
 class TestExplain:
-    @pytest.mark.parametrize("identity", requirements())
+    @pytest.mark.parametrize("identity", load_requirements())
     def test_page_of_a_requirement_is_complete(self, identity: str) -> None:
         result = run("explain", identity)
-        requirement = requirements()[identity]
+        requirement = load_requirements()[identity]
         text = " ".join(result.stdout.split())
         assert result.exit_code == 0
         for part in (requirement.statement, requirement.reading or "", requirement.check, requirement.section):

@@ -1,7 +1,7 @@
-"""The protocol's normative statements in our own words: one TOML file a chapter.
+"""Normative statements of the protocol in our own words, one TOML file per chapter.
 
-Rules, mutations, reports and `deltaspec explain` speak of requirements by id (`chapter.name`). Which rule checks which
-requirement is computed from the rules, never stored here.
+Rules, mutations, reports and `deltaspec explain` refer to requirements by id (`chapter.name`). The rules declare which
+requirements they check; it is not stored here.
 """
 
 import tomllib
@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 
 Level = Literal["must", "should", "may", "is"]
 Actor = Literal["reader", "writer", "table"]
-Check = Literal["log", "data", "behaviour"]
+CheckKind = Literal["log", "data", "behaviour"]
 REVISIONS = ("r1", "r2", "r3", "current")
 
 
@@ -23,20 +23,20 @@ class Requirement:
     id: str
     """`chapter.name`; the chapter is the name of the TOML file."""
     section: str
-    """Heading of the protocol text the statement stands under."""
+    """Heading of the section in the protocol."""
     revisions: tuple[str, ...]
-    """Revisions the statement holds in, oldest first."""
+    """Revisions that contain the statement, oldest first."""
     level: Level
     actor: Actor
-    check: Check
-    """Where it shows: in the log, in files beside it, or only in what an implementation does."""
+    check: CheckKind
+    """Where a violation is visible: in the log, in other files, or only in the behaviour of an implementation."""
     statement: str
     sources: tuple[str, ...]
-    """Rows of the statement inventory that it covers."""
+    """Rows of the statement inventory that the requirement covers."""
     reading: str | None = None
-    """How we read the text where it allows two readings or is silent."""
+    """Our interpretation if the protocol is ambiguous or silent."""
     notes: tuple[str, ...] = ()
-    """Numbers of the errata (`E..`) and silent points (`S..`) that the reading settles."""
+    """Numbers of the errata (`E..`) and silent points (`S..`) that the interpretation resolves."""
 
     @property
     def chapter(self) -> str:
@@ -44,23 +44,23 @@ class Requirement:
 
 
 @cache
-def requirements() -> dict[str, Requirement]:
-    """Every requirement by id, in the order of chapters and then of the text.
+def load_requirements() -> dict[str, Requirement]:
+    """Load every requirement by id, ordered by chapter and position in its file.
 
     Raises:
-        ValueError: a chapter file breaks the catalogue's own form.
+        ValueError: A chapter file is malformed.
     """
     found: dict[str, Requirement] = {}
     for chapter in sorted(files(__name__).iterdir(), key=lambda entry: entry.name):
         if chapter.name.endswith(".toml"):
             prefix = chapter.name.removesuffix(".toml")
             for name, entry in tomllib.loads(chapter.read_text("utf-8")).items():
-                requirement = _requirement(f"{prefix}.{name}", entry)
+                requirement = _parse_requirement(f"{prefix}.{name}", entry)
                 found[requirement.id] = requirement
     return found
 
 
-def _requirement(identity: str, entry: dict[str, Any]) -> Requirement:
+def _parse_requirement(identity: str, entry: dict[str, Any]) -> Requirement:
     requirement = Requirement(
         id=identity,
         section=entry.pop("section"),
@@ -76,9 +76,9 @@ def _requirement(identity: str, entry: dict[str, Any]) -> Requirement:
     if entry:
         raise ValueError(f"{identity}: unknown keys {sorted(entry)}")
     if requirement.level not in get_args(Level) or requirement.actor not in get_args(Actor):
-        raise ValueError(f"{identity}: level {requirement.level!r}, actor {requirement.actor!r}")
-    if requirement.check not in get_args(Check):
-        raise ValueError(f"{identity}: check {requirement.check!r}")
+        raise ValueError(f"{identity}: invalid level {requirement.level!r} or actor {requirement.actor!r}")
+    if requirement.check not in get_args(CheckKind):
+        raise ValueError(f"{identity}: invalid check {requirement.check!r}")
     if not requirement.revisions or not set(requirement.revisions) <= set(REVISIONS):
-        raise ValueError(f"{identity}: revisions {requirement.revisions}")
+        raise ValueError(f"{identity}: invalid revisions {requirement.revisions}")
     return requirement

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import polars as pl
 
-from deltaspec.requirements import REVISIONS, Requirement, requirements
+from deltaspec.requirements import REVISIONS, Requirement, load_requirements
 from deltaspec.rules.examples import parse_rows
 from deltaspec.views.base import LEVELS, Level, View
 
@@ -89,7 +89,7 @@ class Rule:
 
     @property
     def _required(self) -> list[Requirement]:
-        return [requirements()[name] for name in self.requires]
+        return [load_requirements()[name] for name in self.requires]
 
     @property
     def message(self) -> str:

@@ -14,10 +14,10 @@ from pathlib import Path
 from hypothesis import HealthCheck, Phase, given, settings
 from mutations.caught_by import CAUGHT_BY
 
+import deltaspec
 from deltaspec.report.report_types import Report
-from deltaspec.requirements import REVISIONS, requirements
+from deltaspec.requirements import REVISIONS, load_requirements
 from deltaspec.rules import RULES
-from deltaspec.validation import validate_table
 from deltaspec_generators.mutations.all_mutations import MUTATIONS
 from deltaspec_generators.mutations.registry import Mutation
 from deltaspec_generators.permissions.all_permissions import PERMISSIONS
@@ -36,7 +36,7 @@ def written_table(files: TableFiles) -> Iterator[Callable[[str, str], Report]]:
         write_table(files, path)
 
         def validate(level: str, revision: str) -> Report:
-            return validate_table(str(path), level=level, revision=revision, clock=files.clock_ms, history="latest")
+            return deltaspec.validate(str(path), level=level, revision=revision, clock=files.clock_ms, history="latest")
 
         yield validate
 
@@ -49,7 +49,7 @@ def write_and_validate(files: TableFiles, level: str = "log", revision: str = "c
 
 def find_revisions(mutation: Mutation) -> tuple[str, ...]:
     """Return the revisions in which the rule of a mutation must find it."""
-    of_requirement = requirements()[mutation.requirement].revisions
+    of_requirement = load_requirements()[mutation.requirement].revisions
     of_rule = RULES[CAUGHT_BY[mutation.name]].revisions
     of_mutation = mutation.revisions or REVISIONS
     return tuple(each for each in REVISIONS if each in of_requirement and each in of_rule and each in of_mutation)
@@ -105,7 +105,7 @@ def list_checked_pairs() -> set[tuple[str, str]]:
         for rule in RULES.values()
         for name in rule.requires
         for revision in rule.revisions
-        if revision in requirements()[name].revisions
+        if revision in load_requirements()[name].revisions
     }
 
 
@@ -126,7 +126,9 @@ def main(examples: int) -> int:
             result = "killed" if killed else f"SURVIVES {dict(found)}"
             lines[mutation.requirement].append(f"{revision:<8} {name:<48} {CAUGHT_BY[name]}  {result}")
     for name, permission in PERMISSIONS.items():
-        for revision, outcome in compute_outcomes(permission, requirements()[permission.requirement].revisions).items():
+        for revision, outcome in compute_outcomes(
+            permission, load_requirements()[permission.requirement].revisions
+        ).items():
             runs, bad = runs + 1, bad + (outcome != NO_FINDINGS)
             lines[permission.requirement].append(f"{revision:<8} {name:<48} permitted  {outcome}")
     for requirement in sorted(lines):

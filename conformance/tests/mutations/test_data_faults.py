@@ -8,10 +8,10 @@ from helpers.hypothesis_settings import EXAMPLES_FACTOR
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import deltaspec
 from deltaspec.report.report_types import Report
-from deltaspec.requirements import requirements
+from deltaspec.requirements import load_requirements
 from deltaspec.rules import RULES
-from deltaspec.validation import validate_table
 from deltaspec_generators.table_files import TableFiles, write_table
 from deltaspec_generators.tables.faults import FAULTS, broken_tables
 
@@ -19,7 +19,7 @@ from deltaspec_generators.tables.faults import FAULTS, broken_tables
 def write_and_validate(files: TableFiles, level: str) -> Report:
     with tempfile.TemporaryDirectory() as directory:
         write_table(files, Path(directory) / "table")
-        return validate_table(str(Path(directory) / "table"), level=level)
+        return deltaspec.validate(str(Path(directory) / "table"), level=level)
 
 
 @pytest.mark.parametrize("name", FAULTS)
@@ -44,4 +44,4 @@ def test_fault_is_found(name: str) -> None:
 
 
 def test_faults_name_requirements() -> None:
-    assert {fault.requirement for fault in FAULTS.values()} <= requirements().keys()
+    assert {fault.requirement for fault in FAULTS.values()} <= load_requirements().keys()

@@ -15,7 +15,7 @@ from mutations.kill_table import (
     list_planted_pairs,
 )
 
-from deltaspec.requirements import requirements
+from deltaspec.requirements import load_requirements
 from deltaspec.rules import RULES
 from deltaspec_generators.mutations.all_mutations import MUTATIONS
 from deltaspec_generators.permissions.all_permissions import PERMISSIONS
@@ -47,7 +47,7 @@ def test_mutation_gives_exactly_its_rule(name: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(PERMISSIONS))
 def test_permitted_table_has_no_findings(name: str) -> None:
-    revisions = requirements()[PERMISSIONS[name].requirement].revisions
+    revisions = load_requirements()[PERMISSIONS[name].requirement].revisions
     chosen = revisions if is_selected(name, PARTS) else revisions[-1:]
     assert compute_outcomes(PERMISSIONS[name], chosen) == dict.fromkeys(chosen, NO_FINDINGS)
 
@@ -72,11 +72,11 @@ def test_explicit_entries_are_mutations_and_not_derivable() -> None:
 @pytest.mark.parametrize("name", sorted(MUTATIONS))
 def test_mutation_breaks_a_requirement_of_its_rule(name: str) -> None:
     requirement = MUTATIONS[name].requirement
-    assert requirement in requirements()
+    assert requirement in load_requirements()
     assert requirement in RULES[CAUGHT_BY[name]].requires
     assert find_revisions(MUTATIONS[name])
 
 
 def test_permissions_name_optional_or_defining_requirements() -> None:
     for permission in PERMISSIONS.values():
-        assert requirements()[permission.requirement].level in ("may", "is")
+        assert load_requirements()[permission.requirement].level in ("may", "is")

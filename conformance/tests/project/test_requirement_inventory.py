@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from deltaspec.requirement_coverage import coverage
-from deltaspec.requirements import REVISIONS, Requirement, requirements
+from deltaspec.requirements import REVISIONS, Requirement, load_requirements
 from deltaspec.rules import RULES
 from deltaspec_generators.permissions.all_permissions import PERMISSIONS
 
@@ -44,7 +44,7 @@ def test_inventory_is_complete() -> None:
 
 def test_every_statement_is_in_the_catalogue_in_each_of_its_revisions() -> None:
     cataloged: dict[str, set[str]] = defaultdict(set)
-    for requirement in requirements().values():
+    for requirement in load_requirements().values():
         for row in requirement.sources:
             cataloged[row] |= set(requirement.revisions)
     missing = {row: sorted(get_revisions(row) - cataloged[row], key=REVISIONS.index) for row in INVENTORY}
@@ -58,12 +58,12 @@ def test_few_statements_are_dropped_and_each_with_a_reason() -> None:
 
 
 def test_dropped_statements_are_not_in_the_catalogue() -> None:
-    assert set(DROPPED) & {row for requirement in requirements().values() for row in requirement.sources} == set()
+    assert set(DROPPED) & {row for requirement in load_requirements().values() for row in requirement.sources} == set()
 
 
 def find_faults(check: Callable[[Requirement], object]) -> dict[str, object]:
     """Return the result of a check by requirement id, without empty results."""
-    return {identity: found for identity, each in requirements().items() if (found := check(each))}
+    return {identity: found for identity, each in load_requirements().items() if (found := check(each))}
 
 
 def test_sources_exist() -> None:
@@ -112,7 +112,7 @@ def test_no_entry_hides_another() -> None:
         if chapter.name.endswith(".toml"):
             name = chapter.name.removesuffix(".toml")
             written.update(f"{name}.{each}" for each in re.findall(r"^\[(.+)\]$", chapter.read_text("utf-8"), re.M))
-    assert written == Counter(requirements().keys())
+    assert written == Counter(load_requirements().keys())
 
 
 def test_every_rule_shares_a_revision_with_its_requirements() -> None:
@@ -120,13 +120,13 @@ def test_every_rule_shares_a_revision_with_its_requirements() -> None:
         (code, identity)
         for code, rule in RULES.items()
         for identity in rule.requires
-        if not set(rule.revisions) & set(requirements()[identity].revisions)
+        if not set(rule.revisions) & set(load_requirements()[identity].revisions)
     }
     assert idle == set()
 
 
 def test_permissions_refer_to_existing_requirements() -> None:
-    assert {permission.requirement for permission in PERMISSIONS.values()} <= requirements().keys()
+    assert {permission.requirement for permission in PERMISSIONS.values()} <= load_requirements().keys()
 
 
 def find_uncovered(chapter: str) -> dict[str, tuple[str, ...]]:
@@ -138,7 +138,7 @@ def find_uncovered(chapter: str) -> dict[str, tuple[str, ...]]:
     }
 
 
-@pytest.mark.parametrize("chapter", sorted({requirement.chapter for requirement in requirements().values()}))
+@pytest.mark.parametrize("chapter", sorted({requirement.chapter for requirement in load_requirements().values()}))
 def test_only_behavior_is_uncovered(chapter: str) -> None:
     """Every other requirement has, in each revision, a rule that catches its mutation or a table that uses it."""
     assert find_uncovered(chapter) == {}
@@ -146,7 +146,7 @@ def test_only_behavior_is_uncovered(chapter: str) -> None:
 
 def collect_settled_notes() -> set[str]:
     """Return the errata and silent points that a reading settles or that a divergence rule covers."""
-    readings = {note for requirement in requirements().values() for note in requirement.notes}
+    readings = {note for requirement in load_requirements().values() for note in requirement.notes}
     return readings | {rule.divergence for rule in RULES.values() if rule.divergence is not None}
 
 

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import deltaspec.rules
-from deltaspec.requirements import requirements
+from deltaspec.requirements import load_requirements
 from deltaspec.rules import RULES, Rule
 from deltaspec.views.base import View
 
@@ -173,7 +173,7 @@ def test_rule_fits_on_a_screen(rule: Rule) -> None:
 
 @each_rule
 def test_severity_follows_the_requirement(rule: Rule) -> None:
-    first = requirements()[rule.requires[0]]
+    first = load_requirements()[rule.requires[0]]
     if rule.divergence is None:
         assert {"must": "violation", "is": "violation", "should": "warning"}[first.level] == rule.severity
     else:
@@ -190,7 +190,7 @@ def test_divergence_is_noted_in_its_requirement(rule: Rule) -> None:
 @each_rule
 def test_requirements_exist(rule: Rule) -> None:
     assert rule.requires
-    assert set(rule.requires) <= requirements().keys()
+    assert set(rule.requires) <= load_requirements().keys()
     assert rule.revisions
 
 
