@@ -1,4 +1,4 @@
-"""Tables with deletion vectors, and tables with a change data feed."""
+"""Tables with deletion vectors or a change data feed."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ MERGE = (
 )
 
 
-def _numbered(spark: SparkSession, path: str, rows: int = 10, **properties: object) -> None:
+def _create_numbered(spark: SparkSession, path: str, rows: int = 10, **properties: object) -> None:
     create(spark, path, "id BIGINT, name STRING", **properties)
     append(spark, path, f"SELECT id, 'a' AS name FROM range({rows})")
 
 
 def deletion_vectors(spark: SparkSession, path: str) -> None:
-    _numbered(spark, path, enableDeletionVectors=True)
+    _create_numbered(spark, path, enableDeletionVectors=True)
     run(
         spark,
         path,
@@ -42,19 +42,19 @@ def deletion_vectors_of_two_files(spark: SparkSession, path: str) -> None:
 
 
 def deletion_vectors_purged(spark: SparkSession, path: str) -> None:
-    _numbered(spark, path, enableDeletionVectors=True)
+    _create_numbered(spark, path, enableDeletionVectors=True)
     run(spark, path, "DELETE FROM {t} WHERE id = 1", "REORG TABLE {t} APPLY (PURGE)")
 
 
 def deletion_vectors_optimized(spark: SparkSession, path: str) -> None:
-    _numbered(spark, path, enableDeletionVectors=True)
+    _create_numbered(spark, path, enableDeletionVectors=True)
     insert(spark, path, "(100, 'b')")
     run(spark, path, "DELETE FROM {t} WHERE id = 1", "OPTIMIZE {t}")
     checkpoint(spark, path)
 
 
 def deletion_vectors_restored(spark: SparkSession, path: str) -> None:
-    _numbered(spark, path, enableDeletionVectors=True)
+    _create_numbered(spark, path, enableDeletionVectors=True)
     run(
         spark,
         path,
@@ -67,7 +67,7 @@ def deletion_vectors_restored(spark: SparkSession, path: str) -> None:
 
 
 def deletion_vectors_enabled_later(spark: SparkSession, path: str) -> None:
-    _numbered(spark, path)
+    _create_numbered(spark, path)
     run(
         spark,
         path,
@@ -79,20 +79,20 @@ def deletion_vectors_enabled_later(spark: SparkSession, path: str) -> None:
 
 
 def deletion_vectors_of_a_clone(spark: SparkSession, path: str) -> None:
-    """Data files and vectors of the clone are named by absolute paths."""
-    _numbered(spark, f"{path}-source", enableDeletionVectors=True)
+    """The clone refers to data files and deletion vectors by absolute paths."""
+    _create_numbered(spark, f"{path}-source", enableDeletionVectors=True)
     run(spark, f"{path}-source", "DELETE FROM {t} WHERE id = 1")
     run(spark, path, f"CREATE TABLE {{t}} SHALLOW CLONE delta.`{path}-source`", "DELETE FROM {t} WHERE id = 2")
     checkpoint(spark, path)
 
 
 def deletion_vectors_in_prefixed_directories(spark: SparkSession, path: str) -> None:
-    _numbered(spark, path, enableDeletionVectors=True, randomizeFilePrefixes=True, randomPrefixLength=4)
+    _create_numbered(spark, path, enableDeletionVectors=True, randomizeFilePrefixes=True, randomPrefixLength=4)
     run(spark, path, "DELETE FROM {t} WHERE id = 1", "DELETE FROM {t}")
 
 
 def change_data_feed(spark: SparkSession, path: str) -> None:
-    _numbered(spark, path, enableChangeDataFeed=True)
+    _create_numbered(spark, path, enableChangeDataFeed=True)
     run(
         spark,
         path,
@@ -111,12 +111,12 @@ def change_data_feed_partitioned(spark: SparkSession, path: str) -> None:
 
 
 def change_data_feed_with_vectors(spark: SparkSession, path: str) -> None:
-    _numbered(spark, path, enableChangeDataFeed=True, enableDeletionVectors=True)
+    _create_numbered(spark, path, enableChangeDataFeed=True, enableDeletionVectors=True)
     run(spark, path, "UPDATE {t} SET name = 'u' WHERE id = 5", "DELETE FROM {t} WHERE id = 6", MERGE)
 
 
 def change_data_feed_of_mapped_columns(spark: SparkSession, path: str) -> None:
-    _numbered(spark, path, enableChangeDataFeed=True, columnMapping__mode="name")
+    _create_numbered(spark, path, enableChangeDataFeed=True, columnMapping__mode="name")
     run(
         spark,
         path,
@@ -127,12 +127,12 @@ def change_data_feed_of_mapped_columns(spark: SparkSession, path: str) -> None:
 
 
 def change_data_feed_with_row_tracking(spark: SparkSession, path: str) -> None:
-    _numbered(spark, path, enableChangeDataFeed=True, enableRowTracking=True)
+    _create_numbered(spark, path, enableChangeDataFeed=True, enableRowTracking=True)
     run(spark, path, "UPDATE {t} SET name = 'u' WHERE id = 5", MERGE)
 
 
 def change_data_feed_overwritten(spark: SparkSession, path: str) -> None:
-    _numbered(spark, path, enableChangeDataFeed=True)
+    _create_numbered(spark, path, enableChangeDataFeed=True)
     append(spark, path, "SELECT 1L AS id, 'x' AS name", "overwrite", replaceWhere="id < 3", dataChange="true")
 
 

@@ -1,4 +1,4 @@
-"""Tables whose checkpoints, and the clean-up of their logs, are the point."""
+"""Tables with all kinds of checkpoints, and with log cleanup."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-def _life(spark: SparkSession, path: str, **properties: object) -> None:
-    """Adds, tombstones, a transaction and a partition, checkpointed at every second version."""
+def _write_history(spark: SparkSession, path: str, **properties: object) -> None:
+    """Write adds, tombstones, a transaction and a partition, with a checkpoint every second version."""
     create(spark, path, "id BIGINT, name STRING, p STRING", "PARTITIONED BY (p)", checkpointInterval=2, **properties)
     insert(spark, path, "(1, 'a', 'x'), (2, 'b', 'y'), (3, 'c', NULL)")
     append(spark, path, "SELECT 4L AS id, 'd' AS name, 'x' AS p", txnAppId="app", txnVersion="1")
@@ -20,45 +20,45 @@ def _life(spark: SparkSession, path: str, **properties: object) -> None:
 
 
 def checkpoint_classic(spark: SparkSession, path: str) -> None:
-    _life(spark, path)
+    _write_history(spark, path)
 
 
 def checkpoint_multipart(spark: SparkSession, path: str) -> None:
     with settings(spark, checkpoint__partSize=2):
-        _life(spark, path)
+        _write_history(spark, path)
 
 
 def checkpoint_v2_json(spark: SparkSession, path: str) -> None:
     with settings(spark, checkpointV2__topLevelFileFormat="json"):
-        _life(spark, path, checkpointPolicy="v2")
+        _write_history(spark, path, checkpointPolicy="v2")
 
 
 def checkpoint_v2_parquet(spark: SparkSession, path: str) -> None:
     with settings(spark, checkpointV2__topLevelFileFormat="parquet"):
-        _life(spark, path, checkpointPolicy="v2")
+        _write_history(spark, path, checkpointPolicy="v2")
 
 
 def checkpoint_v2_sidecars(spark: SparkSession, path: str) -> None:
     with settings(spark, checkpoint__partSize=2, checkpointV2__topLevelFileFormat="json"):
-        _life(spark, path, checkpointPolicy="v2", enableDeletionVectors=True)
+        _write_history(spark, path, checkpointPolicy="v2", enableDeletionVectors=True)
 
 
 def checkpoint_v2_then_classic(spark: SparkSession, path: str) -> None:
-    _life(spark, path, checkpointPolicy="v2")
+    _write_history(spark, path, checkpointPolicy="v2")
     run(spark, path, "ALTER TABLE {t} SET TBLPROPERTIES ('delta.checkpointPolicy' = 'classic')")
     insert(spark, path, "(7, 'g', 'z')", "(8, 'h', 'z')")
 
 
 def checkpoint_struct_statistics(spark: SparkSession, path: str) -> None:
-    _life(spark, path, checkpoint__writeStatsAsStruct=True, checkpoint__writeStatsAsJson=False)
+    _write_history(spark, path, checkpoint__writeStatsAsStruct=True, checkpoint__writeStatsAsJson=False)
 
 
 def checkpoint_json_statistics(spark: SparkSession, path: str) -> None:
-    _life(spark, path, checkpoint__writeStatsAsStruct=False, checkpoint__writeStatsAsJson=True)
+    _write_history(spark, path, checkpoint__writeStatsAsStruct=False, checkpoint__writeStatsAsJson=True)
 
 
 def checkpoint_no_statistics(spark: SparkSession, path: str) -> None:
-    _life(spark, path, checkpoint__writeStatsAsStruct=False, checkpoint__writeStatsAsJson=False)
+    _write_history(spark, path, checkpoint__writeStatsAsStruct=False, checkpoint__writeStatsAsJson=False)
 
 
 def checkpoint_at_creation(spark: SparkSession, path: str) -> None:
@@ -67,7 +67,7 @@ def checkpoint_at_creation(spark: SparkSession, path: str) -> None:
 
 
 def checkpoint_of_every_action(spark: SparkSession, path: str) -> None:
-    """Domains present and removed, transactions, tombstones with and without vectors, mapped columns."""
+    """Active and removed domains, transactions, tombstones with and without vectors, mapped columns."""
     create(
         spark,
         path,
@@ -84,9 +84,9 @@ def checkpoint_of_every_action(spark: SparkSession, path: str) -> None:
 
 
 def log_cleaned_up(spark: SparkSession, path: str) -> None:
-    """Commits before a checkpoint are gone.
+    """Commits before a checkpoint are deleted.
 
-    Spark removes log files that were last modified before the retention's day, so the files are made older first.
+    Spark deletes log files by modification time, so the test first makes the files older.
     """
     create(
         spark,
@@ -102,7 +102,7 @@ def log_cleaned_up(spark: SparkSession, path: str) -> None:
 
 
 def log_cleaned_up_v2(spark: SparkSession, path: str) -> None:
-    """As `log_cleaned_up`, with sidecars."""
+    """Like `log_cleaned_up`, with sidecars."""
     with settings(spark, checkpointV2__topLevelFileFormat="json"):
         create(
             spark,

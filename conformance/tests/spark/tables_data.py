@@ -1,4 +1,4 @@
-"""Tables whose rows and Parquet files are the point: edge values of every type, and the ways to spell them."""
+"""Tables with edge values of every type in different Parquet encodings."""
 
 from __future__ import annotations
 
@@ -55,16 +55,18 @@ ROWS = (LOWEST, HIGHEST, BEFORE, NOT_A_NUMBER, NULLS)
 
 
 def edge_values(spark: SparkSession, path: str) -> None:
-    """A file of all the edge rows, and a file of each alone."""
+    """One file with all edge rows, and one file per edge row."""
     create(spark, path, f"id INT, {LISTED}")
-    all_rows = " UNION ALL ".join(f"SELECT {number}, {', '.join(_cast(row))}" for number, row in enumerate(ROWS))
+    all_rows = " UNION ALL ".join(
+        f"SELECT {number}, {', '.join(_to_typed_values(row))}" for number, row in enumerate(ROWS)
+    )
     run(spark, path, f"INSERT INTO {{t}} SELECT /*+ COALESCE(1) */ * FROM ({all_rows})")
     insert(spark, path, *(f"({number}, {row})" for number, row in enumerate(ROWS)))
     checkpoint(spark, path)
 
 
 def edge_values_nested(spark: SparkSession, path: str) -> None:
-    """The same below a struct, an array and a map; structs, arrays and maps that are null or empty."""
+    """Edge values below a struct, an array and a map; null and empty structs, arrays and maps."""
     create(
         spark,
         path,
@@ -72,7 +74,7 @@ def edge_values_nested(spark: SparkSession, path: str) -> None:
         "li ARRAY<STRUCT<d: DOUBLE, s: STRUCT<x: DECIMAL(38, 38)>>>, m MAP<TIMESTAMP, ARRAY<MAP<DATE, BINARY>>>, "
         "deep STRUCT<a: STRUCT<b: STRUCT<c: INT, l: ARRAY<ARRAY<INT>>>>>",
     )
-    pairs = [f"named_struct({', '.join(_named(row))})" for row in ROWS[:4]]
+    pairs = [f"named_struct({', '.join(_to_named_struct_arguments(row))})" for row in ROWS[:4]]
     full = (
         "array(named_struct('d', CAST('NaN' AS DOUBLE), 's', named_struct('x', NULL)), NULL), "
         "map(TIMESTAMP'1500-01-01 00:00:00', array(map(DATE'1582-10-04', X'00'), NULL)), "
@@ -90,18 +92,18 @@ def edge_values_nested(spark: SparkSession, path: str) -> None:
     checkpoint(spark, path)
 
 
-def _cast(row: str) -> list[str]:
-    """The values of a row with their types, which a union would else widen to one that cannot hold them."""
-    return [f"CAST({value} AS {kind})" for value, kind in zip(_values(row), COLUMNS.values(), strict=True)]
+def _to_typed_values(row: str) -> list[str]:
+    """Return the values of a row with casts; otherwise a union widens them to a type that cannot hold them."""
+    return [f"CAST({value} AS {kind})" for value, kind in zip(_split_values(row), COLUMNS.values(), strict=True)]
 
 
-def _named(row: str) -> list[str]:
-    """The values of a row as arguments of `named_struct`."""
-    return [f"'{name}', {value}" for name, value in zip(COLUMNS, _values(row), strict=True)]
+def _to_named_struct_arguments(row: str) -> list[str]:
+    """Return the values of a row as arguments of `named_struct`."""
+    return [f"'{name}', {value}" for name, value in zip(COLUMNS, _split_values(row), strict=True)]
 
 
-def _values(row: str) -> list[str]:
-    """The values of a row; a comma within parentheses ends none."""
+def _split_values(row: str) -> list[str]:
+    """Split a row into values; commas in parentheses do not separate values."""
     values, depth = [""], 0
     for character in row:
         depth += {"(": 1, ")": -1}.get(character, 0)
@@ -112,8 +114,9 @@ def _values(row: str) -> list[str]:
     return [value.strip() for value in values]
 
 
-def strings_at_the_cut(spark: SparkSession, path: str) -> None:
-    """Texts of 31, 32 and 33 characters whose last ones are the last of a plane; a file for each, and one for all."""
+def strings_at_the_truncation_limit(spark: SparkSession, path: str) -> None:
+    """Strings of 31, 32 and 33 characters that end in the last characters of a plane; one file for each and one for
+    all."""
     create(spark, path, "s STRING, st STRUCT<s: STRING>")
     last = [chr(point) for point in (0x61, 0x7F, 0x7FF, 0xD7FF, 0xFFFD, 0xFFFF, 0x10000, 0x10FFFF)]
     texts = [f"{'a' * (length - 2)}{each}{each}" for length in (31, 32, 33, 34) for each in last]
@@ -125,7 +128,7 @@ def strings_at_the_cut(spark: SparkSession, path: str) -> None:
 
 
 def not_a_number(spark: SparkSession, path: str) -> None:
-    """Files of NaN alone, NaN beside others and beside nulls, and both zeros."""
+    """Files with only NaN, NaN with other values and with nulls, and both zeros."""
     create(spark, path, "d DOUBLE, f FLOAT")
     nan = "(CAST('NaN' AS DOUBLE), CAST('NaN' AS FLOAT))"
     for rows in (nan, f"{nan}, (1, 1)", f"{nan}, (NULL, NULL)", "(-0.0D, CAST(-0.0D AS FLOAT)), (0.0D, 0)"):
@@ -134,7 +137,7 @@ def not_a_number(spark: SparkSession, path: str) -> None:
 
 
 def far_years(spark: SparkSession, path: str) -> None:
-    """Years of five digits and before year 1, which ISO 8601 spells with a sign."""
+    """Years of five digits and before year 1, which ISO 8601 writes with a sign."""
     create(spark, path, "da DATE, ts TIMESTAMP, tn TIMESTAMP_NTZ")
     insert(
         spark,
@@ -153,8 +156,8 @@ def extreme_floats(spark: SparkSession, path: str) -> None:
     run(spark, path, "OPTIMIZE {t}")
 
 
-def strings_of_any_bytes(spark: SparkSession, path: str) -> None:
-    """Controls, quotes, half of an emoji: what JSON escapes."""
+def strings_with_escapes(spark: SparkSession, path: str) -> None:
+    """Control characters, quotes and lone surrogates, which JSON escapes."""
     create(spark, path, "s STRING")
     for points in ((0,), (1, 0x1F), (0x22, 0x5C), (0x7F, 0x80), (0x2028,), (0xFEFF,), (0xFFFD,), (0x1F600,)):
         hexadecimal = "".join(map(chr, points)).encode().hex()
@@ -162,8 +165,8 @@ def strings_of_any_bytes(spark: SparkSession, path: str) -> None:
     run(spark, path, "OPTIMIZE {t}")
 
 
-def strings_that_are_no_utf8(spark: SparkSession, path: str) -> None:
-    """Spark casts any bytes to a string, and writes them."""
+def strings_that_are_not_utf8(spark: SparkSession, path: str) -> None:
+    """Spark casts any bytes to a string and writes them."""
     create(spark, path, "s STRING")
     insert(spark, path, "(CAST(X'61FF62' AS STRING))")
 
@@ -178,8 +181,8 @@ def widened_to_decimals(spark: SparkSession, path: str) -> None:
     checkpoint(spark, path)
 
 
-def _every_file(name: str, **values: str) -> Writer:
-    """A table of all edge values, written under these settings of Spark."""
+def _edge_values_with(name: str, **values: str) -> Writer:
+    """Build a writer of the edge values with some Spark settings."""
 
     def write(spark: SparkSession, path: str) -> None:
         with with_settings(spark, {key.replace("__", "."): value for key, value in values.items()}):
@@ -190,8 +193,8 @@ def _every_file(name: str, **values: str) -> Writer:
     return write
 
 
-def _old_dates(name: str, **values: str) -> Writer:
-    """Dates and timestamps before 1582 and before 1900, written under these settings."""
+def _old_dates_with(name: str, **values: str) -> Writer:
+    """Build a writer of dates and timestamps before 1582 and before 1900 with some Spark settings."""
 
     def write(spark: SparkSession, path: str) -> None:
         create(spark, path, "id INT, da DATE, ts TIMESTAMP")
@@ -211,14 +214,14 @@ def _old_dates(name: str, **values: str) -> Writer:
 
 
 def legacy_lists_and_maps(spark: SparkSession, path: str) -> None:
-    """Arrays of two levels and maps called `map`, beside today's, in files of one table."""
+    """Two-level arrays and maps named `map` next to the current layout, in files of one table."""
     with with_settings(spark, {"spark.sql.parquet.writeLegacyFormat": "true"}):
         edge_values_nested(spark, path)
     insert(spark, path, "(9, NULL, array(), map(), NULL)")
 
 
 def many_row_groups(spark: SparkSession, path: str) -> None:
-    """Small row groups and pages, so that deleted rows and bounds lie in more than one."""
+    """Small row groups and pages, so that deleted rows and bounds are in several of them."""
     create(spark, path, "id BIGINT, s STRING, d DOUBLE", enableDeletionVectors=True)
     small = {"parquet.block.size": "20000", "parquet.page.size": "2000", "parquet.page.row.count.limit": "500"}
     query = (
@@ -238,7 +241,7 @@ def compression_codecs(spark: SparkSession, path: str) -> None:
 
 
 def statistics_of_the_first_columns(spark: SparkSession, path: str) -> None:
-    """More columns than statistics are collected of by default, nested ones counted."""
+    """More columns than the default limit for statistics, including nested ones."""
     names = [f"c{number}" for number in range(36)]
     create(spark, path, f"st STRUCT<x: INT, y: STRING>, {', '.join(f'{name} INT' for name in names)}")
     insert(spark, path, f"(named_struct('x', 1, 'y', 'a'), {', '.join(map(str, range(36)))})")
@@ -252,7 +255,7 @@ def char_and_varchar_of_every_nesting(spark: SparkSession, path: str) -> None:
 
 
 def not_null_below_structs(spark: SparkSession, path: str) -> None:
-    """Spark takes a field that may not be null for one that its struct has to hold in every row."""
+    """Spark requires a non-nullable field to have a value in every row, even if its struct is null."""
     create(
         spark,
         path,
@@ -268,7 +271,7 @@ def not_null_below_structs(spark: SparkSession, path: str) -> None:
 
 
 def not_null_within_arrays(spark: SparkSession, path: str) -> None:
-    """Spark accepts such a schema only if told that it need not enforce it."""
+    """Spark accepts such a schema only if a setting disables its enforcement."""
     with settings(spark, constraints__allowUnenforcedNotNull__enabled=True):
         create(spark, path, "id BIGINT, li ARRAY<STRUCT<a: INT NOT NULL>>, m MAP<INT, STRUCT<b: INT NOT NULL>>")
         insert(spark, path, "(1, array(named_struct('a', 1)), map(1, named_struct('b', 1)))", "(2, array(), NULL)")
@@ -296,7 +299,7 @@ def variants_of_every_kind(spark: SparkSession, path: str) -> None:
 
 
 def variants_shredded(spark: SparkSession, path: str) -> None:
-    """Files in which parts of a variant have columns of their own."""
+    """Files that store parts of a variant in separate columns."""
     create(spark, path, "id BIGINT, v VARIANT", enableVariantShredding=True)
     forced = {
         "spark.sql.variant.allowReadingShredded": "true",
@@ -313,31 +316,31 @@ TABLES: dict[str, Writer] = {
     for each in (
         edge_values,
         edge_values_nested,
-        strings_at_the_cut,
+        strings_at_the_truncation_limit,
         not_a_number,
         far_years,
         extreme_floats,
-        strings_of_any_bytes,
-        strings_that_are_no_utf8,
+        strings_with_escapes,
+        strings_that_are_not_utf8,
         widened_to_decimals,
-        _every_file("timestamps_int96", spark__sql__parquet__outputTimestampType="INT96"),
-        _every_file("timestamps_of_milliseconds", spark__sql__parquet__outputTimestampType="TIMESTAMP_MILLIS"),
-        _every_file("timestamps_of_microseconds", spark__sql__parquet__outputTimestampType="TIMESTAMP_MICROS"),
-        _every_file("legacy_parquet", spark__sql__parquet__writeLegacyFormat="true"),
-        _every_file("data_pages_v2", parquet__writer__version="v2"),
-        _old_dates(
+        _edge_values_with("timestamps_int96", spark__sql__parquet__outputTimestampType="INT96"),
+        _edge_values_with("timestamps_in_milliseconds", spark__sql__parquet__outputTimestampType="TIMESTAMP_MILLIS"),
+        _edge_values_with("timestamps_in_microseconds", spark__sql__parquet__outputTimestampType="TIMESTAMP_MICROS"),
+        _edge_values_with("legacy_parquet", spark__sql__parquet__writeLegacyFormat="true"),
+        _edge_values_with("data_pages_v2", parquet__writer__version="v2"),
+        _old_dates_with(
             "legacy_calendar",
             spark__sql__parquet__datetimeRebaseModeInWrite="LEGACY",
             spark__sql__parquet__outputTimestampType="TIMESTAMP_MICROS",
         ),
-        _old_dates(
+        _old_dates_with(
             "legacy_calendar_int96",
             spark__sql__parquet__int96RebaseModeInWrite="LEGACY",
             spark__sql__parquet__datetimeRebaseModeInWrite="LEGACY",
             spark__sql__parquet__outputTimestampType="INT96",
         ),
-        _old_dates(
-            "legacy_calendar_elsewhere",
+        _old_dates_with(
+            "legacy_calendar_in_another_zone",
             spark__sql__parquet__datetimeRebaseModeInWrite="LEGACY",
             spark__sql__session__timeZone="America/Los_Angeles",
         ),

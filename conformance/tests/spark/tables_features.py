@@ -1,4 +1,4 @@
-"""Tables with table features: mapped columns, row tracking, clustering, generated values, wider types, all at once."""
+"""Tables with table features: column mapping, row tracking, clustering, generated values, type widening, all."""
 
 from __future__ import annotations
 
@@ -255,7 +255,7 @@ def feature_dropped_with_history(spark: SparkSession, path: str) -> None:
     drop = "ALTER TABLE {t} DROP FEATURE v2Checkpoint TRUNCATE HISTORY"
     try:
         run(spark, path, drop)
-    except Exception as error:  # the first call prepares and refuses; the next finds the history out of retention
+    except Exception as error:  # the first call only prepares the drop
         if "DELTA_FEATURE_DROP_WAIT_FOR_RETENTION_PERIOD" not in str(error):
             raise
         age_log_files(spark, path)

@@ -1,4 +1,4 @@
-"""Tables without table features: the oldest protocol versions and the plain life of a table."""
+"""Tables without table features: legacy protocol versions and common operations."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def overwritten(spark: SparkSession, path: str) -> None:
     append(spark, path, "SELECT 3L AS id", "overwrite", overwriteSchema="true", userMetadata="third")
 
 
-def deleted_wholly(spark: SparkSession, path: str) -> None:
+def deleted_completely(spark: SparkSession, path: str) -> None:
     append(spark, path, "SELECT id FROM range(3)")
     run(spark, path, "DELETE FROM {t}")
     checkpoint(spark, path)
@@ -214,7 +214,7 @@ TABLES: dict[str, Writer] = {
         empty,
         no_columns,
         overwritten,
-        deleted_wholly,
+        deleted_completely,
         merged,
         schema_evolution,
         replaced,

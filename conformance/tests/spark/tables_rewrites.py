@@ -1,4 +1,4 @@
-"""Tables whose files were written under an older schema, rewritten, cloned, converted or vacuumed."""
+"""Tables whose files were written with an older schema, rewritten, cloned, converted or vacuumed."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ EVERYTHING_CHANGES = (
 )
 
 
-def _older_schema(name: str, mode: str) -> Writer:
-    """Files from before columns were added, dropped, renamed and widened; vectors on them; all rewritten at the end."""
+def _older_schema_with(name: str, mode: str) -> Writer:
+    """Build a writer of files from before columns were added, dropped, renamed and widened, with vectors; finally
+    rewrite all."""
 
     def write(spark: SparkSession, path: str) -> None:
         create(
@@ -70,7 +71,7 @@ def older_schema_evolved_by_merge(spark: SparkSession, path: str) -> None:
 
 
 def mapping_enabled_on_old_files(spark: SparkSession, path: str) -> None:
-    """Files from before column mapping have no field ids, and are found by names."""
+    """Files from before column mapping have no field ids and are matched by name."""
     create(spark, path, "id BIGINT, `Name` STRING, st STRUCT<x: INT>", enableDeletionVectors=True)
     append(spark, path, "SELECT id, concat('n', id) AS Name, named_struct('x', CAST(id AS INT)) AS st FROM range(6)")
     run(spark, path, "ALTER TABLE {t} SET TBLPROPERTIES ('delta.columnMapping.mode' = 'name')")
@@ -85,7 +86,7 @@ def mapping_enabled_on_old_files(spark: SparkSession, path: str) -> None:
 
 
 def converted_without_partitions(spark: SparkSession, path: str) -> None:
-    """Files that Spark wrote before there was a log, INT96 and INT64 timestamps among them; statistics collected."""
+    """Files that Spark wrote before the log existed, with INT96 and INT64 timestamps; statistics are collected."""
     query = (
         "SELECT id, concat('n', id) AS s, TIMESTAMP'1500-01-01 00:00:00.123456' AS ts, "
         "CAST(id AS DECIMAL(38, 18)) AS de"
@@ -105,7 +106,7 @@ def converted_without_statistics(spark: SparkSession, path: str) -> None:
 
 
 def converted_in_another_case(spark: SparkSession, path: str) -> None:
-    """Files whose columns are spelled otherwise than the table's, which Spark finds all the same."""
+    """Column names in files and schema differ in case; Spark finds the columns anyway."""
     spark.sql("SELECT id AS Id, 'a' AS Name FROM range(3)").coalesce(1).write.parquet(path)
     spark.sql(f"CONVERT TO DELTA parquet.`{path}`").collect()
     spark.sql("SELECT id, 'b' AS NAME FROM range(3)").coalesce(1).write.format("delta").mode("append").save(path)
@@ -120,7 +121,7 @@ def shallow_clone_of_mapped_columns(spark: SparkSession, path: str) -> None:
 
 
 def struct_statistics_cleaned_up(spark: SparkSession, path: str) -> None:
-    """All that is left of most statistics is the struct of a checkpoint."""
+    """Most statistics exist only as structs in a checkpoint."""
     create(
         spark,
         path,
@@ -148,7 +149,7 @@ def struct_statistics_cleaned_up(spark: SparkSession, path: str) -> None:
 
 
 def vacuumed_since(spark: SparkSession, path: str) -> None:
-    """Files of old versions, and vectors of theirs, are gone."""
+    """Files of old versions and their deletion vectors were vacuumed."""
     create(spark, path, "id BIGINT", enableDeletionVectors=True, deletedFileRetentionDuration="interval 0 hours")
     append(spark, path, "SELECT id FROM range(5)")
     run(spark, path, "DELETE FROM {t} WHERE id = 1", "DELETE FROM {t} WHERE id = 2")
@@ -159,7 +160,7 @@ def vacuumed_since(spark: SparkSession, path: str) -> None:
 
 
 def vacuumed_change_data_feed(spark: SparkSession, path: str) -> None:
-    """Change files live as long as removed files: here they are gone, but for those of the last update."""
+    """Vacuum deletes change files together with removed files; only those of the last update remain."""
     create(spark, path, "id BIGINT", enableChangeDataFeed=True, deletedFileRetentionDuration="interval 0 hours")
     append(spark, path, "SELECT id FROM range(5)")
     run(spark, path, "UPDATE {t} SET id = 7 WHERE id = 1", "DELETE FROM {t} WHERE id = 2")
@@ -175,8 +176,8 @@ MERGE = (
 )
 
 
-def _life(name: str, **properties: object) -> Writer:
-    """Update, merge, delete and optimize over partitions."""
+def _history_with(name: str, **properties: object) -> Writer:
+    """Build a writer that updates, merges, deletes and optimizes across partitions."""
 
     def write(spark: SparkSession, path: str) -> None:
         create(spark, path, "id BIGINT, name STRING, p STRING", "PARTITIONED BY (p)", **properties)
@@ -204,7 +205,7 @@ def _life(name: str, **properties: object) -> Writer:
 
 
 def change_data_of_every_operation(spark: SparkSession, path: str) -> None:
-    """Commits whose changes are read from adds and removes beside commits that have change files."""
+    """Some commits have change files; the changes of others follow from adds and removes."""
     create(spark, path, "id BIGINT, d DOUBLE, li ARRAY<INT>", enableChangeDataFeed=True)
     append(spark, path, "SELECT id, CAST('NaN' AS DOUBLE) AS d, array(1) AS li FROM range(6)")
     append(spark, path, "SELECT 50L AS id, 0.0D AS d, array(2) AS li", "overwrite", replaceWhere="id > 3")
@@ -230,8 +231,8 @@ def row_tracking_across_restore_and_clone(spark: SparkSession, path: str) -> Non
 TABLES: dict[str, Writer] = {
     each.__name__: each
     for each in (
-        _older_schema("older_schema_by_name", "name"),
-        _older_schema("older_schema_by_id", "id"),
+        _older_schema_with("older_schema_by_name", "name"),
+        _older_schema_with("older_schema_by_id", "id"),
         older_schema_evolved_by_merge,
         mapping_enabled_on_old_files,
         converted_without_partitions,
@@ -241,12 +242,12 @@ TABLES: dict[str, Writer] = {
         struct_statistics_cleaned_up,
         vacuumed_since,
         vacuumed_change_data_feed,
-        _life("rewritten_with_row_tracking", enableRowTracking=True),
-        _life("rewritten_with_row_tracking_and_vectors", enableRowTracking=True, enableDeletionVectors=True),
-        _life("rewritten_with_changes", enableChangeDataFeed=True),
-        _life("rewritten_with_changes_and_vectors", enableChangeDataFeed=True, enableDeletionVectors=True),
-        _life("rewritten_with_changes_of_mapped_columns", enableChangeDataFeed=True, columnMapping__mode="id"),
-        _life(
+        _history_with("rewritten_with_row_tracking", enableRowTracking=True),
+        _history_with("rewritten_with_row_tracking_and_vectors", enableRowTracking=True, enableDeletionVectors=True),
+        _history_with("rewritten_with_changes", enableChangeDataFeed=True),
+        _history_with("rewritten_with_changes_and_vectors", enableChangeDataFeed=True, enableDeletionVectors=True),
+        _history_with("rewritten_with_changes_of_mapped_columns", enableChangeDataFeed=True, columnMapping__mode="id"),
+        _history_with(
             "rewritten_with_everything",
             enableChangeDataFeed=True,
             enableDeletionVectors=True,

@@ -1,4 +1,4 @@
-"""Features through a table's life: enabled on a table that is there, used by every operation, left again."""
+"""Features over the life of a table: enabled on an existing table, used by all operations, dropped."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def _set(property_name: str, value: object) -> str:
 
 
 def identity_columns_merged(spark: SparkSession, path: str) -> None:
-    """Explicit values beyond the mark, which moves by SYNC alone; steps of both signs; a merge that inserts."""
+    """Explicit values beyond the high-water mark, which only SYNC moves; steps of both signs; a merge that inserts."""
     from delta.tables import DeltaTable, IdentityGenerator
     from pyspark.sql.types import LongType
 
@@ -61,7 +61,7 @@ def generated_columns_of_every_operation(spark: SparkSession, path: str) -> None
 
 
 def column_defaults_of_added_columns(spark: SparkSession, path: str) -> None:
-    """A column cannot be added with a default; it is given one afterwards, which rows of before do not get."""
+    """A column cannot be added with a default. It gets one later, which does not change existing rows."""
     create(spark, path, "id BIGINT, name STRING")
     insert(spark, path, "(1, 'a'), (2, 'b')")
     run(
@@ -78,7 +78,7 @@ def column_defaults_of_added_columns(spark: SparkSession, path: str) -> None:
 
 
 def constraints_and_their_features(spark: SparkSession, path: str) -> None:
-    """Constraints of nested fields and of nulls, in a table that lists its features, dropped with the feature."""
+    """Constraints on nested fields and nulls in a table with feature lists, dropped with the feature."""
     create(
         spark,
         path,
@@ -101,7 +101,7 @@ def constraints_and_their_features(spark: SparkSession, path: str) -> None:
 
 
 def iceberg_compat_changed(spark: SparkSession, path: str) -> None:
-    """V1 on a table that is there with mapped columns; nested columns with V2 in an empty one."""
+    """V1 on an existing table with mapped columns; V2 with nested columns on an empty table."""
     create(spark, path, "id BIGINT, p STRING", "PARTITIONED BY (p)", columnMapping__mode="name")
     insert(spark, path, "(1, 'a')")
     run(spark, path, _set("enableIcebergCompatV1", "true"))
@@ -134,7 +134,7 @@ def iceberg_compat_v2_evolved(spark: SparkSession, path: str) -> None:
 
 
 def clustering_later(spark: SparkSession, path: str) -> None:
-    """A table that was not clustered is, by a field and an odd name, then by others, and optimized in between."""
+    """An unclustered table gets clustering columns, then other ones, and is optimized in between."""
     create(spark, path, "id BIGINT, s STRUCT<x: INT, `y.z`: STRING>, c DATE")
     row = "named_struct('x', 1, 'y.z', 'q'), DATE'2024-01-02'"
     insert(spark, path, f"(1, {row})")
@@ -146,7 +146,7 @@ def clustering_later(spark: SparkSession, path: str) -> None:
 
 
 def type_widening_dropped(spark: SparkSession, path: str) -> None:
-    """Widened by what is written; the files are rewritten as the feature goes."""
+    """Appends widen types; dropping the feature rewrites the files."""
     create(spark, path, "id INT, n SMALLINT, s STRUCT<x: FLOAT>", enableTypeWidening=True)
     append(spark, path, "SELECT 1 AS id, CAST(2 AS SMALLINT) AS n, named_struct('x', CAST(1 AS FLOAT)) AS s")
     append(spark, path, "SELECT 5000000000L AS id, 70000 AS n, named_struct('x', 0.1D) AS s", mergeSchema="true")
@@ -154,7 +154,7 @@ def type_widening_dropped(spark: SparkSession, path: str) -> None:
 
 
 def row_tracking_suspended(spark: SparkSession, path: str) -> None:
-    """Files get no ids while it is suspended; it is taken up and enabled with a backfill, and dropped at last."""
+    """Files get no ids while row tracking is suspended; it is then resumed and enabled with a backfill."""
     create(spark, path, "id BIGINT, name STRING", enableRowTracking=True)
     insert(spark, path, "(1, 'a'), (2, 'b')")
     run(spark, path, _set("enableRowTracking", "false"), _set("rowTrackingSuspended", "true"))
@@ -171,7 +171,8 @@ def row_tracking_dropped(spark: SparkSession, path: str) -> None:
 
 
 def in_commit_timestamps_restored(spark: SparkSession, path: str) -> None:
-    """Enabled midway with other features, restored to before that, replaced, and the log's files dated back."""
+    """Timestamps are enabled midway; the table is restored to an earlier version, log files are dated back, and it
+    is replaced."""
     create(spark, path, "id BIGINT")
     insert(spark, path, "(1)")
     run(spark, path, _set("enableInCommitTimestamps", "true"))
@@ -188,7 +189,7 @@ def in_commit_timestamps_restored(spark: SparkSession, path: str) -> None:
 
 
 def preview_features(spark: SparkSession, path: str) -> None:
-    """Names that features had before they were adopted, which tables of those days still have."""
+    """Preview names of features, which older tables still have."""
     names = ("variantType-preview", "variantShredding-preview", "typeWidening-preview")
     create(
         spark,
@@ -204,7 +205,7 @@ def preview_features(spark: SparkSession, path: str) -> None:
 
 
 def partition_columns_materialized(spark: SparkSession, path: str) -> None:
-    """The partition's value stands in files too, from when the feature is there."""
+    """Files also store partition values once the feature is supported."""
     create(spark, path, "id BIGINT, p STRING, q INT", "PARTITIONED BY (p, q)")
     insert(spark, path, "(1, 'a', 1)")
     run(spark, path, _set("feature.materializePartitionColumns", "supported"))
@@ -213,9 +214,9 @@ def partition_columns_materialized(spark: SparkSession, path: str) -> None:
 
 
 def catalog_managed(spark: SparkSession, path: str) -> None:
-    """A table whose commits a catalog takes, here one in memory: they are staged, and published three at a time.
+    """A table managed by an in-memory catalog: commits are staged, then published three at a time.
 
-    Delta Spark makes such tables only for catalogs that it knows, and for its own tests.
+    Delta Spark creates such tables only for catalogs that it knows, and for its own tests.
     """
     java: Any = spark._jvm
     commits = java.org.apache.spark.sql.delta.coordinatedcommits

@@ -1,4 +1,4 @@
-"""Tables whose partition values, statistics and types are the point."""
+"""Tables with special partition values, statistics and types."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ODD = ("NULL", "''", "' '", "'a b'", "'a%20b'", "'é'", "'日本😀'", *SEPARAT
 
 
 def partitioned(spark: SparkSession, path: str) -> None:
-    """A null, an empty text, and characters that paths, URIs and Hive-style directories treat specially."""
+    """A null, an empty string, and characters that paths, URIs and Hive-style directories treat specially."""
     create(spark, path, "id BIGINT, s STRING", "PARTITIONED BY (s)")
     insert(spark, path, ", ".join(f"({index}, {text})" for index, text in enumerate(ODD)))
     run(spark, path, "DELETE FROM {t} WHERE s = 'a=b'")
@@ -77,7 +77,7 @@ def every_type(spark: SparkSession, path: str) -> None:
 
 
 def long_strings(spark: SparkSession, path: str) -> None:
-    """Statistics cut texts at 32 characters; one of these is cut in front of a character outside the basic plane."""
+    """Bounds are truncated at 32 characters; one string is truncated before a supplementary character."""
     create(spark, path, "s STRING")
     insert(spark, path, f"('{'a' * 40}'), ('{'é' * 40}')", f"('{'x' * 31}😀😀')", f"('{chr(0x10FFFF) * 40}')")
 
