@@ -1,12 +1,8 @@
-"""Columns of one data file that expressions refer to: resolved by the table's schema and loaded batch by batch.
-
-A partition column has the value in the log; a column that the file does not have is null.
-"""
+"""Load the columns of a data file that expressions refer to, batch by batch."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,9 +11,9 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deltaspec.model.schema.column_mapping import get_partition_types, physical_name
-from deltaspec.model.schema.data_types import DataType, Decimal, Field, Struct, get_type_name
-from deltaspec.model.schema.partition_values import PartitionValueError, has_zone, parse_partition_value
+from deltaspec.model.schema.column_mapping import physical_name
+from deltaspec.model.schema.data_types import DataType, Decimal, get_type_name
+from deltaspec.sql.file_columns import FileColumns, has_custom_order, resolve_column
 from deltaspec.sql.parser import list_columns
 from deltaspec.sql.terms import (
     EXACT_CONTEXT,
@@ -30,67 +26,21 @@ from deltaspec.sql.terms import (
     polars_type,
 )
 from deltaspec.sql.tree import Expression
-from deltaspec.wire.data.column_aggregates import unwrap_array
-from deltaspec.wire.data.column_resolution import FileColumn, UnresolvableColumns, is_text, resolve_columns
+from deltaspec.wire.data.column_resolution import FileColumn, is_text
 
-_COLLATIONS, _CHAR_VARCHAR = "__COLLATIONS", "__CHAR_VARCHAR_TYPE_STRING"
-_CHAR = re.compile(r"\bchar(acter)?\s*\(", re.IGNORECASE)
-"""In the declared type of a field; for a struct, array or map it covers the nested types."""
 _EMPTY: dict[str, str | bytes] = {"string": "", "binary": b""}
 _MAX_SHOWN_CHARACTERS = 40
 
 
-def resolve_column(parts: tuple[str, ...], schema: Struct) -> tuple[int, ...]:
-    """Return the position of a column among the fields of each level. Raises `Undecided`.
-
-    Names match in lower case. Members with such a match also conflict with names that differ from it only in upper
-    case, as `ſ` and `s` do.
-    """
-    positions: list[int] = []
-    kind: DataType = schema
-    name = ".".join(parts)
-    for part in parts:
-        if not isinstance(kind, Struct):
-            raise Undecided(f"{name} is inside the type {get_type_name(kind)}")
-        found = [position for position, each in enumerate(kind.fields) if each.name.lower() == part.lower()]
-        if positions and found:
-            found = [position for position, each in enumerate(kind.fields) if each.name.casefold() == part.casefold()]
-        if len(found) != 1:
-            raise Undecided(f"the schema has {len(found)} columns {name}")
-        positions += found
-        kind = kind.fields[found[0]].type
-    return tuple(positions)
-
-
-def has_custom_order(field: Field) -> bool:
-    """Return whether strings of a field do not compare by their bytes: they have a collation, or are padded `char`."""
-    return _COLLATIONS in field.metadata or _CHAR.search(str(field.metadata.get(_CHAR_VARCHAR, ""))) is not None
-
-
 @dataclass
-class ExpressionColumns:
+class ExpressionColumns(FileColumns):
     """Columns of one data file; calling it with the parts of a name returns the column as a term."""
 
-    schema: Struct
-    mapping: str | None
-    partition_columns: Sequence[str]
-    partition_values: Mapping[str, str | None]
-    """From the log, by physical name."""
-    file_schema: pa.Schema
-    first_unambiguous: Mapping[str, int]
-    """As `legacy_calendar.find_first_unambiguous_values` returns it."""
     guards: list[Guard] = field(default_factory=list)
     read_as_empty: frozenset[str] = frozenset()
     """Partition columns without a value, by physical name, that are read as empty instead of null."""
     _loaded: dict[tuple[int, ...], tuple[FileColumn, str, str]] = field(default_factory=dict)
     """By position in the schema: the column in the file, its name in frames, and its name in the expression."""
-
-    def __post_init__(self) -> None:
-        self._partitions = get_partition_types(self.schema, list(self.partition_columns), self.mapping)
-        try:
-            self._columns = resolve_columns(self.file_schema, self.schema, self.mapping)
-        except UnresolvableColumns as error:
-            raise Undecided(str(error)) from error
 
     def __call__(self, parts: tuple[str, ...]) -> Term:
         """Return a column and load it from now on. Raises `Undecided`."""
@@ -122,27 +72,6 @@ class ExpressionColumns:
             if name in self._partitions and name in self.partition_values and not self.partition_values[name]
         ]
 
-    def get_partition_name(self, field: Field) -> str | None:
-        """Return the physical name of a partition column; None for any other field."""
-        name = physical_name(field, self.mapping)
-        return name if name in self._partitions else None
-
-    def resolve_in_file(self, positions: tuple[int, ...]) -> tuple[list[Field], FileColumn | None]:
-        """Return the fields from the top to a column, and the file's column; None if the file does not have it."""
-        fields: list[Field] = []
-        kind: DataType = self.schema
-        column: FileColumn | None = None
-        members = self._columns
-        is_missing = False
-        for position in positions:
-            assert isinstance(kind, Struct)
-            fields.append(kind.fields[position])
-            kind = kind.fields[position].type
-            column = members[position]
-            is_missing = is_missing or column.place is None
-            members = column.members
-        return fields, None if is_missing else column
-
     def _partition_term(self, name: str, kind: DataType) -> Term:
         """Return the value of a partition column. It is not a constant of the expression."""
         value: Any = _EMPTY[get_type_name(kind)] if name in self.read_as_empty else self.get_partition_value(name, kind)
@@ -152,27 +81,10 @@ class ExpressionColumns:
             value = int(value.scaleb(kind.scale, EXACT_CONTEXT))
         return Term(pl.lit(value, dtype=polars_type(kind)), kind)
 
-    def get_partition_value(self, name: str, kind: DataType) -> Any:
-        """Return the file's partition value as `parse_partition_value` parses it. Raises `Undecided`."""
-        if name not in self.partition_values:
-            raise Undecided(f"the log has no value for the partition column {name}")
-        text = self.partition_values[name]
-        if text and (get_type_name(kind) == "binary" or (get_type_name(kind) == "timestamp" and not has_zone(text))):
-            raise Undecided(f"the value of the partition column {name} depends on its writer")
-        try:
-            return parse_partition_value(text, kind)
-        except PartitionValueError as error:
-            raise Undecided(f"the partition column {name}: {error}") from error
-
     @property
     def file_columns(self) -> list[str]:
         """Top-level columns to read from the file."""
         return sorted({name for positions in self._loaded if (name := self.get_file_column(positions)) is not None})
-
-    def get_file_column(self, positions: tuple[int, ...]) -> str | None:
-        """Return the top-level column of the file that contains a column of the table; None if it has none."""
-        position = self._columns[positions[0]].place
-        return None if position is None else str(self.file_schema.names[position])
 
     def build_frame(self, batch_columns: Mapping[str, pa.Array], rows: int) -> pl.DataFrame:
         """Return the loaded columns of a batch and `row`, the index in the batch. Raises `Undecided`."""
@@ -180,18 +92,6 @@ class ExpressionColumns:
         for positions, (column, name, _) in self._loaded.items():
             found[name] = _load(self.extract_values(batch_columns, positions), column.kind)
         return pl.DataFrame(found)
-
-    def extract_values(self, batch_columns: Mapping[str, pa.Array], positions: tuple[int, ...]) -> pa.Array:
-        """Return the values of a column that the file has, from its top-level column. Raises `Undecided`."""
-        top = self._columns[positions[0]]
-        assert top.place is not None
-        array, members = unwrap_array(batch_columns[self.file_schema.names[top.place]]), top.members
-        for position in positions[1:]:
-            column = members[position]
-            if not pa.types.is_struct(array.type) or column.place is None:
-                raise Undecided(f"the file stores {array.type} for a struct")
-            array, members = unwrap_array(array.flatten()[column.place]), column.members
-        return array
 
     def format_row(self, batch_columns: Mapping[str, pa.Array], row: int) -> str:
         """Return the loaded values of one row as a finding shows them."""

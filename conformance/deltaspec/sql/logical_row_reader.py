@@ -25,7 +25,7 @@ from deltaspec.model.schema.data_types import (
     get_type_name,
     iter_fields,
 )
-from deltaspec.sql.expression_columns import ExpressionColumns, has_custom_order, resolve_column
+from deltaspec.sql.file_columns import FileColumns, has_custom_order, resolve_column
 from deltaspec.sql.terms import Undecided
 from deltaspec.wire.data.column_aggregates import unwrap_array
 from deltaspec.wire.data.column_resolution import FileColumn, is_bytes, is_list, is_text
@@ -100,7 +100,7 @@ class LogicalRows:
 
 
 def iter_logical_rows(
-    source: RowBatches, columns: ExpressionColumns, names: Sequence[tuple[str, ...]], deleted: BitMap64 | None
+    source: RowBatches, columns: FileColumns, names: Sequence[tuple[str, ...]], deleted: BitMap64 | None
 ) -> Iterator[LogicalRows]:
     """Yield the rows of a file without deleted ones, batch by batch.
 
@@ -146,7 +146,7 @@ class _Request:
     first_unambiguous: Mapping[str, int] = field(default_factory=dict)
 
 
-def _resolve(columns: ExpressionColumns, parts: tuple[str, ...], number: int, faults: dict[int, str]) -> _Request:
+def _resolve(columns: FileColumns, parts: tuple[str, ...], number: int, faults: dict[int, str]) -> _Request:
     positions = resolve_column(parts, columns.schema)
     fields, column = columns.resolve_in_file(positions)
     kind = fields[-1].type
@@ -163,7 +163,7 @@ def _resolve(columns: ExpressionColumns, parts: tuple[str, ...], number: int, fa
     return request
 
 
-def _read_values(columns: ExpressionColumns, request: _Request, batch: Batch, faults: dict[int, str]) -> pa.Array:
+def _read_values(columns: FileColumns, request: _Request, batch: Batch, faults: dict[int, str]) -> pa.Array:
     if request.column is None:
         return _repeat_value(request, batch.rows)
     try:
