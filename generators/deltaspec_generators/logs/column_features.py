@@ -1,7 +1,7 @@
-"""What features of columns say: invariants, constraints, generated, default and identity columns.
+"""Column features: invariants, constraints, generated columns, default columns and identity columns.
 
-Expressions are true of whatever rows statistics may tell of: `id` is above zero where one says so, and else they hold
-for every value.
+Expressions are true for all rows that the drawn statistics allow: either `id` is positive in the whole table, or the
+expression holds for every value.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ GENERATED = "delta.generationExpression"
 INVARIANT = "delta.invariants"
 DEFAULT = "CURRENT_DEFAULT"
 COPY = "id"
-"""The generation expression that gives each row its `id` again; the other is constant."""
+"""Generation expression that copies `id`; the other one is constant."""
 CONSTANT = "'X'"
 _STEPS = ((1, 1), (100, -7), (-3, 5), (0, -1))
 _CONDITIONS = {
@@ -40,19 +40,19 @@ _NUMBER_TYPES = ("long", "integer", "short", "byte", "double", "float", "decimal
 
 
 def list_conditions(positive: bool) -> tuple[str, ...]:
-    """Texts of conditions that every row keeps; `positive`: whether every `id` is above zero."""
+    """List conditions that every row satisfies; `positive` if every `id` is positive."""
     return _CONDITIONS[positive]
 
 
 def list_defaults(kind: str) -> tuple[str, ...]:
-    """Texts that may be the default of a column of a type. A variant has no default but null."""
+    """List default expressions of a type; only NULL for a variant."""
     if kind.startswith(_NUMBER_TYPES):
         return ("7", "NULL", "1 + 1")
     return _DEFAULTS.get(kind, ("NULL",))
 
 
 def is_plain(column: Column) -> bool:
-    """Whether a column is neither generated nor an identity column, so that it may have a default or become wider."""
+    """Return whether a column may get a default or a wider type: it has no other column feature and is nullable."""
     return not {GENERATED, START, INVARIANT} & {*column.metadata} and column.nullable
 
 
@@ -60,7 +60,7 @@ def is_plain(column: Column) -> bool:
 def special_columns(
     draw: st.DrawFn, columns: tuple[Column, ...], supported: Collection[str], positive: bool
 ) -> tuple[Column, ...]:
-    """The columns with what the supported features may make of them, and columns of their own behind."""
+    """Draw columns with supported column features; generated and identity columns are appended."""
     found = list(columns)
     if positive and "invariants" in supported:
         condition = draw(st.sampled_from((None, *list_conditions(positive))))

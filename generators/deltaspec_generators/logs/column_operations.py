@@ -1,4 +1,4 @@
-"""Constraints and defaults come and go; the marks of identity columns move on."""
+"""Operations on constraints, defaults and identity marks."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CONSTRAINT = "delta.constraints."
 
 @change(lambda builder: "checkConstraints" in builder.features, weight=2)
 def change_constraint(builder: LogBuilder, metadata: Body, timestamp: int) -> None:
-    """A constraint that all rows keep is added or dropped."""
+    """Add or drop a constraint that all rows satisfy."""
     configuration = metadata["configuration"]
     named = sorted(name for name in configuration if name.startswith(CONSTRAINT))
     if bool(named) and builder.draw(st.booleans()):
@@ -39,7 +39,7 @@ def _can_change_default(builder: LogBuilder) -> bool:
 
 @change(_can_change_default, weight=5)
 def change_default(builder: LogBuilder, metadata: Body, timestamp: int) -> None:
-    """A column that was there gets a default, or another one, or loses its own."""
+    """Add, change or drop the default of an existing column."""
     indexes = [index for index, each in enumerate(builder.columns) if is_plain(each)]
     with_metadata = [index for index in indexes if DEFAULT in builder.columns[index].metadata]
     chosen_index = builder.draw(st.sampled_from(with_metadata + indexes))
@@ -54,7 +54,7 @@ def change_default(builder: LogBuilder, metadata: Body, timestamp: int) -> None:
 
 
 def record_identity_marks(builder: LogBuilder) -> None:
-    """The marks of identity columns, where the files of the commit moved them, in a metadata action."""
+    """Add a metaData action with the identity marks if the files of the commit advanced them."""
 
     def with_mark(column: Column) -> Column:
         mark = builder.identity_marks.get(column.name) if START in column.metadata else None

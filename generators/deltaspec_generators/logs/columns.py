@@ -1,4 +1,4 @@
-"""Columns of a drawn log's schema, and the strategy of plain ones."""
+"""Columns of a drawn log, and strategies for plain columns."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 _PARTS = {"array": ("element",), "map": ("key", "value")}
-"""What has an id of its own within a nested type."""
+"""Parts of a nested type that have their own id."""
 
 
 @dataclass(frozen=True)
@@ -34,22 +34,22 @@ class Column:
 
     name: str
     kind: str
-    """A primitive type, `struct`, or a key of `values.NESTED`."""
+    """A primitive type, `struct`, or a key of `value_strategies.NESTED`."""
     physical: str
-    """Name in files, partition values and statistics; the same as `name` without column mapping."""
+    """Physical name; equals `name` without column mapping."""
     id: int | None = None
     """Column id; None without column mapping."""
     fields: tuple[Column, ...] = ()
     text_type: str | None = None
-    """`char(n)` or `varchar(n)`, which a schema keeps beside the type `string`."""
+    """`char(n)` or `varchar(n)`, stored in the metadata of a string column."""
     metadata: Body = field(default_factory=dict)
-    """What features keep with the column: expressions, defaults, changes of its type, ids of nested parts."""
+    """Field metadata of features: expressions, defaults, type changes, nested ids."""
     nullable: bool = True
     added: bool = False
-    """Whether files of before may lack it."""
+    """Whether older files may be missing the column."""
 
     def json(self) -> Body:
-        """The field as the schema string has it."""
+        """Return the field as in the schema string."""
         kind: Any = NESTED.get(self.kind, self.kind)
         if self.kind == "struct":
             kind = {"type": "struct", "fields": [each.json() for each in self.fields]}
@@ -61,17 +61,17 @@ class Column:
         return {"name": self.name, "type": kind, "nullable": self.nullable, "metadata": metadata}
 
     def with_metadata(self, metadata: Body) -> Column:
-        """The column with this metadata besides."""
+        """Return the column with additional metadata."""
         return replace(self, metadata=self.metadata | metadata)
 
 
 def build_schema_string(columns: tuple[Column, ...]) -> str:
-    """The schema string of these columns."""
+    """Build the schema string of these columns."""
     return encode_json({"type": "struct", "fields": [each.json() for each in columns]})
 
 
 def list_supported_types(supported: Collection[str]) -> list[str]:
-    """Primitive types of tables with these features."""
+    """List the primitive types that tables with these features may use."""
     ntz = bool({*supported} & {*revision_features.NTZ_FEATURES})
     kinds = [kind for kind in TYPES if ntz or kind != "timestamp_ntz"]
     return [*kinds, "variant"] if revision_features.has_feature(supported, "variantType") else kinds
@@ -79,15 +79,15 @@ def list_supported_types(supported: Collection[str]) -> list[str]:
 
 @st.composite
 def column_lists(draw: st.DrawFn, kinds: list[str], others: list[str]) -> tuple[Column, ...]:
-    """One to six columns; the first is a long named `id`.
+    """Draw one to seven columns; the first is a long named `id`.
 
     Args:
-        kinds: primitive types that columns, and the fields of structs, may have.
-        others: keys of `values.NESTED` and other types that columns may have.
+        kinds: primitive types of columns and struct fields.
+        others: keys of `value_strategies.NESTED` and other types of columns.
     """
     found = [Column("id", "long", "id")]
     drawn = draw(st.lists(st.sampled_from((*kinds, "struct", *others)), max_size=4))
-    for rare in ("timestamp_ntz", "variant"):  # one of them where its feature is there
+    for rare in ("timestamp_ntz", "variant"):  # drawn more often than by chance, where its feature is supported
         if rare in kinds and draw(st.booleans()):
             drawn.insert(0, rare)
     for number, kind in enumerate(drawn):
@@ -103,12 +103,12 @@ def column_lists(draw: st.DrawFn, kinds: list[str], others: list[str]) -> tuple[
 def assign_column_ids(
     columns: tuple[Column, ...], revision: Revision, *, nested: bool
 ) -> tuple[tuple[Column, ...], int]:
-    """The columns with ids and physical names of their own, and the highest id.
+    """Assign ids and physical names to the columns; also return the highest id.
 
     Args:
         columns: without ids.
-        revision: the text; the map of nested ids and its keys changed their names with the newest.
-        nested: whether elements, keys and values have ids too.
+        revision: protocol revision; the current one renamed the map of nested ids and its keys.
+        nested: whether elements, keys and values get ids too.
     """
     highest = 0
 
@@ -140,12 +140,12 @@ def assign_column_ids(
 
 
 def physical_name(column_id: int) -> str:
-    """The physical name that a mapped column of this id gets."""
+    """Return the physical name of the mapped column with this id."""
     return f"col-{column_id:08x}-0000-4000-8000-000000000000"
 
 
 def list_bounded_paths(columns: tuple[Column, ...]) -> Iterator[tuple[Column, ...]]:
-    """Paths of the columns and fields that statistics may bound, from the column inwards."""
+    """Yield the paths, from the column inwards, of columns and fields that may have bounds."""
     for column in columns:
         if column.kind == "struct":
             yield from ((column, *path) for path in list_bounded_paths(column.fields))

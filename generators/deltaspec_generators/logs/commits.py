@@ -1,6 +1,6 @@
-"""Drawing commits: each operation adds actions to the commit at hand, and only such as the table allows at that point.
+"""Draw commits: each operation adds only actions that are valid at that point.
 
-One path takes part in at most one operation of a commit, so that no logical file is both added and removed in it.
+Every path is used by at most one operation of a commit, so that no commit both adds and removes a logical file.
 """
 
 from collections.abc import Collection
@@ -31,13 +31,13 @@ FAMILIES = (
     row_id_operations,
     widening_operations,
 )
-"""Modules that register what commits do."""
+"""Modules that register operations."""
 
 
 def draw_commits(draw: st.DrawFn, spec: TableSpec, most: int, allowed: Collection[str]) -> LogBuilder:
-    """A log of at most so many commits that begins with the outline and stays within the allowed features.
+    """Draw a log of at most `most` commits that starts with the table spec and uses only allowed features.
 
-    How many there are is drawn first, and each commit and operation is a draw of its own, so that any can shrink away.
+    The number of commits is drawn first. Each commit and operation is a separate draw, so that it can shrink away.
     """
     builder = LogBuilder(draw, spec, frozenset(allowed), spec.columns, spec.clustering)
     for _ in range(draw(st.integers(1, most))):
@@ -47,7 +47,7 @@ def draw_commits(draw: st.DrawFn, spec: TableSpec, most: int, allowed: Collectio
 
 @st.composite
 def _commits(draw: st.DrawFn, builder: LogBuilder) -> None:
-    """One more commit."""
+    """Draw one commit."""
     version = builder.version
     gap = draw(st.sampled_from((60_000, 1, 2 * DAY_MS, 9 * DAY_MS))) if version else 0
     timestamp = (builder.state.timestamp_ms or START_MS) + gap
@@ -65,7 +65,7 @@ def _commits(draw: st.DrawFn, builder: LogBuilder) -> None:
 
 @st.composite
 def _operations(draw: st.DrawFn, builder: LogBuilder, timestamp: int) -> None:
-    """One operation, chosen from the same list every time, so that it stays what it is when another shrinks away."""
+    """Draw one operation from a fixed list, so that it stays the same when another operation shrinks away."""
     draw(st.sampled_from(OPERATIONS).filter(lambda each: is_applicable(each, builder)))(builder, timestamp)
 
 
@@ -76,7 +76,7 @@ def _add_first_actions(builder: LogBuilder) -> None:
 
 
 def _finalize_commit(builder: LogBuilder, timestamp: int) -> None:
-    """Change files, marks, provenance and the order of lines."""
+    """Add change data, marks and commitInfo, and draw the order of actions."""
     draw = builder.draw
     changed = any("remove" in action and action["remove"]["dataChange"] for action in builder.actions)
     feed = "delta.enableChangeDataFeed"

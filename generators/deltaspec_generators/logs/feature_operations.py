@@ -1,4 +1,4 @@
-"""Clustering that changes, in-commit timestamps that come and go, checkpoints that are protected."""
+"""Operations on clustering, in-commit timestamps and checkpoint protection."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _can_cluster(builder: LogBuilder) -> bool:
 
 @operation(_can_cluster)
 def change_clustering(builder: LogBuilder, timestamp: int) -> None:
-    """The table is clustered by other columns, or by none."""
+    """Change or drop the clustering columns."""
     body = builder.state.domains.get("delta.clustering")
     if builder.clustering and body is not None and builder.draw(st.booleans()):
         builder.clustering = ()
@@ -32,13 +32,13 @@ def change_clustering(builder: LogBuilder, timestamp: int) -> None:
 
 @change(lambda builder: "inCommitTimestamp" in builder.features and not builder.is_enabled(TIMESTAMPS), weight=2)
 def enable_timestamps(builder: LogBuilder, metadata: Body, timestamp: int) -> None:
-    """In-commit timestamps are enabled, and the metadata says since when."""
+    """Enable in-commit timestamps and record the enablement."""
     metadata["configuration"] |= build_enablement_properties(builder, timestamp)
 
 
 @change(lambda builder: builder.is_enabled(TIMESTAMPS) and "catalogManaged" not in builder.features)
 def disable_timestamps(builder: LogBuilder, metadata: Body, timestamp: int) -> None:
-    """Commits have no timestamps of their own any more; what recorded their beginning may stay."""
+    """Disable in-commit timestamps; the enablement properties may stay."""
     configuration = metadata["configuration"]
     configuration[TIMESTAMPS] = "false"
     if builder.draw(st.booleans()):
@@ -48,5 +48,5 @@ def disable_timestamps(builder: LogBuilder, metadata: Body, timestamp: int) -> N
 
 @change(lambda builder: "checkpointProtection" in builder.features, weight=2)
 def protect_checkpoints(builder: LogBuilder, metadata: Body, timestamp: int) -> None:
-    """What is before the commit at hand is cleaned up as a whole or not at all."""
+    """Require that versions before the current one are cleaned up completely or not at all."""
     metadata["configuration"][PROTECTED] = str(builder.version)

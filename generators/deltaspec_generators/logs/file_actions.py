@@ -1,4 +1,4 @@
-"""Drawing file actions: adds with statistics and row ids, their tombstones, change files."""
+"""Draw file actions: adds with statistics and row ids, removes, change data files."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -27,12 +27,12 @@ ROW_FIELDS = ("baseRowId", "defaultRowCommitVersion")
 
 
 def build_uuid(number: int) -> str:
-    """A UUID that tells the number it was made from."""
+    """Build a deterministic UUID from a number."""
     return str(UUID(int=number, version=4))
 
 
 def read_row_count(add: Body) -> int:
-    """Rows that an add claims; 0 where it tells nothing."""
+    """Return `numRecords` of an add; 0 without statistics."""
     return int(json.loads(add["stats"])["numRecords"]) if "stats" in add else 0
 
 
@@ -45,9 +45,9 @@ def draw_add(
     partition: dict[str, str | None] | None = None,
     old: Sequence[Body] = (),
 ) -> Body:
-    """The body of an `add` for a file that was never in the table; rows and partition are drawn where not given.
+    """Draw the body of an `add` for a new file; row count and partition values are drawn if None.
 
-    `old`: files whose rows the new one holds; without them identity columns count on.
+    `old` are files whose rows the new file contains; without them, identity columns generate new values.
     """
     draw = builder.draw
     if rows is None:
@@ -76,7 +76,7 @@ def draw_add(
 
 
 def assign_row_ids(builder: LogBuilder, add: Body, rows: int) -> None:
-    """Fresh row ids, and the commit at hand as the version of the rows, for an add that has none."""
+    """Assign fresh row ids and the current version as default row commit version to an add."""
     add["baseRowId"] = builder.high_water_mark + 1
     builder.high_water_mark += rows
     if "rowTracking" in builder.features:
@@ -84,14 +84,14 @@ def assign_row_ids(builder: LogBuilder, add: Body, rows: int) -> None:
 
 
 def reassign_row_ids(builder: LogBuilder, add: Body) -> None:
-    """Row ids for an add that comes again without any, where the text asks every add for some."""
+    """Assign row ids to a repeated add without any in r1, which requires them for every add."""
     if builder.revision is Revision.R1 and builder.tracks_rows and "baseRowId" not in add:
         add.setdefault("stats", build_row_count_statistics(builder, 1))
         assign_row_ids(builder, add, read_row_count(add))
 
 
 def _next_identity_ranges(builder: LogBuilder, rows: int) -> dict[str, tuple[int, int]]:
-    """The values that identity columns give so many rows; their marks move on."""
+    """Return the ranges of generated identity values for new rows, and advance the marks."""
     value_ranges: dict[str, tuple[int, int]] = {}
     for column in builder.columns:
         if START in column.metadata and rows:
@@ -115,7 +115,7 @@ def _merge_identity_ranges(builder: LogBuilder, old: Sequence[Body]) -> dict[str
 
 
 def draw_remove(builder: LogBuilder, add: Body, timestamp: int, *, data_change: bool) -> Body:
-    """The body of a `remove` for a live file."""
+    """Draw the body of a `remove` for a live file."""
     draw = builder.draw
     remove: Body = {"path": add["path"], "dataChange": data_change}
     if draw(st.sampled_from((True, True, True, False))):
@@ -132,7 +132,7 @@ def draw_remove(builder: LogBuilder, add: Body, timestamp: int, *, data_change: 
 
 
 def draw_change_file(builder: LogBuilder) -> Body:
-    """The body of a `cdc` action."""
+    """Draw the body of a `cdc` action."""
     values = _draw_partition_values(builder)
     body: Body = {
         "path": f"_change_data/{_build_partition_path(values)}cdc-{builder.next_number():05d}.parquet",
@@ -153,7 +153,7 @@ def _draw_partition_values(builder: LogBuilder) -> dict[str, str | None]:
 
 
 def _build_partition_path(values: dict[str, str | None]) -> str:
-    """Directories of a partition, escaped once as names of files and once as parts of a URI."""
+    """Build the partition directories, escaped once as file names and once as URI."""
     return "".join(
         quote(f"{quote(name, safe='')}={quote(value or '__HIVE_DEFAULT_PARTITION__', safe='')}", safe="=") + "/"
         for name, value in values.items()
@@ -161,7 +161,7 @@ def _build_partition_path(values: dict[str, str | None]) -> str:
 
 
 def build_row_count_statistics(builder: LogBuilder, rows: int) -> str:
-    """Statistics that tell of the number of rows alone."""
+    """Build statistics that contain only `numRecords`."""
     text = encode_exact_json({"numRecords": rows})
     builder.parsed_stats[text] = {"numRecords": rows}
     return text
@@ -191,12 +191,12 @@ def _draw_statistics(builder: LogBuilder, rows: int, value_ranges: dict[str, tup
 def _draw_columns_statistics(
     builder: LogBuilder, columns: Iterable[Column], rows: int, value_ranges: dict[str, tuple[int, int]]
 ) -> list[Body]:
-    """Minima, maxima, null counts, and both bounds as JSON, each an object by physical name."""
+    """Draw minima, maxima, null counts, and both bounds as JSON values, each by physical name."""
     found: list[Body] = [{}, {}, {}, {}, {}]
     drawn: dict[str, Sequence[Any]] = {}
     for column in columns:
         if column.kind == "void":
-            continue  # files do not hold it
+            continue  # void columns are not stored
         if column.metadata.get(GENERATED) == COPY and "id" in drawn:
             parts = drawn["id"]
         else:
@@ -211,7 +211,7 @@ def _draw_columns_statistics(
 def _draw_column_statistics(
     builder: LogBuilder, column: Column, rows: int, value_ranges: dict[str, tuple[int, int]]
 ) -> Sequence[Any]:
-    """Minimum, maximum and null count of a column, and both bounds as JSON; None where there is none."""
+    """Draw minimum, maximum and null count of a column, and both bounds as JSON values; None if absent."""
     if column.kind == "struct":
         return _draw_columns_statistics(builder, column.fields, rows, value_ranges)
     known: tuple[Any, Any] | None = value_ranges.get(column.physical) if START in column.metadata else None
@@ -231,7 +231,7 @@ def _draw_column_statistics(
 
 
 def encode_exact_json(value: Any) -> str:
-    """Compact JSON in which decimals keep their digits."""
+    """Encode compact JSON in which decimals keep all digits."""
     if isinstance(value, dict):
         return "{" + ",".join(f"{encode_json(name)}:{encode_exact_json(item)}" for name, item in value.items()) + "}"
     return format(value, "f") if isinstance(value, Decimal) else encode_json(value)

@@ -1,4 +1,4 @@
-"""What commits do with files: they add, remove, rewrite and restore them, and describe them anew."""
+"""Operations on files: add, remove, rewrite, restore, and update statistics."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ def _has_untouched_files(builder: LogBuilder) -> bool:
 
 @operation(lambda builder: True)
 def append(builder: LogBuilder, timestamp: int) -> None:
-    """New files."""
+    """Add new files."""
     for _ in range(builder.draw(st.integers(1, 2))):
         builder.actions.append({"add": file_actions.draw_add(builder, timestamp, data_change=True)})
 
 
 @operation(lambda builder: _has_untouched_files(builder) and not builder.append_only)
 def remove(builder: LogBuilder, timestamp: int) -> None:
-    """A file goes as a whole."""
+    """Remove a complete file."""
     removed = builder.draw(st.sampled_from(builder.untouched_files()))
     builder.actions.append({"remove": file_actions.draw_remove(builder, removed, timestamp, data_change=True)})
 
 
 @operation(vector_operations.is_applicable, weight=2)
 def delete_rows(builder: LogBuilder, timestamp: int) -> None:
-    """Rows go by deletion vectors."""
+    """Delete rows by deletion vectors."""
     vector_operations.delete_rows(builder, timestamp)
 
 
 @operation(_has_untouched_files)
 def rewrite(builder: LogBuilder, timestamp: int) -> None:
-    """Optimize: files of one partition give way to one that holds the same rows."""
+    """Compact files of one partition into one file with the same rows."""
     first = builder.draw(st.sampled_from(builder.untouched_files()))
     partition = first["partitionValues"]
     others = [add for add in builder.untouched_files() if add["partitionValues"] == partition and add is not first]
@@ -52,7 +52,7 @@ def rewrite(builder: LogBuilder, timestamp: int) -> None:
 
 @operation(_has_untouched_files)
 def update_statistics(builder: LogBuilder, timestamp: int) -> None:
-    """An add for a logical file that is live already; it keeps everything but statistics and tags."""
+    """Add a live logical file again with other tags; the rest stays the same."""
     add = dict(builder.draw(st.sampled_from(builder.untouched_files())))
     add |= {"dataChange": False, "tags": {"refreshed": "true"}}
     file_actions.reassign_row_ids(builder, add)
@@ -73,7 +73,7 @@ def _list_restorable_files(builder: LogBuilder) -> list[Body]:
 
 @operation(lambda builder: bool(_list_restorable_files(builder)))
 def restore(builder: LogBuilder, timestamp: int) -> None:
-    """A file that was removed earlier is live again, with the deletion vector and row ids it had."""
+    """Add a removed file again, with its deletion vector and row ids."""
     add = {**builder.draw(st.sampled_from(_list_restorable_files(builder))), "dataChange": True}
     if builder.tracks_rows and "baseRowId" not in add:
         file_actions.assign_row_ids(builder, add, file_actions.read_row_count(add))

@@ -1,4 +1,4 @@
-"""Typed columns of a checkpoint: `stats_parsed` and `partitionValues_parsed`. Source: Checkpoint Schema."""
+"""Struct columns of a checkpoint: `stats_parsed` and `partitionValues_parsed`. Source: Checkpoint Schema."""
 
 from collections.abc import Iterable
 from datetime import UTC, date, datetime, time, timedelta
@@ -16,7 +16,7 @@ from deltaspec_generators.logs.value_strategies import WITHOUT_BOUNDS, arrow_typ
 
 
 def build_types(builder: LogBuilder, state: TableState) -> dict[str, pa.DataType]:
-    """Arrow types of both columns for the schema of a version, with physical names."""
+    """Build the Arrow types of both columns for the schema of a version, with physical names."""
     partition, columns = _split_columns(builder, state)
     low = _build_struct_type(columns, bounds=True)
     statistics = [("numRecords", pa.int64()), ("tightBounds", pa.bool_())]
@@ -30,7 +30,7 @@ def build_types(builder: LogBuilder, state: TableState) -> dict[str, pa.DataType
 
 
 def build_values(builder: LogBuilder, state: TableState, add: Body) -> Body:
-    """The typed columns of one add, of the types that columns have by now; statistics are null where it has none."""
+    """Build both columns for one add with the column types of this version; missing statistics are null."""
     partition, columns = _split_columns(builder, state)
     found: Body = {"stats_parsed": None}
     if "stats" in add:
@@ -51,14 +51,14 @@ def build_values(builder: LogBuilder, state: TableState, add: Body) -> Body:
 
 
 def _split_columns(builder: LogBuilder, state: TableState) -> tuple[list[Column], list[Column]]:
-    """Columns of a version: those of its partitions in their order, and the others."""
+    """Return the partition columns of a version, in order, and the other columns."""
     columns = {each.name: each for each in builder.schemas[state.version]}
     names = state.metadata["partitionColumns"]
     return [columns[name] for name in names], [each for name, each in columns.items() if name not in names]
 
 
 def _widen_bounds(bounds: Body, columns: Iterable[Column]) -> Body:
-    """Bounds as values of wider types; those of columns that the version does not have are left out."""
+    """Convert bounds to the current column types; leave out bounds of dropped columns."""
     found: Body = {}
     for column in columns:
         value = bounds.get(column.physical)
@@ -95,7 +95,7 @@ def _build_struct_type(columns: Any, *, bounds: bool) -> pa.StructType:
 
 
 def _to_datetime(value: Any, kind: str) -> Any:
-    """Days and microseconds since the epoch as dates and timestamps."""
+    """Convert days and microseconds since the epoch to dates and timestamps."""
     if value is None:
         return None
     match kind:

@@ -1,4 +1,4 @@
-"""What a log may hold by each revision of the text: features, spellings, the home of the row-id high-water mark."""
+"""Differences between protocol revisions: features, domain format, location of the row id high-water mark."""
 
 import json
 from collections.abc import Collection
@@ -9,35 +9,35 @@ from deltaspec.model.revisions import Revision
 from deltaspec_generators.logs.state import Body
 
 EARLIER_FEATURES = ("rowIds", "timestampNTZ")
-"""Features that only texts before r3 name so: the first of row ids, and the first spelling of a type's."""
+"""Feature names that only revisions before r3 define."""
 
 PREVIEWED = ("variantType", "variantShredding", "typeWidening")
-"""Features that tables of earlier days name with `-preview` behind."""
+"""Features with a `-preview` name in older tables."""
 PROPOSED = ("checkpointProtection", "materializePartitionColumns", *(f"{name}-preview" for name in PREVIEWED))
-"""Features that no text defines, and that tables have beside the newest: of proposals, and under their first names."""
+"""Features of current tables that the protocol does not define: proposals and preview names."""
 
 ROW_ID_FEATURES = ("rowIds", "rowTracking")
 NTZ_FEATURES = ("timestampNTZ", "timestampNtz")
 
 
 def filter_known(revision: Revision, names: tuple[str, ...]) -> tuple[str, ...]:
-    """Those of `names` and of the earlier features that a revision defines, in this order."""
+    """Return the names and earlier features that a revision defines, in this order."""
     defined = table_features.get_known_features(revision)
     return tuple(name for name in (*names, *EARLIER_FEATURES) if name in defined)
 
 
 def list_allowed(revision: Revision, names: tuple[str, ...]) -> tuple[str, ...]:
-    """Features that logs of a revision may have where nothing else is asked for."""
+    """List the features that logs of a revision may use by default."""
     return filter_known(revision, names) + (PROPOSED if revision is Revision.CURRENT else ())
 
 
 def has_feature(features: Collection[str], name: str) -> bool:
-    """Whether a feature is among those, be it under its first name."""
+    """Return whether a feature is supported, possibly under its preview name."""
     return name in features or f"{name}-preview" in features
 
 
 def build_domain(revision: Revision, name: str, configuration: dict[str, Any], *, removed: bool = False) -> Body:
-    """The body of a `domainMetadata` action: its configuration is a map of strings in r1 and r2, JSON text since r3."""
+    """Build the body of a `domainMetadata` action; the configuration is a map in r1 and r2, JSON text since r3."""
     value: Any = json.dumps(configuration)
     if not revision.since(Revision.R3):
         value = {key: each if isinstance(each, str) else json.dumps(each) for key, each in configuration.items()}
@@ -45,13 +45,13 @@ def build_domain(revision: Revision, name: str, configuration: dict[str, Any], *
 
 
 def build_row_id_mark(revision: Revision, mark: int, key: str = "rowIdHighWaterMark", preserved: bool = True) -> Body:
-    """The action that records the largest row id: one of its own before r3, then a domain.
+    """Build the action with the largest row id: `rowIdHighWaterMark` before r3, then a domain.
 
     Args:
-        revision: the text.
-        mark: the largest row id assigned.
-        key: of the domain's configuration; r3 prints `highWaterMark`, and engines wrote the other even then (E27).
-        preserved: whether rows that the commit copied kept their ids, which r1 records with the mark.
+        revision: protocol revision.
+        mark: largest assigned row id.
+        key: key of the domain configuration; r3 prints `highWaterMark`, engines wrote the other key even then (E27).
+        preserved: whether copied rows kept their ids, which r1 stores with the mark.
     """
     match revision:
         case Revision.R1:

@@ -1,6 +1,6 @@
-"""Row ids in their three designs: the mark, enabling them on a table that is there, suspending them.
+"""Operations on row ids in the designs of r1, r2 and later: backfill, enable, disable, suspend, record the mark.
 
-The action `rowIdHighWaterMark` (r1, r2) or the domain `delta.rowTracking` (since r3) keeps the mark.
+The high-water mark is stored in the action `rowIdHighWaterMark` (r1, r2) or the domain `delta.rowTracking` (since r3).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ SUSPENDED = "delta.rowTrackingSuspended"
 
 
 def _get_row_id_feature(builder: LogBuilder) -> str | None:
-    """The name that row ids have in this table; None where it has none."""
+    """Return the row id feature of the table, `rowIds` or `rowTracking`; None without row ids."""
     return next((name for name in revision_features.ROW_ID_FEATURES if name in builder.features), None)
 
 
@@ -30,7 +30,7 @@ def _list_files_without_ids(builder: LogBuilder) -> list[Body]:
 
 @operation(lambda builder: builder.tracks_rows and bool(_list_files_without_ids(builder)), weight=2)
 def backfill(builder: LogBuilder, timestamp: int) -> None:
-    """Files of before row ids get some."""
+    """Assign row ids to files without any."""
     for found in _list_files_without_ids(builder):
         add = {**found, "dataChange": False}
         if "stats" not in add:
@@ -47,7 +47,7 @@ def _can_enable(builder: LogBuilder) -> bool:
 
 @change(_can_enable, weight=3)
 def enable(builder: LogBuilder, metadata: Body, timestamp: int) -> None:
-    """Every file has row ids by now, so they may be relied upon."""
+    """Enable row ids; every file has them now."""
     feature = _get_row_id_feature(builder)
     assert feature is not None
     metadata["configuration"] |= {table_specs.PROPERTIES[feature]: "true"} | table_specs.ROW_ID_COLUMNS[feature]
@@ -55,7 +55,7 @@ def enable(builder: LogBuilder, metadata: Body, timestamp: int) -> None:
 
 @change(_is_enabled)
 def disable(builder: LogBuilder, metadata: Body, timestamp: int) -> None:
-    """Row ids may no longer be relied upon; files get some all the same."""
+    """Disable row ids; new files still get them."""
     for name in revision_features.ROW_ID_FEATURES:
         if builder.is_enabled(table_specs.PROPERTIES[name]):
             metadata["configuration"][table_specs.PROPERTIES[name]] = "false"
@@ -67,12 +67,12 @@ def _can_suspend(builder: LogBuilder) -> bool:
 
 @change(_can_suspend, weight=4)
 def suspend(builder: LogBuilder, metadata: Body, timestamp: int) -> None:
-    """Files get no row ids for a while, or get some again."""
+    """Suspend or resume the assignment of row ids."""
     metadata["configuration"][SUSPENDED] = "false" if builder.row_ids_suspended else "true"
 
 
 def record_row_id_mark(builder: LogBuilder) -> None:
-    """The row-id high-water mark, where it rose; by r1 in every commit that adds a file."""
+    """Record the row id high-water mark if it rose; in r1, in every commit that adds a file."""
     adds = builder.revision is Revision.R1 and "add" in builder.action_kinds
     rises = builder.high_water_mark > builder.state.row_id_mark
     if builder.tracks_rows and (rises or adds):
@@ -86,5 +86,5 @@ def record_row_id_mark(builder: LogBuilder) -> None:
 
 
 def has_preserved_row_ids(builder: LogBuilder) -> bool:
-    """Whether the commit says that rows it copied kept their ids; where it copied none they did."""
+    """Draw whether the commit states that copied rows kept their ids; always true without copied rows."""
     return not builder.copies_rows or bool(builder.draw(st.booleans()))

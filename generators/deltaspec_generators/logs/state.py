@@ -1,7 +1,6 @@
-"""The state of a table version by version, kept in raw actions while a log is drawn.
+"""State of a table at each version, stored as raw actions while a log is drawn.
 
-It is bookkeeping of what was drawn, not an interpreter: the reference model reads the drawn log on its own, and tests
-compare the two.
+This is bookkeeping, not a replay of the log: the reference model replays the log independently, and tests compare both.
 """
 
 import json
@@ -10,32 +9,32 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 Body: TypeAlias = dict[str, Any]
-"""The body of an action, by wire name of the field."""
+"""Body of an action by wire name of the field."""
 
 
 @dataclass(frozen=True)
 class TableState:
-    """What holds at one version."""
+    """State of a table at one version."""
 
     version: int = -1
     timestamp_ms: int = 0
-    """Clock of the commit."""
+    """Clock time of the commit in milliseconds since the epoch."""
     protocol: Body = field(default_factory=dict)
     metadata: Body = field(default_factory=dict)
     live: dict[str, Body] = field(default_factory=dict)
-    """Live adds by path, as last written."""
+    """Newest adds of live files by path."""
     tombstones: dict[tuple[str, str | None], Body] = field(default_factory=dict)
     """Removes by path and deletion-vector id."""
     transactions: dict[str, Body] = field(default_factory=dict)
     domains: dict[str, Body] = field(default_factory=dict)
-    """Domains without removed ones."""
+    """Domain metadata by name, without removed domains."""
     commit_info: Body | None = None
     row_id_action: Body | None = None
-    """Body of the newest `rowIdHighWaterMark`, which texts before r3 have."""
+    """Body of the newest `rowIdHighWaterMark`, used before r3."""
 
     @property
     def row_id_mark(self) -> int:
-        """The largest row id recorded; -1 where none is."""
+        """Largest recorded row id; -1 if none."""
         if self.row_id_action is not None:
             return int(self.row_id_action["highWaterMark"])
         body = self.domains.get("delta.rowTracking")
@@ -43,17 +42,17 @@ class TableState:
 
     @property
     def configuration(self) -> dict[str, str]:
-        """The table's properties."""
+        """Table properties."""
         found: dict[str, str] = self.metadata.get("configuration", {})
         return found
 
     def is_enabled(self, name: str) -> bool:
-        """Whether a boolean property is true."""
+        """Return whether a boolean property is true."""
         return self.configuration.get(name) == "true"
 
     @property
     def features(self) -> frozenset[str]:
-        """Names of the features that the protocol lists or its versions imply."""
+        """Features that the protocol lists or its versions imply."""
         listed = self.protocol.get("writerFeatures")
         if listed is not None:
             return frozenset(listed)
@@ -74,7 +73,7 @@ LEGACY = {
 
 
 def vector_id(body: Body) -> str | None:
-    """The id of the deletion vector of an add or remove."""
+    """Return the deletion-vector id of an add or remove; None without a vector."""
     vector = body.get("deletionVector")
     if vector is None:
         return None
@@ -83,7 +82,7 @@ def vector_id(body: Body) -> str | None:
 
 
 def apply_actions(state: TableState, actions: Iterable[Body], timestamp_ms: int) -> TableState:
-    """The state after one more commit of raw actions."""
+    """Return the state after a commit of raw actions."""
     live, tombstones = dict(state.live), dict(state.tombstones)
     transactions, domains = dict(state.transactions), dict(state.domains)
     protocol, metadata, info, mark = state.protocol, state.metadata, None, state.row_id_action

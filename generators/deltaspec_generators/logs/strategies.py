@@ -1,7 +1,7 @@
-"""Strategies of valid logs: tables whose log keeps the protocol, in every form the protocol allows.
+"""Strategies for valid logs in every form that the protocol allows.
 
-`logs()` gives the table as a builder value; `logs_with_states()` gives beside it what holds at every version. Data
-files are not written: a log is all there is, with the deletion-vector files that its relative descriptors name.
+`logs()` draws tables; `logs_with_states()` also returns the state at every version. No data files are written: tables
+consist of the log and the deletion-vector files that relative descriptors name.
 """
 
 from collections.abc import Collection
@@ -27,16 +27,16 @@ OPTIONAL_FIELDS = {
     "cdc": ("tags",),
     "protocol": ("readerFeatures", "writerFeatures"),
 }
-"""Fields that may stand as an explicit null where they are absent."""
+"""Optional fields that may be an explicit null instead of being absent."""
 
 
 @dataclass(frozen=True)
 class GeneratedLog:
-    """A valid table and what it says."""
+    """A valid table and its state at each version."""
 
     files: TableFiles
     states: list[TableState]
-    """What holds at each version from 0 on, also at those that clean-up made unreadable."""
+    """State at each version from 0 on, including versions that cleanup made unreadable."""
 
 
 def logs(
@@ -47,15 +47,15 @@ def logs(
     blank_lines: bool = True,
     revision: Revision = Revision.CURRENT,
 ) -> st.SearchStrategy[TableFiles]:
-    """Valid tables.
+    """Draw valid tables.
 
     Args:
-        max_commits: commits before clean-up.
-        features: table features that may be used; legacy versions only where all they imply is among them. All that
-            the revision defines where None, and with the newest some of proposals, and first names of others.
-        decorated: whether unknown fields and actions, explicit nulls, blank lines and files of others may occur.
-        blank_lines: whether blank lines may be among the decorations; the text is silent about them (S21).
-        revision: the text that the tables keep.
+        max_commits: maximum number of commits before cleanup.
+        features: table features that may be used; legacy versions are used only if they imply no others. None allows
+            every feature of the revision and, with the current one, proposals and preview names.
+        decorated: whether unknown fields, actions and files, explicit nulls and blank lines may occur.
+        blank_lines: whether decorations include blank lines, which the protocol does not mention (S21).
+        revision: protocol revision that the tables follow.
     """
     drawn = logs_with_states(
         max_commits=max_commits, features=features, decorated=decorated, blank_lines=blank_lines, revision=revision
@@ -73,7 +73,7 @@ def logs_with_states(
     blank_lines: bool = True,
     revision: Revision = Revision.CURRENT,
 ) -> GeneratedLog:
-    """Valid tables, each with its state version by version. Arguments as `logs`."""
+    """Draw valid tables with their state at each version; arguments as in `logs`."""
     allowed = revision_features.list_allowed(revision, FEATURES) if features is None else features
     spec = draw(table_specs(features=allowed, revision=revision))
     builder = draw_commits(draw, spec, max_commits, allowed)
@@ -90,12 +90,12 @@ def logs_with_states(
 
 
 def _add_log_files(builder: LogBuilder, files: TableFiles) -> None:
-    """Checkpoints, compactions, checksums, clean-up and the hint."""
+    """Draw checkpoints, compactions, checksums, cleanup and the hint."""
     draw, last = builder.draw, len(builder.commits) - 1
     versions = st.integers(0, last).map(lambda back: last - back)
     for version in draw(st.lists(versions, max_size=3)):
         checkpoint = log_directory.draw_checkpoint(builder, builder.states[version])
-        # Checkpoints of one version may stand beside each other only if their names differ.
+        # Two checkpoints of one version need different file names.
         if not {name for each in files.checkpoints for name in each.names} & set(checkpoint.names):
             files.checkpoints.append(checkpoint)
     if builder.revision.since(Revision.R3):
@@ -105,7 +105,7 @@ def _add_log_files(builder: LogBuilder, files: TableFiles) -> None:
             end = draw(st.integers(start + shortest, last))
             files.compactions[start, end] = log_directory.build_compaction(builder, start, end)
     if builder.revision is Revision.CURRENT and draw(st.booleans()):
-        first, final = sorted((draw(versions), draw(versions)))  # no commit between two that have one goes without
+        first, final = sorted((draw(versions), draw(versions)))  # checksums have no gaps
         for version in range(first, final + 1):
             files.checksums[version] = log_directory.draw_checksum(builder, builder.states[version])
     if bool(files.checkpoints) and draw(st.booleans()):
@@ -113,13 +113,13 @@ def _add_log_files(builder: LogBuilder, files: TableFiles) -> None:
         if cutoff >= int(builder.configuration.get(PROTECTED, "0")):
             log_directory.delete_expired_files(files, cutoff)
     if bool(files.checkpoints) and draw(st.booleans()):
-        pointed = draw(st.sampled_from(files.checkpoints))
-        overwritten = any(each.version < pointed.version for each in files.checkpoints)
-        files.last_checkpoint = log_directory.draw_hint(builder, pointed, overwritten=overwritten)
+        target = draw(st.sampled_from(files.checkpoints))
+        overwritten = any(each.version < target.version for each in files.checkpoints)
+        files.last_checkpoint = log_directory.draw_hint(builder, target, overwritten=overwritten)
 
 
 def _decorate(draw: st.DrawFn, lines: list[Line], blank_lines: bool) -> None:
-    """What readers must pass over: nulls, unknown fields, unknown actions, a blank line at the end."""
+    """Add what readers must ignore: nulls, unknown fields, unknown actions, a blank line at the end."""
     for index, line in enumerate(lines):
         if isinstance(line, dict) and draw(st.booleans()):
             lines[index] = {kind: _decorate_body(draw, kind, body) for kind, body in line.items()}

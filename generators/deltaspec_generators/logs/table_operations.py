@@ -1,4 +1,4 @@
-"""What commits do with the table itself: transactions, domains, its description, properties, columns and protocol."""
+"""Operations on the table: transactions, domains, description, properties, columns and protocol."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from deltaspec_generators.logs.columns import Column, physical_name
 from deltaspec_generators.logs.state import Body
 
 _NOT_TOGGLED = (*revision_features.ROW_ID_FEATURES, "inCommitTimestamp")
-"""Features whose properties ask for more than being set."""
+"""Features that need more than their property to be enabled."""
 
 
 @operation(lambda builder: "txn" not in builder.action_kinds)
 def transaction(builder: LogBuilder, timestamp: int) -> None:
-    """An application says how far it has come."""
+    """Record the version of an application."""
     body: Body = {"appId": builder.draw(st.sampled_from(("app", "büro/1"))), "version": builder.draw(st.integers(0, 3))}
     if builder.draw(st.booleans()):
         body["lastUpdated"] = timestamp
@@ -27,7 +27,7 @@ def transaction(builder: LogBuilder, timestamp: int) -> None:
 
 @operation(lambda builder: "domainMetadata" not in builder.action_kinds and "domainMetadata" in builder.features)
 def domain(builder: LogBuilder, timestamp: int) -> None:
-    """A domain of a user's is set, or removed."""
+    """Set or remove a user domain."""
     user = [body for name, body in builder.state.domains.items() if not name.startswith("delta.")]
     if bool(user) and builder.draw(st.booleans()):
         builder.actions.append({"domainMetadata": {**builder.draw(st.sampled_from(user)), "removed": True}})
@@ -35,18 +35,18 @@ def domain(builder: LogBuilder, timestamp: int) -> None:
     name = builder.draw(st.sampled_from(("app.settings", "app.é")))
     body = revision_features.build_domain(builder.revision, name, builder.draw(st.sampled_from(({}, {"a": "b"}))))
     if builder.revision.since(Revision.R3) and builder.draw(st.booleans()):
-        body["configuration"] = ""  # any text is a configuration
+        body["configuration"] = ""  # the configuration may be any string
     builder.actions.append({"domainMetadata": body})
 
 
 def _can_change_metadata(builder: LogBuilder) -> bool:
-    """Whether protocol and metadata may still change: what the files of a commit may do depends on them."""
+    """Return whether protocol and metadata may still change in this commit; file actions depend on them."""
     return builder.version > 0 and not builder.action_kinds & {"metaData", "protocol", "add", "remove"}
 
 
 @operation(_can_change_metadata, weight=5)
 def change_metadata(builder: LogBuilder, timestamp: int) -> None:
-    """One change of the metadata."""
+    """Change the metadata in one respect."""
     metadata: Body = {**builder.metadata, "configuration": dict(builder.metadata["configuration"])}
     chosen = builder.draw(st.sampled_from(CHANGES).filter(lambda each: is_applicable(each, builder)))
     chosen(builder, metadata, timestamp)
@@ -56,18 +56,18 @@ def change_metadata(builder: LogBuilder, timestamp: int) -> None:
 
 @change(lambda builder: True)
 def describe(builder: LogBuilder, metadata: Body, timestamp: int) -> None:
-    """Another description."""
+    """Change the description."""
     metadata["description"] = builder.draw(st.sampled_from(("", "a table")))
 
 
 @change(lambda builder: True)
 def set_property(builder: LogBuilder, metadata: Body, timestamp: int) -> None:
-    """A property of the user's."""
+    """Set a user property."""
     metadata["configuration"]["owner"] = builder.draw(st.sampled_from(("someone", "nobody")))
 
 
 def _list_toggles(builder: LogBuilder) -> list[str]:
-    """Boolean properties that may change at any time."""
+    """List boolean properties that may change at any time."""
     found = [name for feature, name in table_specs.PROPERTIES.items() if _can_toggle(builder, feature)]
     return found + [f"delta.enableIcebergCompatV{builder.iceberg_version}"] * bool(builder.iceberg_version)
 
@@ -79,14 +79,14 @@ def _can_toggle(builder: LogBuilder, feature: str) -> bool:
 
 @change(lambda builder: bool(_list_toggles(builder)))
 def toggle(builder: LogBuilder, metadata: Body, timestamp: int) -> None:
-    """A feature is used from now on, or no longer; Iceberg compatibility can only be left."""
+    """Enable or disable a feature; Iceberg compatibility can only be disabled."""
     name = builder.draw(st.sampled_from(_list_toggles(builder)))
     metadata["configuration"][name] = "false" if builder.is_enabled(name) else "true"
 
 
 @change(lambda builder: True)
 def add_column(builder: LogBuilder, metadata: Body, timestamp: int) -> None:
-    """A column more, which files of before lack."""
+    """Add a column, which older files do not have."""
     name = f"added{builder.next_number()}"
     column = Column(name, "string", name, added=True)
     if builder.columns[0].id is not None:
@@ -112,11 +112,11 @@ _UPGRADES = (
     "checkpointProtection",
     "materializePartitionColumns",
 )
-"""Features that ask nothing of the files and columns that are there already."""
+"""Features that do not constrain existing files and columns."""
 
 
 def _list_upgrades(builder: LogBuilder) -> list[str]:
-    """Features that the table can still get; a protocol of before table features with all that it implies."""
+    """List the features that an upgrade can add; a legacy protocol also needs all features it implies to be allowed."""
     if not builder.features <= builder.allowed:
         return []
     known = revision_features.list_allowed(builder.revision, _UPGRADES)
@@ -127,7 +127,7 @@ def _list_upgrades(builder: LogBuilder) -> list[str]:
 
 @operation(lambda builder: _can_change_metadata(builder) and not builder.actions and bool(_list_upgrades(builder)))
 def upgrade(builder: LogBuilder, timestamp: int) -> None:
-    """Legacy or writer-only features become listed ones on both sides, with new ones beside them."""
+    """Upgrade to protocol (3, 7) with all current features and some new ones."""
     new = builder.draw(st.lists(st.sampled_from(_list_upgrades(builder)), min_size=1, max_size=3, unique=True))
     new += [
         table_specs.REQUIRED_FEATURES[name]
@@ -152,7 +152,7 @@ def upgrade(builder: LogBuilder, timestamp: int) -> None:
 
 
 def build_enablement_properties(builder: LogBuilder, timestamp: int) -> dict[str, str]:
-    """Properties that enable in-commit timestamps with the commit at hand, and record that it did."""
+    """Build the properties that enable in-commit timestamps at the current commit and record it."""
     return {
         "delta.enableInCommitTimestamps": "true",
         "delta.inCommitTimestampEnablementVersion": str(builder.version),

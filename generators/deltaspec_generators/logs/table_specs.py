@@ -1,4 +1,4 @@
-"""Strategies of a table's outline: protocol, features, columns and properties of its first version."""
+"""Strategies for table specs: protocol, features, columns and properties of the first version."""
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
@@ -47,7 +47,7 @@ READER_WRITER_FEATURES = (
     "catalogManaged",
 )
 FEATURES = WRITER_FEATURES + READER_WRITER_FEATURES
-"""Features that a drawn table may have by the newest text."""
+"""Features that a drawn table of the current protocol may support."""
 REQUIRED_FEATURES = {
     "rowTracking": "domainMetadata",
     "clustering": "domainMetadata",
@@ -57,7 +57,7 @@ REQUIRED_FEATURES = {
     "variantShredding-preview": "variantType-preview",
     "catalogManaged": "inCommitTimestamp",
 }
-"""The feature that a feature requires."""
+"""Required feature by feature."""
 LEGACY_VERSIONS = ((1, 1), (1, 2), (1, 3), (1, 4), (2, 5), (2, 6))
 PROPERTIES = {
     "appendOnly": "delta.appendOnly",
@@ -69,7 +69,7 @@ PROPERTIES = {
     "typeWidening": "delta.enableTypeWidening",
     "variantShredding": "delta.enableVariantShredding",
 }
-"""The property that activates a feature."""
+"""Property that enables a feature."""
 ROW_ID_COLUMNS = {
     "rowTracking": {
         "delta.rowTracking.materializedRowIdColumnName": "_row-id-col-1",
@@ -77,7 +77,7 @@ ROW_ID_COLUMNS = {
     },
     "rowIds": {"delta.rowIds.physicalColumnName": "_row-id-col-1"},
 }
-"""Properties that an enabled feature asks for besides."""
+"""Further properties that an enabled feature requires."""
 
 FAMILIES: tuple[tuple[str, ...], ...] = (
     ("rowTracking", "rowIds"),
@@ -94,7 +94,7 @@ FAMILIES: tuple[tuple[str, ...], ...] = (
     ("variantShredding", "timestampNTZ"),
     tuple(name for name in revision_features.PROPOSED if name.endswith("-preview")),
 )
-"""Features that many tables are about: with few others beside them most commits use them."""
+"""Feature groups that some tables focus on: with few other features, most commits use them."""
 
 _FLAG = st.booleans()
 READERS = (
@@ -102,32 +102,32 @@ READERS = (
     "timestampNTZ",
     *(name for name in revision_features.PROPOSED if name.endswith("-preview")),
 )
-"""Every feature that readers list as well."""
+"""All reader-writer features."""
 _WRITERS = (*WRITER_FEATURES, "rowIds", *(name for name in revision_features.PROPOSED if name not in READERS))
 
 
 @dataclass(frozen=True)
 class TableSpec:
-    """What the first version of a table declares, and what later commits need to know of it."""
+    """First version of a table, with facts that later commits need."""
 
     protocol: Body
     metadata: Body
     columns: tuple[Column, ...]
     clustering: tuple[str, ...] = ()
-    """Physical names and paths of the clustering columns, with dots."""
+    """Physical paths of the clustering columns, joined by dots."""
     domains: tuple[Body, ...] = field(default=())
     """Bodies of `domainMetadata` actions of the first version."""
     positive: bool = False
-    """Whether every `id` is above zero, so that constraints may say so."""
+    """Whether every `id` is positive, so that constraints may require it."""
     revision: Revision = Revision.CURRENT
-    """The text that the table keeps."""
+    """Protocol revision that the table follows."""
 
 
 @st.composite
 def table_specs(
     draw: st.DrawFn, *, features: Collection[str] = FEATURES, revision: Revision = Revision.CURRENT
 ) -> TableSpec:
-    """First versions of tables that keep a revision of the text and whose features are among those given."""
+    """Draw first versions of tables that follow a protocol revision and support only the given features."""
     protocol, supported = draw(
         _protocols([name for name in revision_features.list_allowed(revision, FEATURES) if name in features])
     )
@@ -174,7 +174,7 @@ def table_specs(
 
 @st.composite
 def clusterings(draw: st.DrawFn, columns: tuple[Column, ...], revision: Revision) -> tuple[tuple[str, ...], Body]:
-    """Some clustering columns, as physical paths with dots, and the body of the domain that names them."""
+    """Draw clustering columns as dotted physical paths, and the body of the domain that lists them."""
     choices = [path for path in list_bounded_paths(columns) if not path[0].added]
     chosen = draw(st.lists(st.sampled_from(choices), min_size=1, max_size=2, unique_by=lambda path: path[-1].physical))
     parts = [[each.physical for each in path] for path in chosen]
@@ -189,7 +189,7 @@ def clusterings(draw: st.DrawFn, columns: tuple[Column, ...], revision: Revision
 
 @st.composite
 def _protocols(draw: st.DrawFn, features: Collection[str]) -> tuple[Body, frozenset[str]]:
-    """A protocol and the features it supports."""
+    """Draw a protocol and its supported features."""
     legacy = [pair for pair in LEGACY_VERSIONS if _get_implied_features(pair) <= set(features)]
     listed = [(3, 7)] * 8 + [(1, 7)] + [(2, 7)] * ("columnMapping" in features)
     choice = draw(st.sampled_from((*listed, *legacy)))
@@ -202,12 +202,12 @@ def _protocols(draw: st.DrawFn, features: Collection[str]) -> tuple[Body, frozen
     picked = [name for name in family or () if name in readers + writers]
     others = [name for name in readers + writers if name not in picked]
     picked += draw(st.lists(st.sampled_from(others), unique=True, max_size=2 if picked else 10)) if others else []
-    # Features that open up most of what a log can hold are drawn more often than the others.
+    # These features enable most of the possible log content, so they are drawn more often.
     frequent = [] if "icebergCompatV1" in picked else ["deletionVectors"]
     picked += [name for name in (*frequent, "v2Checkpoint") if name in set(readers) - {*picked} and draw(_FLAG)]
     if choice[0] == 2:
         picked.append("columnMapping")
-    if choice[0] != 3:  # what needs a feature of readers is for those that can list it
+    if choice[0] != 3:  # features that require column mapping need a reader version that supports it
         picked = [name for name in picked if REQUIRED_FEATURES.get(name) != "columnMapping" or choice[0] == 2]
     for name, needed in REQUIRED_FEATURES.items():
         if name in picked and needed not in picked:
@@ -225,7 +225,7 @@ def _get_implied_features(versions: tuple[int, int]) -> set[str]:
 
 @st.composite
 def _iceberg_versions(draw: st.DrawFn, supported: Collection[str]) -> int:
-    """Which Iceberg compatibility the table enables; 0 for none. The first forbids a feature, whether used or not."""
+    """Draw the enabled version of Iceberg compatibility; 0 for none. V1 forbids support of deletion vectors."""
     choices = [1] if "icebergCompatV1" in supported and "deletionVectors" not in supported else []
     choices += [2] if "icebergCompatV2" in supported else []
     return draw(st.sampled_from((*choices, *choices, 0)))
@@ -233,7 +233,7 @@ def _iceberg_versions(draw: st.DrawFn, supported: Collection[str]) -> int:
 
 @st.composite
 def _columns(draw: st.DrawFn, supported: Collection[str], iceberg: int) -> tuple[tuple[Column, ...], int]:
-    """Columns of types that the table may have, and how many of them partition it at most."""
+    """Draw columns of supported types, and the maximum number of partition columns."""
     kinds = list_supported_types(supported)
     others = [*NESTED, "void"]
     if revision_features.has_feature(supported, "typeWidening"):
@@ -250,13 +250,13 @@ def _columns(draw: st.DrawFn, supported: Collection[str], iceberg: int) -> tuple
 def _configurations(
     draw: st.DrawFn, supported: Collection[str], writer_version: int, revision: Revision
 ) -> dict[str, str]:
-    """Properties of a table with these features."""
+    """Draw the properties of a table with these features."""
     found: dict[str, str] = {}
     for feature, name in PROPERTIES.items():
         if feature == "inCommitTimestamp" and "catalogManaged" in supported:
             found[name] = "true"
         elif revision_features.has_feature(supported, feature):
-            # An append-only table has few commits to show, so it is the rarer choice.
+            # An append-only table allows few operations, so it is drawn less often.
             values = (
                 (None, "false", None, "true") if feature == "appendOnly" else ("true", "true", "true", "false", None)
             )

@@ -1,6 +1,6 @@
-"""Strategies of values: column types, partition values as text, statistics, file names.
+"""Strategies for values: column types, serialized partition values, bounds, file paths.
 
-Every strategy shrinks to the plainest value of its kind.
+Every strategy shrinks to its simplest value.
 """
 
 import string
@@ -31,7 +31,7 @@ TYPES = (
     "timestamp",
     "timestamp_ntz",
 )
-"""Primitive types drawn; `timestamp_ntz` where the table has the feature."""
+"""Primitive types to draw; `timestamp_ntz` needs its feature."""
 
 NESTED: dict[str, Any] = {
     "array": {"type": "array", "elementType": "string", "containsNull": True},
@@ -41,7 +41,7 @@ NESTED: dict[str, Any] = {
     "map of short": {"type": "map", "keyType": "short", "valueType": "string", "valueContainsNull": True},
     "map of long": {"type": "map", "keyType": "long", "valueType": "string", "valueContainsNull": True},
 }
-"""Types beyond the primitive ones and `struct` that are drawn, as schemas have them."""
+"""Nested types to draw besides `struct`, as in schemas."""
 
 NARROW = (
     "float",
@@ -55,11 +55,11 @@ NARROW = (
     "array of short",
     "map of short",
 )
-"""Types that can become wider; twice, those that can in one way only."""
+"""Types that can be widened; `float` and `date` twice, because they have only one wider type."""
 
 NEVER_PARTITIONED = ("struct", *NESTED, "variant", "void")
 WITHOUT_BOUNDS = ("boolean", "binary", *NESTED, "variant")
-"""Types that engines keep no minimum and maximum of."""
+"""Types without minimum and maximum in statistics."""
 
 _ARROW = {
     "long": pa.int64(),
@@ -78,12 +78,12 @@ _ARROW = {
 
 
 def arrow_type(kind: str) -> pa.DataType:
-    """Type in Parquet of a value of a primitive type."""
+    """Return the Arrow type of a primitive type."""
     return pa.decimal128(*parse_decimal_type(kind)) if kind.startswith("decimal") else _ARROW[kind]
 
 
 def parse_decimal_type(kind: str) -> tuple[int, int]:
-    """Precision and scale of a decimal type."""
+    """Parse precision and scale of a decimal type."""
     precision, scale = kind.removeprefix("decimal(").removesuffix(")").split(",")
     return int(precision), int(scale)
 
@@ -91,13 +91,13 @@ def parse_decimal_type(kind: str) -> tuple[int, int]:
 _BITS = {"long": 64, "integer": 32, "short": 16, "byte": 8}
 _ODD = " %+#é漢=&'{}\\\"^:?😀"
 _EXACT = Context(prec=38)
-"""Arithmetic that does not round at 28 digits, as that of decimals does."""
+"""Decimal context without rounding at 28 digits, the default of Python."""
 _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - values of timestamp_ntz have no zone
 
 
 @cache
 def scalars(kind: str) -> st.SearchStrategy[Any]:
-    """Python values of a type: int, str, float (finite), Decimal, bool, bytes, date, datetime without zone."""
+    """Draw Python values of a type: int, str, finite float, Decimal, bool, bytes, date, naive datetime."""
     if kind.startswith("decimal"):
         precision, scale = parse_decimal_type(kind)
         unscaled = st.integers(-(10**precision) + 1, 10**precision - 1)
@@ -127,10 +127,9 @@ def scalars(kind: str) -> st.SearchStrategy[Any]:
 
 @cache
 def serialized_values(kind: str, revision: Revision = Revision.CURRENT) -> st.SearchStrategy[str | None]:
-    """Serialized partition values of a type, SQL NULL among them as null and as the empty string.
+    """Draw serialized partition values of a type, including null and the empty string for SQL NULL.
 
-    Timestamps are spelled as the revision has it: in UTC by ISO 8601, which the newest text recommends, or before it
-    without a zone.
+    Timestamps are ISO 8601 in UTC in the current revision, which recommends it, and without a zone before.
     """
     return st.one_of(_serialized_values(kind, revision), st.sampled_from((None, "")))
 
@@ -169,7 +168,7 @@ def _format_iso_8601(value: datetime) -> str:
 
 @cache
 def bounds(kind: str) -> st.SearchStrategy[tuple[Any, Any]]:
-    """A minimum and a maximum, in this order; timestamps in whole milliseconds, as statistics keep them."""
+    """Draw a minimum and a maximum; timestamps in whole milliseconds, as in statistics."""
     one = scalars(kind)
     if kind.startswith("timestamp"):
         one = one.map(lambda value: value.replace(microsecond=value.microsecond // 1000 * 1000))
@@ -177,7 +176,7 @@ def bounds(kind: str) -> st.SearchStrategy[tuple[Any, Any]]:
 
 
 def encode_bound(value: Any, kind: str) -> Any:
-    """A bound as it stands in JSON statistics."""
+    """Encode a bound as a JSON value of statistics."""
     match kind:
         case "date":
             return value.isoformat()
@@ -192,7 +191,7 @@ _PATH_STYLES = st.sampled_from(("plain", "odd", "folder", "s3", "file"))
 
 
 def draw_data_file_path(draw: st.DrawFn, prefix: str, number: int) -> str:
-    """Draw a data file's path as it stands in the log, unique by its number: plain, odd, in a folder, absolute."""
+    """Draw the path of a data file as in the log, unique by its number: plain, unusual, in a directory, absolute."""
     plain = f"{prefix}-{number:05d}.parquet"
     match draw(_PATH_STYLES):
         case "odd":

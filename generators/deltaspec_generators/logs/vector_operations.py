@@ -1,4 +1,4 @@
-"""Drawing deletes by deletion vector: files lose rows; vectors stand inline, in one file, or at an absolute path."""
+"""Draw deletes by deletion vectors, stored inline, in one relative file, or at an absolute path."""
 
 from uuid import UUID
 
@@ -11,7 +11,7 @@ from deltaspec_generators.logs.state import Body, vector_id
 
 
 def is_applicable(builder: LogBuilder) -> bool:
-    """Whether new vectors may be made, and some untouched file has rows to lose."""
+    """Return whether vectors may be written and some untouched file has rows to delete."""
     wanted = "delta.enableDeletionVectors"
     return (
         "deletionVectors" in builder.features
@@ -23,7 +23,7 @@ def is_applicable(builder: LogBuilder) -> bool:
 
 
 def delete_rows(builder: LogBuilder, timestamp: int) -> None:
-    """Rows of files are deleted: each file is removed with the vector it had and added with a larger one."""
+    """Delete rows: remove each file with its old vector and add it with a larger one."""
     draw = builder.draw
     chosen = _list_candidates(builder)[: draw(st.integers(1, 2))]
     rows = [_draw_deleted_rows(builder, add) for add in chosen]
@@ -50,7 +50,7 @@ def _get_deleted_rows(builder: LogBuilder, add: Body) -> frozenset[int]:
 
 
 def _draw_deleted_rows(builder: LogBuilder, add: Body) -> frozenset[int]:
-    """The rows deleted so far and at least one more, but not all there are."""
+    """Draw the rows deleted so far and at least one more, but not all rows."""
     count = file_actions.read_row_count(add)
     before = _get_deleted_rows(builder, add)
     row = st.integers(0, count - 1).filter(lambda each: each not in before)

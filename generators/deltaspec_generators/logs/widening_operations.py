@@ -1,4 +1,4 @@
-"""Type widening: a column, a field of it, its elements, keys or values get a wider type."""
+"""Operations of type widening on columns, struct fields, elements, keys and values."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from deltaspec_generators.logs.value_strategies import parse_decimal_type
 ENABLED = "delta.enableTypeWidening"
 CHANGES = "delta.typeChanges"
 _NESTED = {"array of short": ("array of long", "element"), "map of short": ("map of long", "key")}
-"""Nested types that can become wider, with the place of the change."""
+"""Nested types that can be widened, with the field path of the change."""
 _INTEGERS = ("byte", "short", "integer", "long")
 
 
 def list_wider_kinds(kind: str, *, iceberg: bool, ntz: bool) -> list[str]:
-    """Kinds that a kind may become, as the table has Iceberg compatibility and timestamps without zone."""
+    """List the types that a type may be widened to; `ntz` allows timestamps without time zone."""
     if kind in _NESTED:
         return [_NESTED[kind][0]]
     found = [*_INTEGERS[_INTEGERS.index(kind) + 1 :]] if kind in _INTEGERS else []
@@ -46,20 +46,18 @@ def list_wider_kinds(kind: str, *, iceberg: bool, ntz: bool) -> list[str]:
 
 def _list_choices(builder: LogBuilder, column: Column) -> list[str]:
     ntz = bool(builder.features & {*revision_features.NTZ_FEATURES})
-    # a table that only supports compatibility, without enabling it, is held to what Iceberg knows as well
+    # supporting Iceberg compatibility is enough to restrict widening, even if it is not enabled
     found = list_wider_kinds(
         column.kind, iceberg=bool(builder.iceberg_version or builder.features & {*ICEBERG}), ntz=ntz
     )
     if column.name in builder.metadata["partitionColumns"]:
-        # The text of a value is that of the type it was written with, which is none of a timestamp or a double.
+        # Serialized partition values keep the format of the old type, which a timestamp or double cannot parse.
         found = [kind for kind in found if kind in _INTEGERS or kind.startswith("decimal")]
     return found
 
 
 def _list_widenable(builder: LogBuilder) -> list[tuple[int, int | None]]:
-    """Places of columns, and of fields within them, that can become wider; `id`, which every table has, for want of any
-    other.
-    """
+    """List index of column and struct field of everything that can be widened; `id` only if there is nothing else."""
     found: list[tuple[int, int | None]] = []
     for index, column in enumerate(builder.columns):
         if is_plain(column) and not (column.name == "id" and builder.spec.positive):
@@ -74,7 +72,7 @@ def _can_widen(builder: LogBuilder) -> bool:
 
 @change(_can_widen, weight=10)
 def widen(builder: LogBuilder, metadata: Body, timestamp: int) -> None:
-    """Places of the schema get a wider type, and the changes are recorded there."""
+    """Widen types in the schema and record the changes."""
     positions = builder.draw(st.lists(st.sampled_from(_list_widenable(builder)), min_size=1, max_size=3, unique=True))
     columns = list(builder.columns)
     for index, inner in positions:

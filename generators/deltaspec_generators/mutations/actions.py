@@ -1,4 +1,4 @@
-"""Tables broken in what their actions say: forms of older texts, domains, change files, rows said to be unchanged."""
+"""Mutations of actions: legacy formats, domains, change data, rows stated to be unchanged."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ from deltaspec_generators.table_files import TableFiles, add_action, domain_acti
 
 
 def _build_table_with_domain(configuration: Any) -> TableFiles:
-    """A table with a user's domain, whose configuration is as given."""
+    """Build a table with a user domain that has this configuration."""
     files = log_only.build_table(protocol=DOMAIN_METADATA_PROTOCOL)
     body = {"domain": "app.settings", "configuration": configuration, "removed": False}
     files.commits[2].append({"domainMetadata": body})

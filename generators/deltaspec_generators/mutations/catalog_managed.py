@@ -1,4 +1,4 @@
-"""Mutations of what a catalog-managed table shows: staged commits, and what is made of unpublished ones."""
+"""Mutations of catalog-managed tables: staged and published commits, and derived files of unpublished commits."""
 
 from hypothesis import strategies as st
 

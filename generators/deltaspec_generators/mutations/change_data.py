@@ -1,4 +1,4 @@
-"""Tables broken in their change data; level `rows` shows it."""
+"""Mutations of change data, visible at level `rows`."""
 
 from typing import Any
 

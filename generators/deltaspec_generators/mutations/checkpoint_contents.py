@@ -1,4 +1,4 @@
-"""Mutations of what checkpoints hold: actions, statistics as JSON and as columns, typed partition values."""
+"""Mutations of checkpoint content: actions, statistics as JSON and as columns, typed partition values."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Mutations of what kind a checkpoint is: its name, its content, its parts and its sidecars together."""
+"""Mutations of checkpoint layouts: name, content, parts and sidecars."""
 
 import io
 
@@ -50,7 +50,7 @@ def checkpoint_metadata_in_parts(draw: st.DrawFn) -> TableFiles:
 
 @mutation("sidecar.only-in-v2")
 def sidecar_of_parts(draw: st.DrawFn) -> TableFiles:
-    """The multipart checkpoint says itself that its content is V2, so that its sidecar is all that is wrong."""
+    """The multipart checkpoint has V2 content, so only its sidecar is wrong."""
     files = log_only.build_checkpointed_table("multipart")
     checkpoint = files.checkpoints[0]
     checkpoint.parts, checkpoint.v2 = 2, True
@@ -81,7 +81,7 @@ def _build_table_with_sidecar(content: bytes) -> TableFiles:
 
 @mutation("checkpoint.v2-others-inline")
 def state_of_the_table_in_a_sidecar(draw: st.DrawFn) -> TableFiles:
-    """The commits are cleaned up, so that nothing but the checkpoint says what holds."""
+    """The commits are cleaned up, so only the checkpoint has the state."""
     files = log_only.build_v2_checkpointed_table(draw_one(draw, "uuid-json", "uuid-parquet"))
     files.checkpoints[0].sidecars[0].rows.append(txn_action("app", 1))
     del files.commits[0], files.commits[1]
@@ -90,7 +90,7 @@ def state_of_the_table_in_a_sidecar(draw: st.DrawFn) -> TableFiles:
 
 @mutation("checkpoint.v2-files-in-one-place")
 def tombstone_beside_sidecars(draw: st.DrawFn) -> TableFiles:
-    """The commits are cleaned up, so that nothing says whether the tombstone is right."""
+    """The commits are cleaned up, so no commit contradicts the tombstone."""
     files = log_only.build_v2_checkpointed_table(draw_one(draw, "uuid-json", "uuid-parquet"))
     files.checkpoints[0].v2 = True
     files.checkpoints[0].rows.append(remove_action(add_action("gone.parquet")))
@@ -129,7 +129,7 @@ def file_in_another_part(draw: st.DrawFn) -> TableFiles:
 
 @mutation("checkpoint-contents.parts-hashed")
 def part_chosen_by_path_beside_vectors(draw: st.DrawFn) -> TableFiles:
-    """Where the table supports deletion vectors the path alone is not the key."""
+    """If the table supports deletion vectors, the path alone is not the hash key."""
     files, rows = _build_table_with_vector_at_2()
     vector = rows[-1]["add"]["deletionVector"]
     key = ["a.parquet", vector["storageType"] + vector["pathOrInlineDv"]]
@@ -141,7 +141,7 @@ def part_chosen_by_path_beside_vectors(draw: st.DrawFn) -> TableFiles:
 
 @mutation("checkpoint-contents.parts-clustered-by-path")
 def path_in_two_parts(draw: st.DrawFn) -> TableFiles:
-    """The remove of a file stands in one part, its add with a deletion vector in another."""
+    """The remove of a file is in one part, its add with a deletion vector in another."""
     files, rows = _build_table_with_vector_at_2()
     part_numbers = [1, 1, 1, *draw_one(draw, (1, 2), (2, 1))]
     files.checkpoints.append(CheckpointFiles(2, "multipart", rows=[*rows], parts=2, part_numbers=part_numbers))
@@ -149,7 +149,7 @@ def path_in_two_parts(draw: st.DrawFn) -> TableFiles:
 
 
 def _build_table_with_vector_at_2() -> tuple[TableFiles, list[Row]]:
-    """A table whose third version puts a deletion vector on its first file, and its state there, that file last."""
+    """Build a table whose version 2 adds a deletion vector to its first file; also return its state, that file last."""
     files = log_only.build_table_with_features("deletionVectors", configuration={"delta.enableDeletionVectors": "true"})
     before = add_action("a.parquet", rows=10)
     after = add_action("a.parquet", rows=10, deletionVector=log_only.inline_vector_descriptor())

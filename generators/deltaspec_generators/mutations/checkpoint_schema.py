@@ -20,7 +20,7 @@ from deltaspec_generators.table_files import TableFiles, protocol_action, remove
 
 
 def _change_field_types(files: TableFiles, kind: str, **types: pa.DataType) -> TableFiles:
-    """The table with other Arrow types of some fields of an action kind in its checkpoint."""
+    """Replace Arrow types of some fields of an action kind in the checkpoint."""
     known = CLASSIC_COLUMNS[kind]
     fields = {known.field(index).name: known.field(index).type for index in range(known.num_fields)}
     files.checkpoints[0].types[kind] = pa.struct(list({**fields, **types}.items()))

@@ -25,7 +25,7 @@ def _get_rows(files: TableFiles) -> list[Any]:
 
 
 def _copy_body(files: TableFiles, kind: str, which: int = 0) -> dict[str, Any]:
-    """The body of an action of the checkpoint, a copy that may be changed without touching the commits."""
+    """Replace an action of the checkpoint by a copy and return its body, so that edits do not affect the commits."""
     rows = _get_rows(files)
     indexes = [index for index, row in enumerate(rows) if kind in row]
     body = dict(rows[indexes[which]][kind])
@@ -131,7 +131,7 @@ def transaction_twice_in_checkpoint(draw: st.DrawFn) -> TableFiles:
 
 
 def _build_table_with_sidecar_action(change: dict[str, Any]) -> TableFiles:
-    """A V2 checkpoint whose sidecar action is written out, and changed."""
+    """Build a V2 checkpoint with an explicit sidecar action and apply changes to it."""
     files = log_only.build_v2_checkpointed_table("uuid-json")
     sidecar = files.checkpoints[0].sidecars[0]
     size = len(encode_table(files)[f"{LOG}_sidecars/{sidecar.name}"])

@@ -1,4 +1,4 @@
-"""Broken clustered tables: features, the domain and its columns, and who clustered a file."""
+"""Mutations of clustering: features, the domain and its columns, and the clustering provider."""
 
 import json
 
@@ -25,7 +25,7 @@ def clustering_columns_without_the_feature(draw: st.DrawFn) -> TableFiles:
 
 @mutation("clustering.needs-domains")
 def clustering_without_domains(draw: st.DrawFn) -> TableFiles:
-    """From the beginning, or by a later upgrade."""
+    """From the first commit, or by a later upgrade."""
     alone = protocol_action(1, 7, None, ["appendOnly", "invariants", "clustering"])
     files = log_only.build_table()
     if draw_one(draw, True, False):
@@ -37,7 +37,7 @@ def clustering_without_domains(draw: st.DrawFn) -> TableFiles:
 
 @mutation("clustering.statistics-of-new-columns", "rows")
 def clustered_by_a_column_that_older_files_pass_over(draw: st.DrawFn) -> TableFiles:
-    """The column is new, or comes again; alone, or beside one that was there before."""
+    """The column is new or returns; alone or with an existing clustering column."""
     files = build_table_with_data(protocol=CLUSTERING_PROTOCOL)
     before = draw_one(draw, [], ["id"])
     files.commits[0].append(_clustering_domain(*before))
@@ -51,7 +51,7 @@ def clustered_by_a_column_that_older_files_pass_over(draw: st.DrawFn) -> TableFi
             break
     named = draw_one(draw, "price", ["price"])
     files.commits[3] = [commit_info_action(3), _clustering_domain(*before, named)]
-    if draw_one(draw, True, False):  # the column was one before the files came, and was none while they did
+    if draw_one(draw, True, False):  # clustered before and after the files were added, but not while they were added
         files.commits[0][-1] = _clustering_domain(*before, named)
         files.commits[1].append(_clustering_domain(*before))
     return files
@@ -65,7 +65,7 @@ def clustered_by_nobody(draw: st.DrawFn) -> TableFiles:
 
 
 def _build_mapped_table(*columns: object) -> TableFiles:
-    """A table with mapped columns, clustered, that adds no file: statistics are of no concern."""
+    """Build a clustered table with column mapping and no files, so statistics do not matter."""
     files = log_only.build_table_with_column_mapping()
     files.commits[0][1] = protocol_action(2, 7, None, ["columnMapping", "domainMetadata", "clustering"])
     del files.commits[2], files.commits[1]

@@ -1,4 +1,4 @@
-"""Broken column mapping: modes, ids and names of a schema, and what they become over its history."""
+"""Mutations of column mapping: modes, ids and names of a schema and their history."""
 
 import json
 from typing import Any
@@ -19,7 +19,7 @@ def mode_of_no_kind(draw: st.DrawFn) -> TableFiles:
 
 @mutation("column-mapping.reader-versions")
 def mapping_that_readers_miss(draw: st.DrawFn) -> TableFiles:
-    """Writers must know the mapping, readers need not."""
+    """The protocol requires column mapping only of writers."""
     files = log_only.build_table_with_column_mapping(draw_one(draw, "id", "name"))
     reader, listed = draw_one(draw, (1, None), (3, []))
     files.commits[0][1] = protocol_action(reader, 7, listed, ["columnMapping"])
@@ -28,7 +28,7 @@ def mapping_that_readers_miss(draw: st.DrawFn) -> TableFiles:
 
 @mutation("column-mapping.enabled-by-feature")
 def feature_enabled_for_writers_alone(draw: st.DrawFn) -> TableFiles:
-    """The commit that turns the mapping on lists the feature on one side."""
+    """The commit that enables column mapping lists the feature only for writers."""
     files = log_only.build_table_with_column_mapping(draw_one(draw, "id", "name"))
     mapped_metadata = files.commits[0][2]
     files.commits[0][1:] = [protocol_action(1, 2), metadata_action(log_only.FIELDS)]
@@ -68,7 +68,7 @@ def column_id_of_more_than_32_bits(draw: st.DrawFn) -> TableFiles:
 
 @mutation("column-mapping.physical-name-stays")
 def physical_name_replaced(draw: st.DrawFn) -> TableFiles:
-    """Of a column, of a struct, or of a field within it; with another logical name or the same."""
+    """Of a column, of a struct or of a field within it; with or without a rename."""
 
     def rename(fields: list[Any]) -> None:
         field = draw_one(draw, fields[0], fields[1], fields[1]["type"]["fields"][0])
@@ -80,7 +80,7 @@ def physical_name_replaced(draw: st.DrawFn) -> TableFiles:
 
 @mutation("column-mapping.max-id-never-falls")
 def max_column_id_lowered(draw: st.DrawFn) -> TableFiles:
-    """With the column that had the highest id, or by a user's hand."""
+    """With the removal of the column that has the highest id, or directly."""
     files = log_only.build_table_with_column_mapping(draw_one(draw, "id", "name"))
     if draw_one(draw, True, False):
         return add_metadata_commit(files, lambda fields: fields[1]["type"]["fields"].pop(), highest=3)
@@ -89,7 +89,7 @@ def max_column_id_lowered(draw: st.DrawFn) -> TableFiles:
 
 
 def _replace_first_column(draw: st.DrawFn, new: dict[str, Any], *, nested: bool = False) -> TableFiles:
-    """The first column is dropped, in the same commit or one before, and another one added."""
+    """Drop the first column, in the same commit or one before, and add another column."""
     files = log_only.build_table_with_column_mapping(draw_one(draw, "id", "name"))
 
     def replace(fields: list[Any]) -> None:
@@ -147,7 +147,7 @@ def statistics_by_display_name(draw: st.DrawFn) -> TableFiles:
 
 @mutation("column-mapping.statistics-physical")
 def statistics_of_both_names(draw: st.DrawFn) -> TableFiles:
-    """The judged history begins with the table: a name that no column had is no dropped one's."""
+    """The complete history is available, so the name cannot be that of a dropped column."""
     files = log_only.build_table_with_column_mapping(draw_one(draw, "id", "name"))
     return _replace_statistics(files, {"nullCount": {"col-1": 1, "id": 1}})
 
@@ -171,7 +171,7 @@ def _replace_statistics(files: TableFiles, statistics: dict[str, Any]) -> TableF
 
 @mutation("column-mapping.physical-names-unique")
 def physical_name_of_another_parent(draw: st.DrawFn) -> TableFiles:
-    """Of a field within a struct and a column beside it, or of the fields of two structs."""
+    """The physical name of a column equals that of a field in a struct."""
     files = log_only.build_table_with_column_mapping(draw_one(draw, "id", "name"))
     body = get_action(files, 0, "metaData")
     body["schemaString"] = body["schemaString"].replace("col-1", "col-3")
@@ -190,7 +190,7 @@ def physical_name_of_a_neighbour(draw: st.DrawFn) -> TableFiles:
 
 @mutation("column-mapping.clustering-physical")
 def clustered_by_logical_name(draw: st.DrawFn) -> TableFiles:
-    """Statistics are those of the physical name, so that the domain alone is wrong."""
+    """Statistics use the physical name, so only the domain is wrong."""
     files = log_only.build_table_with_column_mapping(draw_one(draw, "id", "name"))
     listed = ["columnMapping", "domainMetadata", "clustering"]
     files.commits[0][1] = protocol_action(2, 7, None, listed)

@@ -1,4 +1,4 @@
-"""Mutations of constraints, invariants, generated columns and defaults, as the log shows them."""
+"""Mutations of constraints, invariants, generated columns and defaults in the log."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ def _build_protocol(*features: str) -> Any:
 
 
 def _build_nested_fields(key: str, value: str) -> list[Any]:
-    """A key in the metadata of a column, or of a member of one."""
+    """Build fields with a metadata key on a field within a struct column."""
     return [build_column("s", {"type": "struct", "fields": [build_column("x", **{key: value})]}), ("name", "string")]
 
 
@@ -79,7 +79,7 @@ def default_that_no_feature_backs(draw: st.DrawFn) -> TableFiles:
 
 @mutation("default-columns.not-with-column")
 def default_of_an_added_column(draw: st.DrawFn) -> TableFiles:
-    """Into the table, or into a struct of it."""
+    """In the table, or in a struct column."""
     files = log_only.build_table(protocol=DEFAULTS_PROTOCOL)
     new = build_column("c", "integer", CURRENT_DEFAULT="42")
     if draw(st.booleans()):
@@ -91,7 +91,7 @@ def default_of_an_added_column(draw: st.DrawFn) -> TableFiles:
 
 @mutation("default-columns.not-with-column")
 def default_of_an_added_column_by_id(draw: st.DrawFn) -> TableFiles:
-    """Under column mapping a column of an old name, with a new id, is another one."""
+    """With column mapping, a column with an old name and a new id is a new column."""
     number, name = draw_one(draw, (3, "name"), (3, "new"))
     ids: dict[str, Any] = {"delta.columnMapping.id": 1, "delta.columnMapping.physicalName": "id"}
     others: dict[str, Any] = {"delta.columnMapping.id": 2, "delta.columnMapping.physicalName": "name"}
@@ -123,7 +123,7 @@ def constraint_of_a_table_without_constraints(draw: st.DrawFn) -> TableFiles:
 
 @mutation("check-constraints.needs-support")
 def constraint_added_without_support(draw: st.DrawFn) -> TableFiles:
-    """To a table that is there; the protocol that would support it comes too late, or never."""
+    """To an existing table; the protocol that supports it comes one commit later, or never."""
     files = log_only.build_table()
     settings = {"delta.constraints.positive": "id > 0"}
     files.commits[3] = [commit_info_action(3), metadata_action(log_only.FIELDS, configuration=settings)]
@@ -147,7 +147,7 @@ def constraint_of_no_text(draw: st.DrawFn) -> TableFiles:
 
 @mutation("check-constraints.value")
 def constraint_of_no_condition(draw: st.DrawFn) -> TableFiles:
-    """No expression, more than one, or one that gives no boolean."""
+    """Invalid syntax, or an expression that is not boolean."""
     broken = ("id > 0)", "(id > 0", "name = 'a", "id >", "> 0")
     others = ("1", "'yes'", "id + 1", "-id", "name || 'x'", "CAST(id AS STRING)", "CASE WHEN id > 0 THEN 1 ELSE 0 END")
     columns = ("id", "name", "`NAME`")

@@ -1,4 +1,4 @@
-"""Tables broken in files of the table: presence, size, deletion-vector files; level `files` shows it."""
+"""Mutations of files: presence, size, deletion-vector files; visible at level `files`."""
 
 from hypothesis import strategies as st
 
@@ -62,7 +62,7 @@ def vector_file_of_other_version(draw: st.DrawFn) -> TableFiles:
 
 @mutation("deletion-vectors.file-entry", "files")
 def vector_entry_elsewhere(draw: st.DrawFn) -> TableFiles:
-    """The offset is shifted, the size that the file says is another one, or the file is cut."""
+    """The offset is shifted, the size in the file is wrong, or the file is truncated."""
     files = build_table_with_stored_vectors()
     data = files.extra[_VECTORS]
     match draw_one(draw, "shifted", "resized", "cut", "beyond the end"):
@@ -79,9 +79,9 @@ def vector_entry_elsewhere(draw: st.DrawFn) -> TableFiles:
 
 @mutation("deletion-vectors.file-entry", "files")
 def vector_entries_overlap(draw: st.DrawFn) -> TableFiles:
-    """A vector begins within another one, some of whose bytes happen to look like an entry."""
+    """A vector starts within another one whose bytes contain a valid entry."""
     inner = deletion_vectors.build_file([deletion_vectors.encode_bitmap([2])])[0][1:]
-    bits = b"\xff" * 600 + bytes(400) + inner  # more than 4096 rows stand as bits: 8192 bytes that may be any
+    bits = b"\xff" * 600 + bytes(400) + inner  # more than 4096 rows are stored as a bitmap of 8192 arbitrary bytes
     outer = [8 * at + bit for at, byte in enumerate(bits) for bit in range(8) if byte >> bit & 1]
     files = build_table_with_stored_vectors(
         (outer, (2,)), tables=(build_rows(0), build_rows(10, 1 << 16), build_rows(20))
@@ -116,7 +116,7 @@ def stored_vector_beyond_file(draw: st.DrawFn) -> TableFiles:
 
 @mutation("deletion-vectors.bitmap-format", "files")
 def stored_vector_undecodable(draw: st.DrawFn) -> TableFiles:
-    """File and checksum are sound, the bitmap is not: another magic number, or no Roaring bitmap behind it."""
+    """File and checksum are valid, but the bitmap has a wrong magic number or is not a Roaring bitmap."""
     files = build_table_with_stored_vectors()
     bodies = [get_action(files, 3, "add", which)["deletionVector"] for which in (0, 1)]
     bitmaps = [deletion_vectors.encode_bitmap(each) for each in ((1, 3), (2,))]

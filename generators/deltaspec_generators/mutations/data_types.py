@@ -1,4 +1,4 @@
-"""Tables whose data files break what the text says of types, of codecs and pages, and of variants in statistics."""
+"""Mutations of data files: column types, codecs and pages, and variants in statistics."""
 
 import json
 from typing import Any
@@ -18,7 +18,7 @@ from deltaspec_generators.table_files import TableFiles, metadata_action, protoc
 
 
 def _build_table_with_stored_type(kind: Any, stored: pa.DataType) -> TableFiles:
-    """A table with a column `c` of a Delta type, which file c stores as another Arrow type, all null."""
+    """Build a table with a column `c` that file c stores as this Arrow type, all null."""
     files = build_table_with_data(fields=[*data_files.FIELDS, ("c", kind)])
     data = encode_data_file(data_files.build_rows(20).append_column("c", pa.nulls(10, stored)))
     files.data["c.parquet"] = data
@@ -40,7 +40,7 @@ def number_of_another_width(draw: st.DrawFn) -> TableFiles:
 
 @mutation("data-files.required-columns", "rows")
 def required_member_absent(draw: st.DrawFn) -> TableFiles:
-    """A struct that is there in some rows lacks a member that may not be null."""
+    """A struct that is not null in some rows is missing a required field."""
     structs = pa.array([None, {"y": 1}, draw_one(draw, None, {"y": None})], pa.struct([("y", pa.int32())]))
     return build_single_file_table(
         pa.table({"s": structs}), [("s", struct_type(build_required_field("x", "long"), ("y", "integer")))]
@@ -51,7 +51,7 @@ def required_member_absent(draw: st.DrawFn) -> TableFiles:
 
 
 def _build_variant_table(values: list[Any], **statistics: Any) -> TableFiles:
-    """A table of one variant column, whose last file holds these values and tells this of them."""
+    """Build a table of one variant column whose last file has these values and statistics."""
     features = ["variantType", "variantShredding"]
     table = pa.table({"v": build_variant_column(values)})
     empty = table.slice(0, 0)
@@ -63,7 +63,7 @@ def _build_variant_table(values: list[Any], **statistics: Any) -> TableFiles:
 
 @mutation("statistics.variant-null-count", "rows")
 def variant_nulls_miscounted(draw: st.DrawFn) -> TableFiles:
-    """A null of the encoding is none of the column."""
+    """A variant null is not a null of the column."""
     values = [{"a": 1}, None, {"a": None}, "text"]
     return _build_variant_table(values, nullCount={"v": draw_one(draw, 0, 2, 3)})
 
@@ -88,7 +88,7 @@ def variant_bound_of_two_types(draw: st.DrawFn) -> TableFiles:
 
 @mutation("statistics.variant-bounds-in-parquet")
 def variant_bounds_as_text_in_a_checkpoint(draw: st.DrawFn) -> TableFiles:
-    """As in JSON, or in parts that are no variant's."""
+    """As a string, or as a struct that is not a variant."""
     files = log_only.build_table_with_features(
         "variantType", "variantShredding", fields=[("id", "long"), ("v", "variant")]
     )
@@ -106,14 +106,14 @@ _CODEC, _PAGES = "delta.parquet.compression.codec", "delta.parquet.format.versio
 
 
 def _build_table_with_options(configuration: dict[str, str], **options: Any) -> TableFiles:
-    """A table with properties, whose files are written so."""
+    """Build a table with these properties whose files are written with these options."""
     return build_table_with_data(configuration=configuration, parquet_options=options)
 
 
 def _build_table_after_unset(
     configuration: dict[str, str], options: dict[str, Any], later: dict[str, Any]
 ) -> TableFiles:
-    """A table whose properties are taken away before file c is added, which is written in another way."""
+    """Build a table whose properties are removed before file c is added with other options."""
     files = build_table_with_data(configuration=configuration, parquet_options=options)
     data = encode_data_file(data_files.build_rows(20), **later)
     files.data["c.parquet"] = data

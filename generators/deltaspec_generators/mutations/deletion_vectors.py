@@ -1,4 +1,4 @@
-"""Broken deletion vectors: what the descriptor says, the bitmap byte by byte, and the file around it."""
+"""Mutations of deletion vectors: the descriptor, the bytes of the bitmap, and the file."""
 
 import json
 from typing import Any
@@ -23,7 +23,7 @@ _ENABLED = {"delta.enableDeletionVectors": "true"}
 
 
 def _build_inline_table(bitmap: bytes, cardinality: int, **more: Any) -> TableFiles:
-    """A table with an inline vector of these bytes."""
+    """Build a table with an inline vector of these bytes."""
     text = z85.encode(bitmap + bytes(-len(bitmap) % 4))
     vector = {"storageType": "i", "pathOrInlineDv": text, "sizeInBytes": len(bitmap), "cardinality": cardinality}
     return log_only.build_table_with_vector({**vector, **more}, rows=30)
@@ -38,7 +38,7 @@ def _encode_bucket(key: int, row: int) -> bytes:
 
 @mutation("deletion-vectors.inline")
 def inline_text_of_no_bitmap(draw: st.DrawFn) -> TableFiles:
-    """No Z85, or the text's own example as it is printed (E08)."""
+    """Invalid Z85, or the protocol's example as printed (E08)."""
     printed = "wi5b=000010000siXQKl0rr91000f55c8Xg0@@D72lkbi5=-{L"
     text = draw_one(draw, printed, printed[:-1] + "~", printed[:-1], "é" * 50)
     return _build_inline_table(bytes(40), 6, pathOrInlineDv=text)
@@ -46,7 +46,7 @@ def inline_text_of_no_bitmap(draw: st.DrawFn) -> TableFiles:
 
 @mutation("deletion-vectors.unique-id")
 def vector_removed_and_added_under_its_id(draw: st.DrawFn) -> TableFiles:
-    """Storage type, value and offset of the two are the same; what else the descriptors say is no part of the id."""
+    """Storage type, value and offset are equal; other fields of the descriptor are not part of the id."""
     files = build_table_with_features("deletionVectors", configuration=_ENABLED)
     vector = {"storageType": "u", "pathOrInlineDv": "ab^-aqEH.-t@S}K{vb[*k^", "offset": 1, "sizeInBytes": 44}
     first, second = ({**vector, "cardinality": each} for each in draw_one(draw, (6, 6), (6, 5)))
@@ -65,7 +65,7 @@ def records_without_the_deleted_ones(draw: st.DrawFn) -> TableFiles:
 
 @mutation("deletion-vectors.made-while-enabled")
 def vector_made_while_disabled(draw: st.DrawFn) -> TableFiles:
-    """The property is not set, or false, or the commit that makes the vector sets it to false."""
+    """The property is not set, false, or set to false by the commit that adds the vector."""
     files = log_only.build_table_with_vector()
     body = get_action(files, 0, "metaData")
     match draw_one(draw, "unset", "false", "set to false"):
@@ -81,7 +81,7 @@ def vector_made_while_disabled(draw: st.DrawFn) -> TableFiles:
 
 @mutation("deletion-vectors.made-while-enabled")
 def live_file_gets_a_vector_while_disabled(draw: st.DrawFn) -> TableFiles:
-    """A first vector, or another one; one that is there may be committed again."""
+    """A first vector or a replacement; an existing vector may be added again."""
     files = log_only.build_table_with_vector()
     body = get_action(files, 0, "metaData")
     off = {**body, "configuration": {"delta.enableDeletionVectors": "false"}}
@@ -131,7 +131,7 @@ def bucket_key_with_its_highest_bit(draw: st.DrawFn) -> TableFiles:
 
 @mutation("deletion-vectors.offset-start", "files")
 def offset_of_the_bitmap(draw: st.DrawFn) -> TableFiles:
-    """The offset leads to the bitmap behind the size, or is that of the text's examples (E06)."""
+    """The offset points to the bitmap after the size, or is that of the protocol's examples (E06)."""
     files = build_table_with_stored_vectors()
     get_action(files, 3, "add")["deletionVector"]["offset"] = draw_one(draw, 4, 5)
     del files.commits[3][3:]
@@ -140,7 +140,7 @@ def offset_of_the_bitmap(draw: st.DrawFn) -> TableFiles:
 
 @mutation("deletion-vectors.path-resolved", "files")
 def vector_file_of_another_name(draw: st.DrawFn) -> TableFiles:
-    """With the hyphen of the text's listing (E05), without its ending, or in the folder of the log."""
+    """With the hyphen of the protocol's listing (E05), without its extension, or in the log directory."""
     files = build_table_with_stored_vectors()
     name = draw_one(draw, _FILE.replace("vector_", "vector-"), _FILE.removesuffix(".bin"), f"_delta_log/{_FILE}")
     files.extra[name] = files.extra.pop(_FILE)

@@ -147,7 +147,7 @@ _CHECKSUMS: dict[str, tuple[str, tuple[dict[str, Any], ...]]] = {
     "checksum_protocol": ("protocol-and-metadata", ({"protocol": {"minReaderVersion": 1, "minWriterVersion": 3}},)),
     "checksum_transactions": ("transactions-and-domains", ({"setTransactions": [txn_action("app", 1)["txn"]]},)),
 }
-"""Name to requirement and the changes of a sound checksum, `...` for a field taken away."""
+"""Requirement and changes of a valid checksum by name; `...` removes a field."""
 
 
 def _make_breaker(changes: tuple[dict[str, Any], ...]) -> Any:
@@ -172,7 +172,7 @@ def checksum_of_changed_files(draw: st.DrawFn) -> TableFiles:
 
 @mutation("checksum.in-commit-timestamp")
 def checksum_of_another_time(draw: st.DrawFn) -> TableFiles:
-    """Where they are enabled, the timestamp is another's, or left out."""
+    """In-commit timestamps are enabled, but the checksum has another timestamp or none."""
     files = log_only.build_table_with_timestamps()
     other_table = log_only.build_table_with_checksum(
         protocol={"protocol": log_only.get_action(files, 0, "protocol")},

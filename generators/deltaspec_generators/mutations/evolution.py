@@ -1,4 +1,4 @@
-"""Mutations of protocols and features: what they are called, when they come and go, what they let in."""
+"""Mutations of protocols and features: names, upgrades, and use without support."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ def _build_table(*arguments: Any) -> TableFiles:
 
 
 def _add_metadata(files: TableFiles, version: int, configuration: dict[str, str]) -> None:
-    """Commit the metadata of the table once more, with another configuration."""
+    """Add the metadata of the table again with another configuration."""
     files.commits[version].append({"metaData": {**get_action(files, 0, "metaData"), "configuration": configuration}})
 
 
@@ -46,7 +46,7 @@ def table_created_with_a_reader_list_too_many(draw: st.DrawFn) -> TableFiles:
 
 
 def _build_upgraded_table(feature: str, configuration: dict[str, str], reader: int, writer: int) -> TableFiles:
-    """A table that used a feature of its versions, and does not list it when it begins to list features."""
+    """Build a table that used a legacy feature but does not list it when it upgrades to table features."""
     files = log_only.build_table(protocol=protocol_action(reader, writer))
     _add_metadata(files, 1, configuration)
     _add_metadata(files, 2, {})
@@ -66,7 +66,7 @@ def used_constraint_not_listed(draw: st.DrawFn) -> TableFiles:
 
 @mutation("protocol.upgrade-lists-used")
 def used_change_feed_not_listed(draw: st.DrawFn) -> TableFiles:
-    """The example of the text: the change feed was on for a while."""
+    """The protocol's example: the change data feed was enabled for a while."""
     return _build_upgraded_table("changeDataFeed", {"delta.enableChangeDataFeed": "true"}, 1, draw_one(draw, 4, 5))
 
 
@@ -146,7 +146,7 @@ def append_only_without_support(draw: st.DrawFn) -> TableFiles:
 
 @mutation("append-only.lifted")
 def append_only_lifted_by_something_else(draw: st.DrawFn) -> TableFiles:
-    """Metadata comes before the removal, and the property stays true in it."""
+    """A metadata change precedes the removal, but the property stays true."""
     files = log_only.build_table(configuration={"delta.appendOnly": "true"}, last_remove=False)
     files.commits[3] = [log_only.commit_info_action(3)]
     _add_metadata(files, 3, {"delta.appendOnly": draw_one(draw, "true", "TRUE"), "owner": "somebody"})

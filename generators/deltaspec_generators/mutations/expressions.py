@@ -1,4 +1,4 @@
-"""Rows that break what the metadata of their table says of them in SQL; and SQL that speaks of columns of no schema."""
+"""Mutations of SQL expressions: rows that violate them, and expressions on unknown columns."""
 
 from datetime import date
 
@@ -30,7 +30,7 @@ def constraint_of_a_column_that_is_not_there(draw: st.DrawFn) -> TableFiles:
 
 @mutation("check-constraints.rows", "rows")
 def row_that_breaks_a_constraint(draw: st.DrawFn) -> TableFiles:
-    """False, or null; of one column, or of several."""
+    """The expression is false or null, on one column or several."""
     expression, table = draw_one(
         draw,
         ("id > 0", replace_last_row(id=0)),
@@ -42,7 +42,7 @@ def row_that_breaks_a_constraint(draw: st.DrawFn) -> TableFiles:
         ("id % 4 IN (1, 2, 3)", replace_last_row(id=8)),
         ("name IS NULL OR name <> 'gone'", replace_last_row(name="gone")),
     )
-    later = draw(st.booleans())  # then too, every row of the table is held to it
+    later = draw(st.booleans())  # the constraint also applies to rows that existed before it
     return build_constrained_table(
         CONSTRAINTS_PROTOCOL, build_fields(), {"delta.constraints.c": expression}, table, later=later
     )
@@ -63,7 +63,7 @@ def generated_value_of_another_row(draw: st.DrawFn) -> TableFiles:
 
 @mutation("generated-columns.values", "rows")
 def value_of_rows_before_their_expression(draw: st.DrawFn) -> TableFiles:
-    """The rows came before the expression, or it cannot be told: they were written again since."""
+    """The rows are older than the expression, or they were rewritten after it."""
     files = build_constrained_table(
         GENERATED_COLUMNS_PROTOCOL, build_fields(year=YEAR_METADATA), table=replace_last_row(year=5), later=True
     )

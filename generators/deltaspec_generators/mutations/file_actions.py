@@ -1,4 +1,4 @@
-"""Mutations of file actions, of the actions of one path, and of deletion vectors."""
+"""Mutations of file actions, repeated actions on a path, and deletion-vector descriptors."""
 
 from typing import Any
 
@@ -13,13 +13,13 @@ from deltaspec_generators.table_files import TableFiles, add_action, protocol_ac
 
 
 def _edit_last_add(files: TableFiles, **changes: Any) -> TableFiles:
-    """Change the add of the last version."""
+    """Edit the add of the last version."""
     get_action(files, 2, "add").update(changes)
     return files
 
 
 def _build_change_table(**changes: Any) -> TableFiles:
-    """A change-data table with a cdc action in its last version."""
+    """Build a table with change data feed and a cdc action in its last version."""
     files = log_only.build_table(
         protocol=protocol_action(1, 7, None, ["changeDataFeed"]), configuration={"delta.enableChangeDataFeed": "true"}
     )

@@ -1,4 +1,4 @@
-"""Mutations of what footers of data files say: their schema, its types, names and field ids."""
+"""Mutations of Parquet footers: schema, types, names and field ids."""
 
 import io
 import json
@@ -26,7 +26,7 @@ Names = Mapping[str, pa.DataType]
 
 
 def _replace_last_file(files: TableFiles, data: bytes, rows: int = 10) -> TableFiles:
-    """Give file c other bytes, of a length and a number of rows that its action knows."""
+    """Replace the bytes of file c; its add action gets the true size and this row count."""
     files.data["c.parquet"] = data
     get_action(files, 2, "add").update(size=len(data), stats=json.dumps({"numRecords": rows}))
     return files
@@ -35,7 +35,7 @@ def _replace_last_file(files: TableFiles, data: bytes, rows: int = 10) -> TableF
 def _build_table_with_stored_type(
     kind: Any, stored: pa.DataType, *, features: Sequence[str] = (), **options: Any
 ) -> TableFiles:
-    """A table with a column `c` of a Delta type, which file c stores as another Arrow type, all null."""
+    """Build a table with a column `c` that file c stores as this Arrow type, all null."""
     protocol = protocol_action(3, 7, list(features), list(features)) if features else None
     files = build_table_with_data(fields=[*data_files.FIELDS, ("c", kind)], protocol=protocol)
     table = data_files.build_rows(20).append_column("c", pa.nulls(10, stored))
@@ -265,7 +265,7 @@ def row_ids_of_another_type(draw: st.DrawFn) -> TableFiles:
 def _build_mapped_table(
     mode: str, *, names: Mapping[str, str] | None = None, ids: Mapping[str, int | None] | None = None
 ) -> TableFiles:
-    """The table with some names or ids of file c replaced, by logical name."""
+    """Build the mapped table with some names or field ids of file c replaced, by logical name."""
     table = build_mapped_rows(20, {**PHYSICAL_NAMES, **(names or {})}, {**COLUMN_IDS, **(ids or {})})
     return _replace_last_file(build_mapped_table_with_data(mode), encode_data_file(table))
 

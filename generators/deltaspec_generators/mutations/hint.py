@@ -96,11 +96,11 @@ def hint_overwritten_without_checksum(draw: st.DrawFn) -> TableFiles:
 
 
 _LEAVES = ('"size"=4', '"version"=1', '"x"+"a"+0=1.50', '"x"+"a"+1=null', '"x"+"a"+2=true', '"x"+"b%20~"="%C3%A9%2F"')
-"""Its canonical form, pair by pair, in order."""
+"""Pairs of the canonical form of the hint below, in order."""
 
 
 def _build_table_with_digest(canonical: str, digest: Any = hashlib.md5) -> TableFiles:
-    """A hint whose checksum is the digest of this form."""
+    """Build a hint whose checksum is the digest of this canonical form."""
     files = log_only.build_table_with_hint()
     checksum = digest(canonical.encode()).hexdigest()
     files.last_checkpoint = (
@@ -139,7 +139,7 @@ _FORMS: dict[str, tuple[str, tuple[str, ...]]] = {
     "hint_space_as_plus": ("percent-encoding", (_replace_in_canonical("%20", "+"),)),
     "hint_octets_of_latin_1": ("percent-encoding", (_replace_in_canonical("%C3%A9", "%E9"),)),
 }
-"""Name to requirement and wrong canonical forms of one hint."""
+"""Requirement and wrong canonical forms of one hint by name."""
 
 
 def _make_breaker(forms: tuple[str, ...]) -> Any:
@@ -157,7 +157,7 @@ def hint_digest_of_another_kind(draw: st.DrawFn) -> TableFiles:
 
 @mutation("last-checkpoint.canonical-sample")
 def hint_with_checksum_of_the_sample(draw: st.DrawFn) -> TableFiles:
-    """The published sample, with the two fields that a hint needs besides, and the checksum it has without them."""
+    """The protocol's sample with the two required fields added, but with its original checksum."""
     files = log_only.build_table_with_hint()
     files.last_checkpoint = (
         '{"k0":"\'v 0\'","checksum":"6a92d155a59bf2eecbd4b4ec7fd1f875","version":1,"size":4,'
@@ -168,7 +168,7 @@ def hint_with_checksum_of_the_sample(draw: st.DrawFn) -> TableFiles:
 
 @mutation("last-checkpoint.canonical-order")
 def hint_of_sorted_pairs(draw: st.DrawFn) -> TableFiles:
-    """An array of eleven: by path the second element is followed by the eleventh, by pair the other way round."""
+    """An array of eleven elements: sorted by path, element 1 comes before 10; sorted by pair, after it."""
     pairs = ['"size"=4', '"version"=1', '"x"+0=0', '"x"+10=10', *(f'"x"+{n}={n}' for n in range(1, 10))]
     checksum = hashlib.md5(",".join(pairs).encode()).hexdigest()
     return _build_table_with_hint_body({"version": 1, "size": 4, "x": [*range(11)], "checksum": checksum})

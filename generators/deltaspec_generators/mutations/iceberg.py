@@ -1,4 +1,4 @@
-"""Broken tables that are compatible with Iceberg: what is enabled beside it, types, ids of parts, files."""
+"""Mutations of Iceberg compatibility: features, types, nested ids, files."""
 
 import json
 from typing import Any
@@ -26,7 +26,7 @@ from deltaspec_generators.table_files import TableFiles, metadata_action, protoc
 
 
 def _build_table_without_reader_mapping(draw: st.DrawFn, compatibility: str) -> TableFiles:
-    """The feature in a protocol by which readers need not know column mapping."""
+    """Build a table whose protocol requires column mapping only of writers."""
     reader, listed = draw_one(draw, (1, None), (3, []))
     writers = ["columnMapping", f"icebergCompat{compatibility}"]
     return log_only.build_table(protocol=protocol_action(reader, 7, listed, writers))
@@ -59,7 +59,7 @@ def second_compatibility_without_feature(draw: st.DrawFn) -> TableFiles:
 
 
 def _build_unmapped_table(draw: st.DrawFn, compatibility: str) -> TableFiles:
-    """From the beginning, or by a later commit."""
+    """From the first commit, or by a later one."""
     properties = build_configuration(compatibility)
     del properties["delta.columnMapping.mode"]
     properties |= draw_one(draw, {}, {"delta.columnMapping.mode": "none"})
@@ -83,7 +83,7 @@ def second_compatibility_without_mapping(draw: st.DrawFn) -> TableFiles:
 
 @mutation("iceberg-v1.no-deletion-vectors")
 def vectors_supported_beside_first_compatibility(draw: st.DrawFn) -> TableFiles:
-    """Whether they are enabled or not, from the beginning or by a later protocol."""
+    """Enabled or not, from the first commit or by a later protocol."""
     files = build_compatible_table("V1", **draw_one(draw, {}, {"enableDeletionVectors": "false"}))
     if draw_one(draw, True, False):
         files.commits[0][1] = build_protocol("V1", "deletionVectors")
@@ -132,7 +132,7 @@ def variant_under_second_compatibility(draw: st.DrawFn) -> TableFiles:
 
 
 def _build_widened_table(draw: st.DrawFn, compatibility: str) -> TableFiles:
-    """A column was widened before the table became compatible, in a way that Iceberg does not know."""
+    """Build a table that was widened in a way that Iceberg does not support before it became compatible."""
     old, new = draw_one(
         draw,
         *(("byte", "double"), ("integer", "double"), ("short", "decimal(10,0)")),
@@ -176,7 +176,7 @@ def widened_before_second_compatibility(draw: st.DrawFn) -> TableFiles:
 
 
 def _build_repartitioned_table(draw: st.DrawFn, compatibility: str) -> TableFiles:
-    """A table is replaced by one that is partitioned by another column, maybe too, or by fewer."""
+    """Replace a table by one with other, more or fewer partition columns."""
     fields = [
         build_mapped_field("id", 1),
         build_mapped_field("part_a", 2, "integer"),
@@ -235,7 +235,7 @@ def file_not_counted_under_second_compatibility(draw: st.DrawFn) -> TableFiles:
 
 
 def _get_nested_ids(field: dict[str, Any]) -> list[dict[str, Any]]:
-    """The maps of a field's nested ids, one a text."""
+    """Return the maps of nested ids of a field, one per key."""
     return [field["metadata"][key] for key in NESTED_ID_KEYS]
 
 
@@ -263,7 +263,7 @@ def no_nested_ids_at_all(draw: st.DrawFn) -> TableFiles:
 
 @mutation("iceberg-v2.nested-ids")
 def nested_id_not_its_own(draw: st.DrawFn) -> TableFiles:
-    """That of a column, of another part, or one of more than 32 bits."""
+    """The id of a column, of another part, or one of more than 32 bits."""
     number = draw_one(draw, 1, 4, 5, 10, 15, 2**31, 2**40, -(2**31) - 1)
 
     def change(fields: list[Any]) -> None:
@@ -318,7 +318,7 @@ def nested_ids_by_other_paths(draw: st.DrawFn) -> TableFiles:
 
 
 def _swap_nested_ids(key: str, *, drop: str, spelled: str | None) -> TableFiles:
-    """Without the ids under one key; those under the other by other names of the field, if `spelled`."""
+    """Drop the nested ids under `drop`; if `spelled`, move them to `key`, where other names are required."""
 
     def change(fields: list[Any]) -> None:
         inner = fields[3]["type"]["elementType"]["fields"][0]
@@ -352,7 +352,7 @@ def nested_ids_under_the_key_of_the_newest_text(draw: st.DrawFn) -> TableFiles:
 
 @mutation("iceberg-v1.partition-columns-stored", "footers")
 def partition_column_left_out_of_file(draw: st.DrawFn) -> TableFiles:
-    """Of a file that is older than the compatibility, or of a new one."""
+    """In the first file, the second file, or both."""
     complete, cut = build_partitioned_rows("col-1", "col-2", "col-3"), build_partitioned_rows("col-1", "col-2")
     return build_partitioned_table("V1", *draw_one(draw, [cut, complete], [complete, cut], [cut, cut]))
 

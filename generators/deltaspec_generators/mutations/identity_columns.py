@@ -1,4 +1,4 @@
-"""Mutations of identity columns: what of them changes from version to version, and the values in data files."""
+"""Mutations of identity columns: changes of their properties, and values in data files."""
 
 from hypothesis import strategies as st
 
@@ -14,7 +14,7 @@ from deltaspec_generators.table_files import TableFiles, remove_action
 
 @mutation("identity-columns.fixed")
 def identity_begun_anew(draw: st.DrawFn) -> TableFiles:
-    """The mark stays in the sequence all the same."""
+    """The mark stays in the sequence."""
     changed = draw_one(draw, {"start": 98}, {"step": 1}, {"explicit": True}, {"explicit": None}, {"start": None})
     return build_table_with_column_history(
         build_identity_column(), build_identity_column(102), build_identity_column(104, **changed)
@@ -51,7 +51,7 @@ def identity_value_out_of_sequence(draw: st.DrawFn) -> TableFiles:
 
 @mutation("identity-columns.unique", "rows")
 def identity_value_given_twice(draw: st.DrawFn) -> TableFiles:
-    """Within a file; or by a commit that replaces a file, and generates a value that another has."""
+    """Within a file, or by a commit that generates a value of another file."""
     step = draw_one(draw, 1, -3)
     if draw(st.booleans()):
         return build_identity_table((100 + step, [100, 100 + step, 100]), step=step)
@@ -65,7 +65,7 @@ def identity_value_given_twice(draw: st.DrawFn) -> TableFiles:
 
 @mutation("identity-columns.beyond-mark", "rows")
 def identity_value_before_the_mark(draw: st.DrawFn) -> TableFiles:
-    """A value that the sequence left out before, or that a row had which is deleted."""
+    """A value before the mark that the sequence skipped."""
     step = draw_one(draw, 1, -1)
     left_out = 100 + step * draw(st.integers(1, 8))
     marks = 100 + 9 * step, 100 + 10 * step

@@ -1,4 +1,4 @@
-"""Mutations of in-commit timestamps beside the protocol, the properties and the times of files."""
+"""Mutations of in-commit timestamps against the protocol, the properties and file modification times."""
 
 from hypothesis import strategies as st
 
@@ -12,7 +12,7 @@ from deltaspec_generators.table_files import LOG, TableFiles, protocol_action
 
 @mutation("in-commit-timestamp.after-file-time")
 def timestamps_begin_before_the_last_file(draw: st.DrawFn) -> TableFiles:
-    """The clock of whoever enables them is behind, and the file time is not asked for."""
+    """The clock of the enabling writer is behind, and it ignores the file modification time."""
     files = build_table_enabled_by_version_2()
     before = ENABLED_AT_MS + draw_one(draw, 0, 1, HOUR_MS)
     files.written_ms.update({LOG + commit_name(version): before + version - 1 for version in (1, 2, 3)})

@@ -1,4 +1,4 @@
-"""Mutations of the log directory, of commits as wholes and of lines."""
+"""Mutations of the log directory, of commits and of lines."""
 
 import json
 
@@ -136,7 +136,7 @@ def timestamp_stands_still(draw: st.DrawFn) -> TableFiles:
 
 @mutation("in-commit-timestamp.enablement-recorded")
 def enablement_forgotten(draw: st.DrawFn) -> TableFiles:
-    """Enabled by version 1; the properties are wrong there, or gone with the metaData of version 2."""
+    """Timestamps are enabled by version 1; the properties are wrong there or removed by version 2."""
     files = log_only.build_table_with_timestamps()
     metadata = files.commits[0].pop()
     assert isinstance(metadata, dict)

@@ -1,4 +1,4 @@
-"""Mutations of what metadata cleanup leaves behind, and of the names and places of files in the log directory."""
+"""Mutations of metadata cleanup, and of file names and locations in the log directory."""
 
 from hypothesis import strategies as st
 
@@ -14,7 +14,7 @@ _UUID = "00000000-0000-4000-8000-000000000007"
 
 
 def _build_table_with_feature(feature: str) -> TableFiles:
-    """Three commits without a remove, of a table with a feature by which whoever cleans it up knows newer texts."""
+    """Build three commits without a remove, with a feature that only writers of newer protocols support."""
     if feature == "inCommitTimestamp":
         return log_only.build_table_with_timestamps(last_remove=False)
     return log_only.build_table_with_features(feature, last_remove=False)
@@ -104,7 +104,7 @@ def sidecar_cleaned_up(draw: st.DrawFn) -> TableFiles:
 
 
 def _build_table_with_log_file(name: str) -> TableFiles:
-    """A sound table with a file in its log that nobody reads."""
+    """Build a valid table with an extra file in its log directory."""
     files = log_only.build_table()
     files.extra[LOG + name] = b"{}\n"
     return files

@@ -1,4 +1,4 @@
-"""Tables in which a field that an action may have is of another type, or a feature is enabled before it is complete."""
+"""Mutations of optional fields with wrong types, and of features enabled too early."""
 
 import json
 from typing import Any
@@ -13,7 +13,7 @@ from deltaspec_generators.table_files import TableFiles, domain_action, protocol
 
 
 def _build_table_with_field(kind: str, name: str, value: Any, version: int = 2) -> TableFiles:
-    """`bases.plain` with another value of one field of an action."""
+    """Build a table with another value in one field of an action."""
     files = log_only.build_table()
     get_action(files, version, kind)[name] = value
     return files
@@ -107,7 +107,7 @@ def row_tracking_enabled_without_feature(draw: st.DrawFn) -> TableFiles:
 
 @mutation("row-tracking.fields-set-when-enabled")
 def row_tracking_enabled_over_files_without_ids(draw: st.DrawFn) -> TableFiles:
-    """The feature comes with version 3, and one of the files from before is not committed again with its id."""
+    """Version 3 adds the feature and backfills all files except one."""
     files = log_only.build_table(last_remove=False)
     files.commits[3] = [log_only.commit_info_action(3), protocol_action(1, 7, None, ["rowTracking", "domainMetadata"])]
     skipped = draw_one(draw, 0, 1, 2)

@@ -1,4 +1,4 @@
-"""Mutations of protocol, features, metadata, schema, configuration, domains, and of the form of every action."""
+"""Mutations of protocol, features, metadata, schema, configuration, domains and malformed actions."""
 
 import json
 from collections.abc import Callable
@@ -166,7 +166,7 @@ def type_without_feature(draw: st.DrawFn) -> TableFiles:
 
 
 def _change_field(files: TableFiles, change: Callable[[dict[str, Any]], object]) -> TableFiles:
-    """Change the metadata of the first column."""
+    """Edit the metadata of the first column."""
     body = get_action(files, 0, "metaData")
     schema = json.loads(body["schemaString"])
     change(schema["fields"][0]["metadata"])
@@ -259,7 +259,7 @@ def system_domain_malformed(draw: st.DrawFn) -> TableFiles:
         commit_info_action(0),
         protocol,
         metadata_action([("id", "long")]),
-    ]  # and no file that has to have ids
+    ]  # no files, so that no row ids are required
     broken = draw_one(
         draw,
         domain_action("delta.rowTracking", "{}"),
@@ -272,7 +272,7 @@ def system_domain_malformed(draw: st.DrawFn) -> TableFiles:
 
 
 def _build_clustered_table(column: Any, **more: Any) -> TableFiles:
-    """A table clustered by a column, its files with statistics of `id`."""
+    """Build a table clustered by a column; its files have statistics of `id`."""
     text = json.dumps({"clusteringColumns": [column]})
     protocol = protocol_action(2, 7, None, ["columnMapping", "domainMetadata", "clustering"])
     files = log_only.build_table(protocol=protocol, **more)
@@ -293,7 +293,7 @@ def partitioned_beside_clustering(draw: st.DrawFn) -> TableFiles:
 
 @mutation("clustering.columns-by-physical-name", revisions=("current",))
 def clustered_by_displayed_name(draw: st.DrawFn) -> TableFiles:
-    """The file statistics are those of the physical name, so that nothing but the domain is wrong."""
+    """Statistics use the physical name, so only the domain is wrong."""
     metadata = {"delta.columnMapping.id": 1, "delta.columnMapping.physicalName": "col-1"}
     field = {"name": "id", "type": "long", "nullable": True, "metadata": metadata}
     configuration = {"delta.columnMapping.mode": draw_one(draw, "id", "name"), "delta.columnMapping.maxColumnId": "1"}
@@ -308,14 +308,14 @@ def clustered_by_displayed_name(draw: st.DrawFn) -> TableFiles:
 def clustered_without_statistics(draw: st.DrawFn) -> TableFiles:
     files = _build_clustered_table(draw_one(draw, "id", ["id"]))
     added = get_action(files, 2, "add")
-    told = json.loads(added["stats"])
+    stats = json.loads(added["stats"])
     bare = {"numRecords": 10, "minValues": {"name": "a"}, "nullCount": {"name": 0, "id": None}}
-    added["stats"] = draw_one(draw, None, "{}", json.dumps({"numRecords": told["numRecords"]}), json.dumps(bare))
+    added["stats"] = draw_one(draw, None, "{}", json.dumps({"numRecords": stats["numRecords"]}), json.dumps(bare))
     return files
 
 
 def _build_identity_table(**changes: Any) -> TableFiles:
-    """A table with an identity column, its properties by the last word of their names."""
+    """Build a table with an identity column; properties are given by the last word of their keys."""
     sound = {"start": 100, "step": 2, "highWaterMark": 104, "allowExplicitInsert": True}
     metadata = {f"delta.identity.{name}": value for name, value in {**sound, **changes}.items()}
     field = {"name": "id", "type": "long", "nullable": True, "metadata": metadata}
@@ -342,7 +342,7 @@ _SOUND: dict[str, tuple[str, dict[str, Any]]] = {
     "txn": ("appId", txn_action("app", 1)["txn"]),
     "domainMetadata": ("domain", domain_action("mine")["domainMetadata"]),
 }
-"""A sound action of each kind that may stand alone in a commit, and a required field of it."""
+"""A required field and a valid body by action kind, for kinds that may be alone in a commit."""
 
 _REQUIREMENTS = {"add": "add", "remove": "remove", "cdc": "cdc", "txn": "transaction", "domainMetadata": "domain"}
 

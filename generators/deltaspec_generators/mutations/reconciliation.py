@@ -1,4 +1,4 @@
-"""Mutations of what a snapshot is, as checkpoints and compactions hold it."""
+"""Mutations of reconciled state in checkpoints and compactions."""
 
 from typing import Any
 
@@ -43,7 +43,7 @@ def tombstone_twice_in_checkpoint(draw: st.DrawFn) -> TableFiles:
 
 
 def _build_table_with_marks(*marks: int) -> TableFiles:
-    """A table whose row ids went up to 19 in version 1, and a checkpoint of that with these marks."""
+    """Build a table with row id mark 19 in version 1, and a checkpoint of version 1 with these marks."""
 
     def mark(number: int) -> dict[str, Any]:
         return {"rowIdHighWaterMark": {"highWaterMark": number, "preservedRowIds": False}}

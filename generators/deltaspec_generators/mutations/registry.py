@@ -1,7 +1,7 @@
-"""Broken tables: each breaks one requirement in one place, and nothing else.
+"""Registry of broken tables: each breaks one requirement in one place, and nothing else.
 
-`MUTATIONS` maps a name to the requirement it breaks and a strategy of tables. Rules are not known here: which rule
-catches which mutation is for the tests to say.
+`MUTATIONS` maps a name to the broken requirement and a strategy for tables. This package does not know the rules: the
+tests state which rule catches which mutation.
 """
 
 from collections.abc import Callable
@@ -24,39 +24,39 @@ class Mutation:
     requirement: str
     breaks: Breaker
     level: Level = "log"
-    """What has to be opened to see the fault: `log`, `files`, `footers` or `rows`. Tables of level `log` may lack
-    the data files that their log speaks of."""
+    """Level at which the fault is visible: `log`, `files`, `footers` or `rows`. Tables of level `log` may have no data
+    files."""
     revisions: tuple[str, ...] | None = None
-    """Revisions in which this table shows the fault; None: all in which the requirement holds."""
+    """Revisions in which this table has the fault; None for all revisions of the requirement."""
 
     def tables(self) -> st.SearchStrategy[TableFiles]:
-        """Tables broken this way."""
+        """Return a strategy for tables broken this way."""
         return _tables(self.breaks)
 
 
 @st.composite
 def _tables(draw: st.DrawFn, breaks: Breaker) -> TableFiles:
-    draw(st.none())  # not every mutation has a choice to draw, and hypothesis asks for one
+    draw(st.none())  # hypothesis needs at least one draw, and some mutations have none
     return breaks(draw)
 
 
 MUTATIONS: dict[str, Mutation] = {}
-"""Every mutation by name. Filled when `deltaspec_generators.mutations.all_mutations` is imported."""
+"""All mutations by name. Filled when `deltaspec_generators.mutations.all_mutations` is imported."""
 
 
 def mutation(
     requirement: str, level: Level = "log", revisions: tuple[str, ...] | None = None
 ) -> Callable[[_Breaker], _Breaker]:
-    """Register a function that draws a table which breaks a requirement; its name says how.
+    """Register a function that draws a table which breaks a requirement; the function name is the key.
 
-    `revisions`: those in which it does, where they are not all that the requirement holds in: a table whose features
-    an older text does not know breaks nothing there.
+    `revisions` restricts the revisions of the requirement. For example, a table whose features an older revision does
+    not define breaks nothing there.
     """
 
     def register(breaks: _Breaker) -> _Breaker:
         name = getattr(breaks, "__name__", "")
         if name in MUTATIONS:
-            raise ValueError(f"mutation {name} stands twice")
+            raise ValueError(f"mutation {name} is registered twice")
         MUTATIONS[name] = Mutation(name, requirement, breaks, level, revisions)
         return breaks
 
@@ -64,5 +64,5 @@ def mutation(
 
 
 def draw_one(draw: st.DrawFn, *choices: Any) -> Any:
-    """One of several ways to do the same wrong."""
+    """Draw one of several ways to break the same requirement."""
     return draw(st.sampled_from(choices))

@@ -1,4 +1,4 @@
-"""Mutations of what a vacuum and a cleanup may take: files of tombstones and history that the retention keeps."""
+"""Mutations of retention: files and history deleted before their retention ended."""
 
 from hypothesis import strategies as st
 

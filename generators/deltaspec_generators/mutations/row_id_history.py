@@ -1,4 +1,4 @@
-"""Tables broken in row ids along their history, which the log shows: when they are enabled, and who is given which."""
+"""Mutations of the row id history in the log: enablement, assignment, marks."""
 
 import json
 from typing import Any
@@ -33,7 +33,7 @@ SINCE_R2 = ("r2", "r3", "current")
 
 
 def update_configuration(files: TableFiles, **more: Any) -> dict[str, Any]:
-    """The configuration of a table's first metadata, to be changed in place."""
+    """Update and return the configuration of the first metadata, to be edited in place."""
     configuration: dict[str, Any] = get_action(files, 0, "metaData")["configuration"]
     configuration.update(more)
     return configuration
@@ -63,7 +63,7 @@ def row_tracking_enabled_at_an_old_writer_version(draw: st.DrawFn) -> TableFiles
 @mutation("row-tracking.needs-domains")
 def row_tracking_without_domains(_: st.DrawFn) -> TableFiles:
     files = log_only.build_table(protocol=protocol_action(1, 7, None, ["rowTracking"]))
-    del files.commits[1], files.commits[2]  # a mark would need the feature as well
+    del files.commits[1], files.commits[2]  # a mark would also need the feature
     return files
 
 
@@ -102,7 +102,7 @@ def hidden_column_shown_by_the_schema(draw: st.DrawFn) -> TableFiles:
     configuration = {**update_configuration(files), **COLUMNS}
     update_configuration(files, **COLUMNS)
     files.commits[3] = [commit_info_action(3), metadata_action(fields, configuration=configuration)]
-    if draw(st.booleans()):  # only for a while
+    if draw(st.booleans()):  # only temporarily
         files.commits[4] = [commit_info_action(4), metadata_action(log_only.FIELDS, configuration=configuration)]
     return files
 
@@ -162,7 +162,7 @@ def enabled_over_a_file_without_a_commit_version(draw: st.DrawFn) -> TableFiles:
 
 
 def _build_backfilled_table(draw: st.DrawFn, left_out: str) -> TableFiles:
-    """A table whose files get row ids before they are enabled, one of them not all that it needs."""
+    """Build a table that backfills row ids before it enables them, with one file incomplete."""
     files = log_only.build_table(last_remove=False)
     files.commits[3] = [commit_info_action(3), PROTOCOL]
     for version, which, base in ((1, 0, 0), (1, 1, 10), (2, 0, 20)):
@@ -172,7 +172,7 @@ def _build_backfilled_table(draw: st.DrawFn, left_out: str) -> TableFiles:
         files.commits[3].append({"add": {**again, "dataChange": False}})
     files.commits[3] += [legacy_row_id_mark_action(29), row_id_mark_domain(29)]
     _add_enabling_commit(files, ENABLED)
-    if draw(st.booleans()):  # the version that enables is wrong, whatever comes after
+    if draw(st.booleans()):  # the enabling version is wrong, even if the file is removed later
         files.commits[5] = [preserving_commit_info(5), remove_action({"add": get_action(files, 3, "add", 1)})]
     return files
 
@@ -233,7 +233,7 @@ def base_row_id_left_out_of_remove(draw: st.DrawFn) -> TableFiles:
     return files
 
 
-# who is given which
+# assignment of row ids
 
 
 @mutation("row-tracking.above-mark")
@@ -273,7 +273,7 @@ def add_again_with_another_commit_version(draw: st.DrawFn) -> TableFiles:
 
 
 def _build_checkpointed_table(draw: st.DrawFn, **other: Any) -> TableFiles:
-    """`tracked` with a checkpoint of version 2, one of whose files has something else than in its commit."""
+    """Build the tracked table with a checkpoint of version 2 in which one add differs from its commit."""
     files = build_tracked_table(enabled=draw(st.booleans()))
     rows = [
         files.commits[0][1],
@@ -298,11 +298,11 @@ def another_commit_version_in_the_checkpoint(draw: st.DrawFn) -> TableFiles:
     return _build_checkpointed_table(draw, defaultRowCommitVersion=draw_one(draw, 0, None))
 
 
-# the mark, and what commits say
+# marks and statements of commits
 
 
 def _remove_highest_file(files: TableFiles, *fallen: Any) -> TableFiles:
-    """File c, which has the highest ids, is removed, and the mark falls to that of the others."""
+    """Remove file c, which has the highest ids, and add actions that lower the mark."""
     body = get_action(files, 2, "add")
     files.commits[3] = [preserving_commit_info(3), remove_action({"add": body}), *fallen]
     return files

@@ -1,4 +1,4 @@
-"""Tables broken in row ids; level `log` shows it of the ids that the log gives, `rows` of those that files hold."""
+"""Mutations of row ids: assigned by the log (level `log`) or materialized in files (level `rows`)."""
 
 from hypothesis import strategies as st
 
@@ -109,12 +109,12 @@ def hidden_column_of_a_taken_name(draw: st.DrawFn) -> TableFiles:
     return files
 
 
-# row ids that files hold
+# materialized row ids
 
 
 @mutation("row-tracking.unique-stable-ids", level="rows")
 def row_id_kept_by_two_rows(draw: st.DrawFn) -> TableFiles:
-    same = draw_one(draw, 1, 3, 9, 11, 19, 20, 24)  # of another row of c by either of its ids, or of a row of d
+    same = draw_one(draw, 1, 3, 9, 11, 19, 20, 24)  # id of another row of c, fresh or preserved, or of a row of d
     return build_rewritten_table([same, *range(1, 10)], data_change=True)
 
 

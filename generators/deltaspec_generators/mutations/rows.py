@@ -1,4 +1,4 @@
-"""Tables broken in rows of data files; level `rows` shows it."""
+"""Mutations of rows in data files, visible at level `rows`."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ from deltaspec_generators.table_files import TableFiles
 
 @mutation("data-files.readable-pages", "rows")
 def page_damaged(draw: st.DrawFn) -> TableFiles:
-    """The last byte of a page under a checksum is another one, or the header of a page is garbage."""
+    """The last byte of a page with checksum is changed, or a page header is garbage."""
     way = draw_one(draw, "checksum", "header")
     options = {"compression": "none", "use_dictionary": False, "write_page_checksum": way == "checksum"}
     files = build_table_with_data(parquet_options=options)
@@ -39,9 +39,9 @@ def page_damaged(draw: st.DrawFn) -> TableFiles:
 
 @mutation("data-files.required-columns", "rows")
 def required_column_null(draw: st.DrawFn) -> TableFiles:
-    """At top level, or in a struct that is not null in that row."""
-    gone = draw(st.integers(0, 9))
-    values = [None if each == gone else each for each in range(10)]
+    """In a top-level column, or in a struct that is not null in that row."""
+    null_index = draw(st.integers(0, 9))
+    values = [None if each == null_index else each for each in range(10)]
     if draw(st.booleans()):
         return build_single_file_table(
             pa.table({"id": pa.array(values, pa.int64())}), [build_required_field("id", "long")]

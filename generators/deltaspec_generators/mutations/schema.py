@@ -1,4 +1,4 @@
-"""Tables whose schema string breaks the form of its chapter, or whose properties have values that they cannot have."""
+"""Mutations of schema strings, property values and partition values."""
 
 import json
 from typing import Any
@@ -23,7 +23,7 @@ def _drop_key(name: str, document: dict[str, Any]) -> dict[str, Any]:
 
 
 def _build_table_with_schema(document: Any) -> TableFiles:
-    """A table whose schema string is this document."""
+    """Build a table whose schema string is this JSON document."""
     files = log_only.build_table()
     get_action(files, 0, "metaData")["schemaString"] = json.dumps(document)
     return files
@@ -118,7 +118,7 @@ def page_version_unknown(draw: st.DrawFn) -> TableFiles:
 
 
 def _build_table_partitioned_by_timestamp(text: str) -> TableFiles:
-    """A table partitioned by a timestamp."""
+    """Build a table partitioned by a timestamp with this serialized value."""
     fields = (("id", "long"), ("at", "timestamp"))
     return log_only.build_table(fields=fields, partition_columns=["at"], partition={"at": text})
 
@@ -137,7 +137,7 @@ def timestamp_without_zone(draw: st.DrawFn) -> TableFiles:
 
 @mutation("partition-values.serialization")
 def value_of_no_such_type(draw: st.DrawFn) -> TableFiles:
-    """One of each type that a table without features may have, but text, which may be anything."""
+    """One or more values of each type of a table without features, except string, which accepts anything."""
     kind, text = draw_one(
         draw,
         *(("byte", "-129"), ("short", "32768"), ("integer", "2147483648"), ("long", "9223372036854775808")),

@@ -1,6 +1,6 @@
-"""Tables whose statistics lie of the rows, or say what they may not; level `rows` shows it.
+"""Mutations of statistics that are false or not allowed, visible at level `rows`.
 
-The data files are sound; what is broken is the statistics text of the last version's add.
+Data files are valid; only the statistics of the last add are broken.
 """
 
 import json
@@ -22,7 +22,7 @@ _TIMESTAMP_US = 1_704_164_645_123_000
 
 
 def _build_table(kind: str, arrow: pa.DataType, *values: Any, features: tuple[str, ...] = ()) -> TableFiles:
-    """A table of one column `c`; its last file holds these values, the others none."""
+    """Build a table of one column `c`; its last file has these values, the others are empty."""
     rows = pa.table({"c": pa.array(values, arrow)})
     empty = rows.slice(0, 0)
     needed = protocol_action(3, 7, list(features), list(features)) if features else None
@@ -30,7 +30,7 @@ def _build_table(kind: str, arrow: pa.DataType, *values: Any, features: tuple[st
 
 
 def _replace_statistics(files: TableFiles, low: Any = None, high: Any = None, **more: Any) -> TableFiles:
-    """Give the last add statistics with these bounds of `c`, JSON values; `more` by wire name beside them."""
+    """Replace the statistics of the last add with these JSON bounds of `c`; `more` sets other fields."""
     body = get_action(files, 2, "add")
     records = json.loads(body["stats"])["numRecords"]
     bounds = {name: {"c": value} for name, value in (("minValues", low), ("maxValues", high)) if value is not None}
@@ -53,7 +53,7 @@ _BOUNDS_BY_TYPE: tuple[tuple[str, pa.DataType, Any, Any, Any], ...] = (
     ("timestamp", pa.timestamp("us", "UTC"), -1, "1969-12-31T23:59:59.998Z", "1970-01-01T00:00:00.001Z"),
     ("boolean", pa.bool_(), False, False, True),
 )
-"""Type, Arrow type, a value, and bounds below and above it; of booleans none lies below."""
+"""Type, Arrow type, a value, and bounds below and above it; booleans have none below."""
 
 
 @mutation("statistics.minimum-bounds-data", "rows")
@@ -74,7 +74,7 @@ def maximum_too_low(draw: st.DrawFn) -> TableFiles:
 
 @mutation("statistics.maximum-bounds-data", "rows")
 def maximum_of_hidden_plane_too_low(draw: st.DrawFn) -> TableFiles:
-    """The tie-breaker is above the character cut off in UTF-16, and below it in UTF-8."""
+    """The tie-breaker is greater than the truncated character in UTF-16 order, but smaller in UTF-8 order."""
     files = _build_table("string", pa.string(), "x" * 32 + "\U0001f33c")
     return _replace_statistics(files, high="x" * 32 + draw_one(draw, "\x7f", "\ufffd"))
 
@@ -88,7 +88,7 @@ def tight_bound_is_loose(draw: st.DrawFn) -> TableFiles:
 
 @mutation("statistics.tight-bounds", "rows")
 def tight_bounds_of_deleted_rows(draw: st.DrawFn) -> TableFiles:
-    """A vector takes the first or the last row away, and the bounds are called tight still."""
+    """A vector deletes the first or the last row, but the bounds are still marked tight."""
     files = build_table_with_stored_vectors(((draw_one(draw, 0, 9),), (2,)))
     body = get_action(files, 3, "add")
     body["stats"] = json.dumps({**json.loads(body["stats"]), "tightBounds": True})
@@ -112,7 +112,7 @@ def null_count_wrong(draw: st.DrawFn) -> TableFiles:
 
 @mutation("statistics.tight-null-count", "rows")
 def null_count_without_null_structs(draw: st.DrawFn) -> TableFiles:
-    """Rows whose struct is null are not counted among the nulls of its fields."""
+    """The null count of a field ignores rows whose struct is null."""
     kind = pa.struct([("x", pa.int64())])
     rows = pa.table({"s": pa.array([None, {"x": None}, {"x": draw(st.integers(0, 9))}], kind)})
     empty = rows.slice(0, 0)
@@ -129,7 +129,7 @@ def null_count_without_null_structs(draw: st.DrawFn) -> TableFiles:
 
 @mutation("statistics.tight-by-default", "rows")
 def null_count_wrong_beside_vector(draw: st.DrawFn) -> TableFiles:
-    """Of ten names two are null, and the vector takes none of them."""
+    """Two of ten names are null, and the vector deletes neither."""
     files = build_table_with_stored_vectors()
     get_action(files, 3, "add")["stats"] = json.dumps(
         {"numRecords": 10, "nullCount": {"name": draw_one(draw, 0, 1, 3, 10)}}
@@ -210,7 +210,7 @@ _NO_NAMES = b"\x01\x00\x00"
 
 
 def _encode_bound(path: str, value: bytes) -> str:
-    """A variant object with one member, in Z85."""
+    """Encode a variant object with one field in Z85."""
     name = path.encode()
     data = bytes([1, 1, 0, len(name)]) + name + bytes([2, 1, 0, 0, len(value)]) + value
     return z85.encode(data + bytes(-len(data) % 4))
@@ -246,7 +246,7 @@ def variant_bound_of_an_object(draw: st.DrawFn) -> TableFiles:
 
 @mutation("statistics.variant-bound-encoding", "rows")
 def variant_bound_with_value_first(draw: st.DrawFn) -> TableFiles:
-    """As the example of the text: value, then metadata; or of a length that is no Z85."""
+    """Value before metadata, as in the protocol's example, or a length that is invalid in Z85."""
     reversed_parts = b"\x02\x01\x00\x00\x02" + _NUMBER + b"\x01\x01\x00\x01$"
     bound = draw_one(draw, z85.encode(reversed_parts), _encode_bound("$", _NUMBER)[:-1])
     return _replace_statistics(_build_variant_table(), bound)

@@ -1,4 +1,4 @@
-"""Tables broken in row ids that files hold: stored where nothing was kept, or none at all; and ids by position."""
+"""Mutations of materialized row ids: stored for new rows, missing, or of wrong types."""
 
 from typing import Any
 
@@ -24,13 +24,13 @@ SINCE_R2 = ("r2", "r3", "current")
 def _build_table_with_inserted_rows(
     ids: list[Any] | None = None, versions: list[Any] | None = None, *, kind: Any = None, oldest: bool = False
 ) -> TableFiles:
-    """`rewritten`, with hidden columns in d, whose rows (ids 20 to 24) were inserted; ids up to 40 are reserved.
+    """Build the rewritten table with hidden columns in d, whose rows (ids 20 to 24) are inserted; the mark is 40.
 
     Args:
-        ids: materialized row ids of d; no such column where None.
-        versions: materialized row commit versions of d; no such column where None.
-        kind: Arrow type of both columns; longs where None.
-        oldest: the table is one of the oldest text.
+        ids: materialized row ids of d; no such column if None.
+        versions: materialized row commit versions of d; no such column if None.
+        kind: Arrow type of both columns; long if None.
+        oldest: whether the table follows r1.
     """
     files = build_rewritten_table(oldest=oldest)
     table = build_rows(10, 5)
@@ -43,7 +43,7 @@ def _build_table_with_inserted_rows(
 
 
 def _build_sparse_column(draw: st.DrawFn, value: Any, count: int = 5) -> list[Any]:
-    """A column of nulls but for one place."""
+    """Build a column that is null except at one drawn position."""
     position = draw(st.integers(0, count - 1))
     return [value if index == position else None for index in range(count)]
 
@@ -100,7 +100,7 @@ def stored_versions_that_are_texts(draw: st.DrawFn) -> TableFiles:
 
 
 def _build_table_without_row_counts(first: int, *, oldest: bool = False) -> TableFiles:
-    """`rewritten`, with one more file of five rows; its rows, and those of d, no statistics count."""
+    """Build the rewritten table with another file of five rows; neither it nor d has a row count."""
     files = build_rewritten_table(oldest=oldest)
     get_action(files, 3, "add")["stats"] = "{}"
     e = add_tracked_file(files, "e.parquet", build_rows(20, 5), first, 4, oldest, stats="{}")
@@ -118,7 +118,7 @@ def first_ids_given_twice_to_rows_that_nobody_counted(draw: st.DrawFn) -> TableF
     return _build_table_without_row_counts(draw(st.integers(20, 24)), oldest=True)
 
 
-# ids that are kept or not
+# preserved row ids
 
 
 @mutation("row-tracking.unique-stable-row-ids", level="rows")

@@ -1,4 +1,4 @@
-"""Tables whose types change as the text does not let them, or whose schemas do not tell of it."""
+"""Mutations of type widening: unsupported changes, and missing or wrong records."""
 
 import json
 from typing import Any
@@ -22,7 +22,7 @@ from deltaspec_generators.bases.type_widening import (
 from deltaspec_generators.mutations.registry import draw_one, mutation
 from deltaspec_generators.table_files import TableFiles, metadata_action, protocol_action, remove_action
 
-# what schemas record
+# recorded type changes
 
 
 @mutation("type-widening.feature")
@@ -71,7 +71,7 @@ def type_change_of_an_unnamed_place(draw: st.DrawFn) -> TableFiles:
 
 @mutation("type-widening.changes-in-metadata")
 def type_change_noted_further_out(draw: st.DrawFn) -> TableFiles:
-    """With the column, not with the field of the struct in it."""
+    """Recorded on the column instead of the field in its struct."""
     inner = struct_type(build_column("long", name="x"))
     kind, path = draw_one(
         draw, (inner, None), (inner, "x"), (array_type(inner), "element"), (map_type("string", inner), "value")
@@ -96,7 +96,7 @@ def type_changes_that_lack_one(draw: st.DrawFn) -> TableFiles:
     return build_table_with_column_versions(build_column("long", record))
 
 
-# what commits do
+# type changes by commits
 
 _UNLISTED = (
     ("long", "integer"),
@@ -151,7 +151,7 @@ def widened_in_a_way_iceberg_does_not_know(draw: st.DrawFn) -> TableFiles:
         ("short", "decimal(10,0)"),
         ("long", "decimal(20,0)"),
     )
-    # the feature counts, whether its property is set or not
+    # the feature alone restricts widening, even if its property is not set
     files = build_table_with_column_versions(
         build_column(before), build_column(after, [build_type_change(before, after)])
     )
@@ -194,7 +194,7 @@ def type_changes_forgotten(draw: st.DrawFn) -> TableFiles:
 
 @mutation("type-widening.gone-with-feature")
 def traces_left_by_a_dropped_feature(draw: st.DrawFn) -> TableFiles:
-    """The record, the property, or both; files of the older type are gone or not."""
+    """The record, the property, or both remain."""
     record = [build_type_change("integer", "long")]
     files = build_table_with_column_versions(build_column("integer"), build_column("long", record))
     remaining, settings = draw_one(draw, (record, ENABLED), (record, {}), (None, ENABLED))

@@ -1,4 +1,4 @@
-"""Tables whose variant columns stand where none may, or whose files hold no variants, or some of them twice."""
+"""Mutations of variants: column roles, encoding, shredding and its feature."""
 
 import json
 from typing import Any
@@ -26,12 +26,12 @@ from deltaspec_generators.mutations.registry import draw_one, mutation
 from deltaspec_generators.mutations.statistics import variant_bounds_too_early as _bounds_too_early
 from deltaspec_generators.table_files import TableFiles, domain_action, metadata_action, protocol_action
 
-# what else a variant column is
+# roles of variant columns
 
 
 @mutation("variant.feature")
 def variant_without_its_feature(draw: st.DrawFn) -> TableFiles:
-    """The type by its name, and in the form of an example."""
+    """The type as a name, or as an object as in the protocol's example."""
     kind = draw_one(draw, "variant", {"type": "variant"})
     inner = {"type": "struct", "fields": [{**build_variant_field(), "type": kind}]}
     nested = {"type": "array", "elementType": kind, "containsNull": True}
@@ -83,7 +83,7 @@ def variant_bounded_without_shredding(draw: st.DrawFn) -> TableFiles:
     return _bounds_too_early(draw)
 
 
-# what files hold
+# encoding in files
 
 
 @mutation("variant.encoding", "rows")
@@ -119,7 +119,7 @@ def variant_part_in_both_places(draw: st.DrawFn) -> TableFiles:
 
 @mutation("variant.unshredded-form", "footers")
 def typed_value_of_no_form(draw: st.DrawFn) -> TableFiles:
-    """A type that no variant has, or fields and elements that are no pairs of value and typed_value."""
+    """An invalid type, or fields and elements that are not pairs of value and typed_value."""
     more = pa.struct([("value", pa.binary()), ("more", pa.int64())])
     typed = draw_one(
         draw,
@@ -151,7 +151,7 @@ def shredded_with_another_feature(draw: st.DrawFn) -> TableFiles:
 
 @mutation("variant-shredding.older-files", "footers")
 def shredded_before_the_upgrade(draw: st.DrawFn) -> TableFiles:
-    """A file that is older than the variant column, in a table that supports variants and not their shredding."""
+    """A file older than the variant column, in a table that supports variants but not shredding."""
     files = build_table_with_variants(
         build_shredded_column((None, {"typed_value": 3}), (TEXT, None)), features=["variantType"]
     )
@@ -186,6 +186,6 @@ def shredded_while_the_property_is_false(draw: st.DrawFn) -> TableFiles:
 
 
 def _enable_after_file(files: TableFiles) -> TableFiles:
-    """The property comes with the version after the file."""
+    """Enable shredding one version after the file was added."""
     files.commits[3] = [commit_info_action(3), metadata_action([build_variant_field()], configuration=ENABLED)]
     return files

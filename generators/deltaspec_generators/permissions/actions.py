@@ -1,4 +1,4 @@
-"""Tables that use the freedoms of actions, of data files and of change data, or show what they define."""
+"""Valid tables of actions, data files and change data."""
 
 from typing import Any
 
@@ -228,8 +228,12 @@ def rows_replaced_by_others_without_change_data() -> TableFiles:
 @permission("cdc.none-for-whole-files", level="rows")
 def inserts_and_whole_files_without_change_data() -> TableFiles:
     files = TableFiles()
-    fed = {"delta.enableChangeDataFeed": "true"}
-    files.commits[0] = [commit_info_action(0), protocol_action(1, 4), metadata_action(FIELDS, configuration=fed)]
+    feed_enabled = {"delta.enableChangeDataFeed": "true"}
+    files.commits[0] = [
+        commit_info_action(0),
+        protocol_action(1, 4),
+        metadata_action(FIELDS, configuration=feed_enabled),
+    ]
     add = add_data_file(files, "a.parquet", build_rows())
     files.commits[1] = [commit_info_action(1), add]
     files.commits[2] = [commit_info_action(2, operation="DELETE"), remove_action(add)]
@@ -239,8 +243,12 @@ def inserts_and_whole_files_without_change_data() -> TableFiles:
 @permission("cdc.shared-with-add", level="rows")
 def data_file_that_is_a_change_file_too() -> TableFiles:
     files = TableFiles()
-    fed = {"delta.enableChangeDataFeed": "true"}
-    files.commits[0] = [commit_info_action(0), protocol_action(1, 4), metadata_action(FIELDS, configuration=fed)]
+    feed_enabled = {"delta.enableChangeDataFeed": "true"}
+    files.commits[0] = [
+        commit_info_action(0),
+        protocol_action(1, 4),
+        metadata_action(FIELDS, configuration=feed_enabled),
+    ]
     table = build_change_rows(build_rows(), ["insert"] * 10)
     named = add_change_file(files, "a.parquet", table)
     add = add_action("a.parquet", rows=10, size=named["cdc"]["size"])
@@ -251,8 +259,12 @@ def data_file_that_is_a_change_file_too() -> TableFiles:
 @permission("data-files.change-type-column-allowed", level="rows")
 def data_file_with_a_column_of_change_types() -> TableFiles:
     files = TableFiles()
-    fed = {"delta.enableChangeDataFeed": "true"}
-    files.commits[0] = [commit_info_action(0), protocol_action(1, 4), metadata_action(FIELDS, configuration=fed)]
+    feed_enabled = {"delta.enableChangeDataFeed": "true"}
+    files.commits[0] = [
+        commit_info_action(0),
+        protocol_action(1, 4),
+        metadata_action(FIELDS, configuration=feed_enabled),
+    ]
     table = build_rows().append_column("_change_type", pa.nulls(10, pa.string()))
     files.commits[1] = [commit_info_action(1), add_data_file(files, "a.parquet", table, stats='{"numRecords":10}')]
     return files

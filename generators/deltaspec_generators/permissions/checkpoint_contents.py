@@ -1,4 +1,4 @@
-"""What the protocol leaves to writers in checkpoints."""
+"""Valid tables with optional checkpoint content."""
 
 from deltaspec_generators.bases import log_only
 from deltaspec_generators.bases.checkpoints import (

@@ -1,4 +1,4 @@
-"""Sound tables that show what column mapping defines and lets change."""
+"""Valid tables of column mapping and its schema changes."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ _CONFIGURATION = {"delta.columnMapping.mode": "name", "delta.columnMapping.maxCo
 
 
 def _build_table_with_containers(mode: str = "name") -> TableFiles:
-    """Structs within an array, a map's keys and its values, whose fields have the same physical names."""
+    """Build structs in array elements, map keys and map values whose fields have the same physical name."""
 
     def inner(first: int) -> dict[str, Any]:
         return {"type": "struct", "fields": [build_mapped_field("d", first, physical="col-d")]}
@@ -30,7 +30,7 @@ def same_name_below_elements_keys_and_values() -> TableFiles:
 
 @permission("column-mapping.physical-field-paths")
 def renamed_dropped_and_added_anew() -> TableFiles:
-    """Columns change their names, go and come back under other ids and physical names; what is restored is the old."""
+    """A column is renamed, dropped, added again with another id and physical name, and finally restored."""
     files = _build_table_with_containers()
     add_metadata_commit(files, lambda fields: fields[0].update(name="renamed"))
     add_metadata_commit(files, lambda fields: fields.pop(0), version=4)

@@ -1,4 +1,4 @@
-"""Tables that use what constraints, defaults and identity columns permit, over their life and in their rows."""
+"""Valid tables of invariants, generated columns, defaults and identity columns, in their history and rows."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ from deltaspec_generators.table_files import TableFiles, metadata_action, protoc
 
 @permission("column-invariants.key")
 def invariant_that_is_brought_with_its_feature() -> TableFiles:
-    """In one commit, the protocol last; the rows that are there are not asked about in the log."""
+    """One commit adds invariant and feature, with the protocol last; the log does not show existing rows."""
     files = log_only.build_table(protocol=protocol_action(1, 7, None, []))
     fields = [
         build_column(delta__invariants=INVARIANT_JSON),
@@ -42,13 +42,13 @@ def column_generated_within_a_struct() -> TableFiles:
 
 @permission("default-columns.key")
 def default_that_a_table_is_created_with() -> TableFiles:
-    """Engines note the default that a column began with as well."""
+    """Engines also store the initial default."""
     return build_table_with_column_metadata(DEFAULTS_PROTOCOL, CURRENT_DEFAULT="7", EXISTS_DEFAULT="7")
 
 
 @permission("default-columns.later")
 def default_that_comes_back_with_its_column() -> TableFiles:
-    """The column was dropped, and an older version restored."""
+    """The column is dropped, then an older version is restored."""
     files = log_only.build_table(protocol=DEFAULTS_PROTOCOL)
     plain, defaulted = build_column("c", "integer"), build_column("c", "integer", CURRENT_DEFAULT="42")
     schemas: tuple[list[Any], ...] = ([plain], [defaulted], [], [defaulted])
@@ -71,7 +71,7 @@ def default_that_goes_and_leaves_the_column() -> TableFiles:
 
 @permission("identity-columns.start", "rows")
 def identity_column_of_sound_values() -> TableFiles:
-    """Not all values of the sequence, in no order, and null; the last of them deleted since."""
+    """Some values of the sequence, unordered, with null; the last file is removed later."""
     files = build_identity_table((106, [102, 100, 106]), (118, [110, None, 118]), (120, [120]))
     files.commits[4] = [commit_info_action(4), remove_action(get_first_add(files, 3))]
     return files
@@ -85,7 +85,7 @@ def identity_column_of_sound_values_down_to_the_lowest() -> TableFiles:
 
 @permission("identity-columns.mark")
 def identity_mark_that_its_owner_moves() -> TableFiles:
-    """Back to the last value that the table holds, in a commit that adds none."""
+    """The mark moves back to the last value in the table, in a commit without files."""
     files = build_table_with_column_history(
         build_identity_column(), build_identity_column(104), build_identity_column(110)
     )
@@ -109,13 +109,13 @@ def identity_mark_that_a_restore_brings_back() -> TableFiles:
 
 @permission("identity-columns.explicit-insert", "rows")
 def identity_column_that_users_fill_as_they_like() -> TableFiles:
-    """Values twice, out of the sequence, and beyond the mark."""
+    """Values repeated, outside the sequence and beyond the mark."""
     return build_identity_table((104, [100, 102, 104, 7]), (104, [100, 100, 1001]), explicit=True)
 
 
 @permission("identity-columns.explicit-insert", "rows")
 def identity_values_that_move_to_other_files() -> TableFiles:
-    """A commit that rewrites a file and inserts: values before the mark are those of older rows."""
+    """A commit rewrites a file and inserts: values before the mark belong to older rows."""
     files = build_identity_table((104, [100, 102, 104]))
     fields: list[Any] = [build_identity_column(106), ("name", "string")]
     rows = pa.table({"id": [100, 104, 106], "name": ["x", "y", "z"]})

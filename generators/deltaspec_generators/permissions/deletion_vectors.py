@@ -1,4 +1,4 @@
-"""Sound tables that use what the text allows of deletion vectors and their files, and its examples made right."""
+"""Valid tables of deletion vectors and their files, with corrected examples of the protocol."""
 
 from typing import Any
 
@@ -10,14 +10,14 @@ from deltaspec_generators.table_files import TableFiles
 
 _FILE = f"deletion_vector_{VECTOR_FILE_UUID}.bin"
 _EXAMPLE = "^Bg9^0rr910000000000iXQKl0rr91000f55c8Xg0@@D72lkbi5=-{L"
-"""The rows of the text's inline example in the form that the text describes (E08): 44 bytes."""
+"""Rows of the protocol's inline example in the encoding that the protocol describes (E08): 44 bytes."""
 
 
 _PARTITION_COLUMN = ',{"name":"p","type":"string","nullable":true,"metadata":{}}'
 
 
 def _build_table_with_prefixed_vectors() -> TableFiles:
-    """The vectors' file is the one that the text's first example names."""
+    """Build vectors in the file that the protocol's first example names."""
     files = build_table_with_stored_vectors()
     for which in (0, 1):
         get_action(files, 3, "add", which)["deletionVector"]["pathOrInlineDv"] = "ab^-aqEH.-t@S}K{vb[*k^"
@@ -32,7 +32,7 @@ def _build_inline_table(text: str, size: int, cardinality: int, **more: Any) -> 
 
 @permission("deletion-vectors.inline-without-path")
 def vector_in_the_log() -> TableFiles:
-    """Rows 0 to 99 as one run: 31 bytes, filled up with a zero."""
+    """Rows 0 to 99 as one run: 31 bytes, padded with a zero."""
     return _build_inline_table("^Bg9^0rr910000000000j1{Tm0rraf009610aM0e", 31, 100)
 
 
@@ -72,7 +72,7 @@ def vectors_outside_the_folders_of_partitions() -> TableFiles:
 
 
 def _build_partitioned_table() -> TableFiles:
-    """Each data file lies in the folder of a partition of its own, both vectors in one file at the root."""
+    """Build data files in separate partition directories, with both vectors in one file in the table root."""
     files = build_table_with_stored_vectors()
     metadata = get_action(files, 0, "metaData")
     metadata["schemaString"] = metadata["schemaString"][:-2] + _PARTITION_COLUMN + "]}"

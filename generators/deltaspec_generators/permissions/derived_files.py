@@ -1,4 +1,4 @@
-"""Sound tables that use what the text allows of compactions, version checksums, the hint and reconciliation."""
+"""Valid tables of compactions, version checksums, the hint and reconciliation."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from deltaspec_generators.table_files import TableFiles, add_action, remove_acti
 
 @permission("compaction.any-range")
 def compactions_that_overlap() -> TableFiles:
-    """Of versions 0 to 1, 1 to 2 and all three; the checkpoint of version 1 lies within them."""
+    """Compactions of versions 0-1, 1-2 and 0-2; the checkpoint of version 1 is within them."""
     files = log_only.build_checkpointed_table()
     first, second = ({"add": get_action(files, 1, "add", which)} for which in (0, 1))
     third, removed = files.commits[2][1:]
@@ -24,7 +24,7 @@ def compactions_that_overlap() -> TableFiles:
 
 @permission("compaction.example-without-commit-info")
 def compaction_of_the_example() -> TableFiles:
-    """The text's own range of three commits, as it prints the compaction."""
+    """The three commits and the compaction of the protocol's example."""
     f1, f2, f3, f4 = (add_action(f"f{number}", rows=1) for number in (1, 2, 3, 4))
     app = "3ae45b72-24e1-865a-a211-34987ae02f2a"
     removed, again = remove_action(f1), remove_action(f3)
@@ -62,11 +62,11 @@ def checksum_of_the_same_transaction() -> TableFiles:
     return log_only.build_table_with_transaction_checksum("2a")
 
 
-def _build_table_with_histogram(boundaries: list[int], counts: list[int], sums: list[int]) -> TableFiles:
+def _build_table_with_histogram(boundaries: list[int], counts: list[int], total_bytes: list[int]) -> TableFiles:
     files = log_only.build_table_with_checksum()
     body = files.checksums[2]
     assert isinstance(body, dict)
-    histogram = {"sortedBinBoundaries": boundaries, "fileCounts": counts, "totalBytes": sums}
+    histogram = {"sortedBinBoundaries": boundaries, "fileCounts": counts, "totalBytes": total_bytes}
     files.checksums[2] = {**body, "fileSizeHistogram": histogram}
     return files
 
@@ -78,13 +78,13 @@ def histogram_of_one_bin() -> TableFiles:
 
 @permission("checksum.file-size-histogram")
 def files_at_the_edge_of_a_bin() -> TableFiles:
-    """Both files have 1000 bytes: they belong to the bin that begins there; the bin before has no width."""
+    """Both files have 1000 bytes and belong to the bin that starts there; the bin before is empty."""
     return _build_table_with_histogram([0, 1000, 1000, 1001], [0, 0, 2, 0], [0, 0, 2000, 0])
 
 
 @permission("checksum.deleted-rows-histogram")
 def rows_deleted_in_every_decade() -> TableFiles:
-    """Files on both sides of each edge: 0, 1, 9, 10, 99, 100 and so on to the largest int and one more."""
+    """Deleted row counts on both sides of each bin edge: 0, 1, 9, 10, 99, 100, and so on up to the largest int."""
     edges = [0, 1, *(10**n - 1 + more for n in range(1, 8) for more in (0, 1)), 2**31 - 2, 2**31 - 1]
     files = log_only.build_table_with_features(
         "deletionVectors", configuration={"delta.enableDeletionVectors": "true"}, last_remove=False
@@ -113,7 +113,7 @@ def rows_deleted_in_every_decade() -> TableFiles:
 
 @permission("reconciliation.file-under-several-vectors")
 def file_live_under_its_third_vector() -> TableFiles:
-    """Two vectors of the path are tombstones, a third is live; the checkpoint holds all three."""
+    """Two vectors of the path are tombstones, a third is live; the checkpoint contains all three."""
     files = log_only.build_table_with_vector()
     path = get_action(files, 2, "add")
     rows = [*files.commits[0][1:], {"add": get_action(files, 1, "add", 1)}]

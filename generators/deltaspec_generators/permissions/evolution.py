@@ -1,4 +1,4 @@
-"""Tables that use what protocols, features and append-only tables permit, or show what they define."""
+"""Valid tables of protocol upgrades, table features and append-only tables."""
 
 from deltaspec_generators.bases import log_only
 from deltaspec_generators.bases.log_only import get_action
@@ -8,7 +8,7 @@ from deltaspec_generators.table_files import TableFiles, add_action, protocol_ac
 
 @permission("protocol.feature-lists")
 def lists_of_features() -> TableFiles:
-    """Writers' features alone, then both lists, one of them empty."""
+    """First only writer features, then both lists, one of them empty."""
     files = log_only.build_table(protocol=protocol_action(1, 7, None, ["appendOnly", "invariants"]))
     files.commits[3] = [log_only.commit_info_action(3), protocol_action(3, 7, [], ["appendOnly", "invariants"])]
     return files
@@ -34,7 +34,7 @@ def features_of_writers_and_of_both() -> TableFiles:
 
 @permission("table-features.supported-not-active")
 def append_only_listed_and_not_active() -> TableFiles:
-    """Data is removed: the feature is listed, its property not set, or false."""
+    """Data is removed while the feature is listed, with its property absent and then false."""
     files = log_only.build_table(protocol=protocol_action(1, 7, None, ["appendOnly", "changeDataFeed"]))
     metadata = {**get_action(files, 0, "metaData"), "configuration": {"delta.appendOnly": "false"}}
     files.commits[3] = [log_only.commit_info_action(3), {"metaData": metadata}]

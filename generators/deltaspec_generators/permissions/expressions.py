@@ -1,4 +1,4 @@
-"""Rows that keep what the metadata of their columns says of them in SQL."""
+"""Valid rows of invariants and generated columns."""
 
 from deltaspec_generators.bases.expressions import (
     GENERATED_COLUMNS_PROTOCOL,
@@ -24,7 +24,7 @@ def rows_that_keep_an_invariant() -> TableFiles:
 
 @permission("column-invariants.in-force", "rows")
 def rows_that_an_invariant_came_after() -> TableFiles:
-    """They keep it, though nothing holds them to it."""
+    """The rows satisfy the invariant, although it was added after them."""
     files = build_constrained_table(
         INVARIANTS_PROTOCOL, build_fields(id=build_invariant_metadata("`ID` <=> id AND id < 4")), later=True
     )

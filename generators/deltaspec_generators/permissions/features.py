@@ -1,4 +1,4 @@
-"""Tables that use what single features permit: clustering, row tracking, wider types, what column metadata may hold."""
+"""Valid tables of single features: column metadata, clustering, row tracking, type widening, Iceberg, variants."""
 
 import json
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from deltaspec_generators.table_files import TableFiles, add_action, domain_acti
 
 
 def _build_table_with_column_metadata(kind: str, metadata: dict[str, Any], protocol: Any) -> TableFiles:
-    """A table whose first column has that metadata."""
+    """Build a table whose first column has this metadata."""
     fields = [{"name": "id", "type": kind, "nullable": True, "metadata": metadata}, ("name", "string")]
     return log_only.build_table(protocol=protocol, fields=fields)
 
@@ -93,7 +93,7 @@ def clustering_columns_as_the_example_lists_them() -> TableFiles:
 
 @permission("clustering.configuration")
 def clustering_columns_in_another_case() -> TableFiles:
-    """Without column mapping names that differ in case alone are one; and two texts of one column are one."""
+    """Without column mapping, names are case-insensitive, and both spellings name the same column."""
     files = build_clustered_table()
     files.commits[0][-1] = domain_action("delta.clustering", json.dumps({"clusteringColumns": ["ID", ["Id"]]}))
     return files
@@ -101,8 +101,7 @@ def clustering_columns_in_another_case() -> TableFiles:
 
 @permission("clustering.configuration", "rows")
 def clustered_by_a_column_that_older_files_lack() -> TableFiles:
-    """The column comes when the files are there, which have no statistics of what they do not hold, nor when they come
-    again."""
+    """Files older than the column have no statistics of it, even when they are added again."""
     files = build_table_with_data(protocol=CLUSTERING_PROTOCOL)
     again = {"add": {**get_action(files, 2, "add"), "dataChange": False, "tags": {"a": "b"}}}
     files.commits[3] = [commit_info_action(3), metadata_action([*DATA_FIELDS, ("day", "date")])]
@@ -121,7 +120,7 @@ def clustering_with_state_of_its_own() -> TableFiles:
 
 ROW_ID_MARK = domain_action("delta.rowTracking", '{"rowIdHighWaterMark": 29}')
 R2_ROW_ID_MARK = {"rowIdHighWaterMark": {"highWaterMark": 29}}
-"""What r2 has in the place of the domain; later texts pass it over."""
+"""Row id mark of r2, where later revisions use the domain and ignore this action."""
 ROW_TRACKING_PROTOCOL = protocol_action(1, 7, None, ["rowTracking", "domainMetadata"])
 
 
@@ -149,7 +148,7 @@ def row_tracking_enabled_after_files_got_ids() -> TableFiles:
 
 
 def _build_widened_table(*steps: Sequence[str]) -> TableFiles:
-    """A table whose columns were widened, each from type to type in commits of their own."""
+    """Build a table whose columns are widened step by step, one step per commit."""
     enabled = {"delta.enableTypeWidening": "true"}
     names = [f"c{number}" for number in range(len(steps))]
     files = log_only.build_table_with_features(
@@ -200,7 +199,7 @@ def date_widened_to_timestamp() -> TableFiles:
 
 
 def _build_iceberg_table(version: str) -> TableFiles:
-    """A table with column mapping by name that is compatible with Iceberg."""
+    """Build a table with column mapping by name and Iceberg compatibility."""
     files = log_only.build_table_with_column_mapping("name")
     files.commits[0][1] = protocol_action(2, 7, None, ["columnMapping", f"icebergCompat{version}"])
     get_action(files, 0, "metaData")["configuration"][f"delta.enableIcebergCompat{version}"] = "true"

@@ -1,4 +1,4 @@
-"""Sound tables that are compatible with Iceberg, or close to what is not: renamed, older, replaced, of a proposal."""
+"""Valid tables with Iceberg compatibility, including near misses: renamed, older or replaced columns and files."""
 
 from typing import Any
 
@@ -29,7 +29,7 @@ def nested_columns_with_ids_for_both_texts() -> TableFiles:
 
 @permission("iceberg-v2.enabled")
 def names_of_parts_that_nothing_has_any_more() -> TableFiles:
-    """A field that was an array once, and a map whose array is a number now."""
+    """Nested ids remain of a field that was an array and of a map value that was an array."""
 
     def change(fields: list[Any]) -> None:
         fields[1]["type"] = "string"
@@ -45,7 +45,7 @@ def vectors_supported_and_not_enabled() -> TableFiles:
 
 @permission("iceberg-v1.enabled")
 def nothing_is_asked_while_disabled() -> TableFiles:
-    """The feature is supported beside what it forbids, and the property says no."""
+    """The feature is supported together with what it forbids, but its property is false."""
     array = {"type": "array", "elementType": "long", "containsNull": True}
     files = build_compatible_table(
         "V1", "deletionVectors", fields=[build_mapped_field("id", 1), build_mapped_field("l", 2, array)]
@@ -57,7 +57,7 @@ def nothing_is_asked_while_disabled() -> TableFiles:
 
 @permission("iceberg-v1.enabled")
 def older_files_are_not_counted() -> TableFiles:
-    """The compatibility comes when files without statistics are there."""
+    """Compatibility is enabled when files without statistics exist."""
     files = build_compatible_table("V1")
     mapping = {"delta.columnMapping.mode": "name", "delta.columnMapping.maxColumnId": "30"}
     fields = [build_mapped_field("id", 1), build_mapped_field("name", 2, "string")]
@@ -69,7 +69,7 @@ def older_files_are_not_counted() -> TableFiles:
 
 @permission("iceberg-v2.enabled")
 def older_file_that_comes_again_is_not_counted() -> TableFiles:
-    """V2 speaks of new files: one from before the compatibility gets tags."""
+    """V2 requires statistics of new files; here an older file is added again with tags."""
     files = build_compatible_table("V2")
     mapping = {"delta.columnMapping.mode": "name", "delta.columnMapping.maxColumnId": "30"}
     fields = [build_mapped_field("id", 1), build_mapped_field("name", 2, "string")]
@@ -104,7 +104,7 @@ def partition_column_renamed() -> TableFiles:
 
 @permission("iceberg-v2.enabled")
 def partition_column_of_another_type() -> TableFiles:
-    """As the text has it: the table is replaced, the name stays."""
+    """The table is replaced; the partition column keeps its name, as the protocol requires."""
     files = build_compatible_table(
         "V2", fields=_build_partition_fields("part_a"), partition_columns=["part_a"], partition={"col-2": "1"}
     )
@@ -117,7 +117,7 @@ def partition_column_of_another_type() -> TableFiles:
 
 @permission("iceberg-v2.enabled")
 def partition_columns_in_another_order() -> TableFiles:
-    """Then in none at all: the table that is left has no partition spec, so none of other names."""
+    """Then the table becomes unpartitioned, which leaves no partition column with another name."""
     values = {"col-2": "1", "col-3": "2"}
     files = build_compatible_table(
         "V2", fields=_build_partition_fields("a", "b"), partition_columns=["a", "b"], partition=values
@@ -134,7 +134,7 @@ def partition_columns_in_another_order() -> TableFiles:
 
 @permission("iceberg-v2.enabled")
 def partitioning_restored() -> TableFiles:
-    """The table had it before; what came between was partitioned otherwise while the compatibility was off."""
+    """A restore brings the partitioning back; it changed only while compatibility was disabled."""
     files = build_compatible_table("V2", fields=_build_partition_fields("a", "b"), partition_columns=["a"])
     del files.commits[2], files.commits[1]
     off = {**build_configuration("V2"), "delta.enableIcebergCompatV2": "false"}
@@ -150,7 +150,7 @@ def partitioning_restored() -> TableFiles:
 
 @permission("iceberg-v2.enabled")
 def enabled_by_a_table_that_is_replaced() -> TableFiles:
-    """What it replaces was partitioned by another column, and was not compatible."""
+    """The replaced table had another partition column and no compatibility."""
     files = log_only.build_table(
         fields=[("id", "long"), ("day", "date")], partition_columns=["day"], partition={"day": "2024-01-01"}
     )
@@ -181,7 +181,7 @@ def partition_columns_behind_the_others() -> TableFiles:
 
 @permission("iceberg-v1.enabled", "footers")
 def change_files_without_partition_columns() -> TableFiles:
-    """The text asks it of data files; change data are none."""
+    """The requirement applies to data files, not to change data files."""
     files = build_partitioned_table("V1", build_partitioned_rows(*ALL_COLUMNS), build_partitioned_rows(*ALL_COLUMNS))
     listed = ["columnMapping", "icebergCompatV1", "changeDataFeed"]
     files.commits[0][1] = protocol_action(3, 7, ["columnMapping"], listed)
@@ -204,7 +204,7 @@ def partition_columns_anywhere() -> TableFiles:
 
 @permission("iceberg-v2.enabled", "footers")
 def files_from_before_the_compatibility() -> TableFiles:
-    """They lack the partition column; one of them is restored, and added again, while the compatibility is enabled."""
+    """They do not contain the partition column; both come back while compatibility is enabled."""
     files = build_partitioned_table(
         "V2", build_partitioned_rows("col-1", "col-2"), build_partitioned_rows("col-1", "col-2")
     )
@@ -234,7 +234,7 @@ def timestamps_of_64_bits() -> TableFiles:
 
 @permission("iceberg-v1.enabled", "footers")
 def timestamps_of_96_bits_under_the_first() -> TableFiles:
-    """V1 says nothing of how timestamps are stored."""
+    """V1 does not restrict the physical type of timestamps."""
     files = build_timestamp_table("timestamp", int96=True)
     files.commits[0][1] = build_protocol("V1")
     get_action(files, 0, "metaData")["configuration"] = build_configuration("V1")

@@ -1,4 +1,4 @@
-"""Tables that use the freedoms of the log directory, of checkpoints and of sidecars, or show what they are."""
+"""Valid tables of the log directory, checkpoints and sidecars."""
 
 from typing import Any
 
@@ -13,13 +13,13 @@ _FIRST, _SECOND = ("00000000-0000-4000-8000-000000000001.parquet", "00000000-000
 
 
 def _build_state_rows(files: TableFiles, version: int) -> list[Line]:
-    """What a checkpoint of a version of `bases.plain` without a remove holds."""
+    """Build the checkpoint rows of a version of `log_only.build_table(last_remove=False)`."""
     lines = [line for number in range(version + 1) for line in files.commits[number]]
     return [line for line in lines if isinstance(line, dict) and "commitInfo" not in line]
 
 
 def _write_sidecar_actions(files: TableFiles, **more: Any) -> None:
-    """Write out the sidecar actions of the first checkpoint, with further fields."""
+    """Add explicit sidecar actions to the first checkpoint, with further fields."""
     checkpoint = files.checkpoints[0]
     written = encode_table(files)
     for sidecar in checkpoint.sidecars:

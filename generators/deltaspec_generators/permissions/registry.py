@@ -1,7 +1,7 @@
-"""Sound tables that use a freedom the protocol gives, or show what it defines: the mirror image of mutations.
+"""Valid tables that use what the protocol permits or defines: the opposite of mutations.
 
-`PERMISSIONS` maps a name to the requirement (of level `may` or `is`) and a function that makes the table. Whoever
-judges the table finds nothing, in every revision in which the requirement holds.
+`PERMISSIONS` maps a name to the requirement (of level `may` or `is`) and a function that builds the table. Validation
+finds nothing in the table in every revision in which the requirement holds.
 """
 
 from collections.abc import Callable
@@ -15,26 +15,26 @@ _Builder = TypeVar("_Builder", bound=Callable[[], TableFiles])
 
 @dataclass(frozen=True)
 class Permission:
-    """A table that does what a requirement permits."""
+    """A table that uses what a requirement permits."""
 
     name: str
     requirement: str
     table: Callable[[], TableFiles]
     level: Level = "log"
-    """What has to be opened to see that it is used. Tables of level `log` may lack their data files."""
+    """Level at which the use is visible. Tables of level `log` may have no data files."""
 
 
 PERMISSIONS: dict[str, Permission] = {}
-"""Every permission by name. Filled when `deltaspec_generators.permissions.all_permissions` is imported."""
+"""All permissions by name. Filled when `deltaspec_generators.permissions.all_permissions` is imported."""
 
 
 def permission(requirement: str, level: Level = "log") -> Callable[[_Builder], _Builder]:
-    """Register a function that makes a table which uses a permission; its name says how."""
+    """Register a function that builds a table which uses a permission; the function name is the key."""
 
     def register(table: _Builder) -> _Builder:
         name = getattr(table, "__name__", "")
         if name in PERMISSIONS:
-            raise ValueError(f"permission {name} stands twice")
+            raise ValueError(f"permission {name} is registered twice")
         PERMISSIONS[name] = Permission(name, requirement, table, level)
         return table
 

@@ -1,4 +1,4 @@
-"""Tables that use the freedoms of catalogs, and of what may be deleted when."""
+"""Valid tables of retention: files that VACUUM may delete or keep."""
 
 from deltaspec_generators.bases import log_only
 from deltaspec_generators.bases.retention import (

@@ -1,4 +1,4 @@
-"""Sound tables with row ids that use what the text permits, or show what it defines: nothing stored, nothing kept."""
+"""Valid tables of row ids: partly materialized, not preserved, restored."""
 
 import pyarrow as pa
 
@@ -51,7 +51,7 @@ def rewrite_before_row_tracking_is_enabled_keeps_nothing() -> TableFiles:
 
 @permission("row-tracking.ids-restored", level="rows")
 def restored_files_bring_their_row_ids_back() -> TableFiles:
-    """Version 4 is version 1 again: files a and b with the ids and versions that they had, below the mark."""
+    """Version 4 restores version 1: files a and b have their old ids and versions, below the mark."""
     files = build_rewritten_table()
     live = [get_action(files, 2, "add"), get_action(files, 3, "add")]
     back = [{"add": {**get_action(files, 1, "add", which), "dataChange": True}} for which in (0, 1)]

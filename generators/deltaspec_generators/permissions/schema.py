@@ -1,4 +1,4 @@
-"""Sound tables that use what the text allows of schemas, partition values, statistics in the log, and properties."""
+"""Valid tables of schemas, partition values, statistics in the log, and properties."""
 
 import json
 from typing import Any
@@ -21,7 +21,7 @@ def _struct_type(*fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def _build_table_with_statistics(**statistics: Any) -> TableFiles:
-    """A table whose last add has these statistics of ten rows."""
+    """Build a table whose last add has these statistics of ten rows."""
     files = log_only.build_table()
     get_action(files, 2, "add")["stats"] = json.dumps({"numRecords": 10, **statistics})
     return files

@@ -1,4 +1,4 @@
-"""Sound tables that use what the text allows of data files and their statistics; level `rows` shows it."""
+"""Valid tables of data files and their statistics, at level `rows`."""
 
 import json
 from typing import Any
@@ -19,7 +19,7 @@ def file_without_a_column() -> TableFiles:
 
 @permission("consistency.missing-columns", "rows")
 def file_without_a_member_of_null_structs() -> TableFiles:
-    """A member that may not be null is nowhere missed: the struct is null in every row."""
+    """The struct is null in every row, so no required field is missing."""
     structs = pa.array([None, None], pa.struct([("y", pa.int32())]))
     fields = json.loads(schema_string([("x", "long"), ("y", "integer")]))["fields"]
     fields[0]["nullable"] = False
@@ -43,7 +43,7 @@ def bounds_of_nulls_alone() -> TableFiles:
 
 
 def _build_variant_table(low: dict[str, Any], high: dict[str, Any]) -> TableFiles:
-    """Two rows, `{a: 1, b: 9}` and `{a: 5, b: 2}`, and bounds of these paths."""
+    """Build two rows, `{a: 1, b: 9}` and `{a: 5, b: 2}`, with bounds of these paths."""
     features = ["variantType", "variantShredding"]
     table = pa.table({"v": build_variant_column([{"a": 1, "b": 9}, {"a": 5, "b": 2}])})
     empty = table.slice(0, 0)

@@ -1,4 +1,4 @@
-"""Tables whose types became wider as the text lets them, and tables that forgot it as it lets them."""
+"""Valid tables whose types were widened, or whose record of it was dropped, as the protocol permits."""
 
 import json
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ from deltaspec_generators.table_files import TableFiles, metadata_action, protoc
 
 @permission("type-widening.integers")
 def places_below_columns_widened() -> TableFiles:
-    """Elements, keys, values and fields of structs in them; previews noted versions beside the types."""
+    """Elements, keys, values and nested struct fields; previews also recorded table versions."""
     inner = struct_type(build_column("short", name="x"))
     wider = struct_type(
         build_column("integer", [{**build_type_change("short", "integer"), "tableVersion": 3}], name="x")
@@ -68,7 +68,7 @@ def feature_dropped_without_a_trace() -> TableFiles:
 
 @permission("type-widening.integers")
 def version_from_before_a_change_restored() -> TableFiles:
-    """The files since the change are gone, those from before it are back, and the column is what it was."""
+    """The restore removes files added after the change and brings the old column type back."""
     files = build_table_with_column_versions(build_column("integer"), build_column("long", INTEGER_TO_LONG))
     added = {**get_action(files, 2, "add"), "path": "d.parquet"}
     files.commits[4] = [commit_info_action(4), {"add": added}]
@@ -88,7 +88,7 @@ def table_replaced_by_one_of_other_types() -> TableFiles:
 
 @permission("type-widening.integers")
 def column_dropped_and_added_with_another_type() -> TableFiles:
-    """Under column mapping a column of the same name is another one."""
+    """With column mapping, the new column has the same name but another id."""
 
     def mapped(number: int, kind: str) -> dict[str, object]:
         names = {"delta.columnMapping.id": number, "delta.columnMapping.physicalName": f"col-{number}"}
@@ -105,7 +105,7 @@ def column_dropped_and_added_with_another_type() -> TableFiles:
 
 
 def _widen_and_drop_record(files: TableFiles, partition_columns: Sequence[str] = ()) -> TableFiles:
-    """The column becomes a long one, and the record of it goes, while files stay."""
+    """Widen the column to long, then drop the record; files stay."""
     other = [each for each in _read_schema_fields(files) if each["name"] != "c"]
     version = max(files.commits) + 1
     for number, record in enumerate((INTEGER_TO_LONG, None), start=version):
@@ -121,7 +121,7 @@ def _read_schema_fields(files: TableFiles) -> list[dict[str, Any]]:
 
 @permission("type-widening.may-be-dropped", "rows")
 def record_of_a_partition_column_dropped() -> TableFiles:
-    """No file holds values of a partition column."""
+    """Data files do not contain partition columns."""
     files = build_widening_data_table([data_files.build_rows(0)] * 3)
     fields: list[Any] = [*data_files.FIELDS, build_column("integer")]
     files.commits[0][2] = metadata_action(fields, ["c"], ENABLED)
@@ -132,7 +132,7 @@ def record_of_a_partition_column_dropped() -> TableFiles:
 
 @permission("type-widening.may-be-dropped", "rows")
 def record_dropped_where_files_lack_the_column() -> TableFiles:
-    """The files are from when the column was void."""
+    """The files were written while the column was void."""
     files = build_widening_data_table([data_files.build_rows(0)] * 3)
     files.commits[0][2] = metadata_action([*data_files.FIELDS, build_column("void")], (), ENABLED)
     files.commits[3] = [
@@ -150,7 +150,7 @@ def record_dropped_where_files_have_no_rows() -> TableFiles:
 
 @permission("type-widening.integers")
 def version_from_before_a_change_restored_after_statistics() -> TableFiles:
-    """Files are as old as their paths, however often they are described."""
+    """Adding a file again does not make it newer."""
     files = recompute_statistics(
         build_table_with_column_versions(build_column("integer"), build_column("long", INTEGER_TO_LONG)), 4
     )

@@ -1,4 +1,4 @@
-"""Tables that use what the text permits of variants, shredded and not."""
+"""Valid tables with variants, shredded and unshredded."""
 
 from typing import Any
 
@@ -30,7 +30,7 @@ _B = bytes([2, 1, 1, 0, 4]) + TEXT
 
 @permission("variant-shredding.stored-once", "rows")
 def parts_of_variants_in_one_place_each() -> TableFiles:
-    """A field in its column, with others in the value; a field that its column cannot hold; another type; nothing."""
+    """A shredded field with others in the value; fields of another type; another type; nothing."""
     in_columns: list[dict[str, Any]] = [{"value": TEXT}, {}, {"value": b"\x00"}]
     rows = [(None, each) for each in in_columns]
     return build_table_with_variants(
@@ -47,7 +47,7 @@ def shredded_variants_without_a_value() -> TableFiles:
 
 @permission("variant-shredding.typed-value", "rows")
 def variants_shredded_as_arrays() -> TableFiles:
-    """Of texts, of a null of the encoding, and of what is no text."""
+    """Elements are a string, a variant null and a number."""
     element = pa.struct([VALUE, ("typed_value", pa.string())])
     kind = pa.struct([METADATA, VALUE, ("typed_value", pa.list_(pa.field("element", element, False)))])
     none = {"value": None, "typed_value": None}
@@ -90,7 +90,7 @@ def both_layouts_in_one_file() -> TableFiles:
 
 @permission("variant-shredding.mixed", "rows")
 def shredded_files_from_before_it_was_disabled() -> TableFiles:
-    """The file is committed again when shredding is not enabled any more: it is none that is written then."""
+    """The file is added again after shredding is disabled, but it was not written then."""
     files = build_table_with_variants(build_shredded_column((None, {"typed_value": 3})), configuration=ENABLED)
     again = {"add": {**get_action(files, 2, "add"), "dataChange": False}}
     files.commits[3] = [commit_info_action(3), metadata_action([build_variant_field()])]
@@ -100,7 +100,7 @@ def shredded_files_from_before_it_was_disabled() -> TableFiles:
 
 @permission("variant.null-counts", "rows")
 def variants_within_other_types() -> TableFiles:
-    """Of every kind, within a struct, an array and a map."""
+    """Objects, nulls and strings within a struct, an array and a map."""
     inner = build_variant_column([{"a": 1}, None, "text", {"a": None}])
     rows = pa.table(
         {
