@@ -15,8 +15,8 @@ def several_protocols() -> pl.Expr:
     """A commit contains more than one protocol action.
 
     Actions of a commit have no order, so it is undefined which protocol applies.
-    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
-    with a corrected writer.
+    Fix: If an engine can still load the table, write a correct protocol action with it, for example by adding a feature
+    that it supports. Otherwise restore the log from backup. `RESTORE` does not replace the protocol by default.
 
     Conforms::
         protocols: 1
@@ -31,8 +31,9 @@ def several_metadata() -> pl.Expr:
     """A commit contains more than one metaData action.
 
     Actions of a commit have no order, so it is undefined which schema applies.
-    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
-    with a corrected writer.
+    Fix: If an engine can still load the table, run `RESTORE TABLE t TO VERSION AS OF n` with the last version before
+    the defect, then repeat later changes with a corrected writer. Otherwise restore the log from backup. Do not edit or
+    delete commit files.
 
     Conforms::
         metadatas: 0
@@ -208,8 +209,9 @@ def checkpoint_action_in_commit() -> pl.Expr:
     """A commit contains checkpointMetadata or sidecar actions.
 
     These actions describe V2 checkpoints only. Readers of the commit may fail or load a sidecar twice.
-    Fix: Stop the writer of this commit. Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the
-    defect, then repeat later changes with a corrected writer.
+    Fix: Stop the writer of this commit. If an engine can still load the table, run `RESTORE TABLE t TO VERSION AS OF n`
+    with the last version before the defect, then repeat later changes with a corrected writer. Otherwise restore the
+    log from backup. Do not edit or delete commit files.
 
     Conforms::
         checkpoint_only_actions: 0

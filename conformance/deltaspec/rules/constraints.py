@@ -95,8 +95,9 @@ def column_added_with_default() -> pl.Expr:
     """A commit adds a column to an existing table together with a default.
 
     Existing rows have null in the column, where users expect the default.
-    Fix: No rows are lost. Set the value of existing rows with `UPDATE t SET column = value WHERE column IS NULL`. Next
-    time, add the column first and set the default in a second command.
+    Fix: No rows are lost. If existing rows need the default, set it with `UPDATE t SET column = value WHERE column IS
+    NULL` before rows with intended nulls are written. Next time, add the column first and set the default in a second
+    command.
 
     Conforms::
         removes: 0, new_columns_with_default: []

@@ -133,8 +133,9 @@ def misspelled_feature() -> pl.Expr:
     """A feature name differs from the defined name only in case, or by a known misprint.
 
     Clients do not know the feature and refuse the table.
-    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
-    with a corrected writer. Then add the feature under its defined name with `ALTER TABLE t SET TBLPROPERTIES`.
+    Fix: If an engine can still load the table, write a correct protocol action with it, for example by adding a feature
+    that it supports. Otherwise restore the log from backup. `RESTORE` does not replace the protocol by default. Add the
+    feature under its defined name with `ALTER TABLE t SET TBLPROPERTIES ('delta.feature.NAME' = 'supported')`.
 
     Conforms::
         intended_name: null

@@ -80,8 +80,8 @@ def duplicate_identity_value() -> pl.Expr:
     """Two rows have the same value in an identity column although users cannot insert values.
 
     The column identifies rows. Joins and merges on it confuse the two rows.
-    Fix: Run `ALTER TABLE t ALTER COLUMN c SYNC IDENTITY` in Delta Spark, then write one of the two rows again so that
-    it gets a new value. Correct references to it.
+    Fix: Run `ALTER TABLE t ALTER COLUMN c SYNC IDENTITY` in Delta Spark. Then write one of the two rows again with a
+    new value, and correct references to it.
 
     Conforms::
         duplicate_values: 0

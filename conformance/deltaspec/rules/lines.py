@@ -27,8 +27,9 @@ def several_actions_in_a_line() -> pl.Expr:
     """A line of the log contains more than one action.
 
     Readers that take the first key they know lose the other actions.
-    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
-    with a corrected writer. The writer must write each action on its own line.
+    Fix: If an engine can still load the table, run `RESTORE TABLE t TO VERSION AS OF n` with the last version before
+    the defect, then repeat later changes with a corrected writer. Otherwise restore the log from backup. Do not edit or
+    delete commit files. The writer must write each action on its own line.
 
     Conforms::
         actions: 1
@@ -62,8 +63,9 @@ def repeated_key() -> pl.Expr:
     """A JSON object in the log has the same key twice.
 
     JSON parsers keep the first value or the last one, or fail. Engines read different tables.
-    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
-    with a corrected writer. The writer must write each key once.
+    Fix: If an engine can still load the table, run `RESTORE TABLE t TO VERSION AS OF n` with the last version before
+    the defect, then repeat later changes with a corrected writer. Otherwise restore the log from backup. Do not edit or
+    delete commit files. The writer must write each key once.
 
     Conforms::
         repeated_key: null
@@ -95,8 +97,9 @@ def lone_surrogate_in_line() -> pl.Expr:
 
     JSON permits the escape, but no UTF-8 text can contain the character. Parsers keep, replace or refuse it, so engines
     read different values or fail. Known actions in such a line are not checked.
-    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
-    with a corrected writer. The writer must not cut strings within a character.
+    Fix: If an engine can still load the table, run `RESTORE TABLE t TO VERSION AS OF n` with the last version before
+    the defect, then repeat later changes with a corrected writer. Otherwise restore the log from backup. Do not edit or
+    delete commit files. The writer must not cut strings within a character.
 
     Conforms::
         has_lone_surrogate: false
@@ -115,8 +118,9 @@ def malformed_add() -> pl.Expr:
     """An add action has a missing required field or a field of the wrong type.
 
     Readers fail on the version, or use a default and read another table.
-    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
-    with a corrected writer.
+    Fix: If an engine can still load the table, run `RESTORE TABLE t TO VERSION AS OF n` with the last version before
+    the defect, then repeat later changes with a corrected writer. Otherwise restore the log from backup. Do not edit or
+    delete commit files.
 
     Conforms::
         kind: add, schema_error: null
@@ -131,8 +135,9 @@ def malformed_remove() -> pl.Expr:
     """A remove action has a missing required field or a field of the wrong type.
 
     Readers fail on the version, or keep a file that was removed.
-    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
-    with a corrected writer.
+    Fix: If an engine can still load the table, run `RESTORE TABLE t TO VERSION AS OF n` with the last version before
+    the defect, then repeat later changes with a corrected writer. Otherwise restore the log from backup. Do not edit or
+    delete commit files.
 
     Conforms::
         kind: remove, schema_error: null
@@ -163,8 +168,9 @@ def malformed_metadata() -> pl.Expr:
     """A metaData action has a missing required field or a field of the wrong type.
 
     Readers fail, or disagree on the schema of the table.
-    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
-    with a corrected writer.
+    Fix: If an engine can still load the table, run `RESTORE TABLE t TO VERSION AS OF n` with the last version before
+    the defect, then repeat later changes with a corrected writer. Otherwise restore the log from backup. Do not edit or
+    delete commit files.
 
     Conforms::
         kind: metaData, schema_error: null
@@ -180,8 +186,8 @@ def malformed_protocol() -> pl.Expr:
 
     Clients cannot determine whether they may read the table. (Two examples of the protocol print `readerVersion` for
     `minReaderVersion`, E01.)
-    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
-    with a corrected writer.
+    Fix: If an engine can still load the table, write a correct protocol action with it, for example by adding a feature
+    that it supports. Otherwise restore the log from backup. `RESTORE` does not replace the protocol by default.
 
     Conforms::
         kind: protocol, schema_error: null
@@ -212,8 +218,9 @@ def malformed_domain_metadata() -> pl.Expr:
     """A domainMetadata action has a missing required field or a field of the wrong type.
 
     Readers of the domain fail, or treat it as missing.
-    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
-    with a corrected writer. The action needs domain, configuration (a string; before r3 a map of strings) and removed.
+    Fix: If an engine can still load the table, run `RESTORE TABLE t TO VERSION AS OF n` with the last version before
+    the defect, then repeat later changes with a corrected writer. Otherwise restore the log from backup. Do not edit or
+    delete commit files. The action needs domain, configuration (a string; before r3 a map of strings) and removed.
 
     Conforms::
         kind: domainMetadata, schema_error: null
@@ -244,8 +251,9 @@ def malformed_row_id_high_water_mark() -> pl.Expr:
     """A rowIdHighWaterMark action has a missing required field or a field of the wrong type.
 
     The next writer does not know which row ids are used, and assigns them twice.
-    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
-    with a corrected writer. The action needs highWaterMark (a long) and, in the oldest revision, preservedRowIds (a
+    Fix: If an engine can still load the table, run `RESTORE TABLE t TO VERSION AS OF n` with the last version before
+    the defect, then repeat later changes with a corrected writer. Otherwise restore the log from backup. Do not edit or
+    delete commit files. The action needs highWaterMark (a long) and, in the oldest revision, preservedRowIds (a
     boolean).
 
     Conforms::

@@ -39,8 +39,9 @@ def malformed_schema() -> pl.Expr:
     """The schema string is not valid JSON for a struct type.
 
     Readers fail on the table.
-    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
-    with a corrected writer.
+    Fix: If an engine can still load the table, run `RESTORE TABLE t TO VERSION AS OF n` with the last version before
+    the defect, then repeat later changes with a corrected writer. Otherwise restore the log from backup. Do not edit or
+    delete commit files.
 
     Conforms::
         schema_fault: null
@@ -57,8 +58,9 @@ def unknown_type() -> pl.Expr:
     """A field has a type that the revision does not define.
 
     Readers fail on the table. (The type is `integer`, not `int`; examples of the protocol are wrong here, E16.)
-    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
-    with a corrected writer. If a newer revision defines the type, validate with that revision.
+    Fix: If an engine can still load the table, run `RESTORE TABLE t TO VERSION AS OF n` with the last version before
+    the defect, then repeat later changes with a corrected writer. Otherwise restore the log from backup. Do not edit or
+    delete commit files. If a newer revision defines the type, validate with that revision.
 
     Conforms::
         schema_fault: null
@@ -73,8 +75,9 @@ def decimal_out_of_range() -> pl.Expr:
     """A decimal type has a precision above 38, or a scale above its precision.
 
     Readers cannot represent its values and fail.
-    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
-    with a corrected writer.
+    Fix: If an engine can still load the table, run `RESTORE TABLE t TO VERSION AS OF n` with the last version before
+    the defect, then repeat later changes with a corrected writer. Otherwise restore the log from backup. Do not edit or
+    delete commit files.
 
     Conforms::
         schema_fault: null
@@ -89,8 +92,9 @@ def unknown_partition_column() -> pl.Expr:
     """The table is partitioned by a column that is not in its schema.
 
     Readers fail, or ignore the partition values.
-    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
-    with a corrected writer.
+    Fix: If an engine can still load the table, run `RESTORE TABLE t TO VERSION AS OF n` with the last version before
+    the defect, then repeat later changes with a corrected writer. Otherwise restore the log from backup. Do not edit or
+    delete commit files.
 
     Conforms::
         unknown_partition_columns: []
@@ -105,8 +109,9 @@ def repeated_partition_column() -> pl.Expr:
     """The table is partitioned twice by the same column.
 
     Readers that match partition columns by position confuse them.
-    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
-    with a corrected writer.
+    Fix: If an engine can still load the table, run `RESTORE TABLE t TO VERSION AS OF n` with the last version before
+    the defect, then repeat later changes with a corrected writer. Otherwise restore the log from backup. Do not edit or
+    delete commit files.
 
     Conforms::
         repeated_partition_columns: []

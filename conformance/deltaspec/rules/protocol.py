@@ -12,7 +12,7 @@ def reader_features_without_version_3() -> pl.Expr:
 
     Clients of that version ignore the list and read the table without the features.
     Fix: Run `ALTER TABLE t SET TBLPROPERTIES ('delta.feature.NAME' = 'supported')` for each listed feature; the engine
-    raises both versions. If none is used, restore the version before.
+    raises both versions. If none is used, adding any supported feature writes a correct protocol.
 
     Conforms::
         min_reader_version: 3, reader_features: ["deletionVectors"]
@@ -29,7 +29,7 @@ def writer_features_without_version_7() -> pl.Expr:
 
     Clients of that version ignore the list and write to the table without the features.
     Fix: Run `ALTER TABLE t SET TBLPROPERTIES ('delta.feature.NAME' = 'supported')` for each listed feature; the engine
-    raises the version. If none is used, restore the version before.
+    raises the version. If none is used, adding any supported feature writes a correct protocol.
 
     Conforms::
         min_writer_version: 7, writer_features: ["appendOnly"]
@@ -45,8 +45,8 @@ def reader_features_missing() -> pl.Expr:
     """A protocol has minReaderVersion 3 but no readerFeatures.
 
     Readers cannot determine which features they must support, and fail.
-    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
-    with a corrected writer.
+    Fix: If an engine can still load the table, write a correct protocol action with it, for example by adding a feature
+    that it supports. Otherwise restore the log from backup. `RESTORE` does not replace the protocol by default.
 
     Conforms::
         min_reader_version: 3, reader_features: []
@@ -62,8 +62,8 @@ def writer_features_missing() -> pl.Expr:
     """A protocol has minWriterVersion 7 but no writerFeatures.
 
     Writers cannot determine which features they must support, and fail.
-    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
-    with a corrected writer.
+    Fix: If an engine can still load the table, write a correct protocol action with it, for example by adding a feature
+    that it supports. Otherwise restore the log from backup. `RESTORE` does not replace the protocol by default.
 
     Conforms::
         min_writer_version: 7, writer_features: []
@@ -112,8 +112,8 @@ def protocol_version_decreased() -> pl.Expr:
     """A protocol has a lower version than the previous one.
 
     The protocol does not mention this case. Clients that remember the higher version may refuse the table.
-    Fix: No repair is needed if an engine dropped a feature with `ALTER TABLE t DROP FEATURE`. Otherwise restore the
-    version before.
+    Fix: No repair is needed if an engine dropped a feature with `ALTER TABLE t DROP FEATURE`. Otherwise add the feature
+    again with `ALTER TABLE t SET TBLPROPERTIES ('delta.feature.NAME' = 'supported')`, which raises the version.
 
     Conforms::
         min_reader_version: 3, previous_min_reader_version: 1, min_writer_version: 7, previous_min_writer_version: 2

@@ -126,7 +126,7 @@ def materialized_column_not_named() -> pl.Expr:
     """Row ids are enabled, but no column is named for materialized row ids or row commit versions.
 
     Writers cannot preserve the ids of copied rows, and readers cannot find ids that were preserved.
-    Fix: Restore the version before row tracking was enabled, and enable it with `ALTER TABLE t SET TBLPROPERTIES
+    Fix: Restore the version before row tracking was enabled. Then enable it with `ALTER TABLE t SET TBLPROPERTIES
     ('delta.enableRowTracking' = 'true')` in Delta Spark, which names the columns.
 
     Conforms::

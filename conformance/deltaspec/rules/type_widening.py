@@ -236,7 +236,7 @@ def traces_of_dropped_widening() -> pl.Expr:
 
     Readers that do not know the feature assume that older files have the current type.
     Fix: Run `ALTER TABLE t SET TBLPROPERTIES ('delta.feature.typeWidening' = 'supported')`, then `ALTER TABLE t DROP
-    FEATURE typeWidening` in Delta Spark, which rewrites older files and removes the records.
+    FEATURE typeWidening` in Delta Spark. The second command rewrites older files and removes the records.
 
     Conforms::
         type_widening_traces: []
