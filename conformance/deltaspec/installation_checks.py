@@ -34,8 +34,8 @@ def check_installation(table: str | None = None) -> Iterator[Check]:
         versions = {name: get_installed_version(name) for name in names}
         is_missing = None in versions.values()
         summary = ", ".join(f"{name} {version or 'is not installed'}" for name, version in versions.items())
-        todo = f"pip install 'deltaspec[{extra}]'" if is_missing else None
-        yield Check("note" if is_missing else "ok", f"extra {extra}", summary, todo)
+        fix = f"pip install 'deltaspec[{extra}]'" if is_missing else None
+        yield Check("note" if is_missing else "ok", f"extra {extra}", summary, fix)
     if table is not None:
         yield check_table_access(table)
 

@@ -66,9 +66,9 @@ class TestPackages:
         (last,) = found["checks"][-1:]
         assert last == {
             "status": "ok",
-            "what": "table",
-            "says": "this process can read it; its log has 3 files",
-            "todo": None,
+            "name": "table",
+            "message": "this process can read it; its log has 3 files",
+            "fix": None,
         }
 
     def test_missing_table_is_a_problem(self, tmp_path: Path) -> None:
@@ -132,7 +132,7 @@ class TestMissingSpark:
         result = run("validate", table, "--engine", "spark", "--history", "none")
         assert (result.exit_code, single_error_line(result)) == (
             2,
-            "deltaspec: history 'none' is neither latest, all nor a number of versions",
+            "deltaspec: invalid history 'none'; choose latest, all, or a number of versions from 1",
         )
 
     def test_old_pyspark(self, table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,9 +19,9 @@ class Check(Struct, frozen=True):
 
     status: Status
     """`note` reports something that may matter but does not prevent what was requested."""
-    what: str
-    says: str
-    todo: str | None = None
+    name: str
+    message: str
+    fix: str | None = None
     """What to install or configure."""
 
 
@@ -34,9 +34,9 @@ class Diagnosis(Struct, frozen=True, kw_only=True):
 
 
 def write_check(check: Check, console: Console) -> None:
-    """Print the result of a check, and below it what to do."""
-    lines = wrap_text(escape_text(f"{check.what}: {check.says}"), console.width - _WIDTH)
-    lines += wrap_text(escape_text(f"to do: {check.todo}"), console.width - _WIDTH) if check.todo else []
+    """Print the result of a check, and below it the fix."""
+    lines = wrap_text(escape_text(f"{check.name}: {check.message}"), console.width - _WIDTH)
+    lines += wrap_text(escape_text(f"fix: {check.fix}"), console.width - _WIDTH) if check.fix else []
     head: Any = (f"{check.status:<{_WIDTH}}", _STYLES[check.status])
     for line in lines:
         console.print(Text.assemble(head, line))

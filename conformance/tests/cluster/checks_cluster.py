@@ -22,19 +22,19 @@ EXECUTORS = {"spark.executor.memory": "600m"}
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Directory for the tables and the cluster."""
     return tmp_path_factory.mktemp("cluster")
 
 
 @pytest.fixture(scope="module")
-def valid(place: Path) -> Path:
-    return tables.valid(place / "valid")
+def valid(directory: Path) -> Path:
+    return tables.write_valid_table(directory / "valid")
 
 
 @pytest.fixture(scope="module")
-def faulty(place: Path, valid: Path) -> Path:
-    return tables.faulty(valid, place / "faulty")
+def faulty(directory: Path, valid: Path) -> Path:
+    return tables.write_faulty_copy(valid, directory / "faulty")
 
 
 @pytest.fixture(scope="module")

@@ -13,21 +13,21 @@ from cluster.processes import connect_server
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Directory for the tables and the server."""
     return tmp_path_factory.mktemp("connect")
 
 
 @pytest.fixture(scope="module")
-def faulty(place: Path) -> Path:
-    return tables.faulty(tables.valid(place / "valid"), place / "faulty")
+def faulty(directory: Path) -> Path:
+    return tables.write_faulty_copy(tables.write_valid_table(directory / "valid"), directory / "faulty")
 
 
 @pytest.fixture(scope="module")
-def server(place: Path) -> Iterator[str]:
+def server(directory: Path) -> Iterator[str]:
     """A server whose Hadoop has a file system `viewfs://kit/`, which the kit's own storage cannot read."""
-    view = {"spark.hadoop.fs.viewfs.mounttable.kit.link./tables": place.as_uri()}
-    with connect_server(place, sys.executable, view) as found:
+    view = {"spark.hadoop.fs.viewfs.mounttable.kit.link./tables": directory.as_uri()}
+    with connect_server(directory, sys.executable, view) as found:
         yield found
 
 
@@ -49,8 +49,8 @@ def test_table_that_only_spark_can_read(server: str, faulty: Path) -> None:
     assert found.report["version"] == expected.report["version"]
 
 
-def test_executors_without_deltaspec(place: Path, faulty: Path) -> None:
-    (folder := place / "bare").mkdir()
+def test_executors_without_deltaspec(directory: Path, faulty: Path) -> None:
+    (folder := directory / "bare").mkdir()
     binaries = str(Path(sys.executable).parent)
     python = folder / "python"
     python.write_text(f'#!/bin/sh\nexec {binaries}/python -S "$@"\n')

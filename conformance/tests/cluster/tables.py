@@ -15,7 +15,7 @@ CHECK = "id >= 0 AND length(concat(text, part)) > 0"
 """An expression that delta-rs cannot write and that the kit leaves to Spark."""
 
 
-def valid(place: Path) -> Path:
+def write_valid_table(root: Path) -> Path:
     """Write a partitioned table with a CHECK constraint, a checkpoint in the middle of its log, and a delete."""
     for commit in range(COMMITS):
         first = commit * ROWS
@@ -26,20 +26,20 @@ def valid(place: Path) -> Path:
                 "text": pa.array([f"row {number}" for number in range(ROWS)], pa.string()),
             }
         )
-        write_deltalake(str(place), rows, mode="append", partition_by=["part"])
+        write_deltalake(str(root), rows, mode="append", partition_by=["part"])
         if commit == 0:
-            DeltaTable(str(place)).alter.add_constraint({"known": "id >= 0"})
-            _replace_in_file(place / "_delta_log" / f"{1:020}.json", "id >= 0", CHECK)
+            DeltaTable(str(root)).alter.add_constraint({"known": "id >= 0"})
+            _replace_in_file(root / "_delta_log" / f"{1:020}.json", "id >= 0", CHECK)
         if commit == COMMITS // 2:
-            DeltaTable(str(place)).create_checkpoint()
-    DeltaTable(str(place)).delete("id = 7")
-    return place
+            DeltaTable(str(root)).create_checkpoint()
+    DeltaTable(str(root)).delete("id = 7")
+    return root
 
 
-def faulty(source: Path, place: Path) -> Path:
+def write_faulty_copy(source: Path, root: Path) -> Path:
     """Copy a table, then falsify record counts of its newest appends and delete a data file."""
-    shutil.copytree(source, place)
-    commits = sorted((place / "_delta_log").glob("*.json"))[-6:-1]
+    shutil.copytree(source, root)
+    commits = sorted((root / "_delta_log").glob("*.json"))[-6:-1]
     paths = []
     for commit in commits:
         actions = [json.loads(line) for line in commit.read_text().splitlines()]
@@ -51,8 +51,8 @@ def faulty(source: Path, place: Path) -> Path:
                 action["add"]["stats"] = json.dumps(stats)
                 paths.append(action["add"]["path"])
         commit.write_text("".join(json.dumps(action) + "\n" for action in actions))
-    (place / paths[0]).unlink()
-    return place
+    (root / paths[0]).unlink()
+    return root
 
 
 def _replace_in_file(file: Path, old: str, new: str) -> None:

@@ -113,8 +113,8 @@ def streamed(spark: SparkSession, path: str) -> None:
         if count:
             append(spark, f"{path}-source", "SELECT 10L AS id")
         stream = spark.readStream.format("delta").load(f"{path}-source").writeStream.format("delta")
-        place = {"checkpointLocation": f"{path}-progress"}
-        stream.options(**place).trigger(availableNow=True).start(path).awaitTermination()
+        options = {"checkpointLocation": f"{path}-progress"}
+        stream.options(**options).trigger(availableNow=True).start(path).awaitTermination()
 
 
 def append_only(spark: SparkSession, path: str) -> None:

@@ -41,22 +41,22 @@ def test_complete_executors_can_read_the_table(spark: Any, tmp_path: Path) -> No
     write_table(log_only.build_table(), tmp_path)
     with executors_on(spark, Path(sys.executable)):
         checks = list(check_session(spark, str(tmp_path)))
-    assert [(check.status, check.what) for check in checks] == [
+    assert [(check.status, check.name) for check in checks] == [
         ("ok", "executors"),
         ("ok", "mapInArrow"),
         ("ok", "table"),
     ]
-    assert f"deltaspec {__version__} and its packages" in checks[0].says
-    assert checks[2].says == f"executors can read {tmp_path} with the kit's storage; its log has 3 files"
+    assert f"deltaspec {__version__} and its packages" in checks[0].message
+    assert checks[2].message == f"executors can read {tmp_path} with the kit's storage; its log has 3 files"
 
 
 def test_executors_without_deltaspec(spark: Any, bare_python: Path) -> None:
     with executors_on(spark, bare_python):
         first, second = check_session(spark)
     assert (first.status, second.status) == ("problem", "problem")
-    assert first.says.startswith("cannot import deltaspec (")
-    assert f"install deltaspec {__version__} in the executors' Python" in str(first.todo)
-    assert second.says == f"cannot import {', '.join(PACKAGES)}"
+    assert first.message.startswith("cannot import deltaspec (")
+    assert f"install deltaspec {__version__} in the executors' Python" in str(first.fix)
+    assert second.message == f"cannot import {', '.join(PACKAGES)}"
 
 
 def test_executors_with_another_version(spark: Any, bare_python: Path) -> None:
@@ -69,22 +69,22 @@ def test_executors_with_another_version(spark: Any, bare_python: Path) -> None:
     finally:
         for name in ("deltaspec", *PACKAGES):
             (library / f"{name}.py").unlink()
-    assert (check.status, check.says) == ("problem", f"have deltaspec 0.0.1; the driver has {__version__}")
+    assert (check.status, check.message) == ("problem", f"have deltaspec 0.0.1; the driver has {__version__}")
 
 
 def test_executors_without_a_python(spark: Any, tmp_path: Path) -> None:
     with executors_on(spark, tmp_path / "no-python"):
         (check,) = check_session(spark)
-    assert (check.status, check.what) == ("problem", "executors")
+    assert (check.status, check.name) == ("problem", "executors")
     assert (
-        check.says
+        check.message
         == f'cannot run Python: Cannot run program "{tmp_path / "no-python"}": error=2, No such file or directory'
     )
-    assert check.todo == "set PYSPARK_PYTHON to a Python that exists on every executor"
+    assert check.fix == "set PYSPARK_PYTHON to a Python that exists on every executor"
 
 
 @pytest.mark.parametrize(
-    ("table", "says", "todo"),
+    ("table", "message", "fix"),
     [
         (
             "s3a://lake/t",
@@ -103,7 +103,7 @@ def test_executors_without_a_python(spark: Any, tmp_path: Path) -> None:
         ),
     ],
 )
-def test_unreachable_table_is_a_problem(table: str, says: str, todo: str | None, spark: Any) -> None:
+def test_unreachable_table_is_a_problem(table: str, message: str, fix: str | None, spark: Any) -> None:
     """The kit rejects an endpoint without TLS, so the executors send no request."""
     os.environ["AWS_ENDPOINT_URL"] = "http://127.0.0.1:9"
     try:
@@ -112,6 +112,6 @@ def test_unreachable_table_is_a_problem(table: str, says: str, todo: str | None,
     finally:
         del os.environ["AWS_ENDPOINT_URL"]
     hadoop = spark._jvm.org.apache.hadoop.util.VersionInfo.getVersion()
-    assert (check.status, check.what) == ("problem", "table")
-    assert says in check.says
-    assert check.todo == (None if todo is None else todo.format(hadoop=hadoop))
+    assert (check.status, check.name) == ("problem", "table")
+    assert message in check.message
+    assert check.fix == (None if fix is None else fix.format(hadoop=hadoop))

@@ -161,8 +161,8 @@ def _check_packages(found: list[dict[str, Any]]) -> Iterator[Check]:
         yield Check("problem", "executors", problem, INSTALL_ON_EXECUTORS)
     missing = sorted({name for each in found for name in PACKAGES if each["packages"][name] is None})
     if missing:
-        todo = f"run `pip install {' '.join(missing)}` in the executors' Python (PYSPARK_PYTHON)"
-        yield Check("problem", "executors", f"cannot import {', '.join(missing)}", todo)
+        fix = f"run `pip install {' '.join(missing)}` in the executors' Python (PYSPARK_PYTHON)"
+        yield Check("problem", "executors", f"cannot import {', '.join(missing)}", fix)
     elif not versions and all(each["packages"]["deltaspec"] for each in found):
         python = ", ".join(sorted({each["python"] for each in found}))
         yield Check("ok", "executors", f"deltaspec {__version__} and its packages on Python {python} ({shown})")
