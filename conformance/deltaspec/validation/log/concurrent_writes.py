@@ -1,8 +1,7 @@
-"""What the log says by now, asked where the pinned listing is no answer: a table may be written to while it is judged.
+"""Concurrent writes: decide what the pinned listing of the log cannot answer.
 
-A run lists the log once, and judges what that listing says. Two things it cannot take from it: whether a file that is
-not there was removed since by a commit that is younger than the listing, and whether an object that writers overwrite
-is the one that was listed. Before such a thing is found, the log is listed anew.
+A run lists the log once and validates that listing. It cannot tell whether a commit after the listing removed a missing
+file, or whether a writer has overwritten an object since. Before such a finding is reported, the log is listed again.
 """
 
 from __future__ import annotations
@@ -12,7 +11,16 @@ from itertools import pairwise
 
 from deltaspec.errors import DeltaspecError
 from deltaspec.model.log import paths
-from deltaspec.model.log.file_names import ChecksumName, CommitName, CompactionName, commit_name, parse_log_file_name
+from deltaspec.model.log.file_names import (
+    ChecksumName,
+    ClassicCheckpoint,
+    CommitName,
+    CompactionName,
+    MultipartCheckpoint,
+    UuidCheckpoint,
+    commit_name,
+    parse_log_file_name,
+)
 from deltaspec.model.log.segment import find_complete_checkpoints
 from deltaspec.validation.data.commit_reader import KIND, MAX_COMMIT_BYTES, PATH
 from deltaspec.validation.plan import Plan
@@ -21,41 +29,44 @@ from deltaspec.wire.storage.interface import LOG_DIRECTORY, Entry, StorageError,
 
 HINT = "_last_checkpoint"
 LISTINGS = 5
-"""How often a log is listed that never looks whole."""
+"""Most listings of a log that keeps having gaps."""
 
 
 def load_pinned_listing(store: Store) -> list[Entry]:
-    """The listing of the log that a run judges. Raises `TableUnreadable` where there is no table.
+    """Return the listing of the log that a run validates.
 
-    No store lists all of a directory in one moment: a file that is written meanwhile may be left out, and one that is
-    written after it may not. So a log that looks as if it lacked something is listed again, until it lacks the same
-    and nothing up to there came or went in between.
+    No store lists a directory in one moment: the listing may miss a file that is written meanwhile, and contain a later
+    one. A log with gaps is therefore listed again, until two listings agree on the gaps and on all files up to the last
+    gap.
+
+    Raises:
+        TableUnreadable: there is no table.
     """
     listed = store.list_log()
     for _ in range(LISTINGS - 1):
-        lacking = _lacking(listed)
-        if not lacking:
+        gaps = _find_gaps(listed)
+        if not gaps:
             break
         before, listed = listed, store.list_log()
-        end = max(last for _, _, last in lacking) + 1
-        if _lacking(listed) == lacking and _up_to(end, before) == _up_to(end, listed):
+        end = max(last for _, _, last in gaps) + 1
+        if _find_gaps(listed) == gaps and _list_up_to(end, before) == _list_up_to(end, listed):
             break
     return listed
 
 
-def _up_to(version: int, listed: list[Entry]) -> set[str]:
-    """Files that belong to no version after this one."""
-    names = {entry.name: getattr(parse_log_file_name(entry.name), "version", -1) for entry in listed}
-    return {name for name, each in names.items() if each <= version}
+def _list_up_to(version: int, listed: list[Entry]) -> set[str]:
+    """Return the names of files of versions up to this one, and of files without a version."""
+    versions = {entry.name: getattr(parse_log_file_name(entry.name), "version", -1) for entry in listed}
+    return {name for name, each in versions.items() if each <= version}
 
 
-def _lacking(listed: list[Entry]) -> set[tuple[str, int, int]]:
-    """What a listing has not, although it has what comes after: kind of file, first and last version."""
+def _find_gaps(listed: list[Entry]) -> set[tuple[str, int, int]]:
+    """Return what a listing misses although it has what is written later: kind of file, first and last version."""
     names = [entry.name for entry in listed]
-    checkpoints = [each.version for each in find_complete_checkpoints(names)]
+    complete = [each.version for each in find_complete_checkpoints(names)]
     commits: set[int] = set()
     checksums: set[int] = set()
-    latest = max(checkpoints, default=-1)
+    latest = -1
     for name in map(parse_log_file_name, names):
         match name:
             case CommitName(version):
@@ -64,14 +75,18 @@ def _lacking(listed: list[Entry]) -> set[tuple[str, int, int]]:
                 checksums.add(version)
             case CompactionName(_, end):
                 latest = max(latest, end)
+            case ClassicCheckpoint(version) | MultipartCheckpoint(version) | UuidCheckpoint(version):
+                latest = max(latest, version)
     latest = max([latest, *checksums])
-    newest = max(commits, default=latest)
+    newest = max(commits or complete, default=-1)
     # no commit is needed before a checkpoint, nor at the version of one
-    known = sorted({*commits, *(checkpoints[-1:] or [-1])})
-    spans = {("commit", before + 1, after - 1) for before, after in pairwise(known) if after - before > 1}
-    spans |= {("commit", newest + 1, latest)} if latest > newest else set()
+    known = sorted({*commits, *(complete[-1:] or [-1])})
+    gaps = {("commit", before + 1, after - 1) for before, after in pairwise(known) if after - before > 1}
+    gaps |= {("commit", newest + 1, latest)} if latest > newest else set()
+    if newest < 0:  # a clean-up may have removed every commit that was about to be listed
+        gaps.add(("commit", 0, max(latest, 0)))
     first, last = min(checksums, default=0), max(checksums, default=0)
-    return spans | {("checksum", each, each) for each in commits - checksums if first < each < last}
+    return gaps | {("checksum", each, each) for each in commits - checksums if first < each < last}
 
 
 class LaterCommits:
