@@ -22,7 +22,7 @@ def pytest_report_header(config: pytest.Config) -> str | None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Deselect multiplied tests that this commit does not run, unless tests are named one by one."""
+    """Deselect multiplied tests that this commit does not run, unless tests are named one by one; Spark first."""
     if any("::" in argument for argument in config.args):
         return
     selected, deselected = [], []
@@ -32,7 +32,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         (selected if runs else deselected).append(item)
     if deselected:
         config.hook.pytest_deselected(items=deselected)
-        items[:] = selected
+    # Spark tests come first: they wait for the JVM, and other workers take over the tests behind them
+    items[:] = sorted(selected, key=lambda item: item.get_closest_marker("spark") is None)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

@@ -1,5 +1,6 @@
 """The shared Spark session of a test process, and a summary of the divergences found in Spark's tables."""
 
+import fcntl
 import os
 from collections.abc import Iterator
 from typing import Any
@@ -17,7 +18,10 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         pytest.fail(reason)
     if reason:
         pytest.skip(reason)
-    session = start(str(tmp_path_factory.mktemp("spark") / "warehouse"))
+    # Ivy, which resolves Spark's packages, fails if two processes fill its cache at once
+    with (tmp_path_factory.getbasetemp().parent / "spark.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        session = start(str(tmp_path_factory.mktemp("spark") / "warehouse"))
     yield session
     session.stop()
 
