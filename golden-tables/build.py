@@ -1,8 +1,7 @@
-"""Builds the golden tables from their definitions: `python golden-tables/build.py [--check]`.
+"""Build the golden tables from their definitions: `python golden-tables/build.py [--check]`.
 
-A build is deterministic: logs are equal byte for byte. Bytes of Parquet depend on the release of the library that
-writes them, so a Parquet file that holds the same rows already is left as it is. With `--check` nothing is written;
-the exit code is 1 where a build would change a file.
+Logs are deterministic, byte for byte. Parquet bytes depend on the release of pyarrow, so an existing Parquet file with
+the same rows is kept. With `--check`, nothing is written, and the exit code is 1 if a build would change a file.
 """
 
 import argparse
@@ -23,16 +22,16 @@ FORMAT = 1
 
 
 def case_folder(case: Case) -> str:
-    """Where a case is, relative to this folder."""
+    """Return the path of a case relative to this folder."""
     return f"{case.chapter}/{case.id}"
 
 
 def build_case_files(case: Case, existing: Mapping[str, bytes]) -> dict[str, bytes]:
-    """Every file of a case by path in its folder.
+    """Build every file of a case by path in its folder.
 
     Args:
         case: the case.
-        present: files of an earlier build, likewise.
+        existing: files of an earlier build by path in the folder.
     """
     before = {path.removeprefix("delta/"): data for path, data in existing.items() if path.startswith("delta/")}
     files, table = build_table(case, before)
@@ -56,7 +55,7 @@ def build_case_files(case: Case, existing: Mapping[str, bytes]) -> dict[str, byt
 
 
 def build_description(case: Case, version: int) -> dict[str, Any]:
-    """The content of `case.json`."""
+    """Build the content of `case.json`."""
     expect: dict[str, Any] = {"kind": "rows", "version": version}
     if case.rows is not None:
         expect |= {"rows": "expected/latest/table_content/rows.parquet", "num_rows": case.rows.num_rows}
@@ -84,12 +83,12 @@ def build_description(case: Case, version: int) -> dict[str, Any]:
 
 
 def encode_document(value: Any) -> bytes:
-    """An object as a JSON file that reads well."""
+    """Encode an object as an indented JSON file."""
     return (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode()
 
 
 def build_all_files(existing: Mapping[str, bytes]) -> dict[str, bytes]:
-    """Every built file by path in this folder; `present` are the files there now."""
+    """Build every file by path in this folder; `existing` are the files of an earlier build."""
     found: dict[str, bytes] = {}
     schema = json.loads((HERE / "case.schema.json").read_bytes())
     listed = []
@@ -106,7 +105,7 @@ def build_all_files(existing: Mapping[str, bytes]) -> dict[str, bytes]:
 
 
 def read_existing_files() -> dict[str, bytes]:
-    """The files below the folders of the cases, and the manifest."""
+    """Read the files of all chapter folders, and the manifest."""
     found = {
         path.relative_to(HERE).as_posix(): path.read_bytes()
         for chapter in sorted({case.chapter for case in CASES})
@@ -118,9 +117,9 @@ def read_existing_files() -> dict[str, bytes]:
 
 
 def main(arguments: list[str]) -> int:
-    """Build or check; the exit code."""
+    """Build or check the golden tables and return the exit code."""
     parser = argparse.ArgumentParser(description="Build the golden tables.")
-    parser.add_argument("--check", action="store_true", help="write nothing; fail where a file would change")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 if a file would change")
     check_only = parser.parse_args(arguments).check
     existing = read_existing_files()
     built = build_all_files(existing)
@@ -129,9 +128,9 @@ def main(arguments: list[str]) -> int:
     for path in changed:
         print(f"{'differs' if path in existing else 'is missing'}: {path}")
     for path in unexpected:
-        print(f"belongs to no case: {path}")
+        print(f"does not belong to a case: {path}")
     if check_only:
-        print(f"{len(CASES)} cases, {len(built)} files, {len(changed) + len(unexpected)} not as built")
+        print(f"{len(CASES)} cases, {len(built)} files, {len(changed) + len(unexpected)} out of date")
         return 1 if changed or unexpected else 0
     for path in changed:
         (HERE / path).parent.mkdir(parents=True, exist_ok=True)

@@ -1,6 +1,6 @@
-"""The first golden cases: what stands in each table, and what must come of it.
+"""The golden cases: the content of each table and its expected result.
 
-Rows that a reader must give are written out here; nothing computes them from the table.
+Expected rows are written out here; nothing computes them from the table.
 """
 
 import json
@@ -37,21 +37,21 @@ SALES_ROWS = pa.schema([("id", pa.int64()), ("item", pa.string())])
 
 @dataclass
 class GoldenTable:
-    """A table in the making: data files are written first, because the log tells their sizes."""
+    """A table being built. Data files are written first, because the log contains their sizes."""
 
     present: Mapping[str, bytes]
-    """Files of an earlier build by path in the table, kept where they hold the same rows."""
+    """Files of an earlier build by path in the table, reused if they have the same rows."""
     files: TableFiles = field(default_factory=TableFiles)
 
     def write_data_file(self, name: str, rows: pa.Table, *, version: int, **more: Any) -> Row:
-        """Write a data file of this name, and give the `add` action with its path, size and statistics."""
+        """Write a data file and return its `add` action with path, size and statistics."""
         written = encode_parquet(rows, self.present.get(name))
         self.files.data[name] = written
         body = {"size": len(written), "modificationTime": timestamp_ms(version), "stats": compute_statistics(rows)}
         return add_action(paths.encode(name), **{**body, **more})
 
     def commit(self, *actions: Row) -> None:
-        """The next commit: provenance and these actions."""
+        """Add the next commit with a commitInfo and these actions."""
         version = max(self.files.commits, default=-1) + 1
         info = {"timestamp": timestamp_ms(version), "operation": "MANUAL", "engineInfo": "deltaspec golden tables"}
         self.files.commits[version] = [{"commitInfo": info}, *actions]
@@ -59,39 +59,39 @@ class GoldenTable:
 
 @dataclass(frozen=True)
 class Case:
-    """One golden case: how it is made, and the questions and answers that go with it."""
+    """A golden case: how its table is built, and the expected result."""
 
     id: str
     title: str
     build: Callable[[GoldenTable], None]
     requirements: tuple[str, ...]
     sections: tuple[str, ...]
-    """Sections of the protocol that the case is about."""
+    """Sections of the protocol that the case covers."""
     rows: pa.Table | None
-    """Rows of the newest version; None where the table is broken."""
+    """Rows of the newest version; None if the table is broken."""
     reader_features: tuple[str, ...] = ()
     writer_features: tuple[str, ...] = ()
     since: str = "r1"
-    """First revision of the protocol that knows everything the table holds."""
+    """First protocol revision that defines everything in the table."""
     twin: str | None = None
     defect: str | None = None
-    """What sets a broken table apart from its good twin."""
+    """Difference between a broken table and its valid twin."""
     codes: tuple[str, ...] = ()
-    """Refusals a reader may answer a broken table with; none where it may read it."""
+    """Error codes with which a reader must refuse the table; empty if it may read it."""
 
     @property
     def chapter(self) -> str:
-        """The folder of the case."""
+        """Chapter folder of the case."""
         return self.id.partition(".")[0]
 
 
 def timestamp_ms(version: int) -> int:
-    """Time of a version, one minute after the other, in milliseconds."""
+    """Return the timestamp of a version in milliseconds; versions are one minute apart."""
     return START_MS + version * 60_000
 
 
 def compute_statistics(rows: pa.Table) -> str:
-    """Statistics of longs and strings, as the log holds them."""
+    """Compute statistics of longs and strings as in the log."""
     found: dict[str, Any] = {"numRecords": rows.num_rows, "minValues": {}, "maxValues": {}, "nullCount": {}}
     for name in rows.column_names:
         column = rows.column(name)
@@ -103,7 +103,7 @@ def compute_statistics(rows: pa.Table) -> str:
 
 
 def build_sales_rows(ids: list[int], items: list[str | None]) -> pa.Table:
-    """Rows of the table that most cases use."""
+    """Build rows of the table that most cases use."""
     return pa.table({"id": ids, "item": items}, schema=SALES_ROWS)
 
 
@@ -171,7 +171,7 @@ def build_with_vectors(table: GoldenTable) -> None:
         "cardinality": 2,
     }
     table.commit(*_build_delete_actions(stored, 2, descriptor))
-    # Rows 3, 4: the vector of the protocol's example is printed in another encoding, so this one is our own.
+    # The protocol's inline example is printed in another encoding, so this vector of rows 3 and 4 is our own.
     inline_vector = deletion_vectors.build_inline_descriptor([3, 4])
     table.commit(
         *_build_delete_actions(
@@ -363,14 +363,14 @@ CASES = (
 
 
 def build_table(case: Case, present: Mapping[str, bytes]) -> tuple[TableFiles, dict[str, bytes]]:
-    """The table of a case as a builder value, and its files."""
+    """Build the table of a case; return the builder value and the encoded files."""
     table = GoldenTable(present)
     case.build(table)
     return table.files, encode_table(table.files, present)
 
 
 def get_latest_action(files: TableFiles, kind: str) -> Row:
-    """The newest protocol or metadata that the log tells, in commits or else in a checkpoint."""
+    """Return the newest body of an action kind in the commits, or else in the checkpoints."""
     lines = [line for checkpoint in files.checkpoints for line in checkpoint.rows]
     for version in sorted(files.commits):
         lines += files.commits[version]

@@ -1,4 +1,4 @@
-"""A classic checkpoint as Delta Spark writes it by default, but for statistics: as JSON only."""
+"""Write a classic checkpoint like Delta Spark's default, but with statistics only as JSON."""
 
 from collections.abc import Iterable
 from itertools import islice
@@ -26,7 +26,7 @@ class DataFile(Protocol):
 def write_checkpoint(
     target: Path, protocol: dict[str, Any], metadata: dict[str, Any], files: Iterable[DataFile]
 ) -> None:
-    """Write the file: a row for `protocol` and `metaData`, then one for every data file, in groups of 200,000 rows."""
+    """Write rows for `protocol`, `metaData` and every data file, in row groups of 200,000 rows."""
     with pq.ParquetWriter(target, SCHEMA, compression="snappy", version="1.0") as writer:
         head = [{"protocol": protocol}, {"metaData": metadata}]
         batches = [pa.RecordBatch.from_pylist(head, schema=SCHEMA)]
@@ -38,7 +38,7 @@ def write_checkpoint(
 
 
 def _build_adds(files: list[DataFile]) -> pa.RecordBatch:
-    """One row for every data file; what an `add` does not say is null."""
+    """Build one row for every data file; fields without values are null."""
     count = len(files)
     regions = pa.array([file.region for file in files])
     values = {

@@ -1,4 +1,4 @@
-"""`python list_files.py TABLE`: the rival's whole process: delta-rs loads the table and lists its files."""
+"""`python list_files.py TABLE`: load the table with delta-rs and list its files."""
 
 import sys
 

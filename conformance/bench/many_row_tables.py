@@ -1,4 +1,4 @@
-"""A table of many rows and mixed columns, with true statistics, written with pyarrow."""
+"""Write a table of many rows and mixed columns with pyarrow, with true statistics."""
 
 import json
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 FILES = 200
 ROWS = 100_000
 _DISTINCT_FILES = 8
-"""Different files; the others repeat them under other names."""
+"""Distinct files; the others are copies under other names."""
 FIRST_MS = 1_700_000_000_000
 WORDS = ("amber", "basalt", "cobalt", "damask", "ecru", "fawn", "garnet", "henna")
 FIELDS = {
@@ -32,7 +32,7 @@ FIELDS = {
 
 
 def _build_rows(number: int) -> pa.Table:
-    """Rows in no order, a tenth of the names and prices null, colors from a handful."""
+    """Build unordered rows; a tenth of the names and prices is null, colors have few distinct values."""
     random = Random(number)
     picks = [random.randrange(1 << 30) for _ in range(ROWS)]
     columns: dict[str, Sequence[Any]] = {
@@ -51,7 +51,7 @@ def _build_rows(number: int) -> pa.Table:
 
 
 def build_statistics(table: pa.Table) -> str:
-    """As Delta Spark spells them."""
+    """Build statistics in Delta Spark's format."""
     bounds = {name: pc.min_max(column).as_py() for name, column in zip(table.column_names, table.columns, strict=True)}
     nulls = {name: column.null_count for name, column in zip(table.column_names, table.columns, strict=True)}
     low = {name: _encode_bound(each["min"]) for name, each in bounds.items() if name != "flag"}
@@ -68,7 +68,7 @@ def _encode_bound(value: Any) -> Any:
 
 
 def write_many_rows(log: Path) -> None:
-    """(e) One commit of 200 Parquet files of 10 columns and 100,000 rows."""
+    """Write (e): one commit of 200 Parquet files of 10 columns and 100,000 rows."""
     fields = [{"name": name, "type": kind, "nullable": True, "metadata": {}} for name, (_, kind) in FIELDS.items()]
     metadata = {
         "id": "00000000-0000-4000-8000-000000000008",

@@ -1,6 +1,6 @@
-"""`python parse_lines.py TABLE`: the floor: every line of every commit is parsed, every row of a checkpoint decoded.
+"""`python parse_lines.py TABLE`: parse every line of every commit and decode every row of a checkpoint.
 
-No replay, no judgement: what any program that reads a whole log in Python pays at least.
+Without replay or validation, this is a lower bound for any program that reads a complete log in Python.
 """
 
 import sys
@@ -10,12 +10,12 @@ import msgspec
 
 
 def count_adds_in_commit(path: Path) -> int:
-    """Number of `add` actions."""
+    """Count the `add` actions of a commit."""
     return sum("add" in msgspec.json.decode(line) for line in path.read_bytes().splitlines())
 
 
 def count_adds_in_checkpoint(path: Path) -> int:
-    """Number of `add` actions; every column of them is decoded, a row group at a time."""
+    """Count the `add` actions of a checkpoint; decode all their columns, one row group at a time."""
     import pyarrow.parquet as pq
 
     file = pq.ParquetFile(path)
@@ -24,7 +24,7 @@ def count_adds_in_checkpoint(path: Path) -> int:
 
 
 def main(table: str) -> int:
-    """Actions read; the commit that a checkpoint stands at is part of the checkpoint."""
+    """Count the actions read; commits up to the checkpoint version are skipped."""
     log = sorted((Path(table) / "_delta_log").iterdir())
     checkpoints = [path for path in log if path.name.endswith(".checkpoint.parquet")]
     base = max((int(path.name[:20]) for path in checkpoints), default=-1)

@@ -1,8 +1,8 @@
-"""What a process and all that it starts take: resident memory and processor time, sampled from Linux's `/proc`.
+"""Sample resident memory and CPU time of a process tree from Linux's `/proc`.
 
-Resident sets are summed over the tree: a page that two processes share counts twice, which is on the safe side. Between
-two samples a peak may pass unseen; of a single process the kernel tells the true one, and that is taken. Processor
-time is that of every process seen, up to its last sample.
+Resident sets are added over the tree, so shared pages count more than once and memory is overestimated. A peak between
+two samples may be missed; the kernel's true peak of the root process is a lower bound. CPU time covers every process
+seen, up to its last sample.
 """
 
 import os
@@ -21,14 +21,14 @@ ROLES = ("python", "jvm", "workers")
 
 @dataclass
 class Sample:
-    """One look at a tree."""
+    """One sample of a process tree."""
 
     at: float
-    """Seconds of the monotonic clock, which every process of a machine shares."""
+    """Seconds of the monotonic clock, which all processes share."""
     resident: dict[str, int]
-    """Bytes by role: the process itself, Java beneath it, every other process."""
+    """Bytes by role: the process itself, Java, all other processes."""
     busy: float
-    """Processor seconds so far."""
+    """CPU seconds so far."""
 
     @property
     def total(self) -> int:
@@ -37,19 +37,19 @@ class Sample:
 
 @dataclass
 class ProcessUsage:
-    """A process that ran to its end."""
+    """Resource usage of a finished process."""
 
     output: bytes
     seconds: float
     busy: float
     peak: int
-    """Bytes resident, of the whole tree at once."""
+    """Peak resident bytes of the process tree."""
     failure: str | None = None
-    """What it said last, where it failed."""
+    """Command, exit code and last error output if it failed."""
     samples: list[Sample] = field(default_factory=list)
 
     def measure_interval(self, begin: float, end: float) -> tuple[float, dict[str, int]]:
-        """Processor seconds of a span of the monotonic clock, and the most bytes of each role and of `all` in it."""
+        """Return CPU seconds and peak bytes by role, and of `all`, in an interval of the monotonic clock."""
         inside = [each for each in self.samples if begin <= each.at <= end]
         if not inside:
             return 0.0, dict.fromkeys((*ROLES, "all"), 0)
@@ -58,7 +58,7 @@ class ProcessUsage:
 
 
 def run_and_sample(command: list[str]) -> ProcessUsage:
-    """Run a process to its end and look at its tree all the while; it is killed where this process is told to stop."""
+    """Run a process to its end and sample its tree; kill it if this process is interrupted."""
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         start = time.perf_counter()
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=errors)
@@ -85,7 +85,7 @@ def run_and_sample(command: list[str]) -> ProcessUsage:
 
 
 class _TreeSampler:
-    """The processes beneath one, as they come and go."""
+    """Sampler of a process and its descendants."""
 
     def __init__(self, root: int) -> None:
         self.root = root
@@ -130,10 +130,10 @@ class _TreeSampler:
 
 
 def _read_stat(pid: int) -> list[str] | None:
-    """Fields of `/proc/PID/stat` behind the name, which may hold anything: state, parent and so on."""
+    """Read the fields of `/proc/PID/stat` after the name, which may contain any character; None if it ended."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text(errors="replace")
-    except OSError:  # it has ended
+    except OSError:  # the process has ended
         return None
     return text[text.rindex(")") + 2 :].split()
 

@@ -1,4 +1,4 @@
-"""`python read_footers.py TABLE`: the rival's process: pyarrow reads the footers of a table's files in threads."""
+"""`python read_footers.py TABLE`: read the footers of all data files with pyarrow, in threads."""
 
 import os
 import sys

@@ -1,9 +1,10 @@
-"""Wall time and peak memory of `deltaspec validate` beside what does the same reading and judges nothing.
+"""Measure wall time and peak memory of `deltaspec validate`, compared with programs that only read the same data.
 
     python conformance/bench/run.py [--case a] [--runs 5] [--engine deltaspec]
 
-Whole processes, interpreter start included, the engines in turn so that a slow minute of the machine hits all of them.
-This process stays small: a child's peak memory, as the kernel reports it, starts from its parent's.
+Complete processes are measured, including interpreter start. Engines run in turn, so that a slow minute of the machine
+affects all of them. This process stays small, because the peak memory of a child, as the kernel reports it, starts from
+that of its parent.
 """
 
 import argparse
@@ -32,7 +33,7 @@ ENGINES = {
 }
 _DESCRIPTIONS = {
     "delta-rs": f"deltalake {version('deltalake')}: load the table, list its files",
-    "floor": "parse every line, decode every row, nothing else",
+    "floor": "parse every line and decode every row, nothing else",
     "pyarrow-footers": f"pyarrow {version('pyarrow')}: read the footers of all files, in threads",
     "pyarrow-bounds": f"pyarrow {version('pyarrow')}: minimum, maximum and null count of every column, in threads",
 }
@@ -40,7 +41,7 @@ _DESCRIPTIONS = {
 
 @dataclass
 class Measurement:
-    """What the runs of one engine on one case took."""
+    """Measurements of one engine on one case."""
 
     seconds: list[float] = field(default_factory=list)
     busy: list[float] = field(default_factory=list)
@@ -71,32 +72,32 @@ def run_once(command: list[str], measured: Measurement) -> bytes:
 
 
 def describe_work(engine: str, output: bytes, files: int) -> str:
-    """What a run did, in words, from its own output.
+    """Describe the work of a run from its output.
 
     Raises:
-        SystemExit: it did not see the files that the table has, or judged the table unsound.
+        SystemExit: the run did not find all files, or the table does not conform.
     """
     if engine == "deltaspec":
         report: dict[str, Any] = json.loads(output)
         checked = report["checked"]
         if report["verdict"] != "conforms":
-            sys.exit(f"{report['table']}: {report['verdict']}, of a table that is meant to conform")
+            sys.exit(f"{report['table']}: verdict {report['verdict']}, expected conforms")
         return f"{len(checked['run'])} rules run, {len(checked['not_applicable'])} not applicable"
     if int(output) != files:
-        sys.exit(f"{engine} found {int(output)} files, the table has {files}")
+        sys.exit(f"{engine}: expected {files} files, found {int(output)}")
     return _DESCRIPTIONS[engine]
 
 
 def measure(case: str, engines: list[str], runs: int) -> dict[str, Measurement]:
-    """Every engine on one case, in turn, the page cache warm."""
-    # in a process of its own: what writes a table is large
+    """Measure the engines on one case in turn, with a warm page cache."""
+    # a separate process, because writing a table needs much memory
     path = subprocess.run(
         [sys.executable, str(HERE / "tables.py"), case], check=True, stdout=subprocess.PIPE, text=True
     ).stdout.strip()
     for file in (each for each in Path(path).rglob("*") if each.is_file()):
         with file.open("rb") as bytes_of_file:
             while bytes_of_file.read(1 << 20):
-                pass  # only to have it in the page cache
+                pass  # load it into the page cache
     found = {engine: Measurement() for engine in engines}
     for number in range(runs):
         for engine, measured in found.items():
@@ -107,16 +108,20 @@ def measure(case: str, engines: list[str], runs: int) -> dict[str, Measurement]:
 
 
 def format_spread(values: list[float], number_format: str) -> str:
-    """Median [least-most]."""
+    """Format median [minimum-maximum]."""
     return f"{median(values):{number_format}} [{min(values):{number_format}}-{max(values):{number_format}}]"
 
 
 def main() -> None:
-    """Measure and print one table for every case."""
-    parser = argparse.ArgumentParser(description="deltaspec beside others, on tables of a known size")
-    parser.add_argument("--case", action="append", choices=sorted(CASES), help="may be repeated; all by default")
-    parser.add_argument("--engine", action="append", choices=sorted(ENGINES), help="may be repeated; all by default")
-    parser.add_argument("--runs", type=int, default=5, help="of each engine and case; 5 by default")
+    """Measure every case and print one table for each."""
+    parser = argparse.ArgumentParser(description="Compare deltaspec with other programs on tables of a known size.")
+    parser.add_argument(
+        "--case", action="append", choices=sorted(CASES), help="case to measure; may be repeated (default: all)"
+    )
+    parser.add_argument(
+        "--engine", action="append", choices=sorted(ENGINES), help="engine to measure; may be repeated (default: all)"
+    )
+    parser.add_argument("--runs", type=int, default=5, help="runs per engine and case (default: 5)")
     options = parser.parse_args()
     if options.runs < 1:
         parser.error("--runs must be at least 1")

@@ -1,11 +1,11 @@
-"""Wall time, processor time and memory on logs of millions of files and on gigabytes of rows.
+"""Measure wall time, CPU time and memory on logs of millions of files and on gigabytes of rows.
 
     python conformance/bench/scale.py [--millions 1] [--gigabytes 5] [--engine embedded] [--runs 3] [--heap 6g]
 
-`embedded` is one process of its own. `spark` and `delta` (of logs) or `ends` (of rows) are done in turn in one warm
-Spark session: local executors live in the driver's JVM, so that what the driver alone holds is told by its Python
-process, by the bytes of results that tasks sent it, and by what the heap holds after a collection. Memory is that of
-whole process trees, sampled (see `process_tree`). The page cache is warm.
+`embedded` runs in a separate process. `spark` and `delta` (on logs) or `bounds` (on rows) run in turn in one warm
+Spark session. Local executors share the JVM of the driver. The memory of the driver alone is therefore estimated by its
+Python process, by the bytes of task results, and by the heap after a garbage collection. Memory is sampled over
+complete process trees (see `process_tree`). The page cache is warm.
 """
 
 import argparse
@@ -28,9 +28,9 @@ MILLIONS = (1, 5, 20)
 GIGABYTES = 5
 ENGINES = ("embedded", "spark", "delta", "bounds")
 SMALL = "0.01"
-"""Millions of files of the table that a session is warmed up on; gigabytes where it is one of rows."""
+"""Size of the warm-up table, in millions of files or gigabytes of rows."""
 FILES_A_PARTITION = 100_000
-"""Partitions that suit Delta's snapshot are so many; its default is 50, whatever the size."""
+"""Files per snapshot partition that suits Delta Spark; its default is 50 partitions for every size."""
 _METRIC_HEADERS = (
     "wall s",
     "CPU s",
@@ -45,7 +45,7 @@ _HEADERS = ("table", "engine", *_METRIC_HEADERS, "results to the driver kB")
 
 @dataclass
 class Measurement:
-    """What one run of one engine took; None where it has no such thing. Bytes, and seconds."""
+    """Measurements of one run of one engine, in bytes and seconds; None if the engine has no such value."""
 
     seconds: float
     busy: float
@@ -58,13 +58,13 @@ class Measurement:
 
 
 def write_table(script: str, *arguments: str) -> str:
-    """The path of a table, written by a process of its own: what writes a table is large."""
+    """Write a table and return its path; a separate process keeps this one small."""
     command = [sys.executable, str(HERE / script), *arguments]
     return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
 
 
 def load_into_page_cache(path: str) -> None:
-    """Have every file of a folder in the page cache."""
+    """Read every file of a folder into the page cache."""
     for file in (each for each in Path(path).rglob("*") if each.is_file()):
         with file.open("rb") as content:
             while content.read(1 << 20):
@@ -72,10 +72,10 @@ def load_into_page_cache(path: str) -> None:
 
 
 def run_embedded(path: str, level: str) -> Measurement:
-    """The kit in one process.
+    """Validate a table in one process.
 
     Raises:
-        SystemExit: it failed, or found something in a table that is meant to conform.
+        SystemExit: the process failed, or the table does not conform.
     """
     command = [sys.executable, "-m", "deltaspec", "validate", path, "--level", level, "--format", "json"]
     watched = run_and_sample(command)
@@ -83,12 +83,12 @@ def run_embedded(path: str, level: str) -> Measurement:
         sys.exit(watched.failure)
     report: dict[str, Any] = json.loads(watched.output)
     if report["verdict"] != "conforms":
-        sys.exit(f"{path}: {report['verdict']}, of a table that is meant to conform")
+        sys.exit(f"{path}: verdict {report['verdict']}, expected conforms")
     return Measurement(watched.seconds, watched.busy, watched.peak)
 
 
 def run_in_session(small: str, tasks: list[dict[str, Any]], heap: str) -> list[Measurement]:
-    """Tasks of `scale_spark`, in one session; those that came to an end before one that did not."""
+    """Run tasks of `scale_spark` in one session; return the measurements of those that finished."""
     request = {"master": "local[2]", "heap": heap, "small": small, "tasks": tasks}
     watched = run_and_sample([sys.executable, str(HERE / "scale_spark.py"), json.dumps(request)])
     if watched.failure:
@@ -104,14 +104,14 @@ def _build_measurement(watched: ProcessUsage, record: dict[str, Any]) -> Measure
 
 
 def format_spread(values: list[float]) -> str:
-    """Median [least-most], or the one value."""
+    """Format median [minimum-maximum], or the only value."""
     if len(values) == 1:
         return f"{values[0]:.1f}"
     return f"{median(values):.1f} [{min(values):.1f}-{max(values):.1f}]"
 
 
 def format_row(table: str, engine: str, runs: list[Measurement]) -> str:
-    """One row of the printed table."""
+    """Format one row of the printed table."""
     if not runs:
         return f"| {table} | {engine} | did not finish |"
 
@@ -133,15 +133,15 @@ def format_row(table: str, engine: str, runs: list[Measurement]) -> str:
 
 
 def measure(title: str, path: str, small: str, tasks: dict[str, dict[str, Any]], options: Any, runs: int) -> None:
-    """Every engine on one table, and its rows printed.
+    """Run every engine on one table and print its rows.
 
     Args:
-        title: of the table.
-        path: where it lies.
-        small: the table of the same kind that sessions are warmed up on.
-        tasks: what is done in a Spark session, by what it is called.
-        asked: arguments of the command line.
-        runs: of each.
+        title: title of the table.
+        path: path of the table.
+        small: path of a small table of the same kind for warm-up.
+        tasks: tasks of a Spark session by name.
+        options: command line arguments.
+        runs: runs per engine.
     """
     load_into_page_cache(path)
     engines = options.engine or ENGINES
@@ -157,16 +157,27 @@ def measure(title: str, path: str, small: str, tasks: dict[str, dict[str, Any]],
 
 
 def main() -> None:
-    """Measure and print a row for every table and engine."""
-    parser = argparse.ArgumentParser(description="deltaspec on large tables; without tables named, on all of them")
-    parser.add_argument("--millions", type=float, action="append", help="files of a log; may be repeated; 1, 5 and 20")
-    parser.add_argument("--gigabytes", type=float, action="append", help="of rows; may be repeated; 5")
-    parser.add_argument("--engine", action="append", choices=ENGINES, help="may be repeated; all by default")
-    parser.add_argument("--runs", type=int, default=3, help="of each; from 20 million files on always one")
-    parser.add_argument("--heap", default="6g", help="of Spark's driver (-Xmx), in which local executors live")
-    parser.add_argument("--alone", action="store_true", help="a Spark session each, so that memory is of it alone")
+    """Measure every table and engine and print one row for each."""
+    parser = argparse.ArgumentParser(description="Measure deltaspec on large tables; all of them by default.")
+    parser.add_argument(
+        "--millions",
+        type=float,
+        action="append",
+        help="millions of files in a log; may be repeated (default: 1, 5 and 20)",
+    )
+    parser.add_argument(
+        "--gigabytes", type=float, action="append", help="gigabytes of rows; may be repeated (default: 5)"
+    )
+    parser.add_argument(
+        "--engine", action="append", choices=ENGINES, help="engine to measure; may be repeated (default: all)"
+    )
+    parser.add_argument("--runs", type=int, default=3, help="runs per engine; always one from 20 million files on")
+    parser.add_argument("--heap", default="6g", help="heap of the Spark driver (-Xmx), shared by local executors")
+    parser.add_argument(
+        "--alone", action="store_true", help="use one Spark session per task, so that memory is measured separately"
+    )
     options = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped by SIGTERM"))
     sizes_given = options.millions or options.gigabytes
     print(
         f"{platform.platform()}, {os.cpu_count()} processors, Python {platform.python_version()}, heap {options.heap};"

@@ -1,4 +1,4 @@
-"""Where large tables are kept between runs: `$DELTASPEC_BENCH_SCALE`, or a folder of the system's temporary one."""
+"""Cache of large tables in `$DELTASPEC_BENCH_SCALE`, by default in the temporary directory of the system."""
 
 import os
 import shutil
@@ -9,14 +9,14 @@ from pathlib import Path
 
 
 def get_or_write(name: str, generation: int, write: Callable[[Path], None]) -> Path:
-    """The folder of this name, written in whole if it is not there or is of another generation."""
+    """Return the cached folder of this name; write it if it is missing or has another generation."""
     default = Path(tempfile.gettempdir()) / "deltaspec-bench-scale"
     cache = Path(os.environ.get("DELTASPEC_BENCH_SCALE", default))
     target, generation_file = cache / name, cache / f"{name}.generation"
     if target.exists() and generation_file.exists() and generation_file.read_text() == str(generation):
         return target
     cache.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=cache, prefix="draft-") as temporary:
+    with tempfile.TemporaryDirectory(dir=cache, prefix="incomplete-") as temporary:
         folder = Path(temporary) / "table"
         folder.mkdir()
         write(folder)
@@ -28,11 +28,11 @@ def get_or_write(name: str, generation: int, write: Callable[[Path], None]) -> P
 
 
 def check_free_disk(folder: Path, needed: int) -> None:
-    """Go on only where the disk has room for the bytes, and as many again for whoever shares it.
+    """Check that the disk has twice the needed bytes free, because others use it too.
 
     Raises:
-        SystemExit: it has not.
+        SystemExit: there is not enough free space.
     """
     free = shutil.disk_usage(folder).free
     if free < 2 * needed:
-        sys.exit(f"{folder}: {free / 1e9:.0f} GB are free, {2 * needed / 1e9:.0f} are wanted")
+        sys.exit(f"{folder}: {free / 1e9:.0f} GB are free, {2 * needed / 1e9:.0f} GB are required")

@@ -1,7 +1,7 @@
-"""Logs of millions of files: a V2 checkpoint with sidecars, and a few commits, checksums and the hint behind it.
+"""Write logs of millions of files: a V2 checkpoint with sidecars, a few later commits, checksums and the hint.
 
-What an action says of a file is a pure function of the file's number, computed column by column, so that the bytes do
-not depend on a random generator's release and memory is that of one sidecar, whatever the size of the table.
+Every action is a pure function of the file number, computed column by column. The bytes therefore do not depend on a
+random generator, and memory is bounded by one sidecar.
 
 `python conformance/bench/scale_log_tables.py MILLIONS` prints the path of the table.
 """
@@ -21,19 +21,19 @@ from scale_cache import check_free_disk, get_or_write
 from deltaspec_generators.checkpoint_writer import CLASSIC_COLUMNS
 
 GENERATION = 1
-"""Part of what the cache is known by: raise it when the bytes change."""
+"""Generation of the cached bytes; increase it when they change."""
 
 SIDECAR_FILES = 250_000
-"""Adds a sidecar; one row group each, which Parquet's default of 128 MiB before compression makes of as many."""
+"""Adds per sidecar, in one row group; about as many as fit into Parquet's default of 128 MiB uncompressed."""
 _TOMBSTONES = SIDECAR_FILES // 100
 _BYTES_A_MILLION = 145_000_000
 _BATCH = 50_000
 _BASE = 10_000
-"""Version of the checkpoint; the log before it has been cleaned up."""
+"""Version of the checkpoint; the log before it is cleaned up."""
 _APPENDED, _DELETED = 100, 45
 _DAY_MS = 86_400_000
 _FIRST_MS = 1_704_067_200_000 - 1000 * _DAY_MS
-"""2024-01-01 less the thousand days that the table spans."""
+"""A thousand days before 2024-01-01, the range of the partition dates."""
 _LAST_MS = 1_704_067_200_000
 _TYPES = {
     "id": "long",
@@ -78,23 +78,23 @@ _HEXADECIMAL = np.array([list(b"%02x" % byte) for byte in range(256)], np.uint8)
 
 
 class FileActions:
-    """What is said of the files of a table of a given size, by their numbers; those of tombstones come after all."""
+    """File actions by file number for a table of a given size; tombstones have numbers after all files."""
 
     def __init__(self, total: int) -> None:
         self.total = total
 
     def build_adds(self, numbers: np.ndarray) -> pa.StructArray:
-        """The `add` actions of some files, as they stand in a checkpoint."""
+        """Build the `add` actions of some files as in a checkpoint."""
         return _build_structs(CLASSIC_COLUMNS["add"], self._build_columns(numbers))
 
     def build_removes(self, numbers: np.ndarray, deletion_ms: int) -> pa.StructArray:
-        """The `remove` actions of some files, deleted within the minute before a time."""
+        """Build the `remove` actions of some files, deleted within the minute before a time."""
         columns = self._build_columns(numbers)
-        kept = {name: columns[name] for name in ("path", "partitionValues", "size", "dataChange")}
+        copied = {name: columns[name] for name in ("path", "partitionValues", "size", "dataChange")}
         times = pa.array(deletion_ms - (hash_numbers(numbers, 8) % 60_000).astype(np.int64))
         extended = pa.repeat(True, len(numbers))
         return _build_structs(
-            CLASSIC_COLUMNS["remove"], {**kept, "deletionTimestamp": times, "extendedFileMetadata": extended}
+            CLASSIC_COLUMNS["remove"], {**copied, "deletionTimestamp": times, "extendedFileMetadata": extended}
         )
 
     def _build_columns(self, numbers: np.ndarray) -> dict[str, pa.Array]:
@@ -117,13 +117,13 @@ class FileActions:
 
 
 def _build_statistics(numbers: np.ndarray, dates: pa.Array) -> pa.Array:
-    """Records, ends and null counts of five columns, as Delta Spark spells them."""
+    """Build row count, bounds and null counts of five columns in Delta Spark's format."""
     records = (hash_numbers(numbers, 3) % 90_000).astype(np.int64) + 10_000
     first = numbers.astype(np.int64) * 100_000
     random, more = hash_numbers(numbers, 4), hash_numbers(numbers, 5)
 
     def build_bounds(high: int) -> tuple[Any, ...]:
-        """Ends of the other columns; those of the upper half of each range lie above all of the lower half."""
+        """Build the bounds of the other columns; `high` selects the upper half of each range."""
         seconds = random % 43_200 + 43_200 * high
         return (
             *(',"price":', _PRICES.take(pa.array(more % 2000 + 2000 * high))),
@@ -186,20 +186,20 @@ def _build_map(first: str, values: pa.Array, second: str, others: pa.Array) -> p
 
 
 def _build_structs(kind: pa.StructType, values: dict[str, pa.Array]) -> pa.StructArray:
-    """Actions; what nothing is said of is null."""
+    """Build actions; fields without values are null."""
     count = len(values["path"])
     columns = [values.get(field.name, pa.nulls(count, field.type)) for field in kind]
     return pa.StructArray.from_arrays(columns, fields=list(kind))
 
 
 def _build_commit_action(action: dict[str, Any]) -> dict[str, Any]:
-    """An action as a commit spells it: without nulls, maps as objects, the data changed by it."""
+    """Convert an action to its form in a commit: no nulls, maps as objects, `dataChange` true."""
     values = {name: value for name, value in action.items() if value is not None}
     return {**values, "partitionValues": dict(values["partitionValues"]), "dataChange": True}
 
 
 class Table:
-    """Writes one table; sums up what its version checksums say."""
+    """Writer of one table, with the totals for its version checksums."""
 
     def __init__(self, log: Path, total: int) -> None:
         self.log = log
@@ -210,7 +210,7 @@ class Table:
         self.size = 0
 
     def write(self) -> None:
-        """A checkpoint, then appends, a delete and appends, so that the newest version has just the files asked for."""
+        """Write a checkpoint, appends and a delete; the newest version has the requested number of files."""
         self._write_checkpoint()
         last = np.arange(self.base - _APPENDED, self.base)
         self._write_commit(
@@ -272,7 +272,7 @@ class Table:
         (self.log / "_last_checkpoint").write_text(json.dumps(hint, separators=(",", ":")), encoding="utf-8")
 
     def _write_sidecar(self, number: int, count: int) -> dict[str, Any]:
-        """Write one, and give its action."""
+        """Write a sidecar and return its action."""
         first, end = number * SIDECAR_FILES, min((number + 1) * SIDECAR_FILES, self.base)
         unique = str(_uuids(np.array([self.total * 2 + number]))[0])
         name = f"{_BASE:020d}.checkpoint.{number + 1:010}.{count:010}.{unique}.parquet"
@@ -284,7 +284,7 @@ class Table:
         return {"path": name, "sizeInBytes": target.stat().st_size, "modificationTime": _LAST_MS}
 
     def _iter_batches(self, first: int, end: int, number: int) -> Iterator[pa.RecordBatch]:
-        """Adds, then the tombstones of files that the table no longer has."""
+        """Yield adds, then tombstones of removed files."""
         for start in range(first, end, _BATCH):
             adds = self.files.build_adds(np.arange(start, min(start + _BATCH, end)))
             yield pa.record_batch([adds, pa.nulls(len(adds), _SCHEMA.field("remove").type)], schema=_SCHEMA)
@@ -294,10 +294,10 @@ class Table:
 
 
 def get_log_table(millions: float) -> Path:
-    """A table of so many million files, at least 1,000, written if the cache has none of this generation.
+    """Return a table of this many million files, at least 1,000 files; write it if it is not cached.
 
     Raises:
-        SystemExit: the disk has no room for it.
+        SystemExit: there is not enough free disk space.
     """
 
     def write(folder: Path) -> None:

@@ -1,6 +1,6 @@
-"""A table of some gigabytes of Parquet data without a repeated file, with true statistics, in one commit.
+"""Write a table of gigabytes of distinct Parquet files with true statistics, in one commit.
 
-`python conformance/bench/scale_row_tables.py GIGABYTES` prints the path of the table. Memory is that of one file.
+`python conformance/bench/scale_row_tables.py GIGABYTES` prints the path of the table. Memory is bounded by one file.
 """
 
 import json
@@ -16,14 +16,14 @@ from scale_cache import check_free_disk, get_or_write
 from scale_log_tables import hash_numbers
 
 GENERATION = 1
-"""Part of what the cache is known by: raise it when the bytes change."""
+"""Generation of the cached bytes; increase it when they change."""
 
 ROWS = 1_000_000
-"""Of each file, in one row group: what pyarrow makes by default, about 50 MB."""
+"""Rows per file, in one row group as by pyarrow's default; about 50 MB."""
 
 
 def build_rows(number: int) -> pa.Table:
-    """Rows in no order, a tenth of the names and prices null, colors from a handful."""
+    """Build unordered rows; a tenth of the names and prices is null, colors have few distinct values."""
     rows = np.arange(number * ROWS, (number + 1) * ROWS)
     random, more = hash_numbers(rows, 0), hash_numbers(rows, 1)
     picks = (random % (1 << 30)).astype(np.int64)
@@ -45,13 +45,13 @@ def build_rows(number: int) -> pa.Table:
 
 
 def _build_decimals(hundredths: np.ndarray) -> pa.Array:
-    """Whole hundredths as decimals of scale 2, without rounding: the unscaled numbers are their 128 bits."""
+    """Convert hundredths to decimals of scale 2, using them as 128-bit unscaled values."""
     words = np.stack([hundredths, hundredths >> 63], axis=1)
     return pa.Array.from_buffers(pa.decimal128(12, 2), len(hundredths), [None, pa.py_buffer(words)])
 
 
 def write_files(folder: Path, size: int) -> None:
-    """Write files until they have so many bytes, then the commit that adds them."""
+    """Write files until they reach this size in bytes, then the commit that adds them."""
     check_free_disk(folder, size)
     fields = [{"name": name, "type": kind, "nullable": True, "metadata": {}} for name, (_, kind) in FIELDS.items()]
     metadata = {
@@ -79,10 +79,10 @@ def write_files(folder: Path, size: int) -> None:
 
 
 def get_rows_table(gigabytes: float) -> Path:
-    """A table of so many gigabytes (10^9 bytes) of data, written if the cache has none of this generation.
+    """Return a table of this many gigabytes (10^9 bytes) of data; write it if it is not cached.
 
     Raises:
-        SystemExit: the disk has no room for it.
+        SystemExit: there is not enough free disk space.
     """
     size = round(gigabytes * 1_000_000_000)
     return get_or_write(f"rows-{gigabytes:g}", GENERATION, lambda folder: write_files(folder, size))

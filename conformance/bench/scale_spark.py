@@ -1,9 +1,8 @@
-"""`python scale_spark.py '<JSON>'`: one warm Spark session that does a list of tasks, each told with its begin and end.
+"""`python scale_spark.py '<JSON>'`: run a list of tasks in one warm Spark session and print their measurements.
 
-The session is Delta's own with Spark's defaults, but for what the JSON says. Before a task that is measured, everything
-is done once on a small table, so that classes are loaded and the hot code is compiled; what a task caches is dropped
-before the next. Prints one line of JSON a task: name, begin and end on the monotonic clock, what it counted, and what
-the JVM's heap held.
+The session has Delta's extensions and Spark's defaults, except for the settings in the JSON. All tasks first run on a
+small table, so that classes are loaded and hot code is compiled. Caches are cleared before every task. Prints one line
+of JSON per task: its definition, begin and end on the monotonic clock, counts, and heap sizes of the JVM.
 
     {"master": "local[2]", "heap": "6g", "settings": {}, "small": TABLE,
      "tasks": [{"do": "delta", "table": TABLE, "partitions": 50}, {"do": "deltaspec", "table": TABLE, "level": "log"},
@@ -31,7 +30,7 @@ _PARTITIONS = "spark.databricks.delta.snapshotPartitions"
 
 
 def start_session(options: dict[str, Any]) -> Any:
-    """The session; the heap is that of the driver, in which `local` executors live as well."""
+    """Start the session; `local` executors share the heap of the driver."""
     os.environ["PYSPARK_PYTHON"] = sys.executable
     builder = SparkSession.builder.master(options["master"]).appName("deltaspec-bench")
     settings = {**BASE_SETTINGS, "spark.driver.memory": options["heap"], **options.get("settings", {})}
@@ -43,7 +42,7 @@ def start_session(options: dict[str, Any]) -> Any:
 
 
 def run_delta(spark: Any, task: dict[str, Any]) -> dict[str, Any]:
-    """Delta Spark loads the newest snapshot and counts its files."""
+    """Load the newest snapshot with Delta Spark and count its files."""
     if task.get("partitions"):
         spark.conf.set(_PARTITIONS, str(task["partitions"]))
     else:
@@ -57,24 +56,24 @@ def run_delta(spark: Any, task: dict[str, Any]) -> dict[str, Any]:
 
 
 def run_deltaspec(spark: Any, task: dict[str, Any]) -> dict[str, Any]:
-    """The kit on the same session.
+    """Validate a table on the same session.
 
     Raises:
-        SystemExit: it found something in a table that is meant to conform.
+        SystemExit: the table does not conform.
     """
     from deltaspec.spark import validate
 
     report = json.loads(validate(spark, task["table"], level=task["level"]).to_json())
     if report["verdict"] != "conforms":
-        sys.exit(f"{task['table']}: {report['verdict']}, of a table that is meant to conform")
+        sys.exit(f"{task['table']}: verdict {report['verdict']}, expected conforms")
     return {"rules": len(report["checked"]["run"])}
 
 
 def compute_bounds(spark: Any, task: dict[str, Any]) -> dict[str, Any]:
-    """Spark computes minimum, maximum and null count of every column over all Parquet files of a table.
+    """Compute minimum, maximum and null count of every column over all Parquet files with Spark.
 
-    One aggregation; or, where texts are asked for apart, two, because Spark aggregates all of them by the slower of its
-    ways as soon as one is of a text. Either way each column is read once.
+    With `separate_strings`, strings are aggregated separately, because one string column makes Spark use its slower
+    aggregation for all columns. Every column is read once in both cases.
     """
     rows = spark.read.parquet(task["table"])
     string_columns = [name for name, kind in rows.dtypes if kind == "string"]
@@ -90,7 +89,7 @@ TASKS = {"delta": run_delta, "deltaspec": run_deltaspec, "bounds": compute_bound
 
 
 class Heap:
-    """What the JVM says of its own memory."""
+    """Heap statistics of the JVM."""
 
     def __init__(self, spark: Any) -> None:
         self.spark = spark
@@ -99,7 +98,7 @@ class Heap:
         self.pools = [pool for pool in factory.getMemoryPoolMXBeans() if str(pool.getType().name()) == "HEAP"]
 
     def reset(self) -> None:
-        """Forget what was cached and begin anew."""
+        """Clear all caches and reset the peaks."""
         self.spark.catalog.clearCache()
         self.spark._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
         for each in self.spark.sparkContext._jsc.getPersistentRDDs().values():
@@ -109,14 +108,14 @@ class Heap:
             pool.resetPeakUsage()
 
     def measure(self) -> dict[str, int]:
-        """Bytes at the peak, garbage included, and those still held after a collection."""
+        """Return peak bytes, including garbage, and bytes in use after a garbage collection."""
         peak = sum(pool.getPeakUsage().getUsed() for pool in self.pools)
         self.spark._jvm.java.lang.System.gc()
         return {"heap_peak": peak, "heap_held": self.memory.getHeapMemoryUsage().getUsed()}
 
 
 def measure_results(spark: Any, first_stage: int) -> tuple[int, int]:
-    """Bytes of results that tasks sent to the driver in the stages from a number on, and the next stage's number."""
+    """Return the bytes of task results in stages from `first_stage` on, and the number of the next stage."""
     store = spark.sparkContext._jsc.sc().statusStore()
     size, stage = 0, first_stage
     quantiles = spark.sparkContext._gateway.new_array(spark._jvm.double, 0)
@@ -129,7 +128,7 @@ def measure_results(spark: Any, first_stage: int) -> tuple[int, int]:
 
 
 def main(options: dict[str, Any]) -> None:
-    """Warm up, then do the tasks in order."""
+    """Warm up, then run the tasks in order."""
     spark = start_session(options)
     heap = Heap(spark)
     for task in options["tasks"]:

@@ -1,4 +1,4 @@
-"""Tables with data of a known size, written with pyarrow."""
+"""Write a table of many small Parquet files with pyarrow."""
 
 import io
 import json
@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 
 _FIRST_MS = 1_700_000_000_000
 _DISTINCT_FILES = 200
-"""Different files; the others repeat them under other names."""
+"""Distinct files; the others are copies under other names."""
 _FIELDS = {
     "id": (pa.int64(), "long"),
     "count": (pa.int32(), "integer"),
@@ -43,7 +43,7 @@ def _build_rows(first: int, count: int) -> pa.Table:
 
 
 def write_small_files(log: Path) -> None:
-    """(d) 20 commits of 1,000 Parquet files of 10 columns and a few rows."""
+    """Write (d): 20 commits of 1,000 Parquet files of 10 columns and a few rows."""
     fields = [{"name": name, "type": kind, "nullable": True, "metadata": {}} for name, (_, kind) in _FIELDS.items()]
     metadata = {
         "id": "00000000-0000-4000-8000-000000000007",

@@ -1,6 +1,7 @@
-"""Tables of a known size, written once into a cache outside the repository; those of a log alone byte for byte.
+"""Write tables of a known size once into a cache outside the repository; pure logs are deterministic.
 
-`python conformance/bench/tables.py CASE` prints the path of a table and the number of its files.
+`python conformance/bench/tables.py CASE` prints the path of a table. pyarrow is imported in the writing functions, so
+that `run.py` stays small.
 """
 
 import json
@@ -16,7 +17,7 @@ from urllib.parse import quote
 from uuid import UUID
 
 GENERATION = 2
-"""Part of the cache's name: raise it when the bytes change."""
+"""Generation of the cached bytes; increase it when they change."""
 
 _FIRST_MS = 1_700_000_000_000
 _TYPES = {"id": "long", "price": "double", "name": "string", "day": "date", "at": "timestamp", "region": "string"}
@@ -38,12 +39,12 @@ _PROTOCOL = {"minReaderVersion": 1, "minWriterVersion": 2}
 
 
 class File:
-    """What an `add` says of one data file: statistics of five columns, and a region that its path spells encoded."""
+    """Fields of the `add` of one data file, with statistics of five columns and an encoded partition path."""
 
     def __init__(self, number: int, partitions: int) -> None:
         random = Random(number)
         region = number % partitions
-        # a space in one region of ten: most paths of real tables need no escape, some do
+        # one region of ten has a space, because some paths of real tables need escapes
         self.region = f"region {region}" if region % 10 == 3 else f"region-{region}"
         folder = quote(f"region={self.region}", safe="=")
         name = UUID(int=random.getrandbits(128), version=4)
@@ -63,7 +64,7 @@ class File:
         )
 
     def line(self) -> str:
-        """The action as a line of a commit."""
+        """Return the action as a line of a commit."""
         add = {
             "path": self.path,
             "partitionValues": {"region": self.region},
@@ -92,19 +93,19 @@ def _write_commit(log: Path, version: int, files: list[File]) -> None:
 
 
 def write_commits_of_100(log: Path) -> None:
-    """(a) 1,000 commits of 100 adds, 10 partitions."""
+    """Write (a): 1,000 commits of 100 adds, 10 partitions."""
     for version in range(1000):
         _write_commit(log, version, [File(version * 100 + each, 10) for each in range(100)])
 
 
 def write_commits_of_1(log: Path) -> None:
-    """(c) 10,000 commits of one add, 10 partitions."""
+    """Write (c): 10,000 commits of one add, 10 partitions."""
     for version in range(10_000):
         _write_commit(log, version, [File(version, 10)])
 
 
 def write_checkpoint_of_a_million(log: Path) -> None:
-    """(b) A V1 checkpoint of 1,000,000 adds in 100 partitions at version 10, and the commit after it."""
+    """Write (b): a V1 checkpoint of 1,000,000 adds in 100 partitions at version 10, and the commit after it."""
     from checkpoint import write_checkpoint
 
     target = log / f"{10:020d}.checkpoint.parquet"
@@ -116,14 +117,14 @@ def write_checkpoint_of_a_million(log: Path) -> None:
 
 
 def write_small_files_table(log: Path) -> None:
-    """(d) 20,000 small Parquet files."""
+    """Write (d): 20,000 small Parquet files."""
     from small_file_tables import write_small_files
 
     write_small_files(log)
 
 
 def write_many_rows_table(log: Path) -> None:
-    """(e) 200 Parquet files of many rows."""
+    """Write (e): 200 Parquet files of many rows."""
     from many_row_tables import write_many_rows
 
     write_many_rows(log)
@@ -131,15 +132,15 @@ def write_many_rows_table(log: Path) -> None:
 
 @dataclass(frozen=True)
 class Case:
-    """What an engine is measured on."""
+    """A table to measure engines on."""
 
     title: str
     write: Callable[[Path], None]
-    """Writes the table; takes its log directory."""
+    """Write the table into this log directory."""
     files: int
-    """That the table has."""
+    """Number of files in the table."""
     level: str = "log"
-    """That deltaspec validates it at."""
+    """Level of deltaspec."""
     baselines: tuple[str, ...] = ("delta-rs", "floor")
 
 
@@ -161,13 +162,13 @@ CASES: dict[str, Case] = {
 
 
 def get_table(case: str) -> Path:
-    """The table of a case, written if it is not in the cache (`$DELTASPEC_BENCH`, or the system's temporary folder)."""
+    """Return the table of a case; write it if it is not cached (`$DELTASPEC_BENCH`, or the temporary directory)."""
     cache = Path(os.environ.get("DELTASPEC_BENCH", Path(tempfile.gettempdir()) / "deltaspec-bench"))
     target = cache / f"{case}-{GENERATION}"
     if not target.exists():
         cache.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=cache) as draft:
-            log = Path(draft) / "table" / "_delta_log"
+        with tempfile.TemporaryDirectory(dir=cache) as temporary:
+            log = Path(temporary) / "table" / "_delta_log"
             log.mkdir(parents=True)
             CASES[case].write(log)
             log.parent.rename(target)
