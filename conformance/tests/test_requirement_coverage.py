@@ -48,7 +48,7 @@ def small_catalogue(monkeypatch: pytest.MonkeyPatch) -> None:
         rule("AAA003", "paths.half", since="r3"),
     )
     for module in (requirement_coverage, requirement_pages, registry):
-        monkeypatch.setattr(module, "requirements", lambda: CATALOGUE)
+        monkeypatch.setattr(module, "load_requirements", lambda: CATALOGUE)
     for module in (requirement_coverage, requirement_pages):
         monkeypatch.setattr(module, "RULES", {each.code: each for each in rules})
     table = Permission("a_free_path", "paths.permitted", TableFiles)
@@ -127,7 +127,7 @@ def test_list_has_one_line_per_requirement() -> None:
         ["reading.forgotten", "must", "table", "log", "r1", "-"],
     ]
     assert summary == (
-        "6 requirements: 2 checked by rules, 1 permitted, 3 not covered in every revision, 1 of these about behaviour"
+        "6 requirements: 2 checked by rules, 1 permitted, 3 not covered in every revision (1 about behavior)"
     )
 
 
@@ -184,9 +184,11 @@ def test_page_lists_coverage_by_revision() -> None:
 def test_page_names_the_tables_that_use_a_permission() -> None:
     page = render_requirement_page(CATALOGUE["paths.permitted"])
     assert "  r2       permitted\n" in page
-    assert "\nPermitted: sound tables that use it, on which no rule says anything\n  a free path\n" in page
+    assert "\nPermitted: valid tables that use it and have no findings\n  a free path\n" in page
 
 
 def test_page_says_that_tables_do_not_show_behavior() -> None:
-    assert "  Only what an implementation does shows it.\n" in render_requirement_page(CATALOGUE["reading.done"])
-    assert "behaviour" not in render_requirement_page(CATALOGUE["reading.forgotten"])
+    assert "  Only the behavior of an implementation can show a breach.\n" in render_requirement_page(
+        CATALOGUE["reading.done"]
+    )
+    assert "behavior" not in render_requirement_page(CATALOGUE["reading.forgotten"])

@@ -103,13 +103,13 @@ def _rows(first: int, count: int) -> pa.Table:
 
 _CONSTRAINTS = (
     "integer IS NULL OR integer * 2 >= 0 AND integer % 1001 = 0",
-    "string IS NULL OR length(string) < 20 AND string LIKE 'text %'",
+    "string IS NULL OR string <> '' AND string LIKE 'text %'",
     "date IS NULL OR date > '2020-01-01' AND year(date) < 2100",
     "struct.a IS NULL OR struct.a <> -1",
     "small_decimal IS NULL OR small_decimal < 100 AND decimal >= small_decimal - 1000",
-    "double IS NULL OR double <= 1e9 OR float > double",
-    "array IS NULL OR map IS NOT NULL OR map IS NULL OR length(binary) > 0",
-    "timestamp IS NULL OR timestamp > timestamp '2020-01-01 00:00:00Z'",
+    "double IS NULL OR double IS NOT NULL AND float IS NOT NULL OR long >= 0",
+    "array IS NULL OR map IS NOT NULL OR map IS NULL OR binary IS NOT NULL",
+    "timestamp IS NULL OR boolean OR byte BETWEEN 0 AND 99",
 )
 
 

@@ -20,8 +20,8 @@ from fuzz.mutate import TableBytes, build_mutation, unpack
 from fuzz.subjects import SUBJECTS, choose_subject
 from helpers.raw_logs import compute_fingerprint
 
+import deltaspec
 from deltaspec.errors import DeltaspecError
-from deltaspec.validation import validate_table
 
 ADDRESS_BYTES = 8 << 30
 """Limit of the address space; Arrow and Polars reserve about a third of it at start."""
@@ -75,7 +75,7 @@ def write_files(root: Path, files: TableBytes) -> None:
 
 def validate(root: Path, level: str) -> str:
     """Validate a table and return the outcome."""
-    return VERDICTS[validate_table(str(root), level=level, history="all").verdict]
+    return VERDICTS[deltaspec.validate(str(root), level=level, history="all").verdict]
 
 
 def validate_mutation(tables: Tables, seed: int, number: int) -> Answer:
