@@ -36,6 +36,8 @@ _COMPARED = {
 _COMPARED_IF_BOTH_PRESENT = ("size", "modification_time", "deletion_timestamp", "partition_text", "stats")
 """Fields of an add that are compared only if both sides have them. In a remove this applies to all fields."""
 _ROWS_PER_SLICE = 100_000
+_TEXT_LIMIT = 4_000
+"""Characters of a recorded or replayed value that a row has; shorter values would hide where schemas differ."""
 
 
 @dataclass(frozen=True)
@@ -346,4 +348,4 @@ def _format_file(row: Row) -> str:
 def _shorten(value: Any) -> str:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
     text = text.encode(errors="backslashreplace").decode()  # reports cannot encode lone surrogates
-    return text if len(text) <= 300 else f"{text[:297]}..."
+    return text if len(text) <= _TEXT_LIMIT else f"{text[:_TEXT_LIMIT]}… ({len(text):,} characters)"
