@@ -187,7 +187,7 @@ class TestErrors:
                 operation(store, path)
 
     def test_file_above_the_limit_is_rejected(self, store: HadoopStore) -> None:
-        with pytest.raises(FileTooLarge, match="5 bytes, more than the 4"):
+        with pytest.raises(FileTooLarge, match="5 bytes, more than the limit of 4 bytes"):
             store.read(COMMIT, 4)
 
     @pytest.mark.parametrize("path", ["a" * 5000, "nul\0byte"])

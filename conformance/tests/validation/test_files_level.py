@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from helpers.raw_logs import compute_fingerprint
 
+import deltaspec
 from deltaspec.report.report_types import Report
-from deltaspec.validation import validate_table
 from deltaspec.wire.storage.interface import Entry, StorageError
 from deltaspec.wire.storage.local import LocalStore
 from deltaspec_generators.bases.data_files import (
@@ -31,7 +31,7 @@ def write_and_validate(files: TableFiles, root: Path, **options: Any) -> Report:
     """The report on a table, which is left as it is."""
     write_table(files, root)
     before = compute_fingerprint(root)
-    report = validate_table(str(root), **options)
+    report = deltaspec.validate(str(root), **options)
     assert compute_fingerprint(root) == before
     return report
 
@@ -101,7 +101,7 @@ def test_absolute_path_into_the_table_is_looked_at(tmp_path: Path, spelling: str
     get_action(files, 1, "add", 1)["path"] = spelling.format(root=tmp_path)
     assert write_and_validate(files, tmp_path).verdict == "conforms"
     (tmp_path / "b.parquet").unlink()
-    assert validate_table(str(tmp_path)).totals == {"DAT001": 1}
+    assert deltaspec.validate(str(tmp_path)).totals == {"DAT001": 1}
 
 
 def _clone(root: Path) -> TableFiles:
@@ -118,7 +118,7 @@ def test_file_outside_of_the_table_is_not_checked(tmp_path: Path) -> None:
     report = write_and_validate(_clone(tmp_path), tmp_path / "clone")
     assert (report.verdict, report.totals) == ("incomplete", {})
     assert reasons(report) == {
-        f"{tmp_path}/source/b.parquet: leads out of the table; --allow-outside lets it be followed"
+        f"{tmp_path}/source/b.parquet: leads out of the table; --allow-outside allows reading it"
     }
 
 
@@ -126,7 +126,7 @@ def test_file_outside_of_the_table_is_followed_with_leave(tmp_path: Path) -> Non
     report = write_and_validate(_clone(tmp_path), tmp_path / "clone", allow_outside=True)
     assert (report.verdict, report.totals) == ("conforms", {})
     (tmp_path / "source" / "b.parquet").unlink()
-    assert validate_table(str(tmp_path / "clone"), allow_outside=True).totals == {"DAT001": 1}
+    assert deltaspec.validate(str(tmp_path / "clone"), allow_outside=True).totals == {"DAT001": 1}
 
 
 def test_path_that_climbs_out_is_never_followed(tmp_path: Path) -> None:
@@ -179,7 +179,7 @@ def test_what_could_not_be_listed_is_not_missing(tmp_path: Path, monkeypatch: py
 
     write_table(build_table_with_data(), tmp_path)
     monkeypatch.setattr(LocalStore, "list_files", broken_listing)
-    report = validate_table(str(tmp_path))
+    report = deltaspec.validate(str(tmp_path))
     assert (report.verdict, report.totals) == ("incomplete", {})
     assert report.inventory is not None
     assert not report.inventory.is_complete

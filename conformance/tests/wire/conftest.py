@@ -1,4 +1,4 @@
-"""A bucket that may be told to fail."""
+"""A bucket that can be configured to fail."""
 
 from collections.abc import Iterator
 
@@ -14,7 +14,7 @@ def server() -> Iterator[FaultyS3]:
 
 @pytest.fixture
 def s3(server: FaultyS3, monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultyS3]:
-    """The bucket, emptied, without faults."""
+    """An empty bucket without failures."""
     set_environment(monkeypatch, server)
     server.clear()
     yield server
@@ -22,7 +22,7 @@ def s3(server: FaultyS3, monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultyS3]:
 
 
 @pytest.fixture
-def impatient(s3: FaultyS3, monkeypatch: pytest.MonkeyPatch) -> FaultyS3:
-    """The bucket, for clients that wait no more than a second."""
+def s3_with_short_timeouts(s3: FaultyS3, monkeypatch: pytest.MonkeyPatch) -> FaultyS3:
+    """The bucket, for clients with timeouts of at most a second."""
     set_environment(monkeypatch, s3, impatient=True)
     return s3

@@ -1,4 +1,4 @@
-"""Tables in the bucket of the tests."""
+"""Write tables into the bucket of the tests."""
 
 from collections.abc import Iterator
 

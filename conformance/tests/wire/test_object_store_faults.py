@@ -1,4 +1,4 @@
-"""Object stores: how often they are asked, what is tried again and how long, and what a lasting fault is."""
+"""Object stores: number of requests, retries and timeouts, and lasting failures."""
 
 import io
 import time
@@ -27,37 +27,37 @@ def parquet(rows: int, columns: int = 1) -> bytes:
 
 
 class TestRequests:
-    def test_footer_costs_one_request(self, s3: FaultyS3) -> None:
+    def test_footer_takes_one_request(self, s3: FaultyS3) -> None:
         store = put_table(s3, part=parquet(100_000))
         with pq.ParquetFile(store.open_seekable("part"), pre_buffer=False) as file:
             assert file.metadata.num_rows == 100_000
         assert [(each.kind, each.range) for each in s3.requests] == [("range", "bytes=-65536")]
 
-    def test_footer_of_more_than_64_kib_costs_two(self, s3: FaultyS3) -> None:
+    def test_footer_above_64_kib_takes_two_requests(self, s3: FaultyS3) -> None:
         store = put_table(s3, part=parquet(10, columns=400))
         with pq.ParquetFile(store.open_seekable("part"), pre_buffer=False) as file:
             assert file.metadata.num_columns == 400
         assert len(s3.requests) == 2
 
-    def test_small_file_is_read_by_one_request(self, s3: FaultyS3) -> None:
+    def test_small_file_takes_one_request(self, s3: FaultyS3) -> None:
         store = put_table(s3, part=parquet(100, columns=10))
         with pq.ParquetFile(store.open_seekable("part"), pre_buffer=False) as file:
             assert file.read().num_rows == 100
         assert len(s3.requests) == 1
 
-    def test_whole_file_is_read_by_one_request_and_a_length_costs_one(self, s3: FaultyS3) -> None:
+    def test_complete_file_and_length_take_one_request_each(self, s3: FaultyS3) -> None:
         store = put_table(s3, a=b"1")
         store.read("a", 10)
         store.size("a")
         store.read_range("a", 0, 1)
         assert [each.kind for each in s3.requests] == ["get", "head", "range"]
 
-    def test_files_are_read_at_once(self, s3: FaultyS3) -> None:
+    def test_files_are_read_concurrently(self, s3: FaultyS3) -> None:
         store = put_table(s3, **{f"p{number}": b"x" for number in range(64)})
         s3.delay_seconds = 0.1
         began = time.monotonic()
         assert list(prefetch_contents(store, (f"p{number}" for number in range(64)), 10)) == [b"x"] * 64
-        assert time.monotonic() - began < 3.2  # one after the other they take 6.4 seconds
+        assert time.monotonic() - began < 3.2  # sequential reads take 6.4 seconds
         assert 4 <= s3.at_once["get"] <= MAX_CONCURRENT_READS
 
 
@@ -75,29 +75,29 @@ ANSWERS = {"range": BODIES[5:80_005], "size": 100_000}
 class TestFaults:
     @pytest.mark.parametrize("what", ["500", "503", "reset", "cut", "hang", "stall"])
     @pytest.mark.parametrize("way", READS)
-    def test_that_pass_are_tried_again(self, way: str, what: str, impatient: FaultyS3) -> None:
-        store = put_table(impatient, part=BODIES)
-        impatient.faults = [Fault(what, turns=lambda turn: turn in (1, 3))]
+    def test_temporary_failures_are_retried(self, way: str, what: str, s3_with_short_timeouts: FaultyS3) -> None:
+        store = put_table(s3_with_short_timeouts, part=BODIES)
+        s3_with_short_timeouts.faults = [Fault(what, turns=lambda turn: turn in (1, 3))]
         assert READS[way](store) == ANSWERS.get(way, BODIES)
         assert READS[way](store) == ANSWERS.get(way, BODIES)
 
     @pytest.mark.parametrize("what", ["500", "503", "reset", "cut", "hang", "stall"])
     @pytest.mark.parametrize("way", ["chunks", "random"])
-    def test_that_stay_end_within_a_bound(self, way: str, what: str, impatient: FaultyS3) -> None:
-        store = put_table(impatient, part=BODIES)
-        impatient.faults = [Fault(what)]
+    def test_lasting_failures_end_within_a_bound(self, way: str, what: str, s3_with_short_timeouts: FaultyS3) -> None:
+        store = put_table(s3_with_short_timeouts, part=BODIES)
+        s3_with_short_timeouts.faults = [Fault(what)]
         began = time.monotonic()
         with pytest.raises(StorageError, match=r"^part: ") as caught:
             READS[way](store)
         assert not isinstance(caught.value, FileGone)
         assert time.monotonic() - began < 10
-        assert len(impatient.requests) == 3
+        assert len(s3_with_short_timeouts.requests) == 3
 
-    def test_are_told_alike_in_every_run(self, impatient: FaultyS3) -> None:
-        store = put_table(impatient, part=BODIES)
+    def test_messages_are_equal_in_every_run(self, s3_with_short_timeouts: FaultyS3) -> None:
+        store = put_table(s3_with_short_timeouts, part=BODIES)
         said = []
         for what in ("503", "reset", "cut", "hang"):
-            impatient.faults = [Fault(what)]
+            s3_with_short_timeouts.faults = [Fault(what)]
             for _ in range(2):
                 with pytest.raises(StorageError) as caught:
                     store.read("part", 1 << 20)
@@ -108,55 +108,57 @@ class TestFaults:
             == [
                 "part: the store answers 503 Service Unavailable (SlowDown), after 2 retries",
                 "part: the connection to the store broke off, after 2 retries",
-                "part: the connection to the store broke off within an answer",
-                "part: no answer from the store in time, after 2 retries",
+                "part: the connection to the store broke off within a response",
+                "part: no response from the store in time, after 2 retries",
             ]
         )
 
     @pytest.mark.parametrize("what", ["500", "503", "reset", "cut", "hang", "stall"])
-    def test_of_a_page_of_a_listing_that_pass_are_tried_again(self, what: str, impatient: FaultyS3) -> None:
-        store = put_table(impatient, **{f"p{number}": b"" for number in range(9)})
-        impatient.page = 3
-        impatient.faults = [Fault(what, kinds=("list",), turns=lambda turn: turn in (1, 3))]
+    def test_temporary_failures_of_a_listing_page_are_retried(
+        self, what: str, s3_with_short_timeouts: FaultyS3
+    ) -> None:
+        store = put_table(s3_with_short_timeouts, **{f"p{number}": b"" for number in range(9)})
+        s3_with_short_timeouts.page = 3
+        s3_with_short_timeouts.faults = [Fault(what, kinds=("list",), turns=lambda turn: turn in (1, 3))]
         assert list_names(store.list_files()) == [f"p{number}" for number in range(9)]
         for version in range(1, 9):
-            impatient.put(f"t/_delta_log/{version:020d}.json", b"")
-        impatient.faults = [Fault(what, kinds=("list",), turns=lambda turn: turn in (1, 3))]
+            s3_with_short_timeouts.put(f"t/_delta_log/{version:020d}.json", b"")
+        s3_with_short_timeouts.faults = [Fault(what, kinds=("list",), turns=lambda turn: turn in (1, 3))]
         assert len(store.list_log()) == 9
 
     @pytest.mark.parametrize("what", ["403", "500", "503", "reset", "cut", "hang", "stall"])
-    def test_of_a_later_page_make_a_listing_that_is_told_to_be_no_whole_one(
-        self, what: str, impatient: FaultyS3
+    def test_lasting_failure_of_a_later_page_makes_the_listing_incomplete(
+        self, what: str, s3_with_short_timeouts: FaultyS3
     ) -> None:
-        store = put_table(impatient, **{f"p{number}": b"" for number in range(9)})
-        impatient.page = 4
-        impatient.faults = [Fault(what, kinds=("list",), turns=lambda turn: turn > 1)]
+        store = put_table(s3_with_short_timeouts, **{f"p{number}": b"" for number in range(9)})
+        s3_with_short_timeouts.page = 4
+        s3_with_short_timeouts.faults = [Fault(what, kinds=("list",), turns=lambda turn: turn > 1)]
         *listed, fault = store.list_files()
         assert {entry.name for entry in listed if isinstance(entry, Entry)} <= {"p0", "p1", "p2"}
         assert isinstance(fault, StorageError)
-        impatient.faults = [Fault(what, kinds=("list",))]
+        s3_with_short_timeouts.faults = [Fault(what, kinds=("list",))]
         with pytest.raises(TableUnreadable, match="_delta_log cannot be listed"):
             store.list_log()
 
-    def test_store_that_answers_nothing_is_not_asked_for_every_file(self, impatient: FaultyS3) -> None:
-        store = put_table(impatient)
-        impatient.faults = [Fault("reset", kinds=("get",))]
+    def test_unresponsive_store_is_given_up(self, s3_with_short_timeouts: FaultyS3) -> None:
+        store = put_table(s3_with_short_timeouts)
+        s3_with_short_timeouts.faults = [Fault("reset", kinds=("get",))]
         found = list(prefetch_contents(store, (f"p{number}" for number in range(500)), 10))
         assert all(isinstance(each, StorageError) for each in found)
-        assert "has stopped answering" in str(found[-1])
-        assert len(impatient.requests) <= 3 * (MAX_UNANSWERED_REQUESTS + MAX_CONCURRENT_READS)
+        assert "stopped responding" in str(found[-1])
+        assert len(s3_with_short_timeouts.requests) <= 3 * (MAX_UNANSWERED_REQUESTS + MAX_CONCURRENT_READS)
 
-    def test_files_that_are_refused_do_not_end_the_asking(self, impatient: FaultyS3) -> None:
-        store = put_table(impatient, good=b"1")
-        impatient.faults = [Fault("403", key=lambda key: "bad" in key)]
+    def test_refused_files_do_not_count_as_unanswered(self, s3_with_short_timeouts: FaultyS3) -> None:
+        store = put_table(s3_with_short_timeouts, good=b"1")
+        s3_with_short_timeouts.faults = [Fault("403", key=lambda key: "bad" in key)]
         with ThreadPoolExecutor(4) as pool:
             asked = [pool.submit(store.read, f"bad{number}", 9) for number in range(40)]
         assert all(isinstance(each.exception(), NoPermission) for each in asked)
         assert store.read("good", 9) == b"1"
 
 
-class TestPatience:
-    def test_is_that_of_the_environment(self, monkeypatch: pytest.MonkeyPatch) -> None:
+class TestRetryPolicy:
+    def test_policy_is_read_from_the_environment(self, monkeypatch: pytest.MonkeyPatch) -> None:
         for name in ("RETRIES", "RETRY_SECONDS", "TIMEOUT_SECONDS"):
             monkeypatch.delenv(f"DELTASPEC_STORE_{name}", raising=False)
         assert RetryPolicy.from_environment() == RetryPolicy(8, 60.0, 15.0)
@@ -165,7 +167,7 @@ class TestPatience:
         assert RetryPolicy.from_environment() == RetryPolicy(2, 7.5, 15.0)
 
     @pytest.mark.parametrize("text", ["-1", "1e9", "nan", "soon", "9999999", "１"])
-    def test_that_is_no_number_is_wrong_usage(self, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_invalid_number_is_invalid_usage(self, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("DELTASPEC_STORE_RETRY_SECONDS", text)
-        with pytest.raises(InvalidUsage, match="DELTASPEC_STORE_RETRY_SECONDS is no number"):
+        with pytest.raises(InvalidUsage, match="DELTASPEC_STORE_RETRY_SECONDS is not a number"):
             ObjectStore("s3://lake/t")

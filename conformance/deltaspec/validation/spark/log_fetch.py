@@ -73,9 +73,7 @@ def fetch(spark: "SparkSession", uri: str, wanted: Mapping[str, int], limit: int
         if is_hidden(name):
             faults[name] = StorageError(f"{LOG_DIRECTORY}/{name}: Spark's file index hides files of such names")
         elif size > limit:
-            faults[name] = FileTooLarge(
-                f"{LOG_DIRECTORY}/{name}: {size} bytes, more than the {limit} that are read at once"
-            )
+            faults[name] = FileTooLarge(f"{LOG_DIRECTORY}/{name}: {size} bytes, more than the limit of {limit} bytes")
         elif size > 0:
             folders[posixpath.dirname(name)].append(name)
     frames = []

@@ -1,4 +1,4 @@
-"""Tables in HDFS, and in whatever else pyarrow.fs knows. Imported only when a URI asks for it."""
+"""A store over file systems of pyarrow, such as HDFS. pyarrow.fs is imported on first use."""
 
 import io
 from collections.abc import Iterator
@@ -20,24 +20,24 @@ from deltaspec.wire.storage.interface import (
 
 
 class ArrowStore:
-    """A directory of a file system that pyarrow knows, such as HDFS. See `deltaspec.wire.storage.interface.Store`."""
+    """A directory in a file system of pyarrow. See `deltaspec.wire.storage.interface.Store`."""
 
     def __init__(self, uri: str) -> None:
         from pyarrow import fs
 
         self.uri = redact_uri(uri)
-        self._given = uri
+        self._unredacted_uri = uri
         self.root: str | None = unquote(self.uri).rstrip("/")
         self.is_remote = True
         try:
             self._system, base = fs.FileSystem.from_uri(uri)
-        except Exception as fault:  # noqa: BLE001 - whatever the client says
+        except Exception as fault:  # noqa: BLE001 - clients raise any type
             raise TableUnreadable(f"{self.uri}: {describe_error(fault)}") from None
         self._base = base.rstrip("/")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Elsewhere it is opened anew."""
-        return ArrowStore, (self._given,)
+        """Open the file system again after unpickling."""
+        return ArrowStore, (self._unredacted_uri,)
 
     def list_log(self) -> list[Entry]:
         from pyarrow import fs
@@ -54,7 +54,7 @@ class ArrowStore:
                         found.append(Entry(folder + item.base_name, item.size, (item.mtime_ns or 0) // 1_000_000))
         except FileNotFoundError:
             raise TableUnreadable(f"{self.uri}: holds no {LOG_DIRECTORY}") from None
-        except Exception as fault:  # noqa: BLE001 - whatever the client says
+        except Exception as fault:  # noqa: BLE001 - clients raise any type
             raise TableUnreadable(f"{self.uri}: {LOG_DIRECTORY} cannot be listed: {describe_error(fault)}") from None
         return sorted(found, key=lambda entry: entry.name)
 
@@ -66,7 +66,7 @@ class ArrowStore:
             folder = folders.pop()
             try:
                 items = self._system.get_file_info(fs.FileSelector(f"{self._base}/{folder}".rstrip("/") or "/"))
-            except Exception as fault:  # noqa: BLE001 - whatever the client says, the folder is not listed
+            except Exception as fault:  # noqa: BLE001 - clients raise any type
                 yield StorageError(f"{folder or '.'}: cannot be listed: {describe_error(fault)}")
                 continue
             for item in items:
@@ -77,21 +77,21 @@ class ArrowStore:
                     folders.append(f"{name}/")
 
     def read_range(self, path: str, start: int, length: int) -> bytes:
-        with self._reading(path) as file:
+        with self._open(path) as file:
             file.seek(min(start, file.size()))
             return bytes(file.read(max(length, 0)))
 
     def size(self, path: str) -> int:
-        with self._reading(path) as file:
+        with self._open(path) as file:
             return int(file.size())
 
     def read(self, path: str, limit: int) -> bytes:
-        with self._reading(path) as file:
+        with self._open(path) as file:
             check_size(path, file.size(), limit)
             return bytes(file.read())
 
     def chunks(self, path: str) -> Iterator[bytes]:
-        with self._reading(path) as file:
+        with self._open(path) as file:
             while piece := file.read(CHUNK_BYTES):
                 yield bytes(piece)
 
@@ -100,13 +100,13 @@ class ArrowStore:
             return _Seekable(self._system.open_input_file(f"{self._base}/{check_inside_table(path)}"), path)
 
     @contextmanager
-    def _reading(self, path: str) -> Iterator[Any]:
+    def _open(self, path: str) -> Iterator[Any]:
         with translating_errors(path), self._system.open_input_file(f"{self._base}/{check_inside_table(path)}") as file:
             yield file
 
 
 class _Seekable(io.RawIOBase):
-    """A file of pyarrow as pyarrow takes one of Python: a fault of the storage is not taken for bad Parquet."""
+    """Wrap a file of pyarrow as a Python file, so that storage errors stay `StorageError` in Parquet readers."""
 
     def __init__(self, reader: Any, path: str) -> None:
         self._reader = reader

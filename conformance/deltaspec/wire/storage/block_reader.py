@@ -1,19 +1,19 @@
-"""A remote file for random access, as pyarrow takes it: its end first, then blocks, each asked for when it is read."""
+"""Random access to a remote file for pyarrow: its tail first, then blocks on demand."""
 
 import io
 from collections.abc import Callable
 from contextlib import suppress
 
 TAIL_BYTES = 64 << 10
-"""What is fetched of a file's end as it is opened: as much as Arrow looks for a footer in."""
+"""Bytes to fetch from the end when a file is opened; Arrow searches the footer in as many."""
 BLOCK_BYTES = 1 << 20
-"""The least that is fetched of a file after that, since each request may wait for a network."""
+"""Minimum length of later requests, because each may wait for a network."""
 
 
 class BlockReader(io.RawIOBase):
-    """An open file of a known length; one read at a time.
+    """An open file of a known length; not safe for concurrent reads.
 
-    A fault of the storage stays one, and is not taken for bad Parquet.
+    Errors of the storage stay `StorageError` in Parquet readers.
     """
 
     def __init__(
@@ -28,24 +28,24 @@ class BlockReader(io.RawIOBase):
         """Open a file.
 
         Args:
-            size: its length in bytes.
-            fetch: gives all bytes from a place to before another, or raises `StorageError`.
-            tail: its last bytes, if they were fetched by now.
-            block: the least that is fetched at once.
-            end: called when the file is closed; what it raises is left out.
+            size: length of the file in bytes.
+            fetch: return all bytes from start to end (exclusive), or raise `StorageError`.
+            tail: last bytes of the file, if they were fetched already.
+            block: minimum length of a request.
+            end: called when the file is closed; its exceptions are ignored.
         """
         self._size = size
         self._fetch = fetch
-        self._held = tail
-        self._held_at = size - len(tail)
+        self._buffer = tail
+        self._buffer_start = size - len(tail)
         self._block = block
         self._end = end
         self._position = 0
 
     def fetch_tail(self) -> None:
-        """Fetch what readers of Parquet ask for first."""
+        """Fetch the tail, which Parquet readers need first."""
         start = max(self._size - TAIL_BYTES, 0)
-        self._held, self._held_at = self._fetch(start, self._size), start
+        self._buffer, self._buffer_start = self._fetch(start, self._size), start
 
     def readable(self) -> bool:
         return True
@@ -65,14 +65,14 @@ class BlockReader(io.RawIOBase):
         end = self._size if size < 0 else min(start + size, self._size)
         if end <= start:
             return b""
-        if start < self._held_at or end > self._held_at + len(self._held):
+        if start < self._buffer_start or end > self._buffer_start + len(self._buffer):
             until = min(max(end, start + self._block), self._size)
-            self._held, self._held_at = self._fetch(start, until), start
+            self._buffer, self._buffer_start = self._fetch(start, until), start
         self._position = end
-        return self._held[start - self._held_at : end - self._held_at]
+        return self._buffer[start - self._buffer_start : end - self._buffer_start]
 
     def close(self) -> None:
         if not self.closed and self._end is not None:
-            with suppress(Exception):  # what it belongs to may have ended before
+            with suppress(Exception):  # the session of the handle may have ended before
                 self._end()
         super().close()

@@ -1,7 +1,7 @@
-"""How object stores are asked, how long they are waited for, and what is told of their faults.
+"""Client options, retries, timeouts and error messages for object stores.
 
-Answers 429 and 5xx, broken connections and silence are tried again, with growing pauses; refusals (403, 404) are not.
-What is told names no URL, no header and no body of an answer: servers repeat keys, tokens and signatures there.
+Statuses 429 and 5xx, broken connections and timeouts are retried with growing delays; 403 and 404 are not. Messages
+contain no URL, header or body of a response, because servers repeat keys, tokens and signatures there.
 """
 
 import os
@@ -17,15 +17,15 @@ from deltaspec.errors import InvalidUsage
 from deltaspec.wire.storage.interface import FileGone, FileTooLarge, NoPermission, StorageError
 
 RETRIES = 8
-"""`DELTASPEC_STORE_RETRIES`: how often a request is tried again."""
+"""`DELTASPEC_STORE_RETRIES`: retries of a request."""
 RETRY_SECONDS = 60.0
-"""`DELTASPEC_STORE_RETRY_SECONDS`: how long after its first try a request is still tried again."""
+"""`DELTASPEC_STORE_RETRY_SECONDS`: time after the first attempt within which a request is retried."""
 TIMEOUT_SECONDS = 15.0
-"""`DELTASPEC_STORE_TIMEOUT_SECONDS`: how long a connection may take, and a silence within an answer."""
+"""`DELTASPEC_STORE_TIMEOUT_SECONDS`: timeout for connecting, and between the bytes of a response."""
 REQUEST_SECONDS = 600
-"""How long one answer may take in all, whatever trickles in."""
+"""Timeout of a complete response, however slowly it arrives."""
 MAX_UNANSWERED_REQUESTS = 8
-"""Reads in a row that ended without an answer after all their tries: the store is then asked for nothing more."""
+"""Consecutive reads without a response, after all retries, until the store is given up."""
 
 _PREFIXES = {"s3": "AWS_", "s3a": "AWS_", "gs": "GOOGLE_", "gcs": "GOOGLE_"}
 _CLIENT_OPTIONS = (
@@ -43,12 +43,12 @@ _CLIENT_OPTIONS = (
     "timeout",
     "user_agent",
 )
-"""Options of the HTTP client that the environment may set, with the prefix of the store: `AWS_ALLOW_HTTP`."""
+"""Options of the HTTP client that the environment may set, with the prefix of the store, such as `AWS_ALLOW_HTTP`."""
 
 
 @dataclass(frozen=True)
 class RetryPolicy:
-    """How long a store is waited for."""
+    """Retries and timeouts of a store."""
 
     retries: int = RETRIES
     retry_seconds: float = RETRY_SECONDS
@@ -56,10 +56,10 @@ class RetryPolicy:
 
     @classmethod
     def from_environment(cls) -> "RetryPolicy":
-        """What the environment says, and the defaults for what it leaves open.
+        """Read the policy from the environment, with defaults for unset variables.
 
         Raises:
-            InvalidUsage: a variable is no number, or one below zero.
+            InvalidUsage: a variable is not a number from 0 to 999999.
         """
         return cls(
             int(_number("DELTASPEC_STORE_RETRIES", RETRIES)),
@@ -73,33 +73,33 @@ def _number(name: str, default: float) -> float:
     if not text:
         return default
     if not re.fullmatch(r"[0-9]{1,6}(\.[0-9]{1,6})?", text):
-        raise InvalidUsage(f"{name} is no number from 0 to 999999")
+        raise InvalidUsage(f"{name} is not a number from 0 to 999999")
     return float(text)
 
 
-def build_client_options(scheme: str, patience: RetryPolicy) -> dict[str, Any]:
-    """The client options and the retries of a store, as `obstore.store.from_url` takes them.
+def build_client_options(scheme: str, policy: RetryPolicy) -> dict[str, Any]:
+    """Return the client options and retries of a store, as keyword arguments of `obstore.store.from_url`.
 
-    Options given by hand displace those of the environment, so what that sets of `_CLIENT_OPTIONS` is given along.
+    Explicit options replace those of the environment, so `_CLIENT_OPTIONS` in the environment are added explicitly.
 
     Args:
-        scheme: of the table's URI.
-        patience: how long to wait.
+        scheme: scheme of the table's URI.
+        policy: retries and timeouts.
 
     Raises:
-        InvalidUsage: the environment names an endpoint that is no URL, or holds a token that fits in no header.
+        InvalidUsage: an endpoint in the environment is not a URL, or a token cannot be sent in a header.
     """
     prefix = _PREFIXES.get(scheme, "AZURE_")
     _check_environment(prefix)
     options: dict[str, Any] = {
-        "connect_timeout": timedelta(seconds=patience.timeout_seconds),
-        "read_timeout": timedelta(seconds=patience.timeout_seconds),
+        "connect_timeout": timedelta(seconds=policy.timeout_seconds),
+        "read_timeout": timedelta(seconds=policy.timeout_seconds),
         "timeout": timedelta(seconds=REQUEST_SECONDS),
     }
     options |= {name: os.environ[each] for name in _CLIENT_OPTIONS if (each := prefix + name.upper()) in os.environ}
     retries = {
-        "max_retries": patience.retries,
-        "retry_timeout": timedelta(seconds=patience.retry_seconds),
+        "max_retries": policy.retries,
+        "retry_timeout": timedelta(seconds=policy.retry_seconds),
         "backoff": {
             "init_backoff": timedelta(milliseconds=100),
             "max_backoff": timedelta(seconds=5),
@@ -110,14 +110,14 @@ def build_client_options(scheme: str, patience: RetryPolicy) -> dict[str, Any]:
 
 
 def _check_environment(prefix: str) -> None:
-    """The client panics, with a trace on stderr, at an endpoint that is no URL and at a token with a line break."""
+    """Refuse values that make the client panic, with a trace on stderr: bad endpoints, tokens with a line break."""
     for name, value in os.environ.items():
         if not name.startswith(prefix):
             continue
         if name.endswith(("ENDPOINT", "ENDPOINT_URL", "ENDPOINT_URL_S3")) and not _is_endpoint(value):
-            raise InvalidUsage(f"{name} is no URL of an endpoint; write https://host or http://host:port")
+            raise InvalidUsage(f"{name} is not the URL of an endpoint; write https://host or http://host:port")
         if name.endswith(("KEY_ID", "TOKEN", "REGION")) and not (value.isascii() and value.isprintable()):
-            raise InvalidUsage(f"{name} holds a line break, or another character that no header takes")
+            raise InvalidUsage(f"{name} contains a line break or another character that is not allowed in a header")
 
 
 def _is_endpoint(text: str) -> bool:
@@ -130,12 +130,12 @@ def _is_endpoint(text: str) -> bool:
 
 @contextmanager
 def convert_panics() -> Iterator[None]:
-    """Turns a panic of the native client, which goes past `Exception`, into a fault like others."""
+    """Turn a panic of the native client, which is not an `Exception`, into a `RuntimeError`."""
     try:
         yield
     except BaseException as fault:
         if type(fault).__name__ == "PanicException":
-            raise RuntimeError("the client of the store came upon something that it cannot take") from None
+            raise RuntimeError("the storage client panicked") from None
         raise
 
 
@@ -145,41 +145,41 @@ _RETRIES = re.compile(r"after (\d+) retries")
 _KIND = re.compile(r"HttpError \{\s*kind: (\w+)")
 _KINDS = {
     "Connect": "no connection to the store",
-    "Timeout": "no answer from the store in time",
+    "Timeout": "no response from the store in time",
     "Request": "the connection to the store broke off",
-    "Interrupted": "the connection to the store broke off within an answer",
+    "Interrupted": "the connection to the store broke off within a response",
 }
 _METADATA_SERVICES = ("169.254.169.254", "169.254.170.2", "metadata.google.internal")
 
 
 def describe_error(fault: BaseException) -> str:
-    """What a client's fault says, in one line, without anything that may be secret or differ from run to run."""
+    """Return the message of a client's error in one line, without secrets or parts that differ from run to run."""
     text = str(fault)
     if any(host in text for host in _METADATA_SERVICES):
-        return "no credentials: the environment has none, and no service of the machine gave any"
+        return "no credentials: the environment has none, and the metadata service of the machine provides none"
     retries = _RETRIES.search(text)
     tries = f", after {retries[1]} {'retry' if retries[1] == '1' else 'retries'}" if retries else ""
     if status := _STATUS.search(text):
         code = _CODE.search(text)
         return f"the store answers {status[1].strip()}{f' ({code[1]})' if code else ''}{tries}"
     if "BadScheme" in text:
-        return "the endpoint has no TLS; AWS_ALLOW_HTTP=true lets it be used"
+        return "the endpoint has no TLS; set AWS_ALLOW_HTTP=true to use it"
     if kind := _KIND.search(text):
         return _KINDS.get(kind[1], "the request failed") + tries
     lines = text.strip().splitlines() or [type(fault).__name__]
-    said = " ".join(word for word in lines[0].partition("<")[0].split() if "://" not in word and "@" not in word)
-    return redact_secrets(said)[:200]
+    message = " ".join(word for word in lines[0].partition("<")[0].split() if "://" not in word and "@" not in word)
+    return redact_secrets(message)[:200]
 
 
 def is_unanswered(fault: BaseException) -> bool:
-    """Whether a request ended without an answer that says something: broken off, out of time, or the store at fault."""
+    """Return whether a request got no usable response: it broke off, timed out, or the store failed."""
     text = str(fault)
     status = _STATUS.search(text)
     return status[1][0] == "5" or status[1][:3] == "429" if status else _KIND.search(text) is not None
 
 
 def is_interrupted_transfer(fault: BaseException) -> bool:
-    """Whether a page of a listing or a refusal broke off in transfer, which the client does not try again."""
+    """Return whether a page of a listing or an error response broke off; the client does not retry these."""
     text = str(fault)
     refusal = "Error performing" in text and "body error" in text
     return refusal or "list response body" in text or "invalid list response" in text
@@ -190,7 +190,7 @@ _OWNERS = ("AWS_", "AZURE_", "GOOGLE_", "GCP_")
 
 
 def redact_secrets(text: str) -> str:
-    """A text in which what the environment holds of keys, tokens and passwords is not readable."""
+    """Replace the keys, tokens and passwords of the environment in a text by `***`."""
     for name, value in os.environ.items():
         if name.startswith(_OWNERS) and len(value) >= 6:
             hidden = [value] if _SECRET_NAMES.search(name) else []
@@ -201,32 +201,32 @@ def redact_secrets(text: str) -> str:
 
 
 _DENIED = ("PermissionError", "PermissionDeniedError", "UnauthenticatedError")
-"""Names of what the clients raise where the reader has no right to."""
+"""Names of the exceptions that clients raise for missing permissions."""
 
 
 @contextmanager
 def translating_errors(path: str) -> Iterator[None]:
-    """What a client raises while it reads `path`, as one of our own exceptions."""
+    """Translate exceptions of a client while it reads `path` into `StorageError`."""
     try:
         yield
     except StorageError:
         raise
-    except Exception as fault:  # noqa: BLE001 - whatever the client says
+    except Exception as fault:  # noqa: BLE001 - clients raise any type
         raise translate_error(path, fault) from None
 
 
 def translate_error(path: str, fault: Exception) -> StorageError:
-    """The exception of ours that a client's fault comes to."""
+    """Return the `StorageError` for an exception of a client."""
     if type(fault).__name__ in _DENIED:
         return NoPermission(f"{path}: no permission to read")
     if type(fault).__name__ == "PreconditionError":
-        return StorageError(f"{path}: has changed since it was opened")
+        return StorageError(f"{path}: changed after it was opened")
     if isinstance(fault, FileNotFoundError) and "NoSuchBucket" not in str(fault):
         return FileGone(f"{path}: is not there")
     return StorageError(f"{path}: {describe_error(fault)}")
 
 
 def check_size(path: str, size: int, limit: int) -> None:
-    """Raises `FileTooLarge` for more bytes than are read at once."""
+    """Raise `FileTooLarge` for a file above the limit."""
     if size > limit:
-        raise FileTooLarge(f"{path}: {size} bytes, more than the {limit} that are read at once")
+        raise FileTooLarge(f"{path}: {size} bytes, more than the limit of {limit} bytes")

@@ -1,7 +1,6 @@
-"""Where a table's bytes come from: a directory, an object store or HDFS, behind one small interface.
+"""Interface to the storage of a table: a local directory, an object store or HDFS.
 
-The log directory is listed once, and that listing is pinned for the run. Nothing is ever written. Secrets of a URI
-never reach a message.
+The log directory is listed once per run. Nothing is ever written. Messages never contain secrets of a URI.
 """
 
 import os
@@ -14,88 +13,88 @@ from deltaspec.errors import DeltaspecError, InvalidUsage
 
 LOG_DIRECTORY = "_delta_log"
 LISTED_FOLDERS = ("_sidecars", "_staged_commits")
-"""Folders below the log directory whose files belong to the protocol; others are not entered."""
+"""Folders below the log directory that the protocol defines; others are not listed."""
 CHUNK_BYTES = 4 << 20
 
 
 class StorageError(DeltaspecError):
-    """A file could not be read; the rules that need it are not-checked."""
+    """A file cannot be read; the rules that need it are reported as not checked."""
 
 
 class FileGone(StorageError):
-    """The file was listed, or is referred to, and is not there."""
+    """The file was listed or is referred to, but does not exist."""
 
 
 class FileTooLarge(StorageError):
-    """The file is larger than what is read into memory at once."""
+    """The file is larger than the limit for reading it at once."""
 
 
 class NoPermission(StorageError):
-    """The file is there, and whoever runs the kit may not read it."""
+    """The file exists, but this process has no permission to read it."""
 
 
 class OutsideTable(StorageError):
-    """The path leads out of the table, and is not followed without leave."""
+    """The path leads out of the table, and the options do not allow that."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A file that a listing named."""
+    """A file in a listing."""
 
     name: str
-    """Relative to the directory that was listed: `_delta_log`, or the table."""
+    """Path relative to the listed directory, which is `_delta_log` or the table."""
     size_bytes: int
     modified_ms: int
 
 
 class Store(Protocol):
-    """A table's root directory, for reading."""
+    """Read access to a table's root directory."""
 
     uri: str
-    """For display: without secrets."""
+    """For display, without secrets."""
     is_remote: bool
-    """Each read waits for a network: several are better under way at once."""
+    """Whether reads wait for a network, so that several should run concurrently."""
     root: str | None
-    """Decoded absolute path or URI that absolute paths in the log may begin with."""
+    """Decoded absolute path or URI of the table; absolute paths in the log may start with it."""
 
     def list_log(self) -> list[Entry]:
-        """Every file of the log directory, by name.
+        """List the files of the log directory and of `LISTED_FOLDERS`, sorted by name.
 
         Raises:
-            TableUnreadable: there is no table here; says what there is.
+            TableUnreadable: there is no readable table; the message says what was found.
         """
         ...
 
     def list_files(self) -> Iterator[Entry | StorageError]:
-        """Every regular file of the table but those of `_delta_log`, in no order.
+        """Yield every regular file of the table outside of `_delta_log`, in any order.
 
-        A directory that cannot be listed, or a listing that breaks off, is told by a `StorageError` in its place: what
-        it would have named is then not known to be missing.
+        A directory that cannot be listed completely yields a `StorageError`. A file that is absent from such a listing
+        may still exist.
         """
         ...
 
     def read(self, path: str, limit: int) -> bytes:
-        """A whole file, by its path relative to the table.
+        """Read a complete file, by its path relative to the table.
 
         Raises:
-            StorageError: gone, larger than `limit` bytes, no regular file, or not readable.
+            StorageError: the file is missing, larger than `limit` bytes, not a regular file, or not readable.
         """
         ...
 
     def read_range(self, path: str, start: int, length: int) -> bytes:
-        """So many bytes from a place in a file, fewer where it ends before. Raises as `read`."""
+        """Read `length` bytes from `start`, or fewer at the end of the file. Raises as `read` does."""
         ...
 
     def size(self, path: str) -> int:
-        """The length of one file in bytes. Raises as `read`."""
+        """Return the length of a file in bytes. Raises as `read` does."""
         ...
 
     def chunks(self, path: str) -> Iterator[bytes]:
-        """A file of any size, piece by piece. Raises as `read`."""
+        """Yield a file of any size in chunks. Raises as `read` does."""
         ...
 
     def open_seekable(self, path: str) -> Any:
-        """A file for random access, as `pyarrow.parquet.ParquetFile` takes it. Raises as `read`."""
+        """Open a file for random access, as input of `pyarrow.parquet.ParquetFile`. Raises as `read` does."""
         ...
 
 
@@ -103,14 +102,14 @@ def split_uri(uri: str) -> SplitResult:
     """Split a URI. The message of `InvalidUsage` never repeats it."""
     try:
         return urlsplit(uri)
-    except ValueError:  # its message may repeat what is between the brackets
+    except ValueError:  # the message of ValueError may repeat a secret of the URI
         raise InvalidUsage("the table's URI is malformed; write scheme://bucket/path") from None
 
 
 def redact_uri(uri: str) -> str:
-    """A URI without user info, query and fragment, which may hold secrets.
+    """Return a URI without user info, query and fragment, which may contain secrets.
 
-    The part before `@` of an abfss URI is the container and stays, up to a colon.
+    In an abfss URI the part before `@` is the container, which is kept up to a colon.
     """
     parts = split_uri(uri)
     if not parts.scheme or not parts.netloc:
@@ -121,10 +120,10 @@ def redact_uri(uri: str) -> str:
 
 
 def check_inside_table(path: str) -> str:
-    """A path relative to the table, unless it leads out of it: what a log names elsewhere is not followed.
+    """Return a path relative to the table.
 
     Raises:
-        StorageError: the path is absolute or climbs out of the table.
+        OutsideTable: the path is absolute or contains `..`.
     """
     if path.startswith("/") or (".." in path and ".." in path.split("/")):
         raise OutsideTable(f"{path}: leads out of the table and is not followed")
@@ -132,12 +131,12 @@ def check_inside_table(path: str) -> str:
 
 
 def escape_file_name(name: str) -> str:
-    """A file name as text: bytes that are no UTF-8 become escapes, since reports are UTF-8."""
+    """Return a file name as text; bytes that are not UTF-8 become escapes, because reports are UTF-8."""
     if name.isascii():
         return name
     return os.fsencode(name).decode("utf-8", "backslashreplace")
 
 
 def format_error(fault: BaseException) -> str:
-    """What a library says is wrong, in one line that is not long."""
+    """Return the message of an error in one line of at most 200 characters."""
     return " ".join(str(fault).split())[:200] or type(fault).__name__

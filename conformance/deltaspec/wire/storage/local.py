@@ -1,4 +1,4 @@
-"""Tables in a local directory. Only regular files are opened: no FIFO, device or directory blocks or feeds a run."""
+"""Tables in a local directory. Only regular files are opened, because FIFOs and devices may block."""
 
 import os
 import stat
@@ -23,12 +23,12 @@ from deltaspec.wire.storage.interface import (
     escape_file_name,
 )
 
-_LOOKED_AT_FOR_HINT = 2000
-"""Entries of a directory that are looked at for a table nearby."""
-_TIMES_LINKED = 16
-"""How often a directory is listed that links lead to: links among a few directories make any number of paths."""
-_Place = tuple[int, int]
-"""Device and number of a directory, whatever its path."""
+_MAX_SUGGESTION_ENTRIES = 2000
+"""Directory entries to search for a table nearby."""
+_MAX_LISTINGS = 16
+"""Limit of listings of one directory, because links among a few directories make any number of paths."""
+_Inode = tuple[int, int]
+"""Device and inode number, which identify a directory under any path."""
 
 
 class LocalStore:
@@ -44,17 +44,17 @@ class LocalStore:
         root = Path(self._path)
         try:
             if not root.exists():
-                raise TableUnreadable(f"{self.uri}: no such file or directory{_nearest(root)}")
+                raise TableUnreadable(f"{self.uri}: no such file or directory{_suggest_table(root)}")
             if not root.is_dir():
                 raise TableUnreadable(f"{self.uri}: is a file; name the directory that holds {LOG_DIRECTORY}")
             if root.name == LOG_DIRECTORY:
                 raise TableUnreadable(f"{self.uri}: is the log itself; name the table, {root.parent}")
             if not (root / LOG_DIRECTORY).is_dir():
-                raise TableUnreadable(f"{self.uri}: holds no {LOG_DIRECTORY} directory{_nearest(root)}")
+                raise TableUnreadable(f"{self.uri}: holds no {LOG_DIRECTORY} directory{_suggest_table(root)}")
             found = list(self._entries(root / LOG_DIRECTORY, ""))
         except PermissionError as fault:
-            place = escape_file_name(str(fault.filename))
-            raise TableUnreadable(f"{place}: no permission to read; ask its owner for it") from fault
+            name = escape_file_name(str(fault.filename))
+            raise TableUnreadable(f"{name}: no permission to read; ask its owner for it") from fault
         except OSError as fault:
             raise TableUnreadable(f"{self.uri}: {fault.strerror or fault}") from fault
         return sorted(found, key=lambda entry: entry.name)
@@ -74,12 +74,12 @@ class LocalStore:
                     yield Entry(name, facts.st_size, facts.st_mtime_ns // 1_000_000)
                 elif not prefix and entry.name in LISTED_FOLDERS:
                     folders.append(entry.name)
-        for name in folders:  # last, for a checkpoint comes after its sidecars
+        for name in folders:  # listed last, because a checkpoint is written after its sidecars
             yield from self._entries(folder / name, f"{name}/")
 
     def list_files(self) -> Iterator[Entry | StorageError]:
-        folders: list[tuple[str, str, frozenset[_Place]]] = [(self._path, "", frozenset())]
-        times: Counter[_Place] = Counter()
+        folders: list[tuple[str, str, frozenset[_Inode]]] = [(self._path, "", frozenset())]
+        times: Counter[_Inode] = Counter()
         while folders:
             folder, prefix, above = folders.pop()
             shown = escape_file_name(prefix) or "."
@@ -87,10 +87,10 @@ class LocalStore:
                 facts = os.stat(folder)
                 here = (facts.st_dev, facts.st_ino)
                 if here in above:
-                    continue  # a link back into a folder that it lies below
+                    continue  # a link back to a parent directory
                 times[here] += 1
-                if times[here] > _TIMES_LINKED:
-                    yield StorageError(f"{shown}: not listed, since links lead to it from too many places")
+                if times[here] > _MAX_LISTINGS:
+                    yield StorageError(f"{shown}: not listed, because too many links lead to it")
                     continue
                 with os.scandir(folder) as entries:
                     found = list(entries)
@@ -116,7 +116,7 @@ class LocalStore:
         try:
             facts = os.fstat(handle)
             if facts.st_size > limit:
-                raise FileTooLarge(f"{path}: {facts.st_size} bytes, more than the {limit} that are read at once")
+                raise FileTooLarge(f"{path}: {facts.st_size} bytes, more than the limit of {limit} bytes")
             pieces = []
             while piece := os.read(handle, max(facts.st_size + 1, 1 << 16)):
                 pieces.append(piece)
@@ -181,25 +181,25 @@ class LocalStore:
         return handle
 
 
-def _nearest(root: Path) -> str:
-    """A hint at a table nearby, for somebody who missed it by a folder or a letter."""
-    place = Path(os.path.abspath(root))
+def _suggest_table(root: Path) -> str:
+    """Return a suggestion of a table nearby, for a path that is wrong by a directory or a letter; may be empty."""
+    path = Path(os.path.abspath(root))
     try:
-        if root.is_dir() and (below := _tables_in(root)):
+        if root.is_dir() and (below := _list_tables(root)):
             return f"; {root / below[0]} is a table"
-        for above in place.parents:
+        for above in path.parents:
             if (above / LOG_DIRECTORY).is_dir():
                 return f"; {above} is a table"
-        if near := get_close_matches(place.name, _tables_in(place.parent), 1):
+        if near := get_close_matches(path.name, _list_tables(path.parent), 1):
             return f"; did you mean {root.parent / near[0]}?"
     except OSError:
-        return ""  # a hint is not worth a fault
+        return ""  # a suggestion must not fail
     return ""
 
 
-def _tables_in(folder: Path) -> list[str]:
+def _list_tables(folder: Path) -> list[str]:
     if not folder.is_dir():
         return []
     with os.scandir(folder) as entries:
-        names = [entry.name for entry in islice(entries, _LOOKED_AT_FOR_HINT)]
+        names = [entry.name for entry in islice(entries, _MAX_SUGGESTION_ENTRIES)]
     return sorted(name for name in names if (folder / name / LOG_DIRECTORY).is_dir())

@@ -13,37 +13,37 @@ MAX_CONCURRENT_READS = 32
 
 
 def prefetch_contents(store: Store, paths: Iterable[str], limit: int) -> Iterator[bytes | StorageError]:
-    """Whole files one after the other, each or why it could not be read; from remote stores some are read ahead."""
-    return _in_order(store, paths, lambda path: store.read(path, limit))
+    """Yield the content of each file, or the error of reading it, in the order of `paths`."""
+    return _map_in_order(store, paths, lambda path: store.read(path, limit))
 
 
 def prefetch_handles(store: Store, paths: Iterable[str]) -> Iterator[Any | StorageError]:
-    """Files for random access one after the other, or why not; of remote stores some are opened ahead."""
-    return _in_order(store, paths, store.open_seekable)
+    """Yield a handle for random access to each file, or the error of opening it, in the order of `paths`."""
+    return _map_in_order(store, paths, store.open_seekable)
 
 
-def _in_order(store: Store, paths: Iterable[str], ask: Callable[[str], _T]) -> Iterator[_T | StorageError]:
-    def answer(path: str) -> _T | StorageError:
+def _map_in_order(store: Store, paths: Iterable[str], read: Callable[[str], _T]) -> Iterator[_T | StorageError]:
+    def read_or_error(path: str) -> _T | StorageError:
         try:
-            return ask(path)
+            return read(path)
         except StorageError as fault:
             return fault
 
     if not store.is_remote:
-        yield from map(answer, paths)
+        yield from map(read_or_error, paths)
         return
     with ThreadPoolExecutor(MAX_CONCURRENT_READS) as pool:
-        coming: deque[Future[_T | StorageError]] = deque()
+        pending: deque[Future[_T | StorageError]] = deque()
         for path in paths:
-            coming.append(pool.submit(answer, path))
-            if len(coming) >= MAX_CONCURRENT_READS:
-                yield coming.popleft().result()
-        while coming:
-            yield coming.popleft().result()
+            pending.append(pool.submit(read_or_error, path))
+            if len(pending) >= MAX_CONCURRENT_READS:
+                yield pending.popleft().result()
+        while pending:
+            yield pending.popleft().result()
 
 
 def read_lines(store: Store, path: str, limit: int) -> Iterator[bytes | None]:
-    """The lines of a file without their line feeds; None for a line of more than `limit` bytes, which is dropped."""
+    """Yield the lines of a file without line feeds; None for each line of more than `limit` bytes."""
     pending: list[bytes] = []
     length = 0
     for chunk in store.chunks(path):

@@ -1,4 +1,4 @@
-"""Files held as bytes: what was handed over is read, what was not is out of reach and never said to be gone."""
+"""Files in memory are read; other files are unreachable, and never reported as missing."""
 
 import pickle
 from collections.abc import Callable
@@ -31,7 +31,7 @@ def given(request: pytest.FixtureRequest) -> Store:
     return pickle.loads(pickle.dumps(store)) if request.param else store  # type: ignore[no-any-return]
 
 
-def test_a_file_that_was_given_is_read_in_every_way(given: Store) -> None:
+def test_file_in_memory_is_read_by_every_method(given: Store) -> None:
     assert given.read(COMMIT, 5) == b"zero\n"
     assert [given.read_range(COMMIT, *each) for each in ((1, 2), (4, 9), (9, 9), (0, -1))] == [b"er", b"\n", b"", b""]
     assert given.size(COMMIT) == 5
@@ -40,7 +40,7 @@ def test_a_file_that_was_given_is_read_in_every_way(given: Store) -> None:
     assert (given.uri, given.root, given.is_remote) == ("s3://lake/t", "s3://lake/t", False)
 
 
-def test_parquet_is_read_at_random() -> None:
+def test_parquet_is_read_by_random_access() -> None:
     sink = pa.BufferOutputStream()
     rows = pa.table({"number": list(range(1000))})
     pq.write_table(rows, sink, row_group_size=100)
@@ -49,7 +49,7 @@ def test_parquet_is_read_at_random() -> None:
         assert file.read_row_group(3)["number"].to_pylist() == list(range(300, 400))
 
 
-def test_a_large_file_comes_in_several_pieces() -> None:
+def test_large_file_is_read_in_chunks() -> None:
     content = b"0123456789abcdef" * (CHUNK_BYTES // 16) + b"end"
     pieces = list(InMemoryStore("t", {"f": content}).chunks("f"))
     assert [len(piece) for piece in pieces] == [CHUNK_BYTES, 3]
@@ -57,33 +57,31 @@ def test_a_large_file_comes_in_several_pieces() -> None:
 
 
 @each_way
-def test_a_file_that_was_not_given_is_out_of_reach_and_not_gone(
-    way: Callable[[Store, str], object], given: Store
-) -> None:
-    with pytest.raises(StorageError, match=r"part\.parquet: not at hand: executors do not reach") as caught:
+def test_other_file_is_unreachable_and_not_missing(way: Callable[[Store, str], object], given: Store) -> None:
+    with pytest.raises(StorageError, match=r"part\.parquet: not in memory, and executors cannot reach") as caught:
         way(given, "part.parquet")
     assert not isinstance(caught.value, FileGone)
 
 
 @each_way
-def test_a_file_told_to_be_gone_is_gone(way: Callable[[Store, str], object], given: Store) -> None:
+def test_file_with_a_missing_error_is_missing(way: Callable[[Store, str], object], given: Store) -> None:
     with pytest.raises(FileGone, match=r"gone\.parquet: is not there"):
         way(given, "gone.parquet")
 
 
 @each_way
-def test_a_path_out_of_the_table_is_not_followed(way: Callable[[Store, str], object], given: Store) -> None:
+def test_path_out_of_the_table_is_not_followed(way: Callable[[Store, str], object], given: Store) -> None:
     with pytest.raises(StorageError, match="leads out of the table"):
         way(given, "../other")
 
 
-def test_a_file_beyond_the_limit_is_refused(given: Store) -> None:
-    with pytest.raises(FileTooLarge, match="5 bytes, more than the 4"):
+def test_file_above_the_limit_is_refused(given: Store) -> None:
+    with pytest.raises(FileTooLarge, match="5 bytes, more than the limit of 4 bytes"):
         given.read(COMMIT, 4)
 
 
-def test_without_a_store_nothing_is_listed_but_the_log_that_was_given(given: Store) -> None:
-    with pytest.raises(TableUnreadable, match="executors do not reach the table"):
+def test_without_fallback_only_the_given_log_is_listed(given: Store) -> None:
+    with pytest.raises(TableUnreadable, match="executors cannot reach the table"):
         given.list_log()
     [fault] = given.list_files()
     assert isinstance(fault, StorageError)
@@ -91,7 +89,7 @@ def test_without_a_store_nothing_is_listed_but_the_log_that_was_given(given: Sto
     assert InMemoryStore("t", {}, log=entries).list_log() == [Entry("a", 3, 4), Entry("b", 1, 2)]
 
 
-def test_what_was_not_given_comes_from_the_store_below(tmp_path: Path) -> None:
+def test_other_files_come_from_the_fallback(tmp_path: Path) -> None:
     (tmp_path / "_delta_log").mkdir()
     (tmp_path / COMMIT).write_bytes(b"below")
     (tmp_path / "part.parquet").write_bytes(b"data")

@@ -1,4 +1,4 @@
-"""Object stores: what is listed and read of S3 and of others, and what is told of them."""
+"""Object stores: listing, reading and messages of S3 and others."""
 
 import io
 import time
@@ -34,34 +34,34 @@ ODD_NAMES = (
 
 
 class TestListing:
-    def test_names_are_decoded_and_lead_back_to_their_objects(self, s3: FaultyS3) -> None:
+    def test_decoded_names_read_their_objects(self, s3: FaultyS3) -> None:
         store = put_table(s3, **{name: name.encode() for name in ODD_NAMES})
         assert list_names(store.list_files()) == sorted(ODD_NAMES)
         for name in ODD_NAMES:
             assert store.read(name, 100) == name.encode()
 
-    def test_leaves_the_log_out_and_tells_lengths(self, s3: FaultyS3) -> None:
+    def test_log_is_excluded_and_lengths_are_listed(self, s3: FaultyS3) -> None:
         store = put_table(s3, **{"day=1/a": b"12345", "_delta_log_not/b": b"", "_change_data/c": b"1"})
         listed = {entry.name: entry.size_bytes for entry in store.list_files() if isinstance(entry, Entry)}
         assert listed == {"day=1/a": 5, "_delta_log_not/b": 0, "_change_data/c": 1}
         assert [entry.name for entry in store.list_log()] == ["00000000000000000000.json"]
 
-    def test_empty_objects_that_stand_for_folders_are_no_files(self, s3: FaultyS3) -> None:
+    def test_empty_folder_objects_are_not_listed(self, s3: FaultyS3) -> None:
         store = put_table(s3, **{"": b"", "day=1/": b"", "day=1/a": b"1", "day=1/b/": b"", "day=1/b/c": b"", "z": b""})
         assert list_names(store.list_files()) == ["day=1/a", "day=1/b/c", "z"]
 
-    def test_other_tables_that_begin_alike_are_not_listed(self, s3: FaultyS3) -> None:
+    def test_tables_with_the_same_prefix_are_not_listed(self, s3: FaultyS3) -> None:
         store = put_table(s3, a=b"1")
         s3.put("t2/b", b"")
         s3.put("t-old/c", b"")
         assert list_names(store.list_files()) == ["a"]
 
-    def test_comes_in_pages(self, s3: FaultyS3) -> None:
+    def test_listing_has_several_pages(self, s3: FaultyS3) -> None:
         store = put_table(s3, **{f"part-{number:04d}": b"" for number in range(2100)})
         assert len(list_names(store.list_files())) == 2100
         assert s3.count("list") == 3
 
-    def test_log_of_many_commits_comes_in_pages(self, s3: FaultyS3) -> None:
+    def test_log_listing_has_several_pages(self, s3: FaultyS3) -> None:
         store = put_table(s3)
         for version in range(1, 30):
             s3.put(f"t/_delta_log/{version:020d}.json", b"")
@@ -70,13 +70,13 @@ class TestListing:
         assert s3.count("list") == 5
 
     @pytest.mark.parametrize("name", ["a//b", "./c", "tab\tin name"])
-    def test_name_that_the_client_cannot_hold_makes_the_listing_no_whole_one(self, name: str, s3: FaultyS3) -> None:
+    def test_unsupported_name_makes_the_listing_incomplete(self, name: str, s3: FaultyS3) -> None:
         found = list(put_table(s3, **{name: b"1"}).list_files())
         (fault,) = (each for each in found if isinstance(each, StorageError))
         assert "the table cannot be listed" in str(fault)
         assert len(put_table(s3).list_log()) == 1
 
-    def test_of_a_file_system_of_arrow_names_every_file(self, tmp_path: Path) -> None:
+    def test_arrow_file_system_lists_every_file(self, tmp_path: Path) -> None:
         for name in (*ODD_NAMES, COMMIT, "_delta_log/deep/x", "empty/folder/file"):
             (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
             (tmp_path / name).write_bytes(b"12")
@@ -84,7 +84,7 @@ class TestListing:
         assert list_names(store.list_files()) == sorted((*ODD_NAMES, "empty/folder/file"))
         assert {entry.size_bytes for entry in store.list_files() if isinstance(entry, Entry)} == {2}
 
-    def test_folder_of_arrow_that_cannot_be_listed_is_told_in_its_place(self, tmp_path: Path) -> None:
+    def test_unlisted_arrow_folder_yields_an_error(self, tmp_path: Path) -> None:
         (tmp_path / "a").write_bytes(b"")
         (tmp_path / "b").mkdir()
         store = ArrowStore(tmp_path.as_uri())
@@ -96,7 +96,7 @@ class TestListing:
 
 
 class TestReading:
-    def test_gives_bytes_ranges_and_lengths(self, s3: FaultyS3) -> None:
+    def test_bytes_ranges_and_lengths_are_read(self, s3: FaultyS3) -> None:
         store = put_table(s3, digits=b"0123456789", empty=b"")
         assert (store.read("digits", 10), store.size("digits")) == (b"0123456789", 10)
         assert b"".join(store.chunks("digits")) == b"0123456789"
@@ -105,7 +105,7 @@ class TestReading:
         assert (store.read("empty", 10), store.size("empty"), store.read_range("empty", 0, 9)) == (b"", 0, b"")
         assert store.open_seekable("empty").read() == b""
 
-    def test_of_a_file_system_of_arrow_is_the_same(self, tmp_path: Path) -> None:
+    def test_arrow_file_system_reads_the_same(self, tmp_path: Path) -> None:
         (tmp_path / "digits").write_bytes(b"0123456789")
         store = ArrowStore(tmp_path.as_uri())
         assert [store.read_range("digits", start, 4) for start in (0, 8, 10, 99)] == [b"0123", b"89", b"", b""]
@@ -113,7 +113,7 @@ class TestReading:
         with pytest.raises(FileGone):
             store.size("gone")
 
-    def test_absent_and_too_large_and_forbidden(self, s3: FaultyS3) -> None:
+    def test_missing_too_large_and_forbidden_files(self, s3: FaultyS3) -> None:
         store = put_table(s3, digits=b"0123456789")
         with pytest.raises(FileTooLarge):
             store.read("digits", 9)
@@ -125,24 +125,24 @@ class TestReading:
             with pytest.raises(NoPermission, match="digits: no permission to read"):
                 ask("digits")
 
-    def test_bucket_that_is_not_there_is_no_missing_file(self, s3: FaultyS3) -> None:
+    def test_missing_bucket_is_not_a_missing_file(self, s3: FaultyS3) -> None:
         with pytest.raises(StorageError, match=r"404 Not Found \(NoSuchBucket\)") as caught:
             ObjectStore("s3://elsewhere/t").read("a", 10)
         assert not isinstance(caught.value, FileGone)
 
     @pytest.mark.parametrize("path", ["nul\0", "a//b", "half \udcff", "x" * 2000])
-    def test_name_that_no_object_has_is_a_fault_of_storage(self, path: str, s3: FaultyS3) -> None:
+    def test_invalid_object_name_is_a_storage_error(self, path: str, s3: FaultyS3) -> None:
         with pytest.raises(StorageError):
             put_table(s3).read(path, 10)
 
-    def test_store_that_takes_no_ranges_is_not_believed(self, s3: FaultyS3) -> None:
+    def test_store_without_ranges_is_a_storage_error(self, s3: FaultyS3) -> None:
         store = put_table(s3, digits=b"0123456789")
         s3.faults = [Fault("whole", kinds=("range",))]
         for ask in (store.open_seekable, lambda path: store.read_range(path, 2, 3)):
             with pytest.raises(StorageError, match="digits: "):
                 ask("digits")
 
-    def test_random_access_equals_that_of_a_file_in_memory(self, s3: FaultyS3) -> None:
+    def test_random_access_equals_a_file_in_memory(self, s3: FaultyS3) -> None:
         data = bytes(range(256)) * 12_000
         store = put_table(s3, big=data)
         one, other = store.open_seekable("big"), io.BytesIO(data)
@@ -160,11 +160,11 @@ class TestReading:
             assert one.read(length) == other.read(length)
             assert one.tell() == other.tell()
 
-    def test_object_that_is_written_anew_while_it_is_read_is_not_mixed(self, s3: FaultyS3) -> None:
+    def test_object_overwritten_during_a_read_is_an_error(self, s3: FaultyS3) -> None:
         store = put_table(s3, big=b"a" * 300_000)
         source = store.open_seekable("big")
         s3.put("t/big", b"b" * 300_000)
-        with pytest.raises(StorageError, match="big: has changed since it was opened"):
+        with pytest.raises(StorageError, match="big: changed after it was opened"):
             source.read(10)
 
 
@@ -177,7 +177,7 @@ class TestEndpoint:
             ("http://nobody.invalid", "no connection to the store, after 2 retries"),
         ],
     )
-    def test_where_nobody_answers(
+    def test_unreachable_endpoint(
         self, endpoint: str, says: str, s3: FaultyS3, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("AWS_ENDPOINT_URL", endpoint)
@@ -190,22 +190,22 @@ class TestEndpoint:
     @pytest.mark.parametrize(
         "endpoint", [f"http://user:{SECRET}@[::", f"user:{SECRET}@host", "host:9000", "ftp://host"]
     )
-    def test_that_is_no_url_is_wrong_usage(
+    def test_endpoint_that_is_not_a_url_is_invalid_usage(
         self, endpoint: str, s3: FaultyS3, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
     ) -> None:
         monkeypatch.setenv("AWS_ENDPOINT_URL", endpoint)
-        with pytest.raises(InvalidUsage, match=r"^AWS_ENDPOINT_URL is no URL of an endpoint"):
+        with pytest.raises(InvalidUsage, match=r"^AWS_ENDPOINT_URL is not the URL of an endpoint"):
             ObjectStore("s3://lake/t")
         assert capfd.readouterr() == ("", "")
 
-    def test_without_tls_needs_leave(self, s3: FaultyS3, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_endpoint_without_tls_needs_permission(self, s3: FaultyS3, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv("AWS_ALLOW_HTTP")
-        with pytest.raises(TableUnreadable, match="AWS_ALLOW_HTTP=true lets it be used"):
+        with pytest.raises(TableUnreadable, match="set AWS_ALLOW_HTTP=true to use it"):
             ObjectStore("s3://lake/t").list_log()
 
 
 class TestOtherStores:
-    """What is said of Azure and Google without a server: nothing of the keys."""
+    """Messages of Azure and Google without a server contain no keys."""
 
     @pytest.mark.parametrize(
         ("uri", "variables", "says"),
@@ -232,7 +232,7 @@ class TestOtherStores:
             ),
         ],
     )
-    def test_hold_no_secret(
+    def test_messages_contain_no_secret(
         self, uri: str, variables: dict[str, str], says: str, s3: FaultyS3, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         prefix = "GOOGLE_" if uri.startswith("gs") else "AZURE_"
@@ -243,24 +243,24 @@ class TestOtherStores:
         assert "whispered" not in str(caught.value)
 
     @pytest.mark.parametrize("name", ["AWS_SESSION_TOKEN", "AWS_ACCESS_KEY_ID", "AWS_REGION"])
-    def test_token_with_a_line_break_is_wrong_usage(
+    def test_token_with_a_line_break_is_invalid_usage(
         self, name: str, s3: FaultyS3, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv(name, "whispered\n")
-        with pytest.raises(InvalidUsage, match=f"{name} holds a line break") as caught:
+        with pytest.raises(InvalidUsage, match=f"{name} contains a line break") as caught:
             ObjectStore("s3://lake/t")
         assert "whispered" not in str(caught.value)
 
 
 class TestSecrets:
-    def test_of_the_environment_are_taken_out_of_what_a_client_says(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_secrets_of_the_environment_are_redacted(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("AZURE_STORAGE_SAS_TOKEN", "sig=a/b+c==")
         monkeypatch.setenv("AWS_ENDPOINT_URL", "https://me:hunter22@host")
         said = redact_secrets("signed by sig=a/b+c== or sig%3Da%2Fb%2Bc%3D%3D of hunter22 at AWS")
         assert said == "signed by *** or *** of *** at AWS"
 
     @pytest.mark.parametrize("what", ["403", "503", "reset", "cut"])
-    def test_stand_in_no_exception_nor_in_its_traceback(
+    def test_exceptions_and_tracebacks_contain_no_secret(
         self, what: str, s3: FaultyS3, capfd: pytest.CaptureFixture[str]
     ) -> None:
         import traceback
@@ -279,7 +279,7 @@ class TestSecrets:
 
 
 class Refusing:
-    """A file system of Arrow that lists all folders but one."""
+    """A file system of Arrow that cannot list one folder."""
 
     def __init__(self, system: Any, refused: str) -> None:
         self.system = system
