@@ -27,8 +27,7 @@ _CHAR = re.compile(r"\bchar(acter)?\s*\(", re.IGNORECASE)
 def resolve_column(parts: tuple[str, ...], schema: Struct) -> tuple[int, ...]:
     """Return the position of a column among the fields of each level. Raises `Undecided`.
 
-    Names match in lower case. Members with such a match also conflict with names that differ from it only in upper
-    case, as `ſ` and `s` do.
+    Names match in lower case. A member must also be unique in upper case: `ſ` and `s` conflict.
     """
     positions: list[int] = []
     kind: DataType = schema
