@@ -1,4 +1,4 @@
-"""What a drawn log shows of the features that it uses, by name."""
+"""Collect the uses of table features in a drawn log, by name."""
 
 import json
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ START = TableState()
 
 
 def collect_feature_uses(drawn: GeneratedLog) -> set[str]:
-    """Uses of features over the whole log."""
+    """Collect the uses of features in all versions of a log."""
     seen: set[str] = set()
     seen |= {
         f"staged {_classify_staged_commit(drawn, path)}" for path in drawn.files.extra if "_staged_commits" in path
@@ -32,7 +32,7 @@ def collect_feature_uses(drawn: GeneratedLog) -> set[str]:
 def _classify_staged_commit(drawn: GeneratedLog, path: str) -> str:
     version = int(path.removeprefix(f"{LOG}_staged_commits/").partition(".")[0])
     if "catalogManaged" not in drawn.states[-1].features:
-        return "beside a table that no catalog manages"
+        return "in an unmanaged table"
     return "copy" if version < len(drawn.states) else "only"
 
 
@@ -61,7 +61,7 @@ def _iter_state_uses(state: TableState) -> Iterator[str]:
         yield from (f"column with {name.removeprefix('delta.')}" for name in metadata)
         yield from ("column not null",) * (not each["nullable"])
         if metadata.get("delta.identity.allowExplicitInsert"):
-            yield "identity with explicit values"
+            yield "identity column with explicit inserts"
         if "delta.generationExpression" in metadata:
             yield f"generated as {metadata['delta.generationExpression']}"
         if metadata.get("CURRENT_DEFAULT") and each["type"] == "variant":
@@ -74,7 +74,7 @@ def _iter_property_uses(before: TableState, state: TableState) -> Iterator[str]:
         if name.startswith("delta.constraints.") and old.get(name) != new.get(name):
             yield "constraint dropped" if name not in new else "constraint added"
             if " " in name:
-                yield "constraint of an odd name"
+                yield "constraint with a space in its name"
     for name, use in (
         ("delta.appendOnly", "append-only"),
         ("delta.enableChangeDataFeed", "change data feed"),
@@ -88,9 +88,9 @@ def _iter_property_uses(before: TableState, state: TableState) -> Iterator[str]:
         ("delta.enableIcebergCompatV2", "Iceberg V2"),
     ):
         if before.is_enabled(name) != state.is_enabled(name):
-            yield f"{use} {'begun' if state.is_enabled(name) else 'ended'} later"
+            yield f"{use} {'enabled' if state.is_enabled(name) else 'disabled'} later"
     if old.get("delta.rowTrackingSuspended") == "true" != new.get("delta.rowTrackingSuspended"):
-        yield "row ids taken up again"
+        yield "row ids resumed"
     protection = "delta.requireCheckpointProtectionBeforeVersion"
     if int(new.get(protection, "0")) > int(old.get(protection, "0")):
         yield "checkpoints protected"
@@ -103,21 +103,21 @@ def _iter_column_uses(before: TableState, state: TableState) -> Iterator[str]:
         was, now = old[name], new[name]
         default = was["metadata"].get("CURRENT_DEFAULT"), now["metadata"].get("CURRENT_DEFAULT")
         if default[0] != default[1]:
-            yield "default " + ("given" if default[0] is None else "dropped" if default[1] is None else "changed")
+            yield "default " + ("added" if default[0] is None else "dropped" if default[1] is None else "changed")
         mark, step = "delta.identity.highWaterMark", now["metadata"].get("delta.identity.step", 0)
         if was["metadata"].get(mark) != now["metadata"].get(mark):
-            yield f"mark moved {'up' if step > 0 else 'down'}"
+            yield f"identity mark moved {'up' if step > 0 else 'down'}"
         if json.dumps(was["type"]) != json.dumps(now["type"]):
             yield f"widened {_describe_location(was, now)}"
             yield from ("widened a partition column",) * (name in state.metadata["partitionColumns"])
-            yield from ("widened by a first name",) * ("typeWidening-preview" in state.features)
-            yield from ("widened beside Iceberg",) * any(
+            yield from ("widened with a preview name",) * ("typeWidening-preview" in state.features)
+            yield from ("widened with Iceberg compatibility",) * any(
                 state.is_enabled(f"delta.enableIcebergCompatV{n}") for n in (1, 2)
             )
             yield from ("widened twice",) * (len(now["metadata"].get("delta.typeChanges", [])) > 1)
     clustering = before.domains.get("delta.clustering"), state.domains.get("delta.clustering")
     if clustering[0] != clustering[1]:
-        yield "clustering " + ("begun" if not clustering[0] else "ended" if not clustering[1] else "changed")
+        yield "clustering " + ("added" if not clustering[0] else "removed" if not clustering[1] else "changed")
 
 
 def _describe_location(was: dict[str, Any], now: dict[str, Any]) -> str:
@@ -138,7 +138,7 @@ def _iter_commit_uses(before: TableState, state: TableState, lines: list[dict[st
         old = before.live.get(add["path"])
         numbered = add.get("baseRowId") is not None
         if old is not None and numbered and "baseRowId" not in old:
-            yield "row ids given later"
+            yield "row ids backfilled"
         if tracked and old is None and not numbered:
             yield "file without row ids"
         if add.get("clusteringProvider") is not None:

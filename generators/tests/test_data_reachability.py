@@ -1,4 +1,4 @@
-"""Everything that drawn tables with data promise is drawn, and the smallest table with it is small."""
+"""`data_tables()` draws everything it promises, and examples shrink to small tables."""
 
 import io
 import json
@@ -43,7 +43,7 @@ def list_bodies(drawn: GeneratedTable, kind: str) -> list[dict[str, Any]]:
 
 
 def collect_observations(drawn: GeneratedTable) -> set[str]:
-    """What is to be seen in one drawn table, by name."""
+    """Collect the observations on one drawn table, by name."""
     seen = _observe_schemas(drawn) | _observe_files(drawn) | _observe_changes(drawn)
     for stored in drawn.stored:
         if not stored.rows:
@@ -56,7 +56,7 @@ def collect_observations(drawn: GeneratedTable) -> set[str]:
         seen |= {"vector inline"} if add.get("deletionVector", {}).get("storageType") == "i" else set()
         seen |= {"path with escapes"} if "%" in add["path"] else set()
         seen |= {"folder of a null partition"} if HIVE_NULL in add["path"] else set()
-        seen |= {"tight statistics beside a vector"} if _has_tight_statistics_with_vector(add) else set()
+        seen |= {"tight statistics with a vector"} if _has_tight_statistics_with_vector(add) else set()
     stored_vectors = [add["deletionVector"] for add in list_bodies(drawn, "add") if "deletionVector" in add]
     offsets = [(each["pathOrInlineDv"], each["offset"]) for each in stored_vectors if each["storageType"] == "u"]
     seen |= {"vector stored"} if offsets else set()
@@ -117,7 +117,7 @@ def _list_child_types(kind: Any) -> list[Any]:
 
 
 def _observe_files(drawn: GeneratedTable) -> set[str]:
-    """Files of the last version beside its schema."""
+    """Compare the files of the last version with its schema."""
     seen: set[str] = set()
     state, schema = drawn.states[-1], drawn.versions[-1].schema
     physical = {each.metadata.get("delta.columnMapping.physicalName", each.name): each for each in schema.fields}
@@ -128,16 +128,16 @@ def _observe_files(drawn: GeneratedTable) -> set[str]:
         names = set(arrow.names)
         own = {name for name, each in physical.items() if get_type_name(each.type) != "void"}
         partition = {name for name, each in physical.items() if each.name in state.metadata["partitionColumns"]}
-        seen |= {"file lacks a new column"} if own - partition - names else set()
+        seen |= {"file without a new column"} if own - partition - names else set()
         seen |= (
-            {"file holds a dropped column"} if any(name.startswith("col-") for name in names - set(physical)) else set()
+            {"file with a dropped column"} if any(name.startswith("col-") for name in names - set(physical)) else set()
         )
-        seen |= {"file holds row ids"} if ROW_ID in names else set()
-        seen |= {"file holds row commit versions"} if ROW_VERSION in names else set()
-        seen |= {"file has an empty change column"} if CHANGE_TYPE in names else set()
+        seen |= {"file with row ids"} if ROW_ID in names else set()
+        seen |= {"file with row commit versions"} if ROW_VERSION in names else set()
+        seen |= {"file with an empty change column"} if CHANGE_TYPE in names else set()
         numbered = [each for each in arrow if b"PARQUET:field_id" in (each.metadata or {})]
         if "delta.columnMapping.mode" in state.configuration and len(arrow.names) and not numbered:
-            seen.add("file of before column mapping")
+            seen.add("file older than column mapping")
         seen |= {"file with a narrower type"} if _has_narrower_type(drawn, path) else set()
     return seen
 
@@ -157,7 +157,7 @@ def _has_narrower_type(drawn: GeneratedTable, path: str) -> bool:
 def _observe_changes(drawn: GeneratedTable) -> set[str]:
     seen = {f"change {kind}" for version in drawn.versions for kind, _ in version.changes}
     seen |= (
-        {"whole file removed without change data"}
+        {"complete file removed without change data"}
         if any(_is_remove_without_change_data(drawn, number) for number in range(len(drawn.states)))
         else set()
     )
@@ -180,16 +180,16 @@ EXPECTED = (
     | {"struct of array", "array of struct", "map of struct", "array of array", "column not null", "empty file"}
     | {f"feature {name}" for name in (*FEATURES, "domainMetadata", "invariants")}
     | {f"protocol {each}" for each in PROTOCOLS}
-    | {"mapping None", "mapping name", "mapping id", "nested ids", "file of before column mapping"}
-    | {"vector inline", "vector stored", "two vectors in one file", "tight statistics beside a vector"}
+    | {"mapping None", "mapping name", "mapping id", "nested ids", "file older than column mapping"}
+    | {"vector inline", "vector stored", "two vectors in one file", "tight statistics with a vector"}
     | {"path with escapes", "folder of a null partition", "stats absent", "hint"}
     | {"checkpoint of the last version", "checkpoint of an earlier version"}
     | {f"change {kind}" for kind in ("insert", "delete", "update_preimage", "update_postimage")}
-    | {"whole file removed without change data", "file has an empty change column"}
-    | {"file holds row ids", "file holds row commit versions"}
+    | {"complete file removed without change data", "file with an empty change column"}
+    | {"file with row ids", "file with row commit versions"}
     | {
-        "file lacks a new column",
-        "file holds a dropped column",
+        "file without a new column",
+        "file with a dropped column",
         "file with a narrower type",
         "widened elements",
         "struct with a new field",
@@ -233,7 +233,7 @@ CHOICES: tuple[tuple[int, dict[str, Any]], ...] = (
     (8, {**_MAPPED, "depth": 0}),
     (4, {**_MAPPED, "depth": 2}),
 )
-"""How many tables a round draws, and which: most of all is seen in tables of every kind, the rest in few of them."""
+"""Number and options of the tables of a round: most observations occur in any table, some need special options."""
 
 
 def observe_tables(examples: int, number: int, **options: Any) -> set[str]:
@@ -256,7 +256,7 @@ def observe_tables(examples: int, number: int, **options: Any) -> set[str]:
 
 
 def test_everything_is_drawn() -> None:
-    """Round by round, until all was seen, or in a bounded number."""
+    """Draw until everything was observed, at most `MAX_ROUNDS` rounds."""
     seen: set[str] = set()
     for number in range(MAX_ROUNDS):
         for examples, options in CHOICES:
@@ -284,8 +284,8 @@ def _measure_size(drawn: GeneratedTable) -> int:
 def test_minimal_table_is_small(
     condition: Callable[[GeneratedTable], bool], most_commits: int, most_files: int
 ) -> None:
-    # Fewer commits, types and features than by default, so that shrinking takes seconds; where one draw begins decides
-    # where its shrinking ends, so that the smallest of a few counts.
+    # Few commits, types and features, so that shrinking takes seconds. The result of shrinking depends on the first
+    # example, so the smallest result of two seeds is used.
     tables = data_tables_with_states(
         max_commits=2, features=("deletionVectors", "changeDataFeed"), names=("long", "string"), depth=0
     )
@@ -293,7 +293,7 @@ def test_minimal_table_is_small(
         max_examples=300,
         deadline=None,
         database=None,
-        phases=[Phase.generate, Phase.shrink],  # explaining the smallest takes longer than finding it
+        phases=[Phase.generate, Phase.shrink],  # the explain phase takes longer than shrinking
         suppress_health_check=quiet,
     )
     found = min(

@@ -1,4 +1,4 @@
-"""Drawn tables with data are valid: what the log says of files is what they hold, and readers get the drawn rows."""
+"""Generated tables with data are valid: the log matches the files, and readers get the drawn rows."""
 
 import io
 import json
@@ -37,7 +37,7 @@ some = settings(
 
 
 def iter_file_actions(drawn: GeneratedTable) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Kind and body of every add and cdc of the commits."""
+    """Yield kind and body of every add and cdc action."""
     for lines in drawn.files.commits.values():
         for line in lines:
             assert isinstance(line, dict)
@@ -51,7 +51,7 @@ def read_rows(data: bytes) -> pa.Table:
 
 
 def decode_deleted_rows(body: dict[str, Any], files: dict[str, bytes]) -> list[int]:
-    """Decoded by pyroaring rather than by the model that encoded them."""
+    """Decode with pyroaring, independently of the model that encoded the vectors."""
     if "deletionVector" not in body:
         return []
     vector = msgspec.convert(body["deletionVector"], DeletionVectorDescriptor)
@@ -102,7 +102,7 @@ def test_row_counts_equal_statistics_and_vectors(drawn: GeneratedTable) -> None:
 @some
 @given(drawn=data_tables_with_states(non_conforming=True))
 def test_integer_bounds_and_null_counts_equal_the_files(drawn: GeneratedTable) -> None:
-    """`id` is a long, or a decimal after widening, so that Arrow and JSON compare it alike."""
+    """`id` is a long, or a decimal after widening, so Arrow and JSON compare it equally."""
     files = encode_table(drawn.files)
     for state in drawn.states:
         schema = parse_schema(state.metadata["schemaString"])
@@ -131,7 +131,7 @@ def test_integer_bounds_and_null_counts_equal_the_files(drawn: GeneratedTable) -
 @some
 @given(drawn=data_tables_with_states())
 def test_files_contain_the_drawn_rows(drawn: GeneratedTable) -> None:
-    """Read by physical names, file by file; columns that a file lacks are null, narrower ones are not compared."""
+    """Read files by physical names; missing columns are null, narrower columns are not compared."""
     files = encode_table(drawn.files)
     for state, version in zip(drawn.states, drawn.versions, strict=True):
         schema = parse_schema(state.metadata["schemaString"])
@@ -140,7 +140,7 @@ def test_files_contain_the_drawn_rows(drawn: GeneratedTable) -> None:
             for each in schema.fields
             if "delta.typeChanges" not in each.metadata
             and each.name not in state.metadata["partitionColumns"]
-            and not list(iter_fields(each.type))  # names within structs are compared by delta-rs, below
+            and not list(iter_fields(each.type))  # names within structs are checked with delta-rs below
         ]
         for name, physical in plain:
             values: list[Any] = []
@@ -153,7 +153,7 @@ def test_files_contain_the_drawn_rows(drawn: GeneratedTable) -> None:
 
 
 def iter_tracked_rows(drawn: GeneratedTable, files: dict[str, bytes], state: TableState) -> Iterator[tuple[int, int]]:
-    """Stable id and version of every row that is left."""
+    """Yield stable row id and row commit version of every live row."""
     for body in state.live.values():
         table = read_rows(files[paths.decode(body["path"])])
         ids = table[ROW_ID].to_pylist() if ROW_ID in table.column_names else [None] * table.num_rows

@@ -1,4 +1,4 @@
-"""Drawn values survive Arrow and every Parquet spelling; statistics are what a person would write down."""
+"""Drawn values survive Arrow and every Parquet encoding; statistics equal hand-written values."""
 
 import io
 import json
@@ -121,7 +121,7 @@ def test_columns_have_no_some_or_only_nulls() -> None:
     assert seen == {"all null", "some null", "no null"}
 
 
-# Parquet spellings
+# Parquet encodings
 
 TYPES: tuple[DataType, ...] = (
     Primitive("long"),
@@ -200,7 +200,7 @@ def test_field_ids_of_columns_and_nested_parts_are_stored() -> None:
 
 
 def compute_parsed_statistics(kind: DataType, values: list[Any], deleted: set[int] = frozenset(), **style: Any) -> Any:  # type: ignore[assignment]
-    """The bounds and null count of one column, as text by name."""
+    """Compute the statistics of one column; numbers are parsed as strings."""
     text = compute_statistics(
         pa.table({"c": build_array(values, kind)}),
         Struct((Field("c", kind, True),)),
@@ -298,7 +298,7 @@ def test_no_value_is_outside_its_bounds(data: st.DataObject, kind: DataType, sty
     assert text is not None
     found = json.loads(text, parse_float=Exact, parse_int=Exact)
     if not isinstance(kind, Decimal) and kind not in map(Primitive, ("long", "integer", "short", "byte", "string")):
-        return  # those that JSON compares as the type does
+        return  # only these types compare in JSON as in Delta
     low, high = found["minValues"].get("c"), found["maxValues"].get("c")
     for value in values:
         if value is not None:

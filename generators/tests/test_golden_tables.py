@@ -1,4 +1,4 @@
-"""The golden tables are what their definitions build, and their answers do not contradict them."""
+"""The golden tables equal their definitions, and expected results match the tables."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""Drawn logs are valid: the reference model reads each of them as what was drawn, along every route."""
+"""Drawn logs are valid: the reference model replays them to the drawn states, from commits and from checkpoints."""
 
 import io
 import itertools
@@ -146,7 +146,7 @@ def test_compactions_replace_their_commits(drawn: GeneratedLog) -> None:
             if _has_commit(drawn, version)
         }
         if len(commits) < start:
-            continue  # cleaned up: there is no base to replay from
+            continue  # earlier commits were cleaned up
         base = reconciliation.replay_log(commits, to=start - 1)
         assert_same(reconciliation.replay_commit(base, end, actions), drawn.states[end])
 
@@ -212,7 +212,7 @@ def test_row_ids_are_disjoint_and_below_the_mark(drawn: GeneratedLog) -> None:
 
 
 def read_identity_columns(state: log_state.TableState) -> dict[str, tuple[int, int, int | None]]:
-    """Start, step and mark of each identity column."""
+    """Return start, step and mark of each identity column by name."""
     fields = {each["name"]: each["metadata"] for each in json.loads(state.metadata["schemaString"])["fields"]}
     prefix = "delta.identity."
     return {
@@ -279,7 +279,7 @@ def test_deletion_vector_cardinality_is_true(drawn: GeneratedLog) -> None:
             vector = msgspec.convert(body["deletionVector"], DeletionVectorDescriptor)
             count = json.loads(body["stats"])["numRecords"]
             if vector.storage_type == "p":
-                continue  # its file is outside the table
+                continue  # the file is outside the table
             if vector.storage_type == "i":
                 bitmap = deletion_vectors.decode_inline(vector)
             else:

@@ -1,4 +1,4 @@
-"""Everything the strategy promises is drawn, and the smallest log with it is small."""
+"""`logs()` draws everything it promises, and examples shrink to small logs."""
 
 import json
 from collections.abc import Callable
@@ -24,7 +24,7 @@ quiet = list(HealthCheck)
 
 
 def collect_observations(drawn: GeneratedLog) -> set[str]:
-    """What is to be seen in one drawn log, by name."""
+    """Collect the observations on one drawn log, by name."""
     files, seen = drawn.files, collect_feature_uses(drawn)
     for lines in files.commits.values():
         kinds = [next(iter(line)) for line in lines if isinstance(line, dict)]
@@ -137,41 +137,55 @@ FIELDS = {
 
 
 USES_IN_EVERY_REVISION = {
-    *("append-only begun later", "append-only ended later", "rearranged while append-only"),
-    *("change files", "changes without change files", "change data feed begun later", "change data feed ended later"),
-    *("constraint added", "constraint dropped", "constraint of an odd name", "feature checkConstraints added"),
+    *("append-only enabled later", "append-only disabled later", "rearranged while append-only"),
+    *(
+        "change files",
+        "changes without change files",
+        "change data feed enabled later",
+        "change data feed disabled later",
+    ),
+    *(
+        "constraint added",
+        "constraint dropped",
+        "constraint with a space in its name",
+        "feature checkConstraints added",
+    ),
     *("column with invariants", "column not null"),
     *("generated as id", "generated as 'X'"),
-    *("mark moved up", "mark moved down", "identity with explicit values"),
-    *("row ids given later", "row ids begun later", "row ids ended later"),
-    *("deletion vectors begun later", "deletion vectors ended later"),
+    *("identity mark moved up", "identity mark moved down", "identity column with explicit inserts"),
+    *("row ids backfilled", "row ids enabled later", "row ids disabled later"),
+    *("deletion vectors enabled later", "deletion vectors disabled later"),
 }
 USES_SINCE_R2 = {"rows preserved: true", "rows preserved: false"}
 USES_SINCE_R3 = {
-    *("default given", "default changed", "default dropped"),
+    *("default added", "default changed", "default dropped"),
     *("clustered by names", "clustered by lists", "clustered by a field", "file of a clustering provider"),
-    *("clustering begun", "clustering changed", "clustering ended"),
-    *("Iceberg V1", "Iceberg V2", "Iceberg V1 ended later", "Iceberg V2 ended later"),
+    *("clustering added", "clustering changed", "clustering removed"),
+    *("Iceberg V1", "Iceberg V2", "Iceberg V1 disabled later", "Iceberg V2 disabled later"),
 }
 USES_IN_CURRENT = {
     *(f"widened to {name}" for name in ("integer", "long", "double", "decimal", "timestamp_ntz")),
     *("widened in an array", "widened in a map", "widened in a struct", "widened a partition column"),
-    *("widened twice", "widened by a first name", "widened beside Iceberg", "column with columnMapping.nested.ids"),
-    *("row ids suspended", "row ids taken up again", "file without row ids", "default of a variant"),
-    *("timestamps begun later", "timestamps ended later"),
-    *("shredding enabled", "shredding begun later", "shredding ended later", "checkpoints protected"),
-    *("staged copy", "staged only", "staged beside a table that no catalog manages"),
+    *(
+        "widened twice",
+        "widened with a preview name",
+        "widened with Iceberg compatibility",
+        "column with columnMapping.nested.ids",
+    ),
+    *("row ids suspended", "row ids resumed", "file without row ids", "default of a variant"),
+    *("timestamps enabled later", "timestamps disabled later"),
+    *("shredding enabled", "shredding enabled later", "shredding disabled later", "checkpoints protected"),
+    *("staged copy", "staged only", "staged in an unmanaged table"),
     *(f"feature {name}" for name in PROPOSED),
 }
-"""What the newest text and its proposals have alone."""
+"""Uses that only the current revision and its proposals have."""
 MAX_ROUNDS = 10
 
 
 def observe_until(expected: set[str], revision: Revision) -> set[str]:
-    """What is to be seen in drawn logs, round by round, until all that is wanted was seen, or in a bounded number.
+    """Collect observations on drawn logs until everything expected was observed, at most `MAX_ROUNDS` rounds.
 
-    A round draws logs that have nothing to do with each other: some of every kind, and some about each family of
-    features.
+    Every round draws independent logs: some with any features, and some for each group of features.
     """
     seen: set[str] = set()
     families = [{*family} & {*revision_features.list_allowed(revision, FEATURES)} for family in FAMILIES]
@@ -195,7 +209,7 @@ def _observe_logs(name: str, count: int, revision: Revision, features: set[str] 
     def collect(drawn: GeneratedLog) -> None:
         seen.update(collect_observations(drawn))
 
-    for each in range(count):  # the second of two examples is drawn afresh, later ones resemble it
+    for each in range(count):  # only the first examples are independent; later ones resemble them
         seed(f"{name} {each}")(collect)()
     return seen
 
@@ -231,7 +245,7 @@ BEFORE_R3 = {
 }
 ONLY_IN_R1 = {"row ids preserved: True", "row ids preserved: False"}
 ONLY_IN_CURRENT = USES_IN_CURRENT - {
-    *("file without row ids", "column with columnMapping.nested.ids", "staged beside a table that no catalog manages"),
+    *("file without row ids", "column with columnMapping.nested.ids", "staged in an unmanaged table"),
 }
 BY_REVISION: dict[Revision, tuple[set[str], set[str]]] = {
     Revision.R1: (IN_EVERY_REVISION | BEFORE_R3 | ONLY_IN_R1, ONLY_IN_CURRENT | SINCE_R2 | SINCE_R3),
@@ -247,7 +261,7 @@ BY_REVISION: dict[Revision, tuple[set[str], set[str]]] = {
         | {"crc numFiles", "column variant", "column with columnMapping.nested.ids"},
     ),
 }
-"""What the logs of an older text hold, and what they never hold, beside the features that it defines."""
+"""Observations that logs of an older revision must have, and observations that they must not have."""
 
 
 @pytest.mark.parametrize("revision", BY_REVISION)
@@ -287,7 +301,7 @@ def list_actions(files: TableFiles) -> list[dict[str, Any]]:
 def test_minimal_log_is_small(
     feature: str, condition: Callable[[TableFiles], bool], most_actions: int, most_commits: int
 ) -> None:
-    # Fewer commits and features than by default, so that shrinking takes seconds.
+    # Few commits and features, so that shrinking takes seconds.
     found = find(
         logs(max_commits=2, features=(feature,), decorated=False),
         condition,
@@ -296,7 +310,7 @@ def test_minimal_log_is_small(
             deadline=None,
             database=None,
             derandomize=True,
-            phases=[Phase.generate, Phase.shrink],  # explaining the smallest takes longer than finding it
+            phases=[Phase.generate, Phase.shrink],  # the explain phase takes longer than shrinking
             suppress_health_check=quiet,
         ),
     )

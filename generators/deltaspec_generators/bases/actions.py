@@ -93,21 +93,21 @@ def build_partitioned_change_table(path: str) -> TableFiles:
     return files
 
 
-def build_rearranged_table(removed: list[int], added: list[int], *, kept: bool = True) -> TableFiles:
-    """Build a table whose last commit claims to only rearrange rows.
+def build_rearranged_table(removed: list[int], added: list[int], *, stated_by_removes: bool = True) -> TableFiles:
+    """Build a table whose last commit states that it only rearranges rows.
 
     Args:
         removed: row counts of the removed files.
         added: row counts of the added files.
-        kept: whether the removes have `dataChange: false`; otherwise the adds have it.
+        stated_by_removes: whether the removes have `dataChange: false`; otherwise the adds have it.
     """
     files = log_only.build_table(last_remove=False)
     old = [add_action(f"old-{number}.parquet", rows=count) for number, count in enumerate(removed)]
     files.commits[1] += old
     unchanged: dict[str, Any] = {"dataChange": False}
-    removes = [remove_action(each, **(unchanged if kept else {})) for each in old]
+    removes = [remove_action(each, **(unchanged if stated_by_removes else {})) for each in old]
     adds = [
-        add_action(f"new-{number}.parquet", rows=count, **({} if kept else unchanged))
+        add_action(f"new-{number}.parquet", rows=count, **({} if stated_by_removes else unchanged))
         for number, count in enumerate(added)
     ]
     files.commits[3] = [commit_info_action(3, operation="OPTIMIZE"), *removes, *adds]

@@ -119,13 +119,18 @@ def build_table_with_stored_vectors(
 def build_table_with_change_data() -> TableFiles:
     """Build a table with change data feed whose version 3 deletes a row of file b and adds a change data file."""
     files = build_table_with_data(configuration={"delta.enableChangeDataFeed": "true"}, protocol=protocol_action(1, 4))
-    before, left, gone = build_rows(10), build_rows(10, 9), build_rows(19, 1)
-    kinds = pa.array(["delete"] * gone.num_rows, pa.string())
-    data = encode_data_file(gone.append_column("_change_type", kinds))
+    before, remaining, deleted = build_rows(10), build_rows(10, 9), build_rows(19, 1)
+    kinds = pa.array(["delete"] * deleted.num_rows, pa.string())
+    data = encode_data_file(deleted.append_column("_change_type", kinds))
     files.data["_change_data/cdc-0.parquet"] = data
     cdc = {"path": "_change_data/cdc-0.parquet", "partitionValues": {}, "size": len(data), "dataChange": False}
-    assert before.num_rows == left.num_rows + gone.num_rows
+    assert before.num_rows == remaining.num_rows + deleted.num_rows
     b = files.commits[1][2]
     assert isinstance(b, dict)
-    files.commits[3] = [commit_info_action(3), remove_action(b), add_data_file(files, "d.parquet", left), {"cdc": cdc}]
+    files.commits[3] = [
+        commit_info_action(3),
+        remove_action(b),
+        add_data_file(files, "d.parquet", remaining),
+        {"cdc": cdc},
+    ]
     return files

@@ -14,11 +14,11 @@ HOUR_MS, DAY_MS = 3_600_000, 86_400_000
 _VECTOR = UUID("d2c639aa-8816-431a-aaf6-d3fe2512ff61")
 
 
-def add_live_files(files: TableFiles, *gone: str) -> TableFiles:
-    """Add bytes for every data file that the commits add, except `gone`."""
+def add_live_files(files: TableFiles, *missing: str) -> TableFiles:
+    """Add bytes for every data file that the commits add, except `missing`."""
     lines = [line for lines in files.commits.values() for line in lines if isinstance(line, dict)]
     adds = [line["add"]["path"] for line in lines if "add" in line]
-    files.extra.update({path: bytes(1000) for path in adds if path not in gone})
+    files.extra.update({path: bytes(1000) for path in adds if path not in missing})
     return files
 
 

@@ -162,9 +162,9 @@ def _build_partition_path(values: dict[str, str | None]) -> str:
 
 def build_row_count_statistics(builder: LogBuilder, rows: int) -> str:
     """Build statistics that contain only `numRecords`."""
-    text = encode_exact_json({"numRecords": rows})
-    builder.parsed_stats[text] = {"numRecords": rows}
-    return text
+    stats = encode_exact_json({"numRecords": rows})
+    builder.parsed_stats[stats] = {"numRecords": rows}
+    return stats
 
 
 def _draw_statistics(builder: LogBuilder, rows: int, value_ranges: dict[str, tuple[int, int]]) -> str | None:

@@ -12,11 +12,11 @@ from deltaspec_generators.logs.state import Body, vector_id
 
 def is_applicable(builder: LogBuilder) -> bool:
     """Return whether vectors may be written and some untouched file has rows to delete."""
-    wanted = "delta.enableDeletionVectors"
+    property_name = "delta.enableDeletionVectors"
     return (
         "deletionVectors" in builder.features
-        and builder.is_enabled(wanted)
-        and (builder.version == 0 or builder.state.is_enabled(wanted))
+        and builder.is_enabled(property_name)
+        and (builder.version == 0 or builder.state.is_enabled(property_name))
         and not builder.append_only
         and bool(_list_candidates(builder))
     )
@@ -58,9 +58,9 @@ def _draw_deleted_rows(builder: LogBuilder, add: Body) -> frozenset[int]:
     return before | builder.draw(st.frozensets(row, min_size=1, max_size=most))
 
 
-def _mark_bounds_wide(builder: LogBuilder, text: str) -> str:
-    typed = {**builder.parsed_stats[text], "tightBounds": False}
-    wide = text.replace(',"tightBounds":true', "").replace(',"tightBounds":false', "")
+def _mark_bounds_wide(builder: LogBuilder, stats: str) -> str:
+    typed = {**builder.parsed_stats[stats], "tightBounds": False}
+    wide = stats.replace(',"tightBounds":true', "").replace(',"tightBounds":false', "")
     wide = wide[:-1] + ',"tightBounds":false}'
     builder.parsed_stats[wide] = typed
     return wide

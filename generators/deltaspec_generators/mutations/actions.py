@@ -150,7 +150,7 @@ def change_types_in_a_data_file(draw: st.DrawFn) -> TableFiles:
 @mutation("add.unchanged-rows")
 def new_rows_without_data_change(draw: st.DrawFn) -> TableFiles:
     counts = draw(st.lists(st.integers(0, 9), max_size=3))
-    return build_rearranged_table(counts, [sum(counts) + draw(st.integers(1, 9))], kept=False)
+    return build_rearranged_table(counts, [sum(counts) + draw(st.integers(1, 9))], stated_by_removes=False)
 
 
 @mutation("remove.unchanged-rows")

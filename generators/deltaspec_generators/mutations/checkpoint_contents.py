@@ -142,8 +142,8 @@ def struct_statistics_though_off(draw: st.DrawFn) -> TableFiles:
 def tombstone_with_more_than_it_needs(draw: st.DrawFn) -> TableFiles:
     files = build_table_without_tombstone()
     more: dict[str, Any] = draw_one(draw, {"stats": '{"numRecords":10}'}, {"tags": {"a": "b"}})
-    gone = remove_action(add_action("a.parquet"), **more)
-    files.checkpoints[0].rows.append(gone)
+    tombstone = remove_action(add_action("a.parquet"), **more)
+    files.checkpoints[0].rows.append(tombstone)
     fields = [CLASSIC_COLUMNS["remove"].field(place) for place in range(CLASSIC_COLUMNS["remove"].num_fields)]
     added = [("stats", pa.string()), ("tags", pa.map_(pa.string(), pa.string()))]
     files.checkpoints[0].types["remove"] = pa.struct([*fields, *added])

@@ -65,9 +65,9 @@ def add_column_of_another_type(draw: st.DrawFn) -> TableFiles:
 def remove_column_of_another_type(draw: st.DrawFn) -> TableFiles:
     files = log_only.build_table()
     rows = [files.commits[0][1], files.commits[0][2], files.commits[1][2], files.commits[2][1]]
-    gone = files.commits[1][1]
-    assert isinstance(gone, dict)
-    files.checkpoints.append(CheckpointFiles(2, rows=[*rows, remove_action(gone)]))
+    removed = files.commits[1][1]
+    assert isinstance(removed, dict)
+    files.checkpoints.append(CheckpointFiles(2, rows=[*rows, remove_action(removed)]))
     return _change_field_types(files, "remove", deletionTimestamp=pa.uint64())
 
 

@@ -251,9 +251,9 @@ def tombstone_of_nobody(draw: st.DrawFn) -> TableFiles:
 def tombstone_changed(draw: st.DrawFn) -> TableFiles:
     files = log_only.build_checkpointed_table()
     files.checkpoints[0].version = 2
-    gone = dict(get_action(files, 2, "remove"))
-    gone.update(draw_one(draw, {"deletionTimestamp": 7}, {"size": 7}))
-    files.checkpoints[0].rows = [*_get_rows(files)[:2], _get_rows(files)[3], files.commits[2][1], {"remove": gone}]
+    tombstone = dict(get_action(files, 2, "remove"))
+    tombstone.update(draw_one(draw, {"deletionTimestamp": 7}, {"size": 7}))
+    files.checkpoints[0].rows = [*_get_rows(files)[:2], _get_rows(files)[3], files.commits[2][1], {"remove": tombstone}]
     return files
 
 

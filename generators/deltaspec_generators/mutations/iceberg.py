@@ -317,15 +317,15 @@ def nested_ids_by_other_paths(draw: st.DrawFn) -> TableFiles:
     return build_nested_table(rename)
 
 
-def _swap_nested_ids(key: str, *, drop: str, spelled: str | None) -> TableFiles:
-    """Drop the nested ids under `drop`; if `spelled`, move them to `key`, where other names are required."""
+def _swap_nested_ids(key: str, *, drop: str, renamed: str | None) -> TableFiles:
+    """Drop the nested ids under `drop`; if `renamed`, move them to `key`, where other names are required."""
 
     def change(fields: list[Any]) -> None:
         inner = fields[3]["type"]["elementType"]["fields"][0]
         for field in (*fields[1:], inner):
             metadata = field["metadata"]
             other = metadata.pop(drop)
-            if spelled:
+            if renamed:
                 metadata[key] = other
 
     return build_nested_table(change)
@@ -335,16 +335,16 @@ def _swap_nested_ids(key: str, *, drop: str, spelled: str | None) -> TableFiles:
 def nested_ids_under_the_key_of_r3(draw: st.DrawFn) -> TableFiles:
     newest, before = NESTED_ID_KEYS
     if draw_one(draw, True, False):
-        return _swap_nested_ids(before, drop=newest, spelled=None)
-    return _swap_nested_ids(newest, drop=before, spelled="by displayed names")
+        return _swap_nested_ids(before, drop=newest, renamed=None)
+    return _swap_nested_ids(newest, drop=before, renamed="by displayed names")
 
 
 @mutation("iceberg-v2.nested-ids-key-by-name")
 def nested_ids_under_the_key_of_the_newest_text(draw: st.DrawFn) -> TableFiles:
     newest, before = NESTED_ID_KEYS
     if draw_one(draw, True, False):
-        return _swap_nested_ids(newest, drop=before, spelled=None)
-    return _swap_nested_ids(before, drop=newest, spelled="by physical names")
+        return _swap_nested_ids(newest, drop=before, renamed=None)
+    return _swap_nested_ids(before, drop=newest, renamed="by physical names")
 
 
 # data files

@@ -143,12 +143,12 @@ def enablement_forgotten(draw: st.DrawFn) -> TableFiles:
     enabled = metadata["metaData"]["configuration"]
     files.commits[0].append({"metaData": {**metadata["metaData"], "configuration": {}}})
     version, timestamp = "delta.inCommitTimestampEnablementVersion", "delta.inCommitTimestampEnablementTimestamp"
-    sound = {**enabled, version: "1", timestamp: "1700000000001"}
+    correct = {**enabled, version: "1", timestamp: "1700000000001"}
     wrong = draw_one(
-        draw, enabled, {**sound, version: "0"}, {**sound, timestamp: "1700000000000"}, {**enabled, version: "1"}
+        draw, enabled, {**correct, version: "0"}, {**correct, timestamp: "1700000000000"}, {**enabled, version: "1"}
     )
     late = draw_one(draw, False, True)
-    files.commits[1].append({"metaData": {**metadata["metaData"], "configuration": sound if late else wrong}})
+    files.commits[1].append({"metaData": {**metadata["metaData"], "configuration": correct if late else wrong}})
     if late:
         files.commits[2].append({"metaData": {**metadata["metaData"], "configuration": wrong}})
     return files

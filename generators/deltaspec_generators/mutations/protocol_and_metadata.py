@@ -316,8 +316,8 @@ def clustered_without_statistics(draw: st.DrawFn) -> TableFiles:
 
 def _build_identity_table(**changes: Any) -> TableFiles:
     """Build a table with an identity column; properties are given by the last word of their keys."""
-    sound = {"start": 100, "step": 2, "highWaterMark": 104, "allowExplicitInsert": True}
-    metadata = {f"delta.identity.{name}": value for name, value in {**sound, **changes}.items()}
+    valid = {"start": 100, "step": 2, "highWaterMark": 104, "allowExplicitInsert": True}
+    metadata = {f"delta.identity.{name}": value for name, value in {**valid, **changes}.items()}
     field = {"name": "id", "type": "long", "nullable": True, "metadata": metadata}
     return log_only.build_table(protocol=protocol_action(1, 6), fields=[field])
 

@@ -62,10 +62,10 @@ def required_partition_value_null(draw: st.DrawFn) -> TableFiles:
 @mutation("data-files.utf-8", "rows")
 def string_of_other_bytes(draw: st.DrawFn) -> TableFiles:
     bad = draw_one(draw, b"\xff", b"Stra\xdfe", b"\xed\xa0\x80", b"\xc0\x80", b"cut \xe2\x82")
-    texts = build_string_array(b"a", None, bad, "Straße".encode())
+    strings = build_string_array(b"a", None, bad, "Straße".encode())
     if draw(st.booleans()):
-        return build_single_file_table(pa.table({"s": texts}), [("s", "string")])
-    lists = pa.ListArray.from_arrays(pa.array([0, 2, 2, 4], pa.int32()), texts)
+        return build_single_file_table(pa.table({"s": strings}), [("s", "string")])
+    lists = pa.ListArray.from_arrays(pa.array([0, 2, 2, 4], pa.int32()), strings)
     kind = {"type": "array", "elementType": "string", "containsNull": True}
     return build_single_file_table(pa.table({"l": lists}), [("l", kind)])
 

@@ -88,7 +88,7 @@ def variant_bounded_without_shredding(draw: st.DrawFn) -> TableFiles:
 
 @mutation("variant.encoding", "rows")
 def variant_of_other_bytes(draw: st.DrawFn) -> TableFiles:
-    sound = (NAMES, OBJECT)
+    valid = (NAMES, OBJECT)
     metadata = (b"", b"\x01\x02\x00\x01", NAMES + b"c", b"\x01\x01\x00\x01\xff", b"\x11\x02\x00\x01\x02ba", None)
     value = (
         *(b"", b"{}", TEXT[:2], NUMBER + b"\x00", b"\x40\x05\x00\x00\x00abc", b"\x05\xff", b"\x20\x27\x00\x00\x00\x00"),
@@ -96,7 +96,7 @@ def variant_of_other_bytes(draw: st.DrawFn) -> TableFiles:
         *(bytes([3, 1, 4, 2]) + NUMBER, bytes([3, 1, 0, 9]) + NUMBER),
     )
     broken = draw_one(draw, *((each, OBJECT) for each in metadata), *((NAMES, each) for each in value))
-    return build_table_with_variants(build_unshredded_column(sound, broken))
+    return build_table_with_variants(build_unshredded_column(valid, broken))
 
 
 @mutation("variant.encoding", "rows")

@@ -120,12 +120,12 @@ def file_committed_again_with_other_statistics() -> TableFiles:
 
 @permission("add.rearranged")
 def rows_moved_to_one_file() -> TableFiles:
-    return build_rearranged_table([4, 5], [9], kept=False)
+    return build_rearranged_table([4, 5], [9], stated_by_removes=False)
 
 
 @permission("add.rearranged")
 def rows_moved_by_adds_and_removes_that_say_so() -> TableFiles:
-    files = build_rearranged_table([4, 5], [3, 6], kept=False)
+    files = build_rearranged_table([4, 5], [3, 6], stated_by_removes=False)
     for which in (0, 1):
         get_action(files, 3, "remove", which)["dataChange"] = False
     return files

@@ -54,9 +54,9 @@ def restored_files_bring_their_row_ids_back() -> TableFiles:
     """Version 4 restores version 1: files a and b have their old ids and versions, below the mark."""
     files = build_rewritten_table()
     live = [get_action(files, 2, "add"), get_action(files, 3, "add")]
-    back = [{"add": {**get_action(files, 1, "add", which), "dataChange": True}} for which in (0, 1)]
-    gone = [remove_action({"add": body}) for body in live]
-    files.commits[4] = [preserving_commit_info(4, operation="RESTORE"), *back, *gone]
+    restored = [{"add": {**get_action(files, 1, "add", which), "dataChange": True}} for which in (0, 1)]
+    removes = [remove_action({"add": body}) for body in live]
+    files.commits[4] = [preserving_commit_info(4, operation="RESTORE"), *restored, *removes]
     files.commits[5] = [
         preserving_commit_info(5),
         add_tracked_file(files, "e.parquet", build_rows(20, 5), 25, 5),

@@ -126,8 +126,8 @@ def draw_path(builder: DataTableBuilder, prefix: str, partition: Mapping[str, An
     """Draw an unused path as in the log, in the partition directory or elsewhere."""
     name = f"{prefix}-{builder.next_number():05d}.parquet"
     folder = "".join(
-        f"{column}={HIVE_NULL if text is None else quote(text, safe='')}/"
-        for column, text in serialize_partition(builder, partition).items()
+        f"{column}={HIVE_NULL if value is None else quote(value, safe='')}/"
+        for column, value in serialize_partition(builder, partition).items()
     )
     choices = ["", "xY/", "é %+=&/"]
     if folder and len(folder) < 120:
@@ -187,8 +187,10 @@ def _write_vectors(builder: DataTableBuilder, rows: Sequence[Collection[int]]) -
         {"sizeInBytes": len(bitmap), "cardinality": len(each)} for bitmap, each in zip(bitmaps, rows, strict=True)
     ]
     if not in_file:
-        texts = [z85.encode(bitmap + bytes(-len(bitmap) % 4)) for bitmap in bitmaps]
-        return [{"storageType": "i", "pathOrInlineDv": text, **each} for text, each in zip(texts, common, strict=True)]
+        encoded = [z85.encode(bitmap + bytes(-len(bitmap) % 4)) for bitmap in bitmaps]
+        return [
+            {"storageType": "i", "pathOrInlineDv": text, **each} for text, each in zip(encoded, common, strict=True)
+        ]
     data, offsets = deletion_vectors.build_file(bitmaps)
     uuid = UUID(build_uuid(builder.next_number()))
     prefix = builder.draw(st.sampled_from(("", "ab")))

@@ -116,27 +116,27 @@ def _append(builder: DataTableBuilder) -> None:
 def _delete_by_vector(builder: DataTableBuilder) -> None:
     """Delete rows of one or two files by deletion vectors."""
     files = _list_files_with_spare_rows(builder)[: builder.draw(st.sampled_from((2, 1)))]
-    gone = {stored.add["path"]: _draw_indexes(builder, stored.live_indexes, all_but=1) for stored in files}
-    write_deletion_vectors(builder, gone)
+    deleted = {stored.add["path"]: _draw_indexes(builder, stored.live_indexes, all_but=1) for stored in files}
+    write_deletion_vectors(builder, deleted)
     for stored in files:
         rows = convert_rows(stored, builder.data_schema)
-        _write_changes(builder, [("delete", rows[index]) for index in gone[stored.add["path"]]], stored.partition)
+        _write_changes(builder, [("delete", rows[index]) for index in deleted[stored.add["path"]]], stored.partition)
 
 
 @_operation(_has_rows)
 def _delete_by_rewriting(builder: DataTableBuilder) -> None:
     """Replace a file by one without some of its rows, or remove it."""
     stored = _draw_file(builder)
-    gone = _draw_indexes(builder, stored.live_indexes)
+    deleted = _draw_indexes(builder, stored.live_indexes)
     remove_file(builder, stored)
-    left = [index for index in stored.live_indexes if index not in gone]
-    if left:
-        _rewrite_rows(builder, stored, left)
+    remaining = [index for index in stored.live_indexes if index not in deleted]
+    if remaining:
+        _rewrite_rows(builder, stored, remaining)
     rows = convert_rows(stored, builder.data_schema)
-    has_change_data: bool = bool(left) or builder.draw(st.booleans())
+    has_change_data: bool = bool(remaining) or builder.draw(st.booleans())
     if has_change_data:
         # A completely removed file needs no change data.
-        _write_changes(builder, [("delete", rows[index]) for index in gone], stored.partition)
+        _write_changes(builder, [("delete", rows[index]) for index in deleted], stored.partition)
 
 
 @_operation(_has_rows)
@@ -261,8 +261,8 @@ def _list_droppable_columns(builder: DataTableBuilder) -> list[Field]:
     lambda builder: builder.version > 0 and builder.mapping is not None and bool(_list_droppable_columns(builder))
 )
 def _drop_column(builder: DataTableBuilder) -> None:
-    gone = builder.draw(st.sampled_from(_list_droppable_columns(builder)))
-    builder.schema = replace_column(builder.schema, gone.name, lambda _: None)
+    dropped = builder.draw(st.sampled_from(_list_droppable_columns(builder)))
+    builder.schema = replace_column(builder.schema, dropped.name, lambda _: None)
     builder.actions.append(builder.metadata_action())
 
 

@@ -204,14 +204,14 @@ def _iter_leaves(field: pa.Field, path: tuple[str, ...]) -> Iterator[tuple[tuple
 
 def _choose_encoding(kind: pa.DataType, parquet_encoding: ParquetEncoding) -> str:
     """Return the requested encoding if the column type supports it, else PLAIN."""
-    text = pa.types.is_string(kind) or pa.types.is_binary(kind)
+    textual = pa.types.is_string(kind) or pa.types.is_binary(kind)
     integral = pa.types.is_integer(kind) or pa.types.is_date(kind)
     integral = integral or (pa.types.is_timestamp(kind) and parquet_encoding.times != "int96")
     fixed = pa.types.is_decimal(kind)
     small = fixed and kind.precision <= 18 and parquet_encoding.decimals_as_integers
     match parquet_encoding.encoding:
         case "delta" | "lengths":
-            if text:
+            if textual:
                 return "DELTA_BYTE_ARRAY" if parquet_encoding.encoding == "delta" else "DELTA_LENGTH_BYTE_ARRAY"
             if integral or small:
                 return "DELTA_BINARY_PACKED"

@@ -69,17 +69,17 @@ def data_tables_with_states(
         data_table_specs(features=features, required=required, names=names, depth=depth, partitioned=partitioned)
     )
     counted = bool({"deletionVectors", "rowTracking"} & spec.features)
-    spellings = draw(st.lists(parquet_encodings(times=times), min_size=1, max_size=2))
+    encodings = draw(st.lists(parquet_encodings(times=times), min_size=1, max_size=2))
     styles = draw(st.lists(statistics_styles(counted=counted, non_conforming=non_conforming), min_size=1, max_size=2))
     builder = DataTableBuilder(
-        draw, spec, spellings, styles, spec.schema, dict(spec.configuration), ColumnIdSequence(spec.last_id)
+        draw, spec, encodings, styles, spec.schema, dict(spec.configuration), ColumnIdSequence(spec.last_id)
     )
     builder.actions = [{"protocol": spec.protocol}, builder.metadata_action()]
     if not begins_empty:
         OPERATIONS[0].act(builder)
     _finalize_commit(builder)
-    for wanted in plan:
-        _next_applicable(builder, wanted).act(builder)
+    for index in plan:
+        _next_applicable(builder, index).act(builder)
         _finalize_commit(builder)
     _draw_checkpoint(builder)
     return GeneratedTable(builder.files, builder.states, builder.versions, list(builder.stored.values()))
@@ -90,9 +90,9 @@ def data_tables(**options: Any) -> st.SearchStrategy[TableFiles]:
     return data_tables_with_states(**options).map(lambda drawn: drawn.files)
 
 
-def _next_applicable(builder: DataTableBuilder, wanted: int) -> Operation:
+def _next_applicable(builder: DataTableBuilder, index: int) -> Operation:
     """Return the operation with this number, or an append to an empty table, or the next that applies."""
-    order = [*OPERATIONS[wanted:], *OPERATIONS[:wanted]]
+    order = [*OPERATIONS[index:], *OPERATIONS[:index]]
     if not order[0].applies(builder) and not any(stored.live_indexes for stored in builder.live.values()):
         return OPERATIONS[0]
     return next(each for each in order if each.applies(builder))

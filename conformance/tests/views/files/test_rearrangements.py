@@ -1,4 +1,4 @@
-"""Rows that a commit says it only moves, counted by the log: where they are known, and what a live file adds again."""
+"""Row counts of commits with dataChange false: known and unknown counts, and files that are added again."""
 
 import tempfile
 from pathlib import Path
@@ -36,26 +36,24 @@ def totals(files: TableFiles, revision: str = "current") -> dict[str, int]:
         ([], [1], False, {"COM020": 1}),
     ],
 )
-def test_rows_said_unchanged_are_counted(
-    removed: list[int], added: list[int], kept: bool, found: dict[str, int]
-) -> None:
-    assert totals(build_rearranged_table(removed, added, kept=kept)) == found
+def test_unchanged_rows_are_counted(removed: list[int], added: list[int], kept: bool, found: dict[str, int]) -> None:
+    assert totals(build_rearranged_table(removed, added, stated_by_removes=kept)) == found
 
 
-def test_live_file_added_again_brings_no_rows() -> None:
+def test_live_file_added_again_adds_no_rows() -> None:
     files = log_only.build_table()
     files.commits[3] = [commit_info_action(3), add_action("b.parquet", rows=10, **QUIET)]
     assert totals(files) == {}
 
 
-def test_file_added_again_after_its_removal_brings_rows() -> None:
+def test_removed_file_added_again_adds_rows() -> None:
     files = log_only.build_table()  # removes a.parquet in version 2
     files.commits[3] = [commit_info_action(3), add_action("a.parquet", rows=10, **QUIET)]
     assert totals(files) == {"COM020": 1}
 
 
 def _with_vectors(before: tuple[int, ...], after: tuple[int, ...]) -> TableFiles:
-    """A table whose last commit says that it only gives a file another vector."""
+    """Build a table whose last commit replaces the vector of a file with dataChange false."""
     files = log_only.build_table_with_features("deletionVectors", configuration={"delta.enableDeletionVectors": "true"})
     first = add_action("d.parquet", rows=10, deletionVector=log_only.inline_vector_descriptor(before))
     second = add_action("d.parquet", rows=10, deletionVector=log_only.inline_vector_descriptor(after), **QUIET)
@@ -64,15 +62,15 @@ def _with_vectors(before: tuple[int, ...], after: tuple[int, ...]) -> TableFiles
     return files
 
 
-def test_rows_that_a_vector_takes_away_are_no_rows() -> None:
+def test_rows_deleted_by_a_vector_are_not_counted() -> None:
     assert totals(_with_vectors((1, 2), (2, 3))) == {}
     assert totals(_with_vectors((1,), (1, 2))) == {"COM021": 1}
     assert totals(_with_vectors((1, 2), (1,))) == {"COM020": 1}
 
 
 @pytest.mark.parametrize("unknown", ["add", "remove"])
-def test_nothing_is_said_where_a_count_is_not_known(unknown: str) -> None:
-    files = build_rearranged_table([4], [9], kept=False)
+def test_commit_with_unknown_row_count_has_no_finding(unknown: str) -> None:
+    files = build_rearranged_table([4], [9], stated_by_removes=False)
     if unknown == "add":
         files.commits[3][-1] = add_action("new-0.parquet", **QUIET)
     else:
@@ -80,7 +78,7 @@ def test_nothing_is_said_where_a_count_is_not_known(unknown: str) -> None:
     assert totals(files) == {}
 
 
-def test_rows_that_change_beside_those_that_move_count_as_well() -> None:
-    files = build_rearranged_table([4, 6], [10], kept=True)
+def test_changed_rows_count_in_addition_to_unchanged_rows() -> None:
+    files = build_rearranged_table([4, 6], [10], stated_by_removes=True)
     files.commits[3].append(add_action("more.parquet", rows=5))
     assert totals(files) == {}
