@@ -17,12 +17,14 @@ from helpers.cli import run, single_error_line
 from helpers.reports import make_finding, not_checked, report
 from jsonschema import Draft202012Validator
 
-import deltaspec.validation
+import deltaspec.validation.run
 from deltaspec import __version__
 from deltaspec.commands import printing
 from deltaspec.errors import InvalidUsage, TableUnreadable
 from deltaspec.report.report_schema import build_report_schema
 from deltaspec.rules import RULES
+from deltaspec.validation.options import Options, RunSettings
+from deltaspec.validation.progress import ignore_progress
 from deltaspec_generators.bases.data_files import add_data_file
 from deltaspec_generators.table_files import TableFiles, metadata_action, protocol_action, write_table
 
@@ -52,18 +54,18 @@ def broken(table: Path) -> Path:
 
 @pytest.fixture
 def answer(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Make `validate_table` return or raise a value; returns the list of its calls' arguments."""
+    """Make `run_embedded` return or raise a value; returns the arguments of its calls."""
 
     def set_to(value: Any) -> list[dict[str, Any]]:
         calls: list[dict[str, Any]] = []
 
-        def validate_table(uri: str, **options: Any) -> Any:
-            calls.append({"uri": uri, **options})
+        def run_embedded(uri: str, options: Options, settings: RunSettings) -> Any:
+            calls.append({"uri": uri, **vars(options), **vars(settings)})
             if isinstance(value, BaseException):
                 raise value
             return value
 
-        monkeypatch.setattr(deltaspec.validation, "validate_table", validate_table)
+        monkeypatch.setattr(deltaspec.validation.run, "run_embedded", run_embedded)
         return calls
 
     return set_to
@@ -101,23 +103,23 @@ class TestValidate:
             *("--clock", "2026-11-21T14:00:00.5+02:00"),
             *("--select", "log, fil001", "--select", "DOM", "--ignore", "log002", "--samples", 9),
             *("--accept-unchecked", "crc001", "--allow-outside", "--state", "kept", "--resume"),
-            *("--findings-out", "all.parquet"),
         )
         (call,) = calls
-        assert call.pop("progress") is None
+        del call["selection"]
         assert call == {
             "uri": "s3://lake/sales",
             "level": "files",
             "at": 7,
             "history": "all",
             "revision": "r2",
-            "clock": 1_795_262_400_500,
-            "select": ["LOG", "FIL001", "DOM"],
-            "ignore": ["LOG002"],
+            "clock_ms": 1_795_262_400_500,
+            "select": ("LOG", "FIL001", "DOM"),
+            "ignore": ("LOG002",),
             "samples": 9,
-            "accept_unchecked": ["CRC001"],
+            "accept_unchecked": ("CRC001",),
             "allow_outside": True,
-            "findings_out": "all.parquet",
+            "progress": ignore_progress,
+            "findings_out": None,
             "state": "kept",
             "resume": True,
         }
@@ -191,13 +193,13 @@ class TestInvalidUsage:
     @pytest.mark.parametrize(
         ("options", "message"),
         [
-            (["--level", "log", "--select", "DAT"], "no rule of level log is selected; --level files has some"),
-            (["--history", "none"], "history 'none' is neither latest, all nor a number of versions"),
+            (["--level", "log", "--select", "DAT"], "no selected rule runs at level log; run at --level files"),
+            (["--history", "none"], "invalid history 'none'; choose latest, all, or a number of versions from 1"),
             (["--select", "FXL001"], "unknown rule 'FXL001' (did you mean FIL001?)"),
             (["--ignore", "ZZZ"], "unknown rule 'ZZZ'; see `deltaspec rules`"),
             (["--accept-unchecked", "FXL001"], "unknown rule 'FXL001' (did you mean FIL001?)"),
-            (["--select", "FIL", "--ignore", "FIL"], "no rule is selected; see `deltaspec rules`"),
-            (["--output", "/nonexistent/report"], "/nonexistent/report: cannot be written: there is no directory /non"),
+            (["--select", "FIL", "--ignore", "FIL"], "--select and --ignore leave no rule; see `deltaspec rules`"),
+            (["--output", "/nonexistent/report"], "/nonexistent/report: cannot be written: directory /non"),
         ],
     )
     def test_invalid_option_value(self, options: list[str], message: str, table: Path) -> None:
@@ -229,7 +231,7 @@ class TestInvalidUsage:
         (tmp_path / "empty" / "_delta_log").mkdir(parents=True)
         for location, message in {
             tmp_path / "gone": "no such file or directory",
-            tmp_path: f"holds no _delta_log directory; {tmp_path / 'empty'} is a table",
+            tmp_path: f"has no _delta_log directory; {tmp_path / 'empty'} is a table",
             tmp_path / "empty": "_delta_log has neither a commit nor a complete checkpoint",
             table / "_delta_log": f"is the log itself; name the table, {table}",
             table / "_delta_log" / "00000000000000000000.json": "is a file; name the directory that holds _delta_log",

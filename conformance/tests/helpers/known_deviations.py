@@ -81,7 +81,7 @@ _REFUSED = Unchecked(
     table="", rules=("",), reason="refuses the table", why="an older revision does not know its features"
 )
 OUTSIDE_TABLE = "leads out of the table"
-FILE_GONE_REASONS = ("was removed since, and is gone", "is not there")
+FILE_GONE_REASONS = ("was removed since, and is gone", "does not exist")
 
 
 def load_known_deviations() -> list[Deviation]:
@@ -171,27 +171,27 @@ def check_against_known_deviations(table: str, path: str) -> None:
     Raises:
         AssertionError: a report differs from what is known.
     """
-    from deltaspec.validation import validate_table
+    import deltaspec
 
     deviations = [each for each in load_known_deviations() if each.table == table]
     known = [each for each in deviations if "current" in each.revisions]
     unchecked = [each for each in load_known_unchecked() if each.table == table]
     outside = any(each.table == table for each in load_known_external_files())
     for history in ("all", "latest"):
-        report = validate_table(path, level=LEVEL, history=history, allow_outside=outside)
+        report = deltaspec.validate(path, level=LEVEL, history=history, allow_outside=outside)
         lines = find_unexpected_differences(report, known, unchecked, whole_history=history == "all")
         assert not lines, "\n".join([f"{table} (history {history}): {report.verdict}", *lines])
         if history == "all":
             divergences[table] = Counter(each.rule for each in report.findings if each.severity == "divergence")
     for revision in REVISIONS[:-1]:
-        report = validate_table(path, level=LEVEL, history="all", revision=revision, allow_outside=outside)
+        report = deltaspec.validate(path, level=LEVEL, history="all", revision=revision, allow_outside=outside)
         of_revision = [each for each in deviations if revision in each.revisions]
         _compare_older_revision(table, report, of_revision, unchecked)
     if outside:
-        _compare_incomplete(table, validate_table(path, level=LEVEL), known, unchecked, (OUTSIDE_TABLE,))
+        _compare_incomplete(table, deltaspec.validate(path, level=LEVEL), known, unchecked, (OUTSIDE_TABLE,))
     for gone in load_known_vacuumed_versions():
         if gone.table == table:
-            report = validate_table(path, level=LEVEL, at=gone.version, allow_outside=outside)
+            report = deltaspec.validate(path, level=LEVEL, at=gone.version, allow_outside=outside)
             _compare_incomplete(table, report, known, unchecked, FILE_GONE_REASONS)
 
 

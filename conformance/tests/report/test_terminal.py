@@ -100,14 +100,14 @@ def test_long_ledger_is_shortened_and_counted() -> None:
 
 def test_reason_of_many_files_is_printed_once() -> None:
     gone = [
-        not_checked(rule=rule, file=f"{number}.parquet", reason=f"{number}.parquet: is not there")
+        not_checked(rule=rule, file=f"{number}.parquet", reason=f"{number}.parquet: does not exist")
         for number in range(20)
         for rule in ("DAT001", "PQT001")
     ]
     others = [not_checked(rule=rule, file=None, reason="and at 7 more places") for rule in ("DAT001", "PQT001")]
     text = render(report(verdict="incomplete", not_checked=[*others, *gone]))
     assert [line for line in text.splitlines() if "checked: " in line or line.startswith("    ")] == [
-        "not checked: DAT001, PQT001: is not there (0.parquet, 1.parquet, 2.parquet and 17 more)",
+        "not checked: DAT001, PQT001: does not exist (0.parquet, 1.parquet, 2.parquet and 17 more)",
         "not checked: DAT001, PQT001: and at 7 more places",
     ]
 

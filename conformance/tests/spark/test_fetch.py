@@ -133,7 +133,7 @@ class TestFetchedFiles:
         assert found["large"].size_bytes == 3 << 30
 
     def test_directory_without_log_is_reported(self, session: Any, tmp_path: Path) -> None:
-        with pytest.raises(TableUnreadable, match="holds no _delta_log"):
+        with pytest.raises(TableUnreadable, match="has no _delta_log"):
             list_log(session, str(tmp_path))
         with pytest.raises(TableUnreadable, match=r"^nothing://bucket/t: _delta_log cannot be listed: ") as caught:
             list_log(session, "nothing://KEY:SECRET@bucket/t?sig=SECRET")

@@ -167,7 +167,7 @@ class TestReading:
 class TestErrors:
     @each_operation
     def test_missing_file(self, operation: Callable[[HadoopStore, str], object], store: HadoopStore) -> None:
-        with pytest.raises(FileGone, match=r"^_delta_log/9\.json: is not there$"):
+        with pytest.raises(FileGone, match=r"^_delta_log/9\.json: does not exist$"):
             operation(store, "_delta_log/9.json")
 
     @each_operation
@@ -222,7 +222,7 @@ class TestErrors:
         assert "\n" not in str(caught.value)
 
     def test_directory_without_log_is_rejected(self, spark: Any, tmp_path: Path) -> None:
-        with pytest.raises(TableUnreadable, match="holds no _delta_log"):
+        with pytest.raises(TableUnreadable, match="has no _delta_log"):
             HadoopStore(spark, str(tmp_path)).list_log()
 
 

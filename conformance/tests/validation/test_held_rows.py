@@ -384,7 +384,7 @@ def test_files_that_cannot_be_read_are_told(tmp_path: Path) -> None:
     files = build_constrained_table(CONSTRAINTS_PROTOCOL, build_fields(), check("id > 0"))
     files.missing.add("a.parquet")
     report = write_and_validate(files, tmp_path, select=["ROW040"])
-    assert ledger(report) == {("ROW040", "a.parquet: is not there", "a.parquet")}
+    assert ledger(report) == {("ROW040", "a.parquet: does not exist", "a.parquet")}
 
 
 def test_without_the_feature_nothing_is_asked(tmp_path: Path) -> None:

@@ -17,9 +17,9 @@ from helpers.raw_logs import (
     write_sidecar_checkpoint,
 )
 
+import deltaspec
 from deltaspec.cli import main
 from deltaspec.errors import InvalidUsage, TableUnreadable
-from deltaspec.validation import validate_table
 from deltaspec.wire.storage import local
 from deltaspec.wire.storage.local import LocalStore
 
@@ -53,7 +53,7 @@ def test_table_that_was_missed_by_a_letter_is_named(tmp_path: Path) -> None:
 
 
 def test_empty_directory_is_refused(tmp_path: Path) -> None:
-    assert_refused(run("validate", str(tmp_path)), "holds no _delta_log")
+    assert_refused(run("validate", str(tmp_path)), "has no _delta_log")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -70,7 +70,7 @@ def test_file_is_refused(tmp_path: Path) -> None:
 
 def test_log_that_is_a_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "_delta_log").write_text("no directory")
-    assert_refused(run("validate", str(tmp_path)), "holds no _delta_log directory")
+    assert_refused(run("validate", str(tmp_path)), "has no _delta_log directory")
 
 
 def test_symbolic_link_to_itself_is_refused(tmp_path: Path) -> None:
@@ -86,7 +86,7 @@ def test_unknown_scheme_is_refused() -> None:
 @pytest.mark.parametrize("name", ["", "\0", "a\0b", "a" * 5000])
 def test_name_that_no_system_takes_is_refused(name: str) -> None:
     with pytest.raises((InvalidUsage, TableUnreadable)):
-        validate_table(name)
+        deltaspec.validate(name)
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything; the next test stands in for it")
@@ -191,7 +191,7 @@ def test_commit_removed_under_the_run_is_not_checked(
 ) -> None:
     root = RawLog("plain").write(tmp_path)
     before_read(monkeypatch, f"{version:020d}.json", lambda path: path.unlink(missing_ok=True))
-    report = validate_table(str(root), level="log", history="all")
+    report = deltaspec.validate(str(root), level="log", history="all")
     assert (report.verdict, count_findings_by_rule(report)) == ("incomplete", {})
     assert {each.file for each in report.checked.not_checked if each.rule == "LIN010"} == {
         f"_delta_log/{version:020d}.json"
@@ -203,13 +203,13 @@ def test_command_exits_with_3_if_a_commit_is_removed_under_it(tmp_path: Path, mo
     before_read(monkeypatch, COMMIT_2, lambda path: path.unlink(missing_ok=True))
     result = run("validate", str(root))
     assert result.exit_code == 3
-    assert "is not there" in result.stdout
+    assert "does not exist" in result.stdout
 
 
 def test_commit_that_shrank_is_judged_as_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root = RawLog("plain").write(tmp_path)
     before_read(monkeypatch, COMMIT_2, lambda path: os.truncate(path, 50))
-    assert count_findings_by_rule(validate_table(str(root), level="log")) == {"LIN001": 1}
+    assert count_findings_by_rule(deltaspec.validate(str(root), level="log")) == {"LIN001": 1}
 
 
 @pytest.mark.parametrize("name", ["checkpoint.parquet", "_last_checkpoint", ".crc", "compacted.json"])
@@ -231,9 +231,9 @@ def test_claim_removed_under_the_run_is_not_checked(
             path.unlink()
 
     before_read(monkeypatch, name, remove)
-    report = validate_table(str(root), level="log", history="all")
+    report = deltaspec.validate(str(root), level="log", history="all")
     if len(openings) >= opening:  # only a checkpoint is opened twice
-        assert any("is not there" in each.reason for each in report.checked.not_checked)
+        assert any("does not exist" in each.reason for each in report.checked.not_checked)
 
 
 def test_paths_that_leave_the_table_are_found_and_not_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -263,7 +263,7 @@ def test_paths_that_leave_the_table_are_found_and_not_opened(tmp_path: Path, mon
 
     monkeypatch.setattr(local.os, "open", note)
     monkeypatch.setattr(pa, "OSFile", note_arrow)
-    found = count_findings_by_rule(validate_table(str(root), level="log", history="all"))
+    found = count_findings_by_rule(deltaspec.validate(str(root), level="log", history="all"))
     assert {"FIL003", "CKP020", "DVX002"} & found.keys() >= {"FIL003", "CKP020"}
     assert opened
     assert all(path.startswith(f"{os.path.realpath(root)}/_delta_log/") for path in opened)

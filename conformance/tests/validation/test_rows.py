@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
+import deltaspec
 from deltaspec.report.report_types import Report
-from deltaspec.validation import validate_table
 from deltaspec.validation.data import read_ahead, row_value_checks
 from deltaspec.wire.parquet import file_opener
 from deltaspec_generators.bases.data_files import build_rows as plain_rows
@@ -31,7 +31,7 @@ MINE = ("ROW", "STA")
 
 def write_and_validate(files: TableFiles, path: Path, **options: Any) -> Report:
     write_table(files, path / "table")
-    return validate_table(str(path / "table"), level="rows", **options)
+    return deltaspec.validate(str(path / "table"), level="rows", **options)
 
 
 def ledger(report: Report, prefix: str = "ROW") -> set[tuple[str, str | None]]:
@@ -91,7 +91,7 @@ def test_a_file_that_is_gone_is_not_checked(tmp_path: Path) -> None:
     files.missing.add("b.parquet")
     report = write_and_validate(files, tmp_path)
     assert set(report.totals) == {"DAT001"}
-    assert ledger(report) == {("b.parquet: is not there", "b.parquet")}
+    assert ledger(report) == {("b.parquet: does not exist", "b.parquet")}
 
 
 @pytest.mark.parametrize("data", [b"", b"PAR1PAR1", b"PAR1" + b"\xff" * 40 + b"PAR1"])
@@ -140,7 +140,7 @@ def test_a_file_that_shrinks_while_it_is_read_is_not_checked(tmp_path: Path, mon
     monkeypatch.setattr(pq.ParquetFile, "iter_batches", cut_and_read)
     monkeypatch.setattr(read_ahead, "_LOCAL_READERS", 1)
     monkeypatch.setattr(file_opener, "LARGE_FILE_BYTES", 0)  # others are read whole
-    report = validate_table(str(tmp_path / "table"), level="rows", select=["ROW"])
+    report = deltaspec.validate(str(tmp_path / "table"), level="rows", select=["ROW"])
     assert report.totals == {}
     assert ledger(report) == {("b.parquet: changed while it was read", "b.parquet")}
     assert len(whole) > 8

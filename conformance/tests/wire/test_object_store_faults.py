@@ -107,8 +107,8 @@ class TestFaults:
             == said[1::2]
             == [
                 "part: the store answers 503 Service Unavailable (SlowDown), after 2 retries",
-                "part: the connection to the store broke off, after 2 retries",
-                "part: the connection to the store broke off within a response",
+                "part: the connection to the store was lost, after 2 retries",
+                "part: the connection to the store was lost during a response",
                 "part: no response from the store in time, after 2 retries",
             ]
         )

@@ -112,7 +112,7 @@ class HadoopStore:
             except FileGone:
                 if not folder:
                     raise TableUnreadable(
-                        f"{self.uri}: holds no {LOG_DIRECTORY}; name the directory that does"
+                        f"{self.uri}: has no {LOG_DIRECTORY} directory; pass the root directory of the table"
                     ) from None
                 continue
             except StorageError as fault:
@@ -245,7 +245,7 @@ class HadoopStore:
             if any(name in DENIED or message.endswith("(Permission denied)") for name, message in causes):
                 raise NoPermission(f"{path}: no permission to read") from None
             if any(name in GONE for name, _ in causes) and self.local_path is None:
-                raise FileGone(f"{path}: is not there") from None
+                raise FileGone(f"{path}: does not exist") from None
             raise StorageError(f"{path}: {format_cause(causes)}") from None
 
     def _check_local(self, path: str) -> None:
@@ -254,7 +254,7 @@ class HadoopStore:
         try:
             os.stat(f"{self._base}/{path}")
         except FileNotFoundError:
-            raise FileGone(f"{path}: is not there") from None
+            raise FileGone(f"{path}: does not exist") from None
         except PermissionError:
             raise NoPermission(f"{path}: no permission to read") from None
         except (OSError, ValueError) as fault:

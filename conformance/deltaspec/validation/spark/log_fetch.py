@@ -117,7 +117,7 @@ def list_log(spark: "SparkSession", uri: str) -> list[Entry]:
                 raise TableUnreadable(f"{redact_uri(uri)}: {LOG_DIRECTORY} cannot be listed: {error}") from None
             if not folder:
                 raise TableUnreadable(
-                    f"{redact_uri(uri)}: holds no {LOG_DIRECTORY}; name the directory that does"
+                    f"{redact_uri(uri)}: has no {LOG_DIRECTORY} directory; pass the root directory of the table"
                 ) from None
     return sorted(found, key=lambda entry: entry.name)
 
@@ -139,7 +139,7 @@ def find_missing_reason(spark: "SparkSession", uri: str, name: str) -> StorageEr
     except Exception as fault:  # noqa: BLE001 - any error of Spark or its storage client
         return _translate_error(name, fault)
     if not listed and name.isascii():
-        return FileGone(f"{LOG_DIRECTORY}/{name}: is not there")
+        return FileGone(f"{LOG_DIRECTORY}/{name}: does not exist")
     if not listed:  # a JVM skips local names that its locale cannot encode
         return StorageError(f"{LOG_DIRECTORY}/{name}: Spark's file index does not list it")
     try:
@@ -277,5 +277,5 @@ def _translate_error(name: str, fault: Exception) -> StorageError:
     if any(re.search(r"AccessControlException|AccessDeniedException|\(Permission denied\)$", line) for line in causes):
         return NoPermission(f"{path}: no permission to read")
     if any(re.search(r"\[(FAILED_READ_FILE\.FILE_NOT_EXIST|PATH_NOT_FOUND)\]", line) for line in lines[:2]):
-        return FileGone(f"{path}: is not there")
+        return FileGone(f"{path}: does not exist")
     return StorageError(f"{path}: {describe_error(OSError(causes[-1].removeprefix('Caused by: ')))}")

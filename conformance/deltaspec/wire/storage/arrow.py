@@ -53,7 +53,7 @@ class ArrowStore:
                     if item.type == fs.FileType.File:
                         found.append(Entry(folder + item.base_name, item.size, (item.mtime_ns or 0) // 1_000_000))
         except FileNotFoundError:
-            raise TableUnreadable(f"{self.uri}: holds no {LOG_DIRECTORY}") from None
+            raise TableUnreadable(f"{self.uri}: has no {LOG_DIRECTORY} directory") from None
         except Exception as fault:  # noqa: BLE001 - clients raise any type
             raise TableUnreadable(f"{self.uri}: {LOG_DIRECTORY} cannot be listed: {describe_error(fault)}") from None
         return sorted(found, key=lambda entry: entry.name)

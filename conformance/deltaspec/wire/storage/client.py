@@ -146,8 +146,8 @@ _KIND = re.compile(r"HttpError \{\s*kind: (\w+)")
 _KINDS = {
     "Connect": "no connection to the store",
     "Timeout": "no response from the store in time",
-    "Request": "the connection to the store broke off",
-    "Interrupted": "the connection to the store broke off within a response",
+    "Request": "the connection to the store was lost",
+    "Interrupted": "the connection to the store was lost during a response",
 }
 _METADATA_SERVICES = ("169.254.169.254", "169.254.170.2", "metadata.google.internal")
 
@@ -222,7 +222,7 @@ def translate_error(path: str, fault: Exception) -> StorageError:
     if type(fault).__name__ == "PreconditionError":
         return StorageError(f"{path}: changed after it was opened")
     if isinstance(fault, FileNotFoundError) and "NoSuchBucket" not in str(fault):
-        return FileGone(f"{path}: is not there")
+        return FileGone(f"{path}: does not exist")
     return StorageError(f"{path}: {describe_error(fault)}")
 
 

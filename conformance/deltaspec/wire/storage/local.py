@@ -50,7 +50,7 @@ class LocalStore:
             if root.name == LOG_DIRECTORY:
                 raise TableUnreadable(f"{self.uri}: is the log itself; name the table, {root.parent}")
             if not (root / LOG_DIRECTORY).is_dir():
-                raise TableUnreadable(f"{self.uri}: holds no {LOG_DIRECTORY} directory{_suggest_table(root)}")
+                raise TableUnreadable(f"{self.uri}: has no {LOG_DIRECTORY} directory{_suggest_table(root)}")
             found = list(self._entries(root / LOG_DIRECTORY, ""))
         except PermissionError as fault:
             name = escape_file_name(str(fault.filename))
@@ -170,7 +170,7 @@ class LocalStore:
                 os.path.join(self._path, check_inside_table(path)), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
             )
         except FileNotFoundError as fault:
-            raise FileGone(f"{path}: is not there") from fault
+            raise FileGone(f"{path}: does not exist") from fault
         except PermissionError as fault:
             raise NoPermission(f"{path}: no permission to read") from fault
         except (OSError, ValueError) as fault:

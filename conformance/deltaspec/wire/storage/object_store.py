@@ -80,7 +80,7 @@ class ObjectStore:
             if name != entry.name and _is_log_file(name):
                 found.append(Entry(name, entry.size_bytes, entry.modified_ms))
         if not found:
-            raise TableUnreadable(f"{self.uri}: holds no {LOG_DIRECTORY}; name the directory that does")
+            raise TableUnreadable(f"{self.uri}: has no {LOG_DIRECTORY} directory; pass the root directory of the table")
         return sorted(found, key=lambda entry: entry.name)
 
     def list_files(self) -> Iterator[Entry | StorageError]:

@@ -1,4 +1,4 @@
-"""What live files hold in identity columns, and which mark their commits found."""
+"""Rows of `identity_values`: values of live files, and high-water marks before their commits."""
 
 from typing import Any
 
@@ -21,11 +21,11 @@ def rows(files: TableFiles) -> list[dict[str, Any]]:
     return RecordingRun(files, level="rows").recorded.rows("identity_values")
 
 
-def told(files: TableFiles, *names: str) -> list[tuple[Any, ...]]:
+def select(files: TableFiles, *names: str) -> list[tuple[Any, ...]]:
     return [tuple(row[name] for name in ("path", *names)) for row in rows(files)]
 
 
-def test_a_row_says_where_a_file_and_the_marks_stand() -> None:
+def test_row_of_identity_values() -> None:
     assert rows(build_identity_table(*SOUND))[1] == {
         "version": 2,
         "file": "_delta_log/00000000000000000002.json",
@@ -46,12 +46,12 @@ def test_a_row_says_where_a_file_and_the_marks_stand() -> None:
     }
 
 
-def test_before_the_first_value_there_is_no_mark() -> None:
+def test_first_file_has_no_previous_high_water_mark() -> None:
     names = "previous_high_water_mark", "nearest_value", "nearest_is_beyond_previous_high_water_mark"
-    assert told(build_identity_table(*SOUND), *names)[0] == ("1.parquet", None, 100, None)
+    assert select(build_identity_table(*SOUND), *names)[0] == ("1.parquet", None, 100, None)
 
 
-def test_for_a_negative_step_the_last_value_is_the_lowest() -> None:
+def test_last_value_is_the_lowest_for_a_negative_step() -> None:
     files = build_identity_table((96, [100, 98, 96]), (96, [94]), step=-2)
     names = (
         "last_value",
@@ -59,21 +59,21 @@ def test_for_a_negative_step_the_last_value_is_the_lowest() -> None:
         "nearest_value",
         "nearest_is_beyond_previous_high_water_mark",
     )
-    assert told(files, *names) == [("1.parquet", 96, False, 100, None), ("2.parquet", 94, True, 94, True)]
+    assert select(files, *names) == [("1.parquet", 96, False, 100, None), ("2.parquet", 94, True, 94, True)]
 
 
 @pytest.mark.parametrize("more", [{"explicit": True}, {"explicit": None}, {"start": None}, {"step": 0}])
-def test_where_users_may_give_values_or_the_sequence_is_not_known_nothing_is_held(more: dict[str, Any]) -> None:
+def test_explicit_inserts_or_unknown_sequence_have_no_rows(more: dict[str, Any]) -> None:
     assert rows(build_identity_table(*SOUND, **more)) == []
 
 
-def test_without_the_feature_it_is_a_column_like_any_other() -> None:
+def test_table_without_the_feature_has_no_rows() -> None:
     files = build_identity_table(*SOUND)
     files.commits[0][1] = protocol_action(1, 5)
     assert rows(files) == []
 
 
-def test_rows_that_a_deletion_vector_takes_away_hold_nothing() -> None:
+def test_deleted_rows_are_not_checked() -> None:
     files = build_identity_table((104, [100, 101, 104, 100]))
     files.commits[0][1] = protocol_action(3, 7, ["deletionVectors"], ["deletionVectors", "identityColumns"])
     vector = deletion_vectors.build_inline_descriptor([1, 3])
@@ -83,11 +83,11 @@ def test_rows_that_a_deletion_vector_takes_away_hold_nothing() -> None:
         "sizeInBytes": vector.size_in_bytes,
         "cardinality": 2,
     }
-    assert told(files, "off_sequence_values", "duplicate_values") == [("1.parquet", 0, 0)]
+    assert select(files, "off_sequence_values", "duplicate_values") == [("1.parquet", 0, 0)]
 
 
 @pytest.mark.parametrize("mode", ["name", "id"])
-def test_a_mapped_column_is_found_under_its_physical_name_or_id(mode: str) -> None:
+def test_mapped_column_is_resolved_by_physical_name_or_id(mode: str) -> None:
     field = build_identity_column(104)
     field["metadata"] |= {"delta.columnMapping.id": 1, "delta.columnMapping.physicalName": "p"}
     settings = {"delta.columnMapping.mode": mode, "delta.columnMapping.maxColumnId": "1"}
@@ -96,16 +96,16 @@ def test_a_mapped_column_is_found_under_its_physical_name_or_id(mode: str) -> No
     kind = pa.field("p", pa.int64(), metadata={"PARQUET:field_id": "1"})
     table = pa.Table.from_arrays([pa.array([100, 106])], schema=pa.schema([kind]))
     files.commits[1] = [commit_info_action(1), add_data_file(files, "1.parquet", table)]
-    assert told(files, "column", "last_value", "last_is_beyond_high_water_mark") == [("1.parquet", "id", 106, True)]
+    assert select(files, "column", "last_value", "last_is_beyond_high_water_mark") == [("1.parquet", "id", 106, True)]
 
 
-def test_a_file_without_the_column_holds_no_value() -> None:
+def test_file_without_the_column_has_no_row() -> None:
     files = build_identity_table(*SOUND)
     files.commits[3] = [commit_info_action(3), add_data_file(files, "3.parquet", pa.table({"name": ["x"]}))]
-    assert [path for (path,) in told(files)] == ["1.parquet", "2.parquet"]
+    assert [path for (path,) in select(files)] == ["1.parquet", "2.parquet"]
 
 
-def test_a_file_is_opened_once_for_all_its_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_file_is_opened_once_for_all_its_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     files = build_identity_table(*SOUND)
     columns = [{**build_identity_column(108), "name": f"id{number}"} for number in range(4)]
     files.commits[3] = [
@@ -126,7 +126,7 @@ def test_a_file_is_opened_once_for_all_its_columns(monkeypatch: pytest.MonkeyPat
 
 
 def test_values_too_far_apart_are_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A few bytes of a file may hold millions of numbers, each in a block of its own of a set."""
+    """A few bytes of a file may encode millions of numbers, each of which needs a separate block in a bitmap."""
     monkeypatch.setattr("deltaspec.wire.data.identity_value_scan._MOST_BLOCKS", 3)
     apart = build_identity_table((10**9, [100, 200_000, 400_000, 600_000]))
     reason = "values of an identity column are too far apart to be compared"
@@ -141,10 +141,10 @@ def test_values_too_far_apart_are_not_compared(monkeypatch: pytest.MonkeyPatch) 
     ("table", "reason"),
     [
         (pa.table({"id": ["100"]}), "an identity column is string"),
-        (None, "3.parquet: is not there"),
+        (None, "3.parquet: does not exist"),
     ],
 )
-def test_what_cannot_be_read_is_in_doubt(table: pa.Table | None, reason: str) -> None:
+def test_unreadable_file_is_undecided(table: pa.Table | None, reason: str) -> None:
     files = build_identity_table(*SOUND)
     files.commits[3] = [commit_info_action(3), add_data_file(files, "3.parquet", table or pa.table({"id": [110]}))]
     if table is None:
@@ -152,7 +152,7 @@ def test_what_cannot_be_read_is_in_doubt(table: pa.Table | None, reason: str) ->
     assert (reason, "3.parquet") in RecordingRun(files, level="rows").recorded.undecided
 
 
-def test_a_column_that_partitions_the_table_is_in_doubt() -> None:
+def test_identity_partition_column_is_undecided() -> None:
     files = build_identity_table(*SOUND)
     for version in range(3):
         metadata = next(line for line in files.commits[version] if isinstance(line, dict) and "metaData" in line)
@@ -161,7 +161,7 @@ def test_a_column_that_partitions_the_table_is_in_doubt() -> None:
     assert (reason, None) in RecordingRun(files, level="rows").recorded.undecided
 
 
-def test_a_column_below_another_is_in_doubt() -> None:
+def test_nested_identity_column_is_undecided() -> None:
     files = build_identity_table(*SOUND)
     fields = [
         {
@@ -177,57 +177,57 @@ def test_a_column_below_another_is_in_doubt() -> None:
     ).recorded.undecided
 
 
-# whether a commit generated what its files hold
+# whether a commit generated the values of its files
 
 
-def _third(*more: Any, operation: str = "WRITE", values: tuple[int, ...] = (100, 110)) -> TableFiles:
-    """A third commit, of values that lie on both sides of the mark."""
+def _build_third_commit(*more: Any, operation: str = "WRITE", values: tuple[int, ...] = (100, 110)) -> TableFiles:
+    """Add a third commit with values below and above the high-water mark."""
     files = build_identity_table(*SOUND)
     rows = pa.table({"id": pa.array(values, pa.int64())})
     files.commits[3] = [commit_info_action(3, operation=operation), *more, add_data_file(files, "3.parquet", rows)]
     return files
 
 
-def _of_third(files: TableFiles) -> tuple[Any, ...]:
+def _third_row(files: TableFiles) -> tuple[Any, ...]:
     names = "previous_high_water_mark", "nearest_is_beyond_previous_high_water_mark"
-    return next(row[1:] for row in told(files, *names) if row[0] == "3.parquet")
+    return next(row[1:] for row in select(files, *names) if row[0] == "3.parquet")
 
 
-def test_a_commit_that_only_adds_generated_its_values() -> None:
-    assert _of_third(_third()) == (108, False)
-    assert _of_third(_third(values=(110, 112))) == (108, True)
+def test_values_of_an_append_are_generated() -> None:
+    assert _third_row(_build_third_commit()) == (108, False)
+    assert _third_row(_build_third_commit(values=(110, 112))) == (108, True)
 
 
-def test_a_commit_that_removes_files_may_have_copied_values() -> None:
-    files = _third()
+def test_commit_that_removes_files_may_copy_values() -> None:
+    files = _build_third_commit()
     files.commits[3].append(remove_action(get_first_add(files, 1)))
-    assert _of_third(files) == (None, None)
+    assert _third_row(files) == (None, None)
 
 
-def test_a_commit_that_moves_rows_generates_none() -> None:
-    files = _third()
+def test_values_of_a_rearrangement_are_not_generated() -> None:
+    files = _build_third_commit()
     get_first_add(files, 3)["add"]["dataChange"] = False
-    assert _of_third(files) == (None, None)
+    assert _third_row(files) == (None, None)
 
 
 @pytest.mark.parametrize("operation", ["RESTORE", "CLONE", "CONVERT"])
-def test_a_commit_that_brings_rows_back_generates_none(operation: str) -> None:
-    assert _of_third(_third(operation=operation)) == (None, None)
+def test_values_of_reused_files_are_not_generated(operation: str) -> None:
+    assert _third_row(_build_third_commit(operation=operation)) == (None, None)
 
 
-def test_a_file_that_comes_back_was_written_before() -> None:
+def test_values_of_a_file_added_again_are_not_generated() -> None:
     files = build_identity_table(*SOUND)
     first = get_first_add(files, 1)
     files.commits[3] = [commit_info_action(3), remove_action(first)]
     files.commits[4] = [commit_info_action(4), first]
     names = "version", "previous_high_water_mark", "nearest_is_beyond_previous_high_water_mark"
-    assert told(files, *names)[0] == ("1.parquet", 4, None, None)
+    assert select(files, *names)[0] == ("1.parquet", 4, None, None)
 
 
-def test_of_files_in_a_checkpoint_the_mark_before_is_not_known() -> None:
+def test_file_in_checkpoint_has_no_previous_high_water_mark() -> None:
     files = build_identity_table(*SOUND)
     table = [line for line in files.commits[0] if isinstance(line, dict) and "protocol" in line]
     metadata = [line for line in files.commits[1] if isinstance(line, dict) and "metaData" in line]
     files.checkpoints.append(CheckpointFiles(1, "classic", rows=[*table, *metadata, get_first_add(files, 1)]))
     del files.commits[0], files.commits[1]
-    assert told(files, "previous_high_water_mark") == [("1.parquet", None), ("2.parquet", 104)]
+    assert select(files, "previous_high_water_mark") == [("1.parquet", None), ("2.parquet", 104)]

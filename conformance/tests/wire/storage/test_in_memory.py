@@ -26,7 +26,7 @@ each_way = pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
 
 @pytest.fixture(params=[False, True], ids=["held", "after pickling"])
 def given(request: pytest.FixtureRequest) -> Store:
-    gone = {"gone.parquet": FileGone("gone.parquet: is not there")}
+    gone = {"gone.parquet": FileGone("gone.parquet: does not exist")}
     store = InMemoryStore("s3://lake/t", {COMMIT: b"zero\n", "empty": b"", **gone}, root="s3://lake/t")
     return pickle.loads(pickle.dumps(store)) if request.param else store  # type: ignore[no-any-return]
 
@@ -65,7 +65,7 @@ def test_other_file_is_unreachable_and_not_missing(way: Callable[[Store, str], o
 
 @each_way
 def test_file_with_a_missing_error_is_missing(way: Callable[[Store, str], object], given: Store) -> None:
-    with pytest.raises(FileGone, match=r"gone\.parquet: is not there"):
+    with pytest.raises(FileGone, match=r"gone\.parquet: does not exist"):
         way(given, "gone.parquet")
 
 

@@ -125,7 +125,7 @@ class TestReading:
 
     @pytest.mark.parametrize("way", ["read", "chunks", "open_seekable"])
     def test_missing_file_is_gone(self, way: str, table: Path, store_of: OpenStore) -> None:
-        with pytest.raises(FileGone, match=r"_delta_log/9\.json: is not there"):
+        with pytest.raises(FileGone, match=r"_delta_log/9\.json: does not exist"):
             read_by(way, store_of(table), "_delta_log/9.json")
 
     @pytest.mark.parametrize("path", ["../sales/_delta_log/00000000000000000000.json", "/etc/passwd", "a/../../b"])
@@ -206,7 +206,7 @@ class TestNoTable:
             open_store(str(table / "_delta_log")).list_log()
 
     def test_empty_directory(self, tmp_path: Path, store_of: OpenStore) -> None:
-        with pytest.raises(TableUnreadable, match="holds no _delta_log"):
+        with pytest.raises(TableUnreadable, match="has no _delta_log"):
             store_of(tmp_path).list_log()
 
     def test_directory_above_suggests_the_table(self, table: Path) -> None:
@@ -348,7 +348,7 @@ def test_prefetched_files_keep_their_order_and_errors() -> None:
 
         def read(self, path: str, limit: int) -> bytes:
             if path == "7":
-                raise FileGone("7: is not there")
+                raise FileGone("7: does not exist")
             return path.encode()
 
     found = list(prefetch_contents(Slow(), map(str, range(100)), 10))  # type: ignore[arg-type]
