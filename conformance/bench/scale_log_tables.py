@@ -143,7 +143,7 @@ def _build_statistics(numbers: np.ndarray, dates: pa.Array) -> pa.Array:
 
 
 def hash_numbers(numbers: np.ndarray, salt: int) -> np.ndarray:
-    """64 bits that look random, of each number: the finalizer of SplitMix64."""
+    """Hash each number to 64 bits with the finalizer of SplitMix64."""
     bits = numbers.astype(np.uint64) * np.uint64(16) + np.uint64(salt)
     bits = bits * np.uint64(0x9E3779B97F4A7C15)
     bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -152,7 +152,7 @@ def hash_numbers(numbers: np.ndarray, salt: int) -> np.ndarray:
 
 
 def _uuids(numbers: np.ndarray) -> pa.Array:
-    """UUIDs of version 4, as text."""
+    """Build version 4 UUIDs as strings."""
     count = len(numbers)
     octets = np.empty((count, 16), np.uint8)
     for half in range(2):
@@ -174,7 +174,7 @@ def _join(*parts: Any) -> pa.Array:
 
 
 def _build_map(first: str, values: pa.Array, second: str, others: pa.Array) -> pa.MapArray:
-    """Maps of two entries."""
+    """Build maps of two entries."""
     count = len(values)
     keys = pa.DictionaryArray.from_arrays(np.tile(np.array([0, 1], np.int8), count), [first, second])
     order = np.arange(2 * count, dtype=np.int32).reshape(count, 2)
@@ -217,10 +217,10 @@ class Table:
             0, "WRITE", [{"add": _build_commit_action(each)} for each in self.files.build_adds(last).to_pylist()]
         )
         self._append_files(1, self.base)
-        gone = self.files.build_removes(np.arange(_DELETED) * (self.base // _DELETED), _LAST_MS + 2000)
+        removes = self.files.build_removes(np.arange(_DELETED) * (self.base // _DELETED), _LAST_MS + 2000)
         self.live -= _DELETED
-        self.size -= pc.sum(pc.struct_field(gone, "size")).as_py()
-        self._write_commit(2, "DELETE", [{"remove": _build_commit_action(each)} for each in gone.to_pylist()])
+        self.size -= pc.sum(pc.struct_field(removes, "size")).as_py()
+        self._write_commit(2, "DELETE", [{"remove": _build_commit_action(each)} for each in removes.to_pylist()])
         self._append_files(3, self.base + _APPENDED)
 
     def _append_files(self, after: int, first: int) -> None:

@@ -144,7 +144,7 @@ def tombstone_with_more_than_it_needs(draw: st.DrawFn) -> TableFiles:
     more: dict[str, Any] = draw_one(draw, {"stats": '{"numRecords":10}'}, {"tags": {"a": "b"}})
     tombstone = remove_action(add_action("a.parquet"), **more)
     files.checkpoints[0].rows.append(tombstone)
-    fields = [CLASSIC_COLUMNS["remove"].field(place) for place in range(CLASSIC_COLUMNS["remove"].num_fields)]
+    fields = [CLASSIC_COLUMNS["remove"].field(index) for index in range(CLASSIC_COLUMNS["remove"].num_fields)]
     added = [("stats", pa.string()), ("tags", pa.map_(pa.string(), pa.string()))]
     files.checkpoints[0].types["remove"] = pa.struct([*fields, *added])
     return files

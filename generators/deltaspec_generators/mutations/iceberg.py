@@ -59,7 +59,7 @@ def second_compatibility_without_feature(draw: st.DrawFn) -> TableFiles:
 
 
 def _build_unmapped_table(draw: st.DrawFn, compatibility: str) -> TableFiles:
-    """From the first commit, or by a later one."""
+    """Build a table that enables compatibility without column mapping, from its first commit or later."""
     properties = build_configuration(compatibility)
     del properties["delta.columnMapping.mode"]
     properties |= draw_one(draw, {}, {"delta.columnMapping.mode": "none"})

@@ -24,10 +24,10 @@ def page_damaged(draw: st.DrawFn) -> TableFiles:
     way = draw_one(draw, "checksum", "header")
     options = {"compression": "none", "use_dictionary": False, "write_page_checksum": way == "checksum"}
     files = build_table_with_data(parquet_options=options)
-    place = draw_one(draw, 0, 1, 2)
+    column_index = draw_one(draw, 0, 1, 2)
     data = files.data["b.parquet"]
     assert isinstance(data, bytes)
-    chunk = pq.ParquetFile(pa.BufferReader(data)).metadata.row_group(0).column(place)
+    chunk = pq.ParquetFile(pa.BufferReader(data)).metadata.row_group(0).column(column_index)
     damaged = bytearray(data)
     if way == "checksum":
         damaged[chunk.data_page_offset + chunk.total_compressed_size - 1] ^= 1

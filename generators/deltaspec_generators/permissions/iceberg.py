@@ -86,7 +86,7 @@ def older_file_that_comes_again_is_not_counted() -> TableFiles:
 def _build_partition_fields(*names: str) -> list[dict[str, Any]]:
     return [
         build_mapped_field("id", 1),
-        *(build_mapped_field(name, 2 + place, "integer") for place, name in enumerate(names)),
+        *(build_mapped_field(name, 2 + index, "integer") for index, name in enumerate(names)),
     ]
 
 

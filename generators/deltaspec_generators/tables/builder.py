@@ -107,11 +107,11 @@ class DataTableBuilder:
         self.numbers += 1
         return self.numbers
 
-    def parquet_encoding(self) -> ParquetEncoding:
+    def draw_parquet_encoding(self) -> ParquetEncoding:
         """Draw one of the table's Parquet encodings."""
         return self.draw(st.sampled_from(self.encodings))
 
-    def style(self) -> StatisticsStyle:
+    def draw_style(self) -> StatisticsStyle:
         """Draw one of the table's statistics styles."""
         return self.draw(st.sampled_from(self.styles))
 

@@ -38,7 +38,7 @@ class Fault:
     requirement: str
     level: str
     """Validation level that detects the fault."""
-    needs: Mapping[str, Any]
+    table_options: Mapping[str, Any]
     """Arguments of `data_tables_with_states` for the tables to break."""
     breaks: Break
 
@@ -86,12 +86,12 @@ class BrokenTable:
         newest["stats"] = json.dumps({"numRecords": len(stored.rows), **statistics})
 
 
-def fault(requirement: str, level: str, **needs: Any) -> Callable[[Break], Break]:
-    """Register a function that breaks a table in place; its name says how."""
+def fault(requirement: str, level: str, **table_options: Any) -> Callable[[Break], Break]:
+    """Register a function that breaks a table in place, with the options of the tables to draw."""
 
     def register(breaks: Break) -> Break:
         name = getattr(breaks, "__name__", "")
-        FAULTS[name] = Fault(name, requirement, level, needs, breaks)
+        FAULTS[name] = Fault(name, requirement, level, table_options, breaks)
         return breaks
 
     return register
@@ -100,7 +100,7 @@ def fault(requirement: str, level: str, **needs: Any) -> Callable[[Break], Break
 @st.composite
 def broken_tables(draw: st.DrawFn, kind: Fault) -> TableFiles:
     """Draw tables with this fault; discard tables that cannot have it."""
-    drawn = draw(data_tables_with_states(**{"max_commits": 3, **kind.needs}))
+    drawn = draw(data_tables_with_states(**{"max_commits": 3, **kind.table_options}))
     broken = BrokenTable(drawn, copy.deepcopy(drawn.files))
     broken.files.checkpoints.clear()
     broken.files.last_checkpoint = None

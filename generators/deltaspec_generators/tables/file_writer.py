@@ -68,7 +68,7 @@ def write_data_file(
         row_ids: with row tracking, the existing stable id of each row; None for new rows.
         row_commit_versions: likewise, row commit versions; None for rows that this commit inserts or changes.
     """
-    parquet_encoding, style = builder.parquet_encoding(), builder.style()
+    parquet_encoding, style = builder.draw_parquet_encoding(), builder.draw_style()
     extra: dict[str, tuple[pa.DataType, Sequence[Any]]] = {}
     if any(each is not None for each in row_ids):
         extra[ROW_ID] = pa.int64(), row_ids
@@ -206,7 +206,7 @@ def write_change_file(
     builder: DataTableBuilder, changes: Sequence[tuple[str, Row]], partition: Mapping[str, Any]
 ) -> None:
     """Write a change data file of rows of the current schema, each with its change type."""
-    parquet_encoding = replace(builder.parquet_encoding(), extra_column=False)
+    parquet_encoding = replace(builder.draw_parquet_encoding(), extra_column=False)
     kinds = [kind for kind, _ in changes]
     data, _ = encode_rows(
         builder, [row for _, row in changes], partition, parquet_encoding, {CHANGE_TYPE: (pa.string(), kinds)}
