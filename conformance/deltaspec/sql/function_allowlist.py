@@ -33,7 +33,7 @@ DETERMINISTIC = {name: limits for limits, names in _BY_ARGUMENTS.items() for nam
 """Minimum and maximum number of arguments, by name in lower case."""
 
 
-def unsupported_call_reason(name: str, arguments: int) -> str | None:
+def find_call_error(name: str, arguments: int) -> str | None:
     """Return why a call is not supported; None if it is."""
     if name not in DETERMINISTIC:
         return f"the function {name[:60]} is not in the list of deterministic functions"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from deltaspec.model.schema.data_types import Array, DataType, Map, Primitive, Struct
-from deltaspec.sql.function_allowlist import unsupported_call_reason
+from deltaspec.sql.function_allowlist import find_call_error
 from deltaspec.sql.negative_literals import merge_minus_signs
 from deltaspec.sql.tokens import InvalidSql, UnsupportedSql, tokenize_expression
 from deltaspec.sql.translation import Translation
@@ -56,7 +56,7 @@ def parse_expression(text: str) -> ParseResult:
     except RecursionError:  # the caller's stack is almost full
         return UnsupportedExpression("it is nested too deeply")
     for node in walk(tree):
-        reason = unsupported_call_reason(node.name, len(node.arguments)) if isinstance(node, Call) else None
+        reason = find_call_error(node.name, len(node.arguments)) if isinstance(node, Call) else None
         if reason:
             return UnsupportedExpression(reason, tree)
     return SupportedExpression(tree)

@@ -251,9 +251,9 @@ class _Syntax:
 
 _PRIMARY = frozenset({"Column", "Dot", "Bracket", "Anonymous", "Case", "Null", "Boolean"})
 _SIGNED = frozenset({"Neg", "BitwiseNot"})
-_PRODUCTS = _SIGNED | {"Mul", "Div", "IntDiv", "Mod"}
-_SUMS = _PRODUCTS | {"Add", "Sub"}
-_OPERANDS = _SUMS | {"BitwiseAnd", "BitwiseOr", "BitwiseXor", "DPipe"}
+_MULTIPLICATIVE = _SIGNED | {"Mul", "Div", "IntDiv", "Mod"}
+_ADDITIVE = _MULTIPLICATIVE | {"Add", "Sub"}
+_OPERANDS = _ADDITIVE | {"BitwiseAnd", "BitwiseOr", "BitwiseXor", "DPipe"}
 _COMPARISONS = frozenset({"EQ", "NEQ", "GT", "GTE", "LT", "LTE"})
 _PREDICATES = _OPERANDS | _COMPARISONS | {"NullSafeEQ", "NullSafeNEQ", "Is", "In", "Between", "Like", "RegexpLike"}
 
@@ -263,9 +263,9 @@ _LEVELS: dict[str, tuple[frozenset[str], frozenset[str]]] = {
         ({"Or"}, _PREDICATES | {"Not", "And"}),
         ({"And"}, _PREDICATES | {"Not"}),
         *(({name}, _OPERANDS) for name in sorted(_COMPARISONS)),
-        *(({name}, _SUMS) for name in ("BitwiseAnd", "BitwiseOr", "BitwiseXor")),
+        *(({name}, _ADDITIVE) for name in ("BitwiseAnd", "BitwiseOr", "BitwiseXor")),
         ({"DPipe"}, frozenset()),
-        ({"Add", "Sub"}, _PRODUCTS),
+        ({"Add", "Sub"}, _MULTIPLICATIVE),
         ({"Mul", "Div", "IntDiv", "Mod"}, _SIGNED),
     )
     for name in together

@@ -11,7 +11,7 @@ KINDS = {"at": "timestamp", "nz": "timestamp_ntz", "day": "date", "b": "boolean"
 ZONED = "'2020-01-01 00:00:00Z'"
 
 
-def type_of(node: Expression) -> str:
+def get_type(node: Expression) -> str:
     """Return the type of a part; operations are taken for boolean, because their operands are checked as well."""
     match node:
         case Column((name,)):
@@ -25,7 +25,7 @@ def get_reason(text: str) -> str | None:
     answer = parse_expression(text)
     assert isinstance(answer, SupportedExpression)
     try:
-        check_session_independence(answer.tree, type_of)
+        check_session_independence(answer.tree, get_type)
     except Undecided as error:
         return str(error)
     return None
