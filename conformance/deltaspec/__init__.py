@@ -1,3 +1,75 @@
-"""deltaspec: a conformance and validation test kit for the Delta transaction-log protocol."""
+"""deltaspec: a conformance and validation test kit for the Delta transaction-log protocol.
 
-__version__ = "0.1.0"
+>>> import deltaspec
+>>> report = deltaspec.validate("s3://lake/sales", level="rows")
+>>> report.verdict
+'conforms'
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from deltaspec.version import __version__
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from deltaspec.report.report_types import Report
+    from deltaspec.validation.options import OptionArguments
+    from deltaspec.validation.progress import Progress
+
+__all__ = ["__version__", "validate"]
+
+
+def validate(
+    table: str,
+    *,
+    progress: Progress | None = None,
+    state: str | None = None,
+    resume: bool = False,
+    findings_out: str | None = None,
+    **options: Unpack[OptionArguments],
+) -> Report:
+    """Validate a table, and return the report that `deltaspec validate --format json` prints.
+
+    Nothing is written into the table.
+
+    Args:
+        table: path or URI of the table's root.
+        progress: called with the phase, the amount done, and the total amount or None.
+        state: local directory for the resume state, created if it does not exist. The user must own it, and nobody else
+            may write to it: it contains pickles, which are executed when they are loaded.
+        resume: continue from the state in `state`, if there is one. The report is the same as that of an uninterrupted
+            run. The state must come from the same release, options and listing of the log.
+        findings_out: Parquet file for every finding, with the columns of `findings_table.FINDING_SCHEMA`; the report
+            has only the first findings of each rule. Cannot be combined with `state`.
+        options: what to check:
+
+            - level (str): how much of the table is read. `log` reads `_delta_log` only; `files` (the default) also
+              lists the directories of the table and reads deletion vectors; `footers` reads the footer of every live
+              data file; `rows` reads the data.
+            - at (int): version to validate. Default: the latest.
+            - history (str | int): `latest` (the default), `all`, or how many versions to go back.
+            - revision (str): `r1`, `r2`, `r3` or `current` (the default). Rules that the revision does not define are
+              skipped. A table that needs features unknown to the revision gets the verdict `refused`.
+            - clock (int): milliseconds since the epoch, not before the last write to the table. It decides which
+              tombstones, transactions, removed files and log files had to be retained. Without it, the rules on
+              retention are skipped.
+            - select (collection of str): codes of the rules to run, or prefixes of codes. Default: all.
+            - ignore (collection of str): codes, or prefixes of codes, to leave out.
+            - samples (int): how many findings of each rule the report has. Default: 1000.
+            - accept_unchecked (collection of str): rules whose unchecked places do not make the run incomplete.
+            - allow_outside (bool): follow absolute paths that lead out of the table, as in shallow clones.
+
+    Raises:
+        InvalidUsage: an option has an invalid value, a rule or version does not exist, the state belongs to another
+            run, or a file cannot be written.
+        TableUnreadable: there is no table.
+    """
+    from deltaspec.validation.options import Options, RunSettings
+    from deltaspec.validation.progress import ignore_progress
+    from deltaspec.validation.run import run_embedded
+
+    settings = RunSettings(progress or ignore_progress, state, resume, findings_out)
+    return run_embedded(table, Options.create(**options), settings)

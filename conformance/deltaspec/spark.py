@@ -1,4 +1,4 @@
-"""Validation from a notebook or a job of Spark.
+"""Validation on Spark, for notebooks and jobs.
 
 from deltaspec.spark import validate
 report = validate(spark, "s3a://bucket/table", level="rows")
@@ -9,14 +9,19 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from deltaspec.report.report_types import Report
 
 if TYPE_CHECKING:
+    from typing import Unpack
+
     from pyspark.sql import DataFrame, SparkSession
+
+    from deltaspec.validation.options import OptionArguments
+    from deltaspec.validation.progress import Progress
 
 __all__ = ["SparkReport", "validate"]
 
@@ -26,28 +31,37 @@ def validate(
     table: str,
     *,
     storage_options: Mapping[str, str] | None = None,
+    progress: Progress | None = None,
+    state: str | None = None,
+    resume: bool = False,
     findings_out: str | None = None,
-    **options: Any,
+    **options: Unpack[OptionArguments],
 ) -> SparkReport:
-    """Judge a table on a session of Spark, classic or Connect.
+    """Validate a table on a Spark session, classic or Connect.
 
     Args:
-        spark: whose executors have deltaspec of the same release.
+        spark: its executors have the same release of deltaspec.
         table: path, URI, or `catalog.schema.table`.
-        storage_options: variables of the storage clients, such as AWS_REGION or AWS_ACCESS_KEY_ID, that executors find
-            set; never shown. Without them executors take what their environment says.
-        findings_out: URI of a directory to write every finding to, as Parquet; it must not be there yet.
-        options: those of `deltaspec.validation.validate_table`: `level`, `at`, `history`, `revision`, `clock`, `select`,
-            `ignore`, `samples`, `accept_unchecked`, `allow_outside`, `progress`.
+        storage_options: environment variables for the storage clients of executors, such as AWS_REGION or
+            AWS_ACCESS_KEY_ID; never printed. By default, executors use their own environment.
+        progress: as in `deltaspec.validate`.
+        state: directory or URI for the resume state, which all executors can write to. It is trusted like the kit
+            itself, and may be deleted when the run has finished.
+        resume: continue from the state in `state`, if there is one.
+        findings_out: URI of a new directory for every finding, as Parquet. Cannot be combined with `state`.
+        options: as in `deltaspec.validate`.
 
     Raises:
-        InvalidUsage: an option that has no such value, an unknown rule, no such version.
+        InvalidUsage: as in `deltaspec.validate`, or executors have another release of deltaspec.
         TableUnreadable: there is no table.
-        SparkFailed: a job of Spark did not end.
+        SparkFailed: a Spark job failed.
     """
-    from deltaspec.validation import spark as engine
+    from deltaspec.validation.options import Options, RunSettings
+    from deltaspec.validation.progress import ignore_progress
+    from deltaspec.validation.spark.run import run_on_spark
 
-    report = engine.validate(spark, table, environment=storage_options, findings_out=findings_out, **options)
+    settings = RunSettings(progress or ignore_progress, state, resume, findings_out)
+    report = run_on_spark(spark, table, Options.create(**options), settings, environment=storage_options)
     return SparkReport(spark, report, findings_out)
 
 
@@ -67,7 +81,7 @@ class SparkReport:
 
     @property
     def findings(self) -> DataFrame:
-        """Findings as a frame: every one if `findings_out` was given, else the first of each rule."""
+        """Findings as a Spark DataFrame: all of them if `findings_out` was given, else the first of each rule."""
         if self._findings_out is not None:
             return self._spark.read.parquet(self._findings_out)
         from deltaspec.validation.findings_table import findings_to_tuples
@@ -76,19 +90,19 @@ class SparkReport:
         return self._spark.createDataFrame(findings_to_tuples(self.report.findings), FINDINGS_DDL)
 
     def show(self, samples: int = 5) -> None:
-        """Print what the command line prints.
+        """Print the report as the command line does.
 
         Args:
-            samples: findings of each rule.
+            samples: number of findings of each rule.
         """
         from rich.console import Console
 
         from deltaspec.report import terminal
         from deltaspec.rule_pages import build_rule_doc
 
-        words = {finding.rule: build_rule_doc(finding.rule) for finding in self.report.findings}
-        terminal.write(self.report, words, Console(file=sys.stdout, width=100, highlight=False), samples)
+        docs = {finding.rule: build_rule_doc(finding.rule) for finding in self.report.findings}
+        terminal.write(self.report, docs, Console(file=sys.stdout, width=100, highlight=False), samples)
 
     def to_json(self) -> str:
-        """The report as `deltaspec validate --format json` prints it."""
+        """Return the report as `deltaspec validate --format json` prints it."""
         return msgspec.json.encode(self.report).decode()

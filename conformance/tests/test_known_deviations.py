@@ -19,9 +19,9 @@ from helpers.known_deviations import (
 from msgspec.structs import replace
 from spark.corpus import TABLES as SPARK_TABLES
 
+import deltaspec
 from deltaspec.report.report_types import NotChecked
 from deltaspec.rules import RULES
-from deltaspec.validation import validate_table
 
 PROTOCOL = '{"protocol":{"minReaderVersion":1,"minWriterVersion":2}}'
 METADATA = (
@@ -79,27 +79,29 @@ def _entry(count: int, rule: str = "FIL002") -> Deviation:
 
 
 def test_report_with_the_known_findings_is_accepted(path_beyond_ascii: str) -> None:
-    report = validate_table(path_beyond_ascii, level="log", history="all")
+    report = deltaspec.validate(path_beyond_ascii, level="log", history="all")
     assert find_unexpected_differences(report, [_entry(1)], whole_history=True) == []
 
 
 @pytest.mark.parametrize("known", [[], [_entry(2)], [_entry(1), _entry(1, "FIL007")]])
 def test_report_with_another_number_of_findings_is_rejected(path_beyond_ascii: str, known: list[Deviation]) -> None:
     assert find_unexpected_differences(
-        validate_table(path_beyond_ascii, level="log", history="all"), known, whole_history=True
+        deltaspec.validate(path_beyond_ascii, level="log", history="all"), known, whole_history=True
     )
 
 
 def test_part_of_the_history_may_have_fewer_findings(path_beyond_ascii: str) -> None:
     assert (
-        find_unexpected_differences(validate_table(path_beyond_ascii, level="log"), [_entry(2)], whole_history=False)
+        find_unexpected_differences(
+            deltaspec.validate(path_beyond_ascii, level="log"), [_entry(2)], whole_history=False
+        )
         == []
     )
-    assert find_unexpected_differences(validate_table(path_beyond_ascii, level="log"), [], whole_history=False)
+    assert find_unexpected_differences(deltaspec.validate(path_beyond_ascii, level="log"), [], whole_history=False)
 
 
 def test_unchecked_location_is_rejected_unless_known(path_beyond_ascii: str) -> None:
-    report = validate_table(path_beyond_ascii, level="log", ignore=["FIL002"])
+    report = deltaspec.validate(path_beyond_ascii, level="log", ignore=["FIL002"])
     locations = [
         NotChecked(rule="DAT001", reason="x: is gone"),
         NotChecked(rule="DAT001", reason="and at 7 more places"),
@@ -115,7 +117,7 @@ def test_unchecked_location_is_rejected_unless_known(path_beyond_ascii: str) -> 
 
 
 def test_unchecked_entry_must_match_in_the_complete_history(path_beyond_ascii: str) -> None:
-    report = validate_table(path_beyond_ascii, level="log", ignore=["FIL002"])
+    report = deltaspec.validate(path_beyond_ascii, level="log", ignore=["FIL002"])
     entry = Unchecked(table="x/y", rules=("DAT",), reason="is gone", why="a test")
     assert find_unexpected_differences(report, [], [entry], whole_history=False) == []
     assert find_unexpected_differences(report, [], [entry], whole_history=True) == [

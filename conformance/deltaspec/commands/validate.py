@@ -1,11 +1,12 @@
 """`deltaspec validate`."""
 
+from __future__ import annotations
+
 import os
 import sys
 from collections.abc import Callable
 from importlib import import_module
-from inspect import signature
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,6 +14,13 @@ from deltaspec.commands.options import COLOR, REVISIONS, parse_codes, parse_inst
 from deltaspec.commands.printing import build_console, choose_allocator, encode_json, print_bytes, progress_bar
 from deltaspec.errors import InvalidUsage
 from deltaspec.exit_handling import EXIT_CODE_KEY, translate_write_errors
+
+if TYPE_CHECKING:
+    from deltaspec.report.report_types import Report
+    from deltaspec.validation.options import Options, RunSettings
+
+_TEXT_SAMPLES = 5
+_MACHINE_SAMPLES = 1000
 
 
 @click.command()
@@ -22,47 +30,56 @@ from deltaspec.exit_handling import EXIT_CODE_KEY, translate_write_errors
     type=click.Choice(["log", "files", "footers", "rows"]),
     default="files",
     show_default=True,
-    help="What may be opened: the log alone, the listing of files and deletion vectors, footers, or rows as well.",
+    help="How much of the table is read: the log; also the file listing and deletion vectors; also footers; also rows.",
 )
-@click.option("--at", type=click.IntRange(min=0), metavar="VERSION", help="Version to judge. [default: the latest]")
-@click.option("--history", default="latest", show_default=True, metavar="latest|N|all", help="How far back to judge.")
-@click.option("--revision", type=REVISIONS, default="current", show_default=True, help="Text to judge by.")
+@click.option("--at", type=click.IntRange(min=0), metavar="VERSION", help="Version to validate. [default: the latest]")
+@click.option("--history", default="latest", show_default=True, metavar="latest|N|all", help="How far to go back.")
+@click.option(
+    "--revision", type=REVISIONS, default="current", show_default=True, help="Protocol revision to validate against."
+)
 @click.option(
     "--clock",
     callback=parse_instant,
     metavar="INSTANT",
-    help="Judge retention as of this moment, `now` or ISO 8601 with a zone; not asked otherwise.",
+    help="Check retention as of this time: `now`, or ISO 8601 with a time zone. Without it, retention is not checked.",
 )
-@click.option(
-    "--select", multiple=True, callback=parse_codes, metavar="CODES", help="Only these rules, e.g. LOG,FIL001."
-)
-@click.option("--ignore", multiple=True, callback=parse_codes, metavar="CODES", help="All rules but these.")
+@click.option("--select", multiple=True, callback=parse_codes, metavar="CODES", help="Run only these rules.")
+@click.option("--ignore", multiple=True, callback=parse_codes, metavar="CODES", help="Do not run these rules.")
 @click.option(
     "--format", "output_format", type=click.Choice(["text", "json", "junit"]), default="text", show_default=True
 )
-@click.option("--output", type=click.Path(dir_okay=False), metavar="FILE", help="Write the report here.")
+@click.option("--output", type=click.Path(dir_okay=False), metavar="FILE", help="Write the report to this file.")
 @click.option(
-    "--samples", type=click.IntRange(min=1), metavar="N", help="Findings of each rule. [default: 5, json 1000]"
+    "--samples",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Findings to report of each rule. [default: 5 for text, 1000 for json and junit]",
 )
 @click.option(
-    "--accept-unchecked", multiple=True, callback=parse_codes, metavar="RULE", help="Unchecked is fine for it."
+    "--accept-unchecked",
+    multiple=True,
+    callback=parse_codes,
+    metavar="CODES",
+    help="Do not report the run as incomplete because of these rules.",
 )
-@click.option("--allow-outside", is_flag=True, help="Follow absolute paths out of the table (shallow clones).")
+@click.option(
+    "--allow-outside", is_flag=True, help="Follow absolute paths that lead out of the table, as in shallow clones."
+)
 @click.option(
     "--engine",
     default="embedded",
     show_default=True,
     metavar="embedded|spark[=MASTER]|auto",
-    help="What runs the rules: this process, a Spark, or whichever suits what there is to read.",
+    help="Where the rules run: in this process, on Spark, or on Spark only if the table is large.",
 )
-@click.option("--estimate", "estimates", is_flag=True, help="Print what a run would read at each level, and stop.")
+@click.option("--estimate", "estimates", is_flag=True, help="Print how much each level would read, and exit.")
 @click.option(
     "--findings-out",
-    metavar="PLACE",
-    help="Write every finding here, as Parquet: a file that may be there, on Spark the URI of a new directory.",
+    metavar="LOCATION",
+    help="Write every finding as Parquet: to a file, which is replaced; on Spark to the URI of a new directory.",
 )
-@click.option("--state", type=click.Path(), metavar="DIR", help="Keep here what is done, for a run that goes on.")
-@click.option("--resume", is_flag=True, help="Go on with what --state holds, if it holds anything.")
+@click.option("--state", type=click.Path(), metavar="DIR", help="Save progress here, so that --resume can continue.")
+@click.option("--resume", is_flag=True, help="Continue from the progress in --state, if there is any.")
 @COLOR
 def validate(
     table: str,
@@ -85,21 +102,21 @@ def validate(
     resume: bool,
     color: str,
 ) -> None:
-    """Judge the TABLE at a path or URI.
+    """Validate the TABLE at a path or URI.
 
-    Nothing is ever written into it. Object stores take their credentials, region and endpoint from the usual
-    environment variables (AWS_ACCESS_KEY_ID, AWS_ENDPOINT_URL, GOOGLE_APPLICATION_CREDENTIALS, AZURE_STORAGE_...).
-    DELTASPEC_STORE_RETRIES (8), DELTASPEC_STORE_RETRY_SECONDS (60) and DELTASPEC_STORE_TIMEOUT_SECONDS (15) say how
-    long a store is waited for.
+    Nothing is written into the table. Object stores take credentials, region and endpoint from the usual environment
+    variables (AWS_ACCESS_KEY_ID, AWS_ENDPOINT_URL, GOOGLE_APPLICATION_CREDENTIALS, AZURE_STORAGE_...).
+    DELTASPEC_STORE_RETRIES (8), DELTASPEC_STORE_RETRY_SECONDS (60) and DELTASPEC_STORE_TIMEOUT_SECONDS (15) limit how
+    long failed requests are retried.
 
-    MASTER is a master of Spark, such as local[4], spark://host:7077, yarn, or sc://host for Spark Connect; without one
-    Spark's own configuration names it. `deltaspec doctor --spark` tells whether all is there.
+    CODES are rule codes or prefixes of codes, separated by commas, such as LOG,FIL001. `deltaspec rules` lists them.
 
-    DIR is kept by a run that is killed: the same command with --resume goes on with it, and its report is the same. A
-    state of another release, with other options, or of a log that was written to since is refused. It holds programs
-    (pickles), and is made so that nobody else may write to it; the report stays in it, and it may be deleted.
+    MASTER is a Spark master, such as local[4], spark://host:7077 or yarn, or sc://host for Spark Connect. Without it,
+    Spark uses its own configuration. `deltaspec doctor --spark` checks the installation.
 
-    CODES are codes of rules or their beginnings, with commas between them; see `deltaspec rules`.
+    If a run with --state DIR is killed, rerun it with --resume. The report is the same as that of an uninterrupted run.
+    A state is refused if the release, the options or the log have changed. Only you may be able to write to DIR,
+    because it contains pickles, which are executed when they are loaded. You may delete it after the run.
     """
     if output is not None:
         _check_output(output)
@@ -107,72 +124,74 @@ def validate(
     if estimates:
         _print_estimate(table, at, history, revision, output_format, output, color)
         return
-    options = {
-        "level": level,
-        "at": at,
-        "history": history,
-        "revision": revision,
-        "clock": clock,
-        "select": select or None,
-        "ignore": ignore,
-        # with a state the same for all formats: it is told by the options that it was kept with
-        "samples": samples or (5 if output_format == "text" and state is None else 1000),
-        "accept_unchecked": accept_unchecked,
-        "allow_outside": allow_outside,
-        "findings_out": findings_out,
-        "state": state,
-        "resume": resume,
-    }
-    report = _judge(table, engine, options)
+    from deltaspec.validation.options import Options, RunSettings
+    from deltaspec.validation.progress import ignore_progress
+
+    # with a state, the format does not change the samples: another format may be asked for when the run resumes
+    default_samples = _TEXT_SAMPLES if output_format == "text" and state is None else _MACHINE_SAMPLES
+    options = Options.create(
+        level=level,
+        at=at,
+        history=history,
+        revision=revision,
+        clock=clock,
+        select=select or None,
+        ignore=ignore,
+        samples=samples or default_samples,
+        accept_unchecked=accept_unchecked,
+        allow_outside=allow_outside,
+    )
+    with progress_bar() as progress:
+        settings = RunSettings(progress or ignore_progress, state, resume, findings_out)
+        report = _run_engine(table, engine, options, settings)
     click.get_current_context().meta[EXIT_CODE_KEY] = report.exit_code
     if output is None:
-        _print_report(report, output_format, color, samples or 5)
+        _print_report(report, output_format, color, samples or _TEXT_SAMPLES)
     else:
-        _save_report(report, output_format, output, color, samples or 5)
+        _save_report(report, output_format, output, color, samples or _TEXT_SAMPLES)
         click.echo(f"{report.verdict_line} · report in {output}", err=True)
     sys.exit(report.exit_code)
 
 
-def _judge(table: str, engine: str, options: dict[str, Any]) -> Any:
-    """The report of the engine that was asked for, or that suits the table."""
+def _run_engine(table: str, engine: str, options: Options, settings: RunSettings) -> Report:
+    """Run the engine that the user chose, or the one that suits the table, and return its report."""
     from deltaspec.validation.engine_choice import choose_engine, parse_engine
 
-    asked = parse_engine(engine)
-    taken, master = asked.engine, asked.master
-    if taken == "auto":
+    requested = parse_engine(engine)
+    name, master = requested.engine, requested.master
+    if name == "auto":
         from deltaspec.validation.describe.read_estimate import estimate_table
         from deltaspec.validation.spark.environment import find_missing_requirement
 
-        estimate = estimate_table(table, **{name: options[name] for name in ("at", "history", "revision")})
-        choice = choose_engine(estimate, options["level"], find_missing_requirement(master))
+        estimate = estimate_table(table, at=options.at, history=options.history, revision=str(options.revision))
+        choice = choose_engine(estimate, options.level, find_missing_requirement(master))
         click.echo(f"engine {choice.engine}: {choice.reason}", err=True)
-        taken = choice.engine
-    with progress_bar() as progress:
-        if taken == "embedded":
-            from deltaspec.validation import validate_table
+        name = choice.engine
+    if name == "embedded":
+        from deltaspec.validation import run
 
-            return validate_table(table, **options, progress=progress)
-        from deltaspec.validation.options import ask
-        from deltaspec.validation.spark.session import open_session
+        return run.run_embedded(table, options, settings)
+    from deltaspec.validation.spark.session import open_session
 
-        ask(**{name: options[name] for name in signature(ask).parameters})  # starting Spark takes a while
-        with open_session(master) as session:
-            driver: Any = import_module("deltaspec.validation.spark")
-            return driver.validate(session, table, **options, progress=progress)
+    with open_session(master) as session:
+        spark_run: Any = import_module("deltaspec.validation.spark.run")
+        report: Report = spark_run.run_on_spark(session, table, options, settings)
+        return report
 
 
 def _print_estimate(
     table: str, at: int | None, history: str, revision: str, output_format: str, output: str | None, color: str
 ) -> None:
     if output_format == "junit":
-        raise InvalidUsage("an estimate has no output_format junit; there is text and json")
+        raise InvalidUsage("--estimate supports only: text, json")
     from deltaspec.report.estimate import write_estimate
     from deltaspec.validation.describe.read_estimate import estimate_table
 
     estimate = estimate_table(table, at=at, history=history, revision=revision)
     if output is not None:
+        data = encode_json(estimate) if output_format == "json" else _render_text(write_estimate, estimate, color)
         with translate_write_errors(output), open(output, "wb") as file:
-            file.write(encode_json(estimate) if output_format == "json" else _text_of(write_estimate, estimate, color))
+            file.write(data)
     elif output_format == "json":
         print_bytes(encode_json(estimate))
     else:
@@ -180,55 +199,54 @@ def _print_estimate(
             write_estimate(estimate, build_console(sys.stdout, color))
 
 
-def _text_of(write: Callable[..., None], value: Any, color: str, *others: Any) -> bytes:
-    """What is printed of a value, as a file holds it."""
+def _render_text(write: Callable[..., None], value: Any, color: str, *arguments: Any) -> bytes:
+    """Render for a file what a function writes to a console."""
     from io import StringIO
 
     text = StringIO()
-    write(value, *others, build_console(text, "never" if color == "auto" else color))
+    write(value, *arguments, build_console(text, "never" if color == "auto" else color))
     return text.getvalue().encode()
 
 
-def _print_report(report: Any, output_format: str, color: str, samples: int) -> None:
+def _print_report(report: Report, output_format: str, color: str, samples: int) -> None:
     if output_format == "text":
         _write_text(report, samples, build_console(sys.stdout, color))
     else:
-        print_bytes(_machine_readable(report, output_format))
+        print_bytes(_encode_report(report, output_format))
 
 
-def _save_report(report: Any, output_format: str, output: str, color: str, samples: int) -> None:
-    data = (
-        _text_of(_write_text, report, color, samples)
-        if output_format == "text"
-        else _machine_readable(report, output_format)
-    )
+def _save_report(report: Report, output_format: str, output: str, color: str, samples: int) -> None:
+    if output_format == "text":
+        data = _render_text(_write_text, report, color, samples)
+    else:
+        data = _encode_report(report, output_format)
     with translate_write_errors(output), open(output, "wb") as file:
         file.write(data)
 
 
 def _check_output(output: str) -> None:
-    """Refuse before the run what could not be written after it, and what would change a table."""
+    """Raise `InvalidUsage` before the run if its report could not be written, or would be written into a table."""
     from pathlib import Path
 
     from deltaspec.validation.output_location import require_outside_table
 
     require_outside_table(output, None)
-    place = Path(os.path.realpath(output))
-    if not place.parent.is_dir():
-        raise InvalidUsage(f"{output}: cannot be written: there is no directory {place.parent}")
+    path = Path(os.path.realpath(output))
+    if not path.parent.is_dir():
+        raise InvalidUsage(f"{output}: cannot be written: directory {path.parent} does not exist")
 
 
-def _write_text(report: Any, samples: int, console: Any) -> None:
+def _write_text(report: Report, samples: int, console: Any) -> None:
     from deltaspec.report import terminal
     from deltaspec.rule_pages import build_rule_doc
 
-    words = {finding.rule: build_rule_doc(finding.rule) for finding in report.findings}
+    docs = {finding.rule: build_rule_doc(finding.rule) for finding in report.findings}
     with translate_write_errors("stdout"):
-        terminal.write(report, words, console, samples)
+        terminal.write(report, docs, console, samples)
 
 
-def _machine_readable(report: Any, output_format: str) -> bytes:
-    """JSON or JUnit, in UTF-8 whatever the terminal speaks."""
+def _encode_report(report: Report, output_format: str) -> bytes:
+    """Encode a report as JSON or JUnit, always in UTF-8."""
     if output_format == "json":
         return encode_json(report)
     from deltaspec.report import junit

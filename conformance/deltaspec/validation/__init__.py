@@ -1,5 +1,1 @@
-"""From a URI to a verdict."""
-
-from deltaspec.validation.run import validate_table
-
-__all__ = ["validate_table"]
+"""Validation of a table: from options and a URI to a report."""

@@ -1,32 +1,32 @@
-"""Which share of a table a row belongs to: every row of one path, whatever its spelling, is dealt to the same share."""
+"""Assign rows to buckets by hash. All rows of one path get the same bucket, however the path is encoded."""
 
 import polars as pl
 
 from deltaspec.wire.storage.data_access import NON_CANONICAL_KEY, is_outside_table, normalize_key
 
 _SEED = 0
-"""Of the hash; executors have to agree on it."""
+"""Seed of the hash, which must be the same on all executors."""
 
 
 def normalize_path_keys(path_keys: pl.Series) -> pl.Series:
-    """What a listing calls each path: keys that lead to one file give one text."""
+    """Normalize path keys to the names of a listing, so that all keys of one file are equal."""
     odd = path_keys.str.contains(NON_CANONICAL_KEY).fill_null(False)
     rows = odd.arg_true()
     if not len(rows):
         return path_keys
-    places = [key if is_outside_table(key) else normalize_key(key) for key in path_keys.gather(rows)]
-    return path_keys.clone().scatter(rows, pl.Series(places, dtype=pl.String))
+    normalized = [key if is_outside_table(key) else normalize_key(key) for key in path_keys.gather(rows)]
+    return path_keys.clone().scatter(rows, pl.Series(normalized, dtype=pl.String))
 
 
-def compute_buckets(places: pl.Series, count: int) -> pl.Series:
-    """The share, UInt64 below `count`, of each place: a text or a number."""
-    return places.hash(_SEED) % count
+def compute_buckets(keys: pl.Series, count: int) -> pl.Series:
+    """Compute the bucket of each key, a string or an integer. The result is UInt64 and less than `count`."""
+    return keys.hash(_SEED) % count
 
 
-def split_by_bucket(frame: pl.DataFrame, places: pl.Series, count: int) -> list[tuple[int, pl.DataFrame]]:
-    """The rows of a frame share by share, in their order; shares without a row are left out."""
+def split_by_bucket(frame: pl.DataFrame, keys: pl.Series, count: int) -> list[tuple[int, pl.DataFrame]]:
+    """Split rows by bucket. Rows keep their order, and empty buckets are omitted."""
     if count == 1 or frame.is_empty():
         return [(0, frame)] if len(frame) else []
-    numbered = frame.with_columns(_share=compute_buckets(places, count))
-    parts = numbered.partition_by("_share", as_dict=True, include_key=False, maintain_order=True)
+    numbered = frame.with_columns(_bucket=compute_buckets(keys, count))
+    parts = numbered.partition_by("_bucket", as_dict=True, include_key=False, maintain_order=True)
     return sorted((int(number[0]), part) for number, part in parts.items())

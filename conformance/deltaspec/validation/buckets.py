@@ -1,7 +1,8 @@
-"""Shares of a table's files in one process: in memory, and beyond a bound in a directory of their own.
+"""Distribute the rows of a table's files over buckets by hash of their path, in memory or spilled to disk.
 
-A *stage* looks at one bucket after the other: a function of the run, the bucket's frames and a `BucketWriter`, by which it hands
-rows on to the shares of a later stage. What it gives is added up. Another engine may run the same stages elsewhere.
+A *stage* is a function that is called for every bucket. It receives the facts, a recorder, the rows of the bucket by
+tag, and a `StageOutput` for rows that a later stage needs. The aggregates that it returns are added up. The Spark
+engine runs the same stages on executors.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import shutil
 import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from itertools import count as count_from
 from pathlib import Path
 from typing import Protocol, TypeVar
@@ -19,71 +21,110 @@ import polars as pl
 import pyarrow as pa
 
 from deltaspec.validation.aggregates import Aggregates
-from deltaspec.validation.base_run import Run
 from deltaspec.validation.bucketing import normalize_path_keys, split_by_bucket
+from deltaspec.validation.findings import Findings
+from deltaspec.validation.log.facts import LogFacts
+from deltaspec.validation.progress import Progress, ignore_progress
 
 T = TypeVar("T")
 RowsByTag = dict[str, pl.DataFrame]
-"""The rows of a bucket by tag; a tag without a row is absent."""
+"""The rows of a bucket by tag; a tag without rows is absent."""
 ROWS_IN_MEMORY = 2_000_000
-"""Rows that one process holds before it spills: about 1 GB of them."""
+"""Rows that one process keeps before it spills, which take about 1 GB."""
 SPILLED_BUCKETS = 64
 _ROWS_AT_ONCE = 500_000
-"""Rows of a tag that are gathered before they are dealt to files."""
+"""Rows of a tag that are collected before they are written to the files of their buckets."""
+_ZSTD = pa.ipc.IpcWriteOptions(compression="zstd")
 
 
-class BucketWriter(Protocol):
-    """Hands rows of a tag on to later stages."""
+class PutRows(Protocol):
+    """Puts rows of a tag into the buckets."""
 
-    def __call__(self, tag: str, frame: pl.DataFrame, places: pl.Series | None = None, /) -> None:
-        """`places`: by which they are dealt, texts or numbers; by the column `path_key` where None."""
+    def __call__(self, tag: str, rows: pl.DataFrame, keys: pl.Series | None = None, /) -> None:
+        """`keys`: a string or integer for each row, whose hash gives the bucket; None for the column `path_key`."""
 
 
-Stage = Callable[[Run, RowsByTag, BucketWriter], Aggregates]
+class StageOutput(Protocol):
+    """Receives what a stage produces while it runs."""
+
+    def put(self, tag: str, rows: pl.DataFrame, keys: pl.Series | None = None, /) -> None:
+        """Put rows into the buckets for later stages, as `PutRows` does."""
+        ...
+
+    def report_progress(self, phase: str, done: int, total: int | None) -> None:
+        """Report progress, if the stage runs where somebody sees it."""
+        ...
+
+
+Stage = Callable[[LogFacts, Findings, RowsByTag, StageOutput], Aggregates]
 
 
 class Buckets(Protocol):
-    """Where rows go, and where stages look at them."""
+    """Buckets of rows, and where stages run over them."""
 
-    def put(self, tag: str, frame: pl.DataFrame, places: pl.Series | None = None) -> None:
-        """BucketWriter rows to the shares, as a `BucketWriter` does."""
+    def put(self, tag: str, rows: pl.DataFrame, keys: pl.Series | None = None, /) -> None:
+        """Put rows into the buckets, as `PutRows` does."""
         ...
 
     def run_once(self, work: Callable[[], T]) -> T:
-        """Do work that deals rows; or give what it gave, where the rows are kept that it dealt in an earlier run."""
+        """Do work that puts rows into the buckets. A resumed run loads its result and rows instead."""
         ...
 
     def run_stage(
-        self, stage: Stage, run: Run, tags: Iterable[str], *, in_one_bucket: bool = False, opens_files: bool = False
+        self,
+        stage: Stage,
+        facts: LogFacts,
+        findings: Findings,
+        tags: Iterable[str],
+        *,
+        in_one_bucket: bool = False,
+        opens_files: bool = False,
     ) -> Aggregates:
-        """Run a stage on every bucket, enter what it finds into `run.findings`, and add up what it gives.
+        """Run a stage on every bucket, and return the sum of its aggregates.
 
         Args:
-            stage: what is done.
-            run: given to the stage.
-            tags: of the rows it looks at; those that end in a space are beginnings of tags.
-            together: all rows are one bucket.
-            opens_files: the stage reads files beside the log.
+            stage: what to run. It runs once without rows if no bucket has any.
+            facts: passed to the stage, with the number of buckets.
+            findings: receives what the stage finds.
+            tags: tags of the rows that the stage needs. One that ends in a space is a prefix of tags.
+            in_one_bucket: combine all rows in one bucket.
+            opens_files: the stage reads files outside the log.
         """
         ...
 
+    def report_progress(self, phase: str, done: int, total: int | None) -> None:
+        """Report progress of work on the driver."""
+        ...
+
     def drop(self, tags: Iterable[str]) -> None:
-        """Forget rows that no later stage looks at."""
+        """Delete rows that no later stage needs."""
         ...
 
     def close(self) -> None:
-        """Leave nothing behind."""
+        """Delete all temporary data."""
         ...
 
 
 class LocalBuckets:
-    """One bucket in memory; many in files once there are more than `rows_in_memory` rows."""
+    """One bucket in memory, or many in temporary files if there are more than `rows_in_memory` rows."""
 
-    def __init__(self, rows_in_memory: int | None = ROWS_IN_MEMORY, count: int = SPILLED_BUCKETS) -> None:
-        """`rows_in_memory`: how many rows are held before they are spilled; None: all of them."""
+    def __init__(
+        self,
+        rows_in_memory: int | None = ROWS_IN_MEMORY,
+        count: int = SPILLED_BUCKETS,
+        progress: Progress = ignore_progress,
+    ) -> None:
+        """Begin without rows.
+
+        Args:
+            rows_in_memory: number of rows that are kept in memory before all are spilled; None never spills.
+            count: number of buckets after spilling.
+            progress: called after each bucket of a stage.
+        """
+        self._progress = progress
         self._limit = math.inf if rows_in_memory is None else rows_in_memory
         self._count = count
-        self._held: dict[str, list[tuple[pl.DataFrame, pl.Series | None]]] = defaultdict(list)
+        self._collected: dict[str, list[tuple[pl.DataFrame, pl.Series | None]]] = defaultdict(list)
         self._rows: dict[str, int] = defaultdict(int)
         self._folder: Path | None = None
         self._files: dict[tuple[str, int], Path] = {}
@@ -91,19 +132,19 @@ class LocalBuckets:
 
     @property
     def count(self) -> int:
-        """How many shares there are."""
+        """Number of buckets."""
         return 1 if self._folder is None else self._count
 
-    def put(self, tag: str, frame: pl.DataFrame, places: pl.Series | None = None) -> None:
-        if frame.is_empty():
+    def put(self, tag: str, rows: pl.DataFrame, keys: pl.Series | None = None, /) -> None:
+        if rows.is_empty():
             return
         if self._folder is not None:
-            frame = _by_itself(frame)
-        self._held[tag].append((frame, places))
-        self._rows[tag] += len(frame)
+            rows = _copy(rows)
+        self._collected[tag].append((rows, keys))
+        self._rows[tag] += len(rows)
         if self._folder is None and sum(self._rows.values()) > self._limit:
             self._folder = Path(tempfile.mkdtemp(prefix="deltaspec-"))
-            for each in list(self._held):
+            for each in list(self._collected):
                 self._spill(each)
         elif self._folder is not None and self._rows[tag] > _ROWS_AT_ONCE:
             self._spill(tag)
@@ -112,32 +153,44 @@ class LocalBuckets:
         return work()
 
     def run_stage(
-        self, stage: Stage, run: Run, tags: Iterable[str], *, in_one_bucket: bool = False, opens_files: bool = False
+        self,
+        stage: Stage,
+        facts: LogFacts,
+        findings: Findings,
+        tags: Iterable[str],
+        *,
+        in_one_bucket: bool = False,
+        opens_files: bool = False,
     ) -> Aggregates:
-        wanted = [tag for tag in self._tags() if any(matches_tag(tag, each) for each in tags)]
+        prefixes = list(tags)
+        wanted = [tag for tag in self._tags() if any(matches_tag(tag, each) for each in prefixes)]
         if self._folder is not None:
             for tag in wanted:
                 self._spill(tag)
-        run.bucket_count = self.count
-        found = Aggregates()
+        facts = replace(facts, bucket_count=self.count)
         if self._folder is None or in_one_bucket or not wanted:
-            return stage(run, {tag: frame for tag in wanted if len(frame := self._all(tag))}, self.put)
+            return stage(facts, findings, {tag: rows for tag in wanted if len(rows := self._all(tag))}, self)
+        aggregates = Aggregates()
         for bucket in range(self._count):
             read = {tag: self._read(tag, bucket) for tag in wanted}
-            frames = {tag: each for tag, each in read.items() if each is not None}
-            if frames:
-                found.merge(stage(run, frames, self.put))
-                run.progress("shares", bucket + 1, self._count)
-        return found
+            rows_by_tag = {tag: rows for tag, rows in read.items() if rows is not None}
+            if rows_by_tag:
+                aggregates.merge(stage(facts, findings, rows_by_tag, self))
+                self.report_progress("buckets", bucket + 1, self._count)
+        return aggregates
+
+    def report_progress(self, phase: str, done: int, total: int | None) -> None:
+        self._progress(phase, done, total)
 
     def rows(self, tag: str) -> pl.DataFrame | None:
-        """All rows of a tag; None where there are none."""
+        """Return all rows of a tag; None if there are none."""
         rows = self._all(tag)
         return rows if len(rows) else None
 
     def drop(self, tags: Iterable[str]) -> None:
-        for tag in [tag for tag in self._tags() if any(matches_tag(tag, each) for each in tags)]:
-            self._held.pop(tag, None)
+        prefixes = list(tags)
+        for tag in [tag for tag in self._tags() if any(matches_tag(tag, each) for each in prefixes)]:
+            self._collected.pop(tag, None)
             self._rows.pop(tag, None)
             for key in [key for key in self._files if key[0] == tag]:
                 self._files.pop(key).unlink()
@@ -145,33 +198,36 @@ class LocalBuckets:
     def close(self) -> None:
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
-        self._held.clear()
+        self._collected.clear()
         self._files.clear()
         self._folder = None
 
     def _tags(self) -> list[str]:
-        return sorted({*self._held, *(tag for tag, _ in self._files)})
+        return sorted({*self._collected, *(tag for tag, _ in self._files)})
 
     def _all(self, tag: str) -> pl.DataFrame:
         if self._folder is None:
-            frames = [frame for frame, _ in self._held.get(tag, ())]
+            frames = [frame for frame, _ in self._collected.get(tag, ())]
         else:
             read = (self._read(tag, bucket) for bucket in range(self._count))
             frames = [each for each in read if each is not None]
         return pl.concat(frames) if frames else pl.DataFrame()
 
     def _spill(self, tag: str) -> None:
-        """Write what is held of a tag to the files of its shares."""
+        """Write the collected rows of a tag to the files of their buckets."""
         parts: dict[int, list[pl.DataFrame]] = defaultdict(list)
-        for frame, places in self._held.pop(tag, ()):
-            by = normalize_path_keys(frame["path_key"]) if places is None else places
-            for bucket, part in split_by_bucket(frame, by, self._count):
+        for rows, keys in self._collected.pop(tag, ()):
+            hashed = normalize_path_keys(rows["path_key"]) if keys is None else keys
+            for bucket, part in split_by_bucket(rows, hashed, self._count):
                 parts[bucket].append(part)
         self._rows[tag] = 0
         for bucket, frames in parts.items():
             table = pl.concat(frames).to_arrow()
-            with self._file(tag, bucket).open("ab") as file, pa.ipc.new_stream(file, table.schema, options=_ZSTD) as to:
-                to.write_table(table)
+            with (
+                self._file(tag, bucket).open("ab") as file,
+                pa.ipc.new_stream(file, table.schema, options=_ZSTD) as stream,
+            ):
+                stream.write_table(table)
 
     def _file(self, tag: str, bucket: int) -> Path:
         assert self._folder is not None
@@ -180,7 +236,7 @@ class LocalBuckets:
         return self._files[tag, bucket]
 
     def _read(self, tag: str, bucket: int) -> pl.DataFrame | None:
-        """A bucket's rows of a tag, out of the streams that follow each other in its file."""
+        """Read the rows of a tag in a bucket, whose file is a sequence of Arrow streams."""
         if (tag, bucket) not in self._files:
             return None
         frames = []
@@ -190,13 +246,11 @@ class LocalBuckets:
         return pl.concat(frames)
 
 
-def _by_itself(frame: pl.DataFrame) -> pl.DataFrame:
-    """The rows in memory of their own: the texts of a few rows otherwise hold on to those of all they were among."""
-    return pl.DataFrame(pl.from_arrow(frame.to_arrow(compat_level=pl.CompatLevel.oldest())))
-
-
-_ZSTD = pa.ipc.IpcWriteOptions(compression="zstd")
+def _copy(rows: pl.DataFrame) -> pl.DataFrame:
+    """Copy rows into memory of their own, because strings of a few rows keep the buffers of all rows they came from."""
+    return pl.DataFrame(pl.from_arrow(rows.to_arrow(compat_level=pl.CompatLevel.oldest())))
 
 
 def matches_tag(tag: str, wanted: str) -> bool:
+    """Return whether a tag is the wanted one, or begins with it if it ends in a space."""
     return tag.startswith(wanted) if wanted.endswith(" ") else tag == wanted

@@ -1,4 +1,4 @@
-"""What a run reads: which base the judged history starts from, which commits, and which claims meet replay."""
+"""The plan of a run: the base of the validated history, its commits, and the derived files to compare with replay."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -25,33 +25,33 @@ from deltaspec.report.report_types import DerivedFileNotCompared
 from deltaspec.wire.storage.interface import LOG_DIRECTORY, Entry
 
 MAX_LISTED_GAPS = 1000
-"""Missing commits that are named: one odd file name can make any number of them."""
+"""Number of missing commits that are listed: a single odd file name can make billions of commits appear missing."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The files a run judges, all of them of one pinned listing."""
+    """The files that a run reads, from one pinned listing."""
 
     version: int
     entries: dict[str, Entry]
-    """By name relative to `_delta_log`."""
+    """The listing, by name relative to `_delta_log`."""
     base: Checkpoint | None
-    """Checkpoint that the judged history starts from; None: from version 0."""
+    """Checkpoint that the validated history starts from; None starts from version 0."""
     commits: tuple[int, ...]
-    """Commits judged, ascending."""
+    """Versions of the validated commits, ascending."""
     compared_checkpoints: tuple[Checkpoint, ...]
-    """Complete checkpoints after the base, each to equal replay."""
+    """Complete checkpoints after the base, which replay must reproduce."""
     compactions: tuple[CompactionName, ...]
     checksums: tuple[int, ...]
     has_hint: bool
     missing: tuple[int, ...]
-    """Commits that the version needs and that are not listed, the first of them; none in a sound log."""
+    """First commits that the version needs and that are not listed; empty for a valid log."""
     not_compared: tuple[DerivedFileNotCompared, ...]
     all_checkpoints: tuple[Checkpoint, ...] = field(default=())
 
     @cached_property
     def commits_after_gaps(self) -> set[int]:
-        """Listed commits just before which others are missing."""
+        """Listed commits whose predecessor is missing."""
         if not self.missing:
             return set()
         listed = set(self.commits)
@@ -59,25 +59,30 @@ class Plan:
 
     @cached_property
     def compared_versions(self) -> set[int]:
-        """Versions at which something claims to equal replay, and that of the base."""
+        """Versions of derived files, and that of the base."""
         versions = {each.version for each in self.compared_checkpoints} | {each.end for each in self.compactions}
         return versions | set(self.checksums) | ({self.base.version} if self.base else set())
 
+    @property
+    def history_is_complete(self) -> bool:
+        """The plan has every commit from version 0 to the validated one."""
+        return self.base is None and bool(self.commits) and self.commits[0] == 0
+
     @cached_property
     def sizes(self) -> dict[str, int]:
-        """Length of every listed file."""
+        """Size in bytes of every listed file, by name."""
         return {name: entry.size_bytes for name, entry in self.entries.items()}
 
 
-def parse_history(asked: str | int) -> str:
-    """A user's history as `build_plan` takes it: `latest`, `all`, or a number of versions from 1 on.
+def parse_history(value: str | int) -> str:
+    """Check a history: `latest`, `all`, or a number of versions from 1.
 
     Raises:
         InvalidUsage: it is none of these.
     """
-    history = str(asked)
+    history = str(value)
     if history not in ("latest", "all") and not (history.isascii() and history.isdigit() and int(history) > 0):
-        raise InvalidUsage(f"history {history!r} is neither latest, all nor a number of versions")
+        raise InvalidUsage(f"invalid history {history!r}; choose latest, all, or a number of versions from 1")
     return history
 
 
@@ -87,12 +92,12 @@ def build_plan(uri: str, listed: list[Entry], *, at: int | None, history: str) -
     Args:
         uri: the table, for messages.
         listed: the pinned listing of `_delta_log`.
-        at: the version to judge; the latest where None.
-        history: `latest`, `all`, or the number of versions back from the judged one; `snapshot` compares nothing.
+        at: the version to validate; None for the latest.
+        history: `latest`, `all`, or how many versions to go back. `snapshot` compares nothing.
 
     Raises:
-        TableUnreadable: the listing holds neither commit nor checkpoint.
-        InvalidUsage: no such version.
+        TableUnreadable: the listing has neither a commit nor a checkpoint.
+        InvalidUsage: the version does not exist.
     """
     entries = {entry.name: entry for entry in listed}
     names = [parse_log_file_name(name) for name in entries]
@@ -102,9 +107,11 @@ def build_plan(uri: str, listed: list[Entry], *, at: int | None, history: str) -
         segment = choose_segment(entries, at=at)
         version, newest = segment.version, segment.checkpoint
     except NoCommits as fault:
-        raise TableUnreadable(f"{uri}: {LOG_DIRECTORY} holds neither a commit nor a complete checkpoint") from fault
+        raise TableUnreadable(f"{uri}: {LOG_DIRECTORY} has neither a commit nor a complete checkpoint") from fault
     except VersionMissing as fault:
-        raise InvalidUsage(f"{uri}: version {at} is not readable; {fault.earliest} to {fault.latest} are") from fault
+        raise InvalidUsage(
+            f"{uri}: version {at} is not readable; versions {fault.earliest} to {fault.latest} are"
+        ) from fault
     except BrokenLog as fault:
         version, newest = fault.version, _newest_at(entries, fault.version)
         start = newest.version + 1 if newest else 0
@@ -139,7 +146,7 @@ def _newest_at(names: dict[str, Entry], version: int) -> Checkpoint | None:
 def _base(
     complete: list[Checkpoint], commits: set[int], newest: Checkpoint | None, version: int, history: str
 ) -> Checkpoint | None:
-    """The checkpoint to start from: far enough back to compare what history asks for, as far as commits remain."""
+    """Choose the checkpoint to start from: as far back as the history requires and the remaining commits allow."""
     if newest is None:
         return None
     earliest = newest.version
@@ -180,12 +187,12 @@ def _checksums(names: Sequence[object], first: int, version: int, history: str) 
 def _not_compared(
     complete: list[Checkpoint], base: Checkpoint | None, compared_checkpoints: tuple[Checkpoint, ...], history: str
 ) -> tuple[DerivedFileNotCompared, ...]:
-    """Checkpoints whose content no replay was compared with."""
-    routes = []
+    """List the checkpoints that are not compared with replay, with the reason."""
+    entries = []
     compared = set(compared_checkpoints)
     for each in complete:
         if each not in compared:
             cleaned_up = history == "all" or each == base == complete[-1]
-            why = "no older base with every commit after it remains" if cleaned_up else f"history is {history}"
-            routes.append(DerivedFileNotCompared(file=f"{LOG_DIRECTORY}/{each.files[0]}", reason=why))
-    return tuple(routes)
+            why = "no older checkpoint remains with every commit after it" if cleaned_up else f"history is {history}"
+            entries.append(DerivedFileNotCompared(file=f"{LOG_DIRECTORY}/{each.files[0]}", reason=why))
+    return tuple(entries)

@@ -20,11 +20,11 @@ import msgspec
 
 from deltaspec.report.report_types import Report
 from deltaspec.validation import buckets, embedded
-from deltaspec.validation.base_run import silent
 from deltaspec.validation.buckets import LocalBuckets
 from deltaspec.validation.embedded import EmbeddedRun
-from deltaspec.validation.options import Asked, ask, build_report
+from deltaspec.validation.options import Options, RunSettings
 from deltaspec.validation.plan import build_plan
+from deltaspec.validation.report_builder import build_report
 from deltaspec.validation.spark import driver, log_sources, log_tasks, payloads
 from deltaspec.validation.spark import spark_buckets as spark_shares
 from deltaspec.validation.spark.driver import SparkRun
@@ -35,39 +35,21 @@ from deltaspec.wire.storage.factory import open_store
 from deltaspec.wire.storage.in_memory import InMemoryStore
 from deltaspec_generators.table_files import TableFiles, write_table
 
-Engine = Callable[[str, Asked], Report]
-DEFAULTS: dict[str, Any] = {
-    "level": "log",
-    "at": None,
-    "history": "latest",
-    "revision": "current",
-    "clock": None,
-    "select": None,
-    "ignore": (),
-    "samples": 1000,
-    "accept_unchecked": (),
-    "allow_outside": False,
-}
+Engine = Callable[[str, Options], Report]
 
 
 def embedded_engine(rows_in_memory: int | None = None, count: int = 1) -> Engine:
     """The embedded engine, its rows in memory or spilled to so many shares."""
 
-    def judge(uri: str, asked: Asked) -> Report:
+    def validate(uri: str, options: Options) -> Report:
         store = open_store(uri)
-        run = EmbeddedRun(
-            *(store, build_plan(store.uri, store.list_log(), at=asked.at, history=asked.history)),
-            *(asked.rules, asked.samples, silent),
-            level=asked.level,
-            revision=asked.revision,
-            clock_ms=asked.clock,
-            allow_outside=asked.allow_outside,
-        )
-        run.buckets = LocalBuckets(rows_in_memory, count)
-        run.judge()
-        return build_report(asked, run, "embedded")
+        plan = build_plan(store.uri, store.list_log(), at=options.at, history=options.history)
+        buckets = LocalBuckets(rows_in_memory, count)
+        run = EmbeddedRun(store, plan, options, options.create_findings(), buckets=buckets)
+        run.run()
+        return build_report(run, "embedded")
 
-    return judge
+    return validate
 
 
 def list_engine(count: int, seed: int, *, executors_can_read: bool = True) -> Engine:
@@ -76,23 +58,39 @@ def list_engine(count: int, seed: int, *, executors_can_read: bool = True) -> En
     Expressions of the table's metadata are evaluated by the kit alone: there is no Spark to ask.
     """
 
-    def judge(uri: str, asked: Asked) -> Report:
+    def validate(uri: str, options: Options) -> Report:
         store, jobs = open_store(uri), InProcessJobs(seed)
         listing = store.list_log()
-        reach = TableAccess(uri, store, listing, store, None)
+        access = TableAccess(uri, store, listing, store, None)
         if not executors_can_read:
-            reach = TableAccess(uri, store, listing, InMemoryStore(store.uri, {}, root=store.root), "they do not")
-        plan = build_plan(store.uri, listing, at=asked.at, history=asked.history)
-        run = SparkRun(jobs, reach, plan, asked, silent, count)  # type: ignore[arg-type]
+            access = TableAccess(uri, store, listing, InMemoryStore(store.uri, {}, root=store.root), "they cannot")
+        plan = build_plan(store.uri, listing, at=options.at, history=options.history)
+        run = SparkRun(jobs, access, plan, options, count)  # type: ignore[arg-type]
         with (
-            patch.object(driver, "has_row_constraints", lambda run: False),
+            patch.object(driver, "has_row_constraints", lambda facts, findings: False),
             patch.object(log_sources, "fetch", _fetched(jobs)),
         ):
-            run.judge()
-        assert not jobs.kept, "every frame is given back"
-        return build_report(asked, run, "spark")
+            run.run()
+        assert not jobs.kept, "every frame is unpersisted"
+        return build_report(run, "spark")
 
-    return judge
+    return validate
+
+
+def validate_on_spark(
+    session: Any,
+    uri: str,
+    *,
+    bucket_count: int | None = None,
+    state: str | None = None,
+    resume: bool = False,
+    **options: Any,
+) -> Report:
+    """Validate a table with the Spark engine and a number of buckets."""
+    from deltaspec.validation.spark.run import run_on_spark
+
+    settings = RunSettings(state=state, resume=resume)
+    return run_on_spark(session, uri, Options.create(**options), settings, bucket_count=bucket_count)
 
 
 def report_to_builtins(report: Report) -> dict[str, Any]:
@@ -145,12 +143,14 @@ def use_small_batches() -> Iterator[None]:
 
 def compare_reports(uri: str, engines: dict[str, Engine], **options: Any) -> list[str]:
     """What the reports of some engines say otherwise than that of the embedded one in memory."""
-    asked = ask(**{**DEFAULTS, **options})
-    expected = report_to_builtins(embedded_engine()(uri, asked))
+    checked = Options.create(**{"level": "log", **options})
+    expected = report_to_builtins(embedded_engine()(uri, checked))
     found = []
     with use_small_batches():
-        for name, judge in engines.items():
-            found += [f"{name}{each}" for each in find_differences(expected, report_to_builtins(judge(uri, asked)))]
+        for name, validate in engines.items():
+            found += [
+                f"{name}{each}" for each in find_differences(expected, report_to_builtins(validate(uri, checked)))
+            ]
     return found
 
 

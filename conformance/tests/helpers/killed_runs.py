@@ -50,7 +50,7 @@ class RunServer:
             kill_at: step at which the child is killed; None: it is not.
             on_spark: the child starts a Spark of its own. Steps are then what it asks of the JVM while it judges.
             seconds: so long after the step it is killed, be it in the middle of a job.
-            options: of `validate_table`.
+            options: of `deltaspec.validate`.
 
         Returns:
             How many steps the child took; None where it was killed.
@@ -118,6 +118,7 @@ def _be_the_child(asked: dict[str, Any], write: int) -> None:
 def _judge(asked: dict[str, Any]) -> int:
     import msgspec
 
+    import deltaspec
     from deltaspec.validation import run
 
     taken = 0
@@ -133,7 +134,7 @@ def _judge(asked: dict[str, Any]) -> int:
 
     run.SPILLED_BUCKETS = BUCKETS  # type: ignore[attr-defined]
     sys.addaudithook(step)
-    report = run.validate_table(asked["table"], **asked["options"])
+    report = deltaspec.validate(asked["table"], **asked["options"])
     counted = taken
     Path(asked["report"]).write_bytes(msgspec.json.encode(report))
     return counted
@@ -142,12 +143,14 @@ def _judge(asked: dict[str, Any]) -> int:
 def _judge_on_spark(asked: dict[str, Any]) -> int:
     import msgspec
 
-    from deltaspec.validation.spark.run import validate
+    sys.path.insert(0, str(Path(__file__).parents[1]))  # this module runs as a script
+    from helpers.engines import validate_on_spark
+
     from deltaspec.validation.spark.session import open_session
 
     with open_session("local[2]") as session, count_jvm_calls() as taken:
         taken.kill_at, taken.seconds = asked["kill_at"], asked["seconds"]
-        report = validate(session, asked["table"], **asked["options"])
+        report = validate_on_spark(session, asked["table"], **asked["options"])
     Path(asked["report"]).write_bytes(msgspec.json.encode(report))
     return taken.number
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import deltaspec
 from deltaspec.report.report_types import Report
-from deltaspec.validation import validate_table
 from deltaspec_generators.checkpoint_writer import encode_checkpoint
 from deltaspec_generators.table_files import CheckpointFiles, SidecarFile
 
@@ -145,7 +145,7 @@ def validate_unchanged(root: Path, **options: Any) -> Report:
     options.setdefault("history", "all")
     options.setdefault("level", "log")
     try:
-        return validate_table(str(root), **options)
+        return deltaspec.validate(str(root), **options)
     finally:
         assert compute_fingerprint(root) == before
 

@@ -20,6 +20,7 @@ from deltaspec.validation.buckets import LocalBuckets
 from deltaspec.validation.embedded import EmbeddedRun
 from deltaspec.validation.findings import Findings
 from deltaspec.validation.log.replay_stage import REPLAY_ROWS
+from deltaspec.validation.options import Options
 from deltaspec.validation.plan import build_plan
 from deltaspec.views.base import Level, View
 from deltaspec.views.files.file_replay import (
@@ -140,11 +141,11 @@ class RecordingRun(EmbeddedRun):
     ) -> None:
         store = MemoryStore(encode_table(files), written_ms=files.written_ms)
         plan = build_plan(store.uri, store.list_log(), at=at, history=history)
-        super().__init__(store, plan, [], 0, lambda *_: None, level=level, revision=revision, clock_ms=files.clock_ms)
-        self.recorded = self.findings = RecordingFindings()
+        self.recorded, buckets = RecordingFindings(), _RecordingBuckets()
+        options = Options.create(level=level, revision=revision, clock=files.clock_ms)
+        super().__init__(store, plan, options, self.recorded, buckets=buckets)
         self.states_by_version: dict[int, RecordedState] = {}
-        self.buckets = buckets = _RecordingBuckets()
-        self.judge()
+        self.run()
         empty = build_empty_replay_frame(REPLAY_COLUMNS if level == "log" else DATA_REPLAY_COLUMNS)
         self.intervals = build_intervals(empty if buckets.chain is None else buckets.chain, revision)
 

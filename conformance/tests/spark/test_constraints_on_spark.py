@@ -25,6 +25,7 @@ from deltaspec.sql.logical_row_reader import arrow_type
 from deltaspec.sql.parser import SupportedExpression, parse_expression
 from deltaspec.sql.row_evaluation import ConstraintResult
 from deltaspec.validation.findings import Findings
+from deltaspec.validation.options import Options
 from deltaspec.validation.spark import constraint_evaluation
 from deltaspec.validation.spark.constraint_session import is_builtin_function
 from deltaspec.views.files.file_replay import DATA_REPLAY_COLUMNS, build_empty_replay_frame
@@ -74,7 +75,7 @@ class Log:
     findings: RecordingFindings = field(default_factory=RecordingFindings)
     state: TableState = field(default_factory=lambda: TableState(Revision.CURRENT))
     operations: dict[int, str | None] = field(default_factory=dict)
-    allow_outside: bool = False
+    options: Options = field(default_factory=Options.create)
 
     def __post_init__(self) -> None:
         self.store = LocalStore(str(self.path))
@@ -110,7 +111,7 @@ class Log:
 
     def check(self, spark: "SparkSession") -> RecordingFindings:
         frame = pl.DataFrame(list(self.live.values()), build_empty_replay_frame(DATA_REPLAY_COLUMNS).schema)
-        constraint_evaluation.check_constraints_on_spark(spark, self, frame.iter_slices(3))
+        constraint_evaluation.check_constraints_on_spark(spark, self, self.findings, frame.iter_slices(3))  # type: ignore[arg-type]
         return self.findings
 
 

@@ -13,11 +13,11 @@ from typing import Any
 
 import msgspec
 import pytest
+from helpers.engines import validate_on_spark
 from helpers.killed_runs import count_jvm_calls, start_run_server
 from helpers.resume_table import OPTIONS, build_full_table
 
 from deltaspec.errors import InvalidUsage
-from deltaspec.validation.spark.run import validate
 from deltaspec.validation.spark.saved_jobs import SavedJobs
 from deltaspec_generators.table_files import write_table
 
@@ -31,12 +31,12 @@ BUCKETS = 3
 def test_resumed_report_equals_that_of_an_uninterrupted_run(
     spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    table, options = tmp_path / "table", {**OPTIONS, "buckets": BUCKETS}
+    table, options = tmp_path / "table", {**OPTIONS, "bucket_count": BUCKETS}
     write_table(build_full_table(), table)
-    expected = msgspec.json.encode(validate(spark, str(table), **options))
+    expected = msgspec.json.encode(validate_on_spark(spark, str(table), **options))
     assert {each["level"] for each in json.loads(expected)["findings"]} == {"log", "files", "footers", "rows"}
     with count_jvm_calls() as calls:
-        saved = validate(spark, str(table), **options, state=str(tmp_path / "whole"))
+        saved = validate_on_spark(spark, str(table), **options, state=str(tmp_path / "whole"))
     assert msgspec.json.encode(saved) == expected
     drawn, skipped = random.Random(SEED), 0
     ranges = [calls.number * each // KILLS for each in range(KILLS + 1)]
@@ -47,31 +47,31 @@ def test_resumed_report_equals_that_of_an_uninterrupted_run(
             steps = server.judge(table, tmp_path / "none", point, **killed)
             assert steps is None or steps < point + 100  # the run may finish before the kill
             done = len(list(state.glob("run-*/*/done/*.parquet")))
-            resumed = validate(spark, str(table), **options, state=str(state), resume=True)
+            resumed = validate_on_spark(spark, str(table), **options, state=str(state), resume=True)
             assert msgspec.json.encode(resumed) == expected, f"killed {seconds:.1f} s after call {point}"
             skipped += done
     assert skipped
 
     def get_error(state: Path, **others: Any) -> str:
         with pytest.raises(InvalidUsage) as raised:
-            validate(spark, str(table), **{**options, "state": str(state), "resume": True, **others})
+            validate_on_spark(spark, str(table), **{**options, "state": str(state), "resume": True, **others})
         return str(raised.value).removeprefix(f"{state}: ")
 
     state = tmp_path / "whole"
-    assert get_error(state, resume=False).startswith("holds a state; add --resume")
-    assert "the level is rows there and log here" in get_error(state, level="log")
-    assert "the revision is current there and r3 here" in get_error(state, revision="r3")
+    assert get_error(state, resume=False).startswith("contains a state; add --resume")
+    assert "the level is rows in the state and log now" in get_error(state, level="log")
+    assert "the revision is current in the state and r3 now" in get_error(state, revision="r3")
     (table / "_delta_log" / f"{6:020}.json").write_text("{}\n", "utf-8")
-    assert "the log was written to since" in get_error(state)
+    assert "the log has changed since" in get_error(state)
     (table / "_delta_log" / f"{6:020}.json").unlink()
     monkeypatch.setattr("deltaspec.validation.resume.resume_key.__version__", "0.0.1")
     assert "the release of deltaspec" in get_error(state)
     monkeypatch.undo()
     assert get_error(table / "state").startswith("lies in a table")
-    assert get_error(tmp_path / "a[b]").startswith("is read as a pattern")
+    assert get_error(tmp_path / "a[b]").startswith("Spark reads this as a pattern")
     for part in state.glob("run-*/report/rows/*.parquet"):
         part.unlink()
     assert get_error(state) == "its state is damaged; name another directory"
     shutil.rmtree(state)
     monkeypatch.setattr(SavedJobs, "_read", lambda *_: [])  # as if each executor wrote to its own disk
-    assert get_error(state).startswith("is not the same place for all executors")
+    assert get_error(state).startswith("executors do not share this directory")

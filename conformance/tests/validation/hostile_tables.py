@@ -5,8 +5,8 @@ from typing import Any
 
 from helpers.raw_logs import compute_fingerprint
 
+import deltaspec
 from deltaspec.report.report_types import Report
-from deltaspec.validation import validate_table
 from deltaspec_generators.table_files import TableFiles, write_table
 
 LEVELS = ("files", "footers", "rows")
@@ -24,7 +24,7 @@ def write_table_below(files: TableFiles, tmp_path: Path) -> Path:
 def validate_unchanged(root: Path, level: str, **options: Any) -> Report:
     """The report on a table, which is left as it was."""
     before = compute_fingerprint(root)
-    report = validate_table(str(root), level=level, **options)
+    report = deltaspec.validate(str(root), level=level, **options)
     assert compute_fingerprint(root) == before
     return report
 

@@ -10,19 +10,19 @@ from typing import Any
 
 import polars as pl
 import pytest
-from helpers.engines import DEFAULTS, compare_reports, embedded_engine, list_engine, table_in_temporary_directory
+from helpers.engines import compare_reports, embedded_engine, list_engine, table_in_temporary_directory
 from helpers.hypothesis_settings import example_settings
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from deltaspec.validation.aggregates import Aggregates
-from deltaspec.validation.base_run import Run
 from deltaspec.validation.bucketing import compute_buckets, normalize_path_keys, split_by_bucket
-from deltaspec.validation.buckets import BucketWriter, LocalBuckets, RowsByTag
+from deltaspec.validation.buckets import LocalBuckets, RowsByTag, StageOutput
 from deltaspec.validation.findings import Findings
 from deltaspec.validation.log import log_run
-from deltaspec.validation.options import ask
+from deltaspec.validation.log.facts import LogFacts, LogFactsBuilder, ReadContext
+from deltaspec.validation.options import Options
 from deltaspec.validation.plan import build_plan
 from deltaspec.validation.spark import payloads
 from deltaspec.validation.spark.payloads import (
@@ -136,12 +136,13 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """A run over a small table."""
+def facts(tmp_path_factory: pytest.TempPathFactory) -> LogFacts:
+    """Facts about a small table."""
     root = tmp_path_factory.mktemp("table") / "table"
     write_table(build_table(), root)
     store = open_store(str(root))
-    return Run(store, build_plan(store.uri, store.list_log(), at=None, history="latest"), Findings([], 1))
+    plan = build_plan(store.uri, store.list_log(), at=None, history="latest")
+    return LogFactsBuilder(ReadContext(store, plan, Options.create(), compares_files=False)).build()
 
 
 def rows(*paths: str) -> pl.DataFrame:
@@ -154,16 +155,18 @@ class _Looks:
     def __init__(self, onward: str | None = None) -> None:
         self.onward = onward
         self.seen: list[dict[str, list[str]]] = []
+        self.bucket_counts: set[int] = set()
 
-    def __call__(self, run: Run, frames: RowsByTag, deal: BucketWriter) -> Aggregates:
+    def __call__(self, facts: LogFacts, _: Findings, frames: RowsByTag, output: StageOutput) -> Aggregates:
+        self.bucket_counts.add(facts.bucket_count)
         self.seen.append({tag: sorted(frame["path_key"]) for tag, frame in frames.items()})
         for frame in frames.values():
             if self.onward is not None:
-                deal(self.onward, frame)
+                output.put(self.onward, frame)
         return Aggregates(rearranging={len(frame) for frame in frames.values()})
 
 
-def test_shares_spill_beyond_their_bound_and_leave_nothing(temporary: Path, run: Run) -> None:
+def test_shares_spill_beyond_their_bound_and_leave_nothing(temporary: Path, facts: LogFacts) -> None:
     buckets = LocalBuckets(rows_in_memory=4, count=3)
     buckets.put("a", rows("p", "q"))
     buckets.put("b", rows("q", "r"))
@@ -171,14 +174,14 @@ def test_shares_spill_beyond_their_bound_and_leave_nothing(temporary: Path, run:
     buckets.put("claim x", rows("p"))
     assert buckets.count == 3
     look = _Looks("onward")
-    buckets.run_stage(look, run, ("a", "b", "claim "))
-    assert run.bucket_count == 3
+    buckets.run_stage(look, facts, Findings([], 1), ("a", "b", "claim "))
+    assert look.bucket_counts == {3}
     found = {tag: sorted(path for share in look.seen for path in share.get(tag, ())) for tag in ("a", "b", "claim x")}
     assert found == {"a": ["p", "q"], "b": ["q", "r"], "claim x": ["p"]}
     by_path = [share for share in look.seen if any("q" in paths for paths in share.values())]
     assert [{tag for tag, paths in share.items() if "q" in paths} for share in by_path] == [{"a", "b"}]
     in_one_bucket = _Looks()
-    buckets.run_stage(in_one_bucket, run, ("onward",), in_one_bucket=True)
+    buckets.run_stage(in_one_bucket, facts, Findings([], 1), ("onward",), in_one_bucket=True)
     assert in_one_bucket.seen == [{"onward": ["p", "p", "q", "q", "r"]}]
     buckets.drop(("a", "b", "claim "))
     assert buckets.rows("a") is None
@@ -189,11 +192,11 @@ def test_shares_spill_beyond_their_bound_and_leave_nothing(temporary: Path, run:
     assert list(temporary.iterdir()) == []
 
 
-def test_a_stage_runs_once_where_no_share_has_a_row(temporary: Path, run: Run) -> None:
+def test_a_stage_runs_once_where_no_share_has_a_row(temporary: Path, facts: LogFacts) -> None:
     for limit in (None, 0):
         buckets, look = LocalBuckets(limit, 4), _Looks()
         buckets.put("other", rows("p", "q"))
-        buckets.run_stage(look, run, ("none of these",))
+        buckets.run_stage(look, facts, Findings([], 1), ("none of these",))
         buckets.close()
         assert look.seen == [{}]
 
@@ -206,7 +209,7 @@ def test_nothing_is_left_where_a_run_ends_early(temporary: Path, monkeypatch: py
     with table_in_temporary_directory(build_table()) as uri:
         assert [each.name for each in temporary.iterdir()] == [Path(uri).parent.name]
         with pytest.raises(RuntimeError, match="in the middle"):
-            embedded_engine(0, 3)(uri, ask(**{**DEFAULTS, "level": "files"}))
+            embedded_engine(0, 3)(uri, Options.create(level="files"))
         assert [each.name for each in temporary.iterdir()] == [Path(uri).parent.name]
 
 

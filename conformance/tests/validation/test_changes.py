@@ -7,8 +7,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+import deltaspec
 from deltaspec.report.report_types import Report
-from deltaspec.validation import validate_table
 from deltaspec_generators.bases import log_only
 from deltaspec_generators.bases.actions import (
     CHANGE_FEED_ENABLED,
@@ -29,7 +29,7 @@ Judge = Callable[[TableFiles], Report]
 def judge(tmp_path: Path) -> Judge:
     def write_and_validate(files: TableFiles) -> Report:
         write_table(files, tmp_path / "table")
-        return validate_table(str(tmp_path / "table"), level="rows", history="all", select=["CDF"])
+        return deltaspec.validate(str(tmp_path / "table"), level="rows", history="all", select=["CDF"])
 
     return write_and_validate
 

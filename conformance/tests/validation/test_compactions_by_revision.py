@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from deltaspec.validation import validate_table
+import deltaspec
 from deltaspec_generators.bases import log_only
 from deltaspec_generators.table_files import TableFiles, add_action, write_table
 
@@ -14,7 +14,9 @@ def rules_by_text(files: TableFiles, place: Path) -> dict[str, dict[str, int]]:
     """What each text says of a table: revision to rule to number of findings."""
     write_table(files, place)
     texts = ("r1", "r2", "r3", "current")
-    return {each: dict(validate_table(str(place), level="log", history="all", revision=each).totals) for each in texts}
+    return {
+        each: dict(deltaspec.validate(str(place), level="log", history="all", revision=each).totals) for each in texts
+    }
 
 
 def build_table_with_compaction(start: int, end: int, lines: list[Any]) -> TableFiles:

@@ -25,11 +25,11 @@ from helpers.hypothesis_settings import example_settings
 from hypothesis import given
 from hypothesis import strategies as st
 
+import deltaspec
 from deltaspec.model.log import paths
 from deltaspec.report.report_types import Report
 from deltaspec.rules import RULES
 from deltaspec.validation import run as validate_run
-from deltaspec.validation import validate_table
 from deltaspec.wire.storage.interface import Store
 from deltaspec_generators.action_lines import encode_lines
 from deltaspec_generators.bases.data_files import build_table_with_data
@@ -109,8 +109,8 @@ def test_table_that_moves_gives_no_false_finding(level: str, data: st.DataObject
         schedule = Schedule(writer, data.draw(scheduled_operations()))
         store = ConcurrentlyWrittenStore(str(root), schedule.advance, is_remote=data.draw(st.booleans()))
         with use_store(store):
-            moving = validate_table(str(root), **options)
-        assert_no_false_positive(moving, validate_table(str(frozen), **options), schedule, root)
+            moving = deltaspec.validate(str(root), **options)
+        assert_no_false_positive(moving, deltaspec.validate(str(frozen), **options), schedule, root)
 
 
 @example_settings(10)
@@ -121,7 +121,7 @@ def test_log_that_moves_while_it_is_listed_lacks_nothing(data: st.DataObject) ->
         schedule = Schedule(data.draw(written(root)), data.draw(scheduled_operations(most=3)))
         store = InconsistentListingStore(str(root), schedule.advance, data.draw(st.randoms(use_true_random=False)))
         with use_store(store):
-            report = validate_table(str(root), level="files", history=data.draw(st.sampled_from(("latest", "all"))))
+            report = deltaspec.validate(str(root), level="files", history=data.draw(st.sampled_from(("latest", "all"))))
     assert {each.rule for each in report.findings} <= _NO_FAULTS
     assert report.verdict in ("conforms", "incomplete")
 
@@ -139,7 +139,7 @@ def judged_while(root: Path, change: dict[str, bytes | None]) -> Report:
                 (root / path).write_bytes(data)
 
     with use_store(ConcurrentlyWrittenStore(str(root), advance, is_remote=False)):
-        return validate_table(str(root))
+        return deltaspec.validate(str(root))
 
 
 _NEXT = f"_delta_log/{3:020}.json"

@@ -7,9 +7,9 @@ spelling of values), so that neither verdict is the stricter one.
 from pathlib import Path
 from typing import Any
 
+import deltaspec
 from deltaspec.report.report_types import Report
 from deltaspec.rules import RULES
-from deltaspec.validation import validate_table
 from deltaspec_generators.bases import log_only
 from deltaspec_generators.checkpoint_writer import CheckpointFiles
 from deltaspec_generators.table_files import (
@@ -27,7 +27,9 @@ DAY = "2024-03-01"
 
 def write_and_validate(files: TableFiles, place: Path, *revisions: str) -> dict[str, Report]:
     write_table(files, place / "table")
-    return {each: validate_table(str(place / "table"), level="log", history="all", revision=each) for each in revisions}
+    return {
+        each: deltaspec.validate(str(place / "table"), level="log", history="all", revision=each) for each in revisions
+    }
 
 
 def requirements_broken(report: Report) -> set[str]:

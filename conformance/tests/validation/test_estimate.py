@@ -12,9 +12,9 @@ import obstore
 import pytest
 from helpers.cli import run, single_error_line
 
+import deltaspec
 from deltaspec.report.estimate import Amount, sum_amounts
 from deltaspec.validation import run as run_module
-from deltaspec.validation import validate_table
 from deltaspec.validation.describe import read_estimate as estimate_module
 from deltaspec.validation.describe.read_estimate import estimate_table
 from deltaspec.wire.storage.object_store import ObjectStore
@@ -105,7 +105,7 @@ def test_log_of_small_files_costs_what_is_said(table: str, tmp_path: Path, count
     write_table(TABLES[table](), tmp_path)
     log = estimate_table(str(tmp_path)).levels[0]
     counted.begin()
-    validate_table(str(tmp_path), level="log")
+    deltaspec.validate(str(tmp_path), level="log")
     assert (log.requests.about, log.bytes.about) == (counted.requests, counted.bytes)
     assert log.bytes.is_exact is ("sidecars" not in table)
     assert within(log.requests, counted.requests)
@@ -122,7 +122,7 @@ def test_large_checkpoint_costs_about_what_is_said(parts: int, tmp_path: Path, c
     write_table(large_checkpoint(parts), tmp_path)
     log = estimate_table(str(tmp_path)).levels[0]
     counted.begin()
-    validate_table(str(tmp_path), level="log")
+    deltaspec.validate(str(tmp_path), level="log")
     for said_of, number in ((log.requests, counted.requests), (log.bytes, counted.bytes)):
         assert within(said_of, number)
         assert said_of.about is not None
@@ -134,7 +134,7 @@ def test_data_files_cost_what_the_checksum_says(level: str, tmp_path: Path, coun
     write_table(checksummed_data(), tmp_path)
     estimate = estimate_table(str(tmp_path))
     counted.begin()
-    validate_table(str(tmp_path), level=level)
+    deltaspec.validate(str(tmp_path), level=level)
     reads = estimate.up_to(level)
     assert sum_amounts(each.requests for each in reads).about == counted.requests
     assert sum_amounts(each.bytes for each in reads).about == counted.bytes

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from mutations.caught_by import CAUGHT_BY
 
+import deltaspec
 from deltaspec.report.report_types import Finding
-from deltaspec.validation import validate_table
 from deltaspec_generators.bases.single_file import build_single_file_table, build_string_array
 from deltaspec_generators.mutations.all_mutations import MUTATIONS
 from deltaspec_generators.table_files import TableFiles, write_table
@@ -16,7 +16,7 @@ from deltaspec_generators.table_files import TableFiles, write_table
 
 def finding_of(files: TableFiles, path: Path, level: str) -> Finding:
     write_table(files, path / "table")
-    return validate_table(str(path / "table"), level=level).findings[0]
+    return deltaspec.validate(str(path / "table"), level=level).findings[0]
 
 
 def test_rows_name_the_first_one_and_its_value(tmp_path: Path) -> None:

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+import deltaspec
 from deltaspec.report.report_types import Report
-from deltaspec.validation import validate_table
 from deltaspec_generators.bases import log_only
 from deltaspec_generators.bases.log_only import get_action
 from deltaspec_generators.table_files import TableFiles, add_action, protocol_action, remove_action, write_table
@@ -14,7 +14,7 @@ from deltaspec_generators.table_files import TableFiles, add_action, protocol_ac
 
 def write_and_validate(files: TableFiles, place: Path, **options: Any) -> Report:
     write_table(files, place)
-    return validate_table(str(place), level="log", **options)
+    return deltaspec.validate(str(place), level="log", **options)
 
 
 def configured(files: TableFiles, version: int, configuration: dict[str, str], *more: dict[str, Any]) -> None:

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+import deltaspec
 from deltaspec.report.report_types import Report
-from deltaspec.validation import validate_table
 from deltaspec_generators.bases import data_files
 from deltaspec_generators.bases.data_files import add_data_file, build_table_with_data, encode_data_file
 from deltaspec_generators.bases.log_only import commit_info_action, get_action
@@ -17,7 +17,7 @@ CODEC = {"delta.parquet.compression.codec": "zstd"}
 
 def write_and_validate(files: TableFiles, directory: Path) -> Report:
     write_table(files, directory / "table")
-    return validate_table(str(directory / "table"), level="footers")
+    return deltaspec.validate(str(directory / "table"), level="footers")
 
 
 def set_later(configuration: dict[str, str]) -> TableFiles:

@@ -8,8 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 from helpers.cli import run
 
+import deltaspec
 from deltaspec.errors import InvalidUsage
-from deltaspec.validation import validate_table
 from deltaspec.validation.findings_table import FINDING_SCHEMA
 
 VERSIONS = 6
@@ -48,7 +48,7 @@ def table(tmp_path: Path) -> Path:
 
 def test_file_has_every_finding(table: Path, tmp_path: Path) -> None:
     place = tmp_path / "found.parquet"
-    report = validate_table(str(table), level="log", samples=2, findings_out=str(place))
+    report = deltaspec.validate(str(table), level="log", samples=2, findings_out=str(place))
     found = pl.DataFrame(pl.from_arrow(pq.read_table(place)))
     assert dict(found.schema) == FINDING_SCHEMA
     assert dict(found.group_by("rule").len().iter_rows()) == report.totals
@@ -64,7 +64,7 @@ def test_refused_table_has_findings_of_its_refusal_alone(table: Path, tmp_path: 
     protocol = {"minReaderVersion": 3, "minWriterVersion": 7, "readerFeatures": names, "writerFeatures": names}
     log.write_text(json.dumps({"protocol": protocol}) + "\n")
     place = tmp_path / "found.parquet"
-    report = validate_table(str(table), level="log", revision="r1", findings_out=str(place))
+    report = deltaspec.validate(str(table), level="log", revision="r1", findings_out=str(place))
     assert report.verdict == "refused"
     rules = set(pq.read_table(place).column("rule").to_pylist())
     assert rules == set(report.totals)
@@ -73,7 +73,7 @@ def test_refused_table_has_findings_of_its_refusal_alone(table: Path, tmp_path: 
 
 def test_place_in_the_table_is_refused(table: Path) -> None:
     with pytest.raises(InvalidUsage, match="lies in a table"):
-        validate_table(str(table), findings_out=str(table / "found.parquet"))
+        deltaspec.validate(str(table), findings_out=str(table / "found.parquet"))
     assert not (table / "found.parquet").exists()
 
 

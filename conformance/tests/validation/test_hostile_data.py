@@ -21,7 +21,7 @@ from validation.hostile_tables import (
 )
 from wire.storage.test_interface import run_unprivileged
 
-from deltaspec.validation import validate_table
+import deltaspec
 from deltaspec.wire.storage import local
 from deltaspec.wire.storage.interface import Entry, StorageError
 from deltaspec.wire.storage.local import LocalStore
@@ -163,7 +163,7 @@ def test_directory_that_may_not_be_listed_leaves_its_files_not_checked() -> None
         try:
             for level in LEVELS:
                 with run_unprivileged():
-                    report = validate_table(str(root), level=level)
+                    report = deltaspec.validate(str(root), level=level)
                 assert (report.verdict, count_findings_by_rule(report)) == ("incomplete", {})
                 assert "p/: cannot be listed: Permission denied" in join_unchecked_reasons(report)
         finally:
@@ -178,7 +178,7 @@ def test_file_that_may_not_be_read_is_not_checked() -> None:
             (root / name).chmod(0)
             for level in LEVELS:
                 with run_unprivileged():
-                    report = validate_table(str(root), level=level)
+                    report = deltaspec.validate(str(root), level=level)
                 there = level == "files" and name == "b.parquet"
                 assert (report.verdict, count_findings_by_rule(report)) == ("conforms" if there else "incomplete", {})
             (root / name).chmod(0o644)
@@ -215,7 +215,7 @@ def test_directories_deeper_than_any_path_end(tmp_path: Path) -> None:
         here, above = os.open("d", os.O_RDONLY, dir_fd=here), here
         os.close(above)
     os.close(here)
-    report = validate_table(str(root), level="rows")
+    report = deltaspec.validate(str(root), level="rows")
     assert count_findings_by_rule(report) == {}
     subprocess.run(["rm", "-rf", str(root)], check=True)
 
@@ -234,7 +234,7 @@ def test_directory_of_20000_files_is_listed_once(tmp_path: Path, monkeypatch: py
         return scan(place)
 
     monkeypatch.setattr(local.os, "scandir", note)
-    report = validate_table(str(root), level="rows")
+    report = deltaspec.validate(str(root), level="rows")
     assert (report.verdict, count_findings_by_rule(report)) == ("conforms", {})
     assert listed.count(str(root)) == 1
 
@@ -284,7 +284,7 @@ def test_data_file_that_changes_after_the_listing_is_no_fault_of_the_table(
 ) -> None:
     root = write_table_below(build_table_with_data(), tmp_path)
     once_opened(monkeypatch, "b.parquet", CHANGES[change], opening)
-    report = validate_table(str(root), level=level)
+    report = deltaspec.validate(str(root), level=level)
     assert count_findings_by_rule(report) == {}
     if report.verdict == "conforms":
         assert opening > 1  # it was opened less often
@@ -298,7 +298,7 @@ def test_vector_file_that_changes_after_the_listing_gives_findings_or_is_not_che
 ) -> None:
     root = write_table_below(build_table_with_stored_vectors(), tmp_path)
     once_opened(monkeypatch, VECTORS, CHANGES[change])
-    report = validate_table(str(root), level="rows")
+    report = deltaspec.validate(str(root), level="rows")
     assert set(count_findings_by_rule(report)) <= {"DVX010", "DVX011", "DVX012"}
     assert report.verdict == (
         "conforms" if change == "grows" else "incomplete" if not count_findings_by_rule(report) else "violations"

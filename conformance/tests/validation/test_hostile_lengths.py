@@ -91,8 +91,8 @@ def peak_of(root: Path, level: str) -> tuple[str, int]:
     """The verdict of a process of its own, and the memory that it took at most."""
     program = (
         "import sys\n"
-        "from deltaspec.validation import validate_table\n"
-        "verdict = validate_table(sys.argv[1], level=sys.argv[2]).verdict\n"
+        "import deltaspec\n"
+        "verdict = deltaspec.validate(sys.argv[1], level=sys.argv[2]).verdict\n"
         "peak = next(line for line in open('/proc/self/status') if line.startswith('VmHWM'))\n"
         "print(verdict, int(peak.split()[1]) << 10)\n"  # what `resource` tells counts the parent's memory as well
     )

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from deltaspec.validation import validate_table
+import deltaspec
 from deltaspec_generators.bases import log_only
 from deltaspec_generators.bases.column_mapping import build_mapped_field
 from deltaspec_generators.bases.iceberg import build_configuration
@@ -20,6 +20,6 @@ def test_third_compatibility_forbids_nothing(tmp_path: Path) -> None:
     )
     del get_action(files, 2, "add")["stats"]
     write_table(files, tmp_path)
-    report = validate_table(str(tmp_path), level="log", history="all")
+    report = deltaspec.validate(str(tmp_path), level="log", history="all")
     assert (report.verdict, report.totals) == ("conforms", {})
-    assert validate_table(str(tmp_path), level="log", revision="r3").verdict == "refused"
+    assert deltaspec.validate(str(tmp_path), level="log", revision="r3").verdict == "refused"

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers.engines import DEFAULTS, InProcessJobs, compare_reports, list_engine
+from helpers.engines import InProcessJobs, compare_reports, list_engine
 from helpers.raw_logs import RawLog, validate_unchanged
 
-from deltaspec.validation.options import ask
+from deltaspec.validation.options import Options
 from deltaspec.validation.spark.table_access import find_table_access
 
 CHECKPOINT = "00000000000000000000.checkpoint.parquet"
@@ -29,7 +29,7 @@ def with_fifo(root: Path, name: str) -> str:
 def test_fifo_of_the_log_is_not_checked_by_either_engine(name: str, reached: bool, tmp_path: Path) -> None:
     table = with_fifo(tmp_path, name)
     assert compare_reports(table, {"spark": ENGINES[reached]}) == []
-    report = ENGINES[reached](table, ask(**DEFAULTS))
+    report = ENGINES[reached](table, Options.create(level="log"))
     assert report.totals == {}
     assert any("is not a regular file" in each.reason for each in report.checked.not_checked)
 

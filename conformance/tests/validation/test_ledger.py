@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+import deltaspec
 from deltaspec.rules import RULES
-from deltaspec.validation import validate_table
 from deltaspec_generators.bases.data_files import (
     VECTOR_FILE_UUID,
     build_table_with_data,
@@ -18,7 +18,7 @@ BY_FOOTER_ALONE = {"PQT050", "PQT051", "PQT052", "PQT053", "PQT001", "PQT002", "
 
 def not_checked(files: TableFiles, root: Path, level: str) -> set[str]:
     write_table(files, root)
-    return {entry.rule for entry in validate_table(str(root), level=level).checked.not_checked}
+    return {entry.rule for entry in deltaspec.validate(str(root), level=level).checked.not_checked}
 
 
 def test_without_the_schema_no_rule_that_needs_it_passes_in_silence(tmp_path: Path) -> None:
@@ -41,7 +41,7 @@ def test_one_broken_file_has_one_reason_at_every_step_over_rows(tmp_path: Path) 
     path = "c.parquet"
     files.data[path] = bytes(len(files.data[path]))
     write_table(files, tmp_path)
-    report = validate_table(str(tmp_path), level="rows")
+    report = deltaspec.validate(str(tmp_path), level="rows")
     assert report.totals == {"PQT001": 1}
     assert {entry.rule[:3] for entry in report.checked.not_checked} == {"RID", "ROW", "STA"}
     [place] = {(entry.reason, entry.file) for entry in report.checked.not_checked}
@@ -53,7 +53,7 @@ def test_a_file_beyond_the_table_is_counted_once_by_each_rule(tmp_path: Path) ->
     add = get_action(files, 2, "add")
     files.commits[2] += [{"add": {**add, "path": f"/nowhere/{number}.parquet"}} for number in range(30)]
     write_table(files, tmp_path)
-    entries = validate_table(str(tmp_path), level="footers").checked.not_checked
+    entries = deltaspec.validate(str(tmp_path), level="footers").checked.not_checked
     more = {entry.rule: entry.reason for entry in entries if entry.file is None}
     assert set(more.values()) == {"and at 10 more places"}
     assert {"DAT001", "PQT001", "PQT010", "PQT034"} <= more.keys()
@@ -64,6 +64,6 @@ def test_every_step_names_a_file_as_the_log_does(tmp_path: Path) -> None:
     files.missing.add("c.parquet")
     get_action(files, 2, "add")["path"] = "c%20c.parquet"
     write_table(files, tmp_path)
-    report = validate_table(str(tmp_path), level="rows")
+    report = deltaspec.validate(str(tmp_path), level="rows")
     assert report.totals == {"DAT001": 1}
     assert {entry.file for entry in report.checked.not_checked} == {"c%20c.parquet"}

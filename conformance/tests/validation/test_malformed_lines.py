@@ -12,7 +12,7 @@ from helpers.engines import compare_reports, embedded_engine, list_engine
 from helpers.raw_logs import RawLog, validate_unchanged
 from polars.testing import assert_frame_equal
 
-from deltaspec.validation import validate_table
+import deltaspec
 from deltaspec.views.log import log_file_rows
 from deltaspec.views.log.log_file_rows import iter_line_frames
 from deltaspec.views.log.log_files import lines
@@ -76,7 +76,7 @@ def test_every_faulty_line_is_counted_and_the_first_are_shown(place: str, tmp_pa
 def test_a_file_of_findings_has_every_faulty_line(tmp_path: Path) -> None:
     table = faulty(tmp_path / "table", "commit")
     with few_at_once(5):
-        report = validate_table(str(table), samples=1, findings_out=str(tmp_path / "all.parquet"))
+        report = deltaspec.validate(str(table), samples=1, findings_out=str(tmp_path / "all.parquet"))
     found = pl.read_parquet(tmp_path / "all.parquet")
     assert dict(found["rule"].value_counts().iter_rows()) == report.totals
 

@@ -13,9 +13,9 @@ from fuzz.worker import write_files
 from helpers.faulty_s3 import BUCKET, KEY_ID, SECRET, TOKEN, Fault, FaultyS3, run_faulty_s3, set_environment
 from helpers.raw_logs import RawLog, count_findings_by_rule, write_sidecar_checkpoint
 
+import deltaspec
 from deltaspec.cli import main
 from deltaspec.report.report_types import Report
-from deltaspec.validation import validate_table
 from deltaspec_generators.bases.data_files import (
     add_data_file,
     build_rows,
@@ -103,8 +103,8 @@ def test_report_equals_that_of_the_same_table_on_disk(name: str, level: str, s3:
     uri = put(s3, files)
     write_files(tmp_path, files)
     s3.page = 3
-    report = validate_table(uri, level=level, history="all")
-    assert told(report) == told(validate_table(str(tmp_path), level=level, history="all"))
+    report = deltaspec.validate(uri, level=level, history="all")
+    assert told(report) == told(deltaspec.validate(str(tmp_path), level=level, history="all"))
     assert (count_findings_by_rule(report) == {}) == (
         name not in ("broken", "checkpoints and sidecars") or level == "log"
     )
@@ -119,7 +119,7 @@ def test_requests_of_a_run_are_few(s3: FaultyS3) -> None:
     asked = {}
     for level in LEVELS:
         s3.requests.clear()
-        assert validate_table(uri, level=level).verdict == "conforms"
+        assert deltaspec.validate(uri, level=level).verdict == "conforms"
         asked[level] = (s3.count("list"), s3.count("get"), s3.count("head", "range"))
     assert asked["log"] == (1, 3, 0)
     assert asked["files"] == (2, 3, 0)
@@ -139,7 +139,7 @@ def test_footers_and_rows_of_several_files_are_read_at_once(s3: FaultyS3) -> Non
     s3.delay_seconds = 0.05
     for level in ("footers", "rows"):
         s3.at_once.clear()
-        assert validate_table(uri, level=level).verdict == "conforms"
+        assert deltaspec.validate(uri, level=level).verdict == "conforms"
         assert s3.at_once["range"] >= 4
 
 
@@ -155,10 +155,10 @@ def test_sidecars_are_opened_at_once(s3: FaultyS3) -> None:
 
     write_sidecar_checkpoint(log, spread)
     uri = put(s3, {f"_delta_log/{name}": data for name, data in log.files.items()})
-    sound = told(validate_table(uri, level="log", history="all"))
+    sound = told(deltaspec.validate(uri, level="log", history="all"))
     s3.delay_seconds = 0.1
     s3.at_once.clear()
-    assert told(validate_table(uri, level="log", history="all")) == sound
+    assert told(deltaspec.validate(uri, level="log", history="all")) == sound
     assert s3.count("range", key=lambda key: "_sidecars/" in key) >= 4
     assert s3.at_once["range"] >= 3
 
@@ -170,9 +170,9 @@ def test_sidecars_are_opened_at_once(s3: FaultyS3) -> None:
 @pytest.mark.parametrize("kind", ["list", "get", "range"])
 def test_fault_that_passes_changes_nothing(kind: str, what: str, s3: FaultyS3) -> None:
     uri = put(s3, TABLES["broken"]())
-    sound = told(validate_table(uri, level="rows"))
+    sound = told(deltaspec.validate(uri, level="rows"))
     s3.faults = [Fault(what, kinds=(kind,), turns=lambda turn: turn in (1, 4))]
-    assert told(validate_table(uri, level="rows")) == sound
+    assert told(deltaspec.validate(uri, level="rows")) == sound
     assert s3.faults[0].met
 
 
@@ -181,7 +181,7 @@ def test_silence_that_passes_changes_nothing(what: str, s3: FaultyS3, monkeypatc
     set_environment(monkeypatch, s3, impatient=True)
     uri = put(s3, TABLES["vectors"]())
     s3.faults = [Fault(what, turns=lambda turn: turn == 1)]
-    report = validate_table(uri, level="rows")
+    report = deltaspec.validate(uri, level="rows")
     assert (report.verdict, count_findings_by_rule(report)) == ("conforms", {})
     assert len(s3.faults[0].met) > 5
 
@@ -202,7 +202,7 @@ def test_store_that_gives_no_data_leaves_the_run_incomplete(
     s3.faults = [Fault(what, key=lambda key: "_delta_log" not in key)]
     for level in ("rows",) if what in ("hang", "stall") else ("files", "rows"):
         began = time.monotonic()
-        report = validate_table(uri, level=level)
+        report = deltaspec.validate(uri, level=level)
         assert (report.verdict, count_findings_by_rule(report)) == ("incomplete", {})
         assert time.monotonic() - began < 45
 
@@ -215,7 +215,7 @@ def test_listing_that_breaks_off_is_no_proof_of_missing_files(what: str, page: i
     s3.faults = [Fault(what, kinds=("list",), key=lambda key: key == "t/", turns=lambda turn: turn >= page)]
     for level in ("files", "rows"):
         s3.faults[0].met.clear()
-        report = validate_table(uri, level=level)
+        report = deltaspec.validate(uri, level=level)
         assert (report.verdict, count_findings_by_rule(report)) == ("incomplete", {})
         assert any("cannot be listed" in each.reason for each in report.checked.not_checked)
 
@@ -227,7 +227,7 @@ def test_listing_that_breaks_off_is_no_proof_of_missing_files(what: str, page: i
 def test_one_object_that_cannot_be_read_is_not_checked(key: str, what: str, s3: FaultyS3) -> None:
     uri = put(s3, TABLES["vectors"]())
     s3.faults = [Fault(what, kinds=("get", "range", "head"), key=lambda asked: asked == key)]
-    report = validate_table(uri, level="rows")
+    report = deltaspec.validate(uri, level="rows")
     assert (report.verdict, count_findings_by_rule(report)) == ("incomplete", {})
     assert run("validate", uri, "--level", "rows").exit_code == 3
 
@@ -276,5 +276,5 @@ def test_absolute_paths_with_secrets_are_not_followed_with_them(s3: FaultyS3) ->
     ]
     files.data.popitem()
     uri = put(s3, encode_table(files))
-    report = validate_table(uri, level="rows", allow_outside=True)
+    report = deltaspec.validate(uri, level="rows", allow_outside=True)
     assert SECRET not in "".join(each.reason for each in report.checked.not_checked)

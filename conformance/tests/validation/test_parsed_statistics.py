@@ -12,10 +12,10 @@ import pyarrow.parquet as pq
 import pytest
 from helpers.recording_run import MemoryStore
 
+import deltaspec
 from deltaspec.model.schema.data_types import Field, Primitive, Struct
-from deltaspec.validation import validate_table
 from deltaspec.validation.data import parsed_statistics as parsed_statistics_module
-from deltaspec.validation.data.data_run import DataRun
+from deltaspec.validation.data.data_bucket import DataBucket
 from deltaspec.validation.data.parsed_statistics import ParsedStatisticsCache
 from deltaspec.views.data.data_files import DataFile, DataFiles
 from deltaspec.views.files.file_replay import DATA_REPLAY_COLUMNS
@@ -64,7 +64,7 @@ def cleaned_up(*, sidecar: bool = False, statistics: Any = None) -> TableFiles:
 
 def totals(files: TableFiles, directory: Path) -> dict[str, int]:
     write_table(files, directory / "table")
-    report = validate_table(str(directory / "table"), level="rows", select=["STA"])
+    report = deltaspec.validate(str(directory / "table"), level="rows", select=["STA"])
     assert report.checked.not_checked == []
     return dict(report.totals)
 
@@ -127,7 +127,7 @@ def run_over(store: Reads, places: dict[str, tuple[str, int]]) -> tuple[ParsedSt
         [{name: row.get(name) for name in DATA_REPLAY_COLUMNS} for row in rows], schema=DATA_REPLAY_COLUMNS
     )
     undecided, files = Doubts(), DataFiles(frame)
-    run = cast(DataRun, SimpleNamespace(files=files, access=DataAccess(store), findings=undecided))
+    run = cast(DataBucket, SimpleNamespace(files=files, access=DataAccess(store), findings=undecided))
     schema = Struct((Field("id", Primitive("long"), True),))
     table = cast(TableSchema, SimpleNamespace(schema=schema, mapping=None, partition_columns=[]))
     return ParsedStatisticsCache(run, table), list(files), undecided

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+import deltaspec
 from deltaspec.requirements import REVISIONS
-from deltaspec.validation import validate_table
 from deltaspec_generators.bases import log_only
 from deltaspec_generators.table_files import TableFiles, add_action, remove_action, write_table
 
@@ -46,7 +46,7 @@ def with_path(path: str) -> TableFiles:
 
 def said(files: TableFiles, place: Path, revision: str = "current") -> dict[str, int]:
     write_table(files, place)
-    report = validate_table(str(place), level="log", history="all", revision=revision)
+    report = deltaspec.validate(str(place), level="log", history="all", revision=revision)
     assert not report.checked.not_checked
     return dict(report.totals)
 

@@ -1,4 +1,4 @@
-"""A run that is killed, and another one that goes on with its state: the report is that of a run in one piece."""
+"""A killed run can be resumed from its state. The report is the same as that of an uninterrupted run."""
 
 import json
 import os
@@ -18,7 +18,6 @@ from helpers.resume_table import OPTIONS, build_full_table
 import deltaspec
 from deltaspec.errors import InvalidUsage
 from deltaspec.validation import run as validate_run
-from deltaspec.validation import validate_table
 from deltaspec.validation.resume import saved_buckets
 from deltaspec_generators.table_files import write_table
 
@@ -47,11 +46,11 @@ def server() -> Iterator[RunServer]:
 @pytest.fixture(scope="module")
 def expected(table: Path) -> bytes:
     """The report of a run without a state."""
-    return msgspec.json.encode(validate_table(str(table), **OPTIONS))
+    return msgspec.json.encode(deltaspec.validate(str(table), **OPTIONS))
 
 
 def resumed(table: Path, state: Path, **options: Any) -> bytes:
-    report = validate_table(str(table), **{**OPTIONS, "state": str(state), "resume": True, **options})
+    report = deltaspec.validate(str(table), **{**OPTIONS, "state": str(state), "resume": True, **options})
     return msgspec.json.encode(report)
 
 
@@ -93,14 +92,14 @@ def test_run_that_is_killed_again_and_again_ends(
 
 def test_what_is_done_is_not_done_again(table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     state = str(tmp_path / "state")
-    first = validate_table(str(table), **OPTIONS, state=state)
+    first = deltaspec.validate(str(table), **OPTIONS, state=state)
     assert sorted(os.listdir(state)) == ["key.json", "lock", "report.record"]
 
     def fail(*_: object) -> None:
         raise AssertionError("is done")
 
     monkeypatch.setattr(saved_buckets.SavedBuckets, "run_stage", fail)
-    assert validate_table(str(table), **OPTIONS, state=state, resume=True) == first
+    assert deltaspec.validate(str(table), **OPTIONS, state=state, resume=True) == first
 
 
 def test_resume_begins_where_nothing_is_kept(table: Path, expected: bytes, tmp_path: Path) -> None:
@@ -131,40 +130,40 @@ def state(half_done: Path, tmp_path: Path) -> Path:
 
 def refused(table: Path, state: object, *, resume: bool = True, **options: Any) -> str:
     with pytest.raises(InvalidUsage) as raised:
-        validate_table(str(table), **{**OPTIONS, "state": str(state), "resume": resume, **options})
+        deltaspec.validate(str(table), **{**OPTIONS, "state": str(state), "resume": resume, **options})
     return str(raised.value).removeprefix(f"{state}: ")
 
 
 def test_state_is_gone_on_with_only_if_that_is_asked(table: Path, state: Path) -> None:
     assert refused(table, state, resume=False) == (
-        "holds a state; add --resume to go on with it, or name another directory"
+        "contains a state; add --resume to continue from it, or name another directory"
     )
 
 
 @pytest.mark.parametrize(
     ("options", "part"),
     [
-        ({"revision": "r3"}, "the revision is current there and r3 here"),
-        ({"level": "footers"}, "the level is rows there and footers here"),
-        ({"at": 4}, "the version is not given there and 4 here"),
-        ({"history": "latest"}, "the history is all there and latest here"),
-        ({"clock": 0}, "the clock is 2023-11-14T22:23:20.000+00:00 there and 1970-01-01T00:00:00.000+00:00 here"),
-        ({"select": ["LOG"]}, "the selection of rules is another one"),
-        ({"samples": 3}, "the number of samples is 1000 there and 3 here"),
-        ({"accept_unchecked": ["ROW040"]}, "what is accepted unchecked is another one"),
-        ({"allow_outside": True}, "leave to follow paths out of the table is False there and True here"),
+        ({"revision": "r3"}, "the revision is current in the state and r3 now"),
+        ({"level": "footers"}, "the level is rows in the state and footers now"),
+        ({"at": 4}, "the version is not given in the state and 4 now"),
+        ({"history": "latest"}, "the history is all in the state and latest now"),
+        ({"clock": 0}, "the clock is 2023-11-14T22:23:20.000+00:00 in the state and 1970-01-01T00:00:00.000+00:00 now"),
+        ({"select": ["LOG"]}, "the selection of rules differs"),
+        ({"samples": 3}, "the number of samples is 1000 in the state and 3 now"),
+        ({"accept_unchecked": ["ROW040"]}, "--accept-unchecked differs"),
+        ({"allow_outside": True}, "--allow-outside is False in the state and True now"),
     ],
 )
 def test_state_of_other_options_is_refused(table: Path, state: Path, options: dict[str, Any], part: str) -> None:
-    assert refused(table, state, **options) == f"holds the state of another run: {part}; name another directory"
+    assert refused(table, state, **options) == f"contains the state of another run: {part}; name another directory"
 
 
 def test_state_of_another_release_is_refused(table: Path, state: Path) -> None:
     key = json.loads((state / "key.json").read_bytes())
     (state / "key.json").write_text(json.dumps({**key, "the release of deltaspec": "0.0.1"}), "utf-8")
     assert refused(table, state) == (
-        f"holds the state of another run: the release of deltaspec is 0.0.1 there and {deltaspec.__version__} here; "
-        "name another directory"
+        f"contains the state of another run: the release of deltaspec is 0.0.1 in the state and "
+        f"{deltaspec.__version__} now; name another directory"
     )
 
 
@@ -172,13 +171,12 @@ def test_state_of_another_listing_is_refused(table: Path, state: Path, tmp_path:
     shutil.copytree(table, tmp_path / "moved")
     other = tmp_path / "moved"
     said = refused(other, state)
-    assert said.startswith(f"holds the state of another run: the table is {table} there and {other} here")
+    assert said.startswith(f"contains the state of another run: the table is {table} in the state and {other} now")
     log = table / "_delta_log"
     (log / f"{6:020}.json").write_text("{}\n", "utf-8")
     try:
         assert refused(table, state) == (
-            "holds the state of another run: the log was written to since, and a state goes for one listing of it; "
-            "name another directory"
+            "contains the state of another run: the log has changed since the state was saved; name another directory"
         )
     finally:
         (log / f"{6:020}.json").unlink()
@@ -207,15 +205,15 @@ def test_damaged_state_is_refused(table: Path, state: Path, damage: Callable[[Pa
 
 def test_state_is_at_nobody_elses_hands(table: Path, state: Path) -> None:
     state.chmod(0o770)
-    assert refused(table, state).startswith("others may write to it, whose states are not trusted")
+    assert refused(table, state).startswith("other users can write to this directory")
 
 
 def test_directory_of_other_things_is_no_state(table: Path, tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("kept", "utf-8")
     tmp_path.chmod(0o700)
-    assert refused(table, tmp_path).startswith("holds files that are no state")
-    assert refused(table, tmp_path / "mine.txt") == "is no directory"
-    assert refused(table, tmp_path / "no" / "such").startswith("cannot be made")
+    assert refused(table, tmp_path).startswith("contains files that belong to no state")
+    assert refused(table, tmp_path / "mine.txt") == "is not a directory"
+    assert refused(table, tmp_path / "no" / "such").startswith("cannot be created")
     assert os.listdir(tmp_path) == ["mine.txt"]
 
 
@@ -248,12 +246,12 @@ def test_two_runs_do_not_share_a_state(table: Path, state: Path, monkeypatch: py
 
     monkeypatch.setattr(saved_buckets.SavedBuckets, "run_stage", look_beside_another)
     resumed(table, state)
-    assert said == ["another run keeps its state there; wait for it, or stop it"]
+    assert said == ["another run is using this directory; wait for it, or stop it"]
 
 
 def test_options_without_sense_are_refused(table: Path) -> None:
     with pytest.raises(InvalidUsage, match="--resume needs --state"):
-        validate_table(str(table), resume=True)
-    with pytest.raises(InvalidUsage, match="--state names no directory"):
-        validate_table(str(table), state="")
-    assert "keeps its state in a local directory" in refused(table, "s3://bucket/state")
+        deltaspec.validate(str(table), resume=True)
+    with pytest.raises(InvalidUsage, match="--state is empty"):
+        deltaspec.validate(str(table), state="")
+    assert "saves its state in a local directory only" in refused(table, "s3://bucket/state")

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+import deltaspec
 from deltaspec.model.log.file_names import commit_name
 from deltaspec.report.report_types import Report
-from deltaspec.validation import validate_table
 from deltaspec_generators.bases import log_only
 from deltaspec_generators.bases.log_only import get_action
 from deltaspec_generators.bases.retention import (
@@ -26,7 +26,7 @@ LONG, SHORT = ({"delta.deletedFileRetentionDuration": text} for text in ("interv
 
 def write_and_validate(files: TableFiles, directory: Path, **options: Any) -> Report:
     write_table(files, directory)
-    return validate_table(str(directory), clock=files.clock_ms, select=["VAC"], **options)
+    return deltaspec.validate(str(directory), clock=files.clock_ms, select=["VAC"], **options)
 
 
 def vacuumed(age: int, **more: Any) -> TableFiles:
@@ -59,7 +59,7 @@ def test_no_rule_is_asked_without_a_clock(tmp_path: Path) -> None:
     files.clock_ms = None
     report = write_and_validate(files, tmp_path)
     assert report.totals == {}
-    assert report.checked.reasons["VAC001"] == "no clock is given"
+    assert report.checked.reasons["VAC001"] == "needs --clock"
 
 
 def test_retention_that_was_shorter_for_a_while_may_have_been_gone_by(tmp_path: Path) -> None:

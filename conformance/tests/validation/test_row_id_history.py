@@ -8,8 +8,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+import deltaspec
 from deltaspec.report.report_types import Report
-from deltaspec.validation import validate_table
 from deltaspec_generators.bases import log_only
 from deltaspec_generators.bases.actions import legacy_row_id_mark_action
 from deltaspec_generators.bases.data_files import FIELDS, build_rows
@@ -38,7 +38,7 @@ Judge = Callable[..., Report]
 def judge(tmp_path: Path) -> Judge:
     def write_and_validate(files: TableFiles, level: str = "log", **options: Any) -> Report:
         write_table(files, tmp_path / "table")
-        return validate_table(str(tmp_path / "table"), level=level, select=["RID"], **{"history": "all", **options})
+        return deltaspec.validate(str(tmp_path / "table"), level=level, select=["RID"], **{"history": "all", **options})
 
     return write_and_validate
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+import deltaspec
 from deltaspec.model.log.file_names import commit_name
-from deltaspec.validation import validate_table
 from deltaspec_generators.action_lines import encode_lines
 from deltaspec_generators.bases import log_only
 from deltaspec_generators.bases.catalog_managed import (
@@ -24,7 +24,7 @@ ADDED = add_action("d.parquet", rows=1)
 
 def found(files: TableFiles, directory: Path, **options: Any) -> dict[str, int]:
     write_table(files, directory)
-    report = validate_table(str(directory), level="log", **options)
+    report = deltaspec.validate(str(directory), level="log", **options)
     assert report.checked.not_checked == []
     return report.totals
 
@@ -53,7 +53,7 @@ def test_first_line_of_another_kind_is_told(tmp_path: Path) -> None:
         files, 3, FIRST_UUID, [transaction_commit_info(3), ADDED, {"sidecar": {"path": "x", "sizeInBytes": 1}}, "{"]
     )
     write_table(files, tmp_path)
-    (finding,) = validate_table(str(tmp_path), level="log").findings
+    (finding,) = deltaspec.validate(str(tmp_path), level="log").findings
     assert (finding.rule, finding.version, finding.line) == ("CAT001", 3, 3)
     assert finding.file == f"{LOG}_staged_commits/{3:020d}.{FIRST_UUID}.json"
 
@@ -89,7 +89,7 @@ def test_unreadable_staged_commit_is_not_checked(tmp_path: Path) -> None:
     path.write_bytes(b"")
     with path.open("r+b") as file:
         file.truncate((64 << 20) + 1)
-    report = validate_table(str(tmp_path), level="log", select=["CAT"])
+    report = deltaspec.validate(str(tmp_path), level="log", select=["CAT"])
     assert {entry.rule for entry in report.checked.not_checked} == {"CAT001", "CAT002", "CAT003"}
     assert report.verdict == "incomplete"
 
@@ -100,7 +100,7 @@ def test_deeply_nested_staged_commits_are_survived(depth: int, tmp_path: Path) -
     deep = b'{"madeUp":' + b'{"a":' * depth + b"1" + b"}" * depth + b"}\n"
     add_staged_commit(files, 2, FIRST_UUID, encode_lines([transaction_commit_info(2)]) + deep)
     write_table(files, tmp_path)
-    report = validate_table(str(tmp_path), level="log", select=["CAT"])
+    report = deltaspec.validate(str(tmp_path), level="log", select=["CAT"])
     assert report.totals in ({}, {"CAT003": 1})
 
 

@@ -11,7 +11,7 @@ from pyroaring import BitMap64
 
 from deltaspec.model.actions import Add
 from deltaspec.model.rows.row_tracking import compute_stable_row_ids, find_repeated_row_ids
-from deltaspec.validation.data.data_run import DataRun
+from deltaspec.validation.data.data_bucket import DataBucket
 from deltaspec.validation.data.row_id_reader import MaterializedColumns, RowIds, read_row_ids
 from deltaspec.views.data.data_files import DataFile
 from deltaspec.wire.storage.data_access import DataAccess
@@ -36,7 +36,7 @@ def data_file(path: str, base: int, version: int | None = 7) -> DataFile:
     return DataFile(1, "log", 1, "add", path, path, None, None, None, {}, None, base, version)
 
 
-def files_of(example_settings: Drawn) -> tuple[DataRun, list[DataFile]]:
+def files_of(example_settings: Drawn) -> tuple[DataBucket, list[DataFile]]:
     """Files of ten default ids each: names say their order."""
     names = [f"{number}.parquet" for number in range(len(example_settings))]
     tables = {}
@@ -46,7 +46,7 @@ def files_of(example_settings: Drawn) -> tuple[DataRun, list[DataFile]]:
             columns["id"] = pa.array(ids, pa.int64())
         tables[name] = pa.table(columns)
     run = Reads(tables, {name: deleted for name, (_, deleted) in zip(names, example_settings, strict=True)})
-    return cast(DataRun, run), [data_file(name, 10 * number) for number, name in enumerate(names)]
+    return cast(DataBucket, run), [data_file(name, 10 * number) for number, name in enumerate(names)]
 
 
 DRAWN = st.lists(
@@ -83,7 +83,7 @@ def test_stable_ids_are_those_of_the_model(example_settings: Drawn) -> None:
 def test_commit_versions_of_rows_are_the_same_in_any_files() -> None:
     def versions(ids: list[int], written: list[Any], base: int, default: int) -> int:
         table = pa.table({"id": pa.array(ids), "version": pa.array(written, pa.int64())})
-        run = cast(DataRun, Reads({"a": table}, {"a": set()}))
+        run = cast(DataBucket, Reads({"a": table}, {"a": set()}))
         return read_row_ids(run, data_file("a", base, default), HIDDEN, versions=True).versions
 
     before = versions([0, 1], [None, 3], base=0, default=2)
@@ -93,7 +93,7 @@ def test_commit_versions_of_rows_are_the_same_in_any_files() -> None:
 
 
 def test_file_without_hidden_columns_is_not_read() -> None:
-    run = cast(DataRun, Reads({"a": pa.table({"x": pa.array(range(100_000))})}, {"a": {3}}))
+    run = cast(DataBucket, Reads({"a": pa.table({"x": pa.array(range(100_000))})}, {"a": {3}}))
     ids = read_row_ids(run, data_file("a", 2**62), HIDDEN)
     assert (len(ids.by_default), ids.by_default.min(), ids.by_default.max()) == (99_999, 2**62, 2**62 + 99_999)
     assert 2**62 + 3 not in ids.by_default

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+import deltaspec
 from deltaspec.report.report_types import Report
-from deltaspec.validation import validate_table
 from deltaspec_generators.bases import data_files, log_only
 from deltaspec_generators.bases.log_only import build_state_rows, commit_info_action, get_action
 from deltaspec_generators.bases.type_widening import (
@@ -34,7 +34,7 @@ INTEGER, LONG = build_column("integer"), build_column("long", [build_type_change
 
 def write_and_validate(files: TableFiles, directory: Path, **options: str) -> Report:
     write_table(files, directory / "table")
-    return validate_table(str(directory / "table"), **{"history": "all", "level": "log", **options})
+    return deltaspec.validate(str(directory / "table"), **{"history": "all", "level": "log", **options})
 
 
 def schema_of(field: dict[str, object]) -> dict[str, object]:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from deltaspec.validation import validate_table
+import deltaspec
 from deltaspec.wire.storage.interface import Entry
 from deltaspec.wire.storage.local import LocalStore
 from deltaspec_generators.bases.data_files import build_table_with_stored_vectors
@@ -42,10 +42,10 @@ def remove_once_listed(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_checkpoints_are_held_to_what_is_known(tmp_path: Path) -> None:
     files = two_checkpoints()
     write_table(files, tmp_path / "sound")
-    assert validate_table(str(tmp_path / "sound"), level="log").verdict == "conforms"
+    assert deltaspec.validate(str(tmp_path / "sound"), level="log").verdict == "conforms"
     files.checkpoints[1].rows = [row for row in files.checkpoints[1].rows if row not in (TRANSACTION, DOMAIN)]
     write_table(files, tmp_path / "lacking")
-    assert {"CKP037", "CKP038"} <= validate_table(str(tmp_path / "lacking"), level="log").totals.keys()
+    assert {"CKP037", "CKP038"} <= deltaspec.validate(str(tmp_path / "lacking"), level="log").totals.keys()
 
 
 @pytest.mark.parametrize("level", ["log", "rows"])
@@ -55,10 +55,10 @@ def test_what_a_lost_commit_leaves_unasked_stands_in_the_ledger(
 ) -> None:
     """All that its actions would have been asked, also where no other commit has such actions."""
     write_table(build_table_with_stored_vectors(((1, 3), (2,))), tmp_path)
-    sound = validate_table(str(tmp_path), level=level)
+    sound = deltaspec.validate(str(tmp_path), level=level)
     assert (sound.verdict, "DVX001" in sound.checked.run) == ("conforms", True)
     remove_once_listed(tmp_path / "_delta_log" / f"{version:020}.json", monkeypatch)
-    found = validate_table(str(tmp_path), level=level)
+    found = deltaspec.validate(str(tmp_path), level=level)
     assert found.totals == {}
     unsaid = {entry.rule for entry in found.checked.not_checked}
     assert set(sound.checked.run) - set(found.checked.run) <= unsaid
@@ -74,6 +74,6 @@ def test_checkpoint_is_not_held_to_a_base_that_cannot_be_read(
         remove_once_listed(base, monkeypatch)
     else:
         base.write_bytes(b"no Parquet")
-    report = validate_table(str(tmp_path / "table"), level="log")
+    report = deltaspec.validate(str(tmp_path / "table"), level="log")
     assert set(report.totals) <= {"CKP001"}
     assert {"CKP037", "CKP038"} <= {entry.rule for entry in report.checked.not_checked}

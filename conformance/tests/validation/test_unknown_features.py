@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+import deltaspec
 from deltaspec.report import Report
-from deltaspec.validation import validate_table
 from deltaspec_generators.bases import log_only
 from deltaspec_generators.table_files import protocol_action, write_table
 
@@ -14,7 +14,7 @@ def _report(directory: Path, *features: str) -> Report:
     names = list(features)
     files = log_only.build_checkpointed_table(protocol=protocol_action(3, 7, names, names))
     write_table(files, directory)
-    return validate_table(str(directory), level="log", history="all")
+    return deltaspec.validate(str(directory), level="log", history="all")
 
 
 def test_unknown_reader_feature_leaves_the_run_incomplete(tmp_path: Path) -> None:
@@ -36,6 +36,6 @@ def test_accepted_rules_do_not_make_a_run_incomplete(tmp_path: Path) -> None:
     unchecked = {entry.rule for entry in _report(tmp_path, "fromTheFuture").checked.not_checked}
     chapters = sorted({rule[:3] for rule in unchecked})
     assert {"CKP", "COM", "COP", "CRC", "DVX", "FIL", "RID"} <= {*chapters}
-    accepted = validate_table(str(tmp_path), level="log", history="all", accept_unchecked=chapters)
+    accepted = deltaspec.validate(str(tmp_path), level="log", history="all", accept_unchecked=chapters)
     assert accepted.verdict == "conforms"
     assert all(entry.accepted for entry in accepted.checked.not_checked)

@@ -7,8 +7,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+import deltaspec
 from deltaspec.report.report_types import Report
-from deltaspec.validation import validate_table
 from deltaspec_generators.bases.data_files import build_table_with_data
 from deltaspec_generators.bases.log_only import get_action
 from deltaspec_generators.bases.variant_encoder import build_variant_column, encode_variant_bound
@@ -36,7 +36,7 @@ def table(values: pa.Array, kind: Any = "variant", **statistics: Any) -> TableFi
 
 def write_and_validate(files: TableFiles, directory: Path) -> Report:
     write_table(files, directory / "table")
-    return validate_table(str(directory / "table"), level="rows")
+    return deltaspec.validate(str(directory / "table"), level="rows")
 
 
 def test_a_finding_names_path_and_types(tmp_path: Path) -> None:

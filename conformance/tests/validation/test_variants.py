@@ -5,8 +5,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+import deltaspec
 from deltaspec.report.report_types import Report
-from deltaspec.validation import validate_table
 from deltaspec_generators.bases.log_only import commit_info_action, get_action
 from deltaspec_generators.bases.variants import (
     ENABLED,
@@ -27,7 +27,7 @@ BROKEN = b"\x05\xff"
 
 def write_and_validate(files: TableFiles, directory: Path, level: str = "rows") -> Report:
     write_table(files, directory / "table")
-    return validate_table(str(directory / "table"), level=level)
+    return deltaspec.validate(str(directory / "table"), level=level)
 
 
 def reasons(report: Report, rule: str) -> set[str]:

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+import deltaspec
 from deltaspec.report.report_types import Report
-from deltaspec.validation import validate_table
 from deltaspec_generators.bases import log_only
 from deltaspec_generators.bases.log_only import commit_info_action, get_action
 from deltaspec_generators.checkpoint_writer import CheckpointFiles
@@ -18,7 +18,7 @@ UTC, PLAIN = "2024-03-01T10:00:00.000000Z", "2024-03-01 10:00:00"
 
 def write_and_validate(files: TableFiles, directory: Path, revision: str = "current") -> Report:
     write_table(files, directory / "table")
-    return validate_table(str(directory / "table"), level="log", history="all", revision=revision)
+    return deltaspec.validate(str(directory / "table"), level="log", history="all", revision=revision)
 
 
 def with_voids_later(*actions: dict[str, Any], protocol: dict[str, Any] | None = None) -> TableFiles:

@@ -1,4 +1,4 @@
-"""What the model says of a log, beside which the rows of a view are laid; and commits of any actions whatever."""
+"""Model results that views are compared with, and commits of arbitrary actions."""
 
 import json
 from typing import Any
@@ -15,7 +15,7 @@ LOG = "_delta_log"
 
 
 def project_rows(run: RecordingRun, view: str, *columns: str) -> list[tuple[Any, ...]]:
-    """Rows of a view, projected, in an order of their own."""
+    """Return the rows of a view, projected to columns and sorted."""
     return sort_rows(tuple(_hashable(row[name]) for name in columns) for row in run.recorded.rows(view))
 
 
@@ -40,7 +40,7 @@ def compute_snapshots(run: RecordingRun, decoded: DecodedLog) -> dict[int, Snaps
 
 
 def list_actions(run: RecordingRun, decoded: DecodedLog) -> list[tuple[int, str, int, str, Any]]:
-    """Version, file, line, kind and body of the actions of the base and of the commits after it, in order."""
+    """Return version, file, line, kind and body of the actions of the base and the commits after it, in order."""
     base = run.plan.base
     found = []
     if base is not None:
@@ -56,7 +56,7 @@ _VECTORS = (None, "one", "two")
 
 @st.composite
 def arbitrary_commits(draw: st.DrawFn) -> TableFiles:
-    """Commits of any file actions whatever: added twice, removed twice, both at once, in odd spellings."""
+    """Draw commits of arbitrary file actions: added twice, removed twice, both together, in unusual encodings."""
     files = TableFiles()
     files.commits[0] = [
         protocol_action(3, 7, ["deletionVectors"], ["deletionVectors"]),

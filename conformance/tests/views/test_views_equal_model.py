@@ -1,7 +1,7 @@
-"""Views are the model's rival: on drawn logs they say what replaying the raw actions says.
+"""On drawn logs, the columnar views equal the model's replay of the raw actions.
 
-Expected values come from `deltaspec.model` and plain Python over bytes that `json` and `pyarrow` decode; nothing of
-`wire` or `views` takes part in them.
+Expected values come from `deltaspec.model` and plain Python over bytes that `json` and `pyarrow` decode, without any
+code of `wire` or `views`.
 """
 
 import json
@@ -49,18 +49,18 @@ def assert_files_equal(run: RecordingRun, decoded: DecodedLog) -> None:
             (path_key(add.path), get_vector_id(add), add.size, cardinality(add), num_records(add))
             for add in snapshot.files.values()
         )
-        gone = find_live_files(run.intervals, version, "remove").select(
+        tombstones = find_live_files(run.intervals, version, "remove").select(
             "path_key", "deletion_vector_id", "deletion_timestamp"
         )
-        dead = [(*key, remove.deletion_timestamp) for key, remove in snapshot.tombstones.items()]
-        if not run.context.compares_files:  # the timestamps are kept for comparisons alone
-            dead = [(*key, None) for key in snapshot.tombstones]
-        assert sort_rows(gone.iter_rows()) == sort_rows(dead)
+        expected_tombstones = [(*key, remove.deletion_timestamp) for key, remove in snapshot.tombstones.items()]
+        if not run.context.compares_files:  # the timestamps are kept only for comparisons
+            expected_tombstones = [(*key, None) for key in snapshot.tombstones]
+        assert sort_rows(tombstones.iter_rows()) == sort_rows(expected_tombstones)
 
 
 @example_settings(25)
 @given(files=logs())
-def test_live_files_and_tombstones_of_every_version_are_those_of_the_model(files: TableFiles) -> None:
+def test_live_files_and_tombstones_equal_the_model(files: TableFiles) -> None:
     run = RecordingRun(files)
     assert_files_equal(run, DecodedLog.of(files))
     assert run.facts.replay_blocked_reason is None
@@ -69,7 +69,7 @@ def test_live_files_and_tombstones_of_every_version_are_those_of_the_model(files
 
 @example_settings(15)
 @given(files=logs())
-def test_snapshot_files_are_the_live_files_of_the_judged_version(files: TableFiles) -> None:
+def test_snapshot_files_equal_the_model(files: TableFiles) -> None:
     run = RecordingRun(files, history="latest")
     snapshot = compute_snapshots(run, DecodedLog.of(files))[run.plan.version]
     columns = ("version", "path", "path_key", "deletion_vector_id", "size", "base_row_id")
@@ -82,12 +82,12 @@ def test_snapshot_files_are_the_live_files_of_the_judged_version(files: TableFil
 @pytest.mark.parametrize("revision", Revision)
 @example_settings(40)
 @given(files=arbitrary_commits())
-def test_replay_equals_the_model_on_commits_that_break_every_rule(revision: Revision, files: TableFiles) -> None:
+def test_replay_of_arbitrary_commits_equals_the_model(revision: Revision, files: TableFiles) -> None:
     assert_files_equal(RecordingRun(files, revision=revision), DecodedLog.of(files))
 
 
 def two_vectors_of_a_path() -> TableFiles:
-    """A path that is added under another vector, and never removed."""
+    """Build a table with a path that is added again with another vector, and never removed."""
     files = build_table_with_vector()
     add = get_action(files, 2, "add")
     files.commits[3] = [{"add": {**add, "deletionVector": inline_vector_descriptor((2,))}}]
@@ -97,7 +97,7 @@ def two_vectors_of_a_path() -> TableFiles:
 @pytest.mark.parametrize(
     ("revision", "vectors"), [(Revision.R1, 2), (Revision.R2, 2), (Revision.R3, 2), (Revision.CURRENT, 1)]
 )
-def test_adds_of_a_snapshot_are_known_by_path_and_vector_until_r3(revision: Revision, vectors: int) -> None:
+def test_adds_are_identified_by_path_and_vector_until_r3(revision: Revision, vectors: int) -> None:
     run = RecordingRun(two_vectors_of_a_path(), revision=revision)
     live = find_live_files(run.intervals, 3)
     assert live["path_key"].to_list().count("c.parquet") == vectors
@@ -109,7 +109,7 @@ def test_adds_of_a_snapshot_are_known_by_path_and_vector_until_r3(revision: Revi
 
 @example_settings(15)
 @given(files=logs())
-def test_state_of_every_version_is_that_of_the_model(files: TableFiles) -> None:
+def test_table_state_equals_the_model(files: TableFiles) -> None:
     run = RecordingRun(files)
     snapshots = compute_snapshots(run, DecodedLog.of(files))
     assert run.states_by_version.keys() == snapshots.keys()
@@ -204,7 +204,7 @@ def test_listing_has_a_row_for_every_file_of_the_log(files: TableFiles) -> None:
 
 
 def json_files(run: RecordingRun, decoded: DecodedLog) -> dict[str, int]:
-    """Name and version of every JSON log file that the run looks at line by line."""
+    """Return name and version of every JSON log file that the run checks line by line."""
     found = {f"{version:020}.json": version for version in run.plan.commits}
     found |= {f"{each.start:020}.{each.end:020}.compacted.json": each.end for each in run.plan.compactions}
     for each in [*run.plan.compared_checkpoints, *([run.plan.base] if run.plan.base else [])]:
@@ -276,30 +276,30 @@ def test_commits_count_the_actions_of_each_kind(files: TableFiles) -> None:
     assert project_rows(run, "commits", *columns, *state) == sort_rows(expected)
 
 
-# checkpoints beside replay
+# checkpoints compared with replay
 
 
 @example_settings(25)
 @given(files=logs())
-def test_no_claim_of_a_valid_log_differs_from_replay(files: TableFiles) -> None:
+def test_derived_files_of_valid_logs_equal_replay(files: TableFiles) -> None:
     rows = RecordingRun(files).recorded.rows("replay_differences")
     expired = [row for row in rows if (row["kind"], row["difference"], row["may_have_expired"]) == _EXPIRED]
     assert rows == expired
 
 
 _EXPIRED = ("remove", "missing", True)
-"""A tombstone that was past its retention: `logs()` leaves those out of some checkpoints, as the text allows."""
+"""Expired tombstone: `logs()` leaves them out of some checkpoints, as the protocol allows."""
 
 
 def differences_of_model(run: RecordingRun, decoded: DecodedLog) -> list[tuple[Any, ...]]:
-    """Version, kind, path (appId, domain), difference and field for every checkpoint that meets replay."""
+    """Return version, kind, path (appId, domain), difference and field for every checkpoint compared with replay."""
     snapshots, found = compute_snapshots(run, decoded), []
-    for claim in run.plan.compared_checkpoints:
-        actions = [convert_action(kind, body) for _, _, kind, body in decoded.checkpoint(claim)]
-        claimed = reconcile_checkpoint(claim.version, actions)
-        for each in compare_checkpoint(snapshots[claim.version], claimed):
+    for checkpoint in run.plan.compared_checkpoints:
+        actions = [convert_action(kind, body) for _, _, kind, body in decoded.checkpoint(checkpoint)]
+        recorded = reconcile_checkpoint(checkpoint.version, actions)
+        for each in compare_checkpoint(snapshots[checkpoint.version], recorded):
             path = each.key[0] if isinstance(each.key, tuple) else each.key
-            found.append((claim.version, each.kind, path, each.what, each.field))
+            found.append((checkpoint.version, each.kind, path, each.what, each.field))
     return sort_rows(found)
 
 
@@ -321,7 +321,7 @@ _UNEQUAL = sorted(
 
 @example_settings(30)
 @given(data=st.data())
-def test_differences_of_mutated_checkpoints_are_those_of_the_model(data: st.DataObject) -> None:
+def test_differences_of_mutated_checkpoints_equal_the_model(data: st.DataObject) -> None:
     files = data.draw(MUTATIONS[data.draw(st.sampled_from(_UNEQUAL))].tables())
     run = RecordingRun(files)
     assert differences_of_run(run) == differences_of_model(run, DecodedLog.of(files))
@@ -329,7 +329,7 @@ def test_differences_of_mutated_checkpoints_are_those_of_the_model(data: st.Data
 
 @st.composite
 def logs_with_a_changed_checkpoint(draw: st.DrawFn) -> TableFiles:
-    """A valid log in which one action of one checkpoint is gone, altered or of another path."""
+    """Draw a valid log in which one action of one checkpoint is removed, changed, or has another path."""
     files = draw(logs().filter(lambda each: bool(each.checkpoints)))
     checkpoint = draw(st.sampled_from(files.checkpoints))
     places = [rows for rows in (checkpoint.rows, *(each.rows for each in checkpoint.sidecars)) if rows]
@@ -354,6 +354,6 @@ def logs_with_a_changed_checkpoint(draw: st.DrawFn) -> TableFiles:
 
 @example_settings(20)
 @given(files=logs_with_a_changed_checkpoint())
-def test_differences_of_changed_checkpoints_are_those_of_the_model(files: TableFiles) -> None:
+def test_differences_of_changed_checkpoints_equal_the_model(files: TableFiles) -> None:
     run = RecordingRun(files)
     assert differences_of_run(run) == differences_of_model(run, DecodedLog.of(files))

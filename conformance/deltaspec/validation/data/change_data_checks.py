@@ -25,7 +25,7 @@ from deltaspec.validation.data.change_row_reader import (
     read_net_rows,
 )
 from deltaspec.validation.data.commit_reader import DATA_CHANGE, KIND, LINE, RowGroups
-from deltaspec.validation.data.data_run import DataRun, describe_read_error
+from deltaspec.validation.data.data_bucket import DataBucket, describe_read_error
 from deltaspec.views.data.change_data import change_commits, change_files
 from deltaspec.views.data.data_files import DataFile, DataFiles
 from deltaspec.views.table import table_actions
@@ -49,43 +49,43 @@ class _Commit:
         return f"{LOG_DIRECTORY}/{commit_name(self.version)}"
 
 
-def check_change_data(run: DataRun) -> None:
+def check_change_data(data: DataBucket) -> None:
     """Look at the change data of every judged commit, and at commits that might need some and have none."""
-    if not (run.findings.has_rules_for(change_files) or run.findings.has_rules_for(change_commits)):
+    if not (data.findings.has_rules_for(change_files) or data.findings.has_rules_for(change_commits)):
         return
-    changes = RowGroups(run.changes.rows, "version", pl.lit(True))
+    changes = RowGroups(data.changes.rows, "version", pl.lit(True))
     # a commit with change data, or one of a table with change data feed that both adds and removes
-    versions = sorted({*changes, *_with_feed(run)})
+    versions = sorted({*changes, *_with_feed(data)})
     for number, version in enumerate(versions):
-        run.progress("change data", number, len(versions))
-        commit = _commit(run, version, changes)
-        row = _log_facts(run, commit)
+        data.progress("change data", number, len(versions))
+        commit = _commit(data, version, changes)
+        row = _log_facts(data, commit)
         if row is None:
             continue
         if commit.changes:
-            row |= _look_at_rows(run, commit)
-        run.findings.evaluate_rows(change_commits, [row])
+            row |= _look_at_rows(data, commit)
+        data.findings.evaluate_rows(change_commits, [row])
 
 
-def _commit(run: DataRun, version: int, changes: RowGroups) -> _Commit:
+def _commit(data: DataBucket, version: int, changes: RowGroups) -> _Commit:
     commit = _Commit(version, list(DataFiles(changes.of(version))))
-    for file in run.commits.files(version):
+    for file in data.commits.files(version):
         (commit.adds if file.kind == "add" else commit.removes).append(file)
     return commit
 
 
-def _with_feed(run: DataRun) -> list[int]:
-    rows = (run.state.rows[table_actions.protocols.name], run.state.rows[table_actions.configuration.name])
+def _with_feed(data: DataBucket) -> list[int]:
+    rows = (data.state.rows[table_actions.protocols.name], data.state.rows[table_actions.configuration.name])
     since = build_enablement_history(*rows, change_data.FEATURE, change_data.ENABLED)
-    return [version for version in run.commits.rewriting if all(get_enablement_at(since, version))]
+    return [version for version in data.commits.rewriting if all(get_enablement_at(since, version))]
 
 
-def _log_facts(run: DataRun, commit: _Commit) -> dict[str, Any] | None:
+def _log_facts(data: DataBucket, commit: _Commit) -> dict[str, Any] | None:
     """What the log says of a commit; None, and a doubt, where it cannot be read again."""
     try:
-        log = run.commit(commit.version)
+        log = data.commit(commit.version)
     except StorageError as fault:
-        run.findings.mark_undecided((change_files, change_commits), str(fault), commit.file)
+        data.findings.mark_undecided((change_files, change_commits), str(fault), commit.file)
         return None
     infos = [action for _, action in log.actions if isinstance(action, CommitInfo)]
     changing = {(row[LINE], row[KIND]) for row in log.files.rows if row[DATA_CHANGE]}
@@ -104,12 +104,12 @@ def _log_facts(run: DataRun, commit: _Commit) -> dict[str, Any] | None:
     }
 
 
-def _look_at_rows(run: DataRun, commit: _Commit) -> dict[str, Any]:
+def _look_at_rows(data: DataBucket, commit: _Commit) -> dict[str, Any]:
     """What the rows say: of each change data file to its own view, of the commit as columns of `change_commits`."""
-    projection = Projection.of(run.get_table_schema(commit.version), [*commit.changes, *commit.adds, *commit.removes])
+    projection = Projection.of(data.get_table_schema(commit.version), [*commit.changes, *commit.adds, *commit.removes])
     if projection.table is None:
-        run.findings.mark_rule_undecided(ROW_COMPARISON_RULE, "the table's schema is not known", commit.file)
-    facts = [_change_file(run, file, projection) for file in commit.changes]
+        data.findings.mark_rule_undecided(ROW_COMPARISON_RULE, "the table's schema is not known", commit.file)
+    facts = [_change_file(data, file, projection) for file in commit.changes]
     read = [each for each in facts if each is not None]
     if len(read) < len(facts):
         return {}
@@ -122,7 +122,7 @@ def _look_at_rows(run: DataRun, commit: _Commit) -> dict[str, Any]:
     if any(each.unknown for each in read):
         return found  # a finding of its own: what those rows are cannot be counted
     found["net_changes"] = counts[INSERT] + counts[POSTIMAGE] - counts[DELETE] - counts[PREIMAGE]
-    net = _net_rows(run, commit, projection)
+    net = _net_rows(data, commit, projection)
     if net is None:
         return found
     found["net_rows"] = net.rows
@@ -132,40 +132,40 @@ def _look_at_rows(run: DataRun, commit: _Commit) -> dict[str, Any]:
     return found
 
 
-def _change_file(run: DataRun, file: DataFile, projection: Projection) -> ChangeFacts | None:
+def _change_file(data: DataBucket, file: DataFile, projection: Projection) -> ChangeFacts | None:
     """Look at one change data file; None where it is gone or cannot be read, which is a doubt."""
     views = (change_files, change_commits)
     try:
-        facts = read_change_file(run, file, projection)
+        facts = read_change_file(data, file, projection)
     except FileGone as fault:
         if file.actual_size is not None:  # it was there when the table was listed
-            run.findings.mark_undecided(views, str(fault), file.path)
+            data.findings.mark_undecided(views, str(fault), file.path)
         return None
     except (StorageError, UnreadableRows) as fault:
-        run.findings.mark_undecided(views, describe_read_error(fault), file.path)
+        data.findings.mark_undecided(views, describe_read_error(fault), file.path)
         return None
-    run.findings.evaluate_rows(change_files, [{**file.place, **facts.row}])
+    data.findings.evaluate_rows(change_files, [{**file.place, **facts.row}])
     if not facts.has_change_type:
         return None
     if facts.incomparable_reason is not None:
-        run.findings.mark_rule_undecided(ROW_COMPARISON_RULE, facts.incomparable_reason, file.path)
+        data.findings.mark_rule_undecided(ROW_COMPARISON_RULE, facts.incomparable_reason, file.path)
     return facts
 
 
-def _net_rows(run: DataRun, commit: _Commit, projection: Projection) -> NetRows | None:
+def _net_rows(data: DataBucket, commit: _Commit, projection: Projection) -> NetRows | None:
     """Rows that a commit adds less those it removes; None where a file is gone or cannot be read."""
     paths: dict[str, list[DataFile]] = defaultdict(list)
     # a file that is live and added again brings no rows but those that its former vector took away
-    before = [replace(file, kind="remove") for file in run.commits.find_readded_files(commit.version)]
+    before = [replace(file, kind="remove") for file in data.commits.find_readded_files(commit.version)]
     for file in (*commit.adds, *commit.removes, *before):
         paths[file.path_key].append(file)
     net = NetRows()
     for files in paths.values():
         try:
-            net += read_net_rows(run, files, projection)
+            net += read_net_rows(data, files, projection)
         except FileGone:
             return None
         except (StorageError, UnreadableRows, DeletionVectorError) as fault:
-            run.findings.mark_undecided((change_commits,), describe_read_error(fault), files[0].path)
+            data.findings.mark_undecided((change_commits,), describe_read_error(fault), files[0].path)
             return None
     return net

@@ -12,10 +12,10 @@ import pyarrow.compute as pc
 from pyroaring import BitMap64
 
 from deltaspec.model.rows.change_data import CHANGE_TYPE, CHANGE_TYPES, COMMIT_COLUMNS, INSERT, POSTIMAGE
-from deltaspec.model.schema.column_mapping import partition_types
+from deltaspec.model.schema.column_mapping import get_partition_types
 from deltaspec.model.schema.data_types import DataType, Primitive
 from deltaspec.model.schema.partition_values import PartitionValueError, parse_partition_value
-from deltaspec.validation.data.data_run import DataRun
+from deltaspec.validation.data.data_bucket import DataBucket
 from deltaspec.views.data.data_files import DataFile
 from deltaspec.views.table.state import TableSchema
 from deltaspec.wire.data.column_aggregates import unwrap_array
@@ -53,7 +53,7 @@ class Projection:
         """What the files of a commit on a table have in common."""
         if table is None:
             return cls(None)
-        types = partition_types(table.schema, table.partition_columns, table.mapping)
+        types = get_partition_types(table.schema, table.partition_columns, table.mapping)
         compared = tuple(
             name
             for name, kind in types.items()
@@ -123,11 +123,11 @@ class NetRows:
         return NetRows(self.rows + other.rows, both)
 
 
-def read_change_file(run: DataRun, file: DataFile, projection: Projection) -> ChangeFacts:
+def read_change_file(data: DataBucket, file: DataFile, projection: Projection) -> ChangeFacts:
     """Read a change data file. Raises `StorageError` and `UnreadableRows`."""
     if file.actual_size is None:
-        raise run.get_missing_file_error(file.path_key)
-    with RowBatches(run.access, file.path_key) as source:
+        raise data.get_missing_file_error(file.path_key)
+    with RowBatches(data.access, file.path_key) as source:
         return _facts_of(source, file, projection)
 
 
@@ -200,7 +200,7 @@ def _arrays(columns: list[FileColumn], schema: pa.Schema, batch: Batch) -> list[
     return [(each, None if each.place is None else batch.columns[schema.names[each.place]]) for each in columns]
 
 
-def read_net_rows(run: DataRun, files: list[DataFile], projection: Projection) -> NetRows:
+def read_net_rows(data: DataBucket, files: list[DataFile], projection: Projection) -> NetRows:
     """Rows that the actions of one commit on one path add less those that they remove.
 
     A file that is removed and added, each time with another vector, is read once, for the rows that differ.
@@ -210,15 +210,15 @@ def read_net_rows(run: DataRun, files: list[DataFile], projection: Projection) -
         UnreadableRows: it is no Parquet file that can be read.
         DeletionVectorError: a vector cannot be decoded.
     """
-    with RowBatches(run.access, files[0].path_key) as source:
-        return _net_rows(run, source, files, projection)
+    with RowBatches(data.access, files[0].path_key) as source:
+        return _net_rows(data, source, files, projection)
 
 
-def _net_rows(run: DataRun, source: RowBatches, files: list[DataFile], projection: Projection) -> NetRows:
+def _net_rows(data: DataBucket, source: RowBatches, files: list[DataFile], projection: Projection) -> NetRows:
     everything = compute_remaining_rows(source.row_count, BitMap64())
     coming, going = BitMap64(), BitMap64()
     for file in files:
-        left = compute_remaining_rows(source.row_count, run.vector(file) or BitMap64())
+        left = compute_remaining_rows(source.row_count, data.vector(file) or BitMap64())
         if file.kind == "add":
             coming |= left
         else:
@@ -226,13 +226,15 @@ def _net_rows(run: DataRun, source: RowBatches, files: list[DataFile], projectio
     net = NetRows()
     for sign, chosen in ((1, coming - going), (-1, going - coming)):
         if len(chosen):
-            part = _read(run, source, files[0], projection, None if chosen == everything else chosen)
+            part = _read(data, source, files[0], projection, None if chosen == everything else chosen)
             total = None if part.total is None else sign * part.total
             net += NetRows(sign * part.rows, total)
     return net
 
 
-def _read(run: DataRun, source: RowBatches, file: DataFile, projection: Projection, chosen: BitMap64 | None) -> NetRows:
+def _read(
+    data: DataBucket, source: RowBatches, file: DataFile, projection: Projection, chosen: BitMap64 | None
+) -> NetRows:
     rows = source.row_count if chosen is None else len(chosen)
     if not projection.compares:
         return NetRows(rows, None)
@@ -247,6 +249,6 @@ def _read(run: DataRun, source: RowBatches, file: DataFile, projection: Projecti
             sum_hashes(hash_rows(_arrays(columns, source.schema, batch), batch.rows, constant)) for batch in batches
         )
     except Incomparable as fault:
-        run.findings.mark_rule_undecided(ROW_COMPARISON_RULE, str(fault), file.path)
+        data.findings.mark_rule_undecided(ROW_COMPARISON_RULE, str(fault), file.path)
         return NetRows(rows, None)
     return NetRows(rows, total % HASH_MODULUS)

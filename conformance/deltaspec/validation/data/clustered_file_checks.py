@@ -8,27 +8,27 @@ from deltaspec.model.features import clustering
 from deltaspec.views.files.clustered_files import build_clustered_file_rows, clustered_files
 
 if TYPE_CHECKING:
-    from deltaspec.validation.data.data_run import DataRun
+    from deltaspec.validation.data.data_bucket import DataBucket
 
 
-def check_clustered_files(run: DataRun) -> None:
+def check_clustered_files(data: DataBucket) -> None:
     """Ask the statistics of files for the columns that became clustering columns after they were added."""
-    state = run.state
-    if not state.supports(clustering.FEATURE) or not run.findings.has_rules_for(clustered_files):
+    state = data.state
+    if not state.supports(clustering.FEATURE) or not data.findings.has_rules_for(clustered_files):
         return
     columns = state.clustering_columns
     since = state.clustered.clustered_since(columns)
     if not since:
         return
     rows, has_undecided_files = build_clustered_file_rows(
-        run.files.rows,
+        data.files.rows,
         since,
         state.clustered.fields_since(columns),
-        run.intervals,
-        run.operations,
-        begins_with_checkpoint=run.starts_after_version_0,
+        data.intervals,
+        data.operations,
+        begins_with_checkpoint=data.starts_after_version_0,
     )
-    run.findings.evaluate(clustered_files, rows)
+    data.findings.evaluate(clustered_files, rows)
     if has_undecided_files:
         reason = "files without statistics of a clustering column may be older than the column"
-        run.findings.mark_undecided((clustered_files,), reason)
+        data.findings.mark_undecided((clustered_files,), reason)

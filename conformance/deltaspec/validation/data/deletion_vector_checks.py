@@ -18,7 +18,7 @@ from deltaspec.wire.data.deletion_vector_reader import find_vector_key
 from deltaspec.wire.storage.interface import FileGone, StorageError
 
 if TYPE_CHECKING:
-    from deltaspec.validation.data.data_run import DataRun
+    from deltaspec.validation.data.data_bucket import DataBucket
 
 Row = dict[str, Any]
 _FILLED = {
@@ -47,19 +47,19 @@ _FAULTS = {
 }
 
 
-def check_deletion_vectors(run: DataRun, written: pl.DataFrame) -> None:
+def check_deletion_vectors(data: DataBucket, written: pl.DataFrame) -> None:
     """Judge every descriptor; those in force by what their files hold as well.
 
     Args:
-        run: the run.
+        data: the data.
         written: rows of the view `deletion_vectors`, every descriptor wherever it was written.
     """
-    if not run.findings.has_rules_for(deletion_vectors) or written.is_empty():
+    if not data.findings.has_rules_for(deletion_vectors) or written.is_empty():
         return
-    facts = list(_stored(run))
-    _look_for_removed(run, [fact for fact in facts if fact.get("file_exists") is False])
+    facts = list(_stored(data))
+    _look_for_removed(data, [fact for fact in facts if fact.get("file_exists") is False])
     if not facts:
-        run.findings.evaluate(deletion_vectors, written)
+        data.findings.evaluate(deletion_vectors, written)
         return
     keys = ["file", "line"]
     found = pl.DataFrame(
@@ -68,19 +68,19 @@ def check_deletion_vectors(run: DataRun, written: pl.DataFrame) -> None:
     )
     frame = written.join(found, on=keys, how="left", suffix="_stored")
     stored = [pl.coalesce(name, f"{name}_stored").alias(name) for name in _FILLED]
-    run.findings.evaluate(deletion_vectors, frame.with_columns(stored).select(list(deletion_vectors.columns)))
+    data.findings.evaluate(deletion_vectors, frame.with_columns(stored).select(list(deletion_vectors.columns)))
 
 
-def _stored(run: DataRun) -> Iterator[Row]:
+def _stored(data: DataBucket) -> Iterator[Row]:
     """Facts of each stored vector that is in force, file by file."""
-    rows = run.files.rows.filter(pl.col("dv_storage_type").is_in(["u", "p"]))
+    rows = data.files.rows.filter(pl.col("dv_storage_type").is_in(["u", "p"]))
     by_file: dict[str, list[tuple[DataFile, DeletionVectorDescriptor]]] = defaultdict(list)
-    for file in type(run.files)(rows):
+    for file in type(data.files)(rows):
         descriptor = file.deletion_vector
         if descriptor is None:
             continue
         try:
-            by_file[find_vector_key(descriptor, run.access.store.root)].append((file, descriptor))
+            by_file[find_vector_key(descriptor, data.access.store.root)].append((file, descriptor))
         except DeletionVectorError:
             continue  # names no file: a finding of level log
     done = 0
@@ -94,22 +94,22 @@ def _stored(run: DataRun) -> Iterator[Row]:
                 "path_key": file.path_key,
                 "vector_file": key,
                 "overlapping_entry": overlap,
-                **_facts(run, key, file, descriptor),
+                **_facts(data, key, file, descriptor),
             }
             done += 1
             if done % 100 == 0:
-                run.progress("deletion vectors", done, len(rows))
+                data.progress("deletion vectors", done, len(rows))
 
 
-def _facts(run: DataRun, key: str, file: DataFile, descriptor: DeletionVectorDescriptor) -> Row:
+def _facts(data: DataBucket, key: str, file: DataFile, descriptor: DeletionVectorDescriptor) -> Row:
     try:
-        bitmap = run.vectors.bitmap(descriptor)
+        bitmap = data.vectors.bitmap(descriptor)
     except DeletionVectorError as fault:
         return {"file_exists": True, _FAULTS[fault.kind]: str(fault)}
     except FileGone:
         return {"file_exists": False}
     except StorageError as fault:
-        run.findings.mark_undecided((deletion_vectors,), f"a deletion vector cannot be read: {fault}", file.path)
+        data.findings.mark_undecided((deletion_vectors,), f"a deletion vector cannot be read: {fault}", file.path)
         return {}
     try:
         rows = decode_bitmap(bitmap)
@@ -119,14 +119,14 @@ def _facts(run: DataRun, key: str, file: DataFile, descriptor: DeletionVectorDes
     return {"file_exists": True, "decoded_cardinality": len(rows), "decoded_last_row": last}
 
 
-def _look_for_removed(run: DataRun, gone: list[Row]) -> None:
+def _look_for_removed(data: DataBucket, gone: list[Row]) -> None:
     """Fill in of files whose vector is gone whether a later commit removes them."""
-    removed = run.later_commits.find_removed([fact["path_key"] for fact in gone])
+    removed = data.later_commits.find_removed([fact["path_key"] for fact in gone])
     for fact in gone:
         fact["removed_since"] = removed[fact["path_key"]]
         if fact["removed_since"] is not False:
             why = f"{fact['vector_file']}: the file it belongs to {describe_missing_file(fact['removed_since'])}"
-            run.findings.mark_undecided((deletion_vectors,), why, fact["path"])
+            data.findings.mark_undecided((deletion_vectors,), why, fact["path"])
 
 
 def _overlaps(descriptors: list[DeletionVectorDescriptor]) -> list[str | None]:

@@ -28,7 +28,7 @@ from deltaspec.wire.storage.interface import FileGone, StorageError
 from deltaspec.wire.storage.prefetch import MAX_CONCURRENT_READS
 
 if TYPE_CHECKING:
-    from deltaspec.validation.data.data_run import DataRun
+    from deltaspec.validation.data.data_bucket import DataBucket
     from deltaspec.views.table.state import TableSchema
 
 FILES_PER_BATCH = 4096
@@ -50,19 +50,19 @@ _Row = tuple[bool, str | None, int | None, int | None, str | None]
 Read = Footer | NotParquet | StorageError
 
 
-def check_footers(run: DataRun) -> None:
+def check_footers(data: DataBucket) -> None:
     """Open the footer of every live data file and change data file, and look at the views that they fill."""
-    if not run.findings.has_rules_for(data_files, file_columns):
+    if not data.findings.has_rules_for(data_files, file_columns):
         return
-    metadata = run.state.metadata
+    metadata = data.state.metadata
     if metadata is not None and metadata.format.provider != "parquet":
-        run.findings.mark_levels_undecided(
+        data.findings.mark_levels_undecided(
             f"data files are of the format {metadata.format.provider} (S39)", levels=_LEVEL
         )
         return
-    looker = _Looker(run)
-    looker.check(run.files)
-    looker.check(run.changes)
+    looker = _Looker(data)
+    looker.check(data.files)
+    looker.check(data.changes)
 
 
 class _Batch:
@@ -95,9 +95,9 @@ class _Batch:
 class _Looker:
     """Reads footers in threads, and judges each pair of a file's and a table's schema once."""
 
-    def __init__(self, run: DataRun) -> None:
-        self.run = run
-        self.reader = FooterReader(run.access)
+    def __init__(self, data: DataBucket) -> None:
+        self.data = data
+        self.reader = FooterReader(data.access)
         self.facts: dict[tuple[int, int], tuple[object, object, SchemaFacts]] = {}
         """By the identity of file schema and table schema, which are kept with it."""
         self.kept = 0
@@ -122,30 +122,30 @@ class _Looker:
                 if batch.columns > COLUMNS_PER_BATCH:
                     done = self._flush(part, batch, done)
             done = self._flush(part, batch, done)
-        self.run.progress("footers", len(files), len(files))
+        self.data.progress("footers", len(files), len(files))
 
     def _with_compatibility(self, rows: pl.DataFrame) -> pl.DataFrame:
         """The files with the column `written_under_v2`."""
-        run, table = self.run, self.run.table
+        data, table = self.data, self.data.table
         if table is None or "V2" not in table.iceberg:
             return rows.with_columns(written_under_v2=pl.lit(None, pl.Boolean))
         return join_written_under_v2(
             rows,
             find_paths_written_under_v2(
-                run.intervals, run.state.iceberg, run.operations, begins_with_checkpoint=run.starts_after_version_0
+                data.intervals, data.state.iceberg, data.operations, begins_with_checkpoint=data.starts_after_version_0
             ),
         )
 
     def _with_shredding(self, rows: pl.DataFrame) -> pl.DataFrame:
         """The files with the column `written_without_shredding`."""
-        run, table = self.run, self.run.table
+        data, table = self.data, self.data.table
         if table is None or not table.supports(FEATURE) or Primitive("variant") not in iter_leaf_types(table.schema):
             return rows.with_columns(written_without_shredding=pl.lit(None, pl.Boolean))
         written = written_without_shredding(
-            run.intervals,
-            run.state.rows["configuration"],
-            run.operations,
-            begins_with_checkpoint=run.starts_after_version_0,
+            data.intervals,
+            data.state.rows["configuration"],
+            data.operations,
+            begins_with_checkpoint=data.starts_after_version_0,
         )
         return rows.with_columns(written_without_shredding=pl.col("path_key").is_in(written.implode()))
 
@@ -159,12 +159,12 @@ class _Looker:
             ],
             how="horizontal",
         ).filter("_read")
-        self.run.findings.evaluate(data_files, build_data_file_rows(filled, batch.facts))
+        self.data.findings.evaluate(data_files, build_data_file_rows(filled, batch.facts))
         widest = max((len(each.columns) for each in batch.facts), default=0)
         for some in filled.iter_slices(max(1, COLUMNS_PER_BATCH // max(1, widest))):
-            self.run.findings.evaluate(file_columns, column_rows(some, batch.facts))
+            self.data.findings.evaluate(file_columns, column_rows(some, batch.facts))
         done += len(files)
-        self.run.progress("footers", done, None)
+        self.data.progress("footers", done, None)
         batch.clear()
         return done
 
@@ -173,7 +173,7 @@ class _Looker:
         # the listing's size, where it has one: what the log says of it is a claim
         sizes = files.select(pl.coalesce("actual_size", "size"))["actual_size"]
         keyed = list(zip(files["path_key"], sizes, strict=True))
-        is_remote = self.run.access.store.is_remote
+        is_remote = self.data.access.store.is_remote
         step = 1 if is_remote else _OF_A_THREAD
         chunks = [keyed[start : start + step] for start in range(0, len(keyed), step)]
         with ThreadPoolExecutor(MAX_CONCURRENT_READS if is_remote else min(8, os.cpu_count() or 1)) as pool:
@@ -194,14 +194,14 @@ class _Looker:
     def _changed(self, key: str, size: int | None) -> StorageError | None:
         """Whether a file that looks broken is not the one that was listed: then nothing can be said of that."""
         try:
-            now = self.run.access.size(key)
+            now = self.data.access.size(key)
         except StorageError as fault:
             return fault
         return None if size in (None, now) else StorageError(f"{key}: changed while it was read")
 
     def _doubt(self, path: str, read: Read) -> None:
         if isinstance(read, StorageError):
-            self.run.findings.mark_levels_undecided(str(read), path, levels=_LEVEL)
+            self.data.findings.mark_levels_undecided(str(read), path, levels=_LEVEL)
 
     def _row(self, version: int, kind: str, read: Read) -> tuple[_Row, SchemaFacts | None]:
         """What is known of one file, and of its schema."""
@@ -214,12 +214,12 @@ class _Looker:
         return (True, None, read.row_count, read.row_group_rows, read.external_path), facts
 
     def _table(self, kind: str, version: int) -> TableSchema | None:
-        table = self.run.table if kind == "add" else self.run.get_table_schema(version)
+        table = self.data.table if kind == "add" else self.data.get_table_schema(version)
         if table is None and (kind, version) not in self.unknown:
             self.unknown.add((kind, version))
             reason = f"the schema of version {version} is not known"
-            self.run.findings.mark_undecided((file_columns,), reason)
-            self.run.findings.mark_undecided((data_files,), reason, read_columns=frozenset(SCHEMA_COLUMNS))
+            self.data.findings.mark_undecided((file_columns,), reason)
+            self.data.findings.mark_undecided((data_files,), reason, read_columns=frozenset(SCHEMA_COLUMNS))
         return table
 
     def _facts(self, root: Node, table: TableSchema) -> SchemaFacts:

@@ -14,7 +14,8 @@ from deltaspec.model.commit.constraint_changes import creates_or_restores_table
 from deltaspec.model.features.identity_columns import FEATURE, Identity, read_identity
 from deltaspec.model.rows.deletion_vectors import DeletionVectorError
 from deltaspec.model.schema.data_types import Field, Struct, iter_fields
-from deltaspec.validation.data.data_run import describe_read_error
+from deltaspec.validation.data.data_bucket import describe_read_error
+from deltaspec.validation.log.facts import LogFacts
 from deltaspec.views.data.identity_values import build_identity_value_row, identity_values
 from deltaspec.wire.data.column_resolution import UnresolvableColumns, resolve_columns
 from deltaspec.wire.data.identity_value_scan import IdentityValues, check_bitmap_size, read_identity_values
@@ -23,42 +24,41 @@ from deltaspec.wire.parquet.row_batches import RowBatches, compute_remaining_row
 from deltaspec.wire.storage.interface import StorageError
 
 if TYPE_CHECKING:
-    from deltaspec.validation.base_run import Run
-    from deltaspec.validation.data.data_run import DataRun
+    from deltaspec.validation.data.data_bucket import DataBucket
     from deltaspec.views.data.data_files import DataFile
     from deltaspec.views.table.state import TableSchema
 
 _ROWS_AT_ONCE = 10_000
 
 
-def has_identity_columns(run: Run) -> bool:
-    """Whether the table may have identity columns."""
-    table = run.state.table_schema
+def has_identity_columns(facts: LogFacts) -> bool:
+    """Return whether the table may have identity columns."""
+    table = facts.state.table_schema
     return table is not None and FEATURE in table.features
 
 
-def check_identity_values(run: DataRun) -> None:
+def check_identity_values(data: DataBucket) -> None:
     """Read the identity columns of every live file whose values are all generated; other columns are not read."""
-    table = run.table
-    if table is None or not run.findings.has_rules_for(identity_values) or FEATURE not in table.features:
-        return  # rows without a schema are told where rows are looked at
-    columns = list(_columns(run, table))
+    table = data.table
+    if table is None or not data.findings.has_rules_for(identity_values) or FEATURE not in table.features:
+        return  # an unknown schema is reported by `check_row_values`
+    columns = list(_columns(data, table))
     if not columns:
         return
-    commits = _Commits(run)
+    commits = _Commits(data)
     rows: list[dict[str, Any]] = []
-    for file in run.files:
+    for file in data.files:
         try:
-            for column, held in _read(run, table, file, columns):
+            for column, held in _read(data, table, file, columns):
                 column.record_repeats(held)
                 before = commits.column_before(file, column.field, table.mapping)
                 rows.append(build_identity_value_row(file, column.field.name, column.identity, before, held))
         except (StorageError, UnreadableRows, UnresolvableColumns, DeletionVectorError) as fault:
-            run.findings.mark_undecided((identity_values,), describe_read_error(fault), file.path)
+            data.findings.mark_undecided((identity_values,), describe_read_error(fault), file.path)
         if len(rows) >= _ROWS_AT_ONCE:
-            run.findings.evaluate_rows(identity_values, rows)
+            data.findings.evaluate_rows(identity_values, rows)
             rows = []
-    run.findings.evaluate_rows(identity_values, rows)
+    data.findings.evaluate_rows(identity_values, rows)
 
 
 @dataclass
@@ -78,18 +78,18 @@ class _Column:
         self.seen |= held.values
 
 
-def _columns(run: DataRun, table: TableSchema) -> Iterator[_Column]:
+def _columns(data: DataBucket, table: TableSchema) -> Iterator[_Column]:
     """Those whose values users do not give, as far as they can be read."""
     for path, field in iter_fields(table.schema):
         identity = read_identity(field.metadata)
         if identity is None or not identity.is_always_generated:
             continue
         if len(path) > 1:
-            run.findings.mark_undecided(
+            data.findings.mark_undecided(
                 (identity_values,), f"{'.'.join(path)}: an identity column below another column"
             )
         elif field.name in table.partition_columns:
-            run.findings.mark_undecided(
+            data.findings.mark_undecided(
                 (identity_values,), f"{field.name}: an identity column that partitions the table"
             )
         else:
@@ -97,13 +97,13 @@ def _columns(run: DataRun, table: TableSchema) -> Iterator[_Column]:
 
 
 def _read(
-    run: DataRun, table: TableSchema, file: DataFile, columns: list[_Column]
+    data: DataBucket, table: TableSchema, file: DataFile, columns: list[_Column]
 ) -> Iterator[tuple[_Column, IdentityValues]]:
     """What a file holds in those of the columns that it has."""
     if file.actual_size is None:
-        raise run.get_missing_file_error(file.path_key)
-    deleted = run.vector(file)
-    with RowBatches(run.access, file.path_key) as source:
+        raise data.get_missing_file_error(file.path_key)
+    deleted = data.vector(file)
+    with RowBatches(data.access, file.path_key) as source:
         schema = Struct(tuple(column.field for column in columns))
         left = None if deleted is None else compute_remaining_rows(source.row_count, deleted)
         for column, stored in zip(columns, resolve_columns(source.schema, schema, table.mapping), strict=True):
@@ -114,13 +114,13 @@ def _read(
 class _Commits:
     """Which commits generated every value of the files that they add, and what they found."""
 
-    def __init__(self, run: DataRun) -> None:
-        self._state = run.state
+    def __init__(self, data: DataBucket) -> None:
+        self._state = data.state
         moves = (pl.col("kind") == "remove") | ~pl.col("data_change").fill_null(False) | (pl.col("source") != "commit")
-        versions = run.intervals.group_by("version").agg(moves=moves.any())
+        versions = data.intervals.group_by("version").agg(moves=moves.any())
         found = versions.filter(~pl.col("moves"))["version"]
-        self._generating = {version for version in found if not creates_or_restores_table(run.operations.get(version))}
-        adds = run.intervals.filter(pl.col("kind") == "add")
+        self._generating = {version for version in found if not creates_or_restores_table(data.operations.get(version))}
+        adds = data.intervals.filter(pl.col("kind") == "add")
         self._added_again = set(adds.filter(adds["path_key"].is_duplicated())["path_key"])
 
     def column_before(self, file: DataFile, field: Field, mapping: str | None) -> Identity | None:

@@ -13,7 +13,7 @@ from deltaspec.wire.data.deletion_vector_reader import find_vector_key
 from deltaspec.wire.storage.data_access import NON_CANONICAL_KEY, normalize_key
 
 if TYPE_CHECKING:
-    from deltaspec.validation.data.data_run import DataRun
+    from deltaspec.validation.data.data_bucket import DataBucket
 
 _NAMED = 20
 _HIDDEN = r"(^|/)[_.][^/=]*(/|$)"
@@ -24,10 +24,10 @@ REFERENCES: dict[str, Any] = {"path_key": pl.String, "is_live": pl.Boolean}
 """Files that actions name, deletion-vector files among them, as a listing names them; one may stand several times."""
 
 
-def collect_references(run: DataRun) -> pl.DataFrame:
+def collect_references(data: DataBucket) -> pl.DataFrame:
     """What the actions of a share refer to: rows of `REFERENCES`."""
-    live = _keys(run, run.files.rows).with_columns(is_live=pl.lit(True))
-    named = [_keys(run, rows).with_columns(is_live=pl.lit(False)) for rows in (run.intervals, run.changes.rows)]
+    live = _keys(data, data.files.rows).with_columns(is_live=pl.lit(True))
+    named = [_keys(data, rows).with_columns(is_live=pl.lit(False)) for rows in (data.intervals, data.changes.rows)]
     return pl.concat([live, *named])
 
 
@@ -76,15 +76,15 @@ def build_inventory(listed: pl.DataFrame, named: pl.DataFrame, *, is_complete: b
     )
 
 
-def _keys(run: DataRun, rows: pl.DataFrame) -> pl.DataFrame:
+def _keys(data: DataBucket, rows: pl.DataFrame) -> pl.DataFrame:
     """The files that actions name, their deletion-vector files among them, as a listing names them."""
     keys = rows["path_key"]
     odd = keys.str.contains(NON_CANONICAL_KEY).fill_null(False)
-    others = [normalize_key(key) for key in keys.filter(odd)] + _vector_keys(run, rows)
+    others = [normalize_key(key) for key in keys.filter(odd)] + _vector_keys(data, rows)
     return pl.DataFrame({"path_key": pl.concat([keys.filter(~odd), pl.Series(others, dtype=pl.String)])}).unique()
 
 
-def _vector_keys(run: DataRun, rows: pl.DataFrame) -> list[str]:
+def _vector_keys(data: DataBucket, rows: pl.DataFrame) -> list[str]:
     found = []
     stored = rows.filter(pl.col("dv_storage_type").is_in(["u", "p"]))
     for kind, text in stored.select("dv_storage_type", "dv_path_or_inline").unique().iter_rows():
@@ -92,7 +92,7 @@ def _vector_keys(run: DataRun, rows: pl.DataFrame) -> list[str]:
             storage_type=kind, path_or_inline_dv=text or "", size_in_bytes=0, cardinality=0
         )
         try:
-            found.append(normalize_key(find_vector_key(descriptor, run.access.store.root)))
+            found.append(normalize_key(find_vector_key(descriptor, data.access.store.root)))
         except DeletionVectorError:
             continue
     return found

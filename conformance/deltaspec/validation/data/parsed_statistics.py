@@ -15,7 +15,7 @@ from deltaspec.wire.log.stats_parsed import iter_parsed_statistics
 from deltaspec.wire.storage.interface import StorageError
 
 if TYPE_CHECKING:
-    from deltaspec.validation.data.data_run import DataRun
+    from deltaspec.validation.data.data_bucket import DataBucket
     from deltaspec.views.data.data_files import DataFile
     from deltaspec.views.table.state import TableSchema
 
@@ -30,8 +30,8 @@ class ParsedStatisticsCache:
     A checkpoint may hold those of millions, and has its files in another order than they are read in.
     """
 
-    def __init__(self, run: DataRun, table: TableSchema) -> None:
-        self._run = run
+    def __init__(self, data: DataBucket, table: TableSchema) -> None:
+        self._data = data
         self._columns = list_leaf_columns(table.schema, table.mapping, table.partition_columns)
         self._texts: dict[tuple[str, int], str | None] = {}
         self._unreadable: set[str] = set()
@@ -40,7 +40,7 @@ class ParsedStatisticsCache:
     def _waiting(self) -> pl.DataFrame:
         """Live files without a text of their own, by their paths."""
         without = pl.col("stats").is_null() & pl.col("file").str.ends_with(".parquet")
-        return self._run.files.rows.filter(without).select("path_key", "file", "line").sort("path_key")
+        return self._data.files.rows.filter(without).select("path_key", "file", "line").sort("path_key")
 
     def completed(self, data_file: DataFile) -> DataFile:
         """The data file, with the statistics of its checkpoint row where the action has no text."""
@@ -65,9 +65,9 @@ class ParsedStatisticsCache:
         if file in self._unreadable:
             return {}
         try:
-            with self._run.access.store.open_seekable(file) as source:
+            with self._data.access.store.open_seekable(file) as source:
                 return dict(iter_parsed_statistics(source, self._columns, lines))
         except (UnreadableParquet, StorageError) as fault:
             self._unreadable.add(file)
-            self._run.findings.mark_undecided((column_facts,), f"statistics as columns cannot be read: {fault}", file)
+            self._data.findings.mark_undecided((column_facts,), f"statistics as columns cannot be read: {fault}", file)
             return {}

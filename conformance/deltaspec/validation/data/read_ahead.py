@@ -9,7 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from deltaspec.validation.data.data_run import DataRun
+    from deltaspec.validation.data.data_bucket import DataBucket
     from deltaspec.views.data.data_files import DataFile
 
 _LOCAL_READERS = 4
@@ -19,10 +19,10 @@ Held = TypeVar("Held")
 
 
 def read_ahead(
-    run: DataRun, files: Iterable[DataFile], read: Callable[[DataFile], Held]
+    data: DataBucket, files: Iterable[DataFile], read: Callable[[DataFile], Held]
 ) -> Iterator[tuple[DataFile, Held]]:
     """Every file with what `read` makes of it."""
-    readers = _REMOTE_READERS if run.access.store.is_remote else min(_LOCAL_READERS, os.cpu_count() or 1)
+    readers = _REMOTE_READERS if data.access.store.is_remote else min(_LOCAL_READERS, os.cpu_count() or 1)
     pool = ThreadPoolExecutor(readers)
     coming: deque[tuple[DataFile, Future[Held]]] = deque()
     try:

@@ -18,9 +18,10 @@ from deltaspec.model.rows.deletion_vectors import DeletionVectorError
 from deltaspec.sql.expression_columns import ExpressionColumns
 from deltaspec.sql.row_evaluation import ConstraintResult, evaluate_constraints
 from deltaspec.sql.tree import Expression
-from deltaspec.validation.data.data_run import describe_read_error
+from deltaspec.validation.data.data_bucket import describe_read_error
 from deltaspec.validation.data.read_ahead import read_ahead
 from deltaspec.validation.findings import Findings
+from deltaspec.validation.log.facts import LogFacts
 from deltaspec.views.data.constraint_checks import build_constraint_check_row, constraint_checks
 from deltaspec.views.data.data_files import DataFile, DataFiles
 from deltaspec.views.table.row_constraints import Kind, RowConstraint, collect_row_constraints
@@ -33,8 +34,7 @@ from deltaspec.wire.storage.data_access import DataAccess
 from deltaspec.wire.storage.interface import StorageError
 
 if TYPE_CHECKING:
-    from deltaspec.validation.base_run import Run
-    from deltaspec.validation.data.data_run import DataRun
+    from deltaspec.validation.data.data_bucket import DataBucket
 
 READ_ERRORS = (StorageError, UnreadableRows, DeletionVectorError)
 """What says that the rows of a file cannot be read."""
@@ -51,48 +51,48 @@ _RULES: dict[tuple[Kind, bool], str] = {
 """The rule that judges an expression of a kind, by whether rows may be older than it."""
 
 
-def has_row_constraints(run: Run) -> bool:
-    """Whether the table's metadata holds its rows to anything that is written in SQL."""
-    table = run.state.table_schema
-    if table is None or not run.findings.has_rules_for(constraint_checks):
+def has_row_constraints(facts: LogFacts, findings: Findings) -> bool:
+    """Return whether the metadata of the table has SQL expressions that its rows must satisfy."""
+    table = facts.state.table_schema
+    if table is None or not findings.has_rules_for(constraint_checks):
         return False
-    return any(collect_row_constraints(table.schema, table.configuration, table.features, run.state.revision))
+    return any(collect_row_constraints(table.schema, table.configuration, table.features, facts.state.revision))
 
 
-def check_row_constraints(run: DataRun) -> None:
+def check_row_constraints(data: DataBucket) -> None:
     """Evaluate every expression that can be, on the rows of every live file."""
-    table = run.table
-    if table is None or not run.findings.has_rules_for(constraint_checks):
-        return  # rows without a schema are told where rows are looked at
-    asked = ConstraintRecorder(table, run.state, run.operations, run.findings)
+    table = data.table
+    if table is None or not data.findings.has_rules_for(constraint_checks):
+        return  # an unknown schema is reported by `check_row_values`
+    asked = ConstraintRecorder(table, data.state, data.operations, data.findings)
     if not asked.supported:
         return
-    reader = ConstraintReader(run.access, table, tuple(asked.supported), run.vectors)
+    reader = ConstraintReader(data.access, table, tuple(asked.supported), data.vectors)
 
     def read(data_file: DataFile) -> list[ConstraintResult] | str:
         return (
-            str(run.get_missing_file_error(data_file.path_key))
+            str(data.get_missing_file_error(data_file.path_key))
             if data_file.actual_size is None
             else reader.read(data_file)
         )
 
     rows: list[dict[str, Any]] = []
-    for data_file, held in read_ahead(run, run.files, read):
+    for data_file, held in read_ahead(data, data.files, read):
         rows += _rows_of(asked, data_file, held)
         if len(rows) >= _ROWS_AT_ONCE:
-            run.findings.evaluate_rows(constraint_checks, rows)
+            data.findings.evaluate_rows(constraint_checks, rows)
             rows = []
-    run.findings.evaluate_rows(constraint_checks, rows)
+    data.findings.evaluate_rows(constraint_checks, rows)
 
 
-def mark_missing_files_undecided(run: DataRun) -> None:
+def mark_missing_files_undecided(data: DataBucket) -> None:
     """Enter that nothing is evaluated on files that were not found, for an engine that is handed the others."""
-    absent = DataFiles(run.files.rows.filter(pl.col("actual_size").is_null()))
-    if run.table is None or not len(absent):
+    absent = DataFiles(data.files.rows.filter(pl.col("actual_size").is_null()))
+    if data.table is None or not len(absent):
         return
-    asked = ConstraintRecorder(run.table, run.state, run.operations, run.findings, records_unsupported=False)
+    asked = ConstraintRecorder(data.table, data.state, data.operations, data.findings, records_unsupported=False)
     for data_file in absent:
-        asked.mark_file_undecided(data_file, str(run.get_missing_file_error(data_file.path_key)))
+        asked.mark_file_undecided(data_file, str(data.get_missing_file_error(data_file.path_key)))
 
 
 def _rows_of(
@@ -130,7 +130,7 @@ class ConstraintRecorder:
             table: its schema and configuration at the judged version.
             state: at the judged version.
             operations: what each commit of the judged history says it does.
-            findings: of the run.
+            findings: of the data.
             unsettled: what the ledger says of a condition that is not evaluated, before the reason.
             enters: whether it says anything of those that are not admitted.
         """
@@ -145,7 +145,9 @@ class ConstraintRecorder:
 
     def row(self, data_file: DataFile, condition: RowConstraint, found: ConstraintResult) -> dict[str, Any]:
         """The row of the view for one file and a condition that was evaluated on its rows."""
-        return build_constraint_check_row(data_file, condition, found, may_predate_expression=self._may_be_older(condition))
+        return build_constraint_check_row(
+            data_file, condition, found, may_predate_expression=self._may_be_older(condition)
+        )
 
     def mark_undecided(self, condition: RowConstraint, why: str, path: str | None) -> None:
         """Enter that a condition was not evaluated; of a file with that path, or of any."""

@@ -12,13 +12,14 @@ from deltaspec.model.revisions import Revision
 from deltaspec.model.rows import row_tracking
 from deltaspec.model.rows.deletion_vectors import DeletionVectorError
 from deltaspec.validation.data.commit_reader import DATA_CHANGE
-from deltaspec.validation.data.data_run import describe_read_error
+from deltaspec.validation.data.data_bucket import describe_read_error
 from deltaspec.validation.data.row_id_reader import MaterializedColumns, NonIntegerRowIds, RowIds, read_row_ids
+from deltaspec.validation.findings import Findings
+from deltaspec.validation.log.facts import LogFacts
 from deltaspec.validation.log.row_id_history_checks import (
     build_suspension_history,
     check_row_id_history,
     find_inserted_paths,
-    history_is_complete,
 )
 from deltaspec.views.files.file_replay import find_live_files
 from deltaspec.views.files.row_id_history import new_row_ids, row_id_commits, row_id_conflicts, row_id_states
@@ -34,119 +35,119 @@ from deltaspec.views.files.row_ids import (
 )
 from deltaspec.views.table import table_actions
 from deltaspec.views.table.enablement import build_enablement_history, get_enablement_at
+from deltaspec.views.table.state import TableState
 from deltaspec.wire.parquet.file_opener import UnreadableRows
 from deltaspec.wire.storage.interface import LOG_DIRECTORY, FileGone, StorageError
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from deltaspec.validation.base_run import Run
-    from deltaspec.validation.data.data_run import DataRun
+    from deltaspec.validation.data.data_bucket import DataBucket
 
 VIEWS_OF_THE_LOG = (row_id_ranges, row_id_columns, row_id_commits, row_id_states, new_row_ids, row_id_conflicts)
 _UPDATE = "UPDATE"
-"""What engines call a commit that changes rows, and neither inserts nor deletes any."""
-_OF_THE_MARK = ("RID002", "RID003", "RID009")
+"""Operation of commits that change rows without inserting or deleting any."""
+_HIGH_WATER_MARK_RULES = ("RID002", "RID003", "RID009")
 """Rules that need the high-water mark."""
 
 
-def may_have_row_ids(run: Run) -> bool:
-    """Whether the judged history has a version that supports row tracking, or may have one."""
-    supported = any(supported for _, supported, _ in build_suspension_history(run))
-    return supported or run.state.supports(row_tracking.get_feature_name(run.revision)) is not False
+def may_have_row_ids(facts: LogFacts) -> bool:
+    """Return whether a version of the validated history supports row tracking, or may support it."""
+    supported = any(supported for _, supported, _ in build_suspension_history(facts))
+    return supported or facts.state.supports(row_tracking.get_feature_name(facts.options.revision)) is not False
 
 
-def check_row_id_ranges(run: Run, intervals: pl.DataFrame) -> None:
-    """Look at what the log says of row ids, where the table supports row tracking or did in the judged history.
+def check_row_id_ranges(facts: LogFacts, findings: Findings, intervals: pl.DataFrame) -> None:
+    """Check what the log says about row ids, if a version of the validated history supports row tracking.
 
     Args:
-        run: after its replay.
-        spanned: its adds and removes, as `file_replay.spans` gives them.
+        facts: of the log.
+        findings: receives what is found.
+        intervals: adds and removes of all buckets, from `build_intervals`.
     """
-    state = run.state
+    state, revision = facts.state, facts.options.revision
     if not state.protocol_known or not state.metadata_known:
-        if state.supports(row_tracking.get_feature_name(run.revision)) is not False:
-            run.findings.mark_undecided(VIEWS_OF_THE_LOG, "an action that row tracking depends on cannot be decoded")
+        if state.supports(row_tracking.get_feature_name(revision)) is not False:
+            findings.mark_undecided(VIEWS_OF_THE_LOG, "an action that row tracking depends on cannot be decoded")
         return
-    check_row_id_history(run, intervals)
+    check_row_id_history(facts, findings, intervals)
     if state.protocol is None or state.metadata is None:
         return
-    if not row_tracking.assigns_row_ids(state.protocol, state.metadata, run.revision):
+    if not row_tracking.assigns_row_ids(state.protocol, state.metadata, revision):
         return
-    if run.replay_blocked_reason is not None:
-        run.findings.mark_undecided((row_id_ranges,), run.replay_blocked_reason)
+    if facts.replay_blocked_reason is not None:
+        findings.mark_undecided((row_id_ranges,), facts.replay_blocked_reason)
         return
     mark, has_high_water_mark = state.high_water_mark
     if has_high_water_mark is None:
-        for code in _OF_THE_MARK:
-            run.findings.mark_rule_undecided(code, "an action that may hold the high-water mark cannot be decoded")
-    live = find_live_files(intervals, run.plan.version)
-    # [Changed in r2] what is committed again keeps what it had, be it no ids
-    exempt = () if run.revision is Revision.R1 else paths_without_ids(live, intervals, history_is_complete=history_is_complete(run))
+        for code in _HIGH_WATER_MARK_RULES:
+            findings.mark_rule_undecided(code, "an action that may contain the high-water mark cannot be decoded")
+    live = find_live_files(intervals, facts.plan.version)
+    # [Changed in r2] a file that is committed again keeps its row ids, and stays without ids if it had none
+    whole = facts.plan.history_is_complete
+    exempt = () if revision is Revision.R1 else paths_without_ids(live, intervals, history_is_complete=whole)
+    suspensions = build_suspension_history(facts)
     ranges = build_row_id_ranges(
         live,
         mark,
         has_high_water_mark=has_high_water_mark,
-        enabled=row_tracking.is_enabled(state.protocol, state.metadata, run.revision),
-        since=build_suspension_history(run),
+        enabled=row_tracking.is_enabled(state.protocol, state.metadata, revision),
+        since=suspensions,
         paths_without_ids=exempt,
     )
-    run.findings.evaluate(row_id_ranges, ranges)
+    findings.evaluate(row_id_ranges, ranges)
     if mark is not None:
-        run.findings.evaluate(
-            row_id_ranges, find_removed_files_above_mark(intervals, live, mark, build_suspension_history(run))
-        )
+        findings.evaluate(row_id_ranges, find_removed_files_above_mark(intervals, live, mark, suspensions))
 
 
-def supports_row_tracking(run: Run | DataRun) -> bool:
-    """Whether the table supports row tracking, and its state is known."""
-    state = run.state
+def supports_row_tracking(state: TableState) -> bool:
+    """Return whether the table supports row tracking and its state is known."""
     if state.protocol is None or state.metadata is None:
         return False
     return supports(state.protocol, row_tracking.get_feature_name(state.revision))
 
 
-def check_live_row_ids(run: DataRun) -> None:
+def check_live_row_ids(data: DataBucket) -> None:
     """Look at the row ids that live files hold."""
-    state = run.state
-    if not supports_row_tracking(run) or state.protocol is None or state.metadata is None:
+    state = data.state
+    if not supports_row_tracking(data.state) or state.protocol is None or state.metadata is None:
         return
     enabled = row_tracking.is_enabled(state.protocol, state.metadata, state.revision)
     assigned = row_tracking.assigns_row_ids(state.protocol, state.metadata, state.revision)
-    if not run.findings.has_rules_for(row_id_files) or not (enabled or assigned):
+    if not data.findings.has_rules_for(row_id_files) or not (enabled or assigned):
         return
-    configuration = run.state.rows[table_actions.configuration.name]
+    configuration = data.state.rows[table_actions.configuration.name]
     hidden = (
-        MaterializedColumns.at(configuration, run.version, run.state.revision)
+        MaterializedColumns.at(configuration, data.version, data.state.revision)
         if enabled
         else MaterializedColumns(None, None)
     )
-    mark, _ = run.state.high_water_mark
-    inserted = find_inserted_paths(run) if enabled else frozenset()
+    mark, _ = data.state.high_water_mark
+    inserted = find_inserted_paths(data) if enabled else frozenset()
     seen = RowIds()
     rows: list[dict[str, Any]] = []
-    for number, file in enumerate(run.files):
+    for number, file in enumerate(data.files):
         if number % 500 == 0:
-            run.progress("row ids", number, len(run.files))
-            run.findings.evaluate_rows(row_id_files, rows)
+            data.progress("row ids", number, len(data.files))
+            data.findings.evaluate_rows(row_id_files, rows)
             rows = []
         if file.base_row_id is None:
             continue  # a finding of the log
         try:
-            ids = read_row_ids(run, file, hidden)
+            ids = read_row_ids(data, file, hidden)
         except NonIntegerRowIds as fault:
             rows.append({**file.place, "materialized_column_fault": str(fault)})
-            run.findings.mark_undecided((row_id_files,), describe_read_error(fault), file.path)
+            data.findings.mark_undecided((row_id_files,), describe_read_error(fault), file.path)
             continue
         except (StorageError, UnreadableRows, DeletionVectorError) as fault:
-            run.findings.mark_undecided((row_id_files,), describe_read_error(fault), file.path)
+            data.findings.mark_undecided((row_id_files,), describe_read_error(fault), file.path)
             continue
         shared = seen.fresh & ids.fresh
         repeated = seen.take(ids)
         row = {
             **file.place,
             "high_water_mark": mark,
-            "table_version": run.version,
+            "table_version": data.version,
             "default_row_commit_version": file.default_row_commit_version,
             "rows_are_inserted": file.path_key in inserted,
             "duplicate_default_ids": len(shared),
@@ -160,57 +161,57 @@ def check_live_row_ids(run: DataRun) -> None:
             "first_duplicate_id": min(repeated.min(), MAX_ID) if len(repeated) else None,
         }
         rows.append(row)
-    run.findings.evaluate_rows(row_id_files, rows)
+    data.findings.evaluate_rows(row_id_files, rows)
 
 
-def check_rewritten_row_ids(run: DataRun) -> None:
+def check_rewritten_row_ids(data: DataBucket) -> None:
     """Look at the row ids that rewritten rows had before."""
-    if not supports_row_tracking(run) or not run.findings.has_rules_for(row_id_rewrites):
+    if not supports_row_tracking(data.state) or not data.findings.has_rules_for(row_id_rewrites):
         return
-    revision = run.state.revision
-    rows = run.state.rows
+    revision = data.state.revision
+    rows = data.state.rows
     configuration = rows[table_actions.configuration.name]
-    feature, enabled_by = row_tracking.get_feature_name(revision), row_tracking.enabled_by(revision)
+    feature, enabled_by = row_tracking.get_feature_name(revision), row_tracking.get_enablement_property(revision)
     since = build_enablement_history(rows[table_actions.protocols.name], configuration, feature, enabled_by)
-    for version in run.commits.rewriting:
+    for version in data.commits.rewriting:
         hidden = MaterializedColumns.at(configuration, version, revision)
         steady = all((*get_enablement_at(since, version - 1), *get_enablement_at(since, version)))
         if not steady or hidden != MaterializedColumns.at(configuration, version - 1, revision):
             continue
-        row = _rewrite(run, version, hidden)
-        run.findings.evaluate_rows(row_id_rewrites, [] if row is None else [row])
+        row = _rewrite(data, version, hidden)
+        data.findings.evaluate_rows(row_id_rewrites, [] if row is None else [row])
 
 
-def _rewrite(run: DataRun, version: int, hidden: MaterializedColumns) -> dict[str, Any] | None:
+def _rewrite(data: DataBucket, version: int, hidden: MaterializedColumns) -> dict[str, Any] | None:
     """A commit's row of `row_id_rewrites`; None where rows come or go, or its files are not all there."""
     name = f"{LOG_DIRECTORY}/{commit_name(version)}"
     ids = {"add": RowIds(), "remove": RowIds()}
     place = name
     try:
-        moves = all(row[DATA_CHANGE] is False for row in run.commit(version).files.rows)
+        moves = all(row[DATA_CHANGE] is False for row in data.commit(version).files.rows)
     except StorageError as fault:
-        run.findings.mark_undecided((row_id_rewrites,), str(fault), name)
+        data.findings.mark_undecided((row_id_rewrites,), str(fault), name)
         return None
-    if not moves and run.operations.get(version) != _UPDATE:
+    if not moves and data.operations.get(version) != _UPDATE:
         return None
     try:
-        again = (replace(file, kind="remove") for file in run.commits.find_readded_files(version))
-        for file in chain(run.commits.files(version), again):
+        again = (replace(file, kind="remove") for file in data.commits.find_readded_files(version))
+        for file in chain(data.commits.files(version), again):
             if file.base_row_id is None:
                 return None
             place = file.path
-            ids[file.kind].take(read_row_ids(run, file, hidden, versions=True))
+            ids[file.kind].take(read_row_ids(data, file, hidden, versions=True))
     except FileGone:
         return None
     except (StorageError, UnreadableRows, DeletionVectorError) as fault:
-        run.findings.mark_undecided((row_id_rewrites,), describe_read_error(fault), place)
+        data.findings.mark_undecided((row_id_rewrites,), describe_read_error(fault), place)
         return None
     before, after = ids["remove"], ids["add"]
     if not moves and len(before.stable) != len(after.stable):
         return None  # whatever it calls itself, rows come or go
     lost, new = len(before.stable - after.stable), len(after.stable - before.stable)
     same = before.versions == after.versions if moves and lost == new == 0 else None
-    stated = run.stated_row_ids.get(version)
+    stated = data.stated_row_ids.get(version)
     return {
         "version": version,
         "file": name,

@@ -20,7 +20,7 @@ from deltaspec.wire.parquet.file_opener import UnreadableRows
 from deltaspec.wire.parquet.row_batches import Batch, RowBatches, compute_remaining_rows, iter_empty_batches
 
 if TYPE_CHECKING:
-    from deltaspec.validation.data.data_run import DataRun
+    from deltaspec.validation.data.data_bucket import DataBucket
 
 _MAX_ID = 2**63 - 1
 
@@ -87,11 +87,11 @@ class RowIds:
         return self.by_default | self.kept
 
 
-def read_row_ids(run: DataRun, file: DataFile, hidden: MaterializedColumns, *, versions: bool = False) -> RowIds:
+def read_row_ids(data: DataBucket, file: DataFile, hidden: MaterializedColumns, *, versions: bool = False) -> RowIds:
     """The ids of the valid rows of a file.
 
     Args:
-        run: the run.
+        data: the data.
         file: with a base row id.
         hidden: names of the columns of materialized values.
         versions: ask for the row commit versions of all rows as well.
@@ -101,8 +101,8 @@ def read_row_ids(run: DataRun, file: DataFile, hidden: MaterializedColumns, *, v
         UnreadableRows: it is no Parquet file that can be read, or holds no integers where ids are to be.
         DeletionVectorError: its vector cannot be decoded.
     """
-    with RowBatches(run.access, file.path_key) as source:
-        return _read(source, run.vector, file, hidden, versions=versions)
+    with RowBatches(data.access, file.path_key) as source:
+        return _read(source, data.vector, file, hidden, versions=versions)
 
 
 def _read(

@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from deltaspec.model.rows.deletion_vectors import DeletionVectorError
-from deltaspec.validation.data.data_run import describe_read_error
+from deltaspec.validation.data.data_bucket import describe_read_error
 from deltaspec.validation.data.parsed_statistics import ParsedStatisticsCache
 from deltaspec.validation.data.read_ahead import read_ahead
 from deltaspec.views.data.column_facts import build_column_fact_rows, column_facts
@@ -19,7 +19,7 @@ from deltaspec.wire.parquet.file_opener import UnreadableRows
 from deltaspec.wire.storage.interface import StorageError
 
 if TYPE_CHECKING:
-    from deltaspec.validation.data.data_run import DataRun
+    from deltaspec.validation.data.data_bucket import DataBucket
     from deltaspec.views.data.data_files import DataFile
     from deltaspec.views.table.state import TableSchema
 
@@ -28,34 +28,34 @@ _ROWS_AT_ONCE = 20_000
 _VIEWS = (column_facts, row_checks)
 
 
-def check_row_values(run: DataRun) -> None:
+def check_row_values(data: DataBucket) -> None:
     """Read every live data file and look at `column_facts` and `row_checks`."""
-    if not run.findings.has_rules_for(*_VIEWS):
+    if not data.findings.has_rules_for(*_VIEWS):
         return
-    table = run.table
+    table = data.table
     if table is None:
-        run.findings.mark_undecided(_VIEWS, "the schema that the rows are judged against is not known")
+        data.findings.mark_undecided(_VIEWS, "the schema that the rows are judged against is not known")
         return
-    pending = _Pending(run)
-    statistics = ParsedStatisticsCache(run, table)
-    for number, (data_file, held) in enumerate(read_ahead(run, run.files, partial(_read, run, table))):
+    pending = _Pending(data)
+    statistics = ParsedStatisticsCache(data, table)
+    for number, (data_file, held) in enumerate(read_ahead(data, data.files, partial(_read, data, table))):
         if number % 100 == 0:
-            run.progress("rows", number, len(run.files))
+            data.progress("rows", number, len(data.files))
         if isinstance(held, DataFileRows):
             pending.add(table, statistics.completed(data_file), held)
         else:
-            run.findings.mark_undecided(_VIEWS, held, data_file.path)
+            data.findings.mark_undecided(_VIEWS, held, data_file.path)
     pending.flush()
-    run.progress("rows", len(run.files), len(run.files))
+    data.progress("rows", len(data.files), len(data.files))
 
 
-def _read(run: DataRun, table: TableSchema, data_file: DataFile) -> DataFileRows | str:
+def _read(data: DataBucket, table: TableSchema, data_file: DataFile) -> DataFileRows | str:
     size = data_file.actual_size
     if size is None:
-        return str(run.get_missing_file_error(data_file.path_key))
+        return str(data.get_missing_file_error(data_file.path_key))
     try:
-        deleted = run.vector(data_file)
-        with run.access.open_seekable(data_file.path_key) as source:
+        deleted = data.vector(data_file)
+        with data.access.open_seekable(data_file.path_key) as source:
             held = read_rows(
                 source,
                 size,
@@ -65,7 +65,7 @@ def _read(run: DataRun, table: TableSchema, data_file: DataFile) -> DataFileRows
                 data_file.partition_values,
                 deleted,
             )
-        if held.corrupt and run.access.size(data_file.path_key) != size:
+        if held.corrupt and data.access.size(data_file.path_key) != size:
             return f"{data_file.path_key}: changed while it was read"
     except (StorageError, UnreadableRows, DeletionVectorError) as fault:
         return describe_read_error(fault)
@@ -75,18 +75,18 @@ def _read(run: DataRun, table: TableSchema, data_file: DataFile) -> DataFileRows
 class _Pending:
     """Rows of the two views, not looked at yet."""
 
-    def __init__(self, run: DataRun) -> None:
-        self._run = run
+    def __init__(self, data: DataBucket) -> None:
+        self._data = data
         self._facts: list[dict[str, Any]] = []
         self._checks: list[dict[str, Any]] = []
 
     def add(self, table: TableSchema, data_file: DataFile, held: DataFileRows) -> None:
         """Take the rows of one file; look at what is there if it is many."""
         for reason in held.unread:
-            self._run.findings.mark_undecided(_VIEWS, reason, data_file.path)
+            self._data.findings.mark_undecided(_VIEWS, reason, data_file.path)
         for reason in held.uncertain if data_file.stats else ():
-            self._run.findings.mark_undecided((column_facts,), reason, data_file.path)
-        if self._run.findings.has_rules_for(column_facts):
+            self._data.findings.mark_undecided((column_facts,), reason, data_file.path)
+        if self._data.findings.has_rules_for(column_facts):
             self._facts += build_column_fact_rows(
                 data_file,
                 table.schema,
@@ -95,13 +95,13 @@ class _Pending:
                 held.leaves,
                 shredding_supported=table.supports("variantShredding"),
             )
-        if self._run.findings.has_rules_for(row_checks):
+        if self._data.findings.has_rules_for(row_checks):
             self._checks += build_row_check_rows(data_file, held)
         if len(self._facts) + len(self._checks) > _ROWS_AT_ONCE:
             self.flush()
 
     def flush(self) -> None:
         """Look at them."""
-        self._run.findings.evaluate_rows(column_facts, self._facts)
-        self._run.findings.evaluate_rows(row_checks, self._checks)
+        self._data.findings.evaluate_rows(column_facts, self._facts)
+        self._data.findings.evaluate_rows(row_checks, self._checks)
         self._facts, self._checks = [], []

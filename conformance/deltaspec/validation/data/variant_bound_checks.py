@@ -15,25 +15,25 @@ from deltaspec.wire.parquet.file_opener import UnreadableRows
 from deltaspec.wire.storage.interface import StorageError
 
 if TYPE_CHECKING:
-    from deltaspec.validation.data.data_run import DataRun
+    from deltaspec.validation.data.data_bucket import DataBucket
     from deltaspec.views.data.data_files import DataFile
     from deltaspec.views.table.state import TableSchema
 
 _VARIANT = Primitive("variant")
 
 
-def check_variant_paths(run: DataRun) -> None:
+def check_variant_paths(data: DataBucket) -> None:
     """Read the variants that bounds speak of, in the files whose bounds do; files without such bounds are not read."""
-    table = run.table
-    if table is None or not run.findings.has_rules_for(variant_paths):
+    table = data.table
+    if table is None or not data.findings.has_rules_for(variant_paths):
         return  # rows without a schema are told where rows are looked at
     every = list_leaf_columns(table.schema, table.mapping, table.partition_columns)
     columns = [column for column in every if column.type == _VARIANT]
-    for data_file in run.files if columns else ():
+    for data_file in data.files if columns else ():
         for column in columns:
             bounded = _bounded_paths(data_file.stats, column)
             if bounded:
-                run.findings.evaluate_rows(variant_paths, _rows(run, table, data_file, column, bounded))
+                data.findings.evaluate_rows(variant_paths, _rows(data, table, data_file, column, bounded))
 
 
 def _bounded_paths(stats: str | None, column: LeafColumn) -> list[str]:
@@ -55,15 +55,15 @@ def _bounded_paths(stats: str | None, column: LeafColumn) -> list[str]:
 
 
 def _rows(
-    run: DataRun, table: TableSchema, data_file: DataFile, column: LeafColumn, paths: list[str]
+    data: DataBucket, table: TableSchema, data_file: DataFile, column: LeafColumn, paths: list[str]
 ) -> list[dict[str, Any]]:
     wanted = {path: parse_steps(path) for path in paths}
     types: dict[str, set[str]] = {path: set() for path in paths}
     size = data_file.actual_size
     try:
         if size is None:
-            raise run.get_missing_file_error(data_file.path_key)
-        with run.access.open_seekable(data_file.path_key) as source:
+            raise data.get_missing_file_error(data_file.path_key)
+        with data.access.open_seekable(data_file.path_key) as source:
             seen: set[tuple[bytes, bytes | None]] = set()
             for row in iter_variants(source, size, table.schema, table.mapping, column.path):
                 same = (row.metadata or b"", row.pair.value)
@@ -75,7 +75,7 @@ def _rows(
                     kind = find_shredded_type(row.metadata, row.pair, each)
                     types[path] |= {kind} if kind is not None else set()
     except (StorageError, UnreadableRows, VariantBoundError) as fault:
-        run.findings.mark_undecided((variant_paths,), f"{'.'.join(column.name)}: {fault}", data_file.path)
+        data.findings.mark_undecided((variant_paths,), f"{'.'.join(column.name)}: {fault}", data_file.path)
         return []
     place = {**data_file.place, "column": ".".join(column.name)}
     return [{**place, "variant_path": path, "types": sorted(found)} for path, found in types.items()]

@@ -1,12 +1,13 @@
 """`describe_files`: the distribution of live data files over sizes, partitions and row counts, from the log alone."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
 import polars as pl
 
-from deltaspec.model.schema.column_mapping import physical_partition_columns
+from deltaspec.model.schema.column_mapping import list_physical_partition_columns
 from deltaspec.report.description import (
     FileFacts,
     FilesDescription,
@@ -32,13 +33,13 @@ class _FileRun(EmbeddedRun):
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
-        self.compared = True
+        self.context = replace(self.context, compares_files=True)
 
-    def put_rows(self, tag: str, rows: pl.DataFrame, places: pl.Series | None = None) -> None:
+    def put_rows(self, tag: str, rows: pl.DataFrame, keys: pl.Series | None = None) -> None:
         if tag == REPLAY_ROWS:
             has_stats = pl.col("stats").str.strip_chars().is_in(["", "{}"]).not_()
             rows = rows.with_columns(stats=pl.when(has_stats).then(pl.lit("")))
-        super().put_rows(tag, rows, places)
+        super().put_rows(tag, rows, keys)
 
 
 def describe_files(
@@ -49,7 +50,7 @@ def describe_files(
     Args:
         uri: path or URI of the table's root.
         at: the version; None for the latest.
-        progress: as in `validate_table`.
+        progress: as in `deltaspec.validate`.
 
     Raises:
         InvalidUsage: the table has no such version.
@@ -150,7 +151,7 @@ def _partitions(files: pl.DataFrame, run: EmbeddedRun) -> Partitions | None:
     if metadata is None or schema is None or not metadata.partition_columns:
         return None
     columns = metadata.partition_columns
-    names = dict(zip(physical_partition_columns(schema, columns, run.state.mapping), columns, strict=True))
+    names = dict(zip(list_physical_partition_columns(schema, columns, run.state.mapping), columns, strict=True))
     parts = files.group_by("partition_text").agg(
         pl.len().alias("files"), pl.col("size").cast(pl.Int128).sum().alias("bytes")
     )

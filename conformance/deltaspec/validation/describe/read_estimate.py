@@ -60,7 +60,7 @@ def estimate_table(
 
     Args:
         uri: path or URI of the table's root.
-        at, history, revision: as in `validate_table`.
+        at, history, revision: as in `deltaspec.validate`.
 
     Raises:
         InvalidUsage: an option has an invalid value, or the table has no such version.

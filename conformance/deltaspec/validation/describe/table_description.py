@@ -14,8 +14,11 @@ from deltaspec.model.schema.data_types import Struct
 from deltaspec.model.schema.schema_string import render_tree
 from deltaspec.report.description import FeatureState, LogFiles, TableDescription
 from deltaspec.validation.embedded import EmbeddedRun
+from deltaspec.validation.findings import Findings
 from deltaspec.validation.log.concurrent_writes import load_pinned_listing
+from deltaspec.validation.options import Options
 from deltaspec.validation.plan import Plan, build_plan
+from deltaspec.validation.progress import ignore_progress
 from deltaspec.views.files.file_replay import find_live_files
 from deltaspec.wire.storage.factory import open_store
 from deltaspec.wire.storage.interface import LOG_DIRECTORY, StorageError, Store
@@ -31,7 +34,7 @@ def describe_table(
     Args:
         uri: path or URI of the table's root.
         at: the version; None for the latest.
-        progress: as in `validate_table`.
+        progress: as in `deltaspec.validate`.
 
     Raises:
         InvalidUsage: the table has no such version.
@@ -91,10 +94,10 @@ def replay_table(
         raise TableUnreadable(
             f"{store.uri}: commit {plan.missing[0]} is missing; run `deltaspec validate` to see what else is wrong"
         )
-    run = run_type(store, plan, [], 0, progress or (lambda *_: None))
+    run = run_type(store, plan, Options.create(level="log"), Findings([], 0), progress or ignore_progress)
     intervals = run.replay()
-    if run.replay_blocked_reason:
-        raise TableUnreadable(f"{store.uri}: {run.replay_blocked_reason}; run `deltaspec validate` to see where")
+    if run.facts.replay_blocked_reason:
+        raise TableUnreadable(f"{store.uri}: {run.facts.replay_blocked_reason}; run `deltaspec validate` to see where")
     return run, find_live_files(intervals, plan.version), intervals
 
 

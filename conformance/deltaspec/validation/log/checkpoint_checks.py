@@ -1,4 +1,4 @@
-"""Looks at a checkpoint by itself: as a whole, what its files hold, and their columns."""
+"""Check a checkpoint by itself: its summary, its contents and its columns."""
 
 from collections.abc import Mapping
 
@@ -12,19 +12,24 @@ from deltaspec.wire.storage.interface import LOG_DIRECTORY
 
 
 def check_checkpoint(
-    findings: Findings, read: ParsedCheckpoint, known: Mapping[str, int] | None = None, *, is_base: bool = False
+    findings: Findings,
+    read: ParsedCheckpoint,
+    adds_with_stats: Mapping[str, int] | None = None,
+    *,
+    is_base: bool = False,
 ) -> None:
-    """Look at a checkpoint that was read to its end.
+    """Check a checkpoint after all its parts were read.
 
     Args:
-        findings: of the run.
+        findings: receives what is found.
         read: the checkpoint.
-        is_base: the judged history begins with it, so that its protocol is judged as those of commits are.
-        known: how many adds of each of its files replay has with statistics; None where it was not compared.
+        adds_with_stats: for each file of the checkpoint, the number of its adds that have statistics in replay; None
+            if it was not compared with replay.
+        is_base: the validated history begins with it, so its protocol is checked as those of commits are.
     """
     findings.evaluate_rows(checkpoints, [build_checkpoint_row(read)])
     findings.evaluate_rows(sidecars, build_sidecar_rows(read))
-    findings.evaluate_rows(checkpoint_contents, build_checkpoint_contents_rows(read, known, is_base=is_base))
+    findings.evaluate_rows(checkpoint_contents, build_checkpoint_contents_rows(read, adds_with_stats, is_base=is_base))
     findings.evaluate_rows(checkpoint_columns, column_rows(read))
     if any(each.schema is not None for each in read.contents):
         findings.evaluated_views.add(checkpoint_columns.name)
@@ -34,5 +39,5 @@ def check_checkpoint(
     if not read.is_complete:
         file = f"{LOG_DIRECTORY}/{read.checkpoint.files[0]}"
         findings.mark_undecided(
-            (checkpoint_contents, checkpoint_columns), "the checkpoint cannot be read as a whole", file
+            (checkpoint_contents, checkpoint_columns), "the checkpoint cannot be read completely", file
         )

@@ -1,132 +1,135 @@
-"""What claims to equal replay, beside replay, on one share of the table's files.
+"""Compare the file actions of derived files with replay, one bucket at a time.
 
-A claim's file actions are dealt to the same shares as those of the judged history, so that what differs is seen where
-it lies. What goes for the claim as a whole is told by `deltaspec.validation.log.derived_files` once all shares are looked at.
+The file actions of a derived file are in the same buckets as those of the validated history. What concerns the complete
+derived file is checked by `deltaspec.validation.log.derived_files` after all buckets.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING
 
 import polars as pl
 
-from deltaspec.model.log.version_checksum import VersionChecksum
-from deltaspec.model.schema.data_types import DataType
 from deltaspec.validation.aggregates import Aggregates
+from deltaspec.validation.findings import Findings
+from deltaspec.validation.log.derived_file_types import (
+    CheckpointFileActions,
+    ChecksumFileActions,
+    CompactionFileActions,
+    DerivedFileActions,
+)
+from deltaspec.validation.log.facts import LogFacts
 from deltaspec.views.files.file_actions import file_history
 from deltaspec.views.files.file_history_rows import build_derived_file_history
 from deltaspec.views.files.file_replay import find_live_files
 from deltaspec.views.log.checkpoints import replay_differences
 from deltaspec.views.log.derived_file_rows import LiveFileTotals, all_files_fault
-from deltaspec.views.log.replay_differences import DerivedFile, compare_files
+from deltaspec.views.log.replay_differences import compare_files
 from deltaspec.wire.log.checkpoint_summary import SHORTEST_STATISTICS
 
-if TYPE_CHECKING:
-    from deltaspec.validation.base_run import Run
-
-_IN_FORCE = ("kind", "version", "until")
-Types = Mapping[str, DataType] | None
-"""Partition columns by physical name; None where they are not known."""
+_INTERVAL_COLUMNS = ("kind", "version", "until")
 
 
-@dataclass(frozen=True)
-class CheckpointFileActions:
-    """The file actions of a checkpoint that replay leads to."""
+def compare_derived_file(
+    derived: DerivedFileActions,
+    facts: LogFacts,
+    findings: Findings,
+    intervals: pl.DataFrame,
+    rows: pl.DataFrame,
+    aggregates: Aggregates,
+) -> None:
+    """Compare one bucket of a derived file with replay.
 
-    tag: str
-    """Of its rows among those of a share."""
-    derived_file: DerivedFile
-    is_complete: bool
-    """All of it could be read."""
-    types: Types
-    retention_cutoff_ms: int | None
-    """Tombstones of this deletion timestamp or a later one had not expired; None: nothing is known."""
-
-    def compare_bucket(self, run: Run, intervals: pl.DataFrame, rows: pl.DataFrame, aggregates: Aggregates) -> None:
-        """Compare a share of it with what replay has there."""
-        run.findings.evaluate(file_history, build_derived_file_history(rows))
-        if not self.is_complete or run.replay_blocked_reason is not None:
-            return
-        version = self.derived_file.version
-        live = find_live_files(intervals, version)
-        said = live.filter(pl.col("stats").str.len_bytes() >= SHORTEST_STATISTICS).select("path_key")
-        known = rows.filter(pl.col("kind") == "add").join(said, on="path_key", how="semi")
-        aggregates.adds_with_known_stats[self.tag].update(dict(known.group_by("file").len().iter_rows()))
-        differences = compare_files(
-            self.derived_file,
-            rows,
-            pl.concat([live, find_live_files(intervals, version, "remove")]),
-            self.types,
-            tombstones_complete=run.plan.base is None,
-            retention_cutoff_ms=self.retention_cutoff_ms,
-            revision=run.revision,
-        )
-        for some in differences:
-            run.findings.evaluate_rows(replay_differences, some)
+    Args:
+        derived: the derived file.
+        facts: of the log.
+        findings: receives the differences.
+        intervals: adds and removes of the bucket, from `build_intervals`.
+        rows: file actions of the derived file in the bucket.
+        aggregates: receives what has to be added up over all buckets.
+    """
+    match derived:
+        case CheckpointFileActions():
+            _compare_checkpoint(derived, facts, findings, intervals, rows, aggregates)
+        case CompactionFileActions():
+            _compare_compaction(derived, facts, findings, intervals, rows)
+        case ChecksumFileActions():
+            _compare_checksum(derived, facts, intervals, rows, aggregates)
 
 
-@dataclass(frozen=True)
-class CompactionFileActions:
-    """The file actions of a log compaction."""
-
-    tag: str
-    derived_file: DerivedFile
-    start: int
-    is_decoded: bool
-    """Every action of it could be decoded."""
-    types: Types
-
-    def compare_bucket(self, run: Run, intervals: pl.DataFrame, rows: pl.DataFrame, aggregates: Aggregates) -> None:
-        """Compare a share of it with what its commits leave there."""
-        run.findings.evaluate(file_history, build_derived_file_history(rows))
-        if not self.is_decoded or run.replay_blocked_reason is not None:
-            return
-        end = self.derived_file.version
-        within = pl.col("version").is_between(self.start, end) & (pl.col("source") == "commit")
-        ends_later = pl.col("until").is_null() | (pl.col("until") > end)
-        differences = compare_files(
-            self.derived_file,
-            rows,
-            intervals.filter(within & ends_later).drop("until"),
-            self.types,
-            tombstones_complete=True,
-            revision=run.revision,
-        )
-        for some in differences:
-            run.findings.evaluate_rows(replay_differences, [{**row, "may_have_expired": False} for row in some])
+def _compare_checkpoint(
+    checkpoint: CheckpointFileActions,
+    facts: LogFacts,
+    findings: Findings,
+    intervals: pl.DataFrame,
+    rows: pl.DataFrame,
+    aggregates: Aggregates,
+) -> None:
+    findings.evaluate(file_history, build_derived_file_history(rows))
+    if not checkpoint.is_complete or facts.replay_blocked_reason is not None:
+        return
+    version = checkpoint.derived_file.version
+    live = find_live_files(intervals, version)
+    with_stats = live.filter(pl.col("stats").str.len_bytes() >= SHORTEST_STATISTICS).select("path_key")
+    known = rows.filter(pl.col("kind") == "add").join(with_stats, on="path_key", how="semi")
+    aggregates.adds_with_known_stats[checkpoint.tag].update(dict(known.group_by("file").len().iter_rows()))
+    differences = compare_files(
+        checkpoint.derived_file,
+        rows,
+        pl.concat([live, find_live_files(intervals, version, "remove")]),
+        checkpoint.types,
+        tombstones_complete=facts.plan.base is None,
+        retention_cutoff_ms=checkpoint.retention_cutoff_ms,
+        revision=facts.options.revision,
+    )
+    for batch in differences:
+        findings.evaluate_rows(replay_differences, batch)
 
 
-@dataclass(frozen=True)
-class ChecksumFileActions:
-    """What a version checksum says of the live files of its version."""
-
-    tag: str
-    """Of the rows of its `allFiles`."""
-    derived_file: DerivedFile
-    stated: VersionChecksum | None
-    """Without `allFiles`, whose rows are dealt to the shares; None where it could not be decoded."""
-    lists_files: bool
-    types: Types
-
-    def compare_bucket(self, run: Run, intervals: pl.DataFrame, rows: pl.DataFrame, aggregates: Aggregates) -> None:
-        """Add up the live files of a share, and compare those that are listed."""
-        version = self.derived_file.version
-        if run.replay_blocked_reason is not None or version not in run.compared_states:
-            return
-        # all columns of all live files take much memory, and what is added up takes few
-        summed = find_live_files(intervals.select(*_IN_FORCE, *LiveFileTotals.COLUMNS), version)
-        found = LiveFileTotals.from_files(summed, self.stated)
-        aggregates.live[version] = aggregates.live[version] + found if version in aggregates.live else found
-        if not self.lists_files:
-            return
-        live = find_live_files(intervals, version)
-        differences = compare_files(self.derived_file, rows, live, self.types, tombstones_complete=True)
-        fault = all_files_fault(rows, chain.from_iterable(differences))
-        if fault is not None:
-            aggregates.all_files_faults[version] = min(fault, aggregates.all_files_faults.get(version, fault))
+def _compare_compaction(
+    compaction: CompactionFileActions,
+    facts: LogFacts,
+    findings: Findings,
+    intervals: pl.DataFrame,
+    rows: pl.DataFrame,
+) -> None:
+    findings.evaluate(file_history, build_derived_file_history(rows))
+    if not compaction.is_decoded or facts.replay_blocked_reason is not None:
+        return
+    end = compaction.derived_file.version
+    within = pl.col("version").is_between(compaction.start, end) & (pl.col("source") == "commit")
+    ends_later = pl.col("until").is_null() | (pl.col("until") > end)
+    differences = compare_files(
+        compaction.derived_file,
+        rows,
+        intervals.filter(within & ends_later).drop("until"),
+        compaction.types,
+        tombstones_complete=True,
+        revision=facts.options.revision,
+    )
+    for batch in differences:
+        findings.evaluate_rows(replay_differences, [{**row, "may_have_expired": False} for row in batch])
 
 
-DerivedFileActions = CheckpointFileActions | CompactionFileActions | ChecksumFileActions
+def _compare_checksum(
+    checksum: ChecksumFileActions,
+    facts: LogFacts,
+    intervals: pl.DataFrame,
+    rows: pl.DataFrame,
+    aggregates: Aggregates,
+) -> None:
+    """Add up the live files of the bucket, and compare `allFiles` with them."""
+    version = checksum.derived_file.version
+    if facts.replay_blocked_reason is not None or version not in facts.compared_states:
+        return
+    # the totals need few columns, and all columns of all live files take much memory
+    live_columns = find_live_files(intervals.select(*_INTERVAL_COLUMNS, *LiveFileTotals.COLUMNS), version)
+    totals = LiveFileTotals.from_files(live_columns, checksum.stated)
+    aggregates.live[version] = aggregates.live[version] + totals if version in aggregates.live else totals
+    if not checksum.lists_files:
+        return
+    live = find_live_files(intervals, version)
+    differences = compare_files(checksum.derived_file, rows, live, checksum.types, tombstones_complete=True)
+    fault = all_files_fault(rows, chain.from_iterable(differences))
+    if fault is not None:
+        aggregates.all_files_faults[version] = min(fault, aggregates.all_files_faults.get(version, fault))

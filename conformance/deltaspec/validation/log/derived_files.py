@@ -1,30 +1,36 @@
-"""Everything that claims to equal replay, beside it: newer checkpoints, compactions, version checksums, the hint.
+"""Derived files: newer checkpoints, compactions, version checksums and `_last_checkpoint`, compared with replay.
 
-They are read first, and their file actions dealt to the shares of the table; what the shares say is put together
-afterwards.
+They are read before replay, and their file actions are put into the buckets of the table. After all buckets have been
+compared, each derived file is checked as a unit.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Protocol
 
 import msgspec
+import polars as pl
 
-from deltaspec.model.actions import DomainMetadata, MetaData, Protocol, Txn, WireStruct
+from deltaspec.model import actions as model
+from deltaspec.model.actions import DomainMetadata, MetaData, Txn, WireStruct
 from deltaspec.model.features.table_properties import compute_tombstone_cutoff_ms, compute_transaction_cutoff_ms
 from deltaspec.model.log.file_names import CompactionName, checksum_name, compaction_name
 from deltaspec.model.log.segment import Checkpoint
 from deltaspec.model.log.version_checksum import VersionChecksum
 from deltaspec.model.revisions import Revision
 from deltaspec.validation.aggregates import Aggregates
+from deltaspec.validation.findings import Findings
 from deltaspec.validation.log.checkpoint_checks import check_checkpoint
 from deltaspec.validation.log.concurrent_writes import is_hint_unchanged
-from deltaspec.validation.log.derived_file_comparison import (
+from deltaspec.validation.log.derived_file_types import (
     CheckpointFileActions,
     ChecksumFileActions,
     CompactionFileActions,
+    DerivedFileActions,
 )
+from deltaspec.validation.log.facts import LogFacts
 from deltaspec.validation.log.replay_stage import DERIVED_ROWS
 from deltaspec.views.files.file_action_facts import FileContext, Provenance, build_file_facts
 from deltaspec.views.files.file_replay import select_replay_columns
@@ -43,234 +49,255 @@ from deltaspec.wire.log.line_decoder import LogSummary, decode_line_stream
 from deltaspec.wire.log.line_validation import contains_lone_surrogate
 from deltaspec.wire.storage.interface import LOG_DIRECTORY, StorageError
 
-if TYPE_CHECKING:
-    from deltaspec.validation.log.log_run import LogRun
-
-LONE_SURROGATE_REASON = "half of a surrogate pair is escaped, which parsers keep, replace or refuse"
-_OF_ONE_COMMIT = {"commitInfo", "cdc", "checkpointMetadata", "sidecar"}
-"""Actions that are no part of what reconciliation leaves."""
-_DIFFERENCES_OF_CHECKSUMS = ("CRC010", "CRC011")
-"""Rules over `replay_differences` that ask of version checksums alone."""
+LONE_SURROGATE_REASON = "a lone surrogate is escaped; parsers keep it, replace it or fail"
+_ACTIONS_OF_ONE_COMMIT = {"commitInfo", "cdc", "checkpointMetadata", "sidecar"}
+"""Actions that reconciliation does not keep."""
+_CHECKSUM_DIFFERENCE_RULES = ("CRC010", "CRC011")
+"""Rules over `replay_differences` that concern version checksums only."""
 MAX_OBJECT_BYTES = 256 << 20
-"""Largest version checksum and checkpoint hint that is read."""
+"""Largest version checksum and `_last_checkpoint` that is read."""
+_HINT_FILE = f"{LOG_DIRECTORY}/_last_checkpoint"
+
+
+class DerivedFileReader(Protocol):
+    """Reading that an engine provides."""
+
+    def read_derived_checkpoint(self, checkpoint: Checkpoint, context: FileContext, tag: str) -> ParsedCheckpoint:
+        """Read a checkpoint and put its file actions into the buckets, now or in `finalize`."""
+        ...
+
+    def read_compaction(self, file: str, version: int, context: FileContext, tag: str) -> LogSummary:
+        """Read a log compaction and put its file actions into the buckets. Raise `StorageError`."""
+        ...
+
+    def put_rows(self, tag: str, rows: pl.DataFrame) -> None:
+        """Put rows into the buckets."""
+        ...
 
 
 class DerivedFiles:
-    """Reads the claims of one run, and tells what became of them."""
+    """The derived files of one run. Plain data after `read`, so that a resume state can contain it."""
 
-    def __init__(self, run: LogRun) -> None:
-        self.run = run
+    def __init__(self) -> None:
         self._checkpoints: list[tuple[CheckpointFileActions, ParsedCheckpoint]] = []
         self._compactions: list[tuple[CompactionFileActions, LogSummary]] = []
         self._checksums: list[tuple[ChecksumFileActions, tuple[str | None, str | None]]] = []
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Without the run, which whoever keeps claims gives them anew."""
-        return {**self.__dict__, "run": None}
+    def read(self, reader: DerivedFileReader, facts: LogFacts, findings: Findings) -> None:
+        """Read every derived file of the plan."""
+        for checkpoint in facts.plan.compared_checkpoints:
+            self._read_checkpoint(reader, facts, checkpoint)
+        for name in facts.plan.compactions if facts.options.revision.since(Revision.R3) else ():
+            self._read_compaction(reader, facts, findings, name)
+        for version in facts.plan.checksums:
+            self._read_checksum(reader, facts, findings, version)
 
-    def read(self) -> None:
-        """Read every claim that the plan names."""
-        run = self.run
-        for checkpoint in run.plan.compared_checkpoints:
-            self._read_checkpoint(checkpoint)
-        for name in run.plan.compactions if run.revision.since(Revision.R3) else ():
-            self._read_compaction(name)
-        for version in run.plan.checksums:
-            self._read_checksum(version)
+    def collect_file_actions(self) -> tuple[DerivedFileActions, ...]:
+        """Return what the buckets compare, once the engine has read all file actions."""
+        self._checkpoints = [(replace(files, is_complete=read.is_complete), read) for files, read in self._checkpoints]
+        return (
+            *(files for files, _ in self._checkpoints),
+            *(files for files, _ in self._compactions),
+            *(files for files, _ in self._checksums),
+        )
 
-    def finalize(self) -> None:
-        """Say in `run.claims` what shares compare, once all file actions are dealt."""
-        run = self.run
-        whole = [(replace(files, is_complete=read.is_complete), read) for files, read in self._checkpoints]
-        self._checkpoints = whole
-        run.derived_files = [each for each, _ in self._checkpoints]
-        run.derived_files += [each for each, _ in self._compactions]
-        run.derived_files += [each for each, _ in self._checksums]
-
-    def check(self, aggregates: Aggregates) -> None:
-        """Look at every claim as a whole.
+    def check(
+        self,
+        facts: LogFacts,
+        findings: Findings,
+        parsed_checkpoints: Mapping[Checkpoint, ParsedCheckpoint],
+        aggregates: Aggregates,
+    ) -> None:
+        """Check every derived file as a unit.
 
         Args:
-            sums: what the shares say of them.
+            facts: of the log.
+            findings: receives what is found.
+            parsed_checkpoints: every checkpoint that was read.
+            aggregates: of all buckets.
         """
         for files, read in self._checkpoints:
-            self._look_at_checkpoint(files, read, aggregates)
+            _check_checkpoint(facts, findings, files, read, aggregates)
         for compaction, log in self._compactions:
-            self._look_at_compaction(compaction, log)
+            _check_compaction(facts, findings, compaction, log)
         for checksum, fault in self._checksums:
-            self._look_at_checksum(checksum, fault, aggregates)
-        if self.run.plan.has_hint:
-            self._look_at_hint()
+            _check_checksum(facts, findings, checksum, fault, aggregates)
+        if facts.plan.has_hint:
+            _check_hint(facts, findings, parsed_checkpoints)
 
-    def _state(self, version: int) -> tuple[TableActions, FileContext]:
-        """The table as replay has it at a version; nothing of it where that is not known."""
-        run = self.run
-        known = run.compared_states.get(version)
-        return known if known is not None else (TableActions(), run.state.file_context(run.store.root))
-
-    # checkpoints
-
-    def _read_checkpoint(self, checkpoint: Checkpoint) -> None:
-        run = self.run
-        expected, context = self._state(checkpoint.version)
+    def _read_checkpoint(self, reader: DerivedFileReader, facts: LogFacts, checkpoint: Checkpoint) -> None:
+        expected, context = _get_state(facts, checkpoint.version)
         tag = DERIVED_ROWS + checkpoint.files[0]
-        read = run.read_derived_checkpoint(checkpoint, context, tag)
+        read = reader.read_derived_checkpoint(checkpoint, context, tag)
         derived_file = DerivedFile("checkpoint", f"{LOG_DIRECTORY}/{checkpoint.files[0]}", checkpoint.version)
-        tombstones_since, _ = self._kept_since(expected)
-        files = CheckpointFileActions(tag, derived_file, False, context.partition_columns, tombstones_since)
+        tombstone_cutoff, _ = _compute_retention_cutoffs(facts, expected)
+        files = CheckpointFileActions(tag, derived_file, False, context.partition_columns, tombstone_cutoff)
         self._checkpoints.append((files, read))
 
-    def _look_at_checkpoint(self, files: CheckpointFileActions, read: ParsedCheckpoint, aggregates: Aggregates) -> None:
-        run, derived_file = self.run, files.derived_file
-        is_compared = read.is_complete and run.replay_blocked_reason is None
-        read.split_paths = aggregates.split_paths[files.tag] if files.tag in run.multipart else None
-        check_checkpoint(run.findings, read, aggregates.adds_with_known_stats[files.tag] if is_compared else None)
-        if not read.is_complete:
-            run.findings.mark_undecided(
-                (replay_differences,), "the checkpoint cannot be read as a whole", derived_file.file
-            )
-            return
-        expected, _ = self._state(derived_file.version)
-        actions = collect_last_actions(action for _, _, action in read.actions)
-        domains = {name: each for name, each in (actions.domains or {}).items() if not each.removed}
-        stated = replace(actions, domains=domains)
-        differences: list[Row] = []
-        if read.faults:
-            run.findings.mark_undecided(
-                (replay_differences,), "an action of the checkpoint cannot be decoded", derived_file.file
-            )
-        else:
-            _, transactions_since = self._kept_since(expected)
-            differences = compare_table_actions(derived_file, stated, expected, retention_cutoff_ms=transactions_since)
-        self._compare(differences)
-
-    def _kept_since(self, state: TableActions) -> tuple[int | None, int | None]:
-        """From when on tombstones and transactions had not expired by the clock of the run, with a state's retention.
-
-        What has not expired by then had not when the checkpoint was made, which was before.
-        """
-        clock = self.run.clock_ms
-        if clock is None or state.metadata is None:
-            return None, None
-        settings = state.metadata.configuration
-        return compute_tombstone_cutoff_ms(settings, clock), compute_transaction_cutoff_ms(settings, clock)
-
-    def _compare(self, differences: list[Row]) -> None:
-        """Look at differences; that something was compared counts even where nothing differs."""
-        self.run.findings.evaluated_views.add(replay_differences.name)
-        self.run.findings.evaluate_rows(replay_differences, differences)
-
-    # compactions
-
-    def _read_compaction(self, name: CompactionName) -> None:
-        run, file = self.run, f"{LOG_DIRECTORY}/{compaction_name(name.start, name.end)}"
-        _, context = self._state(name.end)
+    def _read_compaction(
+        self, reader: DerivedFileReader, facts: LogFacts, findings: Findings, name: CompactionName
+    ) -> None:
+        file = f"{LOG_DIRECTORY}/{compaction_name(name.start, name.end)}"
+        _, context = _get_state(facts, name.end)
         tag = DERIVED_ROWS + compaction_name(name.start, name.end)
         try:
-            log = run.read_compaction(file, name.end, context, tag)
+            log = reader.read_compaction(file, name.end, context, tag)
         except StorageError as fault:
-            run.findings.mark_undecided((replay_differences, log_files.lines), str(fault), file)
+            findings.mark_undecided((replay_differences, log_files.lines), str(fault), file)
             return
         derived_file = DerivedFile("compaction", file, name.end)
         if log.undecoded_kinds:
-            run.findings.mark_undecided((replay_differences,), "an action of the compaction cannot be decoded", file)
+            findings.mark_undecided((replay_differences,), "an action of the compaction cannot be decoded", file)
         files = CompactionFileActions(tag, derived_file, name.start, not log.undecoded_kinds, context.partition_columns)
         self._compactions.append((files, log))
 
-    def _look_at_compaction(self, files: CompactionFileActions, log: LogSummary) -> None:
-        run, derived_file = self.run, files.derived_file
-        if not files.is_decoded or run.replay_blocked_reason is not None:
-            return
-        expected = collect_last_actions(_between(run.table_actions, files.start, derived_file.version))
-        kinds = {kind for kind in log.kinds if kind is not None}
-        differences = [derived_file.row(kind, None, "extra") for kind in sorted(_OF_ONE_COMMIT & kinds)]
-        differences += _with_absences(derived_file, collect_last_actions(action for _, action in log.actions), expected)
-        self._compare([{**row, "may_have_expired": False} for row in differences])
-
-    # version checksums
-
-    def _read_checksum(self, version: int) -> None:
-        run, file = self.run, f"{LOG_DIRECTORY}/{checksum_name(version)}"
+    def _read_checksum(self, reader: DerivedFileReader, facts: LogFacts, findings: Findings, version: int) -> None:
+        file = f"{LOG_DIRECTORY}/{checksum_name(version)}"
         try:
-            data = run.store.read(file, MAX_OBJECT_BYTES)
+            data = facts.store.read(file, MAX_OBJECT_BYTES)
         except StorageError as error:
-            run.findings.mark_undecided((checksums,), str(error), file)
-            for code in _DIFFERENCES_OF_CHECKSUMS:
-                run.findings.mark_rule_undecided(code, str(error), file)
+            findings.mark_undecided((checksums,), str(error), file)
+            for code in _CHECKSUM_DIFFERENCE_RULES:
+                findings.mark_rule_undecided(code, str(error), file)
             return
         if contains_lone_surrogate(data):
-            run.findings.mark_undecided((checksums, replay_differences), LONE_SURROGATE_REASON, file)
+            findings.mark_undecided((checksums, replay_differences), LONE_SURROGATE_REASON, file)
             return
         stated, fault, pointer = read_checksum(data)
-        _, context = self._state(version)
+        _, context = _get_state(facts, version)
         tag, lists_files = DERIVED_ROWS + checksum_name(version), False
         if stated is not None and stated.all_files is not None:
             lists_files = True
             adds = (b'{"add":' + msgspec.json.encode(add) + b"}" for add in stated.all_files)
             rows = decode_line_stream(adds).files.table()
-            facts = build_file_facts(rows, Provenance("checksum", file, version), context)
-            run.put_rows(tag, select_replay_columns(facts, compared=True))
+            columns = build_file_facts(rows, Provenance("checksum", file, version), context)
+            reader.put_rows(tag, select_replay_columns(columns, compared=True))
         derived_file = DerivedFile("checksum", file, version)
         files = ChecksumFileActions(tag, derived_file, _without_files(stated), lists_files, context.partition_columns)
         self._checksums.append((files, (fault, pointer)))
 
-    def _look_at_checksum(
-        self, files: ChecksumFileActions, fault: tuple[str | None, str | None], aggregates: Aggregates
-    ) -> None:
-        run, version, stated = self.run, files.derived_file.version, files.stated
-        commit = run.commit_facts.get(version, CommitFacts())
-        row = build_checksum_row(files.derived_file.file, version, stated, fault, aggregates.live.get(version), commit)
-        if version in aggregates.all_files_faults:
-            row["all_files_fault"] = aggregates.all_files_faults[version][-1]
-        run.findings.evaluate_rows(checksums, [row])
-        if stated is not None:
-            expected, _ = self._state(version)
-            actions = TableActions(
-                stated.protocol,
-                stated.metadata,
-                None if stated.set_transactions is None else {each.app_id: each for each in stated.set_transactions},
-                None if stated.domain_metadata is None else {each.domain: each for each in stated.domain_metadata},
-            )
-            self._compare(compare_table_actions(files.derived_file, actions, expected))
 
-    def _look_at_hint(self) -> None:
-        run = self.run
-        try:
-            data = run.store.read(f"{LOG_DIRECTORY}/_last_checkpoint", MAX_OBJECT_BYTES)
-        except StorageError as fault:
-            run.findings.mark_undecided((last_checkpoint,), str(fault), f"{LOG_DIRECTORY}/_last_checkpoint")
-            return
-        if contains_lone_surrogate(data):
-            run.findings.mark_undecided((last_checkpoint,), LONE_SURROGATE_REASON, f"{LOG_DIRECTORY}/_last_checkpoint")
-        elif data.strip():  # an empty hint is no hint
-            row = build_hint_row(data, run.plan.all_checkpoints, run.reads, run.plan.sizes)
-            found = run.findings.copy_without_findings()
-            found.evaluate_rows(last_checkpoint, [row])
-            if found.totals and not is_hint_unchanged(run.store, run.plan):
-                reason = "was overwritten since the log was listed"
-                run.findings.mark_undecided((last_checkpoint,), reason, f"{LOG_DIRECTORY}/_last_checkpoint")
-            else:
-                run.findings.evaluate_rows(last_checkpoint, [row])
+def _get_state(facts: LogFacts, version: int) -> tuple[TableActions, FileContext]:
+    """Return the table state that replay gives at a version; an empty one if it is not known."""
+    known = facts.compared_states.get(version)
+    return known if known is not None else (TableActions(), facts.state.file_context(facts.store.root))
+
+
+def _compute_retention_cutoffs(facts: LogFacts, state: TableActions) -> tuple[int | None, int | None]:
+    """Compute from when on tombstones and transactions had not expired, with the retention of a state.
+
+    What has not expired at the clock of the run had not expired either when the checkpoint was written.
+    """
+    clock_ms = facts.options.clock_ms
+    if clock_ms is None or state.metadata is None:
+        return None, None
+    settings = state.metadata.configuration
+    return compute_tombstone_cutoff_ms(settings, clock_ms), compute_transaction_cutoff_ms(settings, clock_ms)
+
+
+def _evaluate_differences(findings: Findings, differences: list[Row]) -> None:
+    """Evaluate differences. The rules count as run even if there is no difference."""
+    findings.evaluated_views.add(replay_differences.name)
+    findings.evaluate_rows(replay_differences, differences)
+
+
+def _check_checkpoint(
+    facts: LogFacts, findings: Findings, files: CheckpointFileActions, read: ParsedCheckpoint, aggregates: Aggregates
+) -> None:
+    derived_file = files.derived_file
+    is_compared = read.is_complete and facts.replay_blocked_reason is None
+    read.split_paths = aggregates.split_paths[files.tag] if files.tag in facts.multipart else None
+    check_checkpoint(findings, read, aggregates.adds_with_known_stats[files.tag] if is_compared else None)
+    if not read.is_complete:
+        findings.mark_undecided((replay_differences,), "the checkpoint cannot be read completely", derived_file.file)
+        return
+    expected, _ = _get_state(facts, derived_file.version)
+    actions = collect_last_actions(action for _, _, action in read.actions)
+    domains = {name: each for name, each in (actions.domains or {}).items() if not each.removed}
+    differences: list[Row] = []
+    if read.faults:
+        findings.mark_undecided(
+            (replay_differences,), "an action of the checkpoint cannot be decoded", derived_file.file
+        )
+    else:
+        _, transaction_cutoff = _compute_retention_cutoffs(facts, expected)
+        differences = compare_table_actions(
+            derived_file, replace(actions, domains=domains), expected, retention_cutoff_ms=transaction_cutoff
+        )
+    _evaluate_differences(findings, differences)
+
+
+def _check_compaction(facts: LogFacts, findings: Findings, files: CompactionFileActions, log: LogSummary) -> None:
+    derived_file = files.derived_file
+    if not files.is_decoded or facts.replay_blocked_reason is not None:
+        return
+    expected = collect_last_actions(_filter_table_actions(facts.table_actions, files.start, derived_file.version))
+    kinds = {kind for kind in log.kinds if kind is not None}
+    differences = [derived_file.row(kind, None, "extra") for kind in sorted(_ACTIONS_OF_ONE_COMMIT & kinds)]
+    stated = collect_last_actions(action for _, action in log.actions)
+    differences += _compare_with_absences(derived_file, stated, expected)
+    _evaluate_differences(findings, [{**row, "may_have_expired": False} for row in differences])
+
+
+def _check_checksum(
+    facts: LogFacts,
+    findings: Findings,
+    files: ChecksumFileActions,
+    fault: tuple[str | None, str | None],
+    aggregates: Aggregates,
+) -> None:
+    version, stated = files.derived_file.version, files.stated
+    commit = facts.commit_facts.get(version, CommitFacts())
+    row = build_checksum_row(files.derived_file.file, version, stated, fault, aggregates.live.get(version), commit)
+    if version in aggregates.all_files_faults:
+        row["all_files_fault"] = aggregates.all_files_faults[version][-1]
+    findings.evaluate_rows(checksums, [row])
+    if stated is None:
+        return
+    expected, _ = _get_state(facts, version)
+    actions = TableActions(
+        stated.protocol,
+        stated.metadata,
+        None if stated.set_transactions is None else {each.app_id: each for each in stated.set_transactions},
+        None if stated.domain_metadata is None else {each.domain: each for each in stated.domain_metadata},
+    )
+    _evaluate_differences(findings, compare_table_actions(files.derived_file, actions, expected))
+
+
+def _check_hint(facts: LogFacts, findings: Findings, parsed_checkpoints: Mapping[Checkpoint, ParsedCheckpoint]) -> None:
+    try:
+        data = facts.store.read(_HINT_FILE, MAX_OBJECT_BYTES)
+    except StorageError as fault:
+        findings.mark_undecided((last_checkpoint,), str(fault), _HINT_FILE)
+        return
+    if contains_lone_surrogate(data):
+        findings.mark_undecided((last_checkpoint,), LONE_SURROGATE_REASON, _HINT_FILE)
+        return
+    if not data.strip():  # an empty file counts as absent
+        return
+    row = build_hint_row(data, facts.plan.all_checkpoints, parsed_checkpoints, facts.plan.sizes)
+    found = findings.copy_without_findings()
+    found.evaluate_rows(last_checkpoint, [row])
+    if found.totals and not is_hint_unchanged(facts.store, facts.plan):
+        findings.mark_undecided((last_checkpoint,), "was overwritten after the log was listed", _HINT_FILE)
+    else:
+        findings.evaluate_rows(last_checkpoint, [row])
 
 
 def _without_files(stated: VersionChecksum | None) -> VersionChecksum | None:
     return None if stated is None else msgspec.structs.replace(stated, all_files=None)
 
 
-def _between(actions: list[tuple[int, WireStruct]], start: int, end: int) -> list[WireStruct]:
-    wanted = Protocol | MetaData | Txn | DomainMetadata
+def _filter_table_actions(actions: list[tuple[int, WireStruct]], start: int, end: int) -> list[WireStruct]:
+    wanted = model.Protocol | MetaData | Txn | DomainMetadata
     return [action for version, action in actions if start <= version <= end and isinstance(action, wanted)]
 
 
-def _with_absences(derived_file: DerivedFile, claimed: TableActions, replayed: TableActions) -> list[Row]:
-    """Differences of table actions where a protocol or metadata may be absent from either side."""
-    rows = compare_table_actions(derived_file, claimed, replayed)
-    for kind in ("protocol", "metadata"):
-        here, there = getattr(claimed, kind), getattr(replayed, kind)
-        if (here is None) is not (there is None):
-            rows.append(
-                derived_file.row(
-                    "metaData" if kind == "metadata" else kind, None, "missing" if here is None else "extra"
-                )
-            )
+def _compare_with_absences(derived_file: DerivedFile, stated: TableActions, replayed: TableActions) -> list[Row]:
+    """Compare table actions where either side may have no protocol or no metadata."""
+    rows = compare_table_actions(derived_file, stated, replayed)
+    for kind, action in (("protocol", "protocol"), ("metadata", "metaData")):
+        is_missing = getattr(stated, kind) is None
+        if is_missing is not (getattr(replayed, kind) is None):
+            rows.append(derived_file.row(action, None, "missing" if is_missing else "extra"))
     return rows

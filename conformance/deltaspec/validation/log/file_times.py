@@ -1,4 +1,4 @@
-"""What the listing of a log says of the time before in-commit timestamps."""
+"""File times of the log, which give the time of commits before in-commit timestamps."""
 
 from typing import Any
 
@@ -7,17 +7,17 @@ from deltaspec.validation.plan import Plan
 
 
 def file_time_before(plan: Plan, row: dict[str, Any]) -> int | None:
-    """File time of the commit before the one that enables in-commit timestamps, in milliseconds since the epoch.
+    """Return the file time of the commit before the one that enables in-commit timestamps, in milliseconds since 1970.
 
-    None for other commits, and where no file of the log is older than the timestamp: a copy of a log has later times.
+    None for other commits, and if no file of the log is older than the timestamp, because a copied log has later times.
 
     Args:
         plan: of the run.
-        row: of the view `commits`.
+        row: row of the view `commits`.
     """
-    version, now = row["version"], row["in_commit_timestamp"]
+    version, timestamp = row["version"], row["in_commit_timestamp"]
     before = plan.entries.get(commit_name(version - 1))
-    if before is None or now is None or row.get("enablement_version") != version:
+    if before is None or timestamp is None or row.get("enablement_version") != version:
         return None
-    copied = min(entry.modified_ms for entry in plan.entries.values()) >= now
-    return None if copied else before.modified_ms
+    is_copied = min(entry.modified_ms for entry in plan.entries.values()) >= timestamp
+    return None if is_copied else before.modified_ms

@@ -1,17 +1,19 @@
-"""The stage of the log: what the file actions of a share say, each path beside its other actions and beside claims."""
+"""The stage of the log: replay the file actions of a bucket, and compare them with derived files."""
 
 from __future__ import annotations
 
 import polars as pl
 
 from deltaspec.validation.aggregates import Aggregates
-from deltaspec.validation.base_run import Run
-from deltaspec.validation.buckets import Buckets, BucketWriter, RowsByTag
+from deltaspec.validation.buckets import Buckets, RowsByTag, StageOutput
 from deltaspec.validation.data.row_id_checks import check_row_id_ranges, may_have_row_ids
+from deltaspec.validation.findings import Findings
 from deltaspec.validation.log.added_vector_checks import check_added_vectors
 from deltaspec.validation.log.adds_without_stats_checks import check_adds_without_stats
+from deltaspec.validation.log.derived_file_comparison import compare_derived_file
+from deltaspec.validation.log.facts import LogFacts
 from deltaspec.validation.log.row_id_history_checks import build_suspension_history, find_table_replacements
-from deltaspec.validation.log.type_change_checks import older_files
+from deltaspec.validation.log.type_change_checks import count_files_before_type_changes
 from deltaspec.views.files.file_actions import file_history
 from deltaspec.views.files.file_history_rows import build_commit_file_history
 from deltaspec.views.files.file_replay import (
@@ -29,85 +31,90 @@ from deltaspec.views.files.rearrangements import (
 from deltaspec.views.files.snapshot import build_snapshot_rows, snapshot_files
 from deltaspec.views.log.checkpoint_parts import split_paths
 
-REPLAY_ROWS, CDC_ROWS, ADDS_WITHOUT_STATS_ROWS, VECTORS, DERIVED_ROWS = (
-    "chain",
-    "cdcs",
-    "bare adds",
-    "vectors",
-    "claim ",
-)
-"""Tags of the rows that reading the log gives: adds and removes, cdc actions, adds whose statistics leave out what is
-asked, descriptors that data levels look into, and, with its name behind it, each claim's file actions."""
-INTERVAL_ROWS, REARRANGED, WITH_ROW_IDS = "spanned", "rearranged", "with row ids"
-"""Tags of what the stage hands on: adds and removes with the versions they are in force."""
+REPLAY_ROWS = "adds and removes"
+"""Tag of the adds and removes of the validated history."""
+CDC_ROWS = "cdc actions"
+ADDS_WITHOUT_STATS_ROWS = "adds without statistics"
+VECTORS = "deletion vectors"
+"""Tag of deletion-vector descriptors, which levels above `log` check."""
+DERIVED_ROWS = "derived file "
+"""Prefix of the tags of derived files; their names follow."""
+INTERVAL_ROWS = "intervals"
+"""Tag of adds and removes with the versions in which they are valid. The stage produces it, and the next two tags."""
+REARRANGED = "rearranged"
+WITH_ROW_IDS = "with row ids"
 
 
-def replay_and_check(run: Run, buckets: Buckets) -> Aggregates:
-    """Replay the file actions of every share and look at them, and then at what shares have to be put together for."""
-    aggregates = buckets.run_stage(check_paths, run, (REPLAY_ROWS, CDC_ROWS, ADDS_WITHOUT_STATS_ROWS, DERIVED_ROWS))
+def replay_and_check(facts: LogFacts, findings: Findings, buckets: Buckets) -> Aggregates:
+    """Replay and check the file actions of every bucket, then check what needs rows of all buckets."""
+    tags = (REPLAY_ROWS, CDC_ROWS, ADDS_WITHOUT_STATS_ROWS, DERIVED_ROWS)
+    aggregates = buckets.run_stage(check_paths, facts, findings, tags)
     buckets.drop((REPLAY_ROWS, ADDS_WITHOUT_STATS_ROWS, DERIVED_ROWS))
-    if run.replay_blocked_reason is not None:
-        run.findings.mark_undecided((rearrangements,), run.replay_blocked_reason)
-    elif aggregates.rearranging and run.findings.has_rules_for(rearrangements):
-        buckets.run_stage(_look_at_rearrangements, run, (REARRANGED,), in_one_bucket=True)
-    buckets.run_stage(_look_at_row_ids, run, (WITH_ROW_IDS,), in_one_bucket=True)
+    if facts.replay_blocked_reason is not None:
+        findings.mark_undecided((rearrangements,), facts.replay_blocked_reason)
+    elif aggregates.rearranging and findings.has_rules_for(rearrangements):
+        buckets.run_stage(_check_rearrangements, facts, findings, (REARRANGED,), in_one_bucket=True)
+    buckets.run_stage(_check_row_ids, facts, findings, (WITH_ROW_IDS,), in_one_bucket=True)
     buckets.drop((REARRANGED, WITH_ROW_IDS))
     return aggregates
 
 
-def check_paths(run: Run, frames: RowsByTag, deal: BucketWriter) -> Aggregates:
-    """Replay a share of the log. A `Stage`."""
-    empty = build_empty_replay_frame(REPLAY_COLUMNS if run.level == "log" else DATA_REPLAY_COLUMNS)
-    chain, cdcs = frames.pop(REPLAY_ROWS, empty), frames.get(CDC_ROWS, empty)
+def check_paths(facts: LogFacts, findings: Findings, rows: RowsByTag, output: StageOutput) -> Aggregates:
+    """Replay and check the file actions of a bucket. A `Stage`."""
+    empty = build_empty_replay_frame(REPLAY_COLUMNS if facts.options.level == "log" else DATA_REPLAY_COLUMNS)
+    chain, cdcs = rows.pop(REPLAY_ROWS, empty), rows.get(CDC_ROWS, empty)
     aggregates = Aggregates()
-    if run.state.unknown_reader_features == [] and run.findings.has_rules_for(file_history):
-        history = build_commit_file_history(chain, cdcs, build_suspension_history(run), find_table_replacements(run))
-        run.findings.evaluate(file_history, history)
-    check_added_vectors(run, chain)
-    check_adds_without_stats(run, chain, frames.get(ADDS_WITHOUT_STATS_ROWS))
-    intervals = build_intervals(chain, run.revision)
-    for derived_file in run.derived_files:
-        derived_file.compare_bucket(run, intervals, frames.get(derived_file.tag, empty), aggregates)
-    for tag, parts in run.multipart.items():
-        aggregates.split_paths[tag] += split_paths(chain if tag == REPLAY_ROWS else frames.get(tag, empty), parts)
-    if run.findings.has_rules_for(snapshot_files):
-        live = find_live_files(intervals, run.plan.version)
-        run.findings.evaluate(snapshot_files, build_snapshot_rows(live, run.plan.version))
-    aggregates.older_files = older_files(run, intervals)
+    if facts.state.unknown_reader_features == [] and findings.has_rules_for(file_history):
+        suspensions, replacements = build_suspension_history(facts), find_table_replacements(facts)
+        findings.evaluate(file_history, build_commit_file_history(chain, cdcs, suspensions, replacements))
+    check_added_vectors(facts, findings, chain)
+    check_adds_without_stats(facts, findings, chain, rows.get(ADDS_WITHOUT_STATS_ROWS))
+    intervals = build_intervals(chain, facts.options.revision)
+    for derived in facts.derived_files:
+        compare_derived_file(derived, facts, findings, intervals, rows.get(derived.tag, empty), aggregates)
+    for tag, parts in facts.multipart.items():
+        aggregates.split_paths[tag] += split_paths(chain if tag == REPLAY_ROWS else rows.get(tag, empty), parts)
+    if findings.has_rules_for(snapshot_files):
+        live = find_live_files(intervals, facts.plan.version)
+        findings.evaluate(snapshot_files, build_snapshot_rows(live, facts.plan.version))
+    aggregates.older_files = count_files_before_type_changes(facts, findings, intervals)
     aggregates.add_commits(intervals)
-    _hand_on(run, intervals, aggregates, deal)
+    _put_for_later_stages(facts, findings, intervals, aggregates, output)
     return aggregates
 
 
-def _hand_on(run: Run, intervals: pl.DataFrame, aggregates: Aggregates, deal: BucketWriter) -> None:
-    """What later stages look at, as far as the table and the level ask for it."""
-    is_only = run.bucket_count == 1
+def _put_for_later_stages(
+    facts: LogFacts, findings: Findings, intervals: pl.DataFrame, aggregates: Aggregates, output: StageOutput
+) -> None:
+    """Pass on the rows that later stages need for this table and level."""
+    is_only_bucket = facts.bucket_count == 1
     if (
-        run.replay_blocked_reason is None
-        and run.findings.has_rules_for(rearrangements)
-        and (aggregates.rearranging or not is_only)
+        facts.replay_blocked_reason is None
+        and findings.has_rules_for(rearrangements)
+        and (aggregates.rearranging or not is_only_bucket)
     ):
-        deal(REARRANGED, intervals if is_only else _narrow(filter_rearrangement_candidates(intervals)))
-    if may_have_row_ids(run):
-        deal(WITH_ROW_IDS, intervals if is_only else _narrow(intervals))
-    if run.level != "log" and run.replay_blocked_reason is None:
-        deal(INTERVAL_ROWS, intervals)
+        candidates = intervals if is_only_bucket else _drop_long_values(filter_rearrangement_candidates(intervals))
+        output.put(REARRANGED, candidates)
+    if may_have_row_ids(facts):
+        output.put(WITH_ROW_IDS, intervals if is_only_bucket else _drop_long_values(intervals))
+    if facts.options.level != "log" and facts.replay_blocked_reason is None:
+        output.put(INTERVAL_ROWS, intervals)
 
 
-def _narrow(intervals: pl.DataFrame) -> pl.DataFrame:
-    """The rows without their longest texts, of which no stage that puts shares together has a use."""
+def _drop_long_values(intervals: pl.DataFrame) -> pl.DataFrame:
+    """Set the longest columns to null, which stages over rows of all buckets do not need."""
     return intervals.select(*REPLAY_COLUMNS, "until").with_columns(
         pl.lit(None, REPLAY_COLUMNS[name]).alias(name) for name in ("stats", "partition_text")
     )
 
 
-def _look_at_rearrangements(run: Run, frames: RowsByTag, _: BucketWriter) -> Aggregates:
-    if REARRANGED in frames:
-        run.findings.evaluate(rearrangements, build_rearrangement_rows(frames[REARRANGED]))
+def _check_rearrangements(facts: LogFacts, findings: Findings, rows: RowsByTag, _: StageOutput) -> Aggregates:
+    if REARRANGED in rows:
+        findings.evaluate(rearrangements, build_rearrangement_rows(rows[REARRANGED]))
     return Aggregates()
 
 
-def _look_at_row_ids(run: Run, frames: RowsByTag, _: BucketWriter) -> Aggregates:
+def _check_row_ids(facts: LogFacts, findings: Findings, rows: RowsByTag, _: StageOutput) -> Aggregates:
     empty = build_empty_replay_frame(REPLAY_COLUMNS).with_columns(until=pl.lit(None, pl.Int64))
-    check_row_id_ranges(run, frames.get(WITH_ROW_IDS, empty))
+    check_row_id_ranges(facts, findings, rows.get(WITH_ROW_IDS, empty))
     return Aggregates()

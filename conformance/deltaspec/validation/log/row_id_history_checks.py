@@ -1,4 +1,4 @@
-"""Looks at row ids along the judged history: what commits say of them, when they are enabled, who is given which."""
+"""Check row ids along the validated history: what commits state, when ids are enabled, and which files get them."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ import polars as pl
 
 from deltaspec.model.actions import MetaData, Protocol, WireStruct
 from deltaspec.model.commit.row_id_changes import is_replaced_table
-from deltaspec.model.features.protocol import features_are_known, supports
+from deltaspec.model.features.protocol import has_known_features, supports
 from deltaspec.model.log.file_names import commit_name
 from deltaspec.model.log.proposed_commit import read_schema
 from deltaspec.model.rows import row_tracking
 from deltaspec.model.schema import column_mapping
+from deltaspec.validation.findings import Findings
+from deltaspec.validation.log.facts import LogFacts
 from deltaspec.views.files.row_id_history import (
     build_new_row_id_rows,
     build_row_id_commit_rows,
@@ -31,126 +33,129 @@ from deltaspec.views.table.enablement import EnablementHistory, build_enablement
 from deltaspec.wire.storage.interface import LOG_DIRECTORY
 
 if TYPE_CHECKING:
-    from deltaspec.validation.base_run import Run
-    from deltaspec.validation.data.data_run import DataRun
+    from deltaspec.validation.data.data_bucket import DataBucket
 
 _NO_PROPERTY = ""
-_ENABLINGS_LOOKED_AT = 20
-"""Versions that enable row ids whose files are all looked at."""
-_ELSEWHERE = r"^(?:[A-Za-z][A-Za-z0-9+.-]*:|/)"
-"""Paths of files that lie below no table of their own, perhaps."""
-_OF_FILES = (row_id_commits, new_row_ids, row_id_conflicts)
+_MAX_ENABLING_VERSIONS = 20
+"""Number of enabling versions at which all files are checked."""
+_ABSOLUTE_PATH = r"^(?:[A-Za-z][A-Za-z0-9+.-]*:|/)"
+"""Absolute paths, which may belong to another table."""
+_FILE_VIEWS = (row_id_commits, new_row_ids, row_id_conflicts)
 
 
-def build_suspension_history(run: Run) -> EnablementHistory:
-    """From which version on row ids were supported, and from which on suspended."""
-    return _since(run, row_tracking.get_suspension_property(run.revision) or _NO_PROPERTY)
+def build_suspension_history(facts: LogFacts) -> EnablementHistory:
+    """Return from which versions on row ids were supported, and from which on suspended."""
+    return _build_history(facts, row_tracking.get_suspension_property(facts.options.revision) or _NO_PROPERTY)
 
 
-def enabled_since(run: Run) -> EnablementHistory:
-    """From which version on row ids were supported, and from which on asked for."""
-    return _since(run, row_tracking.enabled_by(run.revision))
+def build_row_id_enablement(facts: LogFacts) -> EnablementHistory:
+    """Return from which versions on row ids were supported, and from which on enabled."""
+    return _build_history(facts, row_tracking.get_enablement_property(facts.options.revision))
 
 
-def _since(run: Run, property_name: str) -> EnablementHistory:
-    rows = run.state.rows
+def _build_history(facts: LogFacts, property_name: str) -> EnablementHistory:
+    rows = facts.state.rows
     protocols, settings = rows[table_state.protocols.name], rows[table_state.configuration.name]
-    return build_enablement_history(protocols, settings, row_tracking.get_feature_name(run.revision), property_name)
+    return build_enablement_history(
+        protocols, settings, row_tracking.get_feature_name(facts.options.revision), property_name
+    )
 
 
-def check_row_id_history(run: Run, intervals: pl.DataFrame) -> None:
-    """Look at every version of the judged history that supports row ids.
+def check_row_id_history(facts: LogFacts, findings: Findings, intervals: pl.DataFrame) -> None:
+    """Check every version of the validated history that supports row ids.
 
     Args:
-        run: after its replay.
-        spanned: its adds and removes, as `file_replay.spans` gives them.
+        facts: of the log.
+        findings: receives what is found.
+        intervals: adds and removes of all buckets, from `build_intervals`.
     """
-    enabled, suspended = enabled_since(run), build_suspension_history(run)
+    enabled, suspended = build_row_id_enablement(facts), build_suspension_history(facts)
     if not any(supported for _, supported, _ in enabled):
         return
-    for place, protocol, metadata in _metadata_in_force(run):
-        _look_at_columns(run, place, protocol, metadata)
-    run.findings.evaluate_rows(row_id_states, _states(run, enabled, suspended))
-    if run.replay_blocked_reason is not None:
-        run.findings.mark_undecided(_OF_FILES, run.replay_blocked_reason)
+    for place, protocol, metadata in _iter_metadata(facts):
+        _check_columns(facts, findings, place, protocol, metadata)
+    findings.evaluate_rows(row_id_states, _build_state_rows(facts, enabled, suspended))
+    if facts.replay_blocked_reason is not None:
+        findings.mark_undecided(_FILE_VIEWS, facts.replay_blocked_reason)
         return
-    whole = history_is_complete(run)
-    if run.findings.has_rules_for(row_id_commits, new_row_ids):
+    whole = facts.plan.history_is_complete
+    if findings.has_rules_for(row_id_commits, new_row_ids):
         changed = flag_new_paths(intervals)
-        files = {version: f"{LOG_DIRECTORY}/{commit_name(version)}" for version in run.stated_row_ids}
-        _, has_high_water_mark = run.state.high_water_mark
+        files = {version: f"{LOG_DIRECTORY}/{commit_name(version)}" for version in facts.stated_row_ids}
+        _, has_high_water_mark = facts.state.high_water_mark
         commits = build_row_id_commit_rows(
-            changed, run.stated_row_ids, files, enabled=enabled, has_high_water_mark=has_high_water_mark, history_is_complete=whole
+            changed,
+            facts.stated_row_ids,
+            files,
+            enabled=enabled,
+            has_high_water_mark=has_high_water_mark,
+            history_is_complete=whole,
         )
-        run.findings.evaluate(row_id_commits, commits)
-        run.findings.evaluate(new_row_ids, build_new_row_id_rows(changed, suspended, history_is_complete=whole))
-    if run.findings.has_rules_for(row_id_conflicts):
-        run.findings.evaluate_rows(row_id_conflicts, build_row_id_conflict_rows(intervals, suspended, run.plan.version))
-    if run.findings.has_rules_for(row_id_ranges):
-        for version in _enabling(enabled)[:_ENABLINGS_LOOKED_AT]:
-            run.findings.evaluate(row_id_ranges, find_files_without_ids(intervals, version, run.plan.version))
+        findings.evaluate(row_id_commits, commits)
+        findings.evaluate(new_row_ids, build_new_row_id_rows(changed, suspended, history_is_complete=whole))
+    if findings.has_rules_for(row_id_conflicts):
+        findings.evaluate_rows(row_id_conflicts, build_row_id_conflict_rows(intervals, suspended, facts.plan.version))
+    if findings.has_rules_for(row_id_ranges):
+        for version in _find_enabling_versions(enabled)[:_MAX_ENABLING_VERSIONS]:
+            findings.evaluate(row_id_ranges, find_files_without_ids(intervals, version, facts.plan.version))
 
 
-def find_table_replacements(run: Run) -> list[int]:
-    """Versions whose commit makes another table of it, whose files are none of those before."""
-    rows = run.state.rows[table_state.metadata.name]
+def find_table_replacements(facts: LogFacts) -> list[int]:
+    """Return the versions whose commit replaces the table, so that none of the earlier files remain."""
+    rows = facts.state.rows[table_state.metadata.name]
     return [row["version"] for before, row in pairwise(rows) if is_replaced_table(before["id"], row["id"])]
 
 
-def find_inserted_paths(run: DataRun) -> frozenset[str]:
-    """Keys of the paths whose rows were inserted: a commit added them, and took no row from any other file.
+def find_inserted_paths(data: DataBucket) -> frozenset[str]:
+    """Return the path keys of files with inserted rows: a commit added them, and removed or re-added no other file.
 
-    Not of commits that create or replace the table, nor of files elsewhere: those may be taken over from another table
-    with the ids that they had there. Where not all versions are judged a path may be older than it seems, unless its
-    row commit version is that of the commit.
+    Excluded are commits that create or replace the table, and absolute paths, because such files may keep row ids from
+    another table. If the history is incomplete, a path counts only if its row commit version is that of the commit.
     """
-    changed = flag_new_paths(run.intervals)
-    taking = changed.filter((pl.col("kind") == "remove") | ~pl.col("is_new"))["version"].unique()
-    tables = [row["version"] for row in run.state.rows[table_state.metadata.name]]
-    is_new = pl.lit(run.history_is_complete) | (pl.col("default_row_commit_version") == pl.col("version"))
+    changed = flag_new_paths(data.intervals)
+    rewriting = changed.filter((pl.col("kind") == "remove") | ~pl.col("is_new"))["version"].unique()
+    tables = [row["version"] for row in data.state.rows[table_state.metadata.name]]
+    is_new = pl.lit(data.history_is_complete) | (pl.col("default_row_commit_version") == pl.col("version"))
     rows = changed.filter(
         is_new.fill_null(False)
         & pl.col("is_new")
         & (pl.col("version") > 0)
-        & ~pl.col("version").is_in(taking.implode())
+        & ~pl.col("version").is_in(rewriting.implode())
         & ~pl.col("version").is_in(tables)
-        & ~pl.col("path_key").str.contains(_ELSEWHERE)
+        & ~pl.col("path_key").str.contains(_ABSOLUTE_PATH)
     )
     return frozenset(rows["path_key"])
 
 
-def history_is_complete(run: Run) -> bool:
-    """Whether every version of the table up to the judged one is judged."""
-    return run.plan.base is None and bool(run.plan.commits) and run.plan.commits[0] == 0
-
-
-def _enabling(enabled: EnablementHistory) -> list[int]:
-    """Versions in which row ids begin to be enabled; the first judged one if they are then."""
+def _find_enabling_versions(enabled: EnablementHistory) -> list[int]:
+    """Return the versions at which row ids become enabled, including the first validated one."""
     both = [(version, supported and true) for version, supported, true in enabled]
     before = [False, *(is_enabled for _, is_enabled in both)]
     return [version for (version, is_enabled), was in zip(both, before, strict=False) if is_enabled and not was]
 
 
-def _states(run: Run, enabled: EnablementHistory, suspended: EnablementHistory) -> list[dict[str, Any]]:
-    """Rows of `row_id_states`."""
-    rows = [*run.state.rows[table_state.protocols.name], *run.state.rows[table_state.configuration.name]]
+def _build_state_rows(
+    facts: LogFacts, enabled: EnablementHistory, suspended: EnablementHistory
+) -> list[dict[str, Any]]:
+    """Build the rows of `row_id_states`."""
+    rows = [*facts.state.rows[table_state.protocols.name], *facts.state.rows[table_state.configuration.name]]
     files = {row["version"]: row["file"] for row in rows}
     found = []
     for version in sorted({version for version, _, _ in (*enabled, *suspended)}):
         row: dict[str, Any] = {"version": version, "file": files[version]}
         for name, since in (("enabled", enabled), ("suspended", suspended)):
-            held = [supported and true for start, supported, true in since if start <= version]
-            row[name] = held[-1] if held else False
+            states = [supported and enabled_now for start, supported, enabled_now in since if start <= version]
+            row[name] = states[-1] if states else False
         found.append(row)
     return found
 
 
-def _metadata_in_force(run: Run) -> Iterator[tuple[dict[str, Any], Protocol, MetaData]]:
-    """Protocol and metadata at each version that changes one of them, with the place of the metadata."""
-    places = {row["version"]: row for row in run.state.rows[table_state.metadata.name]}
-    actions: list[tuple[int, WireStruct]] = list(run.table_actions)
-    if run.plan.base is not None:
-        actions = [(run.plan.base.version, each) for each in run.base_actions] + actions
+def _iter_metadata(facts: LogFacts) -> Iterator[tuple[dict[str, Any], Protocol, MetaData]]:
+    """Yield protocol and metadata at each version that changes one of them, with the location of the metadata."""
+    places = {row["version"]: row for row in facts.state.rows[table_state.metadata.name]}
+    actions: list[tuple[int, WireStruct]] = list(facts.table_actions)
+    if facts.plan.base is not None:
+        actions = [(facts.plan.base.version, each) for each in facts.base_actions] + actions
     protocol: Protocol | None = None
     metadata: MetaData | None = None
     changes: dict[int, list[WireStruct]] = {}
@@ -158,7 +163,7 @@ def _metadata_in_force(run: Run) -> Iterator[tuple[dict[str, Any], Protocol, Met
         if isinstance(action, Protocol | MetaData):
             changes.setdefault(version, []).append(action)
     place: dict[str, Any] | None = None
-    gaps = sorted(run.plan.commits_after_gaps)
+    gaps = sorted(facts.plan.commits_after_gaps)
     for version, changed in changes.items():
         if gaps and version >= gaps[0]:
             protocol, metadata = None, None
@@ -171,11 +176,15 @@ def _metadata_in_force(run: Run) -> Iterator[tuple[dict[str, Any], Protocol, Met
             yield {name: place[name] for name in ("version", "file", "line")}, protocol, metadata
 
 
-def _look_at_columns(run: Run, place: dict[str, Any], protocol: Protocol, metadata: MetaData) -> None:
-    known = features_are_known(protocol)
-    if not known or not supports(protocol, row_tracking.get_feature_name(run.revision)):
+def _check_columns(
+    facts: LogFacts, findings: Findings, place: dict[str, Any], protocol: Protocol, metadata: MetaData
+) -> None:
+    known = has_known_features(protocol)
+    if not known or not supports(protocol, row_tracking.get_feature_name(facts.options.revision)):
         return
     mapping = column_mapping.get_mapping_mode(metadata.configuration, supported=supports(protocol, "columnMapping"))
-    enabled = row_tracking.is_enabled(protocol, metadata, run.revision)
-    rows = column_rows(place, metadata, read_schema(metadata), mapping, enabled=enabled, revision=run.revision)
-    run.findings.evaluate_rows(row_id_columns, rows)
+    enabled = row_tracking.is_enabled(protocol, metadata, facts.options.revision)
+    rows = column_rows(
+        place, metadata, read_schema(metadata), mapping, enabled=enabled, revision=facts.options.revision
+    )
+    findings.evaluate_rows(row_id_columns, rows)

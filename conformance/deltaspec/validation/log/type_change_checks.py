@@ -1,10 +1,12 @@
-"""Looks at types of columns along the judged history, beside the files that are from before they changed."""
+"""Check changes of column types along the validated history, and the files that are older than a change."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from deltaspec.validation.aggregates import Aggregates
+from deltaspec.validation.findings import Findings
+from deltaspec.validation.log.facts import LogFacts
 from deltaspec.views.table.type_widening import (
     collect_type_changes,
     count_older_files,
@@ -15,33 +17,33 @@ from deltaspec.views.table.type_widening import (
 if TYPE_CHECKING:
     import polars as pl
 
-    from deltaspec.validation.base_run import Run
 
-
-def check_type_changes(run: Run, aggregates: Aggregates) -> None:
-    """Look at what schemas record of changed types, and at what changed between them.
+def check_type_changes(facts: LogFacts, findings: Findings, aggregates: Aggregates) -> None:
+    """Check the type changes that schemas record, and those between schemas.
 
     Args:
-        run: after its replay.
-        sums: what the shares of its files say.
+        facts: of the log.
+        findings: receives what is found.
+        aggregates: of all buckets.
     """
-    history = run.state.widening
-    run.findings.evaluate_rows(recorded_type_changes, history.records)
-    if run.replay_blocked_reason is not None:
-        run.findings.mark_undecided((recorded_type_changes, type_changes), run.replay_blocked_reason)
-    elif run.findings.has_rules_for(type_changes):
-        changes = collect_type_changes(history, run.operations)
+    history = facts.state.widening
+    findings.evaluate_rows(recorded_type_changes, history.records)
+    if facts.replay_blocked_reason is not None:
+        findings.mark_undecided((recorded_type_changes, type_changes), facts.replay_blocked_reason)
+    elif findings.has_rules_for(type_changes):
+        changes = collect_type_changes(history, facts.operations)
         files = aggregates.older_files or [0] * len(changes)
         rows = [{**row, "older_files": number} for (row, _), number in zip(changes, files, strict=True)]
-        run.findings.evaluate_rows(type_changes, rows)
+        findings.evaluate_rows(type_changes, rows)
 
 
-def older_files(run: Run, intervals: pl.DataFrame) -> list[int]:
-    """Of each change of a type: files of a share from when the column had the type before.
+def count_files_before_type_changes(facts: LogFacts, findings: Findings, intervals: pl.DataFrame) -> list[int]:
+    """Count, for each type change, the live files that were added while the column had the earlier type.
 
     Args:
-        run: after it read the judged history.
-        spanned: adds and removes of the share, as `file_replay.spans` gives them.
+        facts: of the log.
+        findings: has the rules of the run.
+        intervals: adds and removes of a bucket, from `build_intervals`.
     """
-    changes = collect_type_changes(run.state.widening, run.operations)
-    return count_older_files(changes, intervals) if changes and run.findings.has_rules_for(type_changes) else []
+    changes = collect_type_changes(facts.state.widening, facts.operations)
+    return count_older_files(changes, intervals) if changes and findings.has_rules_for(type_changes) else []

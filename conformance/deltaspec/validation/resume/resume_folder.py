@@ -1,8 +1,8 @@
-"""A directory that keeps what a run has done, so that another one goes on where it was killed.
+"""A directory with the progress of a run, from which another run can resume.
 
-What is done is kept in *records*: values, pickled, in files of their own that are there whole or not at all. Pickles
-are programs: the directory has to be the user's own, nobody else may write to it, and a record whose digest is not that
-of this state is not loaded. Who gives somebody else a state directory gives him a program to run.
+Progress is saved as *records*: pickled values, each in its own file that is written atomically. Loading a pickle
+executes code. Therefore the user must own the directory, nobody else may write to it, and a record is loaded only if
+its digest matches this state. Never resume from a state directory that somebody else gave you.
 """
 
 from __future__ import annotations
@@ -30,24 +30,24 @@ _MAGIC = b"deltaspec record\n"
 
 @contextmanager
 def open_resume_folder(place: str, key: Key, store: Store, *, resume: bool) -> Iterator[ResumeFolder]:
-    """Open a state directory for one run; it is made where it is not there.
+    """Open a state directory for one run, and create it if it does not exist.
 
     Args:
         place: a local directory.
         key: of the run.
-        store: the table, in which nothing is kept.
-        resume: go on with the state that the directory holds. Where it holds none the run begins.
+        store: the table, in which nothing may be written.
+        resume: continue from the state in the directory. Without a state, the run starts from the beginning.
 
     Raises:
-        InvalidUsage: the directory holds a state, and it is not to be gone on with, or is that of another run; another
-            run is at work in it; it is not the user's own; it lies in a table, or cannot be made.
+        InvalidUsage: the directory has a state and `resume` is false; the state belongs to another run; another run
+            uses the directory; the user does not own it; it is in a table; or it cannot be created.
     """
     if "://" in place:
-        raise InvalidUsage(f"{place}: the embedded engine keeps its state in a local directory")
+        raise InvalidUsage(f"{place}: the embedded engine saves its state in a local directory only")
     folder = require_private_directory(place, store)
     names = set(os.listdir(folder))
     if KEY_FILE not in names and names - {_LOCK, f"{KEY_FILE}{_PART}"}:
-        raise InvalidUsage(f"{place}: holds files that are no state; name an empty directory, or one to be made")
+        raise InvalidUsage(f"{place}: contains files that belong to no state; name an empty or new directory")
     try:
         lock = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as fault:
@@ -56,10 +56,12 @@ def open_resume_folder(place: str, key: Key, store: Store, *, resume: bool) -> I
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as fault:
-            raise InvalidUsage(f"{place}: another run keeps its state there; wait for it, or stop it") from fault
+            raise InvalidUsage(f"{place}: another run is using this directory; wait for it, or stop it") from fault
         if (folder / KEY_FILE).exists():
             if not resume:
-                raise InvalidUsage(f"{place}: holds a state; add --resume to go on with it, or name another directory")
+                raise InvalidUsage(
+                    f"{place}: contains a state; add --resume to continue from it, or name another directory"
+                )
             check_key(place, (folder / KEY_FILE).read_bytes(), key)
         yield ResumeFolder(place, folder, key)
     finally:
@@ -78,55 +80,55 @@ class ResumeFolder:
         done = {path.stem for path in folder.glob(f"*{_RECORD}")}
         for path in folder.iterdir():
             if path.suffix == _PART or (path.suffix == _ROWS and path.stem not in done):
-                path.unlink()  # of what was not ended
+                path.unlink()  # left by a step that did not finish
         if _REPORT in done:
-            self._let_go()
+            self._delete_all_but_report()
 
     def load(self, name: str) -> Any:
-        """The value of a record; None where there is none. Raises `InvalidUsage` where it is damaged."""
+        """Load the value of a record; None if there is none. Raise `InvalidUsage` if it is damaged."""
         try:
             data = (self._folder / f"{name}{_RECORD}").read_bytes()
         except FileNotFoundError:
             return None
-        head = len(_MAGIC)
-        digest, content = data[head : head + 32], data[head + 32 :]
-        if data[:head] != _MAGIC or digest != self._digest(name, content):
+        start = len(_MAGIC)
+        digest, content = data[start : start + 32], data[start + 32 :]
+        if data[:start] != _MAGIC or digest != self._digest(name, content):
             raise self.damaged_error()
         return pickle.loads(content)
 
     def save(self, name: str, value: Any) -> None:
-        """Keep a value, which is no None."""
+        """Save a value, which must not be None."""
         content = pickle.dumps(value, protocol=pickle.HIGHEST_PROTOCOL)
         self._write(f"{name}{_RECORD}", b"".join((_MAGIC, self._digest(name, content), content)))
 
     def rows(self, name: str) -> Path:
-        """The file of the rows that belong to a record, which tells that they are whole."""
+        """Return the file with the rows of a record. It is complete if the record exists."""
         return self._folder / f"{name}{_ROWS}"
 
     def sync(self) -> None:
-        """Return when all records so far outlast a loss of power."""
-        place = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY)
+        """Flush all records to disk, so that they survive a power failure."""
+        descriptor = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY)
         try:
-            os.fsync(place)
+            os.fsync(descriptor)
         finally:
-            os.close(place)
+            os.close(descriptor)
 
     @property
     def report(self) -> Any:
-        """What the run gave that has ended; None of one that has not."""
+        """Report of the finished run; None if it has not finished."""
         return self.load(_REPORT)
 
     def save_report(self, report: Any) -> None:
-        """Keep what a run gave, and let go of what led to it."""
+        """Save the report of a finished run, and delete all other records."""
         self.save(_REPORT, report)
         self.sync()
-        self._let_go()
+        self._delete_all_but_report()
 
     def damaged_error(self) -> InvalidUsage:
-        """Says that the state cannot be gone on with."""
+        """Return the error for a state from which no run can resume."""
         return InvalidUsage(f"{self._place}: its state is damaged; name another directory")
 
-    def _let_go(self) -> None:
+    def _delete_all_but_report(self) -> None:
         for path in self._folder.iterdir():
             if path.suffix == _ROWS or (path.suffix == _RECORD and path.stem != _REPORT):
                 path.unlink(missing_ok=True)
@@ -136,7 +138,7 @@ class ResumeFolder:
 
     @contextmanager
     def translate_write_errors(self) -> Iterator[None]:
-        """Turn what a file system refuses into a message. Raises `InvalidUsage`."""
+        """Translate errors of the file system into `InvalidUsage`."""
         try:
             yield
         except OSError as fault:
@@ -152,21 +154,23 @@ class ResumeFolder:
 
 
 def require_private_directory(place: str, store: Store) -> Path:
-    """A directory of the user's own that lies outside of tables; it is made where it is not there.
+    """Return a directory outside of tables that only the user can write to, and create it if it does not exist.
 
     Raises:
-        InvalidUsage: it is none.
+        InvalidUsage: it is in a table, others can write to it, or it cannot be created.
     """
     require_outside_table(place, store.root)
     folder = Path(os.path.realpath(place))
     try:
         with suppress(FileExistsError):
             folder.mkdir(mode=0o700)
-        facts = folder.stat()
+        status = folder.stat()
     except OSError as fault:
-        raise InvalidUsage(f"{place}: cannot be made, or read: {fault.strerror}") from fault
-    if not stat.S_ISDIR(facts.st_mode):
-        raise InvalidUsage(f"{place}: is no directory")
-    if facts.st_uid != os.geteuid() or facts.st_mode & 0o022:
-        raise InvalidUsage(f"{place}: others may write to it, whose states are not trusted; name one of mode 0700")
+        raise InvalidUsage(f"{place}: cannot be created or read: {fault.strerror}") from fault
+    if not stat.S_ISDIR(status.st_mode):
+        raise InvalidUsage(f"{place}: is not a directory")
+    if status.st_uid != os.geteuid() or status.st_mode & 0o022:
+        raise InvalidUsage(
+            f"{place}: other users can write to this directory, so its state is not trusted; name one with mode 0700"
+        )
     return folder

@@ -1,4 +1,4 @@
-"""What a kept state goes for: all that the answer of a run, or the form that its state is kept in, depends on."""
+"""The key of a resume state: everything that the report of a run and the format of its state depend on."""
 
 from __future__ import annotations
 
@@ -12,91 +12,93 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from deltaspec import __version__
 from deltaspec.errors import InvalidUsage
-from deltaspec.validation.options import Asked
+from deltaspec.validation.options import Options
 from deltaspec.validation.plan import Plan
+from deltaspec.version import __version__
 from deltaspec.wire.storage.interface import Store
 
-STATE_FORMAT = 1
-"""Of a state: raised when what is kept, or how, changes within a release."""
+STATE_FORMAT = 2
+"""Format number of a state. Increase it if the content or the encoding of a state changes within a release."""
 Key = dict[str, Any]
-"""By words for messages; values of JSON."""
-BUCKET_COUNT = "the number of shares"
+"""JSON values by the name that messages use."""
+BUCKET_COUNT = "the number of buckets"
 _LISTING, _CLOCK = "the listing of the log", "the clock"
 
 
-def build_key(asked: Asked, store: Store, plan: Plan, engine: str, buckets: int) -> Key:
-    """The key of a run.
+def build_key(options: Options, store: Store, plan: Plan, engine: str, buckets: int) -> Key:
+    """Build the key of a run.
 
     Args:
-        asked: its options.
+        options: of the run.
         store: the table.
-        plan: made of the pinned listing.
-        engine: that looks at the table.
-        shares: over how many its files are spread.
+        plan: of the run.
+        engine: name of the engine, with the way it reads the table.
+        buckets: number of buckets.
     """
     return {
-        "the form of the state": STATE_FORMAT,
+        "the format of the state": STATE_FORMAT,
         "the release of deltaspec": __version__,
         "Python": ".".join(platform.python_version_tuple()[:2]),
-        "polars": pl.__version__,  # its hash deals rows to shares
+        "polars": pl.__version__,  # its hash assigns rows to buckets
         "the engine": engine,
         BUCKET_COUNT: buckets,
         "the table": store.uri,
-        "the revision": str(asked.revision),
-        "the level": asked.level,
-        "the version": asked.at,
-        "the history": asked.history,
-        _CLOCK: asked.clock,
-        "the selection of rules": asked.wanted,
-        "the number of samples": asked.samples,
-        "what is accepted unchecked": sorted(asked.accept_unchecked),
-        "leave to follow paths out of the table": asked.allow_outside,
-        _LISTING: _digest_of(plan),
+        "the revision": str(options.revision),
+        "the level": options.level,
+        "the version": options.at,
+        "the history": options.history,
+        _CLOCK: options.clock_ms,
+        "the selection of rules": list(options.selection.selected),
+        "the number of samples": options.samples,
+        "--accept-unchecked": sorted(options.accept_unchecked),
+        "--allow-outside": options.allow_outside,
+        _LISTING: _compute_listing_digest(plan),
     }
 
 
-def _digest_of(plan: Plan) -> str:
+def _compute_listing_digest(plan: Plan) -> str:
     listed = sorted((each.name, each.size_bytes, each.modified_ms) for each in plan.entries.values())
     return sha256(msgspec.json.encode(listed)).hexdigest()
 
 
 def to_bytes(key: Key) -> bytes:
-    """As a file holds it."""
+    """Encode a key as the file of a state contains it."""
     return msgspec.json.format(msgspec.json.encode(key), indent=1)
 
 
-def check_key(place: str, kept: bytes, mine: Key) -> None:
-    """Refuse a state of another run.
+def check_key(place: str, saved: bytes, expected: Key) -> None:
+    """Check that a state belongs to this run.
 
     Args:
-        place: where it is kept, for the message.
-        kept: its key.
-        mine: the key of the run that would go on with it.
+        place: location of the state, for the message.
+        saved: key of the state.
+        expected: key of this run.
 
     Raises:
-        InvalidUsage: it is no key, or another one; says which parts differ.
+        InvalidUsage: the keys differ, or the saved one cannot be decoded. The message names the parts that differ.
     """
     try:
-        theirs = msgspec.json.decode(kept, type=dict[str, Any])
+        found = msgspec.json.decode(saved, type=dict[str, Any])
     except msgspec.DecodeError as fault:
-        raise InvalidUsage(f"{place}: holds no state that this deltaspec knows; name another directory") from fault
-    told = [_told(part, theirs, mine) for part in mine if theirs.get(part) != mine[part]]
-    if told:
-        raise InvalidUsage(f"{place}: holds the state of another run: {'; '.join(told)}; name another directory")
+        raise InvalidUsage(f"{place}: contains no state that this release can read; name another directory") from fault
+    differences = [_describe(part, found, expected) for part in expected if found.get(part) != expected[part]]
+    if differences:
+        raise InvalidUsage(
+            f"{place}: contains the state of another run: {'; '.join(differences)}; name another directory"
+        )
 
 
-def _told(part: str, theirs: Mapping[str, Any], mine: Mapping[str, Any]) -> str:
+def _describe(part: str, found: Mapping[str, Any], expected: Mapping[str, Any]) -> str:
     if part == _LISTING:
-        return "the log was written to since, and a state goes for one listing of it"
-    if not all(isinstance(each.get(part), str | int | None) for each in (theirs, mine)):
-        return f"{part} is another one"
-    there, here = (_value(part, each.get(part)) for each in (theirs, mine))
-    return f"{part} is {there} there and {here} here"
+        return "the log has changed since the state was saved"
+    if not all(isinstance(each.get(part), str | int | None) for each in (found, expected)):
+        return f"{part} differs"
+    saved, current = (_format(part, each.get(part)) for each in (found, expected))
+    return f"{part} is {saved} in the state and {current} now"
 
 
-def _value(part: str, value: Any) -> str:
+def _format(part: str, value: Any) -> str:
     if value is None:
         return "not given"
     if part == _CLOCK:

@@ -1,7 +1,7 @@
-"""Shares that lie in a state directory, and what was found in each: what was done once is not done again.
+"""Buckets in a state directory, with the result of each stage for each bucket, so that nothing is done twice.
 
-Every look has a number, in the order of the run. A look at a bucket ends with a record of what it found and where the
-rows lie that it dealt; all that leads to a later look is in records of earlier ones.
+Steps are numbered in the order of the run. A step over a bucket ends with a record of its result and of the locations
+of the rows that it produced. All input of a later step is in the records of earlier ones.
 """
 
 from __future__ import annotations
@@ -9,109 +9,124 @@ from __future__ import annotations
 import os
 from collections import defaultdict
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import BinaryIO, NamedTuple, TypeVar
 
 import polars as pl
 import pyarrow as pa
 
 from deltaspec.validation.aggregates import Aggregates
-from deltaspec.validation.base_run import Run
 from deltaspec.validation.bucketing import normalize_path_keys, split_by_bucket
 from deltaspec.validation.buckets import RowsByTag, Stage, matches_tag
 from deltaspec.validation.findings import Findings
+from deltaspec.validation.log.facts import LogFacts
+from deltaspec.validation.progress import Progress, ignore_progress
 from deltaspec.validation.resume.resume_folder import ResumeFolder
 
 T = TypeVar("T")
 _ROWS_AT_ONCE = 500_000
-"""Rows of a tag that are gathered before they are dealt to shares."""
+"""Rows of a tag that are collected before they are written."""
 _ZSTD = pa.ipc.IpcWriteOptions(compression="zstd")
 
 
 class Chunk(NamedTuple):
-    """Rows of a tag and a bucket in a file of rows."""
+    """Location of rows of one tag and one bucket."""
 
     tag: str
     bucket: int
     record: str
     start: int
+    """Position in the file of rows."""
 
 
 class SavedBuckets:
-    """Shares in the files of a state, always as many."""
+    """A fixed number of buckets in the files of a state."""
 
-    def __init__(self, folder: ResumeFolder, count: int) -> None:
+    def __init__(self, folder: ResumeFolder, count: int, progress: Progress = ignore_progress) -> None:
         self.count = count
         self._folder = folder
+        self._progress = progress
         self._chunks: list[Chunk] = []
         self._steps = 0
-        self._rows: _Rows | None = None
+        self._rows: _RowFile | None = None
 
-    def put(self, tag: str, frame: pl.DataFrame, places: pl.Series | None = None) -> None:
-        assert self._rows is not None, "rows are dealt by what is done once, and by looks"
-        self._rows.put(tag, frame, places)
+    def put(self, tag: str, rows: pl.DataFrame, keys: pl.Series | None = None, /) -> None:
+        assert self._rows is not None, "rows are put by `run_once` and by stages only"
+        self._rows.put(tag, rows, keys)
+
+    def report_progress(self, phase: str, done: int, total: int | None) -> None:
+        self._progress(phase, done, total)
 
     def run_once(self, work: Callable[[], T]) -> T:
-        record = self._next()
-        kept: tuple[T, list[Chunk]] | None = self._folder.load(record)
-        if kept is None:
-            self._rows = _Rows(self._folder, record, self.count)
-            kept = work(), self._rows.end()
+        record = self._next_step()
+        saved: tuple[T, list[Chunk]] | None = self._folder.load(record)
+        if saved is None:
+            self._rows = _RowFile(self._folder, record, self.count, self._progress)
+            saved = work(), self._rows.finish()
             self._rows = None
-            self._folder.save(record, kept)
-        value, chunks = kept
+            self._folder.save(record, saved)
+        value, chunks = saved
         self._chunks += chunks
         return value
 
     def run_stage(
-        self, stage: Stage, run: Run, tags: Iterable[str], *, in_one_bucket: bool = False, opens_files: bool = False
+        self,
+        stage: Stage,
+        facts: LogFacts,
+        findings: Findings,
+        tags: Iterable[str],
+        *,
+        in_one_bucket: bool = False,
+        opens_files: bool = False,
     ) -> Aggregates:
-        step, wanted = self._next(), list(tags)
-        run.bucket_count = self.count
-        chunks = [each for each in self._chunks if any(matches_tag(each.tag, tag) for tag in wanted)]
+        step, prefixes = self._next_step(), list(tags)
+        facts = replace(facts, bucket_count=self.count)
+        chunks = [chunk for chunk in self._chunks if any(matches_tag(chunk.tag, tag) for tag in prefixes)]
         buckets: list[list[Chunk]] = [chunks]
         if not in_one_bucket and chunks:
-            buckets = [[each for each in chunks if each.bucket == bucket] for bucket in range(self.count)]
-        found = Aggregates()
-        for bucket, its in enumerate(buckets):
-            if its or len(buckets) == 1:
-                found.merge(self._look(f"{step}-{bucket:04}", stage, run, its))
-                run.progress("shares", bucket + 1, len(buckets))
-        return found
+            buckets = [[chunk for chunk in chunks if chunk.bucket == bucket] for bucket in range(self.count)]
+        aggregates = Aggregates()
+        for bucket, chunks_of_bucket in enumerate(buckets):
+            if chunks_of_bucket or len(buckets) == 1:
+                aggregates.merge(self._run_or_load(f"{step}-{bucket:04}", stage, facts, findings, chunks_of_bucket))
+                self.report_progress("buckets", bucket + 1, len(buckets))
+        return aggregates
 
     def drop(self, tags: Iterable[str]) -> None:
-        gone = list(tags)
-        before = {each.record for each in self._chunks}
-        self._chunks = [each for each in self._chunks if not any(matches_tag(each.tag, tag) for tag in gone)]
+        prefixes = list(tags)
+        before = {chunk.record for chunk in self._chunks}
+        self._chunks = [chunk for chunk in self._chunks if not any(matches_tag(chunk.tag, tag) for tag in prefixes)]
         self._folder.sync()
-        for record in before - {each.record for each in self._chunks}:
+        for record in before - {chunk.record for chunk in self._chunks}:
             self._folder.rows(record).unlink(missing_ok=True)
 
     def close(self) -> None:
-        """All stays, for a run that goes on."""
+        """Keep everything for a run that resumes."""
 
-    def _next(self) -> str:
+    def _next_step(self) -> str:
         self._steps += 1
         return f"{self._steps:04}"
 
-    def _look(self, record: str, stage: Stage, run: Run, chunks: list[Chunk]) -> Aggregates:
-        """Look at a bucket, unless that was done."""
-        kept: tuple[Findings, Aggregates, list[Chunk]] | None = self._folder.load(record)
-        if kept is None:
-            apart, rows = run.apart(), _Rows(self._folder, record, self.count)
-            apart.progress = run.progress
-            aggregates = stage(apart, self._frames(chunks), rows.put)
-            kept = apart.findings, aggregates, rows.end()
-            self._folder.save(record, kept)
-        findings, aggregates, dealt_rows = kept
-        run.findings.merge(findings)
-        self._chunks += dealt_rows
+    def _run_or_load(
+        self, record: str, stage: Stage, facts: LogFacts, findings: Findings, chunks: list[Chunk]
+    ) -> Aggregates:
+        """Run a stage on a bucket, or load its result."""
+        saved: tuple[Findings, Aggregates, list[Chunk]] | None = self._folder.load(record)
+        if saved is None:
+            found, rows = findings.copy_without_findings(), _RowFile(self._folder, record, self.count, self._progress)
+            aggregates = stage(facts, found, self._read_rows(chunks), rows)
+            saved = found, aggregates, rows.finish()
+            self._folder.save(record, saved)
+        found, aggregates, new_chunks = saved
+        findings.merge(found)
+        self._chunks += new_chunks
         return aggregates
 
-    def _frames(self, chunks: list[Chunk]) -> RowsByTag:
-        found: dict[str, list[pl.DataFrame]] = defaultdict(list)
-        for each in chunks:
-            found[each.tag].append(self._read(each))
-        return {tag: pl.concat(found[tag]) for tag in sorted(found)}
+    def _read_rows(self, chunks: list[Chunk]) -> RowsByTag:
+        frames: dict[str, list[pl.DataFrame]] = defaultdict(list)
+        for chunk in chunks:
+            frames[chunk.tag].append(self._read(chunk))
+        return {tag: pl.concat(frames[tag]) for tag in sorted(frames)}
 
     def _read(self, chunk: Chunk) -> pl.DataFrame:
         try:
@@ -122,29 +137,33 @@ class SavedBuckets:
             raise self._folder.damaged_error() from fault
 
 
-class _Rows:
-    """A file of the rows that something deals; without a row there is none."""
+class _RowFile:
+    """The file of the rows that one step produces; it is created with the first row."""
 
-    def __init__(self, folder: ResumeFolder, record: str, count: int) -> None:
+    def __init__(self, folder: ResumeFolder, record: str, count: int, progress: Progress) -> None:
         self._folder = folder
         self._record = record
         self._count = count
+        self._progress = progress
         self._file: BinaryIO | None = None
-        self._held: dict[str, list[tuple[pl.DataFrame, pl.Series | None]]] = defaultdict(list)
-        self._number: dict[str, int] = defaultdict(int)
+        self._collected: dict[str, list[tuple[pl.DataFrame, pl.Series | None]]] = defaultdict(list)
+        self._row_counts: dict[str, int] = defaultdict(int)
         self._chunks: list[Chunk] = []
 
-    def put(self, tag: str, frame: pl.DataFrame, places: pl.Series | None = None) -> None:
-        if frame.is_empty():
+    def put(self, tag: str, rows: pl.DataFrame, keys: pl.Series | None = None, /) -> None:
+        if rows.is_empty():
             return
-        self._held[tag].append((frame, places))
-        self._number[tag] += len(frame)
-        if self._number[tag] > _ROWS_AT_ONCE:
+        self._collected[tag].append((rows, keys))
+        self._row_counts[tag] += len(rows)
+        if self._row_counts[tag] > _ROWS_AT_ONCE:
             self._write(tag)
 
-    def end(self) -> list[Chunk]:
-        """Write what is left; gives where all of it lies."""
-        for tag in list(self._held):
+    def report_progress(self, phase: str, done: int, total: int | None) -> None:
+        self._progress(phase, done, total)
+
+    def finish(self) -> list[Chunk]:
+        """Write the remaining rows, and return the locations of all rows."""
+        for tag in list(self._collected):
             self._write(tag)
         if self._file is not None:
             with self._folder.translate_write_errors(), self._file:
@@ -154,15 +173,15 @@ class _Rows:
 
     def _write(self, tag: str) -> None:
         parts: dict[int, list[pl.DataFrame]] = defaultdict(list)
-        for frame, places in self._held.pop(tag):
-            by = normalize_path_keys(frame["path_key"]) if places is None else places
-            for bucket, part in split_by_bucket(frame, by, self._count):
+        for rows, keys in self._collected.pop(tag):
+            hashed = normalize_path_keys(rows["path_key"]) if keys is None else keys
+            for bucket, part in split_by_bucket(rows, hashed, self._count):
                 parts[bucket].append(part)
-        self._number[tag] = 0
+        self._row_counts[tag] = 0
         with self._folder.translate_write_errors():
             file = self._file = self._file or self._folder.rows(self._record).open("wb")
             for bucket, frames in parts.items():
                 table = pl.concat(frames).to_arrow()
                 self._chunks.append(Chunk(tag, bucket, self._record, file.tell()))
-                with pa.ipc.new_stream(file, table.schema, options=_ZSTD) as to:
-                    to.write_table(table)
+                with pa.ipc.new_stream(file, table.schema, options=_ZSTD) as stream:
+                    stream.write_table(table)

@@ -1,5 +1,1 @@
-"""The Spark driver. Everything that imports pyspark is below here, and imports it only when it runs."""
-
-from deltaspec.validation.spark.run import validate
-
-__all__ = ["validate"]
+"""The Spark engine. Only modules of this package import pyspark, and only inside functions."""

@@ -12,7 +12,7 @@ import pickle
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -20,6 +20,7 @@ from deltaspec.sql.row_evaluation import ConstraintResult
 from deltaspec.sql.tree import render
 from deltaspec.validation.data.row_constraint_checks import ConstraintRecorder
 from deltaspec.validation.findings import Findings
+from deltaspec.validation.log.facts import LogFacts
 from deltaspec.validation.spark.constraint_session import ANSI_MODES, ansi_mode, get_error_condition, isolated_session
 from deltaspec.validation.spark.constraint_tasks import (
     WHOLE_FILE,
@@ -36,9 +37,7 @@ from deltaspec.validation.spark.expression_plans import ExpressionPlan, Expressi
 from deltaspec.validation.spark.jobs import SparkFailed, compute_parallelism, translating_spark_errors
 from deltaspec.views.data.constraint_checks import constraint_checks
 from deltaspec.views.data.data_files import DataFile, DataFiles
-from deltaspec.views.table.state import TableState
 from deltaspec.wire.storage.data_access import DataAccess
-from deltaspec.wire.storage.interface import Store
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -54,7 +53,7 @@ _BYTES_OF_OPENING = 1 << 20
 _EXPRESSIONS_AT_ONCE = 50
 _MOST_EXPRESSIONS = 500
 """Of a table: each may take some jobs of its own."""
-_NOT_TOLD = "is not evaluated"
+_NOT_EVALUATED = "is not evaluated"
 _BYTES_AT_ONCE = 8 << 30
 """Of files: the columns that are asked for lie with the executors for a while."""
 Row = dict[str, Any]
@@ -62,48 +61,40 @@ _Key = tuple[int, int]
 """Number of a file in its batch, place of a condition."""
 
 
-class Judged(Protocol):
-    """What is asked of a run whose log is judged: as `EmbeddedRun` has it."""
-
-    findings: Findings
-    state: TableState
-    operations: dict[int, str | None]
-    store: Store
-    allow_outside: bool
-
-
 def check_constraints_on_spark(
     spark: SparkSession,
-    run: Judged,
+    facts: LogFacts,
+    findings: Findings,
     files: Iterable[pl.DataFrame],
     environment: Mapping[str, str] | None = None,
 ) -> None:
-    """Evaluate every expression that is admitted on the rows of every live file; fills the view `constraint_checks`.
+    """Evaluate every supported expression on the rows of every live file. Evaluates the view `constraint_checks`.
 
-    What needs no Spark is evaluated by the kit, on executors; the rest by Spark SQL on rows that the kit reads. The
-    session itself is left as it was. In memory there is a batch of files at a time, and of rows only their counts.
+    The kit evaluates on executors what needs no Spark SQL. Spark SQL evaluates the rest, on rows that the kit reads.
+    The settings of the session do not change. The driver keeps one batch of files in memory, and only counts of rows.
 
     Args:
-        spark: whose executors reach the table by the run's store, and have the kit.
-        run: its log is judged; findings and the ledger are added to.
-        files: live data files, as `DataFiles.rows` has them.
-        environment: variables that tasks find set, such as those of the clients of object stores.
+        spark: its executors have the kit and can read the store of the facts.
+        facts: of the log.
+        findings: receives what is found and what stays undecided.
+        files: live data files, with the columns of `DataFiles.rows`.
+        environment: environment variables for tasks, such as those of object store clients.
     """
-    table = run.state.table_schema
-    if table is None or not run.findings.has_rules_for(constraint_checks):
+    table = facts.state.table_schema
+    if table is None or not findings.has_rules_for(constraint_checks):
         return
-    asked = ConstraintRecorder(table, run.state, run.operations, run.findings, undecided_prefix=_NOT_TOLD)
-    if not asked.supported:
+    recorder = ConstraintRecorder(table, facts.state, facts.operations, findings, undecided_prefix=_NOT_EVALUATED)
+    if not recorder.supported:
         return
-    access = DataAccess(run.store, allow_outside=run.allow_outside)
-    knowledge = ConstraintContext(access, table, tuple(asked.supported))
-    with isolated_session(spark) as own:
-        judge = _Judge(own, run.findings, asked, knowledge, dict(environment or {}))
-        for batch in _batches(files):
-            judge.check(batch)
+    access = DataAccess(facts.store, allow_outside=facts.options.allow_outside)
+    context = ConstraintContext(access, table, tuple(recorder.supported))
+    with isolated_session(spark) as isolated:
+        evaluator = _ConstraintEvaluator(isolated, findings, recorder, context, dict(environment or {}))
+        for batch in _iter_batches(files):
+            evaluator.check(batch)
 
 
-def _batches(files: Iterable[pl.DataFrame]) -> Iterator[list[DataFile]]:
+def _iter_batches(files: Iterable[pl.DataFrame]) -> Iterator[list[DataFile]]:
     batch: list[DataFile] = []
     size = 0
     for frame in files:
@@ -133,7 +124,7 @@ class _GivenUp(Exception):
     """Spark has failed on an expression; the message is for the ledger."""
 
 
-class _Judge:
+class _ConstraintEvaluator:
     def __init__(
         self,
         spark: SparkSession,

@@ -20,7 +20,7 @@ from deltaspec.sql.resource_bounds import ResourceBounds
 from deltaspec.sql.terms import Undecided
 from deltaspec.sql.tree import Expression
 from deltaspec.sql.value_sizes import compute_value_sizes
-from deltaspec.validation.data.data_run import describe_read_error
+from deltaspec.validation.data.data_bucket import describe_read_error
 from deltaspec.validation.data.row_constraint_checks import READ_ERRORS, ConstraintReader
 from deltaspec.views.data.data_files import DataFile
 from deltaspec.views.table.row_constraints import RowConstraint

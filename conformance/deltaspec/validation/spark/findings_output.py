@@ -61,9 +61,7 @@ def write_findings(frame: DataFrame, uri: str) -> None:
 def _decoded(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for row in batches_to_payloads(batches):
         table: Any = payloads_to_frame([row.payload]).to_arrow()
-        yield from table.cast(
-            pa.schema([(name, _arrow(dtype)) for name, dtype in FINDING_SCHEMA.items()])
-        ).payloads_to_batches()
+        yield from table.cast(pa.schema([(name, _arrow(dtype)) for name, dtype in FINDING_SCHEMA.items()])).to_batches()
 
 
 def _arrow(dtype: Any) -> pa.DataType:

@@ -6,7 +6,7 @@ import pickle
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
 
@@ -18,8 +18,6 @@ from deltaspec.validation.spark.payloads import FAILED, SCHEMA, Payload, payload
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-    from deltaspec.validation.spark.saved_jobs import SavedJobs
 
 Task = Callable[[Iterable[Payload]], Iterator[Payload]]
 """What runs on a partition; it is pickled, with whatever it holds."""
@@ -41,6 +39,14 @@ class TaskFailed(Exception):
 
 class ExecutorMismatch(InvalidUsage):
     """Executors do not have what the driver has."""
+
+
+class JobStore(Protocol):
+    """Saves the results of jobs, so that a later run does not repeat them."""
+
+    def run_or_load(self, compute: Callable[[], DataFrame]) -> DataFrame:
+        """Return the saved result of the next job, and run the job if there is none."""
+        ...
 
 
 class Jobs:
@@ -71,8 +77,8 @@ class Jobs:
         for name, value in _SETTINGS.items():
             session.conf.set(name, value)
         self._persisted: dict[int, DataFrame] = {}
-        self.state: SavedJobs | None = None
-        """Where what tasks give is kept for a run that goes on."""
+        self.job_store: JobStore | None = None
+        """Saves the results of jobs for a run that resumes; None saves nothing."""
 
     def close(self) -> None:
         """Give the session back as it was."""
@@ -97,8 +103,8 @@ class Jobs:
 
         sent = pickle.dumps(task, protocol=pickle.HIGHEST_PROTOCOL)
         found = rows.mapInArrow(_on_batches(sent, self.environment), SCHEMA)
-        if self.state is not None:
-            return self.state.run_or_load(lambda: found)
+        if self.job_store is not None:
+            return self.job_store.run_or_load(lambda: found)
         kept = found.persist(StorageLevel.DISK_ONLY)
         self._persisted[id(kept)] = kept
         return kept

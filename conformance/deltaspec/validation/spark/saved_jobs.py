@@ -1,8 +1,8 @@
-"""Keeps what the jobs of a run give in a directory that Spark writes, so that another run goes on after the last one.
+"""Save the results of Spark jobs in a directory, so that another run can resume after the last completed job.
 
-Jobs have numbers, in the order of the run. What one gives is written as Parquet, and then a marker that names it: a job
-counts as done once its marker can be read. Every process writes below a name of its own, for the Spark of one that was
-killed may be at work a while longer; nothing is ever deleted.
+Jobs are numbered in the order of the run. The result of a job is written as Parquet, followed by a marker that names
+it. A job counts as done if its marker can be read. Each process writes to a subdirectory of its own, because the
+Spark of a killed process may continue for a while. Nothing is ever deleted.
 """
 
 from __future__ import annotations
@@ -33,24 +33,24 @@ _GLOB = re.compile(r"[*?\[\]{}\\]")
 _OPTIONS = {
     "compression": "none",  # payloads are compressed
     "parquet.block.size": str(32 << 20),
-    "parquet.page.size.row.check.min": "1",  # rows are large: else a hundred are held before their length is asked for
+    "parquet.page.size.row.check.min": "1",  # rows are large: by default, sizes are checked after 100 rows
     "parquet.page.size.row.check.max": "8",
 }
 
 
 class SavedJobs:
-    """The jobs of a run that are done, by their numbers."""
+    """The completed jobs of a run. A `JobStore`."""
 
     def __init__(self, jobs: Jobs, place: str, store: Store) -> None:
-        """Look what a directory holds.
+        """Read the key of a state, if the directory has one.
 
         Args:
-            jobs: of the run; their session reads and writes it.
-            place: path of a local directory, or URI of one that all executors reach.
-            store: the table, in which nothing is kept.
+            jobs: of the run. Their session reads and writes the directory.
+            place: path of a local directory, or URI of a directory that all executors can write to.
+            store: the table, in which nothing may be written.
 
         Raises:
-            InvalidUsage: it lies in the table, or is no place to keep anything.
+            InvalidUsage: the directory is in the table, or cannot be used for a state.
         """
         self._jobs = jobs
         self._shown = redact_uri(place)
@@ -60,26 +60,26 @@ class SavedJobs:
         self._done: dict[str, dict[str, Any]] = {}
         keys = self._read(f"{self._place}/{_KEY}")
         self.key = keys[0].payload if keys else None
-        """Of the run whose state is there; None where there is none."""
+        """Key of the run that saved the state; None if there is no state."""
 
     @property
-    def buckets(self) -> int | None:
-        """How many shares the run has whose state is there."""
+    def bucket_count(self) -> int | None:
+        """Number of buckets of the run that saved the state; None if there is no state."""
         try:
             return None if self.key is None else int(msgspec.json.decode(self.key)[BUCKET_COUNT])
         except (msgspec.DecodeError, LookupError, TypeError, ValueError):
-            return None  # which the check of the key tells
+            return None  # `check_key` reports it
 
     def begin(self, key: Key, *, resume: bool) -> None:
-        """Go on with the state, or begin one.
+        """Continue from the state, or begin one.
 
         Raises:
-            InvalidUsage: there is one, and it is not to be gone on with, or is that of another run; or not all
-                executors write to one place.
+            InvalidUsage: there is a state and `resume` is false, the state belongs to another run, or executors do not
+                share the directory.
         """
         if self.key is not None and not resume:
             raise InvalidUsage(
-                f"{self._shown}: holds a state; add --resume to go on with it, or name another directory"
+                f"{self._shown}: contains a state; add --resume to continue from it, or name another directory"
             )
         if self.key is not None:
             check_key(self._shown, self.key, key)
@@ -90,39 +90,39 @@ class SavedJobs:
             for row in self._read(f"{self._place}/run-*/*/{_DONE}"):
                 self._done.setdefault(row.tag, msgspec.json.decode(row.payload))
 
-    def run_or_load(self, give: Callable[[], DataFrame]) -> DataFrame:
-        """What the next job gives, as it was written; the job is only run if that was not done.
+    def run_or_load(self, compute: Callable[[], DataFrame]) -> DataFrame:
+        """Return the saved result of the next job, and run the job if there is none.
 
         Raises:
-            SparkFailed: a job did not end.
+            SparkFailed: the job failed.
         """
         self._steps += 1
-        return self._kept(f"{self._steps:04}", give)
+        return self._run_or_load(f"{self._steps:04}", compute)
 
     @property
     def report(self) -> Report | None:
-        """What the run gave that has ended; None of one that has not."""
+        """Report of the finished run; None if it has not finished."""
         if _REPORT not in self._done:
             return None
-        (row,) = self._jobs.rows(self._kept(_REPORT, self._nothing), 1)
+        (row,) = self._jobs.rows(self._run_or_load(_REPORT, self._nothing), 1)
         return msgspec.json.decode(row.payload, type=Report)
 
     def save_report(self, report: Report) -> None:
-        """Keep what a run gave."""
+        """Save the report of a finished run."""
         row = Payload(_REPORT, 0, msgspec.json.encode(report))
-        self._kept(_REPORT, lambda: self._jobs.frame([row], 1))
+        self._run_or_load(_REPORT, lambda: self._jobs.frame([row], 1))
 
-    def _kept(self, name: str, give: Callable[[], DataFrame]) -> DataFrame:
+    def _run_or_load(self, name: str, compute: Callable[[], DataFrame]) -> DataFrame:
         if name not in self._done:
             rows = f"{self._mine}/{name}/rows"
-            self._write(give(), rows)
+            self._write(compute(), rows)
             found = self._frame(f"{self._place}/{rows}")
             count, failed = self._counts(found)
             if failed:
-                list(self._jobs.rows(found.filter(found["tag"] == FAILED), 1))  # raises what failed
+                list(self._jobs.rows(found.filter(found["tag"] == FAILED), 1))  # raises the error
             marker = {"rows": rows, "count": count}
-            told = self._jobs.frame([Payload(name, 0, msgspec.json.encode(marker))], 1)
-            self._write(told, f"{self._mine}/{name}/{_DONE}")
+            done = self._jobs.frame([Payload(name, 0, msgspec.json.encode(marker))], 1)
+            self._write(done, f"{self._mine}/{name}/{_DONE}")
             self._done[name] = marker
             return found
         marker = self._done[name]
@@ -133,29 +133,31 @@ class SavedJobs:
         return found
 
     def _counts(self, frame: DataFrame) -> tuple[int, int]:
-        """How many rows there are, and how many of them tell of a task that failed."""
+        """Count the rows, and those that report a failed task."""
         with translating_spark_errors():
             ((rows, failed),) = frame.selectExpr("count(*)", f"count_if(tag = '{FAILED}')").collect()
         return int(rows), int(failed)
 
     def _nothing(self) -> DataFrame:
-        raise AssertionError("is kept")
+        raise AssertionError("the report is saved")
 
     def _probe(self) -> None:
-        """Refuse a place that is another one on every machine: what executors write there is lost."""
+        """Check that all executors share the directory: otherwise what they write is lost."""
         rows = [Payload(_PROBE, number, b"") for number in range(self._jobs.parallelism)]
         try:
             self._write(self._jobs.frame(rows, len(rows)), f"{self._mine}/{_PROBE}")
         except DeltaspecError as fault:
-            raise InvalidUsage(f"{self._shown}: no state can be written there: {fault}") from fault
+            raise InvalidUsage(f"{self._shown}: the state cannot be written: {fault}") from fault
         if len(self._read(f"{self._place}/{self._mine}/{_PROBE}")) < len(rows):
-            raise InvalidUsage(f"{self._shown}: is not the same place for all executors; name one that they share")
+            raise InvalidUsage(
+                f"{self._shown}: executors do not share this directory; name one that all of them can write to"
+            )
 
     def _frame(self, uri: str) -> DataFrame:
         return self._jobs.session.read.schema(SCHEMA).parquet(uri)
 
     def _read(self, uri: str) -> list[Payload]:
-        """A few rows; none where there is nothing."""
+        """Read a few rows; none if there is nothing at the URI."""
         from pyspark.errors import AnalysisException
 
         with translating_spark_errors():
@@ -173,15 +175,17 @@ class SavedJobs:
 
 
 def _uri_of(place: str, shown: str, store: Store) -> str:
-    """The directory as Spark is told of it."""
+    """Return the URI of the directory for Spark."""
     if _GLOB.search(place):
-        raise InvalidUsage(f"{shown}: is read as a pattern by Spark; name a directory without any of * ? [ ] {{ }} \\")
+        raise InvalidUsage(f"{shown}: Spark reads this as a pattern; name a directory without any of * ? [ ] {{ }} \\")
     is_file = place.startswith("file:")
     if is_file or "://" not in place:
         folder = require_private_directory(urlsplit(place).path if is_file else place, store)
         names = {each for each in os.listdir(folder) if not each.startswith((".", "run-"))}
         if names - {_KEY} or KEY_FILE in names:
-            raise InvalidUsage(f"{shown}: holds files that are no state of Spark's; name an empty directory")
+            raise InvalidUsage(
+                f"{shown}: contains files that belong to no state of the Spark engine; name an empty directory"
+            )
         return f"file://{folder}"
     require_outside_table(place, store.root)
     return place.rstrip("/")

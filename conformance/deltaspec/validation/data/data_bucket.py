@@ -1,21 +1,23 @@
-"""The part of a run that looks beside the log: files, deletion vectors, footers and rows.
+"""The data files of one bucket: which exist, and how to read them.
 
-The table's directories are listed once. What cannot be listed or read is not-checked; what a later commit has removed
-may be gone.
+The directories of the table are listed once. What cannot be listed or read is recorded as unchecked. A missing file
+that a later commit removes is no finding.
 """
 
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 from pyroaring import BitMap64
 
 from deltaspec.model.rows.deletion_vectors import DeletionVectorError
 from deltaspec.validation.data.commit_reader import Commits
+from deltaspec.validation.findings import Findings
 from deltaspec.validation.log.concurrent_writes import LaterCommits, describe_missing_file
-from deltaspec.validation.log.row_id_history_checks import history_is_complete
+from deltaspec.validation.log.facts import LogFacts
+from deltaspec.validation.progress import Progress, ignore_progress
 from deltaspec.views.data.data_files import DataFile, DataFiles, data_files
 from deltaspec.views.files.file_replay import find_live_files
 from deltaspec.views.table.state import TableSchema
@@ -24,100 +26,108 @@ from deltaspec.wire.log.line_decoder import LogFile
 from deltaspec.wire.storage.data_access import NON_CANONICAL_KEY, DataAccess, is_outside_table, normalize_key
 from deltaspec.wire.storage.interface import FileGone, StorageError
 
-if TYPE_CHECKING:
-    from deltaspec.validation.base_run import Run
-
-_AT_ONCE = 10_000
-_TEXTS = {"path_key": pl.String, "_normal": pl.String}
+_ROWS_AT_ONCE = 10_000
+_KEY_SCHEMA = {"path_key": pl.String, "_normal": pl.String}
 _PRESENCE = frozenset({"exists", "actual_size"})
-"""Columns that the listing fills; what needs more of a file is put in doubt by the step that opens it."""
+"""Columns that the listing fills. The check that opens a file records what else cannot be decided."""
 LISTING_SCHEMA = {"path_key": pl.String, "actual_size": pl.Int64}
 
 
-class DataRun:
-    """Files of the judged snapshot and change data of the judged commits, and how to read them."""
+class DataBucket:
+    """Files of the validated snapshot and change data of the validated commits, for the paths of one bucket."""
 
-    def __init__(self, run: Run, intervals: pl.DataFrame, cdcs: pl.DataFrame, listed: pl.DataFrame) -> None:
-        """A run over some files.
+    def __init__(
+        self,
+        facts: LogFacts,
+        findings: Findings,
+        intervals: pl.DataFrame,
+        cdcs: pl.DataFrame,
+        listed: pl.DataFrame,
+        progress: Progress = ignore_progress,
+    ) -> None:
+        """Find the live files of a bucket.
 
         Args:
-            run: after it has looked at the log.
-            spanned: adds and removes of their paths, as `file_replay.spans` gives them.
-            cdcs: the same columns of cdc actions.
-            listed: what the table's directories hold of them: columns of `LISTING_SCHEMA`.
+            facts: of the log.
+            findings: receives what is found.
+            intervals: adds and removes of the bucket, from `build_intervals`.
+            cdcs: cdc actions of the bucket, with the columns of `intervals`.
+            listed: files of the bucket in the directories of the table, with the columns of `LISTING_SCHEMA`.
+            progress: called while files are read.
         """
-        self.operations = run.operations
-        self.starts_after_version_0 = run.plan.base is not None
-        """There are versions before the judged history."""
-        self.stated_row_ids = run.stated_row_ids
-        self.history_is_complete = history_is_complete(run)
-        self.findings = run.findings
-        self.progress = run.progress
-        self.level = run.level
-        self.version = run.plan.version
-        self.clock_ms = run.clock_ms
-        self.table: TableSchema | None = run.state.table_schema
-        """What data files of the snapshot are judged against; None where it is not known."""
-        self.state = run.state
-        """The table's state at the judged version."""
+        self._facts = facts
+        self.findings = findings
+        self.progress = progress
+        self.operations = facts.operations
+        self.starts_after_version_0 = facts.plan.base is not None
+        """There are versions before the validated history."""
+        self.stated_row_ids = facts.stated_row_ids
+        self.history_is_complete = facts.plan.history_is_complete
+        self.level = facts.options.level
+        self.version = facts.plan.version
+        self.clock_ms = facts.options.clock_ms
+        self.table: TableSchema | None = facts.state.table_schema
+        """Schema of the snapshot; None if it is not known."""
+        self.state = facts.state
+        """State of the table at the validated version."""
         self.intervals = intervals
-        self.access = DataAccess(run.store, allow_outside=run.allow_outside)
+        self.access = DataAccess(facts.store, allow_outside=facts.options.allow_outside)
         self.vectors = DeletionVectorReader(self.access)
-        self._run = run
-        self.listing_error = run.listing_error
-        self.listing_is_partial = run.bucket_count > 1
-        """Files of other shares may be listed as well."""
+        self.listing_error = facts.listing_error
+        self.listing_is_partial = facts.bucket_count > 1
+        """Other buckets may contain listed files too."""
         self.listed = listed
-        """Files below the table: `path_key`, `actual_size`."""
         self.files = DataFiles(self._with_sizes(find_live_files(intervals, self.version)))
-        """Live data files of the judged version."""
+        """Live data files of the validated version."""
         self.changes = DataFiles(self._with_sizes(cdcs))
-        """Change data files of the judged commits."""
-        self.commits = Commits(run.store, intervals.clear(), intervals.clear())
-        """The commits of the judged history that change or move rows; given to the steps that look at commits."""
+        """Change data files of the validated commits."""
+        self.commits = Commits(facts.store, intervals.clear(), intervals.clear())
+        """Commits that change or rearrange rows; set for the checks of commits."""
 
     @property
     def versions_with_change_data(self) -> list[int]:
         """Versions of the commits with change data."""
-        return list(self._run.schemas)
+        return list(self._facts.schemas)
 
     def get_table_schema(self, version: int) -> TableSchema | None:
-        """What the change data files of a commit are judged against; None where it is not known."""
-        return self._run.schemas.get(version)
+        """Return the schema at a version with change data; None if it is not known."""
+        return self._facts.schemas.get(version)
 
     def vector(self, file: DataFile) -> BitMap64 | None:
-        """The rows that a file's deletion vector takes away; None where it has none.
+        """Read the rows that a file's deletion vector deletes; None if it has no deletion vector.
 
         Raises:
-            DeletionVectorError: it cannot be decoded (a finding of level `files`).
+            DeletionVectorError: it cannot be decoded, which is a finding of level `files`.
             StorageError: its file cannot be read.
         """
         return None if file.deletion_vector is None else self.vectors.rows(file.deletion_vector)
 
     @cached_property
     def later_commits(self) -> LaterCommits:
-        """The commits after the judged version."""
-        return LaterCommits(self.access.store, self._run.plan)
+        """The commits after the validated version."""
+        return LaterCommits(self.access.store, self._facts.plan)
 
     def commit(self, version: int) -> LogFile:
-        """A commit file, decoded; the last ones are remembered. Raises `StorageError`."""
+        """Read a commit. The most recent ones are cached. Raise `StorageError`."""
         return self.commits.read(version)
 
     # presence and size
 
     def _with_sizes(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """The rows with `actual_size` of those files that the listing, or a look at a file elsewhere, has found."""
+        """Add `actual_size` from the listing, or from storage for files outside the table; null if it is missing."""
         if "actual_size" in rows.columns:
             return rows
         odd = rows.filter(pl.col("path_key").str.contains(NON_CANONICAL_KEY))
-        moved = {
+        renamed = {
             key: normalize_key(key)
             for key in odd["path_key"]
             if not is_outside_table(key) and normalize_key(key) != key
         }
         listed = self.listed
-        if moved:
-            others = pl.DataFrame({"path_key": list(moved), "_normal": list(moved.values())}, schema_overrides=_TEXTS)
+        if renamed:
+            others = pl.DataFrame(
+                {"path_key": list(renamed), "_normal": list(renamed.values())}, schema_overrides=_KEY_SCHEMA
+            )
             found = others.join(self.listed.rename({"path_key": "_normal"}), on="_normal")
             listed = pl.concat([listed, found.select(list(LISTING_SCHEMA))])
         outside = {key: self.size_outside(key) for key in odd["path_key"].unique() if is_outside_table(key)}
@@ -127,36 +137,36 @@ class DataRun:
         return rows.join(listed.unique("path_key"), on="path_key", how="left", maintain_order="left")
 
     def size_outside(self, key: str) -> int | None:
-        """The length of a file that is not below the table; None where it is not there, or may not be asked for."""
+        """Return the size of a file outside the table; None if it does not exist or must not be read."""
         try:
             return self.access.size(key)
         except StorageError:
             return None
 
     def file_exists(self, key: str) -> bool:
-        """Whether a file below the table is there, asked of the storage itself."""
+        """Return whether a file of the table exists in storage."""
         try:
             self.access.size(key)
         except FileGone:
             return False
         except StorageError:
-            return True  # it may not be looked at: that it is gone is not known
+            return True  # not readable, so it is not known to be missing
         return True
 
     def get_missing_file_error(self, key: str) -> StorageError:
-        """Why a file that was not found was not: `FileGone`, unless it could not be asked for."""
+        """Return why a file was not found: `FileGone`, unless storage or the listing failed."""
         if self.listing_error and not is_outside_table(key):
-            return StorageError(f"the table cannot be listed wholly: {self.listing_error}")
+            return StorageError(f"the table cannot be listed completely: {self.listing_error}")
         if not is_outside_table(key):
-            return FileGone(f"{key}: is not there")
+            return FileGone(f"{key}: does not exist")
         try:
             self.access.size(key)
         except StorageError as fault:
             return fault
-        return StorageError(f"{key}: came while it was looked for")
+        return StorageError(f"{key}: appeared after the directory was listed")
 
     def check_files_exist(self) -> None:
-        """Look whether the files are there."""
+        """Evaluate the rules over `data_files` that need only the listing."""
         if not self.findings.has_rules_for(data_files):
             return
         for files in (self.files, self.changes):
@@ -166,22 +176,22 @@ class DataRun:
                 removed_since=pl.lit(None, pl.Boolean),
                 **_unopened(),
             ).select(list(data_files.columns))
-            there = pl.col("exists").is_not_null()
-            self.findings.evaluate(data_files, rows.filter(there))
-            for part in rows.filter(~there).iter_slices(_AT_ONCE):
-                absent = [self._absent(row) for row in part.iter_rows(named=True)]
+            is_listed = pl.col("exists").is_not_null()
+            self.findings.evaluate(data_files, rows.filter(is_listed))
+            for part in rows.filter(~is_listed).iter_slices(_ROWS_AT_ONCE):
+                absent = [self._check_missing(row) for row in part.iter_rows(named=True)]
                 gone = [row["path_key"] for row in absent if row["exists"] is False and row["kind"] == "add"]
                 removed = self.later_commits.find_removed(gone)
-                self.findings.evaluate_rows(data_files, [self._removed(row, removed) for row in absent])
+                self.findings.evaluate_rows(data_files, [self._add_removed_since(row, removed) for row in absent])
 
-    def _absent(self, row: dict[str, Any]) -> dict[str, Any]:
+    def _check_missing(self, row: dict[str, Any]) -> dict[str, Any]:
         fault = self.get_missing_file_error(str(row["path_key"]))
         if not isinstance(fault, FileGone):
             self.findings.mark_undecided((data_files,), str(fault), str(row["path"]), read_columns=_PRESENCE)
             return row
         return {**row, "exists": False}
 
-    def _removed(self, row: dict[str, Any], removed: dict[str, bool | None]) -> dict[str, Any]:
+    def _add_removed_since(self, row: dict[str, Any], removed: dict[str, bool | None]) -> dict[str, Any]:
         key = str(row["path_key"])
         if key not in removed or row["kind"] != "add":
             return row
@@ -193,12 +203,12 @@ class DataRun:
 
 
 def describe_read_error(fault: Exception) -> str:
-    """What the ledger says of a file whose rows cannot be read: the same at every step, so that it is told once."""
+    """Describe why the rows of a file cannot be read: the same for every check, so that the ledger has one entry."""
     return f"its deletion vector cannot be decoded: {fault}" if isinstance(fault, DeletionVectorError) else str(fault)
 
 
 def _unopened() -> dict[str, pl.Expr]:
-    """Columns that opening a file would fill."""
+    """Return null expressions for the columns that need an opened file."""
     return {
         name: pl.lit(None, column.dtype) for name, column in data_files.columns.items() if column.level == "footers"
     }

@@ -1,0 +1,101 @@
+"""What a run knows about the log of a table, as immutable values that executors receive.
+
+`ReadContext` is known before the log is read, `LogFacts` afterwards. Both are small compared with the table: file
+actions are rows in the buckets.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from deltaspec.model.actions import WireStruct
+from deltaspec.validation.log.derived_file_types import DerivedFileActions
+from deltaspec.validation.options import Options
+from deltaspec.validation.plan import Plan
+from deltaspec.views.files.file_action_facts import FileContext
+from deltaspec.views.files.row_id_history import StatedRowIds
+from deltaspec.views.log.derived_file_rows import CommitFacts
+from deltaspec.views.log.replay_differences import TableActions
+from deltaspec.views.table.state import TableSchema, TableState
+from deltaspec.wire.storage.interface import Store
+
+
+@dataclass(frozen=True)
+class ReadContext:
+    """What the log is read with."""
+
+    store: Store
+    plan: Plan
+    options: Options
+    compares_files: bool
+    """Replay keeps the columns in which the file actions of derived files are compared."""
+
+
+@dataclass(frozen=True)
+class LogFacts(ReadContext):
+    """What the validated history says, without its file actions."""
+
+    state: TableState
+    """State of the table at the validated version, with the rows of the views of earlier versions."""
+    operations: dict[int, str | None]
+    """Operation that each commit states."""
+    stated_row_ids: dict[int, StatedRowIds]
+    """Row ids that each commit states."""
+    base_actions: list[WireStruct]
+    """Table actions of the checkpoint that the validated history begins with."""
+    table_actions: list[tuple[int, WireStruct]]
+    """Version and action of the table actions of all commits."""
+    compared_states: dict[int, tuple[TableActions, FileContext]]
+    """State of the table at the versions of derived files."""
+    commit_facts: dict[int, CommitFacts]
+    schemas: dict[int, TableSchema | None]
+    """Schema at each version with change data; None if it is not known."""
+    multipart: dict[str, tuple[str, ...]]
+    """Files of each multipart checkpoint, by the tag of its rows."""
+    replay_blocked_reason: str | None
+    """Why the result of replay cannot be trusted; None if it can."""
+    derived_files: tuple[DerivedFileActions, ...] = ()
+    listing_error: str | None = None
+    """Why the directories of the table could not be listed completely."""
+    constraints_on_spark: bool = False
+    """Spark evaluates the row constraints of the table."""
+    bucket_count: int = 1
+    """Number of buckets over which the files of the table are distributed."""
+
+
+class LogFactsBuilder:
+    """Collects `LogFacts` while the log is being read."""
+
+    def __init__(self, context: ReadContext) -> None:
+        self.context = context
+        self.state = TableState(context.options.revision)
+        self.operations: dict[int, str | None] = {}
+        self.stated_row_ids: dict[int, StatedRowIds] = {}
+        self.base_actions: list[WireStruct] = []
+        self.table_actions: list[tuple[int, WireStruct]] = []
+        self.compared_states: dict[int, tuple[TableActions, FileContext]] = {}
+        self.commit_facts: dict[int, CommitFacts] = {}
+        self.schemas: dict[int, TableSchema | None] = {}
+        self.multipart: dict[str, tuple[str, ...]] = {}
+        self.replay_blocked_reason: str | None = None
+
+    def build(self, derived_files: tuple[DerivedFileActions, ...] = ()) -> LogFacts:
+        """Return what has been collected so far."""
+        context = self.context
+        return LogFacts(
+            store=context.store,
+            plan=context.plan,
+            options=context.options,
+            compares_files=context.compares_files,
+            state=self.state,
+            operations=self.operations,
+            stated_row_ids=self.stated_row_ids,
+            base_actions=self.base_actions,
+            table_actions=self.table_actions,
+            compared_states=self.compared_states,
+            commit_facts=self.commit_facts,
+            schemas=self.schemas,
+            multipart=self.multipart,
+            replay_blocked_reason=self.replay_blocked_reason,
+            derived_files=derived_files,
+        )
