@@ -20,6 +20,6 @@ class TableUnreadable(DeltaspecError):
 
 
 class ValidationFailed(DeltaspecError):
-    """`Report.raise_for_violations` raises it; the message has the table, the verdict and the first findings."""
+    """A table violates the protocol. The message has a line for the verdict and one for each of the first findings."""
 
     exit_code = 1

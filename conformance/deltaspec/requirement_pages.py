@@ -27,7 +27,7 @@ def render_statement(requirement: Requirement, width: int = WIDTH) -> list[str]:
     text = f"{requirement.statement} ({requirement.section}; {requirement.id})"
     lines = format_labelled(requirement.level.upper(), text, width)
     if requirement.reading:
-        lines += format_labelled("Read", requirement.reading, width)
+        lines += format_labelled("Reading", requirement.reading, width)
     if requirement.notes:
         lines += format_labelled("Settles", ", ".join(requirement.notes), width)
     return lines

@@ -28,8 +28,8 @@ def table_size_differs() -> pl.Expr:
     """The table size in a version checksum is not the sum of the sizes of the live files.
 
     The checksum or the log is wrong. If the log is wrong, readers return wrong rows.
-    Fix: Run `deltaspec validate t --history all`. If the log replays without violations, delete the `.crc` file. If log
-    or data files are missing, restore them from backup. Keep the checksum until you know which is wrong.
+    Fix: Run `deltaspec validate t --history all`. If there are no other violations, delete the `.crc` file. If log or
+    data files are missing, restore them from backup. Keep the checksum until you know which is wrong.
 
     Conforms::
         table_size_bytes: 100, replayed_table_size_bytes: 100
@@ -45,8 +45,8 @@ def file_count_differs() -> pl.Expr:
     """The file count in a version checksum is not the number of live files.
 
     The checksum or the log is wrong. If the log is wrong, readers return wrong rows.
-    Fix: Run `deltaspec validate t --history all`. If the log replays without violations, delete the `.crc` file. If log
-    or data files are missing, restore them from backup. Keep the checksum until you know which is wrong.
+    Fix: Run `deltaspec validate t --history all`. If there are no other violations, delete the `.crc` file. If log or
+    data files are missing, restore them from backup. Keep the checksum until you know which is wrong.
 
     Conforms::
         num_files: 3, replayed_num_files: 3
@@ -101,8 +101,8 @@ def vector_counts_differ() -> pl.Expr:
     """The counts of deletion vectors or deleted rows in a version checksum differ from the live files.
 
     The checksum or the log is wrong. If the log is wrong, readers return deleted rows or lose others.
-    Fix: Run `deltaspec validate t --history all`. If the log replays without violations, delete the `.crc` file. If log
-    or data files are missing, restore them from backup. Keep the checksum until you know which is wrong.
+    Fix: Run `deltaspec validate t --history all`. If there are no other violations, delete the `.crc` file. If log or
+    data files are missing, restore them from backup. Keep the checksum until you know which is wrong.
 
     Conforms::
         num_deletion_vectors: 1, replayed_num_deletion_vectors: 1, num_deleted_records: 5, replayed_num_deleted_records: 5
@@ -120,8 +120,8 @@ def all_files_differ() -> pl.Expr:
     """The list of files in a version checksum differs from the live files.
 
     Readers that take the files from the checksum return other rows.
-    Fix: Run `deltaspec validate t --history all`. If the log replays without violations, delete the `.crc` file. If log
-    or data files are missing, restore them from backup. Keep the checksum until you know which is wrong.
+    Fix: Run `deltaspec validate t --history all`. If there are no other violations, delete the `.crc` file. If log or
+    data files are missing, restore them from backup. Keep the checksum until you know which is wrong.
 
     Conforms::
         all_files_fault: null
@@ -164,8 +164,8 @@ def histogram_differs() -> pl.Expr:
     """A histogram in a version checksum differs from the sizes or deleted rows of the live files.
 
     The checksum or the log is wrong. If the log is wrong, readers return wrong rows.
-    Fix: Run `deltaspec validate t --history all`. If the log replays without violations, delete the `.crc` file. If log
-    or data files are missing, restore them from backup. Keep the checksum until you know which is wrong.
+    Fix: Run `deltaspec validate t --history all`. If there are no other violations, delete the `.crc` file. If log or
+    data files are missing, restore them from backup. Keep the checksum until you know which is wrong.
 
     Conforms::
         histogram_fault: null, deleted_histogram_fault: null

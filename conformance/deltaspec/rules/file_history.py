@@ -69,10 +69,10 @@ def file_removed_twice() -> pl.Expr:
     """A commit removes the same path more than once, or a checkpoint the same logical file.
 
     These actions have no order, so the deletion time and the deletion vector are undefined.
-    Fix: For a checkpoint: first make sure that older commits, or an older checkpoint and the commits after it, can
-    replay the table without this checkpoint. Then move it out of the log and write a new one with
-    `DeltaTable.create_checkpoint()` (delta-rs). If they cannot, keep it and restore the missing commits from backup.
-    For a commit, fix the writer; the file is removed in any case.
+    Fix: In a commit, the file is removed in any case; fix the writer. In a checkpoint: first make sure that older
+    commits, or an older checkpoint and the commits after it, can replay the table without this checkpoint. Then move it
+    out of the log and write a new one with `DeltaTable.create_checkpoint()` (delta-rs). If they cannot, keep it and
+    restore the missing commits from backup.
 
     Conforms::
         kind: remove, source: commit, same_path_same_kind: 1, same_file_same_kind: 1
