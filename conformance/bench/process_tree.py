@@ -27,7 +27,7 @@ class Sample:
     """Seconds of the monotonic clock, which all processes share."""
     resident: dict[str, int]
     """Bytes by role: the process itself, Java, all other processes."""
-    busy: float
+    cpu_seconds: float
     """CPU seconds so far."""
 
     @property
@@ -41,7 +41,7 @@ class ProcessUsage:
 
     output: bytes
     seconds: float
-    busy: float
+    cpu_seconds: float
     peak: int
     """Peak resident bytes of the process tree."""
     failure: str | None = None
@@ -53,8 +53,8 @@ class ProcessUsage:
         inside = [each for each in self.samples if begin <= each.at <= end]
         if not inside:
             return 0.0, dict.fromkeys((*ROLES, "all"), 0)
-        most = {role: max(each.resident[role] for each in inside) for role in ROLES}
-        return inside[-1].busy - inside[0].busy, {**most, "all": max(each.total for each in inside)}
+        peaks = {role: max(each.resident[role] for each in inside) for role in ROLES}
+        return inside[-1].cpu_seconds - inside[0].cpu_seconds, {**peaks, "all": max(each.total for each in inside)}
 
 
 def run_and_sample(command: list[str]) -> ProcessUsage:
@@ -80,8 +80,8 @@ def run_and_sample(command: list[str]) -> ProcessUsage:
         found, error_output = output.read(), errors.read()[-2000:].decode(errors="replace")
     failure = f"{' '.join(command)}: exit {process.returncode}: {error_output}" if process.returncode else None
     peak = max(usage.ru_maxrss * 1024, *(each.total for each in tree.samples))
-    busy = max(usage.ru_utime + usage.ru_stime, tree.busy_seconds)
-    return ProcessUsage(found, seconds, busy, peak, failure, tree.samples)
+    cpu_seconds = max(usage.ru_utime + usage.ru_stime, tree.cpu_seconds)
+    return ProcessUsage(found, seconds, cpu_seconds, peak, failure, tree.samples)
 
 
 class _TreeSampler:
@@ -95,7 +95,7 @@ class _TreeSampler:
         self.stopped = threading.Event()
 
     @property
-    def busy_seconds(self) -> float:
+    def cpu_seconds(self) -> float:
         return sum(self.ticks.values()) / _TICK
 
     def sample_until_stopped(self) -> None:
@@ -126,7 +126,7 @@ class _TreeSampler:
             role = "python" if pid == self.root else "jvm" if _read_name(pid) == "java" else "workers"
             resident[role] += int(stat[21]) * _PAGE
             self.ticks[pid] = int(stat[11]) + int(stat[12])
-        self.samples.append(Sample(at, resident, self.busy_seconds))
+        self.samples.append(Sample(at, resident, self.cpu_seconds))
 
 
 def _read_stat(pid: int) -> list[str] | None:

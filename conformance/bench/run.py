@@ -44,7 +44,7 @@ class Measurement:
     """Measurements of one engine on one case."""
 
     seconds: list[float] = field(default_factory=list)
-    busy: list[float] = field(default_factory=list)
+    cpu_seconds: list[float] = field(default_factory=list)
     megabytes: list[float] = field(default_factory=list)
     work: str = ""
 
@@ -66,7 +66,7 @@ def run_once(command: list[str], measured: Measurement) -> bytes:
     if process.returncode:
         sys.exit(f"{' '.join(command)}: exit {process.returncode}: {found[-2000:].decode(errors='replace')}")
     measured.seconds.append(seconds)
-    measured.busy.append(usage.ru_utime + usage.ru_stime)
+    measured.cpu_seconds.append(usage.ru_utime + usage.ru_stime)
     measured.megabytes.append(usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024) / 1e6)
     return found
 
@@ -133,9 +133,9 @@ def main() -> None:
         found = measure(case, engines, options.runs)
         print(f"\n({case}) {CASES[case].title}\n\n| engine | wall s | CPU s | peak MB | what it did |\n|-|-|-|-|-|")
         for engine, measured in found.items():
-            wall, busy = format_spread(measured.seconds, ".2f"), format_spread(measured.busy, ".2f")
+            wall, cpu_seconds = format_spread(measured.seconds, ".2f"), format_spread(measured.cpu_seconds, ".2f")
             print(
-                f"| {engine} | {wall} | {busy} | {format_spread(measured.megabytes, '.0f')} | {measured.work} |",
+                f"| {engine} | {wall} | {cpu_seconds} | {format_spread(measured.megabytes, '.0f')} | {measured.work} |",
                 flush=True,
             )
 

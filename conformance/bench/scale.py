@@ -48,7 +48,7 @@ class Measurement:
     """Measurements of one run of one engine, in bytes and seconds; None if the engine has no such value."""
 
     seconds: float
-    busy: float
+    cpu_seconds: float
     peak: int
     python: int | None = None
     workers: int | None = None
@@ -84,7 +84,7 @@ def run_embedded(path: str, level: str) -> Measurement:
     report: dict[str, Any] = json.loads(watched.output)
     if report["verdict"] != "conforms":
         sys.exit(f"{path}: verdict {report['verdict']}, expected conforms")
-    return Measurement(watched.seconds, watched.busy, watched.peak)
+    return Measurement(watched.seconds, watched.cpu_seconds, watched.peak)
 
 
 def run_in_session(small: str, tasks: list[dict[str, Any]], heap: str) -> list[Measurement]:
@@ -97,10 +97,10 @@ def run_in_session(small: str, tasks: list[dict[str, Any]], heap: str) -> list[M
 
 
 def _build_measurement(watched: ProcessUsage, record: dict[str, Any]) -> Measurement:
-    busy, peaks = watched.measure_interval(record["begin"], record["end"])
+    cpu_seconds, peaks = watched.measure_interval(record["begin"], record["end"])
     python, workers, peak = peaks["python"], peaks["workers"], peaks["all"]
     heap = record["heap_peak"], record["heap_held"], record["results"]
-    return Measurement(record["end"] - record["begin"], busy, peak, python, workers, *heap)
+    return Measurement(record["end"] - record["begin"], cpu_seconds, peak, python, workers, *heap)
 
 
 def format_spread(values: list[float]) -> str:
@@ -121,7 +121,7 @@ def format_row(table: str, engine: str, runs: list[Measurement]) -> str:
 
     cells = [
         format_spread([each.seconds for each in runs]),
-        format_spread([each.busy for each in runs]),
+        format_spread([each.cpu_seconds for each in runs]),
         size(each.peak for each in runs),
         size(each.python for each in runs),
         size(each.workers for each in runs),

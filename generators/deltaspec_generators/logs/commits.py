@@ -34,13 +34,13 @@ FAMILIES = (
 """Modules that register operations."""
 
 
-def draw_commits(draw: st.DrawFn, spec: TableSpec, most: int, allowed: Collection[str]) -> LogBuilder:
-    """Draw a log of at most `most` commits that starts with the table spec and uses only allowed features.
+def draw_commits(draw: st.DrawFn, spec: TableSpec, max_commits: int, allowed: Collection[str]) -> LogBuilder:
+    """Draw a log of at most `max_commits` commits that starts with the table spec and uses only allowed features.
 
     The number of commits is drawn first. Each commit and operation is a separate draw, so that it can shrink away.
     """
     builder = LogBuilder(draw, spec, frozenset(allowed), spec.columns, spec.clustering)
-    for _ in range(draw(st.integers(1, most))):
+    for _ in range(draw(st.integers(1, max_commits))):
         draw(_commits(builder))
     return builder
 

@@ -27,7 +27,7 @@ from deltaspec_generators.tables.schemas import (
 )
 from deltaspec_generators.tables.stored_files import Row, StoredFile, convert_rows
 
-Act = Callable[[DataTableBuilder], None]
+Apply = Callable[[DataTableBuilder], None]
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Operation:
     """An operation of a commit and its precondition."""
 
     name: str
-    act: Act
+    act: Apply
     applies: Callable[[DataTableBuilder], bool]
 
 
@@ -43,10 +43,10 @@ OPERATIONS: list[Operation] = []
 """All operations, the simplest first."""
 
 
-def _operation(applies: Callable[[DataTableBuilder], bool], weight: int = 1) -> Callable[[Act], Act]:
+def _operation(applies: Callable[[DataTableBuilder], bool], weight: int = 1) -> Callable[[Apply], Apply]:
     """Register an operation; `weight` repeats it in the list, for operations that few tables allow."""
 
-    def register(act: Act) -> Act:
+    def register(act: Apply) -> Apply:
         OPERATIONS.extend([Operation(getattr(act, "__name__", "").strip("_"), act, applies)] * weight)
         return act
 

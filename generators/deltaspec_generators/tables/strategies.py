@@ -62,9 +62,9 @@ def data_tables_with_states(
         non_conforming: whether to include statistics styles that the protocol forbids, as in `statistics_styles`.
     """
     # Operations are drawn before the schema, so that columns can shrink without changing the operations.
-    begins_empty = draw(st.sampled_from((True, False)))
-    fewest = draw(st.sampled_from((0, max_commits)))
-    plan = draw(st.lists(st.integers(0, len(OPERATIONS) - 1), min_size=fewest, max_size=max_commits))
+    starts_empty = draw(st.sampled_from((True, False)))
+    min_operations = draw(st.sampled_from((0, max_commits)))
+    plan = draw(st.lists(st.integers(0, len(OPERATIONS) - 1), min_size=min_operations, max_size=max_commits))
     spec = draw(
         data_table_specs(features=features, required=required, names=names, depth=depth, partitioned=partitioned)
     )
@@ -75,7 +75,7 @@ def data_tables_with_states(
         draw, spec, encodings, styles, spec.schema, dict(spec.configuration), ColumnIdSequence(spec.last_id)
     )
     builder.actions = [{"protocol": spec.protocol}, builder.metadata_action()]
-    if not begins_empty:
+    if not starts_empty:
         OPERATIONS[0].act(builder)
     _finalize_commit(builder)
     for index in plan:
@@ -121,8 +121,8 @@ def _build_version(builder: DataTableBuilder) -> TableVersion:
     ids: list[int] = []
     names = [each.name for each in builder.schema.fields]
     for stored in builder.live.values():
-        every = convert_rows(stored, builder.data_schema)
-        rows += [_to_logical_row(builder, {**every[index], **stored.partition}) for index in stored.live_indexes]
+        converted = convert_rows(stored, builder.data_schema)
+        rows += [_to_logical_row(builder, {**converted[index], **stored.partition}) for index in stored.live_indexes]
         ids += [stored.row_ids[index] for index in stored.live_indexes] if stored.row_ids else []
     changes = [(kind, _to_logical_row(builder, row)) for kind, row in builder.changes]
     assert all(list(row) == names for row in rows)
