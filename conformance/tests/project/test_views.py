@@ -1,4 +1,4 @@
-"""Every view keeps the house's form; its rows are what its columns say, and may be spread by its key."""
+"""Every view has a valid definition, rows that fill its columns, and rules that can run partitioned by its key."""
 
 import importlib
 import pkgutil
@@ -40,14 +40,14 @@ LOCATION_TYPES = dict(zip(LOCATION, (pl.Int64, pl.String, pl.Int64, pl.String, p
 
 
 @each_view
-def test_view_says_what_a_row_is(view: View) -> None:
+def test_view_has_a_grain(view: View) -> None:
     assert view.grain == view.grain.strip() != ""
     assert not view.grain.endswith(".")
     assert view.level in LEVELS
 
 
 @each_view
-def test_every_column_says_what_it_holds(view: View) -> None:
+def test_columns_have_descriptions(view: View) -> None:
     for name, column in view.columns.items():
         assert name.isidentifier()
         assert name == name.lower()
@@ -65,7 +65,7 @@ def test_key_columns_exist(view: View) -> None:
 
 @each_view
 def test_location_columns_have_their_names_and_types(view: View) -> None:
-    """A finding is located by these columns: none of another name may hold what they hold."""
+    """These columns locate a finding, so no view may use other names for them."""
     for name, dtype in LOCATION_TYPES.items():
         if name in view.columns:
             assert view.columns[name].dtype == dtype
@@ -74,19 +74,19 @@ def test_location_columns_have_their_names_and_types(view: View) -> None:
     assert not aliases & view.columns.keys()
 
 
-def test_views_without_a_rule_are_those_that_describe() -> None:
-    """What lives in a snapshot, and how far applications came, is told; nothing in it is right or wrong by itself."""
+def test_only_descriptive_views_have_no_rule() -> None:
+    """Live files and transactions have views, but no rule checks them alone."""
     assert VIEWS.keys() - {rule.view.name for rule in RULES.values()} == {"snapshot_files", "transactions"}
 
 
 @each_view
-def test_frame_of_no_rows_has_the_schema(view: View) -> None:
+def test_empty_frame_has_the_schema(view: View) -> None:
     assert view.frame([]).schema == pl.Schema(view.schema)
     assert view.frame([{}]).rows() == [(None,) * len(view.columns)]
 
 
 @each_view
-def test_a_column_that_the_view_does_not_have_is_refused(view: View) -> None:
+def test_unknown_column_raises_key_error(view: View) -> None:
     with pytest.raises(KeyError, match="has no column 'made_up'"):
         view.frame([{"made_up": 1}])
 
@@ -95,12 +95,12 @@ def test_a_column_that_the_view_does_not_have_is_refused(view: View) -> None:
 
 
 _WITH_OWN_COLUMNS = ("deletionVectors", "changeDataFeed", "inCommitTimestamp")
-"""Features that rarely drawn columns depend on."""
+"""Features of columns that are rarely filled otherwise."""
 
 
 @pytest.fixture(scope="module")
 def captured() -> dict[str, pl.DataFrame]:
-    """Rows of every view, as runs over drawn and mutated logs fill them, those of all tables in one frame."""
+    """Rows of every view from runs over drawn and mutated logs, one frame per view."""
     frames: dict[str, list[pl.DataFrame]] = defaultdict(list)
 
     @settings(
@@ -113,18 +113,19 @@ def captured() -> dict[str, pl.DataFrame]:
     )
     @given(files=logs() | st.sampled_from(_WITH_OWN_COLUMNS).flatmap(lambda each: logs(features=[each])))
     def draw_valid(files: TableFiles) -> None:
-        take(files)
+        record(files)
 
-    def take(files: TableFiles, level: Level = "log", revision: Revision = Revision.CURRENT) -> None:
+    def record(files: TableFiles, level: Level = "log", revision: Revision = Revision.CURRENT) -> None:
         for name, each in RecordingRun(files, level=level, revision=revision).recorded.frames.items():
             frames[name] += [frame for frame in each if len(frame)]
 
     draw_valid()
-    take(_timestamped_with_checksum())
+    record(_timestamped_with_checksum())
     for name, mutation in MUTATIONS.items():
 
         @settings(
-            max_examples=10 if name.startswith("checksum_") else 1,  # of many ways, each with its columns
+            # checksum mutations have many variants, each of which fills other columns
+            max_examples=10 if name.startswith("checksum_") else 1,
             derandomize=True,
             database=None,
             deadline=None,
@@ -133,20 +134,20 @@ def captured() -> dict[str, pl.DataFrame]:
         )
         @given(files=mutation.tables())
         def draw_mutated(files: TableFiles) -> None:
-            take(files, mutation.level, _newest(mutation))  # noqa: B023 - called before the next mutation
+            record(files, mutation.level, _newest(mutation))  # noqa: B023 - called before the next mutation
 
         draw_mutated()
     return {name: pl.concat(each).with_row_index("_row") for name, each in frames.items()}
 
 
 def _newest(mutation: Mutation) -> Revision:
-    """The newest revision in which a mutation's table shows its fault."""
-    held = load_requirements()[mutation.requirement].revisions
-    return Revision([each for each in held if each in (mutation.revisions or held)][-1])
+    """Return the newest revision in which the table of a mutation has the fault."""
+    revisions = load_requirements()[mutation.requirement].revisions
+    return Revision([each for each in revisions if each in (mutation.revisions or revisions)][-1])
 
 
 def _timestamped_with_checksum() -> TableFiles:
-    """A table with in-commit timestamps and a checksum that states one: seldom drawn together."""
+    """Build a table with in-commit timestamps and a checksum that has one: they are rarely drawn together."""
     files = log_only.build_table_with_timestamps()
     stated = {kind: log_only.get_action(files, 0, kind) for kind in ("protocol", "metaData")}
     files.checksums[2] = {
@@ -166,16 +167,16 @@ KEYED = [rule for rule in RULES.values() if rule.view.key]
 
 @pytest.mark.parametrize("partitions", [2, 7])
 def test_findings_on_real_rows_do_not_depend_on_partitions(captured: dict[str, pl.DataFrame], partitions: int) -> None:
-    """Rows of one key stay together, those of several tables too: a rule that looks across them sees the same ones."""
+    """Rows with the same key stay in one partition, so a rule that compares rows finds the same violations."""
     for name, rules in _by_view(KEYED).items():
         rows = captured[name]
         keys = rows.select(VIEWS[name].key).iter_rows()
-        places = pl.Series([_place(key, partitions) for key in keys])
-        parts = [rows.filter(places == place) for place in range(partitions)]
+        partition_numbers = pl.Series([_partition_of(key, partitions) for key in keys])
+        parts = [rows.filter(partition_numbers == partition) for partition in range(partitions)]
         for rule in rules:
-            whole = rows.filter(rule.expression())["_row"].to_list()
-            apart = [row for part in parts for row in part.filter(rule.expression())["_row"]]
-            assert sorted(apart) == whole, rule.code
+            expected = rows.filter(rule.expression())["_row"].to_list()
+            partitioned = [row for part in parts for row in part.filter(rule.expression())["_row"]]
+            assert sorted(partitioned) == expected, rule.code
 
 
 def _by_view(rules: list[Rule]) -> dict[str, list[Rule]]:
@@ -185,12 +186,12 @@ def _by_view(rules: list[Rule]) -> dict[str, list[Rule]]:
     return found
 
 
-def _place(key: tuple[Any, ...], partitions: int) -> int:
+def _partition_of(key: tuple[Any, ...], partitions: int) -> int:
     return zlib.crc32(repr(key).encode()) % partitions
 
 
 def test_keyed_rules_find_something_in_the_captured_rows(captured: dict[str, pl.DataFrame]) -> None:
-    """Without findings, the comparison of partitions would be one of nothing with nothing."""
+    """Without findings, the comparison of partitions would prove nothing."""
     assert [rule.code for rule in KEYED if captured[rule.view.name].filter(rule.expression()).is_empty()] == []
 
 

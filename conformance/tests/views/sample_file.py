@@ -1,4 +1,4 @@
-"""A file as its statistics and its rows describe it, and the rules that it breaks."""
+"""Sample data file with statistics and column values, and the rules that it violates."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -27,17 +27,17 @@ def build_schema(**kinds: DataType) -> Struct:
 
 
 def find_broken_rules(rows: list[dict[str, Any]]) -> set[str]:
-    """Rules over the view that one of the rows breaks."""
+    """Return the rules over `column_facts` that at least one row violates."""
     frame = column_facts.frame(rows)
     rules = [rule for rule in RULES.values() if rule.view is column_facts]
     return {rule.code for rule in rules if frame.filter(rule.expression()).height}
 
 
 def build_leaf_values(*values: Any, path: tuple[str, ...] = ("c",), **more: Any) -> LeafValues:
-    """A column of a file without deletion vector."""
-    there = [value for value in values if value is not None]
-    numbers = [value for value in there if not isinstance(value, list) and value == value]
-    nulls = len(values) - len(there)
+    """Build the values of a column in a file without a deletion vector."""
+    present = [value for value in values if value is not None]
+    numbers = [value for value in present if not isinstance(value, list) and value == value]
+    nulls = len(values) - len(present)
     found = LeafValues(
         path=path,
         rows=len(values),
@@ -46,6 +46,6 @@ def build_leaf_values(*values: Any, path: tuple[str, ...] = ("c",), **more: Any)
         valid_nulls=nulls,
         minimum=min(numbers, default=None),
         maximum=max(numbers, default=None),
-        has_nan=any(value != value for value in there),
+        has_nan=any(value != value for value in present),
     )
     return replace(found, **more)

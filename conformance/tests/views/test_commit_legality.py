@@ -1,4 +1,4 @@
-"""Every commit of a drawn log may follow the one before, and none of those that a mutation broke may."""
+"""The model accepts every commit of a drawn log and refuses the mutated ones."""
 
 import json
 import re
@@ -31,10 +31,10 @@ KINDS: dict[str, Any] = {**ACTION_TYPES, "rowIdHighWaterMark": RowIdHighWaterMar
 
 
 def actions_of(lines: list[Any]) -> list[Action]:
-    """What a commit holds, as the model knows it.
+    """Convert the lines of a commit to actions of the model.
 
     Raises:
-        ValueError: a line holds no action of the model's form.
+        ValueError: a line is not an action that the model can decode.
     """
     found: list[Action] = []
     for line in lines:
@@ -49,8 +49,8 @@ def actions_of(lines: list[Any]) -> list[Action]:
     return found
 
 
-def answers(files: TableFiles, revision: Revision) -> Iterator[tuple[int, list[Refused]]]:
-    """What is said of each commit of a log that begins with version 0, up to one that cannot be decoded."""
+def iter_refusals(files: TableFiles, revision: Revision) -> Iterator[tuple[int, list[Refused]]]:
+    """Yield the refusals of each commit of a log that starts at version 0, up to the first undecodable commit."""
     snapshot = EMPTY_SNAPSHOT
     for version in sorted(files.commits):
         try:
@@ -68,7 +68,7 @@ def test_commits_of_drawn_logs_are_accepted(revision: Revision, data: st.DataObj
     files = data.draw(logs(revision=revision))
     if 0 not in files.commits:
         return
-    for _, refused in answers(files, revision):
+    for _, refused in iter_refusals(files, revision):
         assert refused == []
 
 
@@ -78,7 +78,7 @@ _MARK_IN_DOMAIN = {
     "row_ids_given_twice",
     "row_ids_left_out_of_remove",
 }
-"""Their tables keep the mark in a domain, as texts since r3 have it: r2 refuses even the sound commits."""
+"""Mutations whose tables keep the high-water mark in a domain (since r3): r2 refuses even the valid commits."""
 
 _REFUSED = [
     (name, revision)
@@ -89,8 +89,8 @@ _REFUSED = [
 
 
 @pytest.mark.parametrize(("name", "revision"), _REFUSED)
-def test_commit_that_a_mutation_broke_is_refused(name: str, revision: str) -> None:
-    """All before it are accepted."""
+def test_mutated_commit_is_refused(name: str, revision: str) -> None:
+    """All earlier commits are accepted."""
     found = []
 
     @settings(
@@ -103,7 +103,7 @@ def test_commit_that_a_mutation_broke_is_refused(name: str, revision: str) -> No
     )
     @given(MUTATIONS[name].tables())
     def run(files: TableFiles) -> None:
-        refused = [{each.requirement for each in said} for _, said in answers(files, Revision(revision))]
+        refused = [{each.requirement for each in refusals} for _, refusals in iter_refusals(files, Revision(revision))]
         found.append(next((each for each in refused if each), set()))
 
     run()
@@ -111,16 +111,16 @@ def test_commit_that_a_mutation_broke_is_refused(name: str, revision: str) -> No
     assert all(REFUSED_BY[name] in each for each in found)
 
 
-def test_requirements_cited_are_in_the_catalogue() -> None:
+def test_cited_requirements_exist() -> None:
     cited = set(re.findall(r'"([a-z-]+\.[a-z-]+)"', "".join(getsource(each) for each in SOURCES)))
     assert len(cited) > 40
     assert cited <= set(load_requirements())
 
 
-_DIVERGENT = {"domain_twice", "feature_taken_out"}
-"""Where the text contradicts itself, and the model takes the stricter word (E37, E41)."""
+_DIVERGENCES = {"domain_twice", "feature_taken_out"}
+"""Mutations where the protocol contradicts itself, and the model applies the stricter statement (E37, E41)."""
 
 
-def test_what_is_refused_breaks_a_must() -> None:
+def test_refused_commits_are_violations() -> None:
     severities = {name: RULES[CAUGHT_BY[name]].severity for name in REFUSED_BY}
-    assert {name for name, severity in severities.items() if severity != "violation"} == _DIVERGENT
+    assert {name for name, severity in severities.items() if severity != "violation"} == _DIVERGENCES

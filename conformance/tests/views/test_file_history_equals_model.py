@@ -1,4 +1,4 @@
-"""`file_history` says of every file that several actions speak of what its definition says."""
+"""`file_history` equals the definitions of its columns, computed in plain Python."""
 
 from typing import Any
 
@@ -13,20 +13,20 @@ from deltaspec_generators.table_files import TableFiles
 
 
 def history_of_model(run: RecordingRun, decoded: DecodedLog) -> list[tuple[Any, ...]]:
-    """Rows of `file_history` for the base and the commits, from the definitions of its columns."""
+    """Compute the rows of `file_history` for the base and the commits from the definitions of its columns."""
     snapshots = compute_snapshots(run, decoded)
     written = [
         (version, "checkpoint" if run.plan.base and version == run.plan.base.version else "commit", line, kind, body)
         for version, _, line, kind, body in list_actions(run, decoded)
         if kind in ("add", "remove", "cdc")
     ]
-    spellings: dict[str, list[str]] = {}
+    encodings: dict[str, list[str]] = {}
     for *_, body in written:
-        spellings.setdefault(compute_path_key(body), []).append(body["path"])
+        encodings.setdefault(compute_path_key(body), []).append(body["path"])
     found = []
     for version, source, line, kind, body in written:
         key, vector = compute_path_key(body), _vector(kind, body)
-        if len(spellings[key]) == 1:
+        if len(encodings[key]) == 1:
             continue
         together = [
             (other, _vector(other, each))
@@ -34,7 +34,7 @@ def history_of_model(run: RecordingRun, decoded: DecodedLog) -> list[tuple[Any, 
             if (at, of) == (version, source) and compute_path_key(each) == key
         ]
         opposite = {"add": "remove", "remove": "add"}.get(kind)
-        low, high = min(spellings[key]), max(spellings[key])
+        low, high = min(encodings[key]), max(encodings[key])
         before = snapshots[version - 1].files if source == "commit" and version - 1 in snapshots else {}
         live = [get_vector_id(add) for (path, _), add in before.items() if path == key]
         kept = [each for each in live if each != vector and ("remove", each) not in together]
@@ -67,7 +67,7 @@ _HISTORY = (
 
 
 def history_of_run(run: RecordingRun) -> list[tuple[Any, ...]]:
-    replayed = run.recorded.frames["file_history"][0]  # those of claims follow
+    replayed = run.recorded.frames["file_history"][0]  # frames of derived files follow
     return sort_rows(replayed.select(_HISTORY).iter_rows())
 
 
@@ -80,6 +80,6 @@ def test_file_history_of_valid_logs_follows_its_definition(files: TableFiles) ->
 
 @example_settings(60)
 @given(files=arbitrary_commits())
-def test_file_history_of_wild_commits_follows_its_definition(files: TableFiles) -> None:
+def test_file_history_of_arbitrary_commits_follows_its_definition(files: TableFiles) -> None:
     run = RecordingRun(files)
     assert history_of_run(run) == history_of_model(run, DecodedLog.of(files))

@@ -1,4 +1,4 @@
-"""Which commit enabled in-commit timestamps, and what the properties record of it."""
+"""Enablement of in-commit timestamps: the enabling commit, and what the properties record."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ _NAMES = (
 
 
 def _table(*configurations: dict[str, str] | None, features: tuple[str, ...] = ("inCommitTimestamp",)) -> TableFiles:
-    """A version for each configuration that is set in it, or None; every commit has an in-commit timestamp."""
+    """Build a table with one version per configuration (None: no metaData); every commit has a timestamp."""
     files = TableFiles()
     for version, configuration in enumerate(configurations):
         files.commits[version] = [commit_info_action(version, inCommitTimestamp=1_700_000_000_000 + version)]
@@ -32,35 +32,38 @@ def _table(*configurations: dict[str, str] | None, features: tuple[str, ...] = (
     return files
 
 
-def _seen(files: TableFiles) -> list[tuple[Any, ...]]:
+def _enablement_rows(files: TableFiles) -> list[tuple[Any, ...]]:
     return [tuple(row[name] for name in _NAMES) for row in RecordingRun(files).recorded.rows("commits")]
 
 
-def test_table_that_begins_with_them_has_no_enabling_version() -> None:
-    assert _seen(_table(ON, None, ON)) == [NOTHING] * 3
+def test_timestamps_enabled_in_version_0_have_no_enablement_version() -> None:
+    assert _enablement_rows(_table(ON, None, ON)) == [NOTHING] * 3
 
 
-def test_enabling_commit_is_told_wherever_metadata_or_protocol_may_forget_it() -> None:
-    told = (1, 1_700_000_000_001)
-    assert _seen(_table({}, ON | RECORDED, None, ON)) == [
+def test_enablement_version_is_reported_in_later_metadata_and_protocol_commits() -> None:
+    enablement = (1, 1_700_000_000_001)
+    assert _enablement_rows(_table({}, ON | RECORDED, None, ON)) == [
         NOTHING,
-        (*told, *told),
-        (None, None, *told),  # nothing can have changed
-        (*told, None, None),
+        (*enablement, *enablement),
+        (None, None, *enablement),  # the commit has no metaData or protocol
+        (*enablement, None, None),
     ]
 
 
-def test_enabled_a_second_time_counts_anew() -> None:
-    recorded = _seen(_table({}, ON, {}, ON))
+def test_second_enablement_replaces_the_first() -> None:
+    recorded = _enablement_rows(_table({}, ON, {}, ON))
     assert [row[0] for row in recorded] == [None, 1, None, 3]
 
 
-def test_record_that_is_no_number_is_none() -> None:
-    odd = {"delta.inCommitTimestampEnablementVersion": "one", "delta.inCommitTimestampEnablementTimestamp": "9" * 19}
-    assert _seen(_table({}, ON | odd))[1] == (1, 1_700_000_000_001, None, None)
+def test_record_that_is_not_a_number_is_null() -> None:
+    invalid = {
+        "delta.inCommitTimestampEnablementVersion": "one",
+        "delta.inCommitTimestampEnablementTimestamp": "9" * 19,
+    }
+    assert _enablement_rows(_table({}, ON | invalid))[1] == (1, 1_700_000_000_001, None, None)
 
 
-def test_a_preview_may_have_written_timestamps_before() -> None:
+def test_preview_feature_has_no_enablement_version() -> None:
     files = _table(ON, None, features=("inCommitTimestamp-preview",))
     files.commits[1].append(protocol_action(1, 7, None, ["inCommitTimestamp-preview", "inCommitTimestamp"]))
-    assert _seen(files) == [NOTHING, NOTHING]
+    assert _enablement_rows(files) == [NOTHING, NOTHING]

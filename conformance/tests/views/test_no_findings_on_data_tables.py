@@ -1,4 +1,4 @@
-"""No rule finds anything in a valid table with data, at the level that reads all of it."""
+"""No rule has findings on valid tables with data, at level `rows`."""
 
 import tempfile
 from collections import Counter
@@ -39,25 +39,25 @@ def test_no_rule_finds_anything_in_a_valid_table(history: str, files: TableFiles
 
 @example_settings(10)
 @given(files=data_tables(features=("deletionVectors", "rowTracking", "changeDataFeed"), depth=0, max_commits=6))
-def test_no_rule_finds_anything_where_rows_move(files: TableFiles) -> None:
+def test_no_rule_finds_anything_if_rows_move(files: TableFiles) -> None:
     assert_clean(write_and_validate(files, "all"))
 
 
 @example_settings(10)
 @given(files=data_tables(features=("columnMapping", "typeWidening", "timestampNtz"), max_commits=6))
-def test_no_rule_finds_anything_where_columns_change(files: TableFiles) -> None:
+def test_no_rule_finds_anything_if_columns_change(files: TableFiles) -> None:
     assert_clean(write_and_validate(files, "all"))
 
 
 @example_settings(10)
 @given(table=data_tables_with_states(), data=st.data())
-def test_older_versions_are_as_clean(table: GeneratedTable, data: st.DataObject) -> None:
+def test_older_versions_have_no_findings(table: GeneratedTable, data: st.DataObject) -> None:
     report = write_and_validate(table.files, "latest", data.draw(st.integers(0, len(table.states) - 1)))
     assert_clean(report)
 
 
 def vacuumed(table: GeneratedTable) -> TableFiles:
-    """The table without data files that its last version does not need."""
+    """Remove the data files that the last version does not need."""
     live = {paths.decode(path) for path in table.states[-1].live}
     table.files.missing |= {path for path in table.files.data if path not in live and not path.startswith(CHANGE_DATA)}
     return table.files
@@ -65,14 +65,14 @@ def vacuumed(table: GeneratedTable) -> TableFiles:
 
 @example_settings(10)
 @given(table=data_tables_with_states(features=("deletionVectors", "rowTracking", "changeDataFeed"), depth=0))
-def test_files_that_are_no_longer_needed_may_be_gone(table: GeneratedTable) -> None:
+def test_vacuumed_files_have_no_finding(table: GeneratedTable) -> None:
     report = write_and_validate(vacuumed(table))
     assert report.totals == {}
     assert report.verdict != "violations"
 
 
-def test_what_engines_do_beside_the_text_is_a_divergence_at_most() -> None:
-    """As NaN in bounds, and timestamps with all their digits."""
+def test_known_engine_deviations_are_at_most_divergences() -> None:
+    """Deviations are NaN in bounds, and timestamps with all digits."""
     totals: Counter[str] = Counter()
 
     @settings(
@@ -84,8 +84,8 @@ def test_what_engines_do_beside_the_text_is_a_divergence_at_most() -> None:
         suppress_health_check=list(HealthCheck),
     )
     @given(files=data_tables(features=(), names=("double", "timestamp"), depth=0, non_conforming=True))
-    def look(files: TableFiles) -> None:
+    def draw(files: TableFiles) -> None:
         totals.update(write_and_validate(files).totals)
 
-    look()
+    draw()
     assert all(RULES[code].severity == "divergence" for code in totals), totals

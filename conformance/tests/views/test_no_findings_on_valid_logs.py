@@ -1,4 +1,4 @@
-"""No rule finds anything in a valid table, whatever form its log has: a false alarm is as bad as a missed fault."""
+"""No rule has findings on valid logs: a false positive is as bad as a missed fault."""
 
 import tempfile
 from collections import Counter
@@ -19,12 +19,12 @@ from deltaspec_generators.logs.strategies import logs
 from deltaspec_generators.table_files import LOG, TableFiles, encode_table, write_table
 
 DOCUMENTED = {"LIN005"}
-"""Divergences that `logs()` draws on purpose: blank lines (S21)."""
+"""Rules of divergences that `logs()` draws on purpose: blank lines (S21)."""
 DEPRECATED = {"CKP070"}
-"""Warnings of what `logs()` draws although it is deprecated: checkpoints in several parts."""
+"""Rules about deprecated forms that `logs()` draws: multipart checkpoints."""
 
 
-ONLY_WHERE_ODD = {
+FAULT_ONLY_VIEWS = {
     "added_vectors",
     "adds_without_stats",
     "checkpoint_columns",
@@ -33,9 +33,9 @@ ONLY_WHERE_ODD = {
     "row_id_conflicts",
     "log_starts",
 }
-"""Views that have rows only where something is amiss, or may be."""
+"""Views that have rows only for actual or possible faults."""
 
-MUCH_SEEN = (
+DRAWN_FEATURES = (
     ("deletionVectors",),
     ("rowTracking", "domainMetadata"),
     ("catalogManaged", "inCommitTimestamp"),
@@ -43,7 +43,7 @@ MUCH_SEEN = (
     ("variantType", "variantShredding"),
     ("icebergCompatV2", "columnMapping"),
 )
-"""Features that fill views which few logs of all features fill."""
+"""Features that fill views which logs with random features rarely fill."""
 
 
 def write_and_validate(
@@ -56,8 +56,8 @@ def write_and_validate(
         )
 
 
-def assert_clean(report: Report, *, but: set[str] = frozenset()) -> None:  # type: ignore[assignment]
-    assert set(report.totals) <= but | DEPRECATED
+def assert_clean(report: Report, *, allowed: set[str] = frozenset()) -> None:  # type: ignore[assignment]
+    assert set(report.totals) <= allowed | DEPRECATED
     assert report.checked.not_checked == []
     assert report.verdict == "conforms"
 
@@ -72,22 +72,22 @@ def test_no_rule_finds_anything_in_a_valid_log(history: str, files: TableFiles) 
 @pytest.mark.parametrize("revision", [Revision.R1, Revision.R2, Revision.R3])
 @example_settings(15)
 @given(data=st.data())
-def test_an_older_text_finds_nothing_in_the_logs_that_keep_it(revision: Revision, data: st.DataObject) -> None:
+def test_older_revision_finds_nothing_in_its_valid_logs(revision: Revision, data: st.DataObject) -> None:
     files = data.draw(logs(blank_lines=False, revision=revision))
     assert_clean(write_and_validate(files, data.draw(st.sampled_from(["latest", "all"])), revision=revision))
 
 
 @example_settings(15)
 @given(files=logs(), data=st.data())
-def test_older_versions_are_as_clean(files: TableFiles, data: st.DataObject) -> None:
+def test_older_versions_have_no_findings(files: TableFiles, data: st.DataObject) -> None:
     names = [path.removeprefix(LOG) for path in encode_table(files) if path.startswith(LOG)]
     at = data.draw(st.integers(*find_readable_versions(names)))
     report = write_and_validate(files, data.draw(st.sampled_from(["latest", "all", "1"])), at)
     assert report.version == at
-    assert_clean(report, but=DOCUMENTED)
+    assert_clean(report, allowed=DOCUMENTED)
 
 
-def test_blank_lines_are_the_one_divergence_drawn() -> None:
+def test_only_blank_lines_are_drawn_divergences() -> None:
     totals: Counter[str] = Counter()
 
     @settings(
@@ -99,18 +99,18 @@ def test_blank_lines_are_the_one_divergence_drawn() -> None:
         suppress_health_check=list(HealthCheck),
     )
     @given(files=logs())
-    def look(files: TableFiles) -> None:
+    def draw(files: TableFiles) -> None:
         totals.update(write_and_validate(files, "all").totals)
 
-    look()
+    draw()
     assert set(totals) - DEPRECATED == DOCUMENTED
     assert all(RULES[code].severity == "divergence" for code in DOCUMENTED)
 
 
-def test_rows_of_every_view_that_a_rule_reads_are_drawn() -> None:
+def test_drawn_logs_have_rows_of_every_view() -> None:
     recorded: Counter[str] = Counter()
 
-    for features in (None, *MUCH_SEEN):
+    for features in (None, *DRAWN_FEATURES):
 
         @settings(
             max_examples=2,
@@ -120,14 +120,14 @@ def test_rows_of_every_view_that_a_rule_reads_are_drawn() -> None:
             suppress_health_check=list(HealthCheck),
         )
         @given(files=logs(features=features))
-        def look(files: TableFiles) -> None:
+        def draw(files: TableFiles) -> None:
             frames = RecordingRun(files).recorded.frames
             recorded.update(name for name, each in frames.items() if sum(map(len, each)))
 
         for number in range(
             30 if features and "icebergCompatV2" in features else 8
-        ):  # the second of two examples is drawn afresh, later ones resemble it
-            seed(number)(look)()
-    of_the_log = {rule.view.name for rule in RULES.values() if rule.level == "log"}
-    # Names of materialized columns stand in tables with data only (`data_tables`).
-    assert of_the_log - ONLY_WHERE_ODD <= set(recorded)
+        ):  # the second of two examples is drawn independently, later ones resemble it
+            seed(number)(draw)()
+    log_views = {rule.view.name for rule in RULES.values() if rule.level == "log"}
+    # Names of materialized columns occur only in tables with data (`data_tables`).
+    assert log_views - FAULT_ONLY_VIEWS <= set(recorded)

@@ -1,4 +1,4 @@
-"""What the columnar view says of a path is what the model says, whatever the path."""
+"""Columnar path facts equal the model for arbitrary paths."""
 
 import polars as pl
 from hypothesis import given
@@ -11,7 +11,7 @@ ROOT = "/a/b"
 PIECES = ["a", "b c", "/", "%20", "%25", "%2e", "%2F", "%3A", ":", "..", "é", "%C3%A9", "%zz", "%", "_x", "=", "file:"]
 TEXTS = st.lists(st.sampled_from([*PIECES, "//", "./", "%7F", "%00", "?", "#", ROOT]), max_size=7).map("".join)
 
-ASK = {
+MODEL_FUNCTIONS = {
     "path_key": lambda text: paths.path_key(text, ROOT),
     "path_fault": paths.find_path_fault,
     "path_has_non_ascii": paths.has_non_ascii,
@@ -24,11 +24,11 @@ ASK = {
 @given(st.lists(TEXTS, min_size=1, max_size=50))
 def test_path_facts_equal_the_model(texts: list[str]) -> None:
     facts = {column.name: column.to_list() for column in _path_facts(pl.Series(texts), ROOT)}
-    for name, ask in ASK.items():
-        assert facts[name] == [ask(text) for text in texts]
+    for name, evaluate in MODEL_FUNCTIONS.items():
+        assert facts[name] == [evaluate(text) for text in texts]
 
 
-def test_absent_path_has_no_facts() -> None:
+def test_null_path_has_no_facts() -> None:
     facts = {column.name: column.to_list() for column in _path_facts(pl.Series([None, "a%20b"], dtype=pl.String), None)}
     assert facts["path_key"] == [None, "a b"]
     assert facts["path_fault"] == [None, None]

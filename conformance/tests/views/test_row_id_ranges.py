@@ -1,4 +1,4 @@
-"""The view over default row ids says what the model says of the same log, and of any ids whatever."""
+"""`row_id_ranges` equals the model on drawn logs, and a plain count for arbitrary ids."""
 
 import json
 from typing import Any
@@ -38,9 +38,9 @@ def test_default_ids_of_live_files_are_those_of_the_model(files: TableFiles) -> 
 
 
 def _last(add: Add) -> int | None:
-    if add.base_row_id is None:  # a file from before the feature, which was not given ids yet
+    if add.base_row_id is None:  # the file is older than the feature and has no ids yet
         return None
-    if add.stats is None:  # a checkpoint may hold them as columns alone, which are not read
+    if add.stats is None:  # a checkpoint may have them only as struct columns, which are not read
         return None
     ids = compute_default_row_ids(add, json.loads(add.stats)["numRecords"])
     return ids[-1] if ids else None
@@ -65,7 +65,7 @@ def test_overlap_is_found_where_two_files_share_an_id(files: list[tuple[int, int
 
 @example_settings(60)
 @given(st.lists(st.tuples(st.integers(0, 12), st.integers(0, 4)), min_size=1, max_size=6), st.integers(0, 12))
-def test_id_above_the_mark_is_found_in_its_file(files: list[tuple[int, int]], mark: int) -> None:
+def test_row_id_above_the_high_water_mark_is_found(files: list[tuple[int, int]], mark: int) -> None:
     above = _ranges(files, mark).filter(RULES["RID002"].expression())
     expected = [f"{number:02}" for number, (base, count) in enumerate(files) if count and base + count - 1 > mark]
     assert sorted(above["path"]) == expected
@@ -79,7 +79,7 @@ def _property(version: int, value: str | None) -> dict[str, Any]:
     return {"version": version, "property": "p", "value": value}
 
 
-def test_feature_and_property_are_in_force_from_their_versions_on() -> None:
+def test_enablement_applies_from_its_version_on() -> None:
     protocols = [_protocol(0, 2, None), _protocol(3, 7, ["changeDataFeed"]), _protocol(9, 7, [])]
     configuration = [_property(2, "true"), _property(5, "FALSE"), _property(7, "True"), _property(8, None)]
     since = build_enablement_history(protocols, configuration, "changeDataFeed", "p")
@@ -89,7 +89,7 @@ def test_feature_and_property_are_in_force_from_their_versions_on() -> None:
     assert [get_property_at(configuration, "p", version) for version in (1, 2, 6, 8)] == [None, "true", "FALSE", None]
 
 
-def test_legacy_versions_stand_for_their_features() -> None:
+def test_legacy_versions_imply_features() -> None:
     since = build_enablement_history([_protocol(0, 4, None), _protocol(1, 3, None)], [], "changeDataFeed", "p")
     assert [get_enablement_at(since, version)[0] for version in (0, 1)] == [True, False]
     assert get_enablement_at([], 5) == (False, False)

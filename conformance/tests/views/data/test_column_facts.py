@@ -1,4 +1,4 @@
-"""What statistics claim beside what rows hold: rows of the view, and which rules they give."""
+"""Statistics compared with column values: rows of `column_facts`, and the rules that they violate."""
 
 import json
 import math
@@ -33,7 +33,7 @@ MOMENT = 1_704_164_645_123_000
 def statistics(
     low: Any = None, high: Any = None, nulls: Any = None, *, tight: bool | None = None, rows: int | None = None
 ) -> str:
-    """Statistics of the column `c`; members are JSON values."""
+    """Build statistics of the column `c`; the arguments are JSON values."""
     found: dict[str, Any] = {} if rows is None else {"numRecords": rows}
     for name, value in (("minValues", low), ("maxValues", high), ("nullCount", nulls)):
         if value is not None:
@@ -43,7 +43,7 @@ def statistics(
     return json.dumps(found)
 
 
-def found_in(stats: str, kind: DataType, held: LeafValues, *, vector: bool = False, **more: Any) -> set[str]:
+def find_violations(stats: str, kind: DataType, held: LeafValues, *, vector: bool = False, **more: Any) -> set[str]:
     data_file = SampleFile(stats, "vector" if vector else None)
     return find_broken_rules(build_column_fact_rows(data_file, build_schema(c=kind), None, [], [held], **more))
 
@@ -99,12 +99,12 @@ def test_columns_without_an_entry_have_no_row() -> None:
 
 
 @pytest.mark.parametrize("stats", [None, "", "{", "[]", '{"minValues":[1]}', "{}", '{"numRecords":1}'])
-def test_statistics_that_say_nothing_of_columns_have_no_rows(stats: str | None) -> None:
+def test_statistics_without_columns_have_no_rows(stats: str | None) -> None:
     assert build_column_fact_rows(SampleFile(stats), build_schema(c=LONG), None, [], [build_leaf_values(1)]) == []
 
 
 @pytest.mark.parametrize("held", [[], [LeafValues(("c",), 0, 0, unread="it is encrypted")]])
-def test_claims_are_there_where_rows_are_not_read(held: list[LeafValues]) -> None:
+def test_statistics_are_reported_for_unread_rows(held: list[LeafValues]) -> None:
     stats = statistics(9, 1, 7)
     (row,) = build_column_fact_rows(SampleFile(stats), build_schema(c=LONG), None, [], held)
     assert (row["stats_min"], row["stats_null_count"], row.get("rows"), row.get("actual_min")) == ("9", 7, None, None)
@@ -135,12 +135,12 @@ def test_claims_are_there_where_rows_are_not_read(held: list[LeafValues]) -> Non
         (statistics(1, 3, "x"), build_leaf_values(1, 3), set()),
     ],
 )
-def test_claims_beside_integers(stats: str, held: LeafValues, expected: set[str]) -> None:
-    assert found_in(stats, LONG, held) == expected
+def test_statistics_of_integers(stats: str, held: LeafValues, expected: set[str]) -> None:
+    assert find_violations(stats, LONG, held) == expected
 
 
 VECTOR = LeafValues(("c",), rows=4, valid_rows=2, nulls=2, valid_nulls=1, minimum=5, maximum=5)
-"""Rows 1, null, null, 5, of which the first and one null are deleted."""
+"""Values of the rows 1, null, null, 5; the first row and one null are deleted."""
 
 
 @pytest.mark.parametrize(
@@ -158,8 +158,8 @@ VECTOR = LeafValues(("c",), rows=4, valid_rows=2, nulls=2, valid_nulls=1, minimu
         (statistics(5, 5, 0, tight=False, rows=4), {"STA006"}),
     ],
 )
-def test_claims_beside_a_deletion_vector(stats: str, expected: set[str]) -> None:
-    assert found_in(stats, LONG, VECTOR, vector=True) == expected
+def test_statistics_with_a_deletion_vector(stats: str, expected: set[str]) -> None:
+    assert find_violations(stats, LONG, VECTOR, vector=True) == expected
 
 
 @pytest.mark.parametrize(
@@ -233,11 +233,11 @@ def test_claims_beside_a_deletion_vector(stats: str, expected: set[str]) -> None
         ),
     ],
 )
-def test_claims_beside_values_of_every_type(kind: DataType, stats: str, held: LeafValues, expected: set[str]) -> None:
-    assert found_in(stats, kind, held) == expected
+def test_statistics_of_every_type(kind: DataType, stats: str, held: LeafValues, expected: set[str]) -> None:
+    assert find_violations(stats, kind, held) == expected
 
 
-def test_struct_that_is_null_makes_its_fields_null() -> None:
+def test_null_struct_has_null_fields() -> None:
     schema = build_schema(s=Struct((Field("a", LONG, True),)))
     held = build_leaf_values(None, None, 5, path=("s", "a"))
     for count, expected in ((2, set()), (1, {"STA005"})):
@@ -245,13 +245,13 @@ def test_struct_that_is_null_makes_its_fields_null() -> None:
         assert find_broken_rules(build_column_fact_rows(SampleFile(stats), schema, None, [], [held])) == expected
 
 
-def test_count_of_a_struct_does_not_mirror_the_schema() -> None:
+def test_null_count_of_a_struct_is_a_structure_fault() -> None:
     schema = build_schema(s=Struct((Field("a", LONG, True),)))
     stats = '{"numRecords":3,"nullCount":{"s":2}}'
     assert find_broken_rules(build_column_fact_rows(SampleFile(stats), schema, None, [], [])) == {"STA007"}
 
 
-def test_text_that_is_no_utf8_stands_in_evidence_with_escapes() -> None:
+def test_lone_surrogate_is_escaped_in_evidence() -> None:
     stats = '{"minValues":{"c":"\\ud83d"}}'
     (row,) = build_column_fact_rows(SampleFile(stats), build_schema(c=STRING), None, [], [build_leaf_values("a")])
     assert row["stats_min"] == "\\ud83d"
@@ -259,7 +259,7 @@ def test_text_that_is_no_utf8_stands_in_evidence_with_escapes() -> None:
 
 
 def variant_text(*values: tuple[str, bytes]) -> str:
-    """A bound of a variant: an object with these members, metadata first."""
+    """Encode a variant bound: an object with these members, preceded by its metadata."""
     names = [name.encode() for name, _ in values]
     name_ends = [sum(map(len, names[:count])) for count in range(len(names) + 1)]
     metadata = bytes([1, len(names), *name_ends]) + b"".join(names)
@@ -285,11 +285,11 @@ NUMBER, TEXT = b"\x0c\x05", b"\x0dabc"
         (variant_text(("$", NUMBER)), variant_text(("$", TEXT)), True, {"STA017"}),
     ],
 )
-def test_bounds_of_variants(low: Any, high: Any, supported: bool | None, expected: set[str]) -> None:
+def test_variant_bounds(low: Any, high: Any, supported: bool | None, expected: set[str]) -> None:
     held = build_leaf_values(b"", None, minimum=None, maximum=None)
     stats = statistics(low, high, 1)
-    assert found_in(stats, Primitive("variant"), held, shredding_supported=supported) == expected
+    assert find_violations(stats, Primitive("variant"), held, shredding_supported=supported) == expected
 
 
-def test_types_of_proposals_are_not_compared() -> None:
-    assert found_in(statistics("a", "b", 0), UndefinedType("string collate x"), build_leaf_values("z")) == set()
+def test_proposed_types_are_not_compared() -> None:
+    assert find_violations(statistics("a", "b", 0), UndefinedType("string collate x"), build_leaf_values("z")) == set()

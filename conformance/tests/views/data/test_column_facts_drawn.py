@@ -1,4 +1,4 @@
-"""Drawn statistics beside what rows hold: true ones in every spelling, and whatever statistics say."""
+"""Drawn statistics compared with column values: correct ones in every encoding, and arbitrary ones."""
 
 import json
 import math
@@ -57,9 +57,7 @@ def columns(draw: st.DrawFn) -> tuple[DataType, list[Any]]:
 
 @settings(deadline=None)
 @given(columns(), st.data())
-def test_true_statistics_are_neither_violations_nor_warnings(
-    column: tuple[DataType, list[Any]], data: st.DataObject
-) -> None:
+def test_correct_statistics_are_at_most_divergences(column: tuple[DataType, list[Any]], data: st.DataObject) -> None:
     kind, values = column
     schema = build_schema(c=kind)
     deleted = data.draw(st.sets(st.integers(0, max(len(values) - 1, 0)))) if values else set()
@@ -67,15 +65,15 @@ def test_true_statistics_are_neither_violations_nor_warnings(
     if deleted and style.tightness == "unsaid":
         style = replace(style, tightness="tight")
     stats = compute_statistics(pa.table({"c": build_array(values, kind)}), schema, deleted, style)
-    held = leaves_of(values, kind, deleted, ("c",))
-    rows = build_column_fact_rows(SampleFile(stats, deleted or None), schema, None, [], held)
+    values = leaves_of(values, kind, deleted, ("c",))
+    rows = build_column_fact_rows(SampleFile(stats, deleted or None), schema, None, [], values)
     assert find_broken_rules(rows) <= DIVERGENT
 
 
 _NAN_STYLES: tuple[tuple[Any, set[str]], ...] = (("absent", set()), ("ignored", {"STA011"}), ("text", {"STA010"}))
 
 
-def test_divergences_are_those_of_the_style() -> None:
+def test_divergences_match_the_statistics_style() -> None:
     values = [1.0, math.nan]
     schema = build_schema(c=DOUBLE)
     for nan, expected in _NAN_STYLES:
@@ -86,12 +84,12 @@ def test_divergences_are_those_of_the_style() -> None:
         )
 
 
-# whatever statistics say
+# arbitrary statistics
 
 HOSTILE_SCHEMA = build_schema(
     a=LONG, b=STRING, c=DOUBLE, d=Decimal(5, 2), e=TIMESTAMP, f=Primitive("variant"), s=Struct((Field("x", NTZ, True),))
 )
-HELD = [
+VALUES = [
     build_leaf_values(1, 2, path=("a",)),
     build_leaf_values("a", "\U0010ffff", path=("b",)),
     build_leaf_values(1.0, math.nan, path=("c",)),
@@ -122,9 +120,9 @@ members = st.recursive(
     ),
     members,
 )
-def test_any_statistics_give_rows(document: dict[str, Any], high: Any) -> None:
+def test_arbitrary_statistics_give_rows(document: dict[str, Any], high: Any) -> None:
     stats = json.dumps({**document, "maxValues": high})
-    rows = build_column_fact_rows(SampleFile(stats), HOSTILE_SCHEMA, None, [], HELD, shredding_supported=True)
+    rows = build_column_fact_rows(SampleFile(stats), HOSTILE_SCHEMA, None, [], VALUES, shredding_supported=True)
     assert {row["column"] for row in rows} <= {"a", "b", "c", "d", "e", "f", "s.x"}
     assert len(column_facts.frame(rows)) == len(rows)
     find_broken_rules(rows)

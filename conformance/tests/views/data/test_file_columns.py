@@ -1,4 +1,4 @@
-"""Rows of the footer views: one judgement for all files of a schema, joined to each file's place."""
+"""Rows of the footer views: schema facts that are computed once and joined to the files of the schema."""
 
 from typing import Any
 
@@ -42,7 +42,7 @@ def row(facts: SchemaFacts, column: str) -> dict[str, Any]:
     return found
 
 
-def test_columns_of_the_table_and_what_holds_them() -> None:
+def test_table_columns_have_their_stored_types() -> None:
     facts = build_schema_facts(
         root(node("a"), node("b", "INT32")), table(field("a"), field("b", Decimal(12, 1)), field("c"))
     )
@@ -52,12 +52,12 @@ def test_columns_of_the_table_and_what_holds_them() -> None:
     assert row(facts, "b")["type"] == "decimal(12,1)"
 
 
-def test_partition_columns_are_not_looked_for() -> None:
+def test_partition_columns_have_no_row() -> None:
     facts = build_schema_facts(root(node("p", "BYTE_ARRAY")), table(field("p"), field("a"), partitions=("p",)))
     assert [each["column"] for each in facts.columns] == ["a"]
 
 
-def test_previews_of_features_count() -> None:
+def test_preview_features_count_as_support() -> None:
     variant = Node("v", "optional", children=(node("metadata", "BYTE_ARRAY"), node("typed_value")))
     features = ("typeWidening-preview", "variantShredding-preview")
     found = row(build_schema_facts(root(variant), table(field("v", Primitive("variant")), features=features)), "v")
@@ -66,7 +66,7 @@ def test_previews_of_features_count() -> None:
     assert found["type_widening_supported"]
 
 
-def test_columns_that_no_schema_has() -> None:
+def test_columns_outside_the_table_schema_have_a_role() -> None:
     names = {
         "delta.rowTracking.materializedRowIdColumnName": "_row-id",
         "delta.rowTracking.materializedRowCommitVersionColumnName": "_row-version",
@@ -82,18 +82,18 @@ def test_columns_that_no_schema_has() -> None:
     assert row(facts, "_row-id")["type_fault"] is None
 
 
-def test_a_table_may_have_a_column_of_that_name() -> None:
+def test_table_column_with_a_special_name_has_no_role() -> None:
     facts = build_schema_facts(root(node("_change_type")), table(field("_change_type")))
     assert [each.get("role") for each in facts.columns] == [None]
 
 
-def test_hidden_columns_have_no_ids_under_mapping() -> None:
+def test_materialized_columns_have_no_ids_under_mapping() -> None:
     file = root(node("col-a", number=1), node("_change_type", "BYTE_ARRAY", Annotation("STRING")))
     found = row(build_schema_facts(file, table(field("a", LONG, 1, "col-a"), mapping="id")), "_change_type")
     assert (found["role"], found["node_with_other_id"], found["column_mapping_mode"]) == ("change type", False, None)
 
 
-def test_names_of_a_file_under_mapping() -> None:
+def test_names_in_a_file_under_column_mapping() -> None:
     generated = "col-00000000-0000-4000-8000-000000000001"
     columns = (field("a", LONG, 1, generated), field("b", LONG, 2, "b"), field("c", LONG, 3, "old"))
     facts = build_schema_facts(root(node(generated), node("b"), node("c")), table(*columns, mapping="name"))
@@ -110,7 +110,7 @@ def test_names_of_a_file_under_mapping() -> None:
     }
 
 
-def test_ids_are_found_at_any_depth() -> None:
+def test_nested_field_ids_are_found() -> None:
     nested = Node("s", "optional", children=(node("x", number=5),))
     assert build_schema_facts(root(nested), table(field("s"))).file["has_field_ids"]
     assert not build_schema_facts(root(node("s")), table(field("s"))).file["has_field_ids"]
@@ -147,7 +147,7 @@ def two_schemas() -> list[SchemaFacts]:
     ]
 
 
-def test_every_file_has_the_columns_of_its_schema() -> None:
+def test_file_has_the_columns_of_its_schema() -> None:
     rows = column_rows(files(0, 1, None, 0), two_schemas())
     assert rows.schema == pl.Schema(file_columns.schema)
     assert sorted(zip(rows["path"], rows["column"], rows["remaining_rows"], strict=True)) == [
@@ -158,7 +158,7 @@ def test_every_file_has_the_columns_of_its_schema() -> None:
     ]
 
 
-def test_files_keep_their_order_and_leave_other_levels_open() -> None:
+def test_data_file_rows_keep_order_and_leave_other_levels_null() -> None:
     rows = build_data_file_rows(files(1, None, 0), two_schemas())
     assert rows.schema == pl.Schema(data_files.schema)
     assert rows["path"].to_list() == ["0.parquet", "1.parquet", "2.parquet"]
@@ -169,7 +169,7 @@ def test_files_keep_their_order_and_leave_other_levels_open() -> None:
     assert rows["exists"].to_list() == rows["actual_size"].to_list() == [None] * 3
 
 
-def test_no_file_is_no_row() -> None:
+def test_no_files_give_no_rows() -> None:
     nothing = files(0).clear()
     assert len(column_rows(nothing, [])) == 0
     assert len(build_data_file_rows(nothing, [])) == 0

@@ -1,4 +1,4 @@
-"""Rows of `row_checks`: everything that a file's rows are held to, told of whoever keeps it as well."""
+"""Rows of `row_checks`: all checks of a data file, passed and failed."""
 
 from typing import Any
 
@@ -6,25 +6,25 @@ import pyarrow as pa
 from helpers.recording_run import RecordingRun
 
 from deltaspec_generators.bases.data_files import build_table_with_stored_vectors
+from deltaspec_generators.bases.nested_types import struct_type
 from deltaspec_generators.bases.single_file import (
     FILE_PATH,
     build_required_field,
     build_single_file_table,
     build_string_array,
-    struct_type,
 )
 from deltaspec_generators.table_files import TableFiles
 
 
 def checks(files: TableFiles, *columns: str) -> list[tuple[Any, ...]]:
-    """Rows of the view in the order of columns and checks, but for pages that can be decoded."""
+    """Return the rows of the view, sorted by column and check, without passed page checks."""
     rows = RecordingRun(files, level="rows").recorded.rows("row_checks")
     found = [row for row in rows if row["check"] != "pages" or row["page_fault"]]
     names = ("column", "check", *columns)
     return sorted((tuple(row[name] for name in names) for row in found), key=str)
 
 
-def test_checks_of_sound_rows_break_nothing() -> None:
+def test_valid_rows_pass_all_checks() -> None:
     kind = struct_type(build_required_field("d", "decimal(5,2)"), ("b", "byte"))
     values = pa.array([{"d": 1, "b": 2}, None], pa.struct([("d", pa.decimal128(5, 2)), ("b", pa.int32())]))
     table = pa.table({"id": [1, 2], "s": values, "t": ["a", None], "p": pa.array([7, 7], pa.int32())})
@@ -43,7 +43,7 @@ def test_checks_of_sound_rows_break_nothing() -> None:
     ]
 
 
-def test_a_broken_check_names_its_first_row_and_value() -> None:
+def test_failed_check_has_first_row_and_value() -> None:
     table = pa.table(
         {"id": pa.array([1, None, None]), "s": build_string_array(b"a", b"\xff\xfe", b"b"), "p": ["x", "x", "y"]}
     )
@@ -58,7 +58,7 @@ def test_a_broken_check_names_its_first_row_and_value() -> None:
     ]
 
 
-def test_what_is_below_containers_is_told_apart() -> None:
+def test_checks_below_arrays_are_marked() -> None:
     kind = {"type": "array", "elementType": "long", "containsNull": False}
     lists = pa.array([[None, None], [1]], pa.list_(pa.int64()))
     found = checks(
@@ -69,7 +69,7 @@ def test_what_is_below_containers_is_told_apart() -> None:
     assert found == [("l", "not null", False, 0), ("l.element", "not null", True, 1)]
 
 
-def test_every_column_says_whether_its_pages_were_decoded() -> None:
+def test_every_column_has_a_page_check() -> None:
     rows = RecordingRun(
         build_single_file_table(pa.table({"a": [1], "b": ["x"], "extra": [1]}), [("a", "long"), ("b", "string")])
     ).recorded
@@ -85,7 +85,7 @@ def test_every_column_says_whether_its_pages_were_decoded() -> None:
     ]
 
 
-def test_rows_are_those_that_the_deletion_vector_leaves() -> None:
+def test_deleted_rows_are_not_counted() -> None:
     run = RecordingRun(build_table_with_stored_vectors(((1, 3), (2,))), level="rows")
     assert sorted({(row["path"], row["rows"]) for row in run.recorded.rows("row_checks")}) == [
         ("b.parquet", 8),

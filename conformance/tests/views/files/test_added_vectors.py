@@ -1,4 +1,4 @@
-"""Which deletion vectors are new where the table does not ask for them."""
+"""Rows of `added_vectors`: new deletion vectors in tables that do not enable them."""
 
 from typing import Any
 
@@ -22,34 +22,34 @@ def rows(
     operations: dict[int, str | None] | None = None,
     begins_with_checkpoint: bool = False,
 ) -> list[tuple[Any, ...]]:
-    """Version, path, vector and whether it may be older, of each row of the view."""
+    """Return version, path, vector and `may_predate_commit` of each row of the view."""
     schema = build_empty_replay_frame().schema
     chain = pl.DataFrame([{name: each.get(name) for name in schema} for each in actions], schema=schema)
-    told = {each["version"]: "WRITE" for each in actions} | (operations or {})
-    found = build_added_vector_rows(chain, enabled, told, begins_with_checkpoint=begins_with_checkpoint)
+    all_operations = {each["version"]: "WRITE" for each in actions} | (operations or {})
+    found = build_added_vector_rows(chain, enabled, all_operations, begins_with_checkpoint=begins_with_checkpoint)
     return sorted(found.select("version", "path", "deletion_vector_id", "may_predate_commit").rows())
 
 
-def test_a_vector_is_new_once() -> None:
+def test_added_vector_has_one_row() -> None:
     actions = [action(1, "add", "a", "u1"), action(2, "add", "a", "u1"), action(3, "add", "a", "u2")]
     assert rows(*actions) == [(1, "a", "u1", False), (3, "a", "u2", False)]
 
 
-def test_files_without_a_vector_and_removes_are_no_rows() -> None:
+def test_adds_without_vector_and_removes_have_no_row() -> None:
     assert rows(action(1, "add", "a", None), action(2, "remove", "b", "u1")) == []
 
 
 @pytest.mark.parametrize("source", ["checkpoint", "sidecar"])
-def test_what_a_checkpoint_holds_is_not_new(source: str) -> None:
+def test_vector_in_base_checkpoint_is_not_new(source: str) -> None:
     base = action(4, "add", "a", "u1", source)
     assert rows(base, action(5, "add", "a", "u1"), begins_with_checkpoint=True) == []
 
 
-def test_a_vector_that_was_removed_before_is_not_new() -> None:
+def test_vector_removed_earlier_is_not_new() -> None:
     assert rows(action(1, "remove", "a", "u1"), action(2, "add", "a", "u1")) == []
 
 
-def test_the_same_vector_of_another_file_is_new() -> None:
+def test_same_vector_of_another_path_is_new() -> None:
     enabled: EnablementHistory = [(0, True, True), (2, True, False)]
     actions = [action(1, "add", "a", "u1"), action(2, "add", "b", "u1")]
     assert rows(*actions, enabled=enabled) == [(2, "b", "u1", False)]
@@ -58,21 +58,19 @@ def test_the_same_vector_of_another_file_is_new() -> None:
 @pytest.mark.parametrize(
     "enabled", [[], [(0, True, True)], [(0, False, False)], [(2, True, False)], [(0, True, False), (1, True, True)]]
 )
-def test_where_they_are_enabled_or_not_supported_nothing_is_said(enabled: EnablementHistory) -> None:
+def test_enabled_or_unsupported_vectors_have_no_row(enabled: EnablementHistory) -> None:
     assert rows(action(1, "add", "a", "u1"), enabled=enabled) == []
 
 
 @pytest.mark.parametrize("operation", ["RESTORE", "CLONE", "Shallow Clone", "CONVERT"])
-def test_operations_that_take_over_files_may_bring_older_ones(operation: str) -> None:
+def test_vectors_of_file_reusing_operations_may_predate_the_commit(operation: str) -> None:
     assert rows(action(1, "add", "a", "u1"), operations={1: operation}) == [(1, "a", "u1", True)]
 
 
 @pytest.mark.parametrize(
     ("version", "begins_with_checkpoint", "older"), [(0, False, True), (1, False, False), (7, True, True)]
 )
-def test_an_unsaid_operation_may_be_a_clone_or_a_restore(
-    version: int, begins_with_checkpoint: bool, older: bool
-) -> None:
+def test_vector_may_predate_a_commit_without_operation(version: int, begins_with_checkpoint: bool, older: bool) -> None:
     found = rows(
         action(version, "add", "a", "u1"), operations={version: None}, begins_with_checkpoint=begins_with_checkpoint
     )

@@ -1,4 +1,4 @@
-"""Views over row ids along the history say what a count by hand says of the same files."""
+"""Views over row ids along the history equal a plain Python count over the same files."""
 
 from typing import Any
 
@@ -22,12 +22,12 @@ from deltaspec.views.files.row_id_history import (
 ALWAYS = [(0, True, False)]
 _PATHS = st.sampled_from(["a", "b", "c", "d"])
 _Action = tuple[int, str, str, int]
-"""Version, kind, path, and the base row id that the path is given; every file has two rows."""
+"""Version, kind, path, and the base row id of the path; every file has two rows."""
 
 
 @st.composite
 def histories(draw: st.DrawFn) -> list[_Action]:
-    """File actions of five versions, each path at most once in a version, and always with the same base row id."""
+    """Draw file actions of five versions: each path at most once per version, always with the same base row id."""
     bases = {path: draw(st.integers(0, 5)) for path in "abcd"}
     found: list[_Action] = []
     for version in range(1, 6):
@@ -37,7 +37,7 @@ def histories(draw: st.DrawFn) -> list[_Action]:
     return found
 
 
-def _spanned(actions: list[_Action], source: str = "commit") -> pl.DataFrame:
+def _intervals(actions: list[_Action], source: str = "commit") -> pl.DataFrame:
     rows: list[dict[str, Any]] = [
         {
             "source": source,
@@ -60,7 +60,7 @@ def _spanned(actions: list[_Action], source: str = "commit") -> pl.DataFrame:
 
 
 def _live(actions: list[_Action], version: int) -> dict[str, int]:
-    """Live paths of a version with their base row ids."""
+    """Return the live paths of a version with their base row ids."""
     live: dict[str, int] = {}
     for at, kind, path, base in actions:
         if at <= version:
@@ -71,14 +71,14 @@ def _live(actions: list[_Action], version: int) -> dict[str, int]:
 
 
 def _shared(live: dict[str, int]) -> set[frozenset[str]]:
-    """Pairs of paths whose rows share an id."""
+    """Return pairs of paths whose rows share an id."""
     return {frozenset((one, two)) for one in live for two in live if one < two and abs(live[one] - live[two]) < 2}
 
 
 @example_settings(100)
 @given(histories())
-def test_rivals_are_found_that_were_live_side_by_side(actions: list[_Action]) -> None:
-    rows = row_id_conflicts.frame(build_row_id_conflict_rows(_spanned(actions), ALWAYS, 5))
+def test_conflicting_files_that_were_live_together_are_found(actions: list[_Action]) -> None:
+    rows = row_id_conflicts.frame(build_row_id_conflict_rows(_intervals(actions), ALWAYS, 5))
     past = {pair for version in range(1, 6) for pair in _shared(_live(actions, version))}
     found = rows.filter(RULES["RID022"].expression())
     if not _shared(_live(actions, 5)):
@@ -87,8 +87,8 @@ def test_rivals_are_found_that_were_live_side_by_side(actions: list[_Action]) ->
 
 @example_settings(100)
 @given(histories())
-def test_ids_given_again_are_those_of_a_path_that_was_added_before(actions: list[_Action]) -> None:
-    rows = build_row_id_conflict_rows(_spanned(actions), ALWAYS, 5)
+def test_conflicts_name_earlier_paths_with_the_same_ids(actions: list[_Action]) -> None:
+    rows = build_row_id_conflict_rows(_intervals(actions), ALWAYS, 5)
     bases = {path: base for _, kind, path, base in actions if kind == "add"}
     named = {frozenset((row["path"], row["other_path"])) for row in rows}
     assert named <= _shared(bases)
@@ -97,8 +97,8 @@ def test_ids_given_again_are_those_of_a_path_that_was_added_before(actions: list
 
 @example_settings(60)
 @given(histories())
-def test_new_is_what_no_version_before_knew(actions: list[_Action]) -> None:
-    changed = flag_new_paths(_spanned(actions))
+def test_new_paths_have_no_earlier_action(actions: list[_Action]) -> None:
+    changed = flag_new_paths(_intervals(actions))
     found = {(row["version"], row["path_key"]) for row in changed.to_dicts() if row["is_new"]}
     expected = {
         (version, path)
@@ -108,14 +108,14 @@ def test_new_is_what_no_version_before_knew(actions: list[_Action]) -> None:
     assert found == expected
 
 
-def test_path_of_the_checkpoint_is_not_new() -> None:
-    base = _spanned([(0, "add", "a", 0)], "checkpoint")
-    commits = _spanned([(1, "add", "a", 0), (1, "add", "b", 2)])
+def test_path_in_base_checkpoint_is_not_new() -> None:
+    base = _intervals([(0, "add", "a", 0)], "checkpoint")
+    commits = _intervals([(1, "add", "a", 0), (1, "add", "b", 2)])
     changed = flag_new_paths(pl.concat([base, commits]))
     assert {row["path_key"]: row["is_new"] for row in changed.to_dicts()} == {"a": False, "b": True}
 
 
-def test_commit_may_copy_rows_where_new_files_come_and_others_lose_rows() -> None:
+def test_commit_may_copy_rows_if_it_adds_new_files_and_changes_others() -> None:
     actions: list[_Action] = [
         (1, "add", "a", 0),
         (2, "add", "b", 2),
@@ -125,12 +125,12 @@ def test_commit_may_copy_rows_where_new_files_come_and_others_lose_rows() -> Non
         (5, "add", "c", 4),
         (5, "add", "d", 6),
     ]
-    claims = {version: StatedRowIds(0, True, None) for version in range(7)}
-    files = {version: str(version) for version in claims}
+    statements = {version: StatedRowIds(0, True, None) for version in range(7)}
+    files = {version: str(version) for version in statements}
     enabled = [(0, False, False), (1, True, False), (3, True, True)]
-    changed = flag_new_paths(_spanned(actions))
+    changed = flag_new_paths(_intervals(actions))
     rows = build_row_id_commit_rows(
-        changed, claims, files, enabled=enabled, has_high_water_mark=True, history_is_complete=True
+        changed, statements, files, enabled=enabled, has_high_water_mark=True, history_is_complete=True
     ).to_dicts()
     seen = {
         row["version"]: (row["enabled"], row["file_actions"], row["new_files"], row["may_copy_rows"]) for row in rows
@@ -143,19 +143,19 @@ def test_commit_may_copy_rows_where_new_files_come_and_others_lose_rows() -> Non
         5: (True, 2, 1, True),
         6: (True, 0, 0, False),
     }
-    partly = build_row_id_commit_rows(
-        changed, claims, files, enabled=enabled, has_high_water_mark=True, history_is_complete=False
+    incomplete = build_row_id_commit_rows(
+        changed, statements, files, enabled=enabled, has_high_water_mark=True, history_is_complete=False
     )
-    assert partly["new_files"].null_count() == 6
+    assert incomplete["new_files"].null_count() == 6
 
 
-def test_new_files_are_of_versions_that_support_row_ids() -> None:
+def test_new_files_are_reported_while_row_ids_are_supported() -> None:
     actions: list[_Action] = [(1, "add", "a", 0), (2, "add", "b", 2), (3, "add", "c", 4)]
     suspended = [(0, False, False), (2, True, False), (3, True, True)]
-    rows = build_new_row_id_rows(flag_new_paths(_spanned(actions)), suspended, history_is_complete=True).to_dicts()
+    rows = build_new_row_id_rows(flag_new_paths(_intervals(actions)), suspended, history_is_complete=True).to_dicts()
     assert [(row["version"], row["path"], row["suspended"]) for row in rows] == [(2, "b", False), (3, "c", True)]
 
 
-def test_claims_that_cannot_be_decoded_are_not_known() -> None:
+def test_undecoded_statements_are_unknown() -> None:
     assert StatedRowIds.from_actions([], {"commitInfo"}, Revision.CURRENT) == StatedRowIds(None, None, None)
     assert StatedRowIds.from_actions([], {"add"}, Revision.CURRENT) == StatedRowIds(0, False, None)

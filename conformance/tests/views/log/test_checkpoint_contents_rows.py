@@ -1,4 +1,4 @@
-"""What files of checkpoints hold, as rows: what the properties ask for, and what replay knows."""
+"""Rows of `checkpoint_contents`: checkpoint properties, counts, and comparison with replay."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ STRUCT, JSON = "delta.checkpoint.writeStatsAsStruct", "delta.checkpoint.writeSta
 
 
 def contents(files: TableFiles) -> list[dict[str, Any]]:
-    """Rows of `checkpoint_contents`."""
+    """Return the rows of `checkpoint_contents`."""
     return pl.concat(RecordingRun(files).recorded.frames["checkpoint_contents"]).to_dicts()
 
 
@@ -36,7 +36,7 @@ def build_checkpointed_table(protocol: Row, configuration: dict[str, str], **mor
         ({JSON: "maybe", STRUCT: "maybe"}, None, None),
     ],
 )
-def test_properties_say_what_is_wanted(
+def test_checkpoint_properties_are_reported(
     configuration: dict[str, str], write_stats_as_json: bool | None, write_stats_as_struct: bool | None
 ) -> None:
     (row,) = contents(build_checkpointed_table(protocol_action(1, 3), configuration))
@@ -44,24 +44,24 @@ def test_properties_say_what_is_wanted(
 
 
 @pytest.mark.parametrize("protocol", [protocol_action(1, 1), protocol_action(1, 2)])
-def test_nothing_is_wanted_of_writers_that_do_not_know_the_properties(protocol: Row) -> None:
+def test_properties_are_null_below_writer_version_3(protocol: Row) -> None:
     (row,) = contents(build_checkpointed_table(protocol, {JSON: "false", STRUCT: "true"}))
     assert (row["write_stats_as_json"], row["write_stats_as_struct"]) == (None, None)
 
 
-def test_table_features_enforce_the_properties_too() -> None:
+def test_properties_apply_with_table_features() -> None:
     (row,) = contents(build_checkpointed_table(protocol_action(1, 7, None, []), {JSON: "false"}))
     assert row["write_stats_as_json"] is False
 
 
-def test_replay_knows_statistics_that_a_checkpoint_lacks() -> None:
+def test_replayed_statistics_count_adds_without_checkpoint_statistics() -> None:
     files = build_checkpointed_table(protocol_action(1, 3), {})
     edit_checkpoint_adds(files, remove_json_statistics, slice(1))
     (row,) = contents(files)
     assert (row["adds"], row["adds_with_json"], row["replayed_adds_with_stats"]) == (2, 1, 2)
 
 
-def test_checkpoint_that_a_history_begins_with_is_compared_with_nothing() -> None:
+def test_base_checkpoint_is_not_compared_with_replay() -> None:
     files = build_checkpointed_table(protocol_action(1, 3), {STRUCT: "true"})
     edit_checkpoint_adds(files, add_statistics_columns)
     del files.commits[0], files.commits[1]

@@ -1,4 +1,4 @@
-"""The part of each file action, columnar, is the one that the model gives row by row."""
+"""Columnar part assignment equals the model."""
 
 from typing import Any
 
@@ -59,7 +59,7 @@ def table(*paths: str) -> pa.Table:
 
 
 @pytest.mark.parametrize("vectors", [True, False])
-def test_files_elsewhere_than_their_hash_says_are_counted(vectors: bool) -> None:
+def test_files_in_the_wrong_part_are_counted(vectors: bool) -> None:
     facts = PartAssignmentCheck(("first", "second"), vectors_supported=vectors)
     facts.check_batch(
         "first", table("a", "abc")
@@ -68,7 +68,7 @@ def test_files_elsewhere_than_their_hash_says_are_counted(vectors: bool) -> None
     assert facts.misplaced_files == 1
 
 
-def test_one_file_has_no_parts() -> None:
+def test_single_file_checkpoint_has_no_misplaced_files() -> None:
     facts = PartAssignmentCheck(("only",), vectors_supported=True)
     facts.check_batch("only", table("a"))
     assert facts.misplaced_files is None

@@ -1,4 +1,4 @@
-"""Clustering columns beside the statistics of files."""
+"""Clustering columns without statistics."""
 
 import polars as pl
 
@@ -13,10 +13,10 @@ TEXTS = {
 }
 
 
-def test_each_file_has_a_list_of_what_its_statistics_leave_out() -> None:
+def test_columns_without_statistics_are_listed_per_file() -> None:
     found = select_rows_without_statistics(pl.Series(list(TEXTS), dtype=pl.String), (("a",), ("s", "x")))
     assert found.to_list() == list(TEXTS.values())
 
 
-def test_no_file_has_none() -> None:
+def test_no_files_give_an_empty_list_column() -> None:
     assert select_rows_without_statistics(pl.Series([], dtype=pl.String), (("a",),)).dtype == pl.List(pl.String)

@@ -1,4 +1,4 @@
-"""What commits change of columns with defaults and identities, and when that cannot be told."""
+"""Changes of columns with defaults and identity columns, and when they are unknown."""
 
 from typing import Any
 
@@ -25,13 +25,13 @@ WITH_DEFAULT = [*PLAIN, build_column("c", CURRENT_DEFAULT="7")]
 
 
 def changes(files: TableFiles, name: str) -> dict[int, Any]:
-    """A column of `commits` by version; versions where it is null are left out."""
+    """Return a column of `commits` by version, without versions where it is null."""
     rows = RecordingRun(files).recorded.rows("commits")
     return {row["version"]: row[name] for row in rows if row[name] is not None}
 
 
 def table(*schemas: list[Any], protocol: Any = DEFAULTS_PROTOCOL, **more: Any) -> TableFiles:
-    """A table whose schema is another at each version; `more` of every commitInfo but the first."""
+    """Build a table with a new schema at each version; `more` goes into every commitInfo except the first."""
     files = TableFiles()
     for version, fields in enumerate(schemas):
         files.commits[version] = [commit_info_action(version, **more if version else {}), metadata_action(fields)]
@@ -43,38 +43,38 @@ def new_defaults(files: TableFiles) -> dict[int, list[str]]:
     return changes(files, "new_columns_with_default")
 
 
-def test_a_column_that_comes_with_its_default_is_named() -> None:
+def test_new_column_with_default_is_reported() -> None:
     assert new_defaults(table(PLAIN, WITH_DEFAULT)) == {1: ["c"]}
     assert new_defaults(table(PLAIN, [*PLAIN, build_column("c")], WITH_DEFAULT)) == {1: [], 2: []}
     assert new_defaults(table(WITH_DEFAULT)) == {}
 
 
-def test_a_column_that_an_older_version_had_is_not_new() -> None:
+def test_column_of_an_older_version_is_not_new() -> None:
     assert new_defaults(table(WITH_DEFAULT, PLAIN, WITH_DEFAULT)) == {1: [], 2: []}
 
 
 @pytest.mark.parametrize("operation", ["RESTORE", "CREATE OR REPLACE TABLE", "CLONE"])
-def test_a_commit_that_makes_the_table_anew_is_not_asked(operation: str) -> None:
+def test_commit_that_replaces_the_table_is_not_checked(operation: str) -> None:
     assert new_defaults(table(PLAIN, WITH_DEFAULT, operation=operation)) == {}
 
 
-def test_a_table_of_another_id_is_another_table() -> None:
+def test_changed_table_id_is_another_table() -> None:
     files = table(PLAIN, WITH_DEFAULT)
     log_only.get_action(files, 1, "metaData")["id"] = "22222222-2222-4333-8444-555555555555"
     assert new_defaults(files) == {}
 
 
-def test_without_the_feature_nobody_is_asked() -> None:
+def test_defaults_without_the_feature_are_not_checked() -> None:
     assert new_defaults(table(PLAIN, WITH_DEFAULT, protocol=protocol_action(1, 2))) == {}
 
 
 @pytest.mark.parametrize(
     ("operation", "found"), [({}, {}), ({"operation": None}, {}), ({"operation": "X"}, {3: ["c"]})]
 )
-def test_after_a_checkpoint_only_a_commit_that_says_what_it_does_is_asked(
+def test_commit_after_base_checkpoint_is_checked_only_with_operation(
     operation: dict[str, Any], found: dict[int, list[str]]
 ) -> None:
-    """It may bring back a column of a version that the log no longer has."""
+    """A commit without an operation may restore a column of a version that the log no longer has."""
     files = TableFiles()
     files.checkpoints.append(CheckpointFiles(2, "classic", rows=[DEFAULTS_PROTOCOL, metadata_action(PLAIN)]))
     info = {"commitInfo": {"timestamp": 1, **operation}}
@@ -82,7 +82,7 @@ def test_after_a_checkpoint_only_a_commit_that_says_what_it_does_is_asked(
     assert new_defaults(files) == found
 
 
-def test_after_a_version_that_cannot_be_read_nothing_is_compared() -> None:
+def test_version_after_an_undecoded_one_is_not_compared() -> None:
     files = table(PLAIN, PLAIN, WITH_DEFAULT)
     files.commits[1][1] = '{"metaData": {"id": 7}}'
     assert new_defaults(files) == {}
@@ -90,12 +90,12 @@ def test_after_a_version_that_cannot_be_read_nothing_is_compared() -> None:
 
 _names = st.sampled_from(["a", "b", "c"])
 _schemas = st.dictionaries(_names, st.booleans(), min_size=1)
-"""Columns by name, and whether they have a default."""
+"""Column name to whether the column has a default."""
 
 
 @example_settings(25)
 @given(_schemas, st.lists(st.tuples(_schemas, st.sampled_from(["WRITE", "ADD COLUMNS", "RESTORE"])), max_size=5))
-def test_new_columns_with_a_default_are_those_that_no_version_had(
+def test_new_columns_with_default_equal_their_definition(
     first: dict[str, bool], later: list[tuple[dict[str, bool], str]]
 ) -> None:
     files = TableFiles()
@@ -111,7 +111,7 @@ def test_new_columns_with_a_default_are_those_that_no_version_had(
     assert new_defaults(files) == expected
 
 
-def test_identity_properties_that_change_are_named() -> None:
+def test_changed_identity_properties_are_reported() -> None:
     files = build_table_with_column_history(
         build_identity_column(), build_identity_column(102, step=4), build_identity_column(102, step=4, explicit=True)
     )
@@ -121,7 +121,7 @@ def test_identity_properties_that_change_are_named() -> None:
     }
 
 
-def test_marks_that_go_back_are_named() -> None:
+def test_high_water_marks_moved_back_are_reported() -> None:
     files = build_table_with_column_history(
         build_identity_column(), build_identity_column(104), build_identity_column(102), build_identity_column(102)
     )
@@ -133,8 +133,8 @@ def test_marks_that_go_back_are_named() -> None:
 
 
 @pytest.mark.parametrize("info", [[], [{"commitInfo": {"timestamp": 1}}], [{"commitInfo": {"operation": 7}}]])
-def test_marks_of_a_commit_that_does_not_say_what_it_does_are_not_asked(info: list[Any]) -> None:
-    """Everything is removed, and what an older version held is added again with its mark."""
+def test_high_water_marks_of_commits_without_operation_are_not_checked(info: list[Any]) -> None:
+    """All files are removed, and the files of an older version are added again with its high-water mark."""
     files = build_table_with_column_history(
         build_identity_column(), build_identity_column(103), build_identity_column(105)
     )
@@ -146,13 +146,13 @@ def test_marks_of_a_commit_that_does_not_say_what_it_does_are_not_asked(info: li
     assert changes(files, "identity_marks_moved_back") == {1: [], 2: [], 4: ["id: 105, then 103"]}
 
 
-def test_a_column_without_identity_properties_has_none_that_change() -> None:
+def test_column_that_loses_identity_properties_has_no_changes() -> None:
     files = build_table_with_column_history(build_identity_column(104), build_column())
     assert changes(files, "changed_identity_columns") == {1: []}
     assert changes(files, "identity_marks_moved_back") == {1: []}
 
 
-def test_a_renamed_column_is_known_by_its_id_and_another_of_its_name_is_not_it() -> None:
+def test_renamed_identity_column_is_identified_by_its_id() -> None:
     def mapped(name: str, number: int, **more: Any) -> dict[str, Any]:
         told = {"delta.columnMapping.id": number, "delta.columnMapping.physicalName": f"p{number}"}
         field = build_identity_column(**more)
@@ -168,7 +168,7 @@ def test_a_renamed_column_is_known_by_its_id_and_another_of_its_name_is_not_it()
     assert changes(files, "identity_marks_moved_back") == {1: ["key: 104, then 102"]}
 
 
-def test_without_the_feature_identities_bind_nobody() -> None:
+def test_identity_columns_without_the_feature_are_not_checked() -> None:
     files = build_table_with_column_history(build_identity_column(), build_identity_column(102, step=4), writer=5)
     assert changes(files, "changed_identity_columns") == {1: []}
 
@@ -182,7 +182,7 @@ def facts(metadata: dict[str, Any], protocol: Any, name: str, revision: Any = No
     return run.recorded.rows("schema_fields")[0][name]
 
 
-def test_a_key_without_its_feature_is_not_looked_into() -> None:
+def test_key_of_an_unsupported_feature_is_not_validated() -> None:
     told = {"delta__invariants": "no JSON"}
     assert facts(told, protocol_action(1, 1), "unsupported_keys") == ["delta.invariants"]
     assert facts(told, protocol_action(1, 1), "invariant_fault") is None
@@ -190,11 +190,11 @@ def test_a_key_without_its_feature_is_not_looked_into() -> None:
     assert facts(told, protocol_action(1, 2), "invariant_fault") == "is not JSON: expecting value at character 0"
 
 
-def test_an_invariant_that_is_no_condition() -> None:
+def test_invariant_that_is_not_a_condition_is_a_fault() -> None:
     told = {"delta__invariants": '{"expression": {"expression": "id"}}'}
-    words = "expression.expression is not a condition: it is long, not boolean"
-    assert facts(told, protocol_action(1, 2), "invariant_fault") == words
+    message = "expression.expression is not a condition: it is long, not boolean"
+    assert facts(told, protocol_action(1, 2), "invariant_fault") == message
 
 
-def test_what_a_protocol_supports_that_lists_nothing_is_not_known() -> None:
+def test_support_is_unknown_if_a_feature_list_is_missing() -> None:
     assert facts({"CURRENT_DEFAULT": "7"}, protocol_action(1, 7), "unsupported_keys") is None

@@ -1,4 +1,4 @@
-"""Configurations of system domains. Vector V21: the forms that the text prints."""
+"""Configurations of system domains. Vector V21: the examples in the protocol."""
 
 import json
 
@@ -14,27 +14,27 @@ def _fault(domain: str, configuration: object) -> str | None:
 
 
 @pytest.mark.parametrize("columns", [["col1", "col2"], [["col-x"], ["a", "b"]], []])
-def test_clustering_columns_are_names_or_lists_of_their_parts(columns: object) -> None:
+def test_clustering_columns_are_names_or_paths(columns: object) -> None:
     assert _fault("delta.clustering", {"clusteringColumns": columns}) is None
 
 
 @pytest.mark.parametrize("columns", [{}, [1], [[]], [[1]], None, "col1"])
-def test_clustering_columns_of_another_form_are_a_fault(columns: object) -> None:
+def test_clustering_columns_of_another_type_are_a_fault(columns: object) -> None:
     assert _fault("delta.clustering", {"clusteringColumns": columns}) == "has no list clusteringColumns"
 
 
 @pytest.mark.parametrize("key", ["rowIdHighWaterMark", "highWaterMark"])
-def test_row_tracking_holds_its_mark_under_either_key(key: str) -> None:
+def test_high_water_mark_may_have_either_key(key: str) -> None:
     assert _fault("delta.rowTracking", {key: 1432, "domainName": "delta.rowTracking"}) is None
     assert _fault("delta.rowTracking", {key: 1.5}) == "holds no integer rowIdHighWaterMark"
 
 
 @pytest.mark.parametrize("configuration", ["", "{", "[]", "7"])
-def test_system_domain_that_is_no_object_is_a_fault(configuration: str) -> None:
+def test_system_domain_without_json_object_is_a_fault(configuration: str) -> None:
     assert (_fault("delta.rowTracking", configuration) or "").startswith("is no JSON")
 
 
-def test_configuration_of_a_user_domain_is_its_own_affair() -> None:
+def test_configuration_of_a_user_domain_is_not_checked() -> None:
     assert _fault("mine", {"key1": "value1"}) is None
     assert _fault("mine", "anything") is None
 
@@ -53,7 +53,7 @@ def test_configuration_of_a_user_domain_is_its_own_affair() -> None:
         (" ", "nothing"),
     ],
 )
-def test_name_of_a_domain_is_taken_for_another_where_case_alone_differs(name: str, other: str | None) -> None:
+def test_domain_that_differs_only_in_case_is_confusable(name: str, other: str | None) -> None:
     assert confusable_with(name, ["app.settings", "delta.clustering"]) == other
 
 

@@ -1,4 +1,4 @@
-"""Which files were written, beyond doubt, while compatibility V2 was enabled."""
+"""Files that were certainly written while Iceberg compatibility V2 was enabled."""
 
 import polars as pl
 import pytest
@@ -12,7 +12,7 @@ ON, OFF = ({"delta.enableIcebergCompatV2": value} for value in ("true", "false")
 
 
 def history(**versions: bool) -> IcebergHistory:
-    """Enabled or not from each version `v..` on."""
+    """Build a history in which V2 is enabled or disabled from each version `v..` on."""
     found = IcebergHistory()
     for name, is_on in versions.items():
         place = {"version": int(name[1:]), "file": "", "line": 1}
@@ -24,12 +24,14 @@ def intervals(*rows: tuple[str, int, str, str]) -> pl.DataFrame:
     return pl.DataFrame(rows, ["path_key", "version", "kind", "source"], orient="row")
 
 
-def new(rows: pl.DataFrame, since: IcebergHistory, operation: str | None = "WRITE", later: bool = False) -> set[str]:
+def find_new_paths(
+    rows: pl.DataFrame, since: IcebergHistory, operation: str | None = "WRITE", later: bool = False
+) -> set[str]:
     operations = dict.fromkeys(range(10), operation)
     return set(find_paths_written_under_v2(rows, since, operations, begins_with_checkpoint=later))
 
 
-def test_compatibility_of_a_version_is_that_of_the_last_change() -> None:
+def test_enabled_compatibility_is_that_of_the_last_change() -> None:
     found = history(v0=False, v3=True, v5=False)
     assert [found.enabled_at(version) for version in range(7)] == [(), (), (), ("V2",), ("V2",), (), ()]
     assert found.enabled_now == ()
@@ -37,20 +39,20 @@ def test_compatibility_of_a_version_is_that_of_the_last_change() -> None:
     assert found.enabled_at(4) == ()
 
 
-def test_file_is_new_where_the_version_before_is_compatible_as_well() -> None:
+def test_file_is_written_under_v2_if_the_preceding_version_has_it() -> None:
     rows = intervals(*((str(version), version, "add", "commit") for version in range(7)))
-    assert new(rows, history(v0=False, v2=True, v5=False)) == {"3", "4"}
-    assert new(rows, history(v0=True)) == {"1", "2", "3", "4", "5", "6"}
+    assert find_new_paths(rows, history(v0=False, v2=True, v5=False)) == {"3", "4"}
+    assert find_new_paths(rows, history(v0=True)) == {"1", "2", "3", "4", "5", "6"}
 
 
-def test_path_that_was_there_before_is_not_new() -> None:
+def test_path_with_earlier_action_is_not_new() -> None:
     rows = intervals(
         ("a", 0, "add", "checkpoint"),
         ("a", 3, "add", "commit"),
         ("b", 2, "remove", "commit"),
         ("b", 3, "add", "commit"),
     )
-    assert new(rows, history(v0=True)) == set()
+    assert find_new_paths(rows, history(v0=True)) == set()
 
 
 @pytest.mark.parametrize(
@@ -64,11 +66,11 @@ def test_path_that_was_there_before_is_not_new() -> None:
         ("CLONE", True, False),
     ],
 )
-def test_operation_tells_whether_files_were_taken_over(operation: str | None, later: bool, is_new: bool) -> None:
+def test_file_reusing_operations_do_not_write_files(operation: str | None, later: bool, is_new: bool) -> None:
     rows = intervals(("a", 3, "add", "commit"))
-    assert (new(rows, history(v0=True), operation, later) == {"a"}) is is_new
+    assert (find_new_paths(rows, history(v0=True), operation, later) == {"a"}) is is_new
 
 
-def test_files_are_marked_by_their_paths() -> None:
+def test_files_written_under_v2_are_joined_by_path() -> None:
     marked = join_written_under_v2(pl.DataFrame({"path_key": ["a", "b"]}), ["b"])
     assert marked["written_under_v2"].to_list() == [False, True]

@@ -1,4 +1,4 @@
-"""What rows are held to, in which texts, and since when."""
+"""Row constraints by protocol revision, and since when they apply."""
 
 from typing import Any
 
@@ -44,13 +44,13 @@ GENERATED = [RowConstraint("generated", "year", "year(day)", ("year",))]
         ({"appendOnly"}, "current", []),
     ],
 )
-def test_features_put_expressions_in_force(supported: set[str], revision: str, found: list[RowConstraint]) -> None:
+def test_features_enable_row_constraints(supported: set[str], revision: str, found: list[RowConstraint]) -> None:
     schema = parse_schema(schema_string(FIELDS))
     assert collect_row_constraints(schema, SETTINGS, supported, Revision(revision)) == found
 
 
 @pytest.mark.parametrize("value", ["id > 0", '{"expression": "id > 0"}', "{}", 5, None])
-def test_invariant_that_cannot_be_read_holds_nothing(value: Any) -> None:
+def test_invalid_invariant_is_no_row_constraint(value: Any) -> None:
     schema = parse_schema(schema_string([_column("id", **{"delta.invariants": value})]))
     assert collect_row_constraints(schema, {}, {"invariants"}) == []
 
@@ -70,10 +70,10 @@ def test_condition_of_a_generated_column_compares_it() -> None:
 
 
 class _History:
-    """A history of metadata, version by version."""
+    """Applies metadata to a `RowConstraintHistory`, version by version."""
 
     def __init__(self) -> None:
-        self.taken = RowConstraintHistory()
+        self.constraints = RowConstraintHistory()
         self.version = -1
 
     def step(self, settings: dict[str, str] | None, supported: set[str] | None, file: str = "") -> list[dict[str, Any]]:
@@ -83,13 +83,13 @@ class _History:
         schema = parse_schema(action.schema_string)
         name = file or f"_delta_log/{self.version:020}.json"
         actions = [] if settings is None else [(2, action)]
-        return self.taken.apply((self.version, name), actions, action, schema, supported)
+        return self.constraints.apply((self.version, name), actions, action, schema, supported)
 
 
 ID, GONE = {"delta.constraints.a": "id > 0"}, {"delta.constraints.a": "Gone > id"}
 
 
-def test_constraint_is_a_row_at_every_metadata() -> None:
+def test_constraint_has_a_row_for_every_metadata() -> None:
     history = _History()
     place = {"version": 0, "file": "_delta_log/00000000000000000000.json", "line": 2, "constraint": "a"}
     assert history.step(ID, {"checkConstraints"}) == [{**place, "expression": "id > 0", "missing_columns": []}]
@@ -101,31 +101,31 @@ def test_constraint_is_a_row_at_every_metadata() -> None:
     assert history.step(GONE, {"appendOnly"}) == []
 
 
-def test_only_what_holds_from_the_first_version_on_holds_always() -> None:
+def test_constraints_since_the_first_version_always_apply() -> None:
     history, features = _History(), {"checkConstraints"}
     both = {**ID, "delta.constraints.b": "id > 1"}
     history.step(both, features)
-    assert history.taken.always == {RowConstraint("CHECK", "a", "id > 0"), RowConstraint("CHECK", "b", "id > 1")}
+    assert history.constraints.always == {RowConstraint("CHECK", "a", "id > 0"), RowConstraint("CHECK", "b", "id > 1")}
     history.step(ID, features)
     history.step(both, features)
-    assert history.taken.always == {RowConstraint("CHECK", "a", "id > 0")}
+    assert history.constraints.always == {RowConstraint("CHECK", "a", "id > 0")}
     history.step(ID, {"appendOnly"})
     history.step(ID, features)
-    assert history.taken.always == set()
+    assert history.constraints.always == set()
 
 
-def test_what_a_checkpoint_begins_with_may_be_younger_than_rows() -> None:
+def test_constraints_of_a_base_checkpoint_may_be_newer_than_rows() -> None:
     history = _History()
     history.step(ID, {"checkConstraints"}, "_delta_log/00000000000000000000.checkpoint.parquet")
-    assert history.taken.always == set()
+    assert history.constraints.always == set()
 
 
 @pytest.mark.parametrize("lost", [True, False])
-def test_nothing_holds_always_once_a_version_is_lost(lost: bool) -> None:
+def test_unknown_version_discards_the_constraints_that_always_apply(lost: bool) -> None:
     history = _History()
     history.step(ID, {"checkConstraints"})
     if lost:
-        history.taken.forget()
+        history.constraints.forget()
     history.step(ID, {"checkConstraints"} if lost else None)
     history.step(ID, {"checkConstraints"})
-    assert history.taken.always == set()
+    assert history.constraints.always == set()
