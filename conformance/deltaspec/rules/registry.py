@@ -130,9 +130,7 @@ class Rule:
 
 
 def _load_rule(code: str) -> Rule:
-    """Return a rule in a process that may not have imported the rules yet."""
-    import deltaspec.rules  # noqa: F401
-
+    """Return a rule while unpickling. Importing this module imports the package first, which registers all rules."""
     return RULES[code]
 
 

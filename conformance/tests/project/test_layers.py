@@ -1,4 +1,4 @@
-"""Who may import whom, and how long a module may be."""
+"""Which packages may import which, and that modules do not import each other in cycles."""
 
 import ast
 import sys
@@ -10,13 +10,14 @@ import pytest
 import deltaspec
 import deltaspec_generators
 
-HOUSES = {
+PACKAGES = {
     "deltaspec": Path(str(deltaspec.__file__)).parent,
     "deltaspec_generators": Path(str(deltaspec_generators.__file__)).parent,
 }
-MODULES = [(house, path) for house, root in HOUSES.items() for path in sorted(root.rglob("*.py"))]
-ARROWS: dict[str, set[str]] = {
+MODULES = [(package, path) for package, root in PACKAGES.items() for path in sorted(root.rglob("*.py"))]
+ALLOWED_IMPORTS: dict[str, set[str]] = {
     "deltaspec.errors": set(),
+    "deltaspec.version": set(),
     "deltaspec.requirements": set(),
     "deltaspec.model": set(),
     "deltaspec.report": {"errors"},
@@ -24,28 +25,29 @@ ARROWS: dict[str, set[str]] = {
     "deltaspec.sql": {"model", "wire"},
     "deltaspec.views": {"model", "wire", "sql"},
     "deltaspec.rules": {"requirements", "views"},
-    "deltaspec.validation": {"rules", "views", "sql", "wire", "model", "report", "errors"},
+    "deltaspec.validation": {"rules", "views", "sql", "wire", "model", "report", "errors", "version"},
     "deltaspec.candidates": {"model", "wire", "errors"},
     "deltaspec.suites": {"candidates", "deltaspec_generators", "model"},
     "deltaspec.golden": {"candidates", "deltaspec_generators", "model"},
     "deltaspec_generators": {"model", "wire"},
 }
-"""Rooms that a room may import beside itself; whoever is not listed may import anything."""
+"""Packages that a package may import besides itself. A package that is not listed may import anything."""
 
-FOREIGN: dict[str, set[str]] = {
+ALLOWED_LIBRARIES: dict[str, set[str]] = {
     "deltaspec.requirements": set(),
     "deltaspec.errors": set(),
+    "deltaspec.version": set(),
     "deltaspec.model": {"msgspec"},
     "deltaspec.rules": {"polars"},
     "deltaspec.report": {"msgspec", "rich"},
 }
-"""What a room may import from outside beside the standard library; whoever is not listed may import anything."""
+"""Libraries that a package may import besides the standard library. One that is not listed may import anything."""
 
-SPARK_ROOMS = ("deltaspec.validation", "deltaspec.candidates", "deltaspec.spark")
+SPARK_PACKAGES = ("deltaspec.validation", "deltaspec.candidates", "deltaspec.spark")
 
 
-def imports(path: Path) -> Iterator[str]:
-    """Full names of all imports of a module, also of those within functions."""
+def iter_imports(path: Path) -> Iterator[str]:
+    """Yield the full names of all imports of a module, including imports in functions and under `TYPE_CHECKING`."""
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -54,72 +56,99 @@ def imports(path: Path) -> Iterator[str]:
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
-def room_of(name: str) -> str:
-    """`deltaspec.model` of `deltaspec.model.log.paths`; generators are one room."""
-    house, _, rest = name.partition(".")
-    return f"{house}.{rest.partition('.')[0]}" if house == "deltaspec" and rest else house
+def get_package(name: str) -> str:
+    """Return `deltaspec.model` for `deltaspec.model.log.paths`; the generators are one package."""
+    root_package, _, rest = name.partition(".")
+    return f"{root_package}.{rest.partition('.')[0]}" if root_package == "deltaspec" and rest else root_package
 
 
-def module_name(house: str, path: Path) -> str:
-    parts = path.relative_to(HOUSES[house]).with_suffix("").parts
-    return ".".join((house, *(part for part in parts if part != "__init__")))
+def get_module_name(root_package: str, path: Path) -> str:
+    parts = path.relative_to(PACKAGES[root_package]).with_suffix("").parts
+    return ".".join((root_package, *(part for part in parts if part != "__init__")))
 
 
-each_module = pytest.mark.parametrize(("house", "path"), MODULES, ids=[module_name(*each) for each in MODULES])
+each_module = pytest.mark.parametrize(
+    ("root_package", "path"), MODULES, ids=[get_module_name(*each) for each in MODULES]
+)
 
 
 @each_module
-def test_imports_follow_the_arrows(house: str, path: Path) -> None:
-    room = room_of(module_name(house, path))
-    if room not in ARROWS:
+def test_package_imports_only_allowed_packages(root_package: str, path: Path) -> None:
+    package = get_package(get_module_name(root_package, path))
+    if package not in ALLOWED_IMPORTS:
         return
-    allowed = {each if each in HOUSES else f"deltaspec.{each}" for each in ARROWS[room]} | {room}
-    ours = {room_of(name) for name in imports(path) if name.partition(".")[0] in HOUSES}
-    assert ours - allowed - {"deltaspec.__version__"} == set()
+    allowed = {each if each in PACKAGES else f"deltaspec.{each}" for each in ALLOWED_IMPORTS[package]} | {package}
+    imported = {get_package(name) for name in iter_imports(path) if name.partition(".")[0] in PACKAGES}
+    assert imported - allowed - {"deltaspec.__version__"} == set()
 
 
 @each_module
-def test_foreign_packages_stay_where_they_belong(house: str, path: Path) -> None:
-    room = room_of(module_name(house, path))
-    foreign = {name.partition(".")[0] for name in imports(path)} - set(sys.stdlib_module_names) - set(HOUSES)
-    if room in FOREIGN:
-        assert foreign <= FOREIGN[room]
-    assert room in SPARK_ROOMS or not foreign & {"pyspark", "delta"}
+def test_package_imports_only_allowed_libraries(root_package: str, path: Path) -> None:
+    package = get_package(get_module_name(root_package, path))
+    libraries = {name.partition(".")[0] for name in iter_imports(path)} - set(sys.stdlib_module_names) - set(PACKAGES)
+    if package in ALLOWED_LIBRARIES:
+        assert libraries <= ALLOWED_LIBRARIES[package]
+    assert package in SPARK_PACKAGES or not libraries & {"pyspark", "delta"}
 
 
-def way_to_hypothesis(module: str) -> str | None:
-    """By which of its own modules a module of the generators comes to import hypothesis; None if it does not."""
-    root, ways = HOUSES["deltaspec_generators"], {module: module}
+def find_imported_modules(root_package: str, path: Path) -> set[str]:
+    """Modules of `PACKAGES` that a module imports anywhere: at the top, in functions, and under `TYPE_CHECKING`."""
+    known = {get_module_name(*each) for each in MODULES}
+    found = set()
+    for name in iter_imports(path):
+        while name and name not in known:
+            name = name.rpartition(".")[0]
+        found.add(name)
+    return found - {"", get_module_name(root_package, path)}
+
+
+def test_modules_do_not_import_each_other_in_cycles() -> None:
+    graph = {
+        get_module_name(root_package, path): find_imported_modules(root_package, path) for root_package, path in MODULES
+    }
+    # a module without imports, or that no other module imports, cannot be part of a cycle
+    left = set(graph)
+    while True:
+        imported = {other for module in left for other in graph[module]}
+        free = {module for module in left if not graph[module] & left or module not in imported}
+        if not free:
+            break
+        left -= free
+    assert {module: sorted(graph[module] & left) for module in sorted(left)} == {}
+
+
+def find_import_path_to_hypothesis(module: str) -> str | None:
+    """Return the chain of modules through which a generator module imports hypothesis; None if it does not."""
+    root, ways = PACKAGES["deltaspec_generators"], {module: module}
     for name in (queue := [module]):
-        for imported in imports(root / f"{name}.py"):
-            house, _, rest = imported.partition(".")
-            if house == "hypothesis":
+        for imported in iter_imports(root / f"{name}.py"):
+            root_package, _, rest = imported.partition(".")
+            if root_package == "hypothesis":
                 return ways[name]
             other = rest.replace(".", "/")
             while other and not (root / f"{other}.py").is_file():
                 other = other.rpartition("/")[0]
-            if house == root.name and other and other not in ways:
+            if root_package == root.name and other and other not in ways:
                 ways[other] = f"{ways[name]} < {other}"
                 queue.append(other)
     return None
 
 
-PERMISSIONS = sorted(f"permissions/{path.stem}" for path in HOUSES["deltaspec_generators"].glob("permissions/*.py"))
+PERMISSIONS = sorted(f"permissions/{path.stem}" for path in PACKAGES["deltaspec_generators"].glob("permissions/*.py"))
 
 
 @pytest.mark.parametrize("module", PERMISSIONS)
-def test_permissions_come_without_hypothesis(module: str) -> None:
-    """The installed kit lists them, and hypothesis is for tests: what mutations share with them stands elsewhere."""
-    assert way_to_hypothesis(module) is None
+def test_permissions_do_not_import_hypothesis(module: str) -> None:
+    """The installed kit lists permissions, and hypothesis is a dependency of tests only."""
+    assert find_import_path_to_hypothesis(module) is None
 
 
-def test_only_one_room_reads_spark_at_a_time() -> None:
-    """The embedded driver works without Spark: what imports pyspark has it in its name."""
-    for house, path in MODULES:
-        if any(name.partition(".")[0] in ("pyspark", "delta") for name in imports(path)):
-            assert "spark" in module_name(house, path)
+def test_modules_that_import_pyspark_have_spark_in_their_name() -> None:
+    for root_package, path in MODULES:
+        if any(name.partition(".")[0] in ("pyspark", "delta") for name in iter_imports(path)):
+            assert "spark" in get_module_name(root_package, path)
 
 
 @each_module
-def test_module_says_what_it_is(house: str, path: Path) -> None:
+def test_module_has_a_docstring(root_package: str, path: Path) -> None:
     assert ast.get_docstring(ast.parse(path.read_text("utf-8")))
