@@ -1,4 +1,4 @@
-"""Actions whose form is another in older texts: the same bytes, read by each revision."""
+"""Actions whose form differs by revision: each revision reads the same bytes in its form."""
 
 import json
 from typing import Any
@@ -24,19 +24,19 @@ def domain(configuration: Any) -> dict[str, Any]:
     return {"domainMetadata": {"domain": "app.x", "configuration": configuration, "removed": False}}
 
 
-def stands_for(configuration: str) -> list[tuple[int, WireStruct]]:
+def build_expected_domain(configuration: str) -> list[tuple[int, WireStruct]]:
     return [(1, DomainMetadata(domain="app.x", configuration=configuration, removed=False))]
 
 
 @pytest.mark.parametrize("revision", OLD)
-def test_map_of_a_domain_is_read_as_its_json_text(revision: Revision) -> None:
+def test_domain_configuration_map_is_read_as_json(revision: Revision) -> None:
     log = read(domain({"b": "2", "ä": None}), revision)
-    assert log.actions == stands_for('{"b":"2","ä":null}')
+    assert log.actions == build_expected_domain('{"b":"2","ä":null}')
     assert log.faults == {}
 
 
 @pytest.mark.parametrize("revision", NEW)
-def test_map_of_a_domain_breaks_its_form_since_r3(revision: Revision) -> None:
+def test_domain_configuration_map_is_invalid_since_r3(revision: Revision) -> None:
     log = read(domain({"b": "2"}), revision)
     assert log.actions == []
     assert log.faults[1].pointer == "/domainMetadata/configuration"
@@ -44,13 +44,13 @@ def test_map_of_a_domain_breaks_its_form_since_r3(revision: Revision) -> None:
 
 
 @pytest.mark.parametrize("revision", list(Revision))
-def test_text_of_a_domain_is_read_by_every_revision(revision: Revision) -> None:
-    assert read(domain('{"b":2}'), revision).actions == stands_for('{"b":2}')
+def test_domain_configuration_string_is_valid_in_every_revision(revision: Revision) -> None:
+    assert read(domain('{"b":2}'), revision).actions == build_expected_domain('{"b":2}')
 
 
 @pytest.mark.parametrize("revision", OLD)
 @pytest.mark.parametrize("value", [["a"], {"a": 1}, 1, None])
-def test_neither_map_nor_text_breaks_the_form(revision: Revision, value: Any) -> None:
+def test_other_domain_configurations_are_invalid(revision: Revision, value: Any) -> None:
     assert read(domain(value), revision).faults[1].schema_error is not None
 
 
@@ -58,7 +58,7 @@ def mark(**body: Any) -> dict[str, Any]:
     return {"rowIdHighWaterMark": body}
 
 
-def test_mark_is_known_before_r3() -> None:
+def test_row_id_high_water_mark_is_known_before_r3() -> None:
     first = read(mark(highWaterMark=9, preservedRowIds=True), Revision.R1)
     assert first.actions == [(1, RowIdHighWaterMark(high_water_mark=9, preserved_row_ids=True))]
     second = read(mark(highWaterMark=9), Revision.R2)
@@ -67,14 +67,14 @@ def test_mark_is_known_before_r3() -> None:
     assert first.faults == second.faults == {}
 
 
-def test_preserved_is_asked_for_by_the_first_text_and_passed_over_by_the_second() -> None:
+def test_preserved_is_required_in_r1_and_ignored_in_r2() -> None:
     assert read(mark(highWaterMark=9), Revision.R1).faults[1].schema_error == "preservedRowIds missing"
     second = read(mark(highWaterMark=9, preservedRowIds="yes"), Revision.R2)
     assert second.actions == [(1, RowIdHighWaterMark(high_water_mark=9))]
 
 
 @pytest.mark.parametrize("revision", NEW)
-def test_mark_is_passed_over_since_r3(revision: Revision) -> None:
+def test_row_id_high_water_mark_is_ignored_since_r3(revision: Revision) -> None:
     log = read(mark(highWaterMark="nine"), revision)
     assert log.kinds == [None]
     assert log.actions == []
@@ -82,12 +82,12 @@ def test_mark_is_passed_over_since_r3(revision: Revision) -> None:
 
 
 @pytest.mark.parametrize("revision", OLD)
-def test_mark_that_is_no_number_breaks_the_form(revision: Revision) -> None:
+def test_row_id_high_water_mark_must_be_a_number(revision: Revision) -> None:
     log = read(mark(highWaterMark="9", preservedRowIds=True), revision)
     assert log.faults[1].pointer == "/rowIdHighWaterMark/highWaterMark"
 
 
-def test_types_differ_where_the_texts_do() -> None:
+def test_action_types_differ_by_revision() -> None:
     assert get_action_types() == get_action_types(Revision.R3) == ACTION_TYPES
     for revision in OLD:
         changed = {kind for kind, form in get_action_types(revision).items() if ACTION_TYPES.get(kind) is not form}
@@ -100,12 +100,12 @@ def checkpoint(column: str, kind: pa.StructType, value: Any) -> pa.BufferReader:
     return pa.BufferReader(sink.getvalue())
 
 
-def test_older_forms_stand_in_parquet_checkpoints() -> None:
+def test_older_forms_are_read_from_parquet_checkpoints() -> None:
     maps = pa.struct({"domain": pa.string(), "configuration": pa.map_(pa.string(), pa.string()), "removed": pa.bool_()})
     value = {"domain": "app.x", "configuration": [("b", "2")], "removed": False}
     for revision in OLD:
         rows = read_non_file_actions(open_parquet(checkpoint("domainMetadata", maps, value)), revision)
-        assert rows.actions == stands_for('{"b":"2"}')
+        assert rows.actions == build_expected_domain('{"b":"2"}')
     assert (
         read_non_file_actions(open_parquet(checkpoint("domainMetadata", maps, value))).faults[1].kind
         == "domainMetadata"
@@ -120,6 +120,6 @@ def test_older_forms_stand_in_parquet_checkpoints() -> None:
     )
 
 
-def test_a_row_is_explained_by_the_text_it_is_read_by() -> None:
+def test_row_is_explained_by_its_revision() -> None:
     body = {"domain": "d", "configuration": {"a": "b"}, "removed": None}
     assert explain_action("domainMetadata", body, Revision.R1).pointer == "/domainMetadata/removed"

@@ -1,4 +1,4 @@
-"""A checkpoint of any naming as one stream of actions: JSON or Parquet, one part or many, sidecars behind it."""
+"""Read checkpoints of every naming scheme, JSON or Parquet, with all parts and sidecars, as one stream of actions."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -32,25 +32,25 @@ from deltaspec.wire.storage.prefetch import prefetch_handles, read_lines
 
 @dataclass
 class FileActionBatch:
-    """A run of file actions of one file."""
+    """Consecutive file actions of one file."""
 
     source: str
     """`checkpoint` or `sidecar`."""
     file: str
-    """Relative to the table."""
+    """Path relative to the table."""
     table: pa.Table
     """Columns of `FILE_ACTION_SCHEMA`."""
 
 
 @dataclass
 class SidecarFile:
-    """A sidecar action, and what was found of the file it names."""
+    """A sidecar action, and the state of its file."""
 
     file: str
     line: int
     action: Sidecar
     name: str | None
-    """Name within `_sidecars`; None for a path that leads elsewhere."""
+    """Name within `_sidecars`; None for a path outside of it."""
     actual_size: int | None = None
     """None for a file that is not listed."""
     unreadable: str | None = None
@@ -59,53 +59,53 @@ class SidecarFile:
 
 @dataclass
 class ParsedCheckpoint:
-    """What a checkpoint holds; the counts are complete once `runs` has been read to its end."""
+    """Contents of a checkpoint. Counts are complete after `iter_file_action_batches` is exhausted."""
 
     checkpoint: Checkpoint
     revision: Revision = Revision.CURRENT
-    """The text it is read by."""
+    """Protocol revision for decoding."""
     actions: list[tuple[str, int, WireStruct]] = field(default_factory=list)
-    """Actions that are no file actions: file, line or row, action."""
+    """Actions other than file actions: file, line or row, action."""
     faults: list[tuple[str, int, LineError]] = field(default_factory=list)
     json_lines: list[tuple[str, LogFile]] = field(default_factory=list)
     kinds: dict[str, int] = field(default_factory=dict)
-    """Actions by kind, sidecars left out."""
+    """Number of actions by kind, without those in sidecars."""
     unreadable: str | None = None
     storage_error: str | None = None
-    """Why storage did not give a part: no fault of the table."""
+    """Why a part could not be read from storage; this is not a defect of the table."""
     was_deleted_while_read: bool = False
-    """It was deleted while it was read, so that sidecars of it may be gone."""
+    """The checkpoint was deleted while it was read, so its sidecars may be deleted as well."""
     rows_without_action: int = 0
     rows_with_several_actions: int = 0
     misplaced_files: int | None = None
-    """File actions that stand in another part than their hash says; told by whoever reads the runs of several parts."""
+    """File actions in another part than their hash requires; set by the reader of multi-part checkpoints."""
     split_paths: int | None = None
-    """Paths whose actions stand in several parts; told by the same."""
+    """Paths with actions in several parts; set by the same reader."""
     sidecars: list[SidecarFile] = field(default_factory=list)
     actions_in_sidecars: int = 0
     adds_in_sidecars: int = 0
     parquet: list[tuple[str, NonFileActions]] = field(default_factory=list)
     contents: list[CheckpointFileSummary] = field(default_factory=list)
-    """What else its files hold, sidecars among them; complete once `runs` has been read to its end."""
+    """Summaries of its files and sidecars; complete after `iter_file_action_batches` is exhausted."""
 
     @property
     def is_complete(self) -> bool:
-        """Every part and sidecar could be read."""
+        """Whether every part and sidecar could be read."""
         broken = any(each.unreadable or each.actual_size is None for each in self.sidecars)
         return self.unreadable is None and self.storage_error is None and not broken
 
     @property
     def is_v2(self) -> bool:
-        """It holds actions that only V2 content has."""
+        """Whether it has actions that only V2 checkpoints have."""
         return bool(self.kinds.get("checkpointMetadata") or self.kinds.get("sidecar"))
 
     @property
     def metadata_version(self) -> int | None:
-        """Version that its checkpointMetadata claims."""
+        """Version in its checkpointMetadata action; None without one."""
         return next((a.version for _, _, a in self.actions if isinstance(a, CheckpointMetadata)), None)
 
     def take(self, other: "ParsedCheckpoint") -> None:
-        """Take over what was read of another file of the checkpoint."""
+        """Add the contents of another file of the checkpoint."""
         self.actions += other.actions
         self.faults += other.faults
         self.json_lines += other.json_lines
@@ -117,7 +117,7 @@ class ParsedCheckpoint:
         self.rows_with_several_actions += other.rows_with_several_actions
 
     def find_sidecars(self, table_root: str | None, sizes: dict[str, int]) -> None:
-        """Look where its sidecar actions lead, once all of its files were taken."""
+        """Resolve its sidecar actions to listed files; call this after all files were added."""
         for file, line, action in self.actions:
             if isinstance(action, Sidecar):
                 name_in = sidecar_name(action.path, table_root)
@@ -125,7 +125,7 @@ class ParsedCheckpoint:
                 self.sidecars.append(SidecarFile(file, line, action, name_in, size))
 
     def add_part(self, part: "CheckpointPart", found: "PartSummary") -> None:
-        """Take over what was found of the file actions of one of its files, in the order of `list_parts`."""
+        """Add the summary of the file actions of one file; call this in the order of `list_parts`."""
         if found.contents is not None:
             self.contents.append(found.contents)
         self.storage_error = self.storage_error or found.storage_error
@@ -141,13 +141,13 @@ class ParsedCheckpoint:
 def read_checkpoint(
     store: Store, checkpoint: Checkpoint, sizes: dict[str, int], revision: Revision = Revision.CURRENT
 ) -> ParsedCheckpoint:
-    """Read all of a checkpoint but its file actions, which `runs` gives.
+    """Read a checkpoint except for its file actions, which `iter_file_action_batches` reads.
 
     Args:
-        store: the table.
-        checkpoint: its parts.
-        sizes: length of every listed file, by name relative to `_delta_log`.
-        revision: the text it is read by.
+        store: storage of the table.
+        checkpoint: the checkpoint.
+        sizes: name relative to `_delta_log` -> length of every listed file.
+        revision: protocol revision for decoding.
     """
     read = ParsedCheckpoint(checkpoint, revision)
     sources = prefetch_handles(
@@ -162,19 +162,19 @@ def read_checkpoint(
 
 
 def find_sidecars(store: Store, read: ParsedCheckpoint, sizes: dict[str, int]) -> None:
-    """Look where the sidecar actions of a checkpoint lead, once all of its files were taken.
+    """Resolve the sidecar actions of a checkpoint to listed files; call this after all its files were added.
 
-    Where the listing lacks a sidecar the log is listed anew: it may have come while the log was listed, or gone with
-    its checkpoint, which a clean-up deletes first.
+    If the listing has no such sidecar, the log is listed again. The sidecar may have been written during the listing,
+    or log cleanup may have deleted it with its checkpoint, which is deleted first.
 
     Args:
-        store: the table.
+        store: storage of the table.
         read: the checkpoint.
-        sizes: length of every listed file, by name relative to `_delta_log`.
+        sizes: name relative to `_delta_log` -> length of every listed file.
     """
     read.find_sidecars(store.root, sizes)
-    lacking = [each for each in read.sidecars if each.name is not None and each.actual_size is None]
-    if not lacking:
+    missing = [each for each in read.sidecars if each.name is not None and each.actual_size is None]
+    if not missing:
         return
     try:
         now = {entry.name: entry.size_bytes for entry in store.list_log()}
@@ -187,28 +187,28 @@ def find_sidecars(store: Store, read: ParsedCheckpoint, sizes: dict[str, int]) -
             True,
             read.storage_error or f"{LOG_DIRECTORY}/{gone}: was deleted while it was read",
         )
-    for each in lacking:
+    for each in missing:
         each.actual_size = now.get(f"_sidecars/{each.name}")
 
 
 def read_part_actions(
     store: Store, checkpoint: Checkpoint, name: str, revision: Revision, source: Any | StorageError = None
 ) -> ParsedCheckpoint:
-    """The actions of one file of a checkpoint, its file actions and what its sidecars hold left out.
+    """Read the actions of one file of a checkpoint, except for file actions and the contents of sidecars.
 
     Args:
-        store: the table.
-        checkpoint: the file is of.
-        name: of the file.
-        revision: the text it is read by.
-        source: the file, opened; None where it is not yet.
+        store: storage of the table.
+        checkpoint: the checkpoint.
+        name: name of the file.
+        revision: protocol revision for decoding.
+        source: the open file, or the error of opening it; None opens it here.
     """
     read, file = ParsedCheckpoint(checkpoint, revision), f"{LOG_DIRECTORY}/{name}"
     try:
         if name.endswith(".json"):
             _read_json(read, store, file)
         else:
-            rows = read_non_file_actions(open_parquet(_given(source or store.open_seekable(file))), revision)
+            rows = read_non_file_actions(open_parquet(_unwrap(source or store.open_seekable(file))), revision)
             read.parquet.append((name, rows))
             read.actions += [(file, line, action) for line, action in rows.actions]
             read.faults += [(file, line, fault) for line, fault in rows.faults.items()]
@@ -227,11 +227,11 @@ class CheckpointPart:
     """A file of a checkpoint with file actions."""
 
     name: str
-    """Relative to `_delta_log`."""
+    """Path relative to `_delta_log`."""
     rows: NonFileActions | None = None
-    """What else a Parquet file of the checkpoint itself holds; None of a JSON file or a sidecar."""
+    """Other actions of a Parquet file of the checkpoint itself; None for a JSON file or a sidecar."""
     sidecar: int | None = None
-    """Which of the checkpoint's sidecars it is."""
+    """Index of the sidecar in the checkpoint; None for a file of the checkpoint itself."""
 
     @property
     def file(self) -> str:
@@ -241,7 +241,7 @@ class CheckpointPart:
 
 @dataclass
 class PartSummary:
-    """What was found in one of them; complete once its runs have been read to their end."""
+    """Findings about a `CheckpointPart`; complete after its batches are exhausted."""
 
     contents: CheckpointFileSummary | None = None
     unreadable: str | None = None
@@ -252,7 +252,7 @@ class PartSummary:
 
 
 def list_parts(read: ParsedCheckpoint) -> list[CheckpointPart]:
-    """The files that hold file actions, as far as they can be read: those of the checkpoint, then its sidecars."""
+    """Return the readable files with file actions: those of the checkpoint, then its sidecars."""
     parts = [CheckpointPart(file.removeprefix(f"{LOG_DIRECTORY}/")) for file, _ in read.json_lines]
     parts += [CheckpointPart(name, rows) for name, rows in read.parquet]
     for number, each in enumerate(read.sidecars):
@@ -262,7 +262,7 @@ def list_parts(read: ParsedCheckpoint) -> list[CheckpointPart]:
 
 
 def iter_file_action_batches(store: Store, read: ParsedCheckpoint) -> Iterator[FileActionBatch]:
-    """The file actions of a checkpoint, in batches; faults met on the way are noted in `read`."""
+    """Yield the file actions of a checkpoint in batches; defects and errors are recorded in `read`."""
     parts, json_lines = list_parts(read), dict(read.json_lines)
     sources = prefetch_handles(store, [part.file for part in parts if part.file not in json_lines])
     for part in parts:
@@ -275,13 +275,13 @@ def iter_file_action_batches(store: Store, read: ParsedCheckpoint) -> Iterator[F
 def iter_part_batches(
     part: CheckpointPart, source: LogFile | Any | StorageError, found: PartSummary, revision: Revision
 ) -> Iterator[FileActionBatch]:
-    """The file actions of one file of a checkpoint, in batches.
+    """Yield the file actions of one file of a checkpoint in batches.
 
     Args:
         part: the file.
-        source: the file decoded, if it is of JSON lines, else opened for random access, or why it was not.
-        found: filled on the way.
-        revision: the text it is read by.
+        source: the decoded file if it has JSON lines, else an open handle, or the error of opening it.
+        found: filled during iteration.
+        revision: protocol revision for decoding.
     """
     if isinstance(source, LogFile):
         found.contents = summarize_json_checkpoint(part.file, source)
@@ -289,8 +289,8 @@ def iter_part_batches(
         return
     kind = "checkpoint" if part.sidecar is None else "sidecar"
     try:
-        parquet = open_parquet(_given(source))
-        rows = part.rows if part.rows is not None else _sidecar_rows(parquet, found, revision)
+        parquet = open_parquet(_unwrap(source))
+        rows = part.rows if part.rows is not None else _read_sidecar_actions(parquet, found, revision)
         found.contents = start_parquet_summary(kind, part.file, source)
         for table in iter_file_action_tables(parquet, rows, found.contents):
             yield FileActionBatch(kind, part.file, table)
@@ -300,7 +300,7 @@ def iter_part_batches(
         found.contents, found.storage_error = None, str(fault)
 
 
-def _sidecar_rows(parquet: Any, found: PartSummary, revision: Revision) -> NonFileActions:
+def _read_sidecar_actions(parquet: Any, found: PartSummary, revision: Revision) -> NonFileActions:
     others = read_non_file_actions(parquet, revision)
     if parquet.metadata.num_rows and not set(FILE_ACTION_KINDS) & set(parquet.schema_arrow.names):
         raise UnreadableParquet("it has neither a column add nor a column remove")
@@ -309,7 +309,7 @@ def _sidecar_rows(parquet: Any, found: PartSummary, revision: Revision) -> NonFi
     return others
 
 
-def _given(source: Any | StorageError) -> Any:
+def _unwrap(source: Any | StorageError) -> Any:
     if isinstance(source, StorageError):
         raise source
     return source
@@ -329,7 +329,7 @@ def _read_json(read: ParsedCheckpoint, store: Store, file: str) -> None:
 
 
 def sidecar_name(path: str, table_root: str | None) -> str | None:
-    """The name within `_sidecars` that the path of a sidecar action leads to; None where it leads elsewhere."""
+    """Return the name within `_sidecars` for the path of a sidecar action; None if it is outside of it."""
     key = paths.path_key(path, table_root)
     name = key.removeprefix(f"{LOG_DIRECTORY}/_sidecars/")
     return name if name and "/" not in name else None

@@ -19,22 +19,22 @@ from deltaspec.wire.parquet.thrift_footer import SchemaTooLarge, decode_schema
 
 PARSED_STATISTICS, PARSED_PARTITION_VALUES = "stats_parsed", "partitionValues_parsed"
 SHORTEST_STATISTICS = len('{"numRecords":0}')
-"""Characters of the shortest statistics that say anything: `{}` and `null` say nothing."""
+"""Length of the shortest statistics with content; `{}` and `null` have none."""
 _COST = ("BOOLEAN", "INT32", "INT64", "DOUBLE", "FLOAT", "INT96", "FIXED_LEN_BYTE_ARRAY", "BYTE_ARRAY")
-_WANTED = {"add": (PARSED_STATISTICS, PARSED_PARTITION_VALUES), "remove": ("tags",)}
+_COUNTED_FIELDS = {"add": (PARSED_STATISTICS, PARSED_PARTITION_VALUES), "remove": ("tags",)}
 
 
 @dataclass
 class CheckpointFileSummary:
-    """One file of a checkpoint, or one sidecar; complete once its batches went by."""
+    """Summary of a checkpoint file or sidecar; complete after its last batch."""
 
     source: str
     """`checkpoint` or `sidecar`."""
     file: str
-    """Relative to the table."""
+    """Path relative to the table."""
     is_parquet: bool = True
     schema: Node | None = None
-    """Root of the Parquet schema; None where it is none, or was not read."""
+    """Root of the Parquet schema; None for JSON, or if it could not be read."""
     schema_unread_reason: str | None = None
     adds: int = 0
     adds_with_json: int = 0
@@ -49,49 +49,49 @@ class CheckpointFileSummary:
     removes_with_tags: int = 0
 
     def take(self, kind: str, column: pa.Array) -> None:
-        """Count some rows of a kind: a struct column without nulls."""
-        statistics = _says_something(column)
+        """Count rows of a kind, given as a struct column without nulls."""
+        statistics = _has_json_statistics(column)
         if kind == "remove":
             tags = _member(column, "tags")
             filled = None if tags is None or not pa.types.is_map(tags.type) else _has_entries(tags)
-            self.removes_with_statistics += _number(statistics)
-            self.removes_with_tags += _number(filled)
+            self.removes_with_statistics += _count_true(statistics)
+            self.removes_with_tags += _count_true(filled)
             return
-        parsed, partitions = (_is_set(_member(column, name)) for name in _WANTED["add"])
-        both = 0 if statistics is None or parsed is None else _number(pc.and_kleene(statistics, parsed))
-        as_json, as_columns = _number(statistics), _number(parsed)
+        parsed, partitions = (_is_set(_member(column, name)) for name in _COUNTED_FIELDS["add"])
+        both = 0 if statistics is None or parsed is None else _count_true(pc.and_kleene(statistics, parsed))
+        as_json, as_columns = _count_true(statistics), _count_true(parsed)
         self.adds += len(column)
         self.adds_with_json += as_json
         self.adds_with_columns += as_columns
         self.adds_with_json_only += as_json - both
         self.adds_with_columns_only += as_columns - both
-        self.adds_with_parsed_partition_values += _number(partitions)
+        self.adds_with_parsed_partition_values += _count_true(partitions)
 
 
 def summarize_json_checkpoint(file: str, log: LogFile) -> CheckpointFileSummary:
-    """The contents of a JSON checkpoint: it has no columns."""
+    """Return the summary of a JSON checkpoint, which has no columns."""
     found = CheckpointFileSummary("checkpoint", file, is_parquet=False)
     rows = log.files.table()
-    said = pc.greater_equal(pc.utf8_length(rows["stats"]), SHORTEST_STATISTICS)
+    has_statistics = pc.greater_equal(pc.utf8_length(rows["stats"]), SHORTEST_STATISTICS)
     adds, removes = pc.equal(rows["kind"], "add"), pc.equal(rows["kind"], "remove")
-    found.adds = _number(adds)
-    found.adds_with_json = found.adds_with_json_only = _number(pc.and_kleene(adds, said))
-    found.removes_with_statistics = _number(pc.and_kleene(removes, said))
+    found.adds = _count_true(adds)
+    found.adds_with_json = found.adds_with_json_only = _count_true(pc.and_kleene(adds, has_statistics))
+    found.removes_with_statistics = _count_true(pc.and_kleene(removes, has_statistics))
     found.removes_with_tags = log.files.removes_with_tags
     return found
 
 
 def start_parquet_summary(source: str, file: str, handle: Any) -> CheckpointFileSummary:
-    """The contents of a Parquet file before its batches went by: its schema.
+    """Return the summary of a Parquet file before its first batch: only its schema.
 
     Args:
         source: `checkpoint` or `sidecar`.
-        file: relative to the table.
-        handle: the opened file, which is left at no place in particular.
+        file: path relative to the table.
+        handle: the open file; its position changes.
     """
     found = CheckpointFileSummary(source, file)
     try:
-        found.schema, _ = decode_schema(_footer(handle))
+        found.schema, _ = decode_schema(_read_footer(handle))
     except (ThriftError, SchemaTooLarge) as fault:
         found.schema_unread_reason = str(fault)
     return found
@@ -104,7 +104,7 @@ def select_summary_columns(parquet: pq.ParquetFile, kinds: list[str]) -> list[st
     """
     found = []
     for kind in kinds:
-        for name in _WANTED[kind]:
+        for name in _COUNTED_FIELDS[kind]:
             prefix = f"{kind}.{name}."
             leaves = [
                 (leaf.max_repetition_level > 0, _COST.index(leaf.physical_type), leaf.path)
@@ -116,20 +116,20 @@ def select_summary_columns(parquet: pq.ParquetFile, kinds: list[str]) -> list[st
     return found
 
 
-def _footer(handle: Any) -> bytes:
-    """The Thrift structure at the end of a file that Arrow opened, and the eight bytes behind it."""
+def _read_footer(handle: Any) -> bytes:
+    """Return the footer of a Parquet file that Arrow could open, with the eight bytes after it."""
     end = handle.seek(0, 2)
     size = handle.tell() if end is None else end
     handle.seek(size - 8)
     length = int.from_bytes(handle.read(8)[:4], "little")
     if length > min(size - 8, MAX_FOOTER_BYTES):
-        raise SchemaTooLarge(f"its footer has {length} bytes, more than the {MAX_FOOTER_BYTES} that are read")
+        raise SchemaTooLarge(f"its footer has {length} bytes, more than the limit of {MAX_FOOTER_BYTES} bytes")
     handle.seek(size - 8 - length)
     return bytes(handle.read(length + 8))
 
 
-def _says_something(column: pa.Array) -> pa.Array | None:
-    """Whether each row has statistics as JSON; null where it has none."""
+def _has_json_statistics(column: pa.Array) -> pa.Array | None:
+    """Return whether each row has statistics as JSON; None if no row has."""
     texts = _member(column, "stats")
     if texts is None or texts.null_count == len(texts):
         return None
@@ -139,9 +139,9 @@ def _says_something(column: pa.Array) -> pa.Array | None:
         return pc.greater_equal(pc.binary_length(texts), SHORTEST_STATISTICS)
     except pa.ArrowNotImplementedError:
         pass
-    try:  # views of text have no length of their own
+    try:  # Arrow has no length function for string views
         return pc.greater_equal(pc.binary_length(texts.cast(pa.large_binary())), SHORTEST_STATISTICS)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # no text: told where the file actions are read
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # not a string, which reading the file actions reports
         return None
 
 
@@ -160,5 +160,5 @@ def _has_entries(maps: pa.Array) -> pa.Array:
     return pc.and_(pc.greater(pc.subtract(offsets[1:], offsets[:-1]), 0), maps.is_valid())
 
 
-def _number(which: pa.Array | None) -> int:
-    return 0 if which is None else pc.sum(which).as_py() or 0
+def _count_true(mask: pa.Array | None) -> int:
+    return 0 if mask is None else pc.sum(mask).as_py() or 0

@@ -1,6 +1,6 @@
-"""File actions as columns: what commits, compactions, checkpoints and sidecars have in common once decoded.
+"""Store decoded file actions as columns, with one Arrow schema for commits, compactions, checkpoints and sidecars.
 
-One Arrow schema serves all sources, so that every later step is written once. Nested deletion-vector fields are flat.
+Nested fields of deletion vectors are flattened.
 """
 
 from dataclasses import dataclass, field
@@ -36,20 +36,20 @@ FILE_ACTION_SCHEMA = pa.schema(
         ("provider_is_empty", pa.bool_()),
     ]
 )
-"""Columns of a file action as written; all nullable. `line` counts lines or Parquet rows from 1; whether an action has
-tags, and whether its clusteringProvider is there and names none, is told of JSON lines only."""
+"""Columns of a file action as written; all nullable. `line` is the line or Parquet row number, from 1. `has_tags` and
+`provider_is_empty` (a blank clusteringProvider) are filled for JSON lines only."""
 
 
 @dataclass
 class FileActionBuilder:
-    """Collects decoded file actions row by row until they are turned into one Arrow table."""
+    """Collect decoded file actions row by row, to build one Arrow table."""
 
     rows: list[tuple[Any, ...]] = field(default_factory=list)
     removes_with_tags: int = 0
-    """Removes with tags, which the columns do not tell."""
+    """Number of removes with tags."""
 
     def add(self, line: int, action: Add) -> None:
-        """One add, as the columns of `FILE_ACTION_SCHEMA`."""
+        """Append an add."""
         self.rows.append(
             (
                 line,
@@ -62,7 +62,7 @@ class FileActionBuilder:
                 None,
                 None,
                 action.stats,
-                *_vector(action.deletion_vector),
+                *_flatten_vector(action.deletion_vector),
                 action.base_row_id,
                 action.default_row_commit_version,
                 bool(action.tags),
@@ -86,7 +86,7 @@ class FileActionBuilder:
                 action.deletion_timestamp,
                 action.extended_file_metadata,
                 action.stats,
-                *_vector(action.deletion_vector),
+                *_flatten_vector(action.deletion_vector),
                 action.base_row_id,
                 action.default_row_commit_version,
                 bool(action.tags),
@@ -95,12 +95,12 @@ class FileActionBuilder:
         )
 
     def cdc(self, line: int, action: Cdc) -> None:
-        """One cdc, as the columns of `FILE_ACTION_SCHEMA`."""
+        """Append a cdc."""
         values = list(action.partition_values.items())
-        self.rows.append((line, "cdc", action.path, values, action.size, None, action.data_change, *_NOTHING_MORE))
+        self.rows.append((line, "cdc", action.path, values, action.size, None, action.data_change, *_NO_OTHER_FIELDS))
 
     def table(self) -> pa.Table:
-        """What was collected, with the schema `FILE_ACTION_SCHEMA`."""
+        """Return the collected rows with the schema `FILE_ACTION_SCHEMA`."""
         columns = zip(*self.rows, strict=True) if self.rows else ([] for _ in FILE_ACTION_SCHEMA)
         return pa.table(
             [pa.array(values, kind.type) for values, kind in zip(columns, FILE_ACTION_SCHEMA, strict=True)],
@@ -108,11 +108,11 @@ class FileActionBuilder:
         )
 
 
-_NOTHING_MORE = (None,) * 12
+_NO_OTHER_FIELDS = (None,) * 12
 _NO_VECTOR = (None,) * 5
 
 
-def _vector(descriptor: Any) -> tuple[Any, ...]:
+def _flatten_vector(descriptor: Any) -> tuple[Any, ...]:
     if descriptor is None:
         return _NO_VECTOR
     return (

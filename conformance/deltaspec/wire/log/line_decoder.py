@@ -1,8 +1,8 @@
-"""JSON lines of the log (commits, compactions, JSON checkpoints) to actions, in bulk, without missing an odd line.
+"""Decode JSON lines of the log (commits, compactions, JSON checkpoints) to actions, and detect every malformed line.
 
-Typed decoding alone accepts duplicate keys, several actions in a line and `{"add": null}` in silence. Each line is
-therefore decoded untyped, its keys are counted in the text and in the result, and only then converted; a line that
-is not plainly in order takes the slow path of `form`, which says what is wrong and where.
+Typed decoding alone accepts duplicate keys, several actions in a line and `{"add": null}`. So each line is decoded
+untyped, its keys are counted in the bytes and in the result, and only then it is converted. Any line that fails takes
+the slow path of `line_validation`, which reports what is wrong and where.
 """
 
 from collections import Counter
@@ -20,39 +20,39 @@ from deltaspec.wire.log.line_outcomes import UNREAD, LineOutcomes
 from deltaspec.wire.log.line_validation import LineError, explain_line
 
 MAX_LINE_BYTES = 256 << 20
-"""A longer line is not decoded: the rules that need it are not-checked."""
+"""A longer line is not decoded; the rules that need it are reported as not checked."""
 
 
 _SPLIT_BYTES = 1 << 20
-"""Of a file that are split into lines at once."""
-_REMEMBERED_LINES = 1000
-_REMEMBERED_BYTES = 4096
-"""Of odd lines that are known again, how many there are and how long the longest is."""
+"""Bytes of a file to split into lines at once."""
+_MAX_CACHED_LINES = 1000
+_MAX_CACHED_LINE_BYTES = 4096
+"""Bounds of the cache of lines without an action."""
 _SHORT_BYTES = 64
-"""Shorter lines are seldom in order: whether they are known is asked first."""
+"""Shorter lines are rarely valid, so the cache is searched before they are decoded."""
 
 
 @dataclass
 class LogFile:
-    """What one JSON log file holds."""
+    """Contents of one JSON log file."""
 
     files: FileActionBuilder = field(default_factory=FileActionBuilder)
-    """Its add, remove and cdc actions."""
+    """Add, remove and cdc actions."""
     actions: list[tuple[int, WireStruct]] = field(default_factory=list)
-    """Its other known actions, each with its line, counted from 1; older forms are those of the newest text."""
+    """Other known actions with their line numbers, from 1; older forms are converted to the current revision."""
     lines: LineOutcomes = field(default_factory=LineOutcomes)
-    """What became of its lines."""
+    """Outcome of each line."""
     unread: dict[int, str] = field(default_factory=dict)
-    """Line number to why that line was not decoded, though it may be sound: it is too long or nested too deeply."""
+    """Line number -> why the line was not decoded: it is too long or nested too deeply, but may be valid."""
 
     @property
     def kinds(self) -> list[str | None]:
-        """For each line the wire name of its single known action, decodable or not; None otherwise."""
+        """Wire name of the single known action of each line, decodable or not; None otherwise."""
         return [kind for kind, _ in self.lines]
 
     @property
     def faults(self) -> dict[int, LineError]:
-        """Line number to what is odd about that line."""
+        """Line number -> defect of the line."""
         return {number: fault for number, (_, fault) in enumerate(self.lines, 1) if fault is not None}
 
     @property
@@ -62,7 +62,7 @@ class LogFile:
 
     @property
     def summary(self) -> "LogSummary":
-        """What is told of the file without its file actions."""
+        """Summary of the file without its file actions."""
         rows, counts, kinds = self.files.rows, self.lines.counts(), Counter[str | None]()
         for (kind, _), number in counts:
             kinds[kind] += number
@@ -81,32 +81,32 @@ class LogFile:
 
 @dataclass(frozen=True)
 class LogSummary:
-    """A JSON log file without its file actions: as long as the table's other actions, however many files there are."""
+    """A JSON log file without its file actions, so its size does not grow with the number of files."""
 
     actions: list[tuple[int, WireStruct]]
-    """Known actions that are no file actions, each with its line."""
+    """Known actions other than file actions, with their line numbers."""
     kinds: Counter[str | None]
-    """Lines by the wire name of their single known action; None: of none, or of several."""
+    """Number of lines by the wire name of their single known action; None for none or several."""
     first_kind: str | None
-    """Of the first line that has one."""
+    """Kind of the first line that has one."""
     blank_lines: int
     undecoded_kinds: set[str | None]
-    """As of `LogFile`."""
+    """As in `LogFile`."""
     unread: list[str]
-    """Why a line was not decoded: the first of them, if there are any."""
+    """Why the first line that was not decoded was not; empty if all were."""
     removes_with_data_change: int
     has_cdc: bool
     file_actions: int
-    """How many of its file actions could be decoded."""
+    """Number of its decodable file actions."""
 
 
 def decode_lines(data: bytes, revision: Revision = Revision.CURRENT) -> LogFile:
-    """Decode a whole JSON log file as readers of a revision do. Never raises on what the bytes hold."""
-    return decode_line_stream(_lines_of(data), revision)
+    """Decode a complete JSON log file as readers of a revision do. No content raises an exception."""
+    return decode_line_stream(_split_lines(data), revision)
 
 
-def _lines_of(data: bytes) -> Iterator[bytes]:
-    """The lines of a file, some at a time."""
+def _split_lines(data: bytes) -> Iterator[bytes]:
+    """Yield the lines of a file, split in blocks to bound memory."""
     start = 0
     while (end := data.find(b"\n", start + _SPLIT_BYTES)) >= 0:
         yield from data[start:end].split(b"\n")
@@ -115,11 +115,11 @@ def _lines_of(data: bytes) -> Iterator[bytes]:
 
 
 def decode_line_stream(lines: Iterator[bytes | None], revision: Revision = Revision.CURRENT) -> LogFile:
-    """Decode the lines of a JSON log file, without their line feeds; None stands for a line that is too long."""
+    """Decode the lines of a JSON log file, given without line feeds; None stands for a line that is too long."""
     log, types = LogFile(), get_action_types(revision)
     outcomes, codes = log.lines, log.lines.codes
     known: dict[bytes, int] = {}
-    take: dict[type[WireStruct], Callable[[int, Any], None]] = {
+    collect: dict[type[WireStruct], Callable[[int, Any], None]] = {
         Add: log.files.add,
         Remove: log.files.remove,
         Cdc: log.files.cdc,
@@ -127,7 +127,7 @@ def decode_line_stream(lines: Iterator[bytes | None], revision: Revision = Revis
     number, line = 0, None
     for number, line in enumerate(lines, 1):
         if line is None:
-            log.unread[number] = f"line {number} is longer than what is decoded"
+            log.unread[number] = f"line {number} is longer than the limit of {MAX_LINE_BYTES} bytes"
             codes.append(UNREAD)
             continue
         code = known.get(line) if len(line) < _SHORT_BYTES else None
@@ -135,14 +135,14 @@ def decode_line_stream(lines: Iterator[bytes | None], revision: Revision = Revis
             codes.append(code)
             continue
         fault = None
-        kind, action = _plain_action(line, types)
+        kind, action = _decode_valid_line(line, types)
         if kind is None:
             code = known.get(line)
             if code is not None:
                 codes.append(code)
                 continue
             try:
-                kind, action, fault = _odd_line(line, revision)
+                kind, action, fault = _explain_and_decode(line, revision)
             except JsonTooDeep as error:
                 log.unread[number] = f"line {number} is {error}"
                 codes.append(UNREAD)
@@ -150,22 +150,22 @@ def decode_line_stream(lines: Iterator[bytes | None], revision: Revision = Revis
         code = outcomes.code(kind, fault)
         codes.append(code)
         if action is None:
-            _remember(known, line, code)
+            _cache_outcome(known, line, code)
             continue
-        taker = take.get(type(action))
-        if taker is None:
+        collector = collect.get(type(action))
+        if collector is None:
             log.actions.append((number, normalize_action(action)))
         else:
-            taker(number, action)
-    if line == b"":  # the feed that ends the last line leaves an empty piece: no line of its own
+            collector(number, action)
+    if line == b"":  # after the final line feed there is no line
         codes.pop()
     return log
 
 
-def _remember(known: dict[bytes, int], line: bytes, code: int) -> None:
-    """Know a line again that gives no action; all are forgotten where they become many."""
-    if len(line) <= _REMEMBERED_BYTES:
-        if len(known) == _REMEMBERED_LINES:
+def _cache_outcome(known: dict[bytes, int], line: bytes, code: int) -> None:
+    """Cache the outcome of a line without an action."""
+    if len(line) <= _MAX_CACHED_LINE_BYTES:
+        if len(known) == _MAX_CACHED_LINES:
             known.clear()
         known[line] = code
 
@@ -173,8 +173,8 @@ def _remember(known: dict[bytes, int], line: bytes, code: int) -> None:
 _decode = msgspec.json.Decoder().decode
 
 
-def _plain_action(line: bytes, types: dict[str, type[WireStruct]]) -> tuple[str | None, WireStruct | None]:
-    """The action of a line that is in order in every respect, else (None, None)."""
+def _decode_valid_line(line: bytes, types: dict[str, type[WireStruct]]) -> tuple[str | None, WireStruct | None]:
+    """Return the action of a line without any defect, else (None, None)."""
     try:
         document = _decode(line)
         ((kind, body),) = document.items()
@@ -183,55 +183,59 @@ def _plain_action(line: bytes, types: dict[str, type[WireStruct]]) -> tuple[str 
         return None, None
     if b'\\\\"' in line or b'" ' in line or b'"\t' in line or line[-1:] == b"\r":
         return None, None
-    written = line.count(b'":') - line.count(b'\\":')
+    key_count = line.count(b'":') - line.count(b'\\":')
     try:
-        in_order = written == 1 + _keys(body)
+        is_valid = key_count == 1 + _count_keys(body)
     except RecursionError:
-        in_order = False
-    return (kind, action) if in_order else (None, None)
+        is_valid = False
+    return (kind, action) if is_valid else (None, None)
 
 
-def _keys(members: dict[str, Any]) -> int:
-    """Keys of a decoded JSON object at every depth."""
+def _count_keys(members: dict[str, Any]) -> int:
+    """Count the keys of a decoded JSON object at every depth."""
     count = len(members)
     for inner in members.values():
         if type(inner) is dict:
-            count += _keys(inner)
+            count += _count_keys(inner)
         elif type(inner) is list:
-            count += _keys_in_list(inner)
+            count += _count_keys_in_list(inner)
     return count
 
 
-def _keys_in_list(elements: list[Any]) -> int:
-    return sum(_keys(each) if type(each) is dict else _keys_in_list(each) for each in elements if type(each) in _NESTED)
+def _count_keys_in_list(elements: list[Any]) -> int:
+    return sum(
+        _count_keys(each) if type(each) is dict else _count_keys_in_list(each)
+        for each in elements
+        if type(each) in _NESTED
+    )
 
 
 _NESTED = (dict, list)
 
 
-def _odd_line(line: bytes, revision: Revision) -> tuple[str | None, WireStruct | None, LineError | None]:
-    """Kind, action and fault of a line that may be in order. Raises `JsonTooDeep`."""
+def _explain_and_decode(line: bytes, revision: Revision) -> tuple[str | None, WireStruct | None, LineError | None]:
+    """Return kind, action and defect of a line on the slow path. Raises `JsonTooDeep`."""
     fault, action = explain_line(line, revision), None
     if not fault.is_undecodable and fault.kind is not None:
         body = parse_lossless(line.removeprefix(b"\xef\xbb\xbf")).value[fault.kind]
         try:
-            action = msgspec.convert(_with_numbers(body), get_action_types(revision)[fault.kind])
-        except msgspec.ValidationError as error:  # the schema takes it: one of the two is too lenient
+            action = msgspec.convert(_to_python(body), get_action_types(revision)[fault.kind])
+        except msgspec.ValidationError as error:  # the schema accepts it, so one of the two is wrong
             fault = replace(fault, schema_error=str(error), pointer=f"/{fault.kind}")
     return fault.kind, action, fault if fault.has_defect else None
 
 
-def _with_numbers(value: Any) -> Any:
-    """A lossless value with numbers of Python; fields that may hold any number have no use for its last digit."""
+def _to_python(value: Any) -> Any:
+    """Convert a lossless value to Python numbers; no field of type number needs every digit."""
     match value:
         case Number():
-            return int(value) if value.is_integer and len(value) <= _DIGITS else float(value)
+            return int(value) if value.is_integer and len(value) <= _MAX_INTEGER_LENGTH else float(value)
         case dict():
-            return {key: _with_numbers(member) for key, member in value.items()}
+            return {key: _to_python(member) for key, member in value.items()}
         case list():
-            return [_with_numbers(member) for member in value]
+            return [_to_python(member) for member in value]
     return value
 
 
-_DIGITS = 20
-"""Characters of the longest 64-bit integer, sign included."""
+_MAX_INTEGER_LENGTH = 20
+"""Length of the longest 64-bit integer, with sign."""

@@ -1,6 +1,6 @@
-"""What became of the lines of a JSON log file: a few bytes each, however many of them are at fault.
+"""Outcomes of the lines of a JSON log file, in a few bytes each, however many have defects.
 
-Lines of which the same is to be said share it, so that a file of line feeds takes four bytes for each.
+Lines with equal outcomes share one object, so a file of line feeds takes four bytes per line.
 """
 
 from array import array
@@ -12,16 +12,16 @@ from deltaspec.wire.log.line_validation import LineError
 
 
 class Outcome(NamedTuple):
-    """What became of a line."""
+    """Outcome of decoding a line."""
 
     kind: str | None
     """Wire name of its single known action, decodable or not; None otherwise."""
     fault: LineError | None = None
-    """What is odd about it; None where nothing is."""
+    """Defect of the line; None if it has none."""
 
 
 UNREAD = 0
-"""Code of lines that were not decoded, though they may be sound."""
+"""Code of lines that were not decoded but may be valid."""
 
 
 class LineOutcomes:
@@ -29,9 +29,9 @@ class LineOutcomes:
 
     def __init__(self) -> None:
         self.codes = array("I")
-        """For each line the place of its outcome in `distinct`."""
+        """Index in `distinct` of the outcome of each line."""
         self.distinct = [Outcome(None)]
-        """Every outcome once; that of lines that were not decoded is `UNREAD`."""
+        """Distinct outcomes; the one at index `UNREAD` is of lines that were not decoded."""
         self._codes: dict[tuple[str | None, LineError | None], int] = {}
 
     def __len__(self) -> int:
@@ -41,7 +41,7 @@ class LineOutcomes:
         return map(self.distinct.__getitem__, self.codes)
 
     def code(self, kind: str | None, fault: LineError | None = None) -> int:
-        """The code of an outcome, given to it when it is met for the first time."""
+        """Return the code of an outcome; a new outcome gets a new code."""
         code = self._codes.get((kind, fault))
         if code is None:
             outcome = Outcome(kind, fault)
@@ -50,7 +50,7 @@ class LineOutcomes:
         return code
 
     def counts(self) -> list[tuple[Outcome, int]]:
-        """Every outcome, and of how many lines it is."""
+        """Return every outcome and its number of lines."""
         return [(self.distinct[code], number) for code, number in sorted(Counter(self.codes).items())]
 
     @property

@@ -1,7 +1,7 @@
-"""What is wrong with a text that does not decode, said by the published JSON Schemas with a precise pointer.
+"""Explain why JSON does not decode, with the published JSON Schemas and a precise pointer.
 
-The slow path beside msgspec: it runs only for lines that are odd, on a parse that keeps numbers as they are written,
-so that `1.0`, `1e3` and 2^63 are told from integers of 64 bits.
+This is the slow path next to msgspec, for malformed lines only. It parses losslessly and keeps numbers as written, to
+distinguish `1.0`, `1e3` and 2^63 from 64-bit integers.
 """
 
 import inspect
@@ -25,7 +25,7 @@ _OLDER_FORMS: dict[tuple[str, Revision], str] = {
     ("rowIdHighWaterMark", Revision.R1): "rowIdHighWaterMark.r1",
     ("rowIdHighWaterMark", Revision.R2): "rowIdHighWaterMark.r2",
 }
-"""Action and revision to the name of its schema, where it is not that of the newest text."""
+"""(Action, revision) -> name of its schema, if it differs from the current revision."""
 
 SCHEMA_TYPES: dict[str, type[WireStruct]] = {
     **ACTION_TYPES,
@@ -33,40 +33,40 @@ SCHEMA_TYPES: dict[str, type[WireStruct]] = {
     "versionChecksum": VersionChecksum,
     "lastCheckpoint": LastCheckpoint,
 }
-"""Every published schema: actions by wire name, older forms with the first revision they hold in, and the two
-single-object files."""
+"""Every published schema: actions by wire name, older forms with their first revision, and the two files that are one
+object."""
 
 
 @dataclass(frozen=True, slots=True)
 class LineError:
-    """What is odd about one line; everything None or 0 where nothing is."""
+    """Defects of one line; every field is None or 0 if it has none."""
 
     kind: str | None = None
     """Wire name of its single known action."""
     actions: int = 0
-    """Keys whose value is not null."""
+    """Number of keys whose value is not null."""
     json_error: str | None = None
     schema_error: str | None = None
     pointer: str | None = None
     repeated_key: str | None = None
     unexpected_whitespace: str | None = None
     has_lone_surrogate: bool = False
-    """A text of it escapes half of a surrogate pair: JSON by its grammar, but nothing that UTF-8 can hold."""
+    """A string escapes a lone surrogate, which JSON allows but UTF-8 cannot encode."""
 
     @property
     def is_blank(self) -> bool:
-        """The line holds nothing at all."""
+        """Whether the line is empty or white space."""
         return self.unexpected_whitespace == "blank line" and self.actions == 0 and self.json_error is None
 
     @property
     def is_undecodable(self) -> bool:
-        """What the line says is not known."""
+        """Whether the action of the line is unknown."""
         lost = self.has_lone_surrogate and self.kind is not None
         return self.json_error is not None or self.schema_error is not None or self.actions > 1 or lost
 
     @property
     def has_defect(self) -> bool:
-        """There is something to say."""
+        """Whether the line has any defect."""
         odd = (
             self.is_undecodable
             or self.has_lone_surrogate
@@ -77,10 +77,10 @@ class LineError:
 
 
 def explain_line(line: bytes, revision: Revision = Revision.CURRENT) -> LineError:
-    """What a line of the log is to readers of a revision, and what is wrong with it, if anything is.
+    """Return the kind and the defects of a line of the log, for readers of a revision.
 
     Raises:
-        JsonTooDeep: it begins like an object and is nested too deeply to be read: nothing is known of it.
+        JsonTooDeep: the line starts as an object and is nested too deeply to be parsed.
     """
     text, space = line, None
     if text.startswith(b"\xef\xbb\xbf"):
@@ -96,27 +96,27 @@ def explain_line(line: bytes, revision: Revision = Revision.CURRENT) -> LineErro
             raise
         return LineError(json_error=str(error), unexpected_whitespace=space)
     if not isinstance(document.value, dict):
-        return LineError(json_error=f"is {_kind_of(document.value)}, not an object", unexpected_whitespace=space)
-    has_lone_surrogate = b"\\u" in text and _holds_half_a_pair(document.value)
+        return LineError(json_error=f"is {_name_type(document.value)}, not an object", unexpected_whitespace=space)
+    has_lone_surrogate = b"\\u" in text and _contains_lone_surrogate(document.value)
     repeated = document.repeated_keys[0] if document.repeated_keys else None
     present = [key for key, value in document.value.items() if value is not None]
     kind = present[0] if len(present) == 1 and present[0] in get_action_types(revision) else None
     if has_lone_surrogate:
         return LineError(kind, len(present), unexpected_whitespace=space, has_lone_surrogate=True)
-    fault, pointer = _first_fault(_schema(kind, revision), document.value[kind]) if kind else (None, None)
+    fault, pointer = _find_defect(_get_schema_name(kind, revision), document.value[kind]) if kind else (None, None)
     return LineError(kind, len(present), None, fault, f"/{kind}{pointer}" if fault else None, repeated, space)
 
 
 def contains_lone_surrogate(data: bytes) -> bool:
-    """Whether a text of a JSON document escapes half of a surrogate pair, and nothing else is wrong with its JSON."""
+    """Return whether a string of a JSON document escapes a lone surrogate, and the JSON is valid otherwise."""
     try:
-        return b"\\u" in data and _holds_half_a_pair(parse_lossless(data).value)
+        return b"\\u" in data and _contains_lone_surrogate(parse_lossless(data).value)
     except JsonError:
         return False
 
 
-def _holds_half_a_pair(value: Any) -> bool:
-    """Whether a text of a JSON value cannot be written as UTF-8: its grammar admits such escapes."""
+def _contains_lone_surrogate(value: Any) -> bool:
+    """Return whether a string of a JSON value cannot be encoded as UTF-8."""
     try:
         json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError:
@@ -124,25 +124,25 @@ def _holds_half_a_pair(value: Any) -> bool:
     return False
 
 
-def _schema(kind: str, revision: Revision) -> str:
+def _get_schema_name(kind: str, revision: Revision) -> str:
     return _OLDER_FORMS.get((kind, revision), kind)
 
 
 def explain_action(kind: str, body: Any, revision: Revision = Revision.CURRENT) -> LineError:
-    """What is wrong with an action whose values are already Python's, as those of a Parquet row."""
-    fault, pointer = _first_fault(_schema(kind, revision), _lossless(body))
+    """Return the defect of an action with Python values, such as a Parquet row."""
+    fault, pointer = _find_defect(_get_schema_name(kind, revision), _to_lossless(body))
     return LineError(kind, 1, None, fault or "does not decode", f"/{kind}{pointer or ''}")
 
 
 def explain_object(schema: str, data: bytes) -> tuple[str | None, str | None, str | None]:
-    """What is wrong with a file that is one JSON object.
+    """Return the defect of a file that should be one JSON object.
 
     Args:
         schema: name in `SCHEMA_TYPES`.
-        data: the file.
+        data: content of the file.
 
     Returns:
-        The fault in words, its JSON pointer, and the pointer of a repeated key; None each where there is none.
+        Message of the defect, its JSON pointer, and the pointer of a repeated key; None for each that is absent.
     """
     try:
         document = parse_lossless(data)
@@ -150,61 +150,61 @@ def explain_object(schema: str, data: bytes) -> tuple[str | None, str | None, st
         return f"is no JSON: {error}", "", None
     repeated = document.repeated_keys[0] if document.repeated_keys else None
     if not isinstance(document.value, dict):
-        return f"is {_kind_of(document.value)}, not an object", "", repeated
-    fault, pointer = _first_fault(schema, document.value)
+        return f"is {_name_type(document.value)}, not an object", "", repeated
+    fault, pointer = _find_defect(schema, document.value)
     return fault, pointer, repeated
 
 
-def _first_fault(schema: str, value: Any) -> tuple[str | None, str | None]:
-    """Words and pointer of the fault that is told of a value; values of one shape are asked about once."""
+def _find_defect(schema: str, value: Any) -> tuple[str | None, str | None]:
+    """Return message and pointer of the defect of a value. Each shape of values is validated once."""
     key = (schema, _shape(value))
-    fault = _KNOWN_SHAPES.get(key, _UNKNOWN)  # another thread may forget them meanwhile
+    fault = _DEFECT_BY_SHAPE.get(key, _UNKNOWN)  # another thread may clear the cache
     if fault is _UNKNOWN:
-        fault = _best_fault(schema, value)
+        fault = _validate(schema, value)
         if key[1] is not None:
-            if len(_KNOWN_SHAPES) >= _SHAPES:
-                _KNOWN_SHAPES.clear()
-            _KNOWN_SHAPES[key] = fault
+            if len(_DEFECT_BY_SHAPE) >= _MAX_SHAPES:
+                _DEFECT_BY_SHAPE.clear()
+            _DEFECT_BY_SHAPE[key] = fault
     if fault is None:
         return None, None
     instance = value
     for part in fault.path:
         instance = instance[part]
     pointer = "".join(f"/{str(part).replace('~', '~0').replace('/', '~1')}" for part in fault.path)
-    return _words(fault, instance), pointer
+    return _describe(fault, instance), pointer
 
 
 @dataclass(frozen=True, slots=True)
-class _Fault:
-    """A fault that all values of one shape have."""
+class _Defect:
+    """A defect that all values of one shape have."""
 
     path: tuple[str | int, ...]
     validator: str
     wanted: Any
 
 
-_SHAPES = 1000
-_UNKNOWN = _Fault((), "", None)
-"""Stands for the fault of a shape that was not asked about."""
-_KNOWN_SHAPES: dict[tuple[str, tuple[Any, ...] | None], _Fault | None] = {}
-"""Schema and shape to the fault, if any."""
+_MAX_SHAPES = 1000
+_UNKNOWN = _Defect((), "", None)
+"""Placeholder for a shape that was not validated yet."""
+_DEFECT_BY_SHAPE: dict[tuple[str, tuple[Any, ...] | None], _Defect | None] = {}
+"""(Schema, shape) -> defect, or None if it is valid."""
 _SHAPE_LENGTH = 1000
 INTEGER_BOUNDS = (-(2**63), -(2**31), 2**31, 2**63)
-"""Integers between two of them fulfil the same bounds of the schemas."""
+"""Integers between two of these satisfy the same bounds of the schemas."""
 
 
-def _best_fault(schema: str, value: Any) -> _Fault | None:
+def _validate(schema: str, value: Any) -> _Defect | None:
     from jsonschema.exceptions import best_match
 
     faults = sorted(_validator(schema).iter_errors(value), key=lambda fault: [str(part) for part in fault.path])
     if not faults:
         return None
     fault = best_match(faults)
-    return _Fault(tuple(fault.absolute_path), fault.validator, fault.validator_value)
+    return _Defect(tuple(fault.absolute_path), fault.validator, fault.validator_value)
 
 
 def _shape(value: Any) -> tuple[Any, ...] | None:
-    """All that schemas look at of a value: its members, and of what else it holds the kinds; None if that is long."""
+    """Return everything that a schema depends on: member names and value types; None if that is too long."""
     found: list[Any] = []
     pending, length = [value], 0
     while pending:
@@ -234,27 +234,27 @@ def _shape_of_number(value: Number) -> Any:
     )
 
 
-def _words(fault: _Fault, instance: Any) -> str:
+def _describe(fault: _Defect, instance: Any) -> str:
     name = fault.path[-1] if fault.path else "it"
-    shown = _shown(instance)
+    shown = _shorten(instance)
     match fault.validator:
         case "required":
             missing = [key for key in fault.wanted if key not in instance]
             return f"{', '.join(missing)} missing"
         case "type" | "anyOf":
             wanted = fault.wanted if fault.validator == "type" else "of another type"
-            return f"{name} is {_kind_of(instance)} {shown}, should be {wanted}"
+            return f"{name} is {_name_type(instance)} {shown}, should be {wanted}"
         case "minimum" | "maximum":
             return f"{name} is {shown}, beyond {fault.wanted}"
     return f"{name} is {shown}: {fault.validator} {fault.wanted}"
 
 
-def _shown(value: Any) -> str:
+def _shorten(value: Any) -> str:
     text = str(value) if isinstance(value, Number) else repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def _kind_of(value: Any) -> str:
+def _name_type(value: Any) -> str:
     if value is None:
         return "null"
     if isinstance(value, Number):
@@ -263,11 +263,11 @@ def _kind_of(value: Any) -> str:
     return words.get(type(value), type(value).__name__)
 
 
-def _lossless(value: Any) -> Any:
+def _to_lossless(value: Any) -> Any:
     if isinstance(value, dict):
-        return {str(key): _lossless(member) for key, member in value.items()}
+        return {str(key): _to_lossless(member) for key, member in value.items()}
     if isinstance(value, list):
-        return [_lossless(member) for member in value]
+        return [_to_lossless(member) for member in value]
     if isinstance(value, int | float) and not isinstance(value, bool):
         return Number(value)
     return value
@@ -275,16 +275,16 @@ def _lossless(value: Any) -> Any:
 
 @cache
 def build_json_schema(name: str) -> dict[str, Any]:
-    """The JSON Schema of an action or file, as published in `wire/schemas/`; null equals absence."""
+    """Return the JSON Schema of an action or file, as published in `wire/schemas/`; null means absent."""
     schema = msgspec.json.schema(SCHEMA_TYPES[name])
-    for definition in schema["$defs"].values():  # whose indentation depends on the version of Python
+    for definition in schema["$defs"].values():  # docstring indentation depends on the version of Python
         definition["description"] = inspect.cleandoc(definition["description"])
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": name, **schema}
 
 
 @cache
 def _validator(name: str) -> Any:
-    import jsonschema  # a table without a fault needs none, and it takes long to import
+    import jsonschema  # slow to import, and valid tables do not need it
 
     checker = jsonschema.Draft202012Validator.TYPE_CHECKER.redefine_many(
         {
@@ -317,7 +317,7 @@ def _beyond(message: str) -> Exception:
 
 
 def _exceeds(value: Any, bound: int, *, negative: bool) -> bool:
-    """Whether an integer lexeme lies beyond a bound on its side of zero; compares digits, converts no huge number."""
+    """Return whether an integer lexeme exceeds a bound on its side of zero, without converting huge numbers."""
     if not isinstance(value, Number) or not value.is_integer or value.startswith("-") is not negative:
         return False
     digits = value.lstrip("-").lstrip("0")

@@ -1,7 +1,7 @@
-"""Rows of Parquet checkpoints and sidecars, by row group, to actions and to the columns of `FILE_ACTION_SCHEMA`.
+"""Convert rows of Parquet checkpoints and sidecars to actions and to the columns of `FILE_ACTION_SCHEMA`.
 
-A checkpoint is read in passes of bounded memory: the few actions that describe the table first, the file actions after
-them, because what a file action must look like depends on the metadata.
+A checkpoint is read in two passes of bounded memory. The actions that describe the table come first, because the checks
+of file actions depend on the metadata.
 """
 
 from collections.abc import Iterator
@@ -47,36 +47,36 @@ _JSON_ONLY_COLUMNS = ("has_tags", "provider_is_empty")
 
 
 class UnreadableParquet(ValueError):
-    """A file that should be a Parquet file of actions and cannot be read as one."""
+    """A file cannot be read as a Parquet file of actions."""
 
 
 @dataclass
 class NonFileActions:
-    """The actions of one Parquet file that are not file actions, and how many there are of each kind."""
+    """Actions of one Parquet file other than file actions, and the number of actions of each kind."""
 
     actions: list[tuple[int, WireStruct]] = field(default_factory=list)
-    """With their row, counted from 1."""
+    """(Row number from 1, action)."""
     faults: dict[int, LineError] = field(default_factory=dict)
-    """Rows whose action breaks its form."""
+    """Row number -> defect, for actions that cannot be decoded."""
     kinds: dict[str, int] = field(default_factory=dict)
-    """Rows by action kind, decodable or not, add and remove among them."""
+    """Number of rows by action kind, decodable or not, including add and remove."""
     rows_without_action: int = 0
-    """0 where the file has columns of actions that are not known here: any row may hold one of them."""
+    """0 if the file has columns of unknown actions, because any row may have one of those."""
     rows_with_several_actions: int = 0
 
 
 def open_parquet(source: Any) -> pq.ParquetFile:
     """Open a Parquet file of actions.
 
-    Nobody looks at the metadata of its column chunks: where those are bad, asking for them aborts the process, while
-    reading the columns raises an exception. What they claim to hold is allocated, but not touched, before it is read.
+    Do not access the metadata of its column chunks: broken ones abort the process, while reading the columns raises an
+    exception. Arrow allocates the lengths that they state, but does not touch that memory before it is read.
 
     Args:
-        source: what `pyarrow.parquet.ParquetFile` opens.
+        source: input of `pyarrow.parquet.ParquetFile`.
 
     Raises:
-        UnreadableParquet: it is none.
-        StorageError: the storage did not give it, which is no fault of the table.
+        UnreadableParquet: the file is not Parquet.
+        StorageError: the file cannot be read, which is not a defect of the table.
     """
     try:
         return pq.ParquetFile(
@@ -89,20 +89,20 @@ def open_parquet(source: Any) -> pq.ParquetFile:
 
 
 def read_non_file_actions(parquet: pq.ParquetFile, revision: Revision = Revision.CURRENT) -> NonFileActions:
-    """Every action that a revision knows but add and remove; of those, commitInfo and cdc only their number.
+    """Read every action that a revision defines, except for add and remove; only count commitInfo and cdc.
 
-    Which rows are set is told by the cheapest leaf of each column; only columns that have a row are read whole, and
-    only as far as their last row.
+    The cheapest leaf of each column shows which rows are set. Only columns with such rows are read completely, up to
+    their last row.
 
     Raises:
-        UnreadableParquet: the file's pages cannot be decoded.
+        UnreadableParquet: the pages of the file cannot be decoded.
     """
     found = NonFileActions()
     names = [name for name in parquet.schema_arrow.names if name in get_action_types(revision)]
     all_known = len(names) == len(parquet.schema_arrow.names)
     if len(set(names)) < len(names):
         raise UnreadableParquet("it has two columns of one action")
-    if not names:  # nothing would bound how many rows are claimed
+    if not names:  # without columns, nothing bounds the stated number of rows
         return found
     last_row: dict[str, int] = {}
     offset = 0
@@ -111,21 +111,21 @@ def read_non_file_actions(parquet: pq.ParquetFile, revision: Revision = Revision
         for name in names:
             column = batch.column(name)
             if column.null_count < len(column):
-                there = column.is_valid()
-                set_columns = pc.add(set_columns, there.cast(pa.uint8()))
+                is_set = column.is_valid()
+                set_columns = pc.add(set_columns, is_set.cast(pa.uint8()))
                 found.kinds[name] = found.kinds.get(name, 0) + len(column) - column.null_count
-                last_row[name] = offset + pc.max(pc.indices_nonzero(there)).as_py()
+                last_row[name] = offset + pc.max(pc.indices_nonzero(is_set)).as_py()
         found.rows_without_action += pc.sum(pc.equal(set_columns, 0)).as_py() if all_known else 0
         found.rows_with_several_actions += pc.sum(pc.greater(set_columns, 1)).as_py()
         offset += len(batch)
-    wanted = {name: row for name, row in last_row.items() if name not in (*FILE_ACTION_KINDS, "commitInfo", "cdc")}
-    if wanted:
-        _take_actions(parquet, found, wanted, revision)
+    selected = {name: row for name, row in last_row.items() if name not in (*FILE_ACTION_KINDS, "commitInfo", "cdc")}
+    if selected:
+        _decode_actions(parquet, found, selected, revision)
     return found
 
 
 def _cheapest_leaf(parquet: pq.ParquetFile, name: str) -> str:
-    """The path of a leaf that tells whether a column of structs is set; the column itself if all repeat."""
+    """Return the path of the cheapest leaf that is not repeated, which shows where a struct is set; else the column."""
     cost = ("BOOLEAN", "INT32", "INT64", "DOUBLE", "FLOAT", "INT96", "FIXED_LEN_BYTE_ARRAY", "BYTE_ARRAY")
     leaves = [
         (cost.index(leaf.physical_type), leaf.path)
@@ -135,7 +135,9 @@ def _cheapest_leaf(parquet: pq.ParquetFile, name: str) -> str:
     return min(leaves)[1] if leaves else name
 
 
-def _take_actions(parquet: pq.ParquetFile, found: NonFileActions, last_row: dict[str, int], revision: Revision) -> None:
+def _decode_actions(
+    parquet: pq.ParquetFile, found: NonFileActions, last_row: dict[str, int], revision: Revision
+) -> None:
     offset = 0
     for batch in _batches(parquet, list(last_row)):
         for name in last_row:
@@ -144,13 +146,13 @@ def _take_actions(parquet: pq.ParquetFile, found: NonFileActions, last_row: dict
                 continue
             rows = pc.indices_nonzero(column.is_valid())
             for row, value in zip(rows.to_pylist(), column.take(rows).to_pylist(), strict=True):
-                _take(found, offset + row + 1, name, _plain(value, column.type), revision)
+                _decode_action(found, offset + row + 1, name, _to_python(value, column.type), revision)
         offset += len(batch)
         if offset > max(last_row.values()):
             return
 
 
-def _take(found: NonFileActions, line: int, name: str, value: Any, revision: Revision) -> None:
+def _decode_action(found: NonFileActions, line: int, name: str, value: Any, revision: Revision) -> None:
     try:
         found.actions.append((line, normalize_action(msgspec.convert(value, get_action_types(revision)[name]))))
     except msgspec.ValidationError:
@@ -160,23 +162,23 @@ def _take(found: NonFileActions, line: int, name: str, value: Any, revision: Rev
 def iter_file_action_tables(
     parquet: pq.ParquetFile, others: NonFileActions, contents: CheckpointFileSummary | None = None
 ) -> Iterator[pa.Table]:
-    """The add and remove actions of the file, batch by batch, with the columns of `FILE_ACTION_SCHEMA`.
+    """Yield the add and remove actions of the file in batches, with the schema `FILE_ACTION_SCHEMA`.
 
     Args:
         parquet: the file.
-        others: what `read_non_file_actions` found in it.
-        contents: counts what else the rows hold.
+        others: result of `read_non_file_actions` for the file.
+        contents: summary to update with the rows; None to skip that.
 
     Raises:
-        UnreadableParquet: pages cannot be decoded, or a field has a type that its values cannot be.
+        UnreadableParquet: pages cannot be decoded, or the type of a field does not fit its action.
     """
     present = [name for name in FILE_ACTION_KINDS if others.kinds.get(name)]
     if not present:
         return
     fields = dict.fromkeys(f"{kind}.{name.split('.')[0]}" for kind in present for name in _FIELDS.values())
-    more = [] if contents is None else select_summary_columns(parquet, present)
+    summary_columns = [] if contents is None else select_summary_columns(parquet, present)
     offset = 0
-    for batch in _batches(parquet, [*fields, *more]):
+    for batch in _batches(parquet, [*fields, *summary_columns]):
         for kind in present:
             if kind not in batch.schema.names:
                 raise UnreadableParquet(f"{kind} has none of the fields of its action")
@@ -187,18 +189,18 @@ def iter_file_action_tables(
 def _rows_of_kind(batch: pa.RecordBatch, kind: str, offset: int, contents: CheckpointFileSummary | None) -> pa.Table:
     column = batch.column(kind)
     rows = pc.indices_nonzero(column.is_valid())
-    taken = column if len(rows) == len(column) else column.take(rows)
+    chosen = column if len(rows) == len(column) else column.take(rows)
     arrays = [pc.add(rows.cast(pa.int64()), offset + 1), pa.repeat(pa.scalar(kind), len(rows))]
     for name, wire_name in _FIELDS.items():
         target = FILE_ACTION_SCHEMA.field(name).type
-        arrays.append(_field(taken, kind, wire_name, target))
+        arrays.append(_extract_field(chosen, kind, wire_name, target))
     arrays += [pa.nulls(len(rows), pa.bool_()) for _ in _JSON_ONLY_COLUMNS]
     if contents is not None:
-        contents.take(kind, taken)
+        contents.take(kind, chosen)
     return pa.table(arrays, schema=FILE_ACTION_SCHEMA)
 
 
-def _field(column: pa.Array, kind: str, wire_name: str, target: pa.DataType) -> pa.Array:
+def _extract_field(column: pa.Array, kind: str, wire_name: str, target: pa.DataType) -> pa.Array:
     for part in wire_name.split("."):
         if column.null_count == len(column):
             return pa.nulls(len(column), target)
@@ -207,7 +209,7 @@ def _field(column: pa.Array, kind: str, wire_name: str, target: pa.DataType) -> 
         if column.type.get_field_index(part) < 0:
             return pa.nulls(len(column), target)
         column = pc.struct_field(column, part)
-    if column.null_count < len(column) and not _holds(column.type, target):
+    if column.null_count < len(column) and not _fits(column.type, target):
         raise UnreadableParquet(f"{kind}.{wire_name} is {column.type}, not {target}")
     try:
         return column.cast(target)
@@ -215,12 +217,12 @@ def _field(column: pa.Array, kind: str, wire_name: str, target: pa.DataType) -> 
         raise UnreadableParquet(f"{kind}.{wire_name} is {column.type}, not {target}") from fault
 
 
-def _holds(kind: pa.DataType, target: pa.DataType) -> bool:
-    """Whether values of a type are those of a field: Arrow would cast a boolean or a timestamp to a long as well."""
+def _fits(kind: pa.DataType, target: pa.DataType) -> bool:
+    """Return whether a stored type fits a field. Arrow would also cast a boolean or a timestamp to a long."""
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
     if pa.types.is_map(target):
-        return pa.types.is_map(kind) and _holds(kind.key_type, pa.string()) and _holds(kind.item_type, pa.string())
+        return pa.types.is_map(kind) and _fits(kind.key_type, pa.string()) and _fits(kind.item_type, pa.string())
     if pa.types.is_integer(target):
         return bool(pa.types.is_integer(kind))
     if pa.types.is_boolean(target):
@@ -230,13 +232,13 @@ def _holds(kind: pa.DataType, target: pa.DataType) -> bool:
 
 
 def _batches(parquet: pq.ParquetFile, columns: list[str]) -> Iterator[pa.RecordBatch]:
-    """The rows of some columns, one batch ahead of the reader: decoding needs no Python."""
+    """Yield the rows of some columns. The next batch is decoded in a thread, without holding the GIL."""
     try:
         batches = parquet.iter_batches(batch_size=BATCH_ROWS, columns=columns, use_threads=True)
         with ThreadPoolExecutor(1) as ahead:
-            coming = ahead.submit(_next_valid, batches)
-            while (batch := coming.result()) is not None:
-                coming = ahead.submit(_next_valid, batches)
+            upcoming = ahead.submit(_next_valid, batches)
+            while (batch := upcoming.result()) is not None:
+                upcoming = ahead.submit(_next_valid, batches)
                 yield batch
     except StorageError:
         raise
@@ -245,21 +247,21 @@ def _batches(parquet: pq.ParquetFile, columns: list[str]) -> Iterator[pa.RecordB
 
 
 def _next_valid(batches: Iterator[pa.RecordBatch]) -> pa.RecordBatch | None:
-    """The next batch, whose strings are UTF-8: the reader passes on whatever bytes the file holds."""
+    """Return the next batch after validating its strings, which Arrow does not check to be UTF-8."""
     batch = next(batches, None)
     if batch is not None:
         batch.validate(full=True)
     return batch
 
 
-def _plain(value: Any, kind: pa.DataType) -> Any:
-    """A Python value with maps as dicts, at every depth."""
+def _to_python(value: Any, kind: pa.DataType) -> Any:
+    """Return a Python value with maps as dicts at every depth."""
     if value is None:
         return None
     if pa.types.is_map(kind):
-        return {key: _plain(item, kind.item_type) for key, item in value}
+        return {key: _to_python(item, kind.item_type) for key, item in value}
     if pa.types.is_struct(kind):
-        return {name: _plain(item, kind.field(name).type) for name, item in value.items()}
+        return {name: _to_python(item, kind.field(name).type) for name, item in value.items()}
     if pa.types.is_list(kind) or pa.types.is_large_list(kind):
-        return [_plain(item, kind.value_type) for item in value]
+        return [_to_python(item, kind.value_type) for item in value]
     return value

@@ -1,4 +1,4 @@
-"""What rows of checkpoint files hold beside what replay needs, whatever columns their writer chose."""
+"""Checkpoint rows are summarized for any choice of columns by the writer."""
 
 import io
 from typing import Any
@@ -18,8 +18,8 @@ from deltaspec.wire.log.parquet_actions import iter_file_action_tables, open_par
 TAGS = pa.map_(pa.string(), pa.string())
 
 
-def contents_of(columns: dict[str, tuple[pa.DataType, list[Any]]]) -> CheckpointFileSummary:
-    """The contents of a Parquet file of these columns, read as checkpoints are."""
+def summarize(columns: dict[str, tuple[pa.DataType, list[Any]]]) -> CheckpointFileSummary:
+    """Return the summary of a Parquet checkpoint with these columns."""
     sink = io.BytesIO()
     pq.write_table(pa.table({name: pa.array(rows, kind) for name, (kind, rows) in columns.items()}), sink)
     source = pa.BufferReader(sink.getvalue())
@@ -29,7 +29,7 @@ def contents_of(columns: dict[str, tuple[pa.DataType, list[Any]]]) -> Checkpoint
     return found
 
 
-def add_of(**types: pa.DataType) -> pa.StructType:
+def build_add_type(**types: pa.DataType) -> pa.StructType:
     return pa.struct([("path", pa.string()), *types.items()])
 
 
@@ -40,8 +40,8 @@ def counts(found: CheckpointFileSummary) -> tuple[int, ...]:
     )
 
 
-def test_statistics_in_each_form_are_told_row_by_row() -> None:
-    kind = add_of(stats=pa.string(), stats_parsed=pa.struct([("numRecords", pa.int64())]))
+def test_statistics_are_counted_by_form_and_row() -> None:
+    kind = build_add_type(stats=pa.string(), stats_parsed=pa.struct([("numRecords", pa.int64())]))
     both, as_json, as_columns, neither, says_nothing = (
         {"path": "a", "stats": '{"numRecords":1}', "stats_parsed": {"numRecords": 1}},
         {"path": "b", "stats": '{"numRecords":1}', "stats_parsed": None},
@@ -50,11 +50,11 @@ def test_statistics_in_each_form_are_told_row_by_row() -> None:
         {"path": "e", "stats": "{}", "stats_parsed": None},
     )
     rows = [None, both, as_json, None, as_columns, neither, says_nothing]
-    assert counts(contents_of({"add": (kind, rows)})) == (5, 2, 2, 1, 1)
+    assert counts(summarize({"add": (kind, rows)})) == (5, 2, 2, 1, 1)
 
 
-def test_columns_that_are_not_there_hold_nothing() -> None:
-    found = contents_of({"add": (add_of(size=pa.int64()), [{"path": "a", "size": 1}])})
+def test_missing_columns_count_nothing() -> None:
+    found = summarize({"add": (build_add_type(size=pa.int64()), [{"path": "a", "size": 1}])})
     assert counts(found) == (1, 0, 0, 0, 0)
     assert found.adds_with_parsed_partition_values == 0
 
@@ -67,31 +67,31 @@ def test_columns_that_are_not_there_hold_nothing() -> None:
         pa.struct([("maxValues", pa.struct([("a.b", pa.string())]))]),
     ],
 )
-def test_statistics_without_any_value_are_there_where_their_struct_is(inner: pa.StructType) -> None:
+def test_statistics_without_values_count_where_their_struct_is_set(inner: pa.StructType) -> None:
     rows = [{"path": "a", "stats_parsed": {}}, {"path": "b", "stats_parsed": None}]
-    assert contents_of({"add": (add_of(stats_parsed=inner), rows)}).adds_with_columns == 1
+    assert summarize({"add": (build_add_type(stats_parsed=inner), rows)}).adds_with_columns == 1
 
 
 @pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.binary(), pa.dictionary(pa.int32(), pa.string())])
-def test_text_of_any_arrow_type(kind: pa.DataType) -> None:
+def test_statistics_of_any_string_type_are_counted(kind: pa.DataType) -> None:
     rows = [{"path": "a", "stats": '{"numRecords":1}'}, {"path": "b", "stats": None}]
-    assert contents_of({"add": (add_of(stats=kind), rows)}).adds_with_json == 1
+    assert summarize({"add": (build_add_type(stats=kind), rows)}).adds_with_json == 1
 
 
-def test_partition_values_as_columns() -> None:
-    kind = add_of(partitionValues_parsed=pa.struct([("day", pa.date32())]))
+def test_parsed_partition_values_are_counted() -> None:
+    kind = build_add_type(partitionValues_parsed=pa.struct([("day", pa.date32())]))
     rows = [{"path": "a", "partitionValues_parsed": {"day": None}}, {"path": "b", "partitionValues_parsed": None}]
-    assert contents_of({"add": (kind, rows)}).adds_with_parsed_partition_values == 1
+    assert summarize({"add": (kind, rows)}).adds_with_parsed_partition_values == 1
 
 
-def test_columns_of_other_kinds_than_expected_count_as_there() -> None:
+def test_columns_of_unexpected_types_are_counted() -> None:
     rows = [{"path": "a", "stats_parsed": "x", "partitionValues_parsed": 1}]
-    kind = add_of(stats_parsed=pa.string(), partitionValues_parsed=pa.int64())
-    assert contents_of({"add": (kind, rows)}).adds == 1
+    kind = build_add_type(stats_parsed=pa.string(), partitionValues_parsed=pa.int64())
+    assert summarize({"add": (kind, rows)}).adds == 1
 
 
-def test_what_tombstones_carry() -> None:
-    kind = add_of(stats=pa.string(), tags=TAGS)
+def test_fields_of_tombstones_are_counted() -> None:
+    kind = build_add_type(stats=pa.string(), tags=TAGS)
     rows = [
         {"path": "a", "stats": '{"numRecords":1}', "tags": None},
         {"path": "b", "stats": None, "tags": [("k", "v")]},
@@ -99,17 +99,17 @@ def test_what_tombstones_carry() -> None:
         None,
     ]
     adds = [None, None, None, {"path": "d", "stats": '{"numRecords":1}', "tags": [("k", "v")]}]
-    found = contents_of({"remove": (kind, rows), "add": (kind, adds)})
+    found = summarize({"remove": (kind, rows), "add": (kind, adds)})
     assert (found.removes_with_statistics, found.removes_with_tags, found.adds_with_json) == (1, 1, 1)
 
 
 def test_schema_of_the_file_is_kept() -> None:
-    found = contents_of({"add": (add_of(size=pa.int64()), [{"path": "a", "size": 1}])})
+    found = summarize({"add": (build_add_type(size=pa.int64()), [{"path": "a", "size": 1}])})
     assert found.schema is not None
     assert [child.name for child in found.schema.children[0].children] == ["path", "size"]
 
 
-def test_json_has_no_columns() -> None:
+def test_json_checkpoint_has_no_columns() -> None:
     log = decode_lines(
         b'{"add":{"path":"a","partitionValues":{},"size":1,"modificationTime":1,"dataChange":true,'
         b'"stats":"{\\"numRecords\\":1}"}}\n'

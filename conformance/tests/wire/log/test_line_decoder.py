@@ -1,6 +1,6 @@
-"""JSON lines are read as a naive reading of the same bytes says, whichever path they take.
+"""JSON lines decode as in a simple reference decoder, on the fast path and on the slow path.
 
-The naive reading keeps the pairs of every object, so that no key is lost, and numbers as they are written.
+The reference decoder keeps all members of an object, so that no key is lost, and numbers as written.
 """
 
 import json
@@ -22,15 +22,15 @@ from deltaspec.wire.log.line_validation import LineError, explain_line
 
 
 class Pairs(list[tuple[str, Any]]):
-    """The members of an object as they stand."""
+    """The members of an object in written order, with duplicates."""
 
 
 @dataclass(frozen=True)
-class Naive:
-    """What a line is, read slowly."""
+class ReferenceLine:
+    """A line as the reference decoder reads it."""
 
     kind: str | None = None
-    """The single known action."""
+    """Kind of the single known action."""
     actions: int = 0
     is_json: bool = True
     repeats: bool = False
@@ -38,22 +38,22 @@ class Naive:
     """The action, with the last of repeated members."""
 
 
-def naive(line: bytes) -> Naive:
+def decode_by_reference(line: bytes) -> ReferenceLine:
     text = line.removeprefix(b"\xef\xbb\xbf")
     if text == line:
         text = text.removesuffix(b"\r")
     if not text.strip():
-        return Naive()
+        return ReferenceLine()
     try:
         pairs = json.loads(text.decode(), object_pairs_hook=Pairs, parse_int=_integer, parse_constant=_refuse)
     except ValueError:
-        return Naive(is_json=False)
+        return ReferenceLine(is_json=False)
     if not isinstance(pairs, Pairs):
-        return Naive(is_json=False)
+        return ReferenceLine(is_json=False)
     members = dict(pairs)
     present = [name for name, value in members.items() if value is not None]
     single = present[0] if len(present) == 1 and present[0] in ACTION_TYPES else None
-    return Naive(single, len(present), True, _repeats(pairs), _plain(members[single]) if single else None)
+    return ReferenceLine(single, len(present), True, _repeats(pairs), _to_plain(members[single]) if single else None)
 
 
 def _integer(text: str) -> int | float:
@@ -71,14 +71,14 @@ def _repeats(value: Any) -> bool:
     return isinstance(value, list) and any(_repeats(each) for each in value)
 
 
-def _plain(value: Any) -> Any:
+def _to_plain(value: Any) -> Any:
     if isinstance(value, Pairs):
-        return {name: _plain(member) for name, member in value}
-    return [_plain(each) for each in value] if isinstance(value, list) else value
+        return {name: _to_plain(member) for name, member in value}
+    return [_to_plain(each) for each in value] if isinstance(value, list) else value
 
 
-def in_form(kind: str, body: Any) -> bool:
-    """Whether the body is one of its action: required fields there, each of its type, integers of their width."""
+def fits_action(kind: str, body: Any) -> bool:
+    """Return whether a body fits its action: required fields, types, and integer widths."""
     forms: dict[str, dict[str, tuple[type | tuple[type, ...], bool]]] = {
         "txn": {"appId": (str, True), "version": (int, True), "lastUpdated": (int, False)},
         "domainMetadata": {"domain": (str, True), "configuration": (str, True), "removed": (bool, True)},
@@ -102,7 +102,7 @@ def in_form(kind: str, body: Any) -> bool:
     return all(value is None or isinstance(value, str) for value in values.values())
 
 
-# lines written member by member, so that keys may stand twice and be spelled oddly
+# lines are written member by member, so that keys may repeat and contain escapes
 
 _PLAIN: dict[str, dict[str, list[str]]] = {
     "txn": {"appId": ['"a"', '"\\\\\\" :"', "5"], "version": ["1", "-0", "1.0", "1e3"], "lastUpdated": ["7", "null"]},
@@ -185,7 +185,7 @@ def lines(draw: st.DrawFn) -> bytes:
 
 
 def actions_by_line(log: LogFile) -> dict[int, Any]:
-    """Every decoded action as plain values, whatever it was taken as."""
+    """Return every decoded action as plain values, by line number."""
     found: dict[int, Any] = {number: msgspec.to_builtins(action) for number, action in log.actions}
     for row in log.files.rows:
         number, kind, path, values, size, _, change, *_ = row
@@ -194,13 +194,13 @@ def actions_by_line(log: LogFile) -> dict[int, Any]:
     return found
 
 
-def assert_as_naive(log: LogFile, every: list[bytes]) -> None:
+def assert_equals_reference(log: LogFile, every: list[bytes]) -> None:
     decoded = actions_by_line(log)
     assert len(log.kinds) == len(every)
     for number, line in enumerate(every, 1):
-        expected, fault = naive(line), log.faults.get(number)
+        expected, fault = decode_by_reference(line), log.faults.get(number)
         assert log.kinds[number - 1] == expected.kind
-        sound = expected.kind is not None and in_form(expected.kind, expected.body)
+        sound = expected.kind is not None and fits_action(expected.kind, expected.body)
         assert (number in decoded) == sound
         if sound:
             assert_same(decoded[number], expected)
@@ -214,8 +214,8 @@ def assert_as_naive(log: LogFile, every: list[bytes]) -> None:
             assert (fault.schema_error is not None) == (expected.kind is not None and not sound)
 
 
-def assert_same(decoded: dict[str, Any], expected: Naive) -> None:
-    """All that was decoded stands in the body; what the body has beyond is absent, null or unknown."""
+def assert_same(decoded: dict[str, Any], expected: ReferenceLine) -> None:
+    """Assert that all decoded values are in the body, and that the rest of the body is null or unknown."""
     known = ACTION_TYPES[str(expected.kind)].__struct_encode_fields__
     stands = {name: value for name, value in expected.body.items() if name in known and value is not None}
     assert decoded == stands
@@ -223,25 +223,25 @@ def assert_same(decoded: dict[str, Any], expected: Naive) -> None:
 
 @example_settings(300)
 @given(every=st.lists(lines(), min_size=1, max_size=4))
-def test_lines_are_read_as_a_naive_reading_says(every: list[bytes]) -> None:
+def test_lines_decode_as_in_the_reference(every: list[bytes]) -> None:
     if every[-1] != b"":
-        assert_as_naive(decode_lines(b"\n".join(every)), every)
-    assert_as_naive(decode_lines(b"".join(line + b"\n" for line in every)), every)
+        assert_equals_reference(decode_lines(b"\n".join(every)), every)
+    assert_equals_reference(decode_lines(b"".join(line + b"\n" for line in every)), every)
 
 
 @example_settings(200)
 @given(line=lines().filter(bool), revision=st.sampled_from(Revision))
-def test_the_fast_path_takes_only_what_the_slow_path_finds_in_order(line: bytes, revision: Revision) -> None:
-    kind, action = line_decoder._plain_action(line, get_action_types(revision))
+def test_fast_path_accepts_only_lines_without_defects(line: bytes, revision: Revision) -> None:
+    kind, action = line_decoder._decode_valid_line(line, get_action_types(revision))
     if kind is None:
         return
-    assert line_decoder._odd_line(line, revision) == (kind, action, None)
+    assert line_decoder._explain_and_decode(line, revision) == (kind, action, None)
 
 
-def test_the_fast_path_takes_an_ordinary_line() -> None:
+def test_fast_path_accepts_an_ordinary_line() -> None:
     line = b'{"add":{"path":"a","partitionValues":{"p":null},"size":1,"modificationTime":2,"dataChange":true,'
     line += rb'"stats":"{\"numRecords\":3,\"minValues\":{\"x\":\"a\"}}","tags":{"k":"v"}}}'
-    assert line_decoder._plain_action(line, ACTION_TYPES)[0] == "add"
+    assert line_decoder._decode_valid_line(line, ACTION_TYPES)[0] == "add"
 
 
 @pytest.mark.parametrize(
@@ -255,34 +255,34 @@ def test_the_fast_path_takes_an_ordinary_line() -> None:
         (rb'{"commitInfo":{"\\\":":1,"\\\":":1}}', '/commitInfo/\\":'),
     ],
 )
-def test_a_repeated_key_is_named_however_it_is_spelled(line: bytes, pointer: str) -> None:
+def test_repeated_key_is_named_in_any_encoding(line: bytes, pointer: str) -> None:
     log = decode_lines(line + b"\n")
     assert log.faults[1].repeated_key == pointer
     assert log.kinds == [log.faults[1].kind]
 
 
-def test_of_a_repeated_action_the_last_is_taken() -> None:
+def test_last_of_repeated_actions_is_used() -> None:
     log = decode_lines(b'{"txn":{"appId":"a","version":1},"txn":{"appId":"a","version":2}}\n')
     assert [(number, action.version) for number, action in log.actions] == [(1, 2)]  # type: ignore[attr-defined]
 
 
-def test_nothing_is_no_line() -> None:
+def test_empty_file_has_no_lines() -> None:
     assert decode_lines(b"").kinds == []
     assert decode_lines(b"\n").kinds == [None]
 
 
-def test_the_feed_at_the_end_is_no_line_of_its_own() -> None:
+def test_final_line_feed_adds_no_line() -> None:
     line = b'{"commitInfo":{}}'
     assert decode_lines(line).kinds == decode_lines(line + b"\n").kinds == ["commitInfo"]
     assert decode_lines(line + b"\n\n").kinds == ["commitInfo", None]
 
 
-def test_unknown_actions_are_passed_over_in_silence() -> None:
+def test_unknown_actions_are_ignored() -> None:
     log = decode_lines(b'{"future":{"add":{"path":1}}}\n')
     assert (log.kinds, log.actions, log.faults, log.undecoded_kinds) == ([None], [], {}, set())
 
 
-def test_lines_that_are_too_long_are_counted_and_poison_the_file() -> None:
+def test_too_long_lines_are_counted_and_make_the_file_undecodable() -> None:
     log = decode_line_stream(iter([b'{"commitInfo":{}}', None, b""]))
     assert log.kinds == ["commitInfo", None]
     assert list(log.unread) == [2]
@@ -290,19 +290,19 @@ def test_lines_that_are_too_long_are_counted_and_poison_the_file() -> None:
 
 
 @pytest.mark.parametrize("escape", [rb"\ud800", rb"\udc00\ud800", rb"a\uDFFF", rb"\ud83d\u0041"])
-def test_half_a_surrogate_pair_hides_the_action(escape: bytes) -> None:
+def test_lone_surrogate_hides_the_action(escape: bytes) -> None:
     log = decode_lines(b'{"txn":{"appId":"' + escape + b'","version":1}}\n{"future":"' + escape + b'"}\n')
     assert [log.faults[line].has_lone_surrogate for line in (1, 2)] == [True, True]
     assert (log.actions, log.undecoded_kinds) == ([], {"txn"})
 
 
 @pytest.mark.parametrize("opening", [b"[", b'{"a":'])
-def test_deep_nesting_is_a_fault_and_no_crash(opening: bytes) -> None:
+def test_deep_nesting_is_reported_without_a_crash(opening: bytes) -> None:
     log = decode_lines(b'{"commitInfo":{"x":' + opening * 100_000 + b"\n")
     assert "levels deep" in (log.faults[1].json_error or "")
 
 
-def test_two_actions_of_one_line_are_both_unknown() -> None:
+def test_two_actions_in_one_line_are_both_unknown() -> None:
     log = decode_lines(b'{"txn":{"appId":"a","version":1},"commitInfo":{}}\n')
     assert log.faults[1].actions == 2
     assert log.actions == []
@@ -310,14 +310,14 @@ def test_two_actions_of_one_line_are_both_unknown() -> None:
 
 
 @pytest.mark.parametrize("levels", [300, 500, 700, 900])
-def test_an_object_nested_deeply_is_decoded_or_not(levels: int) -> None:
-    """Whatever the stack has left: the line is an action or is told, and neither is a crash."""
+def test_deep_object_is_decoded_or_reported(levels: int) -> None:
+    """At any remaining stack depth, the line is decoded or reported, without a crash."""
     log = decode_lines(b'{"commitInfo":{"x":' + b"[" * levels + b"]" * levels + b"}}\n")
     assert len(log.actions) + len(log.unread) == 1
     assert not log.faults
 
 
-def test_an_object_nested_too_deeply_is_not_decoded_and_no_fault() -> None:
+def test_too_deep_object_is_unread_and_not_a_defect() -> None:
     deep = b'{"commitInfo":{"x":' + b"[" * 5000 + b"]" * 5000 + b"}}"
     log = decode_lines(b"\n".join([deep, b"[" * 100_000, b""]))
     assert list(log.unread) == [1]
@@ -329,9 +329,7 @@ FAULTY = [b"", b"{}", b"x", b"[]", b'{"add":1}', b'{"txn":{"appId":1}}', b'{"txn
 
 
 @pytest.mark.parametrize("line", FAULTY)
-def test_lines_of_one_fault_are_explained_once_and_hold_nothing_of_their_own(
-    line: bytes, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_equal_lines_are_explained_once_and_share_the_outcome(line: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     explained = []
 
     def explain(text: bytes, revision: Revision) -> LineError:
@@ -346,29 +344,29 @@ def test_lines_of_one_fault_are_explained_once_and_hold_nothing_of_their_own(
     assert log.lines.codes.itemsize == 4
 
 
-def test_lines_that_say_the_same_wrong_share_what_is_said() -> None:
+def test_lines_with_equal_defects_share_the_outcome() -> None:
     bad = '{"add":{"path":"%d","partitionValues":{},"size":"1","modificationTime":1,"dataChange":true}}\n'
     log = decode_lines("".join(bad % number for number in range(300)).encode())
     assert log.faults[300].schema_error == "size is the text '1', should be integer"
     assert len(set(map(id, log.faults.values()))) == 1
 
 
-def test_few_lines_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_line_cache_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     known: dict[bytes, int] = {}
-    monkeypatch.setattr(line_decoder, "_REMEMBERED_LINES", 5)
+    monkeypatch.setattr(line_decoder, "_MAX_CACHED_LINES", 5)
     for number in range(100):
-        line_decoder._remember(known, b"%d" % number, 1)
+        line_decoder._cache_outcome(known, b"%d" % number, 1)
         assert len(known) <= 5
     known.clear()
-    line_decoder._remember(known, b"x" * (line_decoder._REMEMBERED_BYTES + 1), 1)
+    line_decoder._cache_outcome(known, b"x" * (line_decoder._MAX_CACHED_LINE_BYTES + 1), 1)
     assert known == {}
 
 
 @example_settings(100)
 @given(every=st.lists(lines(), min_size=1, max_size=4), order=st.lists(st.integers(0, 3), max_size=12))
-def test_lines_that_come_again_are_read_as_when_they_come_alone(every: list[bytes], order: list[int]) -> None:
+def test_repeated_lines_decode_as_single_lines_do(every: list[bytes], order: list[int]) -> None:
     repeated = [every[place % len(every)] for place in order]
-    with patch.object(line_decoder, "_REMEMBERED_LINES", 2):
+    with patch.object(line_decoder, "_MAX_CACHED_LINES", 2):
         log = decode_lines(b"".join(line + b"\n" for line in repeated))
     alone = [decode_lines(line + b"\n") for line in repeated]
     assert log.kinds == [each.kinds[0] for each in alone]
@@ -377,7 +375,7 @@ def test_lines_that_come_again_are_read_as_when_they_come_alone(every: list[byte
 
 
 @pytest.mark.parametrize("data", [b"", b"\n", b"a", b"ab\n\n\ncd\n", b"\n\nabcdefgh\ni", b"abc\nd\ne\nfgh\n"])
-def test_a_file_that_is_split_piece_by_piece_has_the_same_lines(data: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_file_split_in_blocks_has_the_same_lines(data: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     for size in range(5):
         monkeypatch.setattr(line_decoder, "_SPLIT_BYTES", size)
-        assert list(line_decoder._lines_of(data)) == data.split(b"\n")
+        assert list(line_decoder._split_lines(data)) == data.split(b"\n")

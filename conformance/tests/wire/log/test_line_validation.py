@@ -1,4 +1,4 @@
-"""What is wrong with a text is said in words, with a pointer to the place."""
+"""Defects of JSON have a message and a pointer."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from deltaspec.wire.log import line_validation
 from deltaspec.wire.log.line_validation import (
     LineError,
-    _best_fault,
+    _validate,
     contains_lone_surrogate,
     explain_action,
     explain_line,
@@ -45,7 +45,7 @@ ADD = '{"add":{"path":"a","partitionValues":%s,"size":%s,"modificationTime":1,"d
         ),
     ],
 )
-def test_fault_of_form_has_words_and_pointer(line: str, pointer: str, words: str) -> None:
+def test_defect_has_message_and_pointer(line: str, pointer: str, words: str) -> None:
     fault = explain_line(line.encode())
     assert fault.schema_error is not None
     assert words in fault.schema_error
@@ -54,11 +54,11 @@ def test_fault_of_form_has_words_and_pointer(line: str, pointer: str, words: str
 
 
 @pytest.mark.parametrize("size", ["0", "-0", "-1", str(2**63 - 1), str(-(2**63))])
-def test_integers_of_64_bits_are_in_form(size: str) -> None:
+def test_integers_of_64_bits_are_valid(size: str) -> None:
     assert explain_line((ADD % ("{}", size, "")).encode()) == LineError("add", 1)
 
 
-def test_long_values_are_cut() -> None:
+def test_long_values_are_shortened() -> None:
     fault = explain_line((ADD % ("{}", '"' + "x" * 10_000 + '"', "")).encode())
     assert len(fault.schema_error or "") < 150
 
@@ -77,7 +77,7 @@ def test_numbers_of_any_length_are_compared_by_their_digits() -> None:
         (b'{"commitInfo":{}}\r', "carriage return"),
     ],
 )
-def test_odd_space_is_named_and_decodes(line: bytes, space: str) -> None:
+def test_unexpected_whitespace_is_named_and_decodes(line: bytes, space: str) -> None:
     fault = explain_line(line)
     assert fault.unexpected_whitespace == space
     assert fault.has_defect
@@ -96,14 +96,14 @@ def test_odd_space_is_named_and_decodes(line: bytes, space: str) -> None:
         (b'{"a":"\xff"}', "byte 6 is not UTF-8"),
     ],
 )
-def test_what_is_no_object_is_told_why(line: bytes, why: str) -> None:
+def test_line_that_is_not_an_object_is_explained(line: bytes, why: str) -> None:
     fault = explain_line(line)
     assert why in (fault.json_error or "")
     assert (fault.kind, fault.actions) == (None, 0)
 
 
 @pytest.mark.parametrize("escape", ["\\ud800", "\\udc00\\ud800", "a\\uDFFF", "\\ud83d\\u0041"])
-def test_half_of_a_surrogate_pair_hides_what_a_known_action_says(escape: str) -> None:
+def test_lone_surrogate_makes_a_known_action_undecodable(escape: str) -> None:
     known, unknown = (explain_line(f'{{"{kind}":{{"a":"{escape}"}}}}'.encode()) for kind in ("commitInfo", "future"))
     assert known == LineError("commitInfo", 1, has_lone_surrogate=True)
     assert unknown == LineError(None, 1, has_lone_surrogate=True)
@@ -121,7 +121,7 @@ def test_half_of_a_surrogate_pair_hides_what_a_known_action_says(escape: str) ->
         (b'{"a":"\\ud800"', False),
     ],
 )
-def test_half_of_a_surrogate_pair_is_told_from_whole_ones(data: bytes, half: bool) -> None:
+def test_lone_surrogates_are_distinguished_from_pairs(data: bytes, half: bool) -> None:
     assert contains_lone_surrogate(data) is half
 
 
@@ -131,7 +131,7 @@ def test_null_actions_are_not_counted() -> None:
     assert explain_line(b'{"add":null}').has_defect
 
 
-def test_values_of_a_parquet_row_are_told_by_the_same_words() -> None:
+def test_parquet_rows_have_the_same_messages() -> None:
     fault = explain_action("txn", {"appId": None, "version": 1})
     assert (fault.kind, fault.pointer, fault.schema_error) == (
         "txn",
@@ -140,7 +140,7 @@ def test_values_of_a_parquet_row_are_told_by_the_same_words() -> None:
     )
 
 
-def test_a_parquet_row_that_the_schema_takes_is_still_a_fault() -> None:
+def test_parquet_row_that_fits_the_schema_is_still_a_defect() -> None:
     assert explain_action("txn", {"appId": "a", "version": 1}).schema_error == "does not decode"
 
 
@@ -159,15 +159,15 @@ def test_objects_are_explained(data: bytes, fault: str | None, pointer: str | No
     assert explain_object("lastCheckpoint", data) == (fault, pointer, repeated)
 
 
-def test_values_of_one_shape_are_asked_about_once_and_told_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_values_of_one_shape_are_validated_once_and_shown_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
 
     def best_fault(schema: str, value: Any) -> Any:
         asked.append(schema)
-        return _best_fault(schema, value)
+        return _validate(schema, value)
 
-    monkeypatch.setattr(line_validation, "_KNOWN_SHAPES", {})
-    monkeypatch.setattr(line_validation, "_best_fault", best_fault)
+    monkeypatch.setattr(line_validation, "_DEFECT_BY_SHAPE", {})
+    monkeypatch.setattr(line_validation, "_validate", best_fault)
     for number in range(500):
         fault = explain_line((ADD % (f'{{"p":"{number}"}}', f'"{number}"', "")).encode())
         assert fault.schema_error == f"size is the text '{number}', should be integer"
@@ -184,8 +184,8 @@ _VALUES = st.recursive(
 _FIELDS = ["path", "partitionValues", "size", "modificationTime", "dataChange", "deletionVector", "tags", "cardinality"]
 
 
-def _another(value: Any) -> Any:
-    """A value of the same shape: other texts, numbers and booleans between the same bounds."""
+def _build_similar(value: Any) -> Any:
+    """Return another value of the same shape: other strings, booleans, and numbers between the same bounds."""
     match value:
         case bool():
             return not value
@@ -198,9 +198,9 @@ def _another(value: Any) -> Any:
         case str():
             return value + "/"
         case dict():
-            return {key: _another(member) for key, member in value.items()}
+            return {key: _build_similar(member) for key, member in value.items()}
         case list():
-            return [_another(member) for member in value]
+            return [_build_similar(member) for member in value]
     return value
 
 
@@ -209,27 +209,27 @@ def _another(value: Any) -> Any:
     schema=st.sampled_from(["add", "txn", "protocol", "metaData", "commitInfo", "rowIdHighWaterMark.r1"]),
     body=st.dictionaries(st.sampled_from(_FIELDS), _VALUES, max_size=8) | _VALUES,
 )
-def test_values_of_one_shape_have_one_fault(schema: str, body: Any) -> None:
-    one, other = line_validation._lossless(body), line_validation._lossless(_another(body))
+def test_values_of_one_shape_have_equal_defects(schema: str, body: Any) -> None:
+    one, other = line_validation._to_lossless(body), line_validation._to_lossless(_build_similar(body))
     assert line_validation._shape(one) == line_validation._shape(other)
-    assert _best_fault(schema, one) == _best_fault(schema, other)
+    assert _validate(schema, one) == _validate(schema, other)
 
 
 @example_settings(200)
 @given(one=_VALUES, other=_VALUES)
-def test_shape_tells_kinds_and_members_apart(one: Any, other: Any) -> None:
+def test_shape_distinguishes_types_and_members(one: Any, other: Any) -> None:
     def kinds(value: Any) -> Any:
         if isinstance(value, dict):
             return {key: kinds(member) for key, member in value.items()}
         return [kinds(each) for each in value] if isinstance(value, list) else type(value).__name__
 
     if kinds(one) != kinds(other):
-        assert line_validation._shape(line_validation._lossless(one)) != line_validation._shape(
-            line_validation._lossless(other)
+        assert line_validation._shape(line_validation._to_lossless(one)) != line_validation._shape(
+            line_validation._to_lossless(other)
         )
 
 
-def test_schemas_have_no_other_bounds_and_look_at_nothing_else() -> None:
+def test_schemas_depend_only_on_the_shape() -> None:
     looked_at = {"type", "anyOf", "required", "minimum", "maximum", "properties", "additionalProperties", "items"}
     said = {"$ref", "$defs", "$schema", "title", "description", "default"}
     for name in line_validation.SCHEMA_TYPES:
@@ -240,7 +240,7 @@ def test_schemas_have_no_other_bounds_and_look_at_nothing_else() -> None:
 
 
 def _keywords(schema: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Keywords of a schema and of those within it, with their values."""
+    """Yield the keywords of a schema and its subschemas, with their values."""
     for keyword, value in schema.items():
         yield keyword, value
         if keyword in ("properties", "$defs"):
@@ -252,10 +252,10 @@ def _keywords(schema: dict[str, Any]) -> Iterator[tuple[str, Any]]:
                 yield from _keywords(each)
 
 
-def test_long_values_have_no_shape_and_few_shapes_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_values_have_no_shape_and_the_cache_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert line_validation._shape(["a"] * 2000) is line_validation._shape({"a" * 2000: "b"}) is None
-    monkeypatch.setattr(line_validation, "_KNOWN_SHAPES", {})
-    monkeypatch.setattr(line_validation, "_SHAPES", 5)
+    monkeypatch.setattr(line_validation, "_DEFECT_BY_SHAPE", {})
+    monkeypatch.setattr(line_validation, "_MAX_SHAPES", 5)
     for number in range(20):
         assert explain_line(b'{"txn":{"a%d":1}}' % number).schema_error == "appId, version missing"
-        assert len(line_validation._KNOWN_SHAPES) <= 5
+        assert len(line_validation._DEFECT_BY_SHAPE) <= 5

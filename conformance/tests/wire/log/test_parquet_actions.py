@@ -1,4 +1,4 @@
-"""Parquet files of actions: rows come out as they were put in, whatever columns and types their writer chose."""
+"""Rows of Parquet checkpoints are read as encode, for any columns and types that their writer chose."""
 
 import io
 from typing import Any
@@ -44,25 +44,25 @@ def add(path: str, **more: Any) -> dict[str, Any]:
     }
 
 
-def written(columns: dict[str, tuple[pa.DataType, list[Any]]], **options: Any) -> bytes:
+def encode(columns: dict[str, tuple[pa.DataType, list[Any]]], **options: Any) -> bytes:
     sink = io.BytesIO()
     pq.write_table(pa.table({name: pa.array(rows, kind) for name, (kind, rows) in columns.items()}), sink, **options)
     return sink.getvalue()
 
 
-def opened(data: bytes) -> pq.ParquetFile:
+def open_bytes(data: bytes) -> pq.ParquetFile:
     return open_parquet(pa.BufferReader(data))
 
 
 def read(data: bytes) -> tuple[Any, list[dict[str, Any]], tuple[int, int]]:
-    """Table actions, file rows, and how many rows have no action or several."""
-    parquet = opened(data)
+    """Return other actions, file actions, and the numbers of rows without an action or with several."""
+    parquet = open_bytes(data)
     others = read_non_file_actions(parquet)
     rows = [row for batch in iter_file_action_tables(parquet, others) for row in batch.to_pylist()]
     return others, rows, (others.rows_without_action, others.rows_with_several_actions)
 
 
-SOUND = written(
+SOUND = encode(
     {
         "txn": (TXN, [{"appId": "a", "version": 1}, None, None, None]),
         "add": (ADD, [None, add("x", stats="{}"), None, None]),
@@ -81,7 +81,7 @@ SOUND = written(
 )
 
 
-def test_every_row_gives_its_action_with_its_number() -> None:
+def test_every_row_has_its_action_and_number() -> None:
     others, rows, odd = read(SOUND)
     assert others.actions == [
         (1, Txn(app_id="a", version=1)),
@@ -93,7 +93,7 @@ def test_every_row_gives_its_action_with_its_number() -> None:
     assert odd == (0, 0)
 
 
-def test_columns_that_a_file_lacks_are_null() -> None:
+def test_missing_columns_are_null() -> None:
     _, (added, removed), _ = read(SOUND)
     assert added == dict.fromkeys(FILE_ACTION_SCHEMA.names) | {
         "line": 2,
@@ -116,13 +116,13 @@ def test_columns_that_a_file_lacks_are_null() -> None:
 
 @pytest.mark.parametrize("batch_rows", [1, 2, 3, 1000])
 @pytest.mark.parametrize("group_rows", [1, 2, 1000])
-def test_batches_and_row_groups_change_nothing(
+def test_result_does_not_depend_on_batches_and_row_groups(
     monkeypatch: pytest.MonkeyPatch, batch_rows: int, group_rows: int
 ) -> None:
     monkeypatch.setattr(parquet_actions, "BATCH_ROWS", batch_rows)
     adds: list[Any] = [add(f"{number}") if number % 3 else None for number in range(8)]
     transactions: list[Any] = [{"appId": f"{number}", "version": 1} if number % 3 == 0 else None for number in range(8)]
-    data = written({"add": (ADD, adds), "txn": (TXN, transactions)}, row_group_size=group_rows)
+    data = encode({"add": (ADD, adds), "txn": (TXN, transactions)}, row_group_size=group_rows)
     others, rows, odd = read(data)
     assert [(line, action.app_id) for line, action in others.actions] == [(1, "0"), (4, "3"), (7, "6")]
     assert [(row["line"], row["path"]) for row in rows] == [(n + 1, f"{n}") for n in range(8) if n % 3]
@@ -130,10 +130,10 @@ def test_batches_and_row_groups_change_nothing(
 
 
 @pytest.mark.parametrize("batch_rows", [1, 2, 1000])
-def test_rows_of_no_or_several_actions_are_counted(monkeypatch: pytest.MonkeyPatch, batch_rows: int) -> None:
+def test_rows_without_action_or_with_several_are_counted(monkeypatch: pytest.MonkeyPatch, batch_rows: int) -> None:
     monkeypatch.setattr(parquet_actions, "BATCH_ROWS", batch_rows)
     txn = {"appId": "a", "version": 1}
-    data = written(
+    data = encode(
         {
             "txn": (TXN, [txn, None, txn, None, None]),
             "add": (ADD, [None, None, add("x"), add("y"), None]),
@@ -146,42 +146,42 @@ def test_rows_of_no_or_several_actions_are_counted(monkeypatch: pytest.MonkeyPat
     assert sorted((row["line"], row["path"]) for row in rows) == [(3, "x"), (4, "y"), (4, "z")]
 
 
-def test_rows_of_unknown_actions_are_not_rows_of_none() -> None:
+def test_rows_of_unknown_actions_do_not_count_as_empty() -> None:
     future = pa.struct([("x", pa.int64())])
-    data = written({"future": (future, [{"x": 1}, None]), "txn": (TXN, [None, {"appId": "a", "version": 1}])})
+    data = encode({"future": (future, [{"x": 1}, None]), "txn": (TXN, [None, {"appId": "a", "version": 1}])})
     assert read(data)[2] == (0, 0)
 
 
-def test_files_without_file_actions_have_their_rows_counted() -> None:
-    assert read(written({"txn": (TXN, [None, {"appId": "a", "version": 1}])}))[2] == (1, 0)
+def test_rows_without_file_actions_are_counted() -> None:
+    assert read(encode({"txn": (TXN, [None, {"appId": "a", "version": 1}])}))[2] == (1, 0)
 
 
-def test_files_of_file_actions_alone_have_no_others() -> None:
-    others, rows, odd = read(written({"add": (ADD, [add("x"), None])}))
+def test_file_actions_alone_have_no_other_actions() -> None:
+    others, rows, odd = read(encode({"add": (ADD, [add("x"), None])}))
     assert (others.actions, others.kinds) == ([], {"add": 1})
     assert [row["path"] for row in rows] == ["x"]
     assert odd == (1, 0)
 
 
-def test_a_file_of_no_rows_holds_nothing() -> None:
-    others, rows, odd = read(written({"add": (ADD, []), "txn": (TXN, [])}))
+def test_file_without_rows_is_empty() -> None:
+    others, rows, odd = read(encode({"add": (ADD, []), "txn": (TXN, [])}))
     assert (others.actions, rows) == ([], [])
     assert odd == (0, 0)
 
 
-def test_commit_infos_and_cdcs_are_counted_and_not_decoded() -> None:
+def test_commit_info_and_cdc_are_only_counted() -> None:
     struct = pa.struct([("anything", pa.int64())])
     others, _, _ = read(
-        written({"commitInfo": (struct, [{"anything": 1}, None]), "cdc": (struct, [None, {"anything": 1}])})
+        encode({"commitInfo": (struct, [{"anything": 1}, None]), "cdc": (struct, [None, {"anything": 1}])})
     )
     assert others.kinds == {"commitInfo": 1, "cdc": 1}
     assert others.actions == []
 
 
-def test_an_action_that_lacks_a_field_is_a_fault_of_its_row() -> None:
+def test_action_without_a_required_field_is_a_defect_of_its_row() -> None:
     kind = pa.struct([("domain", pa.string()), ("configuration", pa.string()), ("removed", pa.bool_())])
     good = {"domain": "d", "configuration": "{}", "removed": False}
-    data = written({"domainMetadata": (kind, [good, {**good, "configuration": None}])})
+    data = encode({"domainMetadata": (kind, [good, {**good, "configuration": None}])})
     others, _, _ = read(data)
     assert others.actions == [(1, DomainMetadata(domain="d", configuration="{}", removed=False))]
     assert {line: (fault.kind, fault.pointer) for line, fault in others.faults.items()} == {
@@ -190,15 +190,15 @@ def test_an_action_that_lacks_a_field_is_a_fault_of_its_row() -> None:
     assert others.kinds == {"domainMetadata": 2}
 
 
-def test_an_action_of_another_type_is_a_fault_of_its_row() -> None:
+def test_action_of_another_type_is_a_defect_of_its_row() -> None:
     kind = pa.struct([("appId", pa.string()), ("version", pa.string())])
-    others, _, _ = read(written({"txn": (kind, [{"appId": "a", "version": "1"}])}))
+    others, _, _ = read(encode({"txn": (kind, [{"appId": "a", "version": "1"}])}))
     assert others.actions == []
     assert others.faults[1].schema_error == "version is the text '1', should be integer"
 
 
-def test_a_column_that_is_no_struct_is_a_fault_of_its_rows() -> None:
-    others, _, _ = read(written({"txn": (pa.string(), [None, "x"])}))
+def test_column_that_is_not_a_struct_is_a_defect_of_its_rows() -> None:
+    others, _, _ = read(encode({"txn": (pa.string(), [None, "x"])}))
     assert others.actions == []
     assert set(others.faults) == {2}
 
@@ -211,33 +211,33 @@ def test_a_column_that_is_no_struct_is_a_fault_of_its_rows() -> None:
         ("path", pa.list_(pa.string()), ["x"]),
     ],
 )
-def test_a_file_action_of_another_type_makes_the_file_unreadable(field: str, kind: pa.DataType, value: Any) -> None:
+def test_file_action_of_another_type_makes_the_file_unreadable(field: str, kind: pa.DataType, value: Any) -> None:
     struct = pa.struct([(each.name, kind if each.name == field else each.type) for each in ADD])
-    parquet = opened(written({"add": (struct, [{**add("x"), field: value}])}))
+    parquet = open_bytes(encode({"add": (struct, [{**add("x"), field: value}])}))
     others = read_non_file_actions(parquet)
     with pytest.raises(UnreadableParquet, match=rf"add\.{field} is "):
         list(iter_file_action_tables(parquet, others))
 
 
 @pytest.mark.parametrize("kind", [pa.string(), pa.struct([("x", pa.string())])])
-def test_a_column_of_files_that_cannot_hold_any_makes_the_file_unreadable(kind: pa.DataType) -> None:
+def test_file_action_column_of_a_wrong_type_makes_the_file_unreadable(kind: pa.DataType) -> None:
     value = "x" if kind == pa.string() else {"x": "x"}
-    parquet = opened(written({"add": (kind, [value])}))
+    parquet = open_bytes(encode({"add": (kind, [value])}))
     others = read_non_file_actions(parquet)
     with pytest.raises(UnreadableParquet, match="add has none of the fields"):
         list(iter_file_action_tables(parquet, others))
 
 
 @pytest.mark.parametrize("size", [pa.int32(), pa.int16(), pa.uint32()])
-def test_narrower_integers_are_taken(size: pa.DataType) -> None:
+def test_narrower_integers_are_accepted(size: pa.DataType) -> None:
     struct = pa.struct([(each.name, size if each.name == "size" else each.type) for each in ADD])
-    assert [row["size"] for row in read(written({"add": (struct, [add("x")])}))[1]] == [3]
+    assert [row["size"] for row in read(encode({"add": (struct, [add("x")])}))[1]] == [3]
 
 
 @pytest.mark.parametrize(
     "data", [b"", b"PAR1", b"not parquet", b"PAR1" + bytes(100) + b"PAR1", SOUND[:-1], SOUND[100:]]
 )
-def test_what_is_no_parquet_is_unreadable(data: bytes) -> None:
+def test_file_that_is_not_parquet_is_unreadable(data: bytes) -> None:
     with pytest.raises(UnreadableParquet):
         read(data)
 
@@ -250,16 +250,16 @@ def test_broken_pages_are_unreadable() -> None:
         read(bytes(data))
 
 
-def test_bytes_that_are_no_text_are_unreadable() -> None:
+def test_strings_that_are_not_utf8_are_unreadable() -> None:
     kind = pa.struct([("appId", pa.binary()), ("version", pa.int64())])
-    data = written({"txn": (kind, [{"appId": b"ab\xff", "version": 1}])})
+    data = encode({"txn": (kind, [{"appId": b"ab\xff", "version": 1}])})
     others, _, _ = read(data)
     assert others.actions == []
     assert set(others.faults) == {1}
 
 
-class Failing(io.RawIOBase):
-    """A source whose storage gives up."""
+class FailingSource(io.RawIOBase):
+    """A source whose storage fails."""
 
     def readable(self) -> bool:
         return True
@@ -271,14 +271,14 @@ class Failing(io.RawIOBase):
         raise StorageError("gone")
 
 
-def test_a_fault_of_the_storage_is_none_of_the_file() -> None:
+def test_storage_error_is_not_a_defect_of_the_file() -> None:
     with pytest.raises(StorageError):
-        open_parquet(pa.PythonFile(Failing(), mode="r"))
+        open_parquet(pa.PythonFile(FailingSource(), mode="r"))
 
 
-def test_two_columns_of_one_action_are_none_that_can_be_read() -> None:
+def test_two_columns_of_one_action_are_unreadable() -> None:
     table = pa.table([pa.array([{"appId": "a", "version": 1, "lastUpdated": None}], TXN)] * 2, names=["txn", "txn"])
     sink = io.BytesIO()
     pq.write_table(table, sink)
     with pytest.raises(UnreadableParquet, match="two columns of one action"):
-        read_non_file_actions(opened(sink.getvalue()))
+        read_non_file_actions(open_bytes(sink.getvalue()))

@@ -1,4 +1,4 @@
-"""Statistics that a checkpoint has as columns only become the text that a commit would have."""
+"""Statistics that a checkpoint has as columns only become the JSON of a commit."""
 
 import io
 import json
@@ -42,7 +42,7 @@ COLUMNS = list_leaf_columns(Struct(tuple(Field(name, kind, True) for name, kind 
 
 
 def texts(adds: list[Any], kind: pa.DataType, **options: Any) -> dict[int, Any]:
-    """Row to statistics, parsed by Python's reader, numbers as they are written."""
+    """Return row -> statistics, parsed with numbers as written."""
     return {
         row: json.loads(text, parse_float=str, parse_int=str) for row, text in parsed(adds, kind, **options).items()
     }
@@ -61,7 +61,7 @@ def of_add(*members: tuple[str, pa.DataType], text: bool = False) -> pa.DataType
     return pa.struct([*fields, ("stats", pa.string())] if text else fields)
 
 
-def test_every_type() -> None:
+def test_bounds_of_every_type() -> None:
     values = {
         "l": 2**63 - 1,
         "d": 0.1,
@@ -96,7 +96,7 @@ def test_every_type() -> None:
     }
 
 
-def test_rows_are_those_of_adds_without_text() -> None:
+def test_only_adds_without_json_are_converted() -> None:
     kind = of_add(("numRecords", pa.int64()), text=True)
     adds = [
         None,
@@ -108,13 +108,13 @@ def test_rows_are_those_of_adds_without_text() -> None:
     assert texts(adds, kind) == {2: {"numRecords": "1"}, 5: {}}
 
 
-def test_what_is_not_finite_stands_as_a_word() -> None:
+def test_infinite_values_are_written_as_strings() -> None:
     kind = of_add(("maxValues", pa.struct([("d", pa.float64())])))
     adds = [{"path": "a", "stats_parsed": {"maxValues": {"d": each}}} for each in (math.inf, -math.inf, math.nan)]
     assert [each["maxValues"]["d"] for each in texts(adds, kind).values()] == ["Infinity", "-Infinity", "NaN"]
 
 
-def test_timestamps_of_int96_are_of_the_type_of_their_column() -> None:
+def test_int96_timestamps_have_the_type_of_their_column() -> None:
     kind = of_add(("maxValues", pa.struct([("ts", pa.timestamp("us")), ("tn", pa.timestamp("us"))])))
     last = 253_402_300_799_999_999
     adds = [{"path": "a", "stats_parsed": {"maxValues": {"ts": last, "tn": last}}}]
@@ -122,13 +122,13 @@ def test_timestamps_of_int96_are_of_the_type_of_their_column() -> None:
     assert found[1]["maxValues"] == {"ts": "9999-12-31T23:59:59.999999Z", "tn": "9999-12-31T23:59:59.999999"}
 
 
-def test_columns_that_the_table_lacks_are_left_out() -> None:
+def test_columns_outside_of_the_table_are_left_out() -> None:
     kind = of_add(("nullCount", pa.struct([("gone", pa.int64()), ("l", pa.int64()), ("s", ARROW["st"])])))
     adds = [{"path": "a", "stats_parsed": {"nullCount": {"gone": 1, "l": 2, "s": {"x": 1}}}}]
     assert texts(adds, kind) == {1: {"nullCount": {"l": "2"}}}
 
 
-def test_days_of_a_file_in_another_calendar_are_left_out() -> None:
+def test_dates_in_another_calendar_are_left_out() -> None:
     kind = of_add(("minValues", pa.struct([("da", pa.date32()), ("l", pa.int64())])))
     adds = [{"path": "a", "stats_parsed": {"minValues": {"da": -719162, "l": 1}}}]
     found = texts(adds, kind, metadata={"org.apache.spark.legacyDateTime": ""})
@@ -151,13 +151,13 @@ def test_checkpoint_without_parsed_statistics_has_none(table: pa.Table) -> None:
     assert all(text == "{}" for _, text in iter_parsed_statistics(sink, COLUMNS))
 
 
-def test_file_that_is_no_parquet_is_unreadable() -> None:
+def test_file_that_is_not_parquet_is_unreadable() -> None:
     with pytest.raises(UnreadableParquet):
         list(iter_parsed_statistics(io.BytesIO(b"PAR1 and more, but no footer"), COLUMNS))
 
 
 @pytest.mark.parametrize("row_group_size", [3, 1 << 20])
-def test_only_wanted_lines_are_given(row_group_size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_requested_lines_are_read(row_group_size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parsed_statistics_module, "BATCH_ROWS", 4)
     adds = [None if row % 5 == 0 else {"path": "a", "stats_parsed": {"numRecords": row}} for row in range(20)]
     table = pa.table({"add": pa.array(adds, of_add(("numRecords", pa.int64())))})
