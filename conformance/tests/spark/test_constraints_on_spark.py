@@ -246,7 +246,7 @@ def test_spark_agrees_with_the_embedded_evaluation(
     write_table(files, tmp_path / "t")
     log = Log(tmp_path / "t")
     undecided = [ConstraintResult(undecided="left to Spark by the test") for _ in named]
-    monkeypatch.setattr(constraint_evaluation._Judge, "evaluate_without_spark", lambda *_: {0: undecided})
+    monkeypatch.setattr(constraint_evaluation._ConstraintEvaluator, "evaluate_without_spark", lambda *_: {0: undecided})
     found = log.check(spark)
     assert collect_reasons(found) == {}
     assert count_violating_rows(found) == {name: number for name, number in differing.items() if number}
