@@ -38,14 +38,14 @@ PRINTED_ABSOLUTE = DeletionVectorDescriptor(
 )
 
 
-def test_path_and_id_of_the_printed_descriptors_are_right() -> None:
+def test_printed_descriptors_have_valid_path_and_id() -> None:
     assert build_relative_path(PRINTED_RELATIVE) == "ab/deletion_vector_d2c639aa-8816-431a-aaf6-d3fe2512ff61.bin"
     assert PRINTED_RELATIVE.unique_id == "uab^-aqEH.-t@S}K{vb[*k^@4"
     assert PRINTED_ABSOLUTE.unique_id == f"p{PRINTED_ABSOLUTE.path_or_inline_dv}@4"
     assert PRINTED_INLINE.unique_id == "iwi5b=000010000siXQKl0rr91000f55c8Xg0@@D72lkbi5=-{L"
 
 
-def test_printed_inline_vector_is_of_an_older_big_endian_format() -> None:
+def test_printed_inline_vector_has_an_older_big_endian_format() -> None:
     data = decode_inline(PRINTED_INLINE)
     assert data[:12].hex() == "6439d3d0000000010000001c"
     magic, buckets, length = (int.from_bytes(data[at : at + 4], "big") for at in (0, 4, 8))
@@ -53,7 +53,7 @@ def test_printed_inline_vector_is_of_an_older_big_endian_format() -> None:
     assert list(BitMap.deserialize(data[12:])) == ROWS
 
 
-def test_printed_inline_vector_is_none_of_the_documented_format() -> None:
+def test_printed_inline_vector_does_not_have_the_documented_format() -> None:
     with pytest.raises(DeletionVectorError, match="magic number is 3503503716, expected 1681511377"):
         decode_bitmap(decode_inline(PRINTED_INLINE))
 
@@ -95,7 +95,7 @@ def test_no_vector_of_six_rows_takes_40_bytes() -> None:
     assert 40 - 12 not in sizes  # nor with an empty bucket, which takes 12
 
 
-def test_no_vector_begins_at_offset_4() -> None:
+def test_offset_4_is_not_the_start_of_a_vector() -> None:
     empty = encode_bitmap([])
     _, offsets = build_file([empty, empty])
     assert offsets == [1, 21]

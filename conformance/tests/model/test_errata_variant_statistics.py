@@ -26,6 +26,6 @@ def test_corrected_bound_is_metadata_then_value_padded_with_zeros(text: str, len
 
 
 @pytest.mark.parametrize("printed_length", [53, 49])
-def test_printed_bounds_have_no_length_of_z85(printed_length: int) -> None:
+def test_length_of_printed_bounds_is_not_z85(printed_length: int) -> None:
     with pytest.raises(z85.Z85Error):
         z85.decode("0" * printed_length)

@@ -20,15 +20,15 @@ def test_number_keeps_its_lexeme(lexeme: str) -> None:
 
 
 @pytest.mark.parametrize(("lexeme", "answer"), [("0", True), ("-7", True), ("1.0", False), ("1e3", False)])
-def test_integer_is_written_without_fraction_or_exponent(lexeme: str, answer: bool) -> None:
+def test_integer_has_no_fraction_or_exponent(lexeme: str, answer: bool) -> None:
     assert Number(lexeme).is_integer is answer
 
 
-def test_string_of_digits_is_no_number() -> None:
+def test_string_of_digits_is_not_a_number() -> None:
     assert not isinstance(parse_lossless('"1"').value, Number)
 
 
-def test_values_of_every_kind() -> None:
+def test_values_of_every_type_are_parsed() -> None:
     text = b' {"a": [1, true, false, null, "x\\u00e9\\n"], "b": {}}\r\n'
     assert parse_lossless(text) == Document({"a": [Number("1"), True, False, None, "xé\n"], "b": {}}, ())
 
@@ -39,7 +39,7 @@ def test_repeated_key_keeps_its_last_value_and_is_reported() -> None:
     assert document.repeated_keys == ("/b/0/c~1d", "/b/0/~0", "/a", "/a")
 
 
-def test_key_that_is_repeated_by_an_escape_is_the_same_key() -> None:
+def test_escaped_key_counts_as_repeated() -> None:
     assert parse_lossless('{"a": 1, "\\u0061": 2}').repeated_keys == ("/a",)
 
 
@@ -71,7 +71,7 @@ def test_key_that_is_repeated_by_an_escape_is_the_same_key() -> None:
         ("\u00a0{}", "expecting value at character 0"),
     ],
 )
-def test_text_that_is_not_json_is_refused(text: str | bytes, words: str | None) -> None:
+def test_invalid_json_is_refused(text: str | bytes, words: str | None) -> None:
     with pytest.raises(JsonError) as refused:
         parse_lossless(text)
     assert words is None or str(refused.value) == words
@@ -97,7 +97,7 @@ def test_siblings_do_not_nest() -> None:
     assert len(parse_lossless("[" + ",".join(["[]"] * 1000) + "]").value) == 1000
 
 
-def test_half_of_a_surrogate_pair_is_kept() -> None:
+def test_lone_surrogate_is_kept() -> None:
     assert parse_lossless('"\\ud800"').value == "\ud800"
 
 
@@ -127,7 +127,7 @@ def test_written_value_is_read_back(value: Any, ascii_only: bool) -> None:
 
 
 @given(st.text(alphabet='[]{}":,0123.eE+-\\u ntf', max_size=40) | st.binary(max_size=40))
-def test_any_text_is_json_or_refused_as_the_standard_reader_does(text: str | bytes) -> None:
+def test_any_text_parses_or_fails_like_the_standard_library(text: str | bytes) -> None:
     try:
         value = parse_lossless(text).value
     except JsonError:

@@ -84,12 +84,12 @@ LISTED = [*PUBLISHED, f"{2:020d}.checkpoint.parquet", f"{3:020d}.{5:020d}.compac
 RATIFIED: dict[int, str | None] = {7: STAGED["published too"], 8: STAGED["ratified"], 9: None}
 
 
-def test_life_has_ten_versions(table: Scenario) -> None:
+def test_scenario_has_ten_versions(table: Scenario) -> None:
     assert table.version == 9
     assert sorted(path for path, _ in table[9].files) == ["3", "4", "5", "6", "7", "8", "9"]
 
 
-def test_table_is_managed_once_both_lists_say_so(table: Scenario) -> None:
+def test_table_is_managed_if_both_lists_have_the_feature(table: Scenario) -> None:
     protocols = [table[version].protocol for version in range(10)]
     assert [each is not None and is_catalog_managed(each) for each in protocols] == [False] * 2 + [True] * 8
     assert not is_catalog_managed(protocol(3, 7, [], FEATURES))
@@ -104,12 +104,12 @@ def test_commits_are_read_from_the_catalog_first() -> None:
     assert max(found) == 9
 
 
-def test_what_lies_beyond_the_latest_version_is_not_there() -> None:
+def test_commits_beyond_the_latest_version_are_ignored() -> None:
     later = [*LISTED, commit_name(8), commit_name(9), commit_name(10)]
     assert list(find_commits_to_read(later, {7: STAGED["published too"]}, latest=7)) == list(range(8))
 
 
-def test_listing_alone_gives_what_is_published() -> None:
+def test_listing_alone_returns_published_commits() -> None:
     assert choose_segment(LISTED).version == 7
     assert choose_segment(LISTED, ratified=[7, 8, 9]).version == 9
     with pytest.raises(BrokenLog):
@@ -130,7 +130,7 @@ def test_commits_are_published_in_order() -> None:
     assert expect_refusal == Refused("catalog-managed.published-copies-ratified", "version 8 is not published")
 
 
-def test_checkpoints_and_compactions_are_of_published_versions() -> None:
+def test_checkpoints_and_compactions_cover_published_versions() -> None:
     assert may_checkpoint(7, LISTED) == may_compact(3, 5, LISTED) == Accepted()
     unpublished = Refused("catalog-managed.published-before-maintenance", "version 8 is not published")
     assert may_checkpoint(8, LISTED) == unpublished
@@ -138,23 +138,23 @@ def test_checkpoints_and_compactions_are_of_published_versions() -> None:
 
 
 @pytest.mark.parametrize("operation", ["checkpoint", "compaction", "checksum"])
-def test_readers_depend_on_some_upkeep(operation: Maintenance) -> None:
+def test_some_maintenance_is_always_allowed(operation: Maintenance) -> None:
     assert may_maintain(operation) == Accepted()
 
 
 @pytest.mark.parametrize("operation", ["cleanup", "vacuum", "layout"])
-def test_other_upkeep_waits_for_the_catalog(operation: Maintenance) -> None:
+def test_other_maintenance_needs_permission(operation: Maintenance) -> None:
     assert may_maintain(operation) == Refused("catalog-managed.maintenance-permitted", operation)
     assert may_maintain(operation, [operation]) == Accepted()
     assert isinstance(may_maintain(operation, ["something else"]), Refused)
 
 
-def test_every_attempt_has_a_uuid_of_its_own() -> None:
+def test_every_attempt_has_a_unique_uuid() -> None:
     assert group_versions_by_uuid(LISTED) == {A: [7], B: [8], C: [8], D: [10], E: [10]}
     assert group_versions_by_uuid([*LISTED, staged_commit_name(11, D)])[D] == [10, 11]
 
 
-def test_what_is_published_is_what_was_staged_by_its_transaction() -> None:
+def test_published_commit_equals_its_staged_commit() -> None:
     both = CommitContent("t7", ["add 7", "remove a"])
     assert not is_illegal_copy(both, both)
     assert not is_illegal_copy(both, CommitContent("t7", ["remove a", "add 7"]))
@@ -162,7 +162,7 @@ def test_what_is_published_is_what_was_staged_by_its_transaction() -> None:
     assert is_illegal_copy(CommitContent("t7", ["add 7"]), both)
 
 
-def test_attempts_of_others_and_those_cut_short_say_nothing() -> None:
+def test_other_and_incomplete_attempts_are_ignored() -> None:
     both = CommitContent("t7", ["add 7", "remove a"])
     assert not is_illegal_copy(both, CommitContent("t8", ["add 8"]))
     assert not is_illegal_copy(both, CommitContent("t7", ["add 7"]))

@@ -162,7 +162,7 @@ each_version = pytest.mark.parametrize("version", sorted(HAPPENED))
 
 @each_version
 @each_revision
-def test_change_data_files_alone_say_what_happened(version: int, revision: Revision) -> None:
+def test_changes_from_change_data_files(version: int, revision: Revision) -> None:
     told = compute_row_changes(
         scenario(recorded=True, revision=revision).commits, version, version, files=FILES, revision=revision
     )
@@ -172,7 +172,7 @@ def test_change_data_files_alone_say_what_happened(version: int, revision: Revis
 
 @each_version
 @each_revision
-def test_files_alone_say_the_same_but_for_rows_copied(version: int, revision: Revision) -> None:
+def test_changes_from_data_files_are_equal_except_copied_rows(version: int, revision: Revision) -> None:
     commits = scenario(recorded=False, revision=revision).commits
     told = named(compute_row_changes(commits, version, version, files=FILES, revision=revision))
     assert net(told) == net(HAPPENED[version])
@@ -181,22 +181,22 @@ def test_files_alone_say_the_same_but_for_rows_copied(version: int, revision: Re
 
 @pytest.mark.parametrize("recorded", [True, False])
 @pytest.mark.parametrize("version", sorted(LIVE))
-def test_rows_that_live(version: int, recorded: bool) -> None:
+def test_live_rows(version: int, recorded: bool) -> None:
     rows = read_rows(scenario(recorded=recorded)[version], FILES)
     assert sorted((row["id"], row["name"], row["city"]) for row in rows) == sorted(LIVE[version])
 
 
-def test_copied_rows_come_and_go_where_nothing_is_recorded() -> None:
+def test_copied_rows_are_deleted_and_inserted_without_change_data() -> None:
     told = named(compute_row_changes(scenario(recorded=False).commits, 3, 3, files=FILES))
     assert told == [("delete", ANN), ("delete", BOB), ("insert", ANN), ("insert", BOBBY)]
 
 
-def test_row_under_a_new_vector_is_all_that_goes() -> None:
+def test_only_the_row_of_a_new_vector_is_deleted() -> None:
     told = named(compute_row_changes(scenario(recorded=False).commits, 4, 4, files=FILES))
     assert told == [("delete", DAN)]
 
 
-def test_row_that_a_vector_hides_comes_back_with_the_vector_taken_off() -> None:
+def test_removing_a_vector_restores_its_row() -> None:
     commits = dict(scenario(recorded=False).commits)
     commits[10] = (remove("rome-2", deletion_vector=WITHOUT_CAT), rome("rome-2"))
     assert named(compute_row_changes(commits, 10, 10, files=FILES)) == [("insert", CAT)]
@@ -205,14 +205,14 @@ def test_row_that_a_vector_hides_comes_back_with_the_vector_taken_off() -> None:
     assert named(compute_row_changes(commits, 10, 10, files=FILES)) == [("delete", DAN), ("insert", CAT)]
 
 
-def test_whole_life_in_one_request() -> None:
+def test_all_versions_in_one_request() -> None:
     told = compute_row_changes(scenario(recorded=True).commits, 0, 9, files=FILES)
     expected = [(version, each) for version, list_of in HAPPENED.items() for each in list_of]
     assert Counter((each.commit_version, one) for each, one in zip(told, named(told), strict=True)) == Counter(expected)
     assert [each.commit_version for each in told] == sorted(each.commit_version for each in told)
 
 
-def test_log_behind_a_checkpoint_tells_what_it_holds() -> None:
+def test_changes_after_a_checkpoint_are_available() -> None:
     people = scenario(recorded=False)
     rest = {version: actions for version, actions in people.commits.items() if version > 5}
     assert named(compute_row_changes(rest, 7, 7, files=FILES, base=people[5])) == HAPPENED[7]
@@ -225,7 +225,7 @@ def test_log_behind_a_checkpoint_tells_what_it_holds() -> None:
 
 
 @each_revision
-def test_feed_that_was_off_for_a_while(revision: Revision) -> None:
+def test_feed_disabled_for_some_versions(revision: Revision) -> None:
     people = scenario(recorded=True, revision=revision)
     people.commit(metadata({**SETTINGS, "delta.enableChangeDataFeed": "false"}, PEOPLE, ["city"]))
     people.commit(remove("oslo-1"), oslo("oslo-3"))
@@ -239,7 +239,7 @@ def test_feed_that_was_off_for_a_while(revision: Revision) -> None:
     assert net(named(told)) == {BOB: -1, BOBBY: 1}
 
 
-def test_time_of_a_change_is_that_of_the_commit_file() -> None:
+def test_time_of_a_change_is_the_time_of_the_commit_file() -> None:
     told = compute_row_changes(scenario(recorded=True).commits, 3, 4, files=FILES, modification_times_ms={3: 3_000})
     assert [each.commit_timestamp_ms for each in told] == [3_000, 3_000, None]
     assert told[0].with_commit_columns == {
@@ -268,13 +268,13 @@ def timed_life() -> tuple[Scenario, CommitInfo]:
     return people, info
 
 
-def test_time_of_a_change_is_in_the_commit_where_that_is_enabled() -> None:
+def test_time_of_a_change_is_the_in_commit_timestamp_if_enabled() -> None:
     people, _ = timed_life()
     told = compute_row_changes(people.commits, 1, 2, files=FILES, modification_times_ms={1: 1_000, 2: 2_000})
     assert [each.commit_timestamp_ms for each in told] == [1_000, 1_000, 500, 500]
 
 
 @pytest.mark.parametrize("revision", [Revision.R1, Revision.R2, Revision.R3])
-def test_older_texts_know_the_time_of_the_file_alone(revision: Revision) -> None:
+def test_older_revisions_only_use_the_file_time(revision: Revision) -> None:
     people, _ = timed_life()
     assert get_commit_timestamp_ms(people[2], 2_000, revision) == 2_000

@@ -54,20 +54,20 @@ PROVIDERS = {
 
 
 @pytest.mark.parametrize(("version", "columns"), COLUMNS.items())
-def test_columns_are_those_of_the_last_domain(events: Scenario, version: int, columns: str) -> None:
+def test_columns_come_from_the_latest_domain(events: Scenario, version: int, columns: str) -> None:
     found = read_clustering_columns(events[version].domains.get(DOMAIN))
     assert found == tuple((each,) for each in columns.split())
 
 
 @pytest.mark.parametrize("version", range(11))
-def test_live_files_tell_of_every_clustering_column(events: Scenario, version: int) -> None:
+def test_live_files_have_statistics_of_every_clustering_column(events: Scenario, version: int) -> None:
     columns = read_clustering_columns(events[version].domains.get(DOMAIN))
     live = events[version].files.values()
     assert [find_columns_without_statistics(each.stats, columns) for each in live] == [[]] * len(live)
 
 
 @pytest.mark.parametrize(("version", "providers"), PROVIDERS.items())
-def test_files_name_who_clustered_them(events: Scenario, version: int, providers: dict[str, str | None]) -> None:
+def test_files_name_their_clustering_provider(events: Scenario, version: int, providers: dict[str, str | None]) -> None:
     assert {each.path: each.clustering_provider for each in events[version].files.values()} == providers
 
 
@@ -87,7 +87,7 @@ BY_DAY = metadata(schema=schema(field("id"), field("day", "date")), partitioned_
         (9, [clustered_by("id")], "clustering.statistics-of-new-columns"),
     ],
 )
-def test_what_the_table_does_not_take(events: Scenario, turn: int, actions: list[Action], requirement: str) -> None:
+def test_illegal_commits_are_refused(events: Scenario, turn: int, actions: list[Action], requirement: str) -> None:
     """`turn` is the version that the commit would follow."""
     scenario = Scenario(*events.commits[0])
     for version in range(1, turn + 1):
@@ -109,7 +109,7 @@ def mapped(*names: str) -> Action:
     return metadata(NAMES, schema(*described))
 
 
-def test_mapped_columns_go_by_physical_names_through_a_rename() -> None:
+def test_mapped_columns_use_physical_names_after_a_rename() -> None:
     scenario = Scenario(MAPPED, mapped("id", "day"), clustered_by("col-2"))
     scenario.commit(file("a", "col-2"))
     assert scenario.expect_refusal(file("b", "day")) == "clustering.statistics"
@@ -118,7 +118,7 @@ def test_mapped_columns_go_by_physical_names_through_a_rename() -> None:
     assert scenario.expect_refusal(clustered_by("date")) == "clustering.columns-by-physical-name"
 
 
-def test_logical_names_were_only_discouraged_once() -> None:
+def test_logical_names_were_only_discouraged_in_r3() -> None:
     """[Changed in current] what was a should is a must."""
     scenario = Scenario(MAPPED, mapped("id", "day"), revision=Revision.R3)
     scenario.commit(clustered_by("day"))

@@ -105,11 +105,11 @@ DEFAULT = {"default state": "'new'"}
         (9, {"append-only": False, **INVARIANT, **CONSTRAINT, **GENERATED, **DEFAULT}),
     ],
 )
-def test_what_each_version_asks_of_its_rows(orders: Scenario, version: int, asked: dict[str, Any]) -> None:
+def test_constraints_of_each_version(orders: Scenario, version: int, asked: dict[str, Any]) -> None:
     assert in_force(orders[version]) == asked
 
 
-def test_a_constraint_waits_for_its_feature() -> None:
+def test_constraint_without_its_feature_is_refused() -> None:
     """Without it, and in a commit of its own, it would bind nobody."""
     scenario = Scenario(protocol(1, 2), metadata(schema=schema(ID, STATE)))
     constrained = metadata(KNOWN_STATE, schema(ID, STATE))
@@ -121,7 +121,7 @@ def test_a_constraint_waits_for_its_feature() -> None:
     scenario.commit(constrained, protocol(1, 7, None, ["checkConstraints"]))
 
 
-def test_a_column_waits_a_commit_for_its_default(orders: Scenario) -> None:
+def test_new_column_with_a_default_is_refused(orders: Scenario) -> None:
     scenario = Scenario(protocol(1, 7, None, ["allowColumnDefaults"]), metadata(schema=schema(ID)))
     with_default = metadata(schema=schema(ID, NEW))
     assert (
@@ -138,7 +138,7 @@ def test_rows_of_an_append_only_table_stay(orders: Scenario) -> None:
     scenario.commit(metadata({"delta.appendOnly": "false"}), remove("a"))
 
 
-def test_what_a_user_leaves_out_the_default_fills_in(orders: Scenario) -> None:
+def test_omitted_values_get_the_default(orders: Scenario) -> None:
     snapshot = orders[9]
     assert snapshot.metadata is not None
     columns = parse_schema(snapshot.metadata.schema_string)
@@ -149,7 +149,7 @@ def test_what_a_user_leaves_out_the_default_fills_in(orders: Scenario) -> None:
     assert apply_defaults({**row, "state": None}, columns, {"state": "new"})["state"] is None
 
 
-def test_a_feature_in_use_is_not_dropped(orders: Scenario) -> None:
+def test_feature_in_use_cannot_be_dropped(orders: Scenario) -> None:
     """Whoever drops `allowColumnDefaults` leaves a default behind that no writer heeds."""
     without = ["appendOnly", "invariants", "checkConstraints", "generatedColumns"]
     assert orders.expect_refusal(protocol(1, 7, None, without)) == "protocol.features-stay"
@@ -161,7 +161,7 @@ def test_a_feature_in_use_is_not_dropped(orders: Scenario) -> None:
     assert find_unsupported_keys(columns.fields[2].metadata, without) == ["CURRENT_DEFAULT"]
 
 
-def test_an_upgrade_lists_what_the_versions_stood_for() -> None:
+def test_upgrade_lists_the_features_in_use() -> None:
     """The constraint is in use, so its feature is not left out; that of generated columns nobody used."""
     scenario = Scenario(protocol(1, 4), metadata(KNOWN_STATE, schema(ID, STATE)))
     assert scenario.expect_refusal(protocol(1, 7, None, ["appendOnly", "invariants"])) == "protocol.upgrade-assumes-use"
@@ -169,7 +169,7 @@ def test_an_upgrade_lists_what_the_versions_stood_for() -> None:
 
 
 @pytest.mark.parametrize("revision", [Revision.R1, Revision.R2])
-def test_before_r3_there_are_no_defaults(revision: Revision) -> None:
+def test_defaults_do_not_exist_before_r3(revision: Revision) -> None:
     """The key says nothing there, so it may come with its column."""
     scenario = Scenario(protocol(1, 7, None, []), metadata(schema=schema(ID)), revision=revision)
     scenario.commit(metadata(schema=schema(ID, NEW)))
@@ -178,7 +178,7 @@ def test_before_r3_there_are_no_defaults(revision: Revision) -> None:
 
 
 @pytest.mark.parametrize("revision", list(Revision))
-def test_invariants_need_no_feature_before_version_7(revision: Revision) -> None:
+def test_invariants_require_no_feature_before_version_7(revision: Revision) -> None:
     told = {"delta.invariants": POSITIVE}
     for version in range(2, 7):
         assert find_unsupported_keys(told, get_supported_features(protocol(1, version)), revision) == []

@@ -122,7 +122,7 @@ REFUSED: list[tuple[int, list[Action], str]] = [
 
 @pytest.mark.parametrize("revision", BOTH)
 @pytest.mark.parametrize(("turn", "actions", "requirement"), REFUSED)
-def test_what_the_table_does_not_take(revision: Revision, turn: int, actions: list[Action], requirement: str) -> None:
+def test_illegal_commits_are_refused(revision: Revision, turn: int, actions: list[Action], requirement: str) -> None:
     """`turn` is the version that the commit would follow."""
     scenario = upto(turn, revision)
     answers = collect_refusals(scenario.now, turn + 1, actions, revision)
@@ -139,13 +139,11 @@ def test_what_the_table_does_not_take(revision: Revision, turn: int, actions: li
         ({"list.element": 10}, "iceberg-v2.nested-ids-path"),
     ],
 )
-def test_ids_of_elements_that_the_table_does_not_take(
-    revision: Revision, ids: dict[str, int], requirement: str
-) -> None:
+def test_illegal_element_ids_are_refused(revision: Revision, ids: dict[str, int], requirement: str) -> None:
     assert upto(5, revision).expect_refusal(of([ID, DAY, tags(revision, **ids)], "day", **SECOND)) == requirement
 
 
-def test_each_text_has_a_key_of_its_own() -> None:
+def test_each_revision_has_its_own_key() -> None:
     new, old = tags(Revision.CURRENT, element=10), tags(Revision.R3, element=10)
     scenario = upto(5, Revision.CURRENT)
     assert scenario.expect_refusal(of([ID, DAY, old], "day", **SECOND)) == "iceberg-v2.nested-ids-key"
@@ -165,7 +163,7 @@ def test_replaced_table_keeps_the_names_of_its_partition_columns(revision: Revis
     upto(8, revision).commit(*files, of(columns, "date", **SECOND), file("x", "May", rows=1, partition="col-9"))
 
 
-def test_types_become_wider_as_iceberg_knows_it() -> None:
+def test_types_are_widened_as_iceberg_supports_it() -> None:
     """[Changed in current] types did not change before."""
     features = ("columnMapping", "icebergCompatV1", "icebergCompatV2", "typeWidening")
     settings = {**SECOND, "enableTypeWidening": "true"}
@@ -182,7 +180,7 @@ def test_types_become_wider_as_iceberg_knows_it() -> None:
     scenario.commit(widened("renamed", "short", "integer", "long", **settings))
 
 
-def test_type_that_became_wider_before_has_to_be_one_of_iceberg() -> None:
+def test_earlier_type_changes_must_be_supported_by_iceberg() -> None:
     """[Changed in current] types did not change before."""
     price = column("price", 4, "double", delta__typeChanges=[{"fromType": "integer", "toType": "double"}])
     widening = {"enableTypeWidening": "true"}

@@ -139,12 +139,12 @@ def test_marks_and_numbers_of_each_version(
     assert table.numbers[version] == numbers
 
 
-def test_ranks_that_users_gave_may_stand_twice(table: Tickets) -> None:
+def test_explicit_ranks_may_repeat(table: Tickets) -> None:
     """-2 was generated, and given by a user later; 7 is not of the sequence at all."""
     assert table.ranks[9] == [-1, -2, -3, 7, -2, -7]
 
 
-def test_no_mark_goes_back_and_nothing_else_changes(table: Tickets) -> None:
+def test_marks_never_move_back_and_other_properties_stay(table: Tickets) -> None:
     for version in range(1, 10):
         for before, after in zip(
             identities(table.scenario[version - 1]), identities(table.scenario[version]), strict=True
@@ -153,7 +153,7 @@ def test_no_mark_goes_back_and_nothing_else_changes(table: Tickets) -> None:
             assert find_changed_properties(before, after) == []
 
 
-def test_a_restore_that_brings_the_mark_back_gives_numbers_again() -> None:
+def test_restore_that_resets_the_mark_repeats_numbers() -> None:
     """Nobody is refused for it: that a mark goes on is no more than a should."""
     scenario = Scenario(protocol(1, 6), tickets())
     scenario.commit(tickets(replace(NUMBER, high_water_mark=120)), add("a"))
@@ -164,7 +164,7 @@ def test_a_restore_that_brings_the_mark_back_gives_numbers_again() -> None:
     assert generate_values(number, 2) == [130, 140]
 
 
-def test_numbers_that_a_careless_writer_gives() -> None:
+def test_faults_of_a_careless_writer() -> None:
     number = replace(NUMBER, high_water_mark=140)
     held = [100, 110, 140]
     assert find_value_faults(number, held, [150, 160]) == []
@@ -174,14 +174,14 @@ def test_numbers_that_a_careless_writer_gives() -> None:
     assert find_value_faults(number, held, [130]) == [(130, "identity-columns.beyond-mark")]
 
 
-def test_users_give_ranks_and_no_numbers() -> None:
+def test_users_may_insert_ranks_but_not_numbers() -> None:
     assert allows_explicit_values(RANK) == Accepted()
     answer = allows_explicit_values(NUMBER)
     assert isinstance(answer, Refused)
     assert answer.requirement == "identity-columns.explicit-values"
 
 
-def test_the_last_numbers_of_all() -> None:
+def test_numbers_at_the_limit_of_long() -> None:
     nearly = replace(NUMBER, high_water_mark=2**63 - 28)
     assert generate_values(nearly, 2) == [2**63 - 18, 2**63 - 8]
     answer = generate_values(nearly, 3)
@@ -189,11 +189,11 @@ def test_the_last_numbers_of_all() -> None:
     assert answer.requirement == "identity-columns.overflow"
 
 
-def test_a_step_of_0_is_no_step() -> None:
+def test_step_0_is_refused() -> None:
     scenario = Scenario(protocol(1, 6), tickets())
     assert scenario.expect_refusal(tickets(replace(NUMBER, step=0))) == "identity-columns.properties"
 
 
-def test_without_the_feature_a_column_is_like_any_other() -> None:
+def test_identity_properties_without_the_feature_are_ignored() -> None:
     """No version before 6 stands for identity columns: what their metadata says binds nobody."""
     Scenario(protocol(2, 5), tickets(replace(NUMBER, step=0)))

@@ -79,14 +79,14 @@ def every_time(log: Mapping[int, CommitTime], latest: Snapshot, revision: Revisi
     return [get_commit_timestamp(log, version, latest, revision) for version in sorted(log)]
 
 
-def test_before_they_are_enabled_files_give_the_time(table: Scenario) -> None:
+def test_file_times_apply_before_the_enablement(table: Scenario) -> None:
     log = times(table, 2)
     assert every_time(log, table[2]) == [1000, 2000, 1500]
     assert find_version_at(log, 1999, table[2]) == 2
     assert find_version_at(log, 999, table[2]) is None
 
 
-def test_from_the_enabling_version_on_commits_give_it(table: Scenario) -> None:
+def test_commit_times_apply_from_the_enabling_version(table: Scenario) -> None:
     log = times(table, 6)
     assert every_time(log, table[6]) == [1000, 2000, 1500, 1501, 3000, 3001, 3002]
     assert [carries_timestamp(version, table[6]) for version in (2, 3)] == [False, True]
@@ -96,36 +96,36 @@ def test_from_the_enabling_version_on_commits_give_it(table: Scenario) -> None:
     ("moment", "version"),
     [(999, None), (1000, 0), (1499, 0), (1500, 2), (1501, 3), (2000, 3), (2999, 3), (3000, 4), (3001, 5), (9999, 6)],
 )
-def test_a_moment_leads_to_one_version_across_the_enablement(table: Scenario, moment: int, version: int | None) -> None:
+def test_time_travel_across_the_enablement(table: Scenario, moment: int, version: int | None) -> None:
     """At 2000 version 1 was younger than what came after it: timestamps put an end to that."""
     assert find_version_at(times(table, 6), moment, table[6]) == version
 
 
-def test_while_they_are_disabled_files_give_the_time_of_all(table: Scenario) -> None:
+def test_file_times_apply_while_disabled(table: Scenario) -> None:
     log = times(table, 8)
     assert every_time(log, table[8]) == [1000, 2000, 1500, 1400, 3000, 2500, 2600, 9000, 9100]
 
 
-def test_enabled_again_they_begin_anew(table: Scenario) -> None:
+def test_enabling_again_starts_over(table: Scenario) -> None:
     log = times(table, 10)
     assert every_time(log, table[10]) == [1000, 2000, 1500, 1400, 3000, 2500, 2600, 9000, 9100, 9101, 9200]
     assert [find_version_at(log, moment, table[10]) for moment in (9099, 9100, 9101, 9199, 9200)] == [7, 8, 9, 9, 10]
 
 
 @pytest.mark.parametrize("revision", [Revision.R1, Revision.R2, Revision.R3])
-def test_older_texts_know_times_of_files_alone(table: Scenario, revision: Revision) -> None:
+def test_older_revisions_only_use_file_times(table: Scenario, revision: Revision) -> None:
     assert every_time(times(table, 6), table[6], revision) == [1000, 2000, 1500, 1400, 3000, 2500, 2600]
     assert find_version_at(times(table, 6), 1501, table[6], revision) == 3
 
 
-def test_commit_that_has_to_carry_a_time_and_does_not(table: Scenario) -> None:
+def test_missing_in_commit_timestamp_is_an_error(table: Scenario) -> None:
     log = times(table, 6) | {4: CommitTime(3000)}
     with pytest.raises(MissingTimestamp, match="commit 4"):
         get_commit_timestamp(log, 4, table[6])
     assert get_commit_timestamp(log, 2, table[6]) == 1500
 
 
-def test_table_that_always_had_them_records_nothing() -> None:
+def test_table_created_with_them_records_no_enablement() -> None:
     scenario = Scenario(
         commit_info(in_commit_timestamp=5), protocol(1, 7, None, ["inCommitTimestamp"]), metadata(ENABLED)
     )
@@ -135,7 +135,7 @@ def test_table_that_always_had_them_records_nothing() -> None:
     assert [find_version_at(log, moment, scenario.now) for moment in (4, 5, 6)] == [None, 0, 1]
 
 
-def test_timestamp_that_a_writer_gives() -> None:
+def test_next_timestamp_of_a_writer() -> None:
     assert compute_next_timestamp(3000, None) == 3000
     assert compute_next_timestamp(3000, 2999) == 3000
     assert compute_next_timestamp(3000, 3000) == 3001
@@ -144,7 +144,7 @@ def test_timestamp_that_a_writer_gives() -> None:
     assert compute_next_timestamp(1600, None, file_time_before_ms=1500) == 1600
 
 
-def test_beginning_is_later_than_the_file_before() -> None:
+def test_first_timestamp_is_later_than_the_previous_file() -> None:
     assert is_illegal_first_timestamp(1500, 1500)
     assert is_illegal_first_timestamp(1500, 1499)
     assert not is_illegal_first_timestamp(1500, 1501)

@@ -71,7 +71,7 @@ def tracked_table() -> Scenario:
     return scenario
 
 
-def test_rows_keep_their_ids_for_life() -> None:
+def test_rows_keep_their_ids() -> None:
     scenario = tracked_table()
     first = {"ann": (0, 1), "bob": (1, 1), "cid": (2, 1), "dan": (3, 2), "eve": (4, 2)}
     assert people(scenario, 2) == first
@@ -112,7 +112,7 @@ def test_rows_keep_their_ids_for_life() -> None:
     assert row_tracking.find_repeated_row_ids(files) == set()
 
 
-def test_ids_are_given_once() -> None:
+def test_ids_are_assigned_once() -> None:
     scenario = tracked_table()
     loser = tracked("e", 4, 3)
     assert scenario.expect_refusal(loser, mark(4)) == "row-tracking.unique-default-ids"
@@ -129,7 +129,7 @@ def test_ids_are_given_once() -> None:
     assert people(scenario, 5)["fay"] == (7, 5)
 
 
-def test_table_is_tracked_from_the_day_that_all_its_rows_have_ids() -> None:
+def test_tracking_is_enabled_once_all_rows_have_ids() -> None:
     scenario = Scenario(protocol(1, 2), metadata())
     scenario.commit(add("a", rows=3), add("b", rows=2))
     scenario.commit(protocol(1, 7, None, ["rowTracking", "domainMetadata"]))
@@ -165,7 +165,7 @@ def first_mark(highest: int, *, preserved: bool) -> RowIdHighWaterMark:
     return RowIdHighWaterMark(high_water_mark=highest, preserved_row_ids=preserved)
 
 
-def test_oldest_design_has_a_feature_a_property_and_a_flag_of_its_own() -> None:
+def test_r1_has_its_own_feature_property_and_flag() -> None:
     enabled = {"delta.enableRowIds": "true", "delta.rowIds.physicalColumnName": "_row-id"}
     scenario = Scenario(protocol(1, 7, None, ["rowIds"]), metadata(), revision=Revision.R1)
     scenario.commit(add("a", rows=3, base_row_id=0), first_mark(9, preserved=True))  # reserves 3 to 9
@@ -193,7 +193,7 @@ def test_oldest_design_has_a_feature_a_property_and_a_flag_of_its_own() -> None:
     assert found == {"ann": (10, None), "bob": (11, None), "cid": (12, None), "dan": (3, None), "eve": (4, None)}
 
 
-def test_second_design_keeps_the_mark_in_an_action() -> None:
+def test_r2_keeps_the_mark_in_an_action() -> None:
     scenario = Scenario(protocol(1, 7, None, ["rowTracking"]), metadata(ENABLED), revision=Revision.R2)
     scenario.commit(kept(), tracked("a", 0, 1), RowIdHighWaterMark(high_water_mark=9))  # reserves 3 to 9
     scenario.commit(kept(), tracked("b", 3, 2))  # which need no mark any more
@@ -203,7 +203,7 @@ def test_second_design_keeps_the_mark_in_an_action() -> None:
     assert scenario.now.row_id_high_water_mark == RowIdHighWaterMark(high_water_mark=12)
 
 
-def test_third_design_was_printed_with_another_key() -> None:
+def test_r3_prints_another_key_for_the_mark() -> None:
     scenario = Scenario(protocol(1, 7, None, ["rowTracking"]), metadata(ENABLED), revision=Revision.R3)
     features = protocol(1, 7, None, ["rowTracking", "domainMetadata"])
     scenario.commit(features)

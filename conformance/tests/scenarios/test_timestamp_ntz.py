@@ -26,7 +26,7 @@ def active(snapshot: Snapshot) -> set[str]:
 
 
 @pytest.mark.parametrize("revision", EARLY)
-def test_early_texts_spell_it_in_capitals_and_engines_did_not(revision: Revision) -> None:
+def test_early_revisions_and_engines_spell_it_differently(revision: Revision) -> None:
     """E22."""
     for spelling in (OLD, NEW):
         scenario = Scenario(protocol(1, 2), metadata({}, schema(ID)), add("a"), revision=revision)
@@ -39,7 +39,7 @@ def test_early_texts_spell_it_in_capitals_and_engines_did_not(revision: Revision
 
 
 @pytest.mark.parametrize("revision", LATE)
-def test_later_texts_know_one_name(revision: Revision) -> None:
+def test_later_revisions_have_one_name(revision: Revision) -> None:
     scenario = Scenario(protocol(1, 2), metadata({}, schema(ID)), add("a"), revision=revision)
     assert scenario.expect_refusal(OLD, metadata({}, schema(ID, SEEN))) == "schema.types-need-features"
     scenario.commit(NEW, metadata({}, schema(ID, SEEN)))
@@ -51,19 +51,19 @@ def test_later_texts_know_one_name(revision: Revision) -> None:
 
 
 @pytest.mark.parametrize("revision", [*EARLY, *LATE])
-def test_preview_lets_the_type_in(revision: Revision) -> None:
+def test_preview_allows_the_type(revision: Revision) -> None:
     Scenario(PREVIEW, metadata({}, schema(ID, SEEN)), add("a"), revision=revision)
 
 
 @pytest.mark.parametrize("revision", [*EARLY, *LATE])
-def test_feature_is_for_readers_too(revision: Revision) -> None:
+def test_feature_affects_readers_too(revision: Revision) -> None:
     name = "timestampNTZ" if revision in EARLY else "timestampNtz"
     scenario = Scenario(protocol(1, 2), metadata({}, schema(ID)), revision=revision)
     one_side = protocol(3, 7, [], [name])
     assert scenario.expect_refusal(one_side) == "table-features.reader-feature-on-both-sides"
 
 
-def test_elements_keys_and_values_need_it_too() -> None:
+def test_elements_keys_and_values_require_it_too() -> None:
     scenario = Scenario(protocol(1, 2), metadata({}, schema(ID)))
     listed = {"type": "array", "elementType": "timestamp_ntz", "containsNull": True}
     pairs = {"type": "map", "keyType": "timestamp_ntz", "valueType": "long", "valueContainsNull": True}
@@ -73,7 +73,7 @@ def test_elements_keys_and_values_need_it_too() -> None:
         scenario = Scenario(protocol(1, 2), metadata({}, schema(ID)))
 
 
-def test_files_hold_it_without_a_zone() -> None:
+def test_files_store_it_without_a_zone() -> None:
     def node(utc: bool) -> Node:
         return Node("seen", "optional", "INT64", Annotation("TIMESTAMP", unit="MICROS", utc=utc))
 

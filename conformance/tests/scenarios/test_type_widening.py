@@ -59,14 +59,14 @@ def orders() -> Scenario:
     return scenario
 
 
-def test_what_is_recorded_of_each_version(orders: Scenario) -> None:
+def test_recorded_changes_of_each_version(orders: Scenario) -> None:
     amount = TypeChange(INTEGER, LONG)
     element = TypeChange(Decimal(6, 2), Decimal(10, 4), ("element",))
     assert [record(orders[version], "amount") for version in range(6)] == [(), (), (), *[(amount,)] * 3]
     assert [record(orders[version], "prices") for version in range(6)] == [*[()] * 5, (element,)]
 
 
-def test_no_type_changes_before_it_is_enabled() -> None:
+def test_type_changes_require_enablement() -> None:
     scenario = Scenario(PLAIN, metadata({}, schema(AMOUNT)), add("a"))
     assert scenario.expect_refusal(metadata({}, schema(WIDER_AMOUNT))) == "type-widening.feature"
     scenario.commit(WIDENING)
@@ -74,7 +74,7 @@ def test_no_type_changes_before_it_is_enabled() -> None:
     scenario.commit(to(WIDER_AMOUNT))  # enabling and widening may come at once
 
 
-def test_only_listed_changes_are_made_and_each_is_recorded(orders: Scenario) -> None:
+def test_only_listed_and_recorded_changes_are_accepted(orders: Scenario) -> None:
     again = ("integer", "long")
     assert orders.expect_refusal(to(AMOUNT, column("prices", prices("double")))) == "type-widening.supported-changes"
     assert orders.expect_refusal(to(column("amount", "string"), WIDER_PRICES)) == "type-widening.supported-changes"
@@ -83,7 +83,7 @@ def test_only_listed_changes_are_made_and_each_is_recorded(orders: Scenario) -> 
     assert record(orders.now, "amount") == (TypeChange(INTEGER, LONG), TypeChange(LONG, Decimal(20, 0)))
 
 
-def test_record_says_where_in_a_column(orders: Scenario) -> None:
+def test_record_has_a_valid_field_path(orders: Scenario) -> None:
     nowhere = column("prices", prices("decimal(10,4)"), ("decimal(6,2)", "decimal(10,4)"))
     assert orders.expect_refusal(to(WIDER_AMOUNT, nowhere)) == "type-widening.changes-name-place"
     text = field("amount", "long", delta__typeChanges='[{"fromType":"integer","toType":"long"}]')
@@ -99,7 +99,7 @@ def test_restored_version_has_its_old_types(orders: Scenario) -> None:
     orders.commit(to(column("amount", "short"), PRICES), remove("a"), add("c"))  # 7: the table is written anew
 
 
-def test_feature_goes_once_its_traces_are_gone(orders: Scenario) -> None:
+def test_feature_is_dropped_after_its_traces(orders: Scenario) -> None:
     assert orders.expect_refusal(PLAIN) == "type-widening.gone-with-feature"
     orders.commit(remove("a", data_change=False), add("c", data_change=False))  # 6: rewritten with the types of now
     orders.commit(to(column("amount", "long"), column("prices", prices("decimal(10,4)")), configuration={}))  # 7
@@ -108,7 +108,7 @@ def test_feature_goes_once_its_traces_are_gone(orders: Scenario) -> None:
     assert orders.now.protocol == PLAIN
 
 
-def test_iceberg_lets_less_become_wider() -> None:
+def test_iceberg_supports_fewer_changes() -> None:
     readers = ["timestampNtz", "typeWidening", "columnMapping"]
     compatible = protocol(3, 7, readers, [*readers, "icebergCompatV2"])
     scenario = Scenario(compatible, metadata(ENABLED, schema(AMOUNT, column("day", "date"))), add("a"))
@@ -118,7 +118,7 @@ def test_iceberg_lets_less_become_wider() -> None:
 
 
 @pytest.mark.parametrize("revision", [Revision.R1, Revision.R2, Revision.R3])
-def test_texts_before_have_no_word_of_it(revision: Revision) -> None:
+def test_older_revisions_do_not_define_it(revision: Revision) -> None:
     scenario = Scenario(protocol(1, 2), metadata({}, schema(AMOUNT)), add("a"), revision=revision)
     scenario.commit(metadata({}, schema(WIDER_AMOUNT)))
     scenario.commit(metadata({}, schema(column("amount", "string"))))

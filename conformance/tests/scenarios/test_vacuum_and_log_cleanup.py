@@ -69,33 +69,33 @@ def kept(snapshot: Snapshot, clock_ms: int, *paths: str, written_ms: int = DAY) 
     return {path: get_retention_reason(path, written_ms, snapshot, clock_ms, "/table") for path in paths}
 
 
-def test_live_files_stay_however_old(table: Scenario) -> None:
+def test_live_files_are_kept_regardless_of_age(table: Scenario) -> None:
     assert kept(table[7], 999 * DAY, "a", "e") == {"a": "it is live", "e": "it is live"}
 
 
-def test_removed_files_stay_for_a_week(table: Scenario) -> None:
+def test_removed_files_are_kept_for_a_week(table: Scenario) -> None:
     assert kept(table[1], 9 * DAY, "a") == {"a": "its tombstone has not expired"}
     assert kept(table[1], 9 * DAY + 1, "a") == {"a": None}
     assert may_be_removed("a", DAY, table[1], 9 * DAY + 1)
 
 
-def test_file_that_is_back_is_live_again(table: Scenario) -> None:
+def test_readded_file_is_live(table: Scenario) -> None:
     assert kept(table[4], 30 * DAY, "a") == {"a": None}
     assert kept(table[5], 30 * DAY, "a") == {"a": "it is live"}
 
 
-def test_retention_is_that_of_the_latest_metadata(table: Scenario) -> None:
+def test_retention_comes_from_the_latest_metadata(table: Scenario) -> None:
     assert kept(table[6], 6 * DAY + HOUR, "b") == {"b": "its tombstone has not expired"}
     assert kept(table[7], 12 * DAY + HOUR, "b", "d") == {"b": None, "d": "its tombstone has not expired"}
     assert kept(table[7], 12 * DAY + HOUR + 1, "d") == {"d": None}
 
 
-def test_removal_without_a_time_has_expired(table: Scenario) -> None:
+def test_remove_without_timestamp_has_expired(table: Scenario) -> None:
     """S25."""
     assert kept(table[4], 8 * DAY, "b", "c", written_ms=0) == {"b": "its tombstone has not expired", "c": None}
 
 
-def test_vectors_stay_with_what_needs_them(table: Scenario) -> None:
+def test_vector_files_are_kept_while_needed(table: Scenario) -> None:
     second = "vectors/second.bin"
     live, lately = (
         "a live file needs its deletion vector",
@@ -107,7 +107,7 @@ def test_vectors_stay_with_what_needs_them(table: Scenario) -> None:
     assert kept(table[4], 13 * DAY, second) == {second: lately}
 
 
-def test_what_no_action_names_goes_by_its_age(table: Scenario) -> None:
+def test_unreferenced_files_are_kept_by_age(table: Scenario) -> None:
     """A file that is being written has no action yet; change data has none that keeps it."""
     paths = ("part-0.parquet", "_change_data/cdc-0.parquet", "_day=1/part-1.parquet")
     young: RetentionReason = "it is recent and may belong to a future commit"
@@ -115,7 +115,7 @@ def test_what_no_action_names_goes_by_its_age(table: Scenario) -> None:
     assert kept(table[0], 20 * DAY + 1, *paths, written_ms=13 * DAY) == dict.fromkeys(paths)
 
 
-def test_log_and_hidden_files_are_not_for_vacuums(table: Scenario) -> None:
+def test_vacuum_keeps_log_and_hidden_files(table: Scenario) -> None:
     assert kept(table[7], 999 * DAY, "_delta_log/00000000000000000000.json", "_metadata/x", ".part-0.crc") == {
         "_delta_log/00000000000000000000.json": "it belongs to the log",
         "_metadata/x": "it is hidden",
@@ -123,7 +123,7 @@ def test_log_and_hidden_files_are_not_for_vacuums(table: Scenario) -> None:
     }
 
 
-def test_shortest_retention_that_was_in_force() -> None:
+def test_shortest_retention_that_applied() -> None:
     assert find_shortest_file_retention_ms([]) is None
     assert find_shortest_file_retention_ms([None]) == 7 * DAY
     assert find_shortest_file_retention_ms([None, "interval 1 hour", "interval 30 days"]) == HOUR
@@ -133,7 +133,7 @@ def test_shortest_retention_that_was_in_force() -> None:
     assert find_shortest_log_retention_ms([None, "7 days"]) is None
 
 
-def test_vacuum_looks_at_what_it_takes_to_write() -> None:
+def test_vacuum_requires_write_support() -> None:
     checked = protocol(3, 7, ["vacuumProtocolCheck"], ["vacuumProtocolCheck", "rowTracking", "domainMetadata"])
     unchecked = protocol(1, 7, None, ["rowTracking", "domainMetadata"])
     every = ["vacuumProtocolCheck", "rowTracking", "domainMetadata"]
@@ -165,7 +165,7 @@ def numbers(names: Iterable[str], end: str) -> list[int]:
     return sorted(int(name[:20]) for name in names if name.endswith(end) and name[20:] == end)
 
 
-def test_cut_off_is_a_midnight() -> None:
+def test_cutoff_is_a_midnight() -> None:
     assert floor_to_midnight(3 * DAY) == floor_to_midnight(4 * DAY - 1) == 3 * DAY
     assert compute_cutoff(13 * DAY + 5, 6 * DAY) == 7 * DAY
     assert find_cutoff_commit(NOON, 7 * DAY) == 6
@@ -181,7 +181,7 @@ def test_history_is_cut_off_at_a_checkpoint() -> None:
     assert find_removable_files(LOG, None) == set()
 
 
-def test_what_lies_before_the_checkpoint_goes() -> None:
+def test_files_before_the_checkpoint_are_removable() -> None:
     gone = find_removable_files(LOG, 4)
     assert numbers(gone, ".json") == numbers(gone, ".crc") == [0, 1, 2, 3]
     assert numbers(gone, ".checkpoint.parquet") == []
@@ -193,19 +193,19 @@ def test_what_lies_before_the_checkpoint_goes() -> None:
     assert numbers(find_removable_files(LOG, 8), ".checkpoint.parquet") == [4]
 
 
-def test_older_text_leaves_checksums_and_staged_commits() -> None:
+def test_older_revision_keeps_checksums_and_staged_commits() -> None:
     gone = find_removable_files(LOG, 4, Revision.R3)
     assert numbers(gone, ".json") == [0, 1, 2, 3]
     assert [name for name in gone if name.endswith(".crc") or "staged" in name] == []
 
 
-def test_what_remains_gives_every_version_from_the_cut_off_on() -> None:
+def test_every_version_from_the_cutoff_on_is_readable() -> None:
     left = [name for name in LOG if name not in find_removable_files(LOG, 4)]
     assert find_readable_versions(left) == (4, 12)
     assert choose_segment(left, at=6).commits == (5, 6)
 
 
-def test_sidecars_go_when_they_are_old_and_nobody_names_them() -> None:
+def test_old_unreferenced_sidecars_are_removable() -> None:
     written = {f"_sidecars/{name}.parquet": made for name, made in (("old", DAY), ("used", DAY), ("new", 9 * DAY))}
     named = {"used.parquet"}
     assert find_removable_sidecars(written, named, 10 * DAY - 1) == {"_sidecars/old.parquet"}
@@ -213,7 +213,7 @@ def test_sidecars_go_when_they_are_old_and_nobody_names_them() -> None:
     assert find_removable_sidecars({"_last_checkpoint": 0}, set(), 10 * DAY) == set()
 
 
-def test_cleanup_that_took_too_much_shows_in_what_remains() -> None:
+def test_excessive_cleanup_is_detected() -> None:
     """A cleanup that cuts off at the very moment, not at the midnight before it, keeps the retention as well."""
     assert not was_cleaned_up_too_early(NOON[8], NOON[8] + 6 * DAY, 6 * DAY)
     assert was_cleaned_up_too_early(NOON[8], NOON[8] + 6 * DAY - 1, 6 * DAY)
@@ -221,7 +221,7 @@ def test_cleanup_that_took_too_much_shows_in_what_remains() -> None:
     assert not was_cleaned_up_too_early(None, 13 * DAY, 6 * DAY)
 
 
-def test_protected_checkpoints_go_all_at_once() -> None:
+def test_protected_checkpoints_are_removed_together() -> None:
     """Versions before 6 had a feature that was dropped; checkpoints hide it from clients that do not know it."""
     before = protocol(3, 7, VECTORS, VECTORS)
     scenario = Scenario(before, metadata())

@@ -56,20 +56,20 @@ def events() -> Scenario:
     return scenario
 
 
-def test_features_that_are_active_in_each_version(events: Scenario) -> None:
+def test_active_features_of_each_version(events: Scenario) -> None:
     both = {"variantType", "variantShredding"}
     expected = [set(), set(), *[{"variantType"}] * 3, both, both, {"variantType"}]
     assert [active(events[version]) for version in range(8)] == expected
 
 
-def test_column_comes_after_its_feature() -> None:
+def test_column_requires_its_feature() -> None:
     scenario = Scenario(protocol(1, 2), to(ID, DAY))
     assert scenario.expect_refusal(to(ID, DAY, EVENT)) == "schema.types-need-features"
     assert scenario.expect_refusal(to(ID, DAY, field("event", {"type": "variant"}))) == "schema.types-need-features"
     scenario.commit(VARIANTS, to(ID, DAY, EVENT))
 
 
-def test_shredding_comes_after_its_feature(events: Scenario) -> None:
+def test_shredding_requires_its_feature(events: Scenario) -> None:
     scenario = Scenario(VARIANTS, to(ID, DAY, EVENT))
     assert scenario.expect_refusal(to(ID, DAY, EVENT, configuration=ON)) == "configuration.properties-need-features"
     without_variants = protocol(3, 7, ["variantShredding"], ["variantShredding", *WRITERS])
@@ -81,7 +81,7 @@ def test_shredding_comes_after_its_feature(events: Scenario) -> None:
     assert not is_property_true(events.now.metadata.configuration, ENABLED)
 
 
-def test_variants_have_no_order(events: Scenario) -> None:
+def test_variants_are_no_partition_or_clustering_columns(events: Scenario) -> None:
     by_event = metadata({}, schema(ID, DAY, EVENT), partitioned_by=["event"])
     assert events.expect_refusal(by_event) == "variant.not-partitioning"
     unpartitioned = metadata({}, schema(ID, DAY, EVENT))
@@ -115,12 +115,12 @@ SALE = bytes([2, 2, 0, 1, 0, 2, 4]) + b"\x0c\x01" + b"\x0c\x07"
 """{"kind": 1, "price": 7}"""
 
 
-def test_files_are_of_either_form() -> None:
+def test_files_may_be_shredded_or_not() -> None:
     assert [get_stored_type(Primitive("variant"), node).fault for node in (OF_B, OF_C)] == [None, None]
     assert [is_shredded(node) for node in (OF_B, OF_C)] == [False, True]
 
 
-def test_an_event_is_the_same_in_either_form() -> None:
+def test_event_is_equal_shredded_or_not() -> None:
     names = read_metadata(METADATA)
     assert names.names == ("kind", "price")
     check_value(SALE, names)
@@ -131,7 +131,7 @@ def test_an_event_is_the_same_in_either_form() -> None:
     assert list(find_values_stored_twice(Pair(SALE, {"kind": Pair(None, "exact number")}), names)) == ["field kind"]
 
 
-def test_rewriting_the_shredded_file_lets_the_feature_go(events: Scenario) -> None:
+def test_feature_is_removable_after_rewriting_shredded_files(events: Scenario) -> None:
     """Only that the protocol goes back is against the text (E41)."""
     days = {"partition_values": {"day": "2024-01-02"}}
     events.commit(commit_info(operation="REORG"), remove("c", data_change=False), add("d", data_change=False, **days))
@@ -139,7 +139,7 @@ def test_rewriting_the_shredded_file_lets_the_feature_go(events: Scenario) -> No
 
 
 @pytest.mark.parametrize("revision", [Revision.R1, Revision.R2, Revision.R3])
-def test_older_texts_have_no_variants(revision: Revision) -> None:
+def test_older_revisions_have_no_variants(revision: Revision) -> None:
     """The name is that of no type there; what a reader of that text makes of it is no matter of the log."""
     scenario = Scenario(protocol(1, 2), to(ID, DAY), revision=revision)
     assert scenario.expect_refusal(to(ID, DAY, EVENT)) == "schema.types-need-features"

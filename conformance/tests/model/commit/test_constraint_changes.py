@@ -20,7 +20,7 @@ WITH_DEFAULT = metadata(schema=schema(field("id"), field("c", CURRENT_DEFAULT="7
     ],
 )
 @pytest.mark.parametrize("revision", list(Revision))
-def test_a_constraint_of_no_name_or_text_is_refused(
+def test_constraint_without_name_or_expression_is_refused(
     configuration: dict[str, str], requirement: str, revision: Revision
 ) -> None:
     scenario = Scenario(protocol(1, 3), metadata(), revision=revision)
@@ -28,7 +28,7 @@ def test_a_constraint_of_no_name_or_text_is_refused(
     scenario.commit(metadata({"delta.constraints.positive": "id > 0"}))
 
 
-def test_a_column_and_its_default_come_in_two_commits() -> None:
+def test_new_column_with_a_default_is_refused() -> None:
     scenario = Scenario(DEFAULTS, metadata())
     assert scenario.expect_refusal(WITH_DEFAULT) == "default-columns.not-with-column"
     assert (
@@ -46,20 +46,20 @@ def test_a_column_and_its_default_come_in_two_commits() -> None:
         (remove("a"),),
     ],
 )
-def test_a_table_made_anew_or_restored_has_its_defaults_at_once(more: tuple[Any, ...]) -> None:
+def test_replaced_or_restored_table_may_have_defaults(more: tuple[Any, ...]) -> None:
     Scenario(DEFAULTS, metadata(), add("a")).commit(*more, WITH_DEFAULT)
 
 
-def test_a_table_is_created_with_defaults() -> None:
+def test_new_table_may_have_defaults() -> None:
     Scenario(DEFAULTS, WITH_DEFAULT)
 
 
-def test_without_the_feature_a_default_is_no_default() -> None:
+def test_default_without_the_feature_is_ignored() -> None:
     Scenario(protocol(1, 2), metadata()).commit(WITH_DEFAULT)
 
 
 @pytest.mark.parametrize("revision", [Revision.R1, Revision.R2])
-def test_older_texts_know_no_defaults(revision: Revision) -> None:
+def test_older_revisions_have_no_defaults(revision: Revision) -> None:
     Scenario(protocol(1, 7, None, []), metadata(), revision=revision).commit(WITH_DEFAULT)
 
 
@@ -76,12 +76,12 @@ def test_older_texts_know_no_defaults(revision: Revision) -> None:
         ({"name": "RESTORE"}, False),
     ],
 )
-def test_engines_say_when_they_make_a_table_or_restore_it(operation: Any, answer: bool) -> None:
+def test_operations_that_create_or_restore_a_table(operation: Any, answer: bool) -> None:
     assert creates_or_restores_table(operation) is answer
     assert is_replaced_table(metadata(), metadata({"owner": "me"}), operation) is answer
 
 
-def test_another_id_is_another_table() -> None:
+def test_new_table_id_means_a_replaced_table() -> None:
     other = metadata().__class__(**{**_fields(metadata()), "id": "22222222-2222-4333-8444-555555555555"})
     assert is_replaced_table(metadata(), other, "WRITE")
 

@@ -57,7 +57,7 @@ def test_compatibility_is_enabled_by_feature_and_property(
         (protocol(1, 7, None, ["columnMapping"]), False),
     ],
 )
-def test_readers_know_the_mapping_by_version_2_or_by_the_list(action: Protocol, answer: bool) -> None:
+def test_readers_support_mapping_by_version_2_or_by_list(action: Protocol, answer: bool) -> None:
     assert readers_support_mapping(action) is answer
 
 
@@ -71,7 +71,7 @@ def test_readers_know_the_mapping_by_version_2_or_by_the_list(action: Protocol, 
         ("V2", [], "true", False),
     ],
 )
-def test_first_forbids_the_feature_of_vectors_and_second_their_property(
+def test_v1_forbids_the_vector_feature_and_v2_the_property(
     compatibility: str, features: list[str], setting: str, answer: bool
 ) -> None:
     assert conflicts_with_vectors(compatibility, features, {"delta.enableDeletionVectors": setting}) is answer
@@ -111,7 +111,7 @@ def forbidden(kind: Any, compatibility: str) -> list[str]:
         (STRUCT, ["c0.x: array", "c0.y: void"], ["c0.y: void"]),
     ],
 )
-def test_types_that_have_no_room(kind: Any, first: list[str], second: list[str]) -> None:
+def test_forbidden_types(kind: Any, first: list[str], second: list[str]) -> None:
     assert forbidden(kind, "V1") == first
     assert forbidden(kind, "V2") == second
 
@@ -131,13 +131,13 @@ def test_types_that_have_no_room(kind: Any, first: list[str], second: list[str])
         ("long", "decimal(20,0)", False),
     ],
 )
-def test_changes_that_iceberg_knows(old: str, new: str, known: bool) -> None:
+def test_type_changes_supported_by_iceberg(old: str, new: str, known: bool) -> None:
     changes = [{"fromType": old, "toType": new}]
     found = find_forbidden_type_changes(parse_schema(schema(field("c", new, delta__typeChanges=changes))))
     assert [path for path, _, _ in found] == ([] if known else [("c",)])
 
 
-def test_changes_of_parts_have_their_path_and_those_of_no_form_are_passed_over() -> None:
+def test_nested_changes_have_a_path_and_malformed_ones_are_ignored() -> None:
     changes = [{"fromType": "date", "toType": "timestamp_ntz", "fieldPath": "value.element"}, {"fromType": "long"}]
     kind = {**MAP, "valueType": {**ARRAY, "elementType": "timestamp_ntz"}}
     found = find_forbidden_type_changes(parse_schema(schema(field("m", kind, delta__typeChanges=changes))))
@@ -190,7 +190,7 @@ LIST = Array(LONG, True)
 NEW, OLD = {"col-1.element": 7}, {"c.element": 7}
 
 
-def test_only_fields_around_arrays_and_maps_need_ids() -> None:
+def test_only_fields_with_arrays_or_maps_need_ids() -> None:
     assert ids_of(owner(LONG)) == []
     assert ids_of(owner(LIST, new=NEW)) == [NestedIdFaults(("c",))]
     assert ids_of(owner(Struct((owner(LIST, "x", "col-2", 2),)))) == [
@@ -198,7 +198,7 @@ def test_only_fields_around_arrays_and_maps_need_ids() -> None:
     ]
 
 
-def test_key_and_name_are_those_of_the_text() -> None:
+def test_key_and_name_follow_the_revision() -> None:
     assert ids_of(owner(LIST, old=OLD), revision=Revision.R3) == [NestedIdFaults(("c",))]
     for wrong in ({"old": OLD}, {"new": OLD}, {"old": NEW}):
         assert ids_of(owner(LIST, **wrong)) == [NestedIdFaults(("c",), under_another_key=("col-1.element",))]
@@ -208,12 +208,12 @@ def test_key_and_name_are_those_of_the_text() -> None:
         ]
 
 
-def test_field_whose_names_are_one_needs_the_key_alone() -> None:
+def test_field_with_equal_names_only_needs_the_key() -> None:
     found = ids_of(owner(LIST, "c", "c", new=OLD))
     assert found == [NestedIdFaults(("c",))]
 
 
-def test_parts_are_named_parents_first() -> None:
+def test_parts_are_listed_parents_first() -> None:
     nested = Map(TEXT, Map(LONG, LIST, True), True)
     names = ["key", "value", "value.key", "value.value", "value.value.element"]
     whole = {f"col-1.{name}": number for number, name in enumerate(names, 10)}
@@ -226,7 +226,7 @@ def test_parts_are_named_parents_first() -> None:
 
 
 @pytest.mark.parametrize("value", [[["col-1.element", 7]], '{"col-1.element": 7}', 7])
-def test_ids_in_no_map_are_elsewhere(value: Any) -> None:
+def test_ids_outside_a_map_are_elsewhere(value: Any) -> None:
     assert ids_of(owner(LIST, new=value)) == [NestedIdFaults(("c",), elsewhere=("col-1.element",))]
 
 
@@ -241,7 +241,7 @@ def test_ids_have_32_bits(number: Any, out_of_range: bool) -> None:
     assert bool(found.out_of_range) is out_of_range
 
 
-def test_no_two_have_one_id() -> None:
+def test_shared_ids_are_reported() -> None:
     two = {"col-1.key": 7, "col-1.value": 7}
     [found] = ids_of(owner(Map(TEXT, LONG, True), new=two))
     assert found.shared == ("col-1.key=7", "col-1.value=7")
@@ -271,7 +271,7 @@ def _parts(kind: DataType, name: str) -> list[str]:
 
 
 @given(_TYPES, st.data())
-def test_ids_of_all_parts_are_sound_and_of_some_are_not(kind: DataType, data: st.DataObject) -> None:
+def test_complete_ids_are_valid_and_missing_ones_are_reported(kind: DataType, data: st.DataObject) -> None:
     parts = _parts(kind, "col-1")
     ids = {name: number for number, name in enumerate(parts, 2)}
     assert ids_of(owner(kind, new=ids)) == ([NestedIdFaults(("c",))] if parts else [])
@@ -308,7 +308,7 @@ def known(version: str, *features: str) -> Protocol:
 
 @pytest.mark.parametrize("version", ["V1", "V2"])
 @pytest.mark.parametrize("revision", [Revision.R3, Revision.CURRENT])
-def test_what_a_commit_to_a_compatible_table_may_not_do(version: str, revision: Revision) -> None:
+def test_commits_that_break_compatibility_are_refused(version: str, revision: Revision) -> None:
     chapter = f"iceberg-{version.lower()}"
     scenario = Scenario(known(version), compatible(version, column("id", 1)), revision=revision)
     unmapped = metadata({f"delta.enableIcebergCompat{version}": "true"}, schema(column("id", 1)))
@@ -320,7 +320,7 @@ def test_what_a_commit_to_a_compatible_table_may_not_do(version: str, revision: 
     scenario.commit(add(stats=COUNTED))
 
 
-def test_first_and_second_are_not_enabled_at_once() -> None:
+def test_v1_and_v2_are_not_enabled_together() -> None:
     scenario = Scenario(known("V1", "icebergCompatV2"), compatible("V1", column("id", 1)))
     assert (
         scenario.expect_refusal(compatible("V1", column("id", 1), enableIcebergCompatV2="true"))
@@ -329,7 +329,7 @@ def test_first_and_second_are_not_enabled_at_once() -> None:
     scenario.commit(compatible("V2", column("id", 1), enableIcebergCompatV1="false"))
 
 
-def test_protocol_by_which_readers_need_not_know_the_mapping_is_refused() -> None:
+def test_protocol_without_mapping_for_readers_is_refused() -> None:
     features = ["columnMapping", "icebergCompatV2"]
     scenario = Scenario(protocol(1, 7, None, []), metadata())
     answers = collect_refusals(scenario.now, 1, [protocol(1, 7, None, features)])
@@ -341,7 +341,7 @@ def test_protocol_by_which_readers_need_not_know_the_mapping_is_refused() -> Non
     ("revision", "key"),
     [(Revision.R3, "iceberg-v2.nested-ids-key-by-name"), (Revision.CURRENT, "iceberg-v2.nested-ids-key")],
 )
-def test_schema_without_sound_nested_ids_is_refused(revision: Revision, key: str) -> None:
+def test_schema_with_invalid_nested_ids_is_refused(revision: Revision, key: str) -> None:
     scenario = Scenario(known("V2"), compatible("V2", column("id", 1)), revision=revision)
     new = {"delta__columnMapping__nested__ids": {"col-2.element": 9}}
     old = {"parquet__field__nested__ids": {"l.element": 9}}
@@ -364,5 +364,5 @@ def test_partition_columns_of_a_compatible_table_keep_their_names() -> None:
     scenario.commit(by("renamed", column("id", 3), column("renamed", 4, "string")))
 
 
-def test_decimal_scale_is_no_change_of_iceberg() -> None:
+def test_decimal_scale_change_is_not_supported_by_iceberg() -> None:
     assert not find_forbidden_type_changes(Struct((Field("c", Decimal(10, 2), True),)))

@@ -33,7 +33,7 @@ def enabled_since(version: int, timestamp: int) -> Snapshot:
     clocks=st.lists(moments, min_size=1, max_size=6),
     moment=st.integers(0, 80),
 )
-def test_moments_lead_to_versions_whatever_the_clocks(files: list[int], clocks: list[int], moment: int) -> None:
+def test_time_travel_is_correct_for_any_clock(files: list[int], clocks: list[int], moment: int) -> None:
     """Writers that give their commits the time that the text asks for, with clocks that jump to and fro."""
     log = {version: CommitTime(made) for version, made in enumerate(files)}
     began = compute_next_timestamp(clocks[0], None, files[-1])

@@ -6,10 +6,10 @@ from deltaspec.model.commit.operations import reuses_existing_files
 
 
 @pytest.mark.parametrize("operation", ["RESTORE", "CLONE", "Shallow clone", "CONVERT", "COPY INTO"])
-def test_operation_that_takes_over_what_was_elsewhere(operation: str) -> None:
+def test_operation_reuses_existing_files(operation: str) -> None:
     assert reuses_existing_files(operation)
 
 
 @pytest.mark.parametrize("operation", [None, "", "WRITE", "DELETE", "REPLACE TABLE", "ROW TRACKING BACKFILL"])
-def test_operation_that_makes_what_is_its_own(operation: str | None) -> None:
+def test_operation_writes_new_files(operation: str | None) -> None:
     assert not reuses_existing_files(operation)

@@ -46,13 +46,13 @@ def test_record_of_a_column_that_changed_twice() -> None:
     assert recorded(LONG, record) == ([TypeChange(SHORT, INTEGER), TypeChange(INTEGER, LONG)], [])
 
 
-def test_record_of_places_below_a_column() -> None:
+def test_record_of_nested_types() -> None:
     kind = Array(Map(Primitive("string"), Decimal(10, 4), True), True)
     record = changes(("decimal(6, 2)", "decimal(10, 4)", "element.value"))
     assert recorded(kind, record) == ([TypeChange(Decimal(6, 2), Decimal(10, 4), ("element", "value"))], [])
 
 
-def test_versions_that_previews_noted_are_passed_over() -> None:
+def test_versions_recorded_by_previews_are_ignored() -> None:
     record = [{"fromType": "byte", "toType": "short", "tableVersion": 3, "fieldPath": None}]
     assert recorded(SHORT, record) == ([TypeChange(BYTE, SHORT)], [])
 
@@ -73,7 +73,7 @@ def test_versions_that_previews_noted_are_passed_over() -> None:
         ([{"fromType": "byte", "toType": "short", "fieldPath": "element"}], ["place"]),
     ],
 )
-def test_forms_that_are_none(record: Any, kinds: list[str]) -> None:
+def test_malformed_records_are_reported(record: Any, kinds: list[str]) -> None:
     assert recorded(SHORT, record) == ([], kinds)
 
 
@@ -90,11 +90,11 @@ def test_forms_that_are_none(record: Any, kinds: list[str]) -> None:
         (Struct((Field("x", SHORT, True),)), ("x",), "struct has no x"),
     ],
 )
-def test_where_a_field_path_leads(kind: Any, path: tuple[str, ...], fault: str | None) -> None:
+def test_field_path_resolves_or_is_reported(kind: Any, path: tuple[str, ...], fault: str | None) -> None:
     assert find_field_path_fault(kind, path) == fault
 
 
-def test_places_are_columns_and_what_is_below_them_down_to_the_next_column() -> None:
+def test_locations_include_nested_types_down_to_the_next_field() -> None:
     inner = {"type": "struct", "fields": [field("x", "byte")]}
     pairs = {"type": "map", "keyType": "short", "valueType": inner, "valueContainsNull": True}
     found = [(place.column, place.field_path) for place in list_type_locations(parse_schema(schema(field("m", pairs))))]
@@ -115,7 +115,7 @@ def test_places_are_columns_and_what_is_below_them_down_to_the_next_column() -> 
         ("long", [], None),
     ],
 )
-def test_record_leads_from_change_to_change_and_to_the_type(kind: str, steps: Any, missing: str | None) -> None:
+def test_recorded_changes_connect_to_each_other_and_the_type(kind: str, steps: Any, missing: str | None) -> None:
     (place,) = list_type_locations(parse_schema(schema(widened(kind, *steps))))
     assert find_gap(place) == missing
 
@@ -132,7 +132,7 @@ def test_record_leads_from_change_to_change_and_to_the_type(kind: str, steps: An
         (LONG, Decimal(20, 0), False),
     ],
 )
-def test_changes_that_iceberg_knows(before: Any, after: Any, known: bool) -> None:
+def test_type_changes_supported_by_iceberg(before: Any, after: Any, known: bool) -> None:
     assert is_supported_by_iceberg(before, after) is known
 
 
@@ -141,13 +141,13 @@ NUMBERS = {"byte": 1, "short": 2, "integer": 4, "long": 8}
 
 @settings(max_examples=60)
 @given(st.sampled_from([*NUMBERS]), st.sampled_from([*NUMBERS]))
-def test_an_integer_widens_to_those_that_hold_all_its_values(old: str, new: str) -> None:
+def test_integer_widens_to_types_with_all_its_values(old: str, new: str) -> None:
     assert is_widening(Primitive(old), Primitive(new)) is (NUMBERS[old] < NUMBERS[new])
 
 
 @settings(max_examples=100)
 @given(*[st.integers(1, 8)] * 2, *[st.integers(0, 8)] * 2)
-def test_a_decimal_widens_to_those_that_hold_all_its_values(p: int, q: int, s: int, t: int) -> None:
+def test_decimal_widens_to_types_with_all_its_values(p: int, q: int, s: int, t: int) -> None:
     """Values before and behind the point, counted one by one."""
     s, t = min(s, p), min(t, q)
     holds = p - s <= q - t and s <= t
@@ -159,7 +159,7 @@ TYPES = st.sampled_from(["byte", "short", "integer", "long", "string"])
 
 @settings(max_examples=60)
 @given(st.lists(TYPES, min_size=1, max_size=4), st.lists(TYPES, min_size=1, max_size=4))
-def test_changed_places_are_those_whose_type_differs(old: list[str], new: list[str]) -> None:
+def test_changed_locations_have_another_type(old: list[str], new: list[str]) -> None:
     before, after = (
         parse_schema(schema(*(field(f"c{number}", kind) for number, kind in enumerate(kinds)))) for kinds in (old, new)
     )
@@ -167,7 +167,7 @@ def test_changed_places_are_those_whose_type_differs(old: list[str], new: list[s
     assert [each.after.column for each in find_changed_types(before, after, by_id=False)] == expected
 
 
-def test_mapped_columns_are_known_by_their_ids() -> None:
+def test_mapped_columns_are_identified_by_id() -> None:
     def mapped(name: str, number: int, kind: str) -> dict[str, Any]:
         return field(name, kind, delta__columnMapping__id=number)
 
@@ -212,28 +212,28 @@ def test_unlisted_change_is_refused(old: str, new: str) -> None:
     assert "type-widening.supported-changes" in cited(life(old), to(new, (old, new)))
 
 
-def test_kind_of_a_nested_type_stays() -> None:
+def test_nested_type_does_not_change_its_kind() -> None:
     listed = {"type": "array", "elementType": "byte", "containsNull": True}
     assert cited(life(), to(listed)) == ["type-widening.supported-changes"]
 
 
-def test_table_written_anew_has_what_types_it_will() -> None:
+def test_rewritten_table_may_have_any_types() -> None:
     assert cited(life("string"), to("byte"), remove("a"), add("b")) == []
     assert cited(life("byte"), to("short"), add("a", data_change=False)) == []
 
 
-def test_void_may_become_anything() -> None:
+def test_void_may_change_to_any_type() -> None:
     assert cited(life("void"), to("string")) == []
 
 
-def test_change_needs_the_property() -> None:
+def test_change_requires_the_property() -> None:
     assert cited(life(configuration={}), to("short", ("byte", "short"), configuration={})) == [
         "type-widening.only-when-enabled"
     ]
     assert cited(life(configuration={}), to("short", ("byte", "short"))) == []
 
 
-def test_record_stays_or_goes_as_a_whole() -> None:
+def test_record_is_kept_or_dropped_completely() -> None:
     table = life("long", ("byte", "short"), ("short", "long"))
     assert cited(table, to("long", ("byte", "short"), ("short", "long"))) == []
     assert cited(table, to("long")) == []
@@ -241,21 +241,21 @@ def test_record_stays_or_goes_as_a_whole() -> None:
     assert cited(table, to("long", ("byte", "long"))) == ["type-widening.kept"]
 
 
-def test_restored_version_has_the_type_and_the_record_of_its_time() -> None:
+def test_restored_version_has_its_old_type_and_record() -> None:
     table = life("long", ("byte", "short"), ("short", "long"))
     assert cited(table, to("short", ("byte", "short"))) == []
     assert cited(table, to("byte")) == []
     assert "type-widening.supported-changes" in cited(table, to("integer", ("byte", "short"), ("short", "integer")))
 
 
-def test_record_needs_the_feature() -> None:
+def test_record_requires_the_feature() -> None:
     table = life(table=protocol(1, 2), configuration={})
     assert cited(table, to("short", ("byte", "short"), configuration={})) == ["type-widening.feature"]
     assert cited(table, to("short", configuration={})) == []
 
 
 @pytest.mark.parametrize("nothing", [[], None])
-def test_nothing_recorded_needs_no_feature(nothing: Any) -> None:
+def test_empty_record_requires_no_feature(nothing: Any) -> None:
     table = life(table=protocol(1, 2), configuration={})
     assert cited(table, metadata({}, schema(field("c", "byte", delta__typeChanges=nothing)))) == []
 
@@ -267,7 +267,7 @@ def test_preview_of_the_feature_counts() -> None:
 
 
 @pytest.mark.parametrize("version", ["V1", "V2"])
-def test_iceberg_takes_fewer_changes(version: str) -> None:
+def test_iceberg_supports_fewer_changes(version: str) -> None:
     writers = ["typeWidening", f"icebergCompat{version}", "columnMapping"]
     table = protocol(3, 7, ["typeWidening", "columnMapping"], writers)
     assert cited(life("integer", table=table), to("long", ("integer", "long"))) == []
@@ -287,7 +287,7 @@ def test_dropped_feature_leaves_no_trace() -> None:
 
 
 @pytest.mark.parametrize("revision", [Revision.R1, Revision.R2, Revision.R3])
-def test_older_texts_know_nothing_of_it(revision: Revision) -> None:
+def test_older_revisions_do_not_check_type_changes(revision: Revision) -> None:
     table = Scenario(protocol(1, 2), metadata({}, schema(field("c", "byte"))), add("a"), revision=revision)
     assert cited(table, to("string", configuration={})) == []
     assert cited(table, to("short", ("byte", "long"), configuration={})) == []

@@ -44,7 +44,7 @@ def test_plain_commits_are_accepted() -> None:
     assert check_commit(PLAIN, 1, []) == Accepted()
 
 
-def test_the_first_reason_is_the_answer() -> None:
+def test_decision_is_the_first_refusal() -> None:
     answer = check_commit(PLAIN, 3, [add("b"), add("b")])
     assert answer == Refused("log.versions-contiguous", "version 3 after 0, expected 1")
     assert [each.requirement for each in collect_refusals(PLAIN, 3, [add("b"), add("b")])] == [
@@ -58,7 +58,7 @@ def test_table_begins_with_protocol_and_metadata() -> None:
     assert cited(EMPTY_SNAPSHOT, metadata()) == ["reconciliation.one-protocol"]
 
 
-def test_file_may_be_removed_and_added_under_another_vector_only() -> None:
+def test_file_may_be_removed_and_added_only_with_another_vector() -> None:
     assert cited(PLAIN, remove(), add()) == ["reconciliation.live-and-dead-disjoint"]
     assert cited(PLAIN, add(data_change=False, tags={"a": "b"})) == []
 
@@ -82,14 +82,14 @@ VECTOR = DeletionVectorDescriptor(storage_type="i", path_or_inline_dv="abc", siz
 ROWS = '{"numRecords":3}'
 
 
-def test_vector_takes_the_place_of_the_file_without() -> None:
+def test_vector_requires_removing_the_file_without_it() -> None:
     marked = add(deletion_vector=VECTOR, stats=ROWS)
     assert cited(VECTORS, remove(), marked) == []
     assert cited(VECTORS, marked) == ["add.live-vector-removed"]
     assert cited(VECTORS, marked, revision=Revision.R3) == []
 
 
-def test_new_vector_asks_for_the_property_since_r3() -> None:
+def test_new_vector_requires_the_property_since_r3() -> None:
     off = table(protocol(3, 7, ["deletionVectors"], ["deletionVectors"]), metadata(), add())
     actions = (remove(), add(deletion_vector=VECTOR, stats=ROWS))
     assert cited(off, *actions) == ["deletion-vectors.made-while-enabled"]
@@ -103,7 +103,7 @@ def test_vector_of_an_older_version_is_not_new() -> None:
     assert cited(gone, marked) == []
 
 
-def test_vectors_need_counted_rows_and_the_feature() -> None:
+def test_vectors_require_row_counts_and_the_feature() -> None:
     assert cited(VECTORS, add("b", deletion_vector=VECTOR, stats="{}")) == ["deletion-vectors.needs-num-records"]
     enabled = metadata({"delta.enableDeletionVectors": "true"})
     assert cited(table(protocol(1, 2), enabled), add(deletion_vector=VECTOR, stats=ROWS)) == [
@@ -111,7 +111,7 @@ def test_vectors_need_counted_rows_and_the_feature() -> None:
     ]
 
 
-def test_append_only_is_asked_after_the_commit() -> None:
+def test_append_only_is_evaluated_after_the_commit() -> None:
     """S33."""
     appending = metadata({"delta.appendOnly": "true"})
     kept = table(protocol(1, 2), appending, add())
@@ -153,7 +153,7 @@ def test_used_feature_is_listed_on_upgrade() -> None:
     assert cited(before, protocol(1, 7, None, ["changeDataFeed"]), metadata()) == []
 
 
-def test_feature_comes_before_or_with_what_needs_it() -> None:
+def test_feature_is_required_no_later_than_its_use() -> None:
     ntz = ONE_COLUMN.replace("long", "timestamp_ntz")
     both = ["timestampNtz"]
     assert cited(PLAIN, metadata(schema=ntz)) == ["schema.types-need-features"]
@@ -169,7 +169,7 @@ def mapped(number: int, physical: str, highest: int) -> MetaData:
     return metadata(settings, '{"type":"struct","fields":[' + ID % own + "]}")
 
 
-def test_mapped_columns_keep_what_they_are_known_by() -> None:
+def test_mapped_columns_keep_ids_and_physical_names() -> None:
     before = table(protocol(2, 5), mapped(1, "col-1", 4))
     assert cited(before, mapped(1, "col-1", 4)) == []
     assert cited(before, mapped(1, "col-9", 4)) == ["column-mapping.physical-name-stays"]
@@ -179,7 +179,7 @@ def test_mapped_columns_keep_what_they_are_known_by() -> None:
     assert cited(before, mapped(5, "col-5", 4)) == ["column-mapping.max-column-id"]
 
 
-def test_mapping_begins_with_metadata_and_protocol_of_one_commit() -> None:
+def test_mapping_starts_with_metadata_and_protocol_of_one_commit() -> None:
     assert cited(PLAIN, protocol(2, 5), mapped(1, "id", 1)) == []
 
 
@@ -201,7 +201,7 @@ def test_in_commit_timestamps_increase() -> None:
     assert cited(unknown, info(1)) == []
 
 
-def test_enablement_on_an_older_table_is_recorded_and_stays_so() -> None:
+def test_enablement_on_an_existing_table_is_recorded_and_kept() -> None:
     version, timestamp = "delta.inCommitTimestampEnablementVersion", "delta.inCommitTimestampEnablementTimestamp"
     recorded = {ENABLED: "true", version: "1", timestamp: "9"}
     before = table(TIMED, metadata())
@@ -244,7 +244,7 @@ def test_file_keeps_its_row_ids() -> None:
     assert cited(before, remove()) == ["remove.row-ids"]
 
 
-def test_files_of_another_table_are_new_to_it() -> None:
+def test_files_of_another_table_are_new() -> None:
     """A clone that is made once more: the same files, and another id."""
     before = table(TRACKING, metadata(), tracked("a", 0, 0), mark(2))
     anew = msgspec.structs.replace(metadata(), id="33333333-2222-4333-8444-555555555555")
@@ -262,7 +262,7 @@ def test_mark_is_an_action_before_r3() -> None:
     assert cited(before, new, revision=Revision.R2) == ["row-tracking.mark-of-action"]
 
 
-def test_every_new_file_comes_with_a_mark_in_r1() -> None:
+def test_commit_with_new_files_requires_a_mark_in_r1() -> None:
     r1 = protocol(1, 7, None, ["rowIds"])
     reserved = RowIdHighWaterMark(high_water_mark=9, preserved_row_ids=False)
     first = add(base_row_id=0, stats=ROWS)
@@ -284,7 +284,7 @@ def test_enabled_row_tracking_has_names_for_its_columns() -> None:
     assert cited(before, metadata({"delta.enableRowTracking": "true"})) == ["row-tracking.column-names"] * 2
 
 
-def test_faults_of_a_protocol_that_are_refused_are_faults() -> None:
+def test_refused_protocol_faults_are_defined() -> None:
     assert set(FAULT_REQUIREMENTS) <= set(FAULTS)
 
 

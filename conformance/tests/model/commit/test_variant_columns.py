@@ -15,7 +15,7 @@ V = field("v", "variant")
 
 
 @pytest.mark.parametrize("column", [("s", "v"), ("s.v",), ("S", "v")])
-def test_clustering_columns_are_those_that_the_domain_means(column: tuple[str, ...]) -> None:
+def test_clustering_columns_are_resolved_from_the_domain(column: tuple[str, ...]) -> None:
     inner = {"type": "struct", "fields": [V]}
     found = find_variant_columns(parse_schema(schema(V, field("s", inner))), [], [column], None)
     assert [(each.path, each.is_clustering_column) for each in found] == [(("v",), False), (("s", "v"), True)]
@@ -53,11 +53,11 @@ def test_clustering_columns_are_those_that_the_domain_means(column: tuple[str, .
         ("'" * 5001, None),
     ],
 )
-def test_defaults(expression: str, is_null: bool | None) -> None:
+def test_is_null_default(expression: str, is_null: bool | None) -> None:
     assert is_null_default(expression) is is_null
 
 
-def test_variant_columns_at_any_depth() -> None:
+def test_variant_columns_are_found_at_any_depth() -> None:
     inner = {"type": "struct", "fields": [field("v", {"type": "variant"}, CURRENT_DEFAULT="NULL")]}
     listed = {"type": "array", "elementType": "variant", "containsNull": True}
     found = list(
@@ -69,7 +69,7 @@ def test_variant_columns_at_any_depth() -> None:
     assert [each.default for each in found] == [None, "NULL"]
 
 
-def test_clustering_columns_go_by_physical_names() -> None:
+def test_clustering_columns_use_physical_names() -> None:
     mapped = field("v", "variant", delta__columnMapping__id=1, delta__columnMapping__physicalName="col-1")
     (found,) = find_variant_columns(parse_schema(schema(mapped)), [], [("col-1",)], "name")
     assert found.is_clustering_column
@@ -88,7 +88,7 @@ def with_variant(**more: Any) -> Action:
     return metadata({}, schema(field("id"), field("v", "variant", **more)))
 
 
-def test_variants_partition_and_cluster_nothing() -> None:
+def test_variants_are_no_partition_or_clustering_columns() -> None:
     assert "variant.not-partitioning" in cited(metadata({}, schema(field("id"), V), ["v"]))
     assert cited(metadata({}, schema(field("id"), V), ["id"])) == []
     assert "variant.not-clustering" in cited(domain("delta.clustering", {"clusteringColumns": [["v"]]}))
@@ -103,7 +103,7 @@ def test_variants_are_not_generated_and_default_to_null() -> None:
 
 
 @pytest.mark.parametrize("revision", [Revision.R1, Revision.R2, Revision.R3])
-def test_older_texts_have_no_variants(revision: Revision) -> None:
+def test_older_revisions_have_no_variants(revision: Revision) -> None:
     scenario = Scenario(protocol(1, 2), metadata({}, schema(field("id"))), revision=revision)
     answers = collect_refusals(scenario.now, 1, [metadata({}, schema(field("id"), V), ["v"])], revision)
     assert [each.requirement for each in answers if each.requirement.startswith("variant")] == []

@@ -42,11 +42,11 @@ def test_without_the_domain_there_are_no_columns() -> None:
 
 
 @pytest.mark.parametrize("columns", [{}, [1], [[]], [[1]], None, "col1"])
-def test_columns_of_another_form_are_a_fault(columns: object) -> None:
+def test_malformed_columns_are_a_fault(columns: object) -> None:
     assert find_configuration_fault(json.dumps({"clusteringColumns": columns})) == "has no list clusteringColumns"
 
 
-def test_half_of_a_surrogate_pair_names_no_column() -> None:
+def test_lone_surrogate_in_a_column_name_is_a_fault() -> None:
     for column in ("\ud800", ["a", "\ud800"]):
         assert (
             find_configuration_fault(json.dumps({"clusteringColumns": [column]}))
@@ -54,7 +54,7 @@ def test_half_of_a_surrogate_pair_names_no_column() -> None:
         )
 
 
-def test_as_many_columns_as_a_log_may_name_are_looked_up_at_once() -> None:
+def test_many_columns_are_resolved_quickly() -> None:
     columns = [(f"x{number}",) for number in range(50_000)]
     for mapping in (None, "name"):
         assert len(find_unknown_columns(columns, SCHEMA, mapping, Revision.R3)) == 50_000
@@ -77,7 +77,7 @@ SCHEMA = parse_schema(json.dumps({"type": "struct", "fields": [{"name": "Region"
         ("name", "COL-1", ["COL-1"], []),
     ],
 )
-def test_column_is_known_by_its_physical_name_where_names_are_mapped(
+def test_mapped_column_is_identified_by_physical_name(
     mapping: str | None, column: str, unknown: list[str], displayed: list[str]
 ) -> None:
     assert find_unknown_columns([(column,)], SCHEMA, mapping) == unknown
@@ -103,27 +103,27 @@ NESTED = parse_schema(schema(field("c"), field("s", {"type": "struct", "fields":
         (("",), None),
     ],
 )
-def test_column_is_resolved_to_the_spelling_of_the_schema(column: tuple[str, ...], path: tuple[str, ...]) -> None:
+def test_column_resolves_to_the_spelling_of_the_schema(column: tuple[str, ...], path: tuple[str, ...]) -> None:
     found = find_field(column, NESTED, None)
     assert (found and found[0]) == path
     assert found is None or found[1].name == path[-1]
     assert resolve_columns((column,), NESTED, None) == ((path,) if path else ())
 
 
-def test_columns_that_resolve_to_one_field_are_one() -> None:
+def test_columns_of_one_field_are_merged() -> None:
     assert resolve_columns((("C",), ("c",)), NESTED, None) == (("c",),)
 
 
-def test_of_a_schema_that_is_not_known_nothing_can_be_told() -> None:
+def test_unknown_schema_resolves_no_columns() -> None:
     assert resolve_columns((("c",),), None, None) == ()
 
 
-def test_letter_by_letter_comes_first() -> None:
+def test_exact_match_takes_precedence() -> None:
     both = parse_schema(schema(field("C"), field("c")))
     assert [resolve_columns(((name,),), both, None) for name in ("c", "C")] == [(("c",),), (("C",),)]
 
 
-def test_before_the_newest_text_a_logical_name_is_none_that_the_table_lacks() -> None:
+def test_logical_name_is_known_before_the_newest_revision() -> None:
     columns = [("Region",), ("col-1",), ("day",)]
     assert find_unknown_columns(columns, SCHEMA, "name", Revision.R3) == ["day"]
     assert find_unknown_columns(columns, SCHEMA, "name", Revision.CURRENT) == ["Region", "day"]
@@ -143,7 +143,7 @@ def test_before_the_newest_text_a_logical_name_is_none_that_the_table_lacks() ->
         ("{", None),
     ],
 )
-def test_any_entry_is_statistics_of_a_column(text: str | None, left_out: list[str] | None) -> None:
+def test_any_entry_counts_as_statistics(text: str | None, left_out: list[str] | None) -> None:
     assert find_columns_without_statistics(text, (("a",), ("s", "x"))) == left_out
 
 
@@ -151,7 +151,7 @@ _NAMES = st.sampled_from(["a", "b", "c"])
 
 
 @given(st.lists(_NAMES, unique=True), st.dictionaries(_NAMES, st.integers(0, 3)), st.integers(1, 5))
-def test_what_is_left_out_is_what_has_no_entry(columns: list[str], counts: dict[str, int], rows: int) -> None:
+def test_columns_without_an_entry_are_reported(columns: list[str], counts: dict[str, int], rows: int) -> None:
     text = json.dumps({"numRecords": rows, "nullCount": counts})
     assert find_columns_without_statistics(text, tuple((each,) for each in columns)) == [
         each for each in columns if each not in counts
@@ -159,7 +159,7 @@ def test_what_is_left_out_is_what_has_no_entry(columns: list[str], counts: dict[
 
 
 @pytest.mark.parametrize(("provider", "unnamed"), [(None, False), ("liquid", False), ("", True), (" ", True)])
-def test_an_empty_name_is_none(provider: str | None, unnamed: bool) -> None:
+def test_blank_provider(provider: str | None, unnamed: bool) -> None:
     assert has_blank_provider(provider) is unnamed
 
 
@@ -189,29 +189,29 @@ def test_file_without_statistics_of_a_clustering_column_is_refused() -> None:
     scenario.commit(by("id", "day"))
 
 
-def test_unknown_column_and_partitioning_are_refused() -> None:
+def test_unknown_column_and_partitioned_table_are_refused() -> None:
     scenario = Scenario(CLUSTERING, of_two_columns())
     assert scenario.expect_refusal(by("hour")) == "clustering.columns-by-physical-name"
     assert Scenario(CLUSTERING, of_two_columns("day")).expect_refusal(by("id")) == "clustering.not-partitioned"
 
 
 @pytest.mark.parametrize("features", [["domainMetadata"], ["domainMetadata", "appendOnly"]])
-def test_domain_of_clustering_without_the_feature_is_refused(features: list[str]) -> None:
+def test_clustering_domain_without_the_feature_is_refused(features: list[str]) -> None:
     scenario = Scenario(protocol(1, 7, None, features), of_two_columns())
     assert scenario.expect_refusal(by("id")) == "clustering.feature"
     scenario.commit(by())
 
 
-def test_preview_of_the_feature_lets_the_domain_in() -> None:
+def test_preview_of_the_feature_allows_the_domain() -> None:
     Scenario(protocol(1, 7, None, ["domainMetadata", "clustering-preview"]), of_two_columns(), by("id"))
 
 
-def test_nobody_is_no_clustering_provider() -> None:
+def test_blank_clustering_provider_is_refused() -> None:
     scenario = Scenario(CLUSTERING, of_two_columns())
     assert scenario.expect_refusal(add(clustering_provider="")) == "clustering.provider"
     scenario.commit(add(clustering_provider="liquid"))
 
 
-def test_texts_before_r3_know_no_clustering() -> None:
+def test_revisions_before_r3_have_no_clustering() -> None:
     scenario = Scenario(protocol(1, 7, None, ["domainMetadata"]), of_two_columns("day"), revision=Revision.R2)
     scenario.commit(by("hour"))

@@ -30,7 +30,7 @@ def _columns(*fields: Field, highest: str = "9") -> MappedColumns:
 ID, NAME = _field("id", 1, "col-1"), _field("name", 2, "col-2")
 
 
-def test_columns_are_told_by_id_and_physical_path() -> None:
+def test_columns_are_identified_by_id_and_physical_path() -> None:
     inner = Array(Struct((_field("x", 3, "col-3"),)), contains_null=True)
     found = _columns(ID, _field("s", 2, "col-2", inner))
     assert found.names == {1: "col-1", 2: "col-2", 3: "col-3"}
@@ -38,16 +38,16 @@ def test_columns_are_told_by_id_and_physical_path() -> None:
     assert found.max_column_id == 9
 
 
-def test_nothing_is_mapped_without_a_mode() -> None:
+def test_columns_without_a_mode_are_not_mapped() -> None:
     assert collect_mapped_columns(Struct((ID,)), {}, None) is None
 
 
-def test_fields_without_id_or_name_are_left_out() -> None:
+def test_fields_without_id_or_name_are_omitted() -> None:
     found = _columns(ID, _field("b", "2", "col-2"), _field("c", 3, 7), highest="many")
     assert found == MappedColumns({1: "col-1"}, {("col-1",): 1}, None)
 
 
-def test_max_column_id_never_falls() -> None:
+def test_max_column_id_never_decreases() -> None:
     assert is_illegal_max_column_id(_columns(ID, highest="4"), _columns(ID, highest="3"))
     assert not is_illegal_max_column_id(_columns(ID, highest="4"), _columns(ID, highest="4"))
     assert not is_illegal_max_column_id(_columns(ID, highest="4"), _columns(ID, highest=""))
@@ -66,7 +66,7 @@ def test_physical_path_stays_with_its_column() -> None:
     assert find_illegal_physical_paths(_columns(ID, NAME), _columns(NAME)) == []
 
 
-def test_name_may_come_again_below_another_parent_in_the_newest_text_only() -> None:
+def test_name_reuse_below_another_parent_is_legal_only_in_the_newest_revision() -> None:
     nested = _field("s", 3, "col-3", Struct((_field("x", 4, "col-1"),)))
     assert find_illegal_physical_paths(_columns(ID), _columns(ID, nested)) == []
     assert find_illegal_new_names(_columns(ID), _columns(ID, nested)) == [(4, "col-1")]
@@ -79,7 +79,7 @@ def test_dropped_columns_are_remembered() -> None:
     assert merge_mapped_columns(ever, None) is None
 
 
-def test_mode_needs_support() -> None:
+def test_mode_requires_support() -> None:
     assert is_illegal_enablement("name", supported=False)
     assert not is_illegal_enablement("name", supported=True)
     assert not is_illegal_enablement("none", supported=False)

@@ -18,7 +18,7 @@ from deltaspec.model.json_values import Number
 from deltaspec.model.revisions import Revision
 
 
-def test_constraints_go_by_what_follows_the_prefix() -> None:
+def test_constraint_name_follows_the_prefix() -> None:
     configuration = {
         "delta.constraints.positive": "id > 0",
         "delta.constraints.a.b": "true",
@@ -40,11 +40,11 @@ def test_constraints_go_by_what_follows_the_prefix() -> None:
         ("positive", " \n", "check-constraints.value"),
     ],
 )
-def test_a_constraint_has_a_name_and_a_text(name: str, expression: str, requirement: str | None) -> None:
+def test_constraint_requires_name_and_expression(name: str, expression: str, requirement: str | None) -> None:
     assert find_constraint_fault(name, expression) == requirement
 
 
-def test_an_invariant_is_the_text_within_its_json() -> None:
+def test_invariant_is_the_expression_within_its_json() -> None:
     assert read_invariant({"delta.invariants": '{"expression": { "expression": "x > 3"} }'}) == "x > 3"
     more = '{"expression": {"expression": "x > 3", "language": "SQL"}, "name": "large"}'
     assert read_invariant({"delta.invariants": more}) == "x > 3"
@@ -70,13 +70,13 @@ def test_an_invariant_is_the_text_within_its_json() -> None:
         ('{"expression": {"expression": " "}}', "has an empty string at expression.expression"),
     ],
 )
-def test_an_invariant_of_another_form_holds_no_expression(value: Any, words: str) -> None:
+def test_malformed_invariant_is_refused(value: Any, words: str) -> None:
     with pytest.raises(InvariantError) as caught:
         read_invariant({"delta.invariants": value})
     assert str(caught.value) == words
 
 
-def test_an_invariant_nested_beyond_what_is_read_may_be_sound() -> None:
+def test_deeply_nested_invariant_is_undecided() -> None:
     told = json.dumps({"expression": {"expression": "x > 3"}, "more": "NESTED"})
     with pytest.raises(InvariantTooDeep):
         read_invariant({"delta.invariants": told.replace('"NESTED"', "[" * 300 + "]" * 300)})
@@ -118,12 +118,12 @@ def test_keys_have_no_effect_without_their_feature() -> None:
     assert find_unsupported_keys({"comment": "a column"}, ()) == []
 
 
-def test_a_preview_of_a_feature_will_do() -> None:
+def test_preview_of_a_feature_is_accepted() -> None:
     assert find_unsupported_keys({"CURRENT_DEFAULT": "1"}, {"allowColumnDefaults-preview"}) == []
 
 
 @pytest.mark.parametrize("revision", [Revision.R1, Revision.R2])
-def test_older_texts_know_no_defaults(revision: Revision) -> None:
+def test_older_revisions_have_no_defaults(revision: Revision) -> None:
     assert find_unsupported_keys({"CURRENT_DEFAULT": "1"}, (), revision) == []
 
 
@@ -136,6 +136,6 @@ def test_older_texts_know_no_defaults(revision: Revision) -> None:
         (Revision.CURRENT, ["delta.invariants"]),
     ],
 )
-def test_older_texts_call_the_feature_of_invariants_otherwise(revision: Revision, found: list[str]) -> None:
+def test_older_revisions_use_another_name_for_invariants(revision: Revision, found: list[str]) -> None:
     assert find_unsupported_keys({"delta.invariants": "{}"}, {"columnInvariants"}, revision) == found
     assert find_unsupported_keys({"delta.invariants": "{}"}, {"invariants"}, revision) == []

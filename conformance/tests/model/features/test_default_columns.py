@@ -27,7 +27,7 @@ def struct(*columns: dict[str, Any]) -> Struct:
     return parse_schema(json.dumps({"type": "struct", "fields": list(columns)}))
 
 
-def test_a_row_gets_the_default_for_what_it_lacks() -> None:
+def test_omitted_columns_get_the_default() -> None:
     schema = struct(column("a", "7"), column("b"), column("c", "length('xy')"))
     assert read_defaults(schema) == {"a": "7", "c": "length('xy')"}
     results = {"a": 7, "c": 2}
@@ -50,11 +50,13 @@ def test_an_explicit_null_is_a_value() -> None:
         ([column("a", "7")], [column("b", "7")], [("b",)]),
     ],
 )
-def test_a_new_column_has_no_default(before: list[Any], after: list[Any], found: list[tuple[str, ...]]) -> None:
+def test_new_column_with_a_default_is_illegal(
+    before: list[Any], after: list[Any], found: list[tuple[str, ...]]
+) -> None:
     assert find_illegal_defaults(collect_columns(struct(*before), None), struct(*after), None) == found
 
 
-def test_a_new_member_of_a_struct_has_no_default() -> None:
+def test_new_struct_field_with_a_default_is_illegal() -> None:
     def nested(*columns: dict[str, Any]) -> Struct:
         element = {"type": "struct", "fields": list(columns)}
         return struct(column("l", kind={"type": "array", "elementType": element, "containsNull": True}))
@@ -63,7 +65,7 @@ def test_a_new_member_of_a_struct_has_no_default() -> None:
     assert find_illegal_defaults(known, nested(column("x", "1"), column("y", "2")), None) == [("l", "element", "y")]
 
 
-def test_a_mapped_column_is_known_by_its_id() -> None:
+def test_mapped_column_is_identified_by_id() -> None:
     known = collect_columns(struct(column("a", number=1), column("b", number=2)), "name")
     renamed = struct(column("a", number=1), column("c", "7", number=2))
     replaced = struct(column("a", number=1), column("b", "7", number=3))
@@ -71,14 +73,14 @@ def test_a_mapped_column_is_known_by_its_id() -> None:
     assert find_illegal_defaults(known, replaced, "name") == [("b",)]
 
 
-def test_columns_keep_their_names_when_mapping_begins_or_ends() -> None:
+def test_columns_are_identified_by_name_when_mapping_changes() -> None:
     plain, mapped = struct(column("a")), struct(column("a", "7", number=1))
     assert find_illegal_defaults(collect_columns(plain, None), mapped, "name") == []
     assert find_illegal_defaults(collect_columns(mapped, "name"), mapped, None) == []
 
 
 @pytest.mark.parametrize(("first", "second"), [(1, 2), (2, 3)], ids=["ids that were given before", "other ids"])
-def test_ids_of_an_earlier_mapping_say_nothing(first: int, second: int) -> None:
+def test_ids_of_an_earlier_mapping_are_ignored(first: int, second: int) -> None:
     """Mapping was on, off while a column came and got its default, and is on again."""
     known = collect_columns(struct(column("a", number=1)), "name")
     known = merge_columns(known, collect_columns(struct(column("a"), column("d")), None))
@@ -92,7 +94,7 @@ def test_ids_of_an_earlier_mapping_say_nothing(first: int, second: int) -> None:
     ) == [("e",)]
 
 
-def test_a_column_that_comes_back_is_not_new() -> None:
+def test_restored_column_is_not_new() -> None:
     first, second = struct(column("a"), column("b")), struct(column("a"))
     known = merge_columns(merge_columns(None, collect_columns(first, None)), collect_columns(second, None))
     assert find_illegal_defaults(known, struct(column("a"), column("b", "7")), None) == []

@@ -37,7 +37,7 @@ def _metadata(text: str) -> dict[str, object]:
         '{"start":-9223372036854775808,"step":-7,"highWaterMark":9223372036854775807,"allowExplicitInsert":true}',
     ],
 )
-def test_longs_and_a_boolean_are_sound(text: str) -> None:
+def test_longs_and_a_boolean_are_valid(text: str) -> None:
     assert find_identity_fault(_metadata(text)) is None
 
 
@@ -53,7 +53,7 @@ def test_longs_and_a_boolean_are_sound(text: str) -> None:
         ('{"allowExplicitInsert":"true"}', "delta.identity.allowExplicitInsert is not a boolean"),
     ],
 )
-def test_anything_else_is_a_fault(text: str, words: str) -> None:
+def test_other_values_are_a_fault(text: str, words: str) -> None:
     assert find_identity_fault(_metadata(text)) == words
 
 
@@ -69,18 +69,18 @@ def test_anything_else_is_a_fault(text: str, words: str) -> None:
         (-5, 3, 1, True),
     ],
 )
-def test_mark_is_the_start_and_some_steps(start: int, step: int, mark: int, answer: bool) -> None:
+def test_mark_is_start_plus_steps(start: int, step: int, mark: int, answer: bool) -> None:
     assert (
         is_high_water_mark_in_sequence(_metadata(f'{{"start":{start},"step":{step},"highWaterMark":{mark}}}')) is answer
     )
 
 
 @pytest.mark.parametrize("text", ["{}", '{"start":1,"step":1}', '{"start":1,"step":0,"highWaterMark":1}'])
-def test_without_all_three_there_is_no_answer(text: str) -> None:
+def test_missing_property_is_undecided(text: str) -> None:
     assert is_high_water_mark_in_sequence(_metadata(text)) is None
 
 
-def test_what_a_field_says_of_its_identity() -> None:
+def test_identity_properties_are_read() -> None:
     text = '{"start":1,"step":-2,"highWaterMark":-5,"allowExplicitInsert":false}'
     assert read_identity(_metadata(text)) == Identity(start=1, step=-2, high_water_mark=-5, explicit=False)
     assert read_identity(_metadata('{"start":"1","allowExplicitInsert":true}')) == Identity(explicit=True)
@@ -98,11 +98,11 @@ def test_what_a_field_says_of_its_identity() -> None:
         (Identity(None, 1, None, False), False),
     ],
 )
-def test_every_value_is_generated_where_users_may_give_none(identity: Identity, answer: bool) -> None:
+def test_all_values_are_generated_if_explicit_ones_are_forbidden(identity: Identity, answer: bool) -> None:
     assert identity.is_always_generated is answer
 
 
-def test_users_give_values_unless_they_are_told_not_to() -> None:
+def test_explicit_values_are_allowed_by_default() -> None:
     assert allows_explicit_values(Identity(explicit=True)) == Accepted()
     assert allows_explicit_values(Identity()) == Accepted()
     answer = allows_explicit_values(Identity(explicit=False))
@@ -120,7 +120,7 @@ def test_users_give_values_unless_they_are_told_not_to() -> None:
         (Identity(100, -2, 107), [100, 98, 96]),
     ],
 )
-def test_values_go_on_beyond_the_mark(identity: Identity, values: list[int]) -> None:
+def test_generated_values_continue_after_the_mark(identity: Identity, values: list[int]) -> None:
     assert generate_values(identity, 3) == values
     assert generate_values(identity, 0) == []
 
@@ -144,7 +144,7 @@ def test_a_value_beyond_a_long_is_refused(identity: Identity, fits: int) -> None
         (102, "identity-columns.beyond-mark"),
     ],
 )
-def test_what_a_generated_value_breaks(value: int, requirement: str) -> None:
+def test_violated_requirement_of_a_generated_value(value: int, requirement: str) -> None:
     identity = Identity(start=100, step=2, high_water_mark=104)
     assert find_value_faults(identity, {100, 104}, [value]) == [(value, requirement)]
     assert find_value_faults(identity, {100, 104}, [106, 110]) == []
@@ -166,13 +166,13 @@ def test_generated_values_are_the_next_of_the_sequence(start: int, step: int, ma
 
 
 @given(_small, _steps, st.integers(-60, 60))
-def test_a_value_is_in_the_sequence_if_some_steps_lead_to_it(start: int, step: int, value: int) -> None:
+def test_value_in_sequence_is_reached_by_steps(start: int, step: int, value: int) -> None:
     before = takewhile(lambda each: abs(each - start) <= abs(value - start), (start + k * step for k in count()))
     assert is_in_sequence(Identity(start, step), value) is (value in list(before))
 
 
 @given(_small, _steps, st.integers(1, 4), st.integers(1, 4))
-def test_what_is_generated_moves_the_mark_on(start: int, step: int, first: int, second: int) -> None:
+def test_generated_values_advance_the_mark(start: int, step: int, first: int, second: int) -> None:
     before = Identity(start, step)
     marks = []
     for number in (first, second):
@@ -199,11 +199,11 @@ def test_what_is_generated_moves_the_mark_on(start: int, step: int, first: int, 
         (None, 104, 102, False),
     ],
 )
-def test_a_mark_never_goes_back(step: int | None, before: int | None, after: int | None, illegal: bool) -> None:
+def test_mark_never_moves_back(step: int | None, before: int | None, after: int | None, illegal: bool) -> None:
     assert is_illegal_high_water_mark(Identity(100, step, before), Identity(100, step, after)) is illegal
 
 
-def test_what_stays_as_it_was_created() -> None:
+def test_changed_immutable_properties_are_found() -> None:
     created = Identity(100, 2, None, False)
     assert find_changed_properties(created, Identity(100, 2, 104, False)) == []
     assert find_changed_properties(Identity(high_water_mark=1), created) == []

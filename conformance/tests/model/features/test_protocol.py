@@ -72,7 +72,7 @@ def test_client_that_knows_everything_may_read_and_write() -> None:
          "reader features collations"),
     ],
 )  # fmt: skip
-def test_reader_and_writer_refuse_what_the_reader_does_not_know(action: Protocol, requirement: str, why: str) -> None:
+def test_unknown_reader_requirements_refuse_reading_and_writing(action: Protocol, requirement: str, why: str) -> None:
     assert may_read(action) == Refused(requirement, why)
     assert may_write(action) == Refused(requirement, why)
 
@@ -86,12 +86,12 @@ def test_reader_and_writer_refuse_what_the_reader_does_not_know(action: Protocol
          "writer features icebergCompatV3"),
     ],
 )  # fmt: skip
-def test_reader_reads_what_only_writers_refuse(action: Protocol, requirement: str, why: str) -> None:
+def test_unknown_writer_requirements_refuse_only_writing(action: Protocol, requirement: str, why: str) -> None:
     assert may_read(action) == Accepted()
     assert may_write(action) == Refused(requirement, why)
 
 
-def test_client_of_few_features() -> None:
+def test_client_with_few_features() -> None:
     vectors = protocol(3, 7, ["deletionVectors"], ["deletionVectors", "appendOnly"])
     assert may_read(vectors, features=["columnMapping"]) == Refused(
         "table-features.reader-supports-all", "reader features deletionVectors"
@@ -122,7 +122,7 @@ def test_client_of_few_features() -> None:
         protocol(4, 8, ["z"], ["z"]),
     ],
 )
-def test_sound_protocols(action: Protocol) -> None:
+def test_valid_protocols_have_no_faults(action: Protocol) -> None:
     assert find_protocol_faults(action) == []
 
 
@@ -173,7 +173,7 @@ def test_faults_of_a_protocol(action: Protocol, expected: list[tuple[str, str | 
     assert find_protocol_faults(action) == expected
 
 
-def test_missing_requirements() -> None:
+def test_missing_required_features_are_found() -> None:
     assert find_missing_required_features(protocol(1, 7, None, ["clustering"]), "clustering") == ["domainMetadata"]
     assert find_missing_required_features(protocol(1, 7, None, ["clustering", "domainMetadata"]), "clustering") == []
     assert find_missing_required_features(protocol(1, 7, None, ["x"]), "x") == []
@@ -188,7 +188,7 @@ feature_lists = st.none() | st.lists(st.sampled_from([*FEATURES, "x"]), max_size
 
 @settings(deadline=None)
 @given(st.builds(protocol, st.integers(-1, 5), st.integers(-1, 9), feature_lists, feature_lists))
-def test_every_protocol_has_an_answer(action: Protocol) -> None:
+def test_every_protocol_is_decided(action: Protocol) -> None:
     assert {kind for kind, _ in find_protocol_faults(action)} <= set(FAULTS)
     if isinstance(may_read(action), Refused):
         assert isinstance(may_write(action), Refused)

@@ -29,7 +29,7 @@ def test_listed_features_are_those_of_both_lists() -> None:
     assert get_listed_features(LEGACY) == set()
 
 
-def test_feature_taken_out() -> None:
+def test_removed_feature_is_illegal() -> None:
     before = _protocol(1, 7, None, ["appendOnly", "invariants"])
     assert find_illegal_removals(before, _protocol(1, 7, None, ["invariants"])) == ["appendOnly"]
     assert find_illegal_removals(before, _protocol(1, 2)) == []
@@ -38,7 +38,7 @@ def test_feature_taken_out() -> None:
     assert find_illegal_removals(before, _protocol(1, 7)) == []
 
 
-def test_feature_spelled_otherwise_is_the_same_in_texts_that_take_both() -> None:
+def test_both_spellings_of_a_feature_are_the_same() -> None:
     before, after = (
         _protocol(3, 7, ["timestampNTZ"], ["timestampNTZ"]),
         _protocol(3, 7, ["timestampNtz"], ["timestampNtz"]),
@@ -51,12 +51,12 @@ def test_feature_spelled_otherwise_is_the_same_in_texts_that_take_both() -> None
     ("before", "after", "expected"),
     [((1, 2), (1, 2), False), ((1, 2), (2, 5), False), ((2, 5), (1, 5), True), ((1, 5), (1, 4), True)],
 )
-def test_versions_do_not_fall(before: tuple[int, int], after: tuple[int, int], expected: bool) -> None:
+def test_versions_never_decrease(before: tuple[int, int], after: tuple[int, int], expected: bool) -> None:
     assert is_illegal_downgrade(_protocol(*before), _protocol(*after)) is expected
     assert not is_illegal_downgrade(None, _protocol(*after))
 
 
-def test_used_feature_is_left_out_on_upgrade() -> None:
+def test_used_feature_omitted_on_upgrade_is_found() -> None:
     """The example of the text: a change feed that was on for a while."""
     used = {"changeDataFeed", "identityColumns"}
     after = _protocol(3, 7, [], ["appendOnly"])
@@ -65,7 +65,7 @@ def test_used_feature_is_left_out_on_upgrade() -> None:
     assert find_omitted_features(LEGACY, _protocol(3, 7, [], ["changeDataFeed", "invariants"]), used) == []
 
 
-def test_nothing_is_asked_of_what_is_no_upgrade_to_lists() -> None:
+def test_only_upgrades_to_lists_are_checked() -> None:
     used = {"changeDataFeed"}
     assert find_omitted_features(None, _protocol(1, 7, None, []), used) == []
     assert find_omitted_features(LEGACY, _protocol(1, 5), used) == []

@@ -93,7 +93,7 @@ def test_required_features() -> None:
         (3, 7, set()),
     ],
 )
-def test_legacy_versions_stand_for_features(reader: int, writer: int, expected: set[str]) -> None:
+def test_legacy_versions_imply_features(reader: int, writer: int, expected: set[str]) -> None:
     assert get_implied_features(reader, writer) == expected
 
 
@@ -124,19 +124,19 @@ def test_legacy_versions_stand_for_features(reader: int, writer: int, expected: 
         ("", "unknown"),
     ],
 )
-def test_status_of_a_name_in_the_current_text(name: str, expected: str) -> None:
+def test_status_of_a_name_in_the_current_revision(name: str, expected: str) -> None:
     assert get_feature_status(name) == expected
     assert is_proposed_or_preview(name) == (expected in ("preview", "proposed", "accepted", "superseded"))
     assert (get_feature(name) is not None) == (expected == "standard")
 
 
-def test_what_no_text_defines_is_of_a_proposal() -> None:
+def test_features_of_no_revision_have_a_proposal() -> None:
     for feature in FEATURES.values():
         assert (feature.proposal is None) == bool(feature.revisions)
         assert feature.proposal is not None or not feature.alters_replay
 
 
-def test_features_that_give_another_table() -> None:
+def test_features_that_may_alter_replay() -> None:
     names = ["adaptiveMetadata", "columnUpdates", "columnUpdates-preview", "madeUp", "deletionvectors"]
     assert [name for name in names if may_alter_replay(name)] == names
     others = ["deletionVectors", "catalogManaged", "catalogOwned-preview", "geospatial", "collations"]
@@ -170,12 +170,12 @@ def test_old_spellings_belong_to_their_revisions() -> None:
         ("noSuchFeature", (None,) * 4),
     ],
 )
-def test_slip_of_the_pen_is_told_from_an_unknown_name(name: str, expected: tuple[str | None, ...]) -> None:
+def test_misspelled_name_differs_from_an_unknown_name(name: str, expected: tuple[str | None, ...]) -> None:
     """E21, E22, E25. A name that only a newer text knows is no slip."""
     assert tuple(find_intended_name(name, revision) for revision in ("r1", "r2", "r3", "current")) == expected
 
 
-def test_feature_is_known_by_the_spelling_of_engines_in_older_texts() -> None:
+def test_spelling_of_engines_is_known_in_older_revisions() -> None:
     """E22."""
     assert get_feature("timestampNtz", "r1") is None
     found = resolve_feature("timestampNtz", "r1")
@@ -184,14 +184,14 @@ def test_feature_is_known_by_the_spelling_of_engines_in_older_texts() -> None:
     assert resolve_feature("clustering", "r1") is None
 
 
-def test_row_tracking_requires_domains_by_the_newest_text_only() -> None:
+def test_row_tracking_requires_domains_only_in_the_newest_revision() -> None:
     assert [get_required_features("rowTracking", revision) for revision in ("r2", "r3")] == [(), ()]
     assert get_required_features("rowTracking", "current") == ("domainMetadata",)
     assert get_required_features("clustering", "r3") == ("domainMetadata",)
     assert get_required_features("clustering", "r2") == ()
 
 
-def test_preview_names_are_those_of_their_feature() -> None:
+def test_preview_suffix_is_stripped() -> None:
     assert strip_preview_suffix("typeWidening-preview") == "typeWidening"
     assert strip_preview_suffix("managedCommit-dev") == "managedCommit"
     assert strip_preview_suffix("variantType") == "variantType"

@@ -64,7 +64,7 @@ def listing(*features: str) -> Protocol:
         ("owner", ""),
     ],
 )
-def test_sound_values(name: str, value: str) -> None:
+def test_valid_values_have_no_fault(name: str, value: str) -> None:
     assert find_property_fault(name, value) is None
 
 
@@ -81,7 +81,7 @@ def test_sound_values(name: str, value: str) -> None:
         ("delta.deletedFileRetentionDuration", "a week", "is not an interval"),
     ],
 )
-def test_values_that_a_property_cannot_have(name: str, value: str, fault: str) -> None:
+def test_invalid_values_are_a_fault(name: str, value: str, fault: str) -> None:
     assert find_property_fault(name, value) == fault
 
 
@@ -97,7 +97,7 @@ def test_values_that_a_property_cannot_have(name: str, value: str, fault: str) -
         ("delta.unheardOf", "x", None),
     ],
 )
-def test_values_that_writers_should_not_take(name: str, value: str, warning: str | None) -> None:
+def test_values_that_writers_should_avoid(name: str, value: str, warning: str | None) -> None:
     assert find_property_warning(name, value) == warning
     assert find_property_fault(name, value) is None
 
@@ -128,7 +128,7 @@ def test_intervals_as_spark_writes_them(text: str, milliseconds: int) -> None:
      "1 day2 hours", "P7D",
      "interval 1 week and a bit", "interval ٧ days", "9" * 100_000 + " days"],
 )  # fmt: skip
-def test_texts_that_are_no_interval(text: str) -> None:
+def test_invalid_intervals(text: str) -> None:
     assert parse_interval_ms(text) is None
 
 
@@ -151,12 +151,12 @@ def test_tombstones_are_kept_for_their_retention(text: str | None, days: int) ->
 
 
 @pytest.mark.parametrize("text", ["interval 1 month", "interval -1 days", "", "week"])
-def test_nobody_can_tell_by_a_retention_without_a_length(text: str) -> None:
+def test_invalid_retention_has_no_cutoff(text: str) -> None:
     assert compute_tombstone_cutoff_ms({"delta.deletedFileRetentionDuration": text}, 100 * DAY) is None
     assert compute_transaction_cutoff_ms({"delta.setTransactionRetentionDuration": text}, 100 * DAY) is None
 
 
-def test_transactions_expire_only_where_a_retention_is_set() -> None:
+def test_transactions_expire_only_with_a_retention() -> None:
     assert compute_transaction_cutoff_ms({}, 100 * DAY) is None
     settings = {"delta.setTransactionRetentionDuration": "interval 2 weeks"}
     assert compute_transaction_cutoff_ms(settings, 100 * DAY) == 86 * DAY
@@ -180,7 +180,7 @@ def test_transactions_expire_only_where_a_retention_is_set() -> None:
         ("delta.unheardOf", "true", None),
     ],
 )
-def test_feature_that_a_property_relies_on(name: str, value: str, feature: str | None) -> None:
+def test_required_feature_of_a_property(name: str, value: str, feature: str | None) -> None:
     assert get_required_feature(name, value) == feature
     assert feature is None or feature in FEATURES
 
@@ -197,7 +197,7 @@ def test_bare_append_only_is_a_misprint_without_effect() -> None:
     )
 
 
-def test_in_commit_timestamps_need_feature_and_property() -> None:
+def test_in_commit_timestamps_require_feature_and_property() -> None:
     on = metadata({"delta.enableInCommitTimestamps": "true"})
     assert has_in_commit_timestamps(listing("inCommitTimestamp"), on)
     assert not has_in_commit_timestamps(listing("inCommitTimestamp"), metadata({}))
@@ -232,21 +232,21 @@ def _schema(kind: Any = LONG, **keys: Any) -> Struct:
         ({}, _schema(Primitive("timestamp_ntz")), "timestampNtz"),
     ],
 )
-def test_feature_is_active_by_its_metadata(configuration: dict[str, str], schema: Struct, feature: str) -> None:
+def test_metadata_makes_a_feature_active(configuration: dict[str, str], schema: Struct, feature: str) -> None:
     everything = listing(*(name for name in FEATURES if name != "timestampNTZ"))
     always = {"domainMetadata", "v2Checkpoint", "clustering", "vacuumProtocolCheck", "catalogManaged"}
     assert find_active_features(everything, metadata(configuration), schema) - always == {feature}
     assert find_active_features(listing(), metadata(configuration), schema) == set()
 
 
-def test_supported_is_not_active() -> None:
+def test_supported_feature_is_not_always_active() -> None:
     assert find_active_features(Protocol(min_reader_version=2, min_writer_version=6), metadata({}), _schema()) == set()
     assert find_active_features(listing("appendOnly", "v2Checkpoint"), metadata({}), _schema()) == {"v2Checkpoint"}
     suspended = metadata({"delta.rowTrackingSuspended": "true"})
     assert find_active_features(listing("rowTracking", "domainMetadata"), suspended, _schema()) == {"domainMetadata"}
 
 
-def test_timestamp_without_zone_under_its_old_name() -> None:
+def test_timestamp_without_zone_with_its_old_name() -> None:
     assert find_active_features(listing("timestampNTZ"), metadata({}), _schema(Primitive("timestamp_ntz"))) == {
         "timestampNTZ"
     }
@@ -266,12 +266,12 @@ def test_timestamp_without_zone_under_its_old_name() -> None:
         ("", None),
     ],
 )
-def test_codecs_that_the_property_asks_for(value: str, codecs: tuple[str, ...] | None) -> None:
+def test_codecs_of_the_property(value: str, codecs: tuple[str, ...] | None) -> None:
     assert get_requested_codecs(value) == codecs
 
 
 @pytest.mark.parametrize(
     ("value", "version"), [("1.0.0", 1), ("2.0.0", 2), ("2.12.1", 2), ("1.0.1", None), ("2", None), ("3.0.0", None)]
 )
-def test_pages_that_the_property_asks_for(value: str, version: int | None) -> None:
+def test_page_version_of_the_property(value: str, version: int | None) -> None:
     assert parse_page_version(value) == version

@@ -23,7 +23,7 @@ SAMPLE = (
 )
 
 
-def test_sample_of_the_text() -> None:
+def test_protocol_sample_has_its_checksum() -> None:
     assert form(SAMPLE) == (
         '"k0"="%27v%200%27","k1"+"k2"=2,"k1"+"k3"+0="v3","k1"+"k3"+1+0=1,"k1"+"k3"+1+1=2,'
         '"k1"+"k3"+2+"k4"="v4","k1"+"k3"+2+"k5"+0="v5","k1"+"k3"+2+"k5"+1="v6","k1"+"k3"+2+"k5"+2="v7"'
@@ -49,34 +49,34 @@ def test_sample_of_the_text() -> None:
         ("42", "42"),
     ],
 )
-def test_smaller_examples_of_the_text(text: str, canonical: str) -> None:
+def test_protocol_examples_are_canonicalized(text: str, canonical: str) -> None:
     assert form(text) == canonical
 
 
 @pytest.mark.parametrize("number", ["1.0", "1", "1e3", "1E+3", "-0", "-0.0", "1.50", "9223372036854775808", "0.1e-7"])
-def test_number_stays_as_written(number: str) -> None:
+def test_number_keeps_its_lexeme(number: str) -> None:
     assert form(f'{{"n": {number}}}') == f'"n"={number}'
 
 
-def test_only_the_checksum_at_the_top_is_left_out() -> None:
+def test_only_the_top_level_checksum_is_omitted() -> None:
     assert form('{"checksum": {"a": 1}, "x": {"checksum": 2}, "y": [{"checksum": 3}]}') == (
         '"x"+"checksum"=2,"y"+0+"checksum"=3'
     )
     assert form('[{"checksum": 1}]') == '0+"checksum"=1'
 
 
-def test_empty_containers_leave_no_pair() -> None:
+def test_empty_containers_produce_no_pair() -> None:
     assert form('{"a": {}, "b": [], "c": {"d": [[]]}, "e": 1}') == '"e"=1'
     assert form("{}") == ""
 
 
-def test_string_is_encoded_by_the_octets_of_utf8() -> None:
+def test_string_is_encoded_by_its_utf8_octets() -> None:
     assert form('"é😀\\n\\"%+ /"') == '"%C3%A9%F0%9F%98%80%0A%22%25%2B%20%2F"'
     assert form('"AZaz09-._~"') == '"AZaz09-._~"'
     assert form('{"é=+": "x"}') == '"%C3%A9%3D%2B"="x"'
 
 
-def test_half_of_a_surrogate_pair_counts_as_a_question_mark() -> None:
+def test_lone_surrogate_counts_as_a_question_mark() -> None:
     assert form('{"a\\ud800": "\\udc00"}') == '"a%3F"="%3F"'
 
 
@@ -101,7 +101,7 @@ def test_pair_order_of_a_long_array_puts_10_before_1() -> None:
     assert compute_checksum(parse_lossless(LONG_ARRAY).value, "pair") == "e6e7f7501e532040b7a2abe0a2140083"
 
 
-def test_long_array_between_two_keys_stays_there() -> None:
+def test_long_array_stays_between_its_neighbour_keys() -> None:
     between = '{"b": 1, "a": [[0,0,0,0,0,0,0,0,0,0,0]], "A": 2}'
     assert form(between).startswith('"A"=2,"a"+0+0=0,"a"+0+1=0,"a"+0+10=0,')
     assert form(between).endswith(',"a"+0+9=0,"b"=1')
@@ -127,7 +127,7 @@ def leaves(value: Any) -> int:
 
 
 @given(OBJECTS, st.sampled_from(["path", "pair"]))
-def test_form_has_one_pair_for_each_leaf_and_only_ascii(value: dict[str, Any], order: Order) -> None:
+def test_canonical_form_has_one_ascii_pair_per_leaf(value: dict[str, Any], order: Order) -> None:
     expected = leaves({key: member for key, member in value.items() if key != "checksum"})
     written = form(json.dumps(value), order)
     assert written.isascii()
@@ -143,14 +143,14 @@ def test_path_order_is_ascending_by_path(value: dict[str, Any]) -> None:
 
 
 @given(OBJECTS, st.randoms(use_true_random=False))
-def test_order_of_members_and_white_space_do_not_matter(value: dict[str, Any], random: Any) -> None:
+def test_member_order_and_whitespace_do_not_matter(value: dict[str, Any], random: Any) -> None:
     members = list(value.items())
     random.shuffle(members)
     assert form(json.dumps(dict(members), indent=2, ensure_ascii=False)) == form(json.dumps(value))
 
 
 @given(st.text())
-def test_string_is_recovered_from_its_form(text: str) -> None:
+def test_string_is_recovered_from_its_canonical_form(text: str) -> None:
     written = form(json.dumps(text))
     assert (written[0], written[-1]) == ('"', '"')
     assert unquote(written[1:-1]) == text

@@ -110,26 +110,26 @@ def faults_of(*more_of_add: Node, mapping: str | None = None, widening: bool = F
     return find_column_faults(sample(*more_of_add), SCHEMA, PARTITIONS, mapping, widening=widening)
 
 
-def test_sample_is_sound() -> None:
+def test_sample_schema_has_no_fault() -> None:
     assert faults_of(partition_values("date", "region"), parsed("asset", "quantity")) == []
 
 
 @pytest.mark.parametrize("mapping", ["id", "name"])
-def test_sample_of_a_mapped_table_is_sound(mapping: str) -> None:
+def test_sample_schema_with_column_mapping_has_no_fault(mapping: str) -> None:
     assert faults_of(partition_values("col-d", "col-r"), parsed("col-a", "col-q"), mapping=mapping) == []
 
 
-def test_no_column_has_to_be_there() -> None:
+def test_every_column_is_optional() -> None:
     assert find_column_faults(group("root", group("add", text("path"))), SCHEMA, PARTITIONS, None) == []
     assert find_column_faults(group("root"), None, [], None) == []
 
 
-def test_columns_beside_the_sample_are_free() -> None:
+def test_additional_columns_are_allowed() -> None:
     root = group("root", group("txn", text("appId"), leaf("lastUpdated", "BOOLEAN")), leaf("other", "FLOAT"))
     assert find_column_faults(root, SCHEMA, PARTITIONS, None) == []
 
 
-def test_column_of_nulls_is_of_any_type() -> None:
+def test_column_of_nulls_may_have_any_type() -> None:
     root = group("root", group("add", leaf("size", "INT32", Annotation("UNKNOWN"))))
     assert find_column_faults(root, SCHEMA, PARTITIONS, None) == []
 
@@ -145,20 +145,20 @@ def test_column_of_nulls_is_of_any_type() -> None:
         (group("root", text("txn")), ("txn",), "struct"),
     ],
 )
-def test_field_of_another_type(root: Node, path: tuple[str, ...] | None, expected: str) -> None:
+def test_field_with_the_wrong_type_is_a_fault(root: Node, path: tuple[str, ...] | None, expected: str) -> None:
     (fault,) = find_column_faults(root, SCHEMA, PARTITIONS, None)
     assert fault.path == (path or ("protocol", "minReaderVersion"))
     assert (fault.of, fault.what, fault.expected) == ("action", "another type", expected)
 
 
-def test_partition_column_in_another_type_or_left_out() -> None:
+def test_wrong_or_missing_partition_column_is_a_fault() -> None:
     (fault,) = faults_of(group("partitionValues_parsed", text("date"), text("region")))
     assert (fault.path[-1], fault.what, fault.expected) == ("date", "another type", "date")
     (fault,) = faults_of(group("partitionValues_parsed", leaf("date", "INT32", DATE)))
     assert (fault.path[-1], fault.what, fault.expected) == ("region", "missing", "string")
 
 
-def test_columns_of_a_mapped_table_by_logical_names() -> None:
+def test_logical_names_with_column_mapping_are_a_fault() -> None:
     faults = faults_of(partition_values("date", "col-r"), parsed("asset", "quantity"), mapping="name")
     parts = ("minValues", "maxValues", "nullCount")
     assert {(fault.path[1:], fault.what, fault.expected) for fault in faults} == {
@@ -168,18 +168,18 @@ def test_columns_of_a_mapped_table_by_logical_names() -> None:
     }
 
 
-def test_logical_name_beside_physical_ones_is_that_of_a_dropped_column() -> None:
+def test_logical_name_next_to_physical_ones_is_a_dropped_column() -> None:
     assert faults_of(parsed("asset", "col-q"), mapping="name") == []
 
 
-def test_logical_name_that_is_a_physical_one_too_is_no_fault() -> None:
+def test_logical_name_that_equals_a_physical_one_is_valid() -> None:
     renamed = Struct((column("a", Primitive("long"), "b"), column("b", Primitive("long"), "a")))
     values = group("minValues", leaf("a", "INT64"), leaf("b", "INT64"))
     root = group("root", group("add", group("stats_parsed", values)))
     assert find_column_faults(root, renamed, [], "name") == []
 
 
-def test_bound_of_another_type() -> None:
+def test_bound_with_the_wrong_type_is_a_fault() -> None:
     statistics = group("stats_parsed", leaf("numRecords", "INT32"), group("minValues", text("quantity")))
     assert {(fault.path[-1], fault.expected) for fault in faults_of(statistics)} == {
         ("numRecords", "long"),
@@ -187,7 +187,7 @@ def test_bound_of_another_type() -> None:
     }
 
 
-def test_null_counts_are_long_whatever_the_column() -> None:
+def test_null_counts_are_long_for_every_column() -> None:
     statistics = group("stats_parsed", group("nullCount", text("asset"), leaf("quantity", "DOUBLE")))
     assert [(fault.path[-1], fault.expected) for fault in faults_of(statistics)] == [
         ("asset", "long"),
@@ -195,19 +195,19 @@ def test_null_counts_are_long_whatever_the_column() -> None:
     ]
 
 
-def test_older_name_of_null_counts() -> None:
+def test_older_name_of_null_counts_is_reported() -> None:
     (fault,) = faults_of(parsed("asset", "quantity", "nullCounts"))
     assert (fault.what, fault.expected, fault.stored) == ("older name", "nullCount", "nullCounts")
 
 
-def test_bounds_older_than_a_wider_type() -> None:
+def test_bounds_may_have_the_type_before_widening() -> None:
     wide = Struct((column("n", Primitive("long")),))
     root = group("root", group("add", group("stats_parsed", group("minValues", leaf("n", "INT32")))))
     assert len(find_column_faults(root, wide, [], None)) == 1
     assert find_column_faults(root, wide, [], None, widening=True) == []
 
 
-def test_columns_whose_bounds_have_no_form_and_unknown_ones_are_passed_over() -> None:
+def test_unknown_columns_and_undefined_bounds_are_ignored() -> None:
     schema = Struct((column("list", Array(Primitive("long"), True)), column("n", Primitive("void"))))
     statistics = group("stats_parsed", group("minValues", text("list"), text("n"), text("dropped"), text("asset")))
     assert find_column_faults(group("root", group("add", statistics)), schema, [], None) == []
@@ -228,7 +228,7 @@ def test_bounds_of_variants_are_variants() -> None:
 
 
 @pytest.mark.parametrize("name", ["stats_parsed", "partitionValues_parsed"])
-def test_typed_columns_are_structs(name: str) -> None:
+def test_typed_columns_must_be_structs(name: str) -> None:
     for node in (text(name), texts(name), strings(name)):
         (fault,) = faults_of(node)
         assert (fault.path, fault.what, fault.expected) == (("add", name), "another type", "struct")
@@ -236,6 +236,6 @@ def test_typed_columns_are_structs(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["minValues", "maxValues", "nullCount"])
-def test_bounds_and_null_counts_are_structs(name: str) -> None:
+def test_bounds_and_null_counts_must_be_structs(name: str) -> None:
     (fault,) = faults_of(group("stats_parsed", leaf("numRecords", "INT64"), texts(name)))
     assert (fault.path[-1], fault.of, fault.expected) == (name, "statistics", "struct")

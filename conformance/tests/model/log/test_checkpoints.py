@@ -61,7 +61,7 @@ def snapshot(*actions: Action, version: int = 3) -> Snapshot:
 
 
 class TestContent:
-    def test_every_part_of_the_state_is_held_once(self) -> None:
+    def test_checkpoint_contains_every_part_of_the_state_once(self) -> None:
         state = snapshot(add("a"), add("b", "one"), remove("c"), txn("s", 4), domain("x"))
         expected_state = build_checkpoint_actions(state, v2=False)
         assert {type(each).__name__ for each in expected_state} == {
@@ -74,7 +74,7 @@ class TestContent:
         }
         assert len(expected_state) == 7
 
-    def test_commit_info_is_left_behind(self) -> None:
+    def test_commit_info_is_omitted(self) -> None:
         state = replace(snapshot(), commit_info=CommitInfo(operation="WRITE"))
         assert not [each for each in build_checkpoint_actions(state, v2=False) if isinstance(each, CommitInfo)]
 
@@ -89,7 +89,7 @@ class TestContent:
         expected_state = build_checkpoint_actions(state, v2=False, clock_ms=8 * DAY_MS)
         assert [each for each in expected_state if "Remove" in str(type(each))] == [remove("young", at=5 * DAY_MS)]
 
-    def test_tombstone_at_the_very_end_of_its_retention_is_kept(self) -> None:
+    def test_tombstone_at_the_end_of_its_retention_is_kept(self) -> None:
         state = snapshot(remove("a", at=10))
         assert remove("a", at=10) in build_checkpoint_actions(state, v2=False, clock_ms=15, retention_ms=5)
         assert remove("a", at=10) not in build_checkpoint_actions(state, v2=False, clock_ms=16, retention_ms=5)
@@ -129,7 +129,7 @@ class TestContent:
     ],
 )
 @pytest.mark.parametrize("revision", [Revision.R3, Revision.CURRENT])
-def test_combinations_of_spec_naming_and_feature(
+def test_allowed_combinations_of_spec_naming_and_feature(
     spec: Spec, naming: Naming, of_v2_table: str | None, of_plain_table: str | None, revision: Revision
 ) -> None:
     for table, expected in ((V2_TABLE, of_v2_table), (PLAIN_TABLE, of_plain_table)):
@@ -138,7 +138,7 @@ def test_combinations_of_spec_naming_and_feature(
 
 
 @pytest.mark.parametrize("revision", [Revision.R1, Revision.R2])
-def test_before_r3_there_is_v1_alone(revision: Revision) -> None:
+def test_only_v1_exists_before_r3(revision: Revision) -> None:
     assert check_spec_and_naming("v1", "classic", PLAIN_TABLE, revision) == Accepted()
     assert check_spec_and_naming("v1", "multipart", PLAIN_TABLE, revision) == Accepted()
     for spec, naming in (("v2", "classic"), ("v2", "uuid"), ("v1", "uuid")):
@@ -165,13 +165,11 @@ class TestForbidden:
             ("v1", Revision.R1, [1, 2, 3]),
         ],
     )
-    def test_actions_that_must_not_stand_in_a_checkpoint(
-        self, spec: Spec, revision: Revision, expected: list[int]
-    ) -> None:
+    def test_forbidden_actions_of_a_checkpoint(self, spec: Spec, revision: Revision, expected: list[int]) -> None:
         mixed = [each for pair in zip(self.GOOD, self.ODD, strict=False) for each in pair]
         assert find_forbidden_actions(mixed, spec, revision) == [self.ODD[each] for each in expected]
 
-    def test_state_alone_is_never_forbidden(self) -> None:
+    def test_actions_of_the_state_are_allowed(self) -> None:
         assert find_forbidden_actions(self.GOOD, "v1") == []
 
     def test_any_action_of_the_v2_spec_makes_the_content_v2(self) -> None:
@@ -207,7 +205,7 @@ class TestStructure:
         assert find_content_faults(3, actions, spec) == expected
 
     @pytest.mark.parametrize("v2", [False, True])
-    def test_what_the_model_writes_has_none(self, v2: bool) -> None:
+    def test_checkpoint_of_the_model_has_no_fault(self, v2: bool) -> None:
         state = snapshot(add("a"), remove("b"), txn("s", 1), domain("x"))
         assert find_content_faults(3, build_checkpoint_actions(state, v2=v2), "v2" if v2 else "v1") == []
 
@@ -220,7 +218,7 @@ class TestErrata:
         '"modificationTime":1512909768000,"tags":{}}'
     )
 
-    def test_e11_sidecar_line_lacks_its_last_brace(self) -> None:
+    def test_e11_sidecar_line_has_no_last_brace(self) -> None:
         with pytest.raises(JsonError):
             parse_lossless(self.SIDECAR_LINE)
         whole = json.loads(self.SIDECAR_LINE + "}")
@@ -232,7 +230,7 @@ class TestErrata:
         )
 
     @pytest.mark.parametrize("kind", ["add", "remove"])
-    def test_e11_file_lines_lack_their_last_brace(self, kind: str) -> None:
+    def test_e11_file_lines_have_no_last_brace(self, kind: str) -> None:
         body = '"path":"date=2017-12-10/part-000.c000.gz.parquet","dataChange":false'
         more = ',"partitionValues":{},"size":1,"modificationTime":0' if kind == "add" else ""
         line = f'{{"{kind}":{{{body}{more}}}'
@@ -267,10 +265,10 @@ class TestReconciliation:
         actions = [protocol(), metadata(), add("a", "two"), remove("a", "one"), remove("a")]
         assert reconcile_checkpoint(3, actions) == reconcile_checkpoint(3, actions[::-1])
 
-    def test_commit_info_in_a_checkpoint_is_passed_over(self) -> None:
+    def test_commit_info_in_a_checkpoint_is_ignored(self) -> None:
         assert snapshot(CommitInfo(operation="x")).commit_info is None
 
-    def test_actions_of_the_v2_spec_are_no_state(self) -> None:
+    def test_actions_of_the_v2_spec_are_not_part_of_the_state(self) -> None:
         assert snapshot(CheckpointMetadata(version=3), SIDECAR) == snapshot()
 
 
@@ -301,7 +299,7 @@ class TestDifference:
             ("missing", ("a", vector_id("one"))),
         ]
 
-    def test_facts_without_meaning_in_a_state_never_differ(self) -> None:
+    def test_fields_without_meaning_are_not_compared(self) -> None:
         ours = msgspec.structs.replace(add("a%62"), data_change=False, tags={"k": "v"}, clustering_provider="x")
         assert compare_checkpoint(snapshot(add("ab")), snapshot(ours)) == []
 
@@ -314,18 +312,18 @@ class TestDifference:
         found = compare_checkpoint(snapshot(remove("a", at=10)), snapshot(), clock_ms=clock, retention_ms=5)
         assert [each.retained for each in found] == expected
 
-    def test_tombstone_that_replay_does_not_know_may_come_from_before_its_base(self) -> None:
+    def test_unknown_tombstone_may_be_older_than_the_replay_base(self) -> None:
         (found,) = compare_checkpoint(snapshot(), snapshot(remove("a")))
         assert (found.what, found.retained) == ("extra", None)
 
-    def test_tombstone_of_a_live_file_is_no_matter_of_expiry(self) -> None:
+    def test_tombstone_of_a_live_file_is_a_difference(self) -> None:
         found = compare_checkpoint(snapshot(add("a")), snapshot(remove("a")))
         assert [(each.kind, each.what, each.retained) for each in found] == [
             ("add", "missing", True),
             ("remove", "extra", True),
         ]
 
-    def test_tombstone_of_another_vector_of_a_live_file_is_one_of_its_own(self) -> None:
+    def test_tombstone_of_another_vector_of_a_live_file_is_valid(self) -> None:
         (found,) = compare_checkpoint(snapshot(add("a", "one")), snapshot(add("a", "one"), remove("a")))
         assert (found.kind, found.key, found.retained) == ("remove", ("a", None), None)
 
@@ -355,7 +353,7 @@ class TestDifference:
         (missing,) = compare_checkpoint(snapshot(), reconcile_checkpoint(3, [metadata()]))
         assert (missing.kind, missing.key, missing.what) == ("protocol", None, "missing")
 
-    def test_row_id_high_water_mark_counts_until_r2(self) -> None:
+    def test_row_id_high_water_mark_is_compared_until_r2(self) -> None:
         marked = snapshot(RowIdHighWaterMark(high_water_mark=4))
         (found,) = compare_checkpoint(marked, snapshot(), revision=Revision.R2)
         assert (found.kind, found.what) == ("rowIdHighWaterMark", "missing")
@@ -377,7 +375,7 @@ def test_replay_from_a_checkpoint_equals_replay_from_version_0(log: SmallLog, da
 
 @small_log_settings
 @given(small_logs(), st.integers(0, 200))
-def test_checkpoint_of_a_snapshot_parts_from_it_by_expiry_alone(log: SmallLog, clock: int) -> None:
+def test_checkpoint_differs_from_its_snapshot_only_by_expiry(log: SmallLog, clock: int) -> None:
     state = replay_log(log.commits, to=len(log.expected_state) - 1)
     expected_state = build_checkpoint_actions(state, v2=False, clock_ms=clock, retention_ms=50)
     derived = reconcile_checkpoint(state.version, expected_state)
@@ -389,7 +387,7 @@ def test_checkpoint_of_a_snapshot_parts_from_it_by_expiry_alone(log: SmallLog, c
 
 @small_log_settings
 @given(small_logs(), st.data())
-def test_action_left_out_of_a_checkpoint_is_found(log: SmallLog, data: st.DataObject) -> None:
+def test_action_missing_from_a_checkpoint_is_found(log: SmallLog, data: st.DataObject) -> None:
     state = replay_log(log.commits, to=len(log.expected_state) - 1)
     expected_state = build_checkpoint_actions(state, v2=False)
     lost = data.draw(st.sampled_from(expected_state))

@@ -52,7 +52,7 @@ def listings(draw: st.DrawFn) -> list[str]:
     retention=st.integers(0, 30 * DAY),
     revision=st.sampled_from(Revision),
 )
-def test_every_version_from_the_cut_off_on_can_be_read(
+def test_every_version_from_the_cutoff_on_is_readable(
     names: list[str], times: list[int], clock: int, retention: int, revision: Revision
 ) -> None:
     made = dict(enumerate(times))
@@ -74,7 +74,7 @@ def test_every_version_from_the_cut_off_on_can_be_read(
 
 
 @pytest.mark.parametrize("revision", [Revision.R1, Revision.R2, Revision.R3])
-def test_older_texts_let_checksums_and_staged_commits_lie(revision: Revision) -> None:
+def test_older_revisions_keep_checksums_and_staged_commits(revision: Revision) -> None:
     names = [checksum_name(0), staged_commit_name(0, UUID), commit_name(0), classic_checkpoint_name(1)]
     assert find_removable_files(names, 1, revision) == {commit_name(0)}
     assert find_removable_files(names, 1) == set(names[:3])

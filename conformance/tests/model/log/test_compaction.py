@@ -34,7 +34,7 @@ V19: dict[int, list[Action]] = {
 V19_COMPACTED: list[Action] = [add("f2"), add("f4"), remove("f1"), remove("f3"), txn(APP, 4390)]
 
 
-def test_v19_example_of_the_text() -> None:
+def test_v19_protocol_example() -> None:
     assert build_compaction(V19, 4, 6) == V19_COMPACTED
     assert compare_compaction(V19, 4, 6, V19_COMPACTED) == []
 
@@ -43,11 +43,11 @@ def test_remove_of_a_file_added_inside_the_range_is_kept() -> None:
     assert build_compaction({1: [add("a")], 2: [remove("a")]}, 1, 2) == [remove("a")]
 
 
-def test_file_added_anew_inside_the_range_has_no_remove() -> None:
+def test_file_added_again_inside_the_range_has_no_remove() -> None:
     assert build_compaction({1: [remove("a")], 2: [add("a")]}, 1, 2) == [add("a")]
 
 
-def test_exchanged_vectors_leave_a_remove_each() -> None:
+def test_replaced_vectors_leave_one_remove_each() -> None:
     commits: dict[int, list[Action]] = {
         1: [remove("a"), add("a", "one")],
         2: [remove("a", "one"), add("a", "two")],
@@ -69,27 +69,27 @@ def test_protocol_and_metadata_are_the_newest_of_the_range() -> None:
     assert build_compaction(commits, 2, 3) == [metadata(a="2"), add("a")]
 
 
-def test_actions_of_single_commits_are_left_out() -> None:
+def test_actions_of_single_commits_are_omitted() -> None:
     cdc = Cdc(path="_change_data/x", partition_values={}, size=1, data_change=False)
     assert build_compaction({1: [CommitInfo(), cdc], 2: [CommitInfo(), add("a")]}, 1, 2) == [add("a")]
 
 
-def test_commits_outside_the_range_take_no_part() -> None:
+def test_commits_outside_the_range_are_ignored() -> None:
     commits: dict[int, list[Action]] = {0: [txn("s", 0)], 1: [add("a")], 2: [add("b")], 3: [remove("a")]}
     assert build_compaction(commits, 1, 2) == [add("a"), add("b")]
 
 
 @pytest.mark.parametrize(("start", "end"), [(2, 1), (1, 1)])
-def test_range_has_two_commits_at_least(start: int, end: int) -> None:
+def test_range_has_at_least_two_commits(start: int, end: int) -> None:
     with pytest.raises(ValueError, match="cannot compact"):
         build_compaction({1: [add("a")], 2: []}, start, end)
 
 
-def test_r3_does_not_rule_out_a_single_commit() -> None:
+def test_r3_allows_a_single_commit() -> None:
     assert build_compaction({1: [add("a")]}, 1, 1, Revision.R3) == [add("a")]
 
 
-def test_missing_commit_is_no_empty_commit() -> None:
+def test_missing_commit_is_an_error() -> None:
     with pytest.raises(KeyError):
         build_compaction({1: [], 3: []}, 1, 3)
 
@@ -119,7 +119,7 @@ def test_order_of_a_compaction_has_no_meaning() -> None:
         (APP, ("txn", APP, "missing", None)),
     ],
 )
-def test_what_a_compaction_lacks(lost: str, expected: tuple[object, ...]) -> None:
+def test_missing_actions_of_a_compaction(lost: str, expected: tuple[object, ...]) -> None:
     assert difference(without(lost)) == [expected]
 
 
@@ -134,19 +134,19 @@ def test_what_a_compaction_lacks(lost: str, expected: tuple[object, ...]) -> Non
     ],
     ids=["add", "remove", "domain", "protocol", "metaData"],
 )
-def test_what_a_compaction_invents(more: Action, expected: tuple[object, ...]) -> None:
+def test_extra_actions_of_a_compaction(more: Action, expected: tuple[object, ...]) -> None:
     assert difference([*V19_COMPACTED, more]) == [expected]
 
 
-def test_older_transaction_version() -> None:
+def test_older_transaction_version_is_a_difference() -> None:
     assert difference([*without(APP), Txn(app_id=APP, version=4389)]) == [("txn", APP, "differs", "version")]
 
 
-def test_commit_info_in_a_compaction_is_no_difference_of_state() -> None:
+def test_commit_info_in_a_compaction_is_not_compared() -> None:
     assert difference([CommitInfo(operation="x"), *V19_COMPACTED]) == []
 
 
-def test_domain_without_its_tombstone() -> None:
+def test_missing_domain_tombstone_is_a_difference() -> None:
     commits: dict[int, list[Action]] = {1: [domain("x")], 2: [domain("x", removed=True)]}
     (lost,) = compare_compaction(commits, 1, 2, [])
     assert (lost.kind, lost.key, lost.what) == ("domainMetadata", "x", "missing")
@@ -163,7 +163,7 @@ def test_other_vector_is_another_file() -> None:
     }
 
 
-def test_partition_values_are_compared_by_type_where_it_is_known() -> None:
+def test_partition_values_are_compared_by_known_type() -> None:
     def valued(text: str) -> Action:
         return msgspec.structs.replace(add("a"), partition_values={"p": text})
 
@@ -199,7 +199,7 @@ def test_replay_with_a_compaction_equals_replay_of_its_commits(log: SmallLog, da
 
 @small_log_settings
 @given(small_logs(), st.data())
-def test_compaction_of_a_range_never_parts_from_it(log: SmallLog, data: st.DataObject) -> None:
+def test_compaction_of_a_range_never_differs_from_it(log: SmallLog, data: st.DataObject) -> None:
     last = len(log.expected_state) - 1
     assume(last >= 1)
     start = data.draw(st.integers(0, last - 1))

@@ -44,7 +44,7 @@ NAMES = {
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_name_of_each_kind_tells_its_numbers(name: str) -> None:
+def test_every_kind_of_name_is_parsed(name: str) -> None:
     assert parse_log_file_name(name) == NAMES[name]
     assert describe_near_miss(name) is None
 
@@ -58,7 +58,7 @@ def test_name_of_each_kind_tells_its_numbers(name: str) -> None:
         "3ae45b72-24e1-865a-a211-34987ae02f2a",
     ],
 )
-def test_uuids_of_the_text_name_staged_commits_sidecars_and_checkpoints(name: str) -> None:
+def test_names_with_the_protocol_uuids_are_parsed(name: str) -> None:
     assert parse_log_file_name(f"_staged_commits/{VERSION}.{name}.json") == StagedCommit(10, name)
     assert parse_log_file_name(f"_sidecars/{name}.parquet") == SidecarName(f"{name}.parquet")
     assert parse_log_file_name(f"{VERSION}.checkpoint.{name}.json") == UuidCheckpoint(10, name, "json")
@@ -90,7 +90,7 @@ MISSES = {
 
 
 @pytest.mark.parametrize("name", MISSES)
-def test_malformed_name_is_nobodys_and_says_what_it_resembles(name: str) -> None:
+def test_malformed_name_is_other_and_described(name: str) -> None:
     assert parse_log_file_name(name) == OtherFile(name)
     assert describe_near_miss(name) == MISSES[name]
 
@@ -123,12 +123,12 @@ def test_malformed_name_is_nobodys_and_says_what_it_resembles(name: str) -> None
         "x.json",
     ],
 )
-def test_name_that_resembles_nothing_is_passed_over(name: str) -> None:
+def test_unrelated_name_is_not_described(name: str) -> None:
     assert parse_log_file_name(name) == OtherFile(name)
     assert describe_near_miss(name) is None
 
 
-def test_written_names_are_those_of_the_text() -> None:
+def test_built_names_equal_the_protocol_examples() -> None:
     assert file_names.commit_name(10) == f"{VERSION}.json"
     assert file_names.checksum_name(10) == f"{VERSION}.crc"
     assert file_names.classic_checkpoint_name(10) == f"{VERSION}.checkpoint.parquet"
@@ -144,9 +144,7 @@ VERSIONS = st.integers(0, 2**63 - 1)
 
 
 @given(VERSIONS, VERSIONS, st.uuids().map(str), st.sampled_from(["json", "parquet"]), st.data())
-def test_written_name_parses_to_what_it_was_written_from(
-    version: int, end: int, uuid: str, form: str, data: st.DataObject
-) -> None:
+def test_built_name_parses_back(version: int, end: int, uuid: str, form: str, data: st.DataObject) -> None:
     parts = data.draw(st.integers(1, 10**10 - 1))
     part = data.draw(st.integers(1, parts))
     assert parse_log_file_name(file_names.commit_name(version)) == CommitName(version)
@@ -162,11 +160,11 @@ def test_written_name_parses_to_what_it_was_written_from(
 
 
 @given(VERSIONS, VERSIONS)
-def test_names_of_commits_sort_as_their_versions(one: int, other: int) -> None:
+def test_commit_names_sort_like_versions(one: int, other: int) -> None:
     assert (file_names.commit_name(one) < file_names.commit_name(other)) == (one < other)
 
 
 @given(st.text(alphabet="0123456789.-_/abcdefjsonparquetcheckpoint", max_size=60) | st.text(max_size=30))
-def test_any_text_is_a_name(text: str) -> None:
+def test_any_text_is_parsed_as_a_name(text: str) -> None:
     assert parse_log_file_name(text) is not None
     assert describe_near_miss(text) is None or parse_log_file_name(text) == OtherFile(text)

@@ -7,7 +7,7 @@ from deltaspec.model.json_values import parse_lossless
 from deltaspec.model.log.last_checkpoint import LastCheckpoint, compare_hint_checksum
 
 
-def test_hint_of_every_field() -> None:
+def test_hint_with_every_field() -> None:
     text = (
         '{"version":10,"size":13,"parts":3,"sizeInBytes":100,"numOfAddFiles":5,"checkpointSchema":{"type":"struct",'
         '"fields":[]},"checksum":"0","tags":{"k":"v"},"v2Checkpoint":{"path":"x"},"unknown":[1]}'
@@ -24,7 +24,7 @@ def test_hint_of_every_field() -> None:
     )
 
 
-def test_hint_needs_no_more_than_version_and_size() -> None:
+def test_hint_requires_only_version_and_size() -> None:
     assert msgspec.json.decode('{"version":0,"size":2}', type=LastCheckpoint) == LastCheckpoint(version=0, size=2)
     assert msgspec.json.encode(LastCheckpoint(version=0, size=2)) == b'{"version":0,"size":2}'
 
@@ -33,7 +33,7 @@ def test_hint_needs_no_more_than_version_and_size() -> None:
     "text",
     ["", "{}", '{"version":1}', '{"size":1}', '{"version":"1","size":1}', '{"version":9223372036854775808,"size":1}'],
 )
-def test_hint_without_version_and_size_is_none(text: str) -> None:
+def test_hint_without_version_or_size_is_refused(text: str) -> None:
     with pytest.raises(msgspec.DecodeError):
         msgspec.json.decode(text, type=LastCheckpoint)
 
@@ -67,6 +67,6 @@ def test_checksum_covers_the_other_fields(text: str, answer: str | None) -> None
         ("82F777C9575DCBB8831CE028CDF8E5D5", "matches"),
     ],
 )
-def test_both_orders_of_a_long_array_are_told_apart(md5: str, answer: str) -> None:
+def test_orders_of_a_long_array_are_distinguished(md5: str, answer: str) -> None:
     document = parse_lossless(f'{{"a":[0,1,2,3,4,5,6,7,8,9,10,11],"checksum":"{md5}"}}').value
     assert compare_hint_checksum(document) == answer

@@ -43,7 +43,7 @@ def test_path_without_a_name_is_refused(path: str) -> None:
 
 
 @given(st.text())
-def test_encoded_name_is_a_sound_path_that_decodes_to_it(name: str) -> None:
+def test_encoded_name_is_a_valid_path_and_decodes_back(name: str) -> None:
     path = encode(name)
     assert decode(path) == name
     assert not has_non_ascii(path)
@@ -57,12 +57,12 @@ def test_encoded_name_has_no_scheme(name: str) -> None:
     assert is_absolute(path) == name.startswith("/")
 
 
-def test_encoding_leaves_partition_folders_readable() -> None:
+def test_encoding_keeps_partition_folders_readable() -> None:
     assert encode("a=1/b=x y/part-0.parquet") == "a=1/b=x%20y/part-0.parquet"
     assert encode("t=10:30/é%") == "t=10%3A30/%C3%A9%25"
 
 
-def test_name_without_utf8_form_has_no_path() -> None:
+def test_name_without_utf8_form_is_refused() -> None:
     with pytest.raises(PathError):
         encode("\ud800")
 
@@ -93,7 +93,7 @@ def test_other_paths_are_relative(path: str) -> None:
         ("x.parquet", False),
     ],
 )
-def test_colon_before_the_first_slash_reads_as_a_scheme(path: str, answer: bool) -> None:
+def test_colon_before_the_first_slash(path: str, answer: bool) -> None:
     assert has_colon_in_first_segment(path) is answer
 
 
@@ -116,7 +116,7 @@ def test_colon_before_the_first_slash_reads_as_a_scheme(path: str, answer: bool)
         ("\udfff", "contains a lone surrogate"),
     ],
 )
-def test_fault_says_what_breaks_the_form(path: str, words: str) -> None:
+def test_fault_describes_the_violation(path: str, words: str) -> None:
     assert find_path_fault(path) == words
 
 
@@ -139,7 +139,7 @@ def test_uri_reference_has_no_fault(path: str) -> None:
 
 
 @pytest.mark.parametrize(("path", "answer"), [("s=é/x", True), ("s=%C3%A9/x", False), ("日本", True), ("x~", False)])
-def test_octets_beyond_ascii_are_told_apart_from_other_faults(path: str, answer: bool) -> None:
+def test_non_ascii_characters_are_reported_separately(path: str, answer: bool) -> None:
     assert has_non_ascii(path) is answer
 
 
@@ -226,7 +226,7 @@ def test_undecodable_path_is_its_own_key(path: str) -> None:
 @pytest.mark.parametrize(
     "path", ["..", "../x", "a/../../x", "%2e%2e/x", "%2E./x", "..%2Fx", "a/../../t/x", "./../x", "a//../../x"]
 )
-def test_path_that_climbs_above_the_root_leaves_the_table(path: str) -> None:
+def test_path_above_the_root_escapes_the_table(path: str) -> None:
     assert escapes_table(path)
 
 
@@ -238,16 +238,16 @@ def test_path_within_the_root_stays_in_the_table(path: str) -> None:
 
 
 @pytest.mark.parametrize("path", ["/etc/passwd", "s3://other/../x"])
-def test_absolute_path_is_no_matter_of_climbing(path: str) -> None:
+def test_absolute_path_never_escapes(path: str) -> None:
     assert not escapes_table(path)
 
 
-def test_broken_escape_does_not_hide_climbing() -> None:
+def test_broken_escape_does_not_hide_parent_segments() -> None:
     assert escapes_table("../100%")
 
 
 @given(st.text(alphabet="aé%2eF.:/\\?#[ \ud800", max_size=20) | st.text(max_size=20), st.none() | st.text(max_size=10))
-def test_any_text_gets_an_answer(path: str, root: str | None) -> None:
+def test_any_text_has_a_key_and_a_fault_or_none(path: str, root: str | None) -> None:
     assert isinstance(path_key(path, root), str)
     assert find_path_fault(path) is None or find_path_fault(path)
     assert escapes_table(path) in (True, False)

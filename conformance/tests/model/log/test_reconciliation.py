@@ -49,7 +49,7 @@ def live(snapshot: Snapshot) -> set[tuple[str, str | None]]:
     return set(snapshot.files)
 
 
-def test_nothing_holds_before_the_first_version() -> None:
+def test_snapshot_before_the_first_version_is_empty() -> None:
     assert Snapshot(-1, None, None, {}, {}, {}, {}, None, None) == EMPTY_SNAPSHOT
     assert state() == EMPTY_SNAPSHOT
 
@@ -67,7 +67,7 @@ def test_commits_replay_in_the_order_of_versions() -> None:
     assert replay_log(commits, base=base, to=10).transactions == {"a": txn("a", 10)}
 
 
-def test_commit_that_is_not_given_is_no_empty_commit() -> None:
+def test_missing_commit_is_an_error() -> None:
     with pytest.raises(KeyError):
         replay_log({0: [], 2: []}, to=2)
 
@@ -90,11 +90,11 @@ def test_removed_domain_returns_with_a_newer_action() -> None:
     assert state([domain("x", "1")], [removed], [domain("x", "3")]).domains == {"x": domain("x", "3")}
 
 
-def test_removal_of_an_unknown_domain_holds_nothing() -> None:
+def test_removal_of_an_unknown_domain_has_no_effect() -> None:
     assert state([domain("x", removed=True)]) == Snapshot(version=0)
 
 
-def test_commit_info_is_that_of_the_snapshot_version_alone() -> None:
+def test_commit_info_belongs_to_the_snapshot_version() -> None:
     first, second = CommitInfo(operation="first"), CommitInfo(operation="second")
     assert state([first], [second]).commit_info == second
     assert state([first], []).commit_info is None
@@ -116,12 +116,12 @@ def test_newest_row_id_high_water_mark_wins(revision: Revision) -> None:
     ],
     ids=["cdc", "checkpointMetadata", "sidecar"],
 )
-def test_action_takes_no_part_in_replay(action: Action) -> None:
+def test_action_is_not_replayed(action: Action) -> None:
     before = state([add("a")])
     assert apply_action(before, action) == before
 
 
-def test_replay_leaves_the_snapshot_before_untouched() -> None:
+def test_replay_does_not_change_the_previous_snapshot() -> None:
     before = state([add("a"), domain("x"), txn("s", 1)])
     for action in (remove("a"), domain("x", removed=True), txn("s", 2), add("b")):
         apply_action(before, action)
@@ -138,13 +138,13 @@ def test_remove_of_an_unknown_file_is_a_tombstone() -> None:
     assert set(state([remove("a")]).tombstones) == {("a", None)}
 
 
-def test_file_added_anew_is_no_tombstone() -> None:
+def test_file_added_after_a_remove_is_not_a_tombstone() -> None:
     found = state([add("a")], [remove("a")], [add("a", size=7)])
     assert found.files == {("a", None): add("a", size=7)}
     assert found.tombstones == {}
 
 
-def test_file_added_again_has_the_facts_of_the_newest_action() -> None:
+def test_file_added_again_has_the_values_of_the_newest_action() -> None:
     found = state([add("a", stats='{"numRecords":1}')], [add("a", stats='{"numRecords":2}')])
     assert found.files == {("a", None): add("a", stats='{"numRecords":2}')}
 
@@ -168,18 +168,18 @@ def test_remove_names_its_deletion_vector(revision: Revision) -> None:
     assert set(found.tombstones) == {("a", vector_id("two"))}
 
 
-def test_live_file_is_known_by_its_path_alone() -> None:
+def test_live_file_is_identified_by_path() -> None:
     assert live(state([add("a", "one")], [add("a", "two")])) == {("a", vector_id("two"))}
     assert live(state([add("a", "one")], [add("a")])) == {("a", None)}
 
 
 @pytest.mark.parametrize("revision", BEFORE_CURRENT)
-def test_live_file_is_known_by_path_and_vector_before_current(revision: Revision) -> None:
+def test_live_file_is_identified_by_path_and_vector_before_current(revision: Revision) -> None:
     found = state([add("a", "one")], [add("a", "two")], revision=revision)
     assert live(found) == {("a", vector_id("one")), ("a", vector_id("two"))}
 
 
-def test_replaced_vector_leaves_no_tombstone_that_nobody_wrote() -> None:
+def test_replaced_vector_creates_no_tombstone() -> None:
     assert state([add("a", "one")], [add("a", "two")]).tombstones == {}
 
 
@@ -192,7 +192,7 @@ def test_s09_spellings_of_one_path_are_one_file(first: str, second: str) -> None
     assert (found.files, len(found.tombstones)) == ({}, 1)
 
 
-def test_s09_plus_is_no_space_and_case_counts() -> None:
+def test_s09_plus_is_not_a_space_and_case_matters() -> None:
     assert len({get_file_key(add(path)) for path in ("a+b", "a b", "A b", "a%2Bc")}) == 4
 
 
@@ -205,7 +205,7 @@ def test_e36_add_and_remove_of_one_file_in_one_commit_leave_it_live() -> None:
         assert found.tombstones == {}
 
 
-def test_vector_id_has_no_offset_where_the_descriptor_has_none() -> None:
+def test_vector_id_without_offset() -> None:
     inline = add("a", "one").deletion_vector
     assert inline is not None
     assert inline.unique_id == "pfile:///one.bin@1"
@@ -235,7 +235,7 @@ def test_s25_tombstone_expires_past_its_retention(removed_at: int | None, clock:
 
 @small_log_settings
 @given(small_logs())
-def test_replay_gives_what_was_written(log: SmallLog) -> None:
+def test_replay_returns_the_written_state(log: SmallLog) -> None:
     for version, expected_state in enumerate(log.expected_state):
         found = replay_log(log.commits, to=version)
         assert {key: add.size for key, add in found.files.items()} == {
@@ -251,7 +251,7 @@ def test_replay_gives_what_was_written(log: SmallLog) -> None:
 
 @small_log_settings
 @given(small_logs(), st.sampled_from(BEFORE_CURRENT))
-def test_revisions_agree_on_logs_that_keep_the_text(log: SmallLog, revision: Revision) -> None:
+def test_revisions_agree_on_valid_logs(log: SmallLog, revision: Revision) -> None:
     last = len(log.expected_state) - 1
     assert replay_log(log.commits, to=last, revision=revision) == replay_log(log.commits, to=last)
 

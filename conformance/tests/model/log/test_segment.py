@@ -65,13 +65,13 @@ def test_checkpoint_is_never_newer_than_the_version(at: int, base: int | None, r
     assert (found.checkpoint and found.checkpoint.version, found.commits) == (base, replayed)
 
 
-def test_example_of_the_text_after_cleanup() -> None:
+def test_protocol_example_after_cleanup() -> None:
     found = choose_segment([*commits(42, 43, 44, 45), classic(42), "_last_checkpoint"])
     assert found.checkpoint == Checkpoint(42, "classic", (classic(42),))
     assert (found.version, found.commits) == (45, (43, 44, 45))
 
 
-def test_e04_entries_0_1_3_lack_a_commit() -> None:
+def test_e04_entries_0_1_3_have_a_gap() -> None:
     """The earlier texts show these three entries as a table; versions are contiguous all the same."""
     with pytest.raises(BrokenLog, match="commit 2 is missing; version 3 needs it") as caught:
         choose_segment(commits(0, 1, 3))
@@ -91,7 +91,7 @@ def test_gap_after_the_newest_checkpoint_breaks_the_log() -> None:
     assert choose_segment(names, at=3).checkpoint == Checkpoint(3, "classic", (classic(3),))
 
 
-def test_checkpoint_newer_than_the_asked_version_does_not_hide_a_gap() -> None:
+def test_checkpoint_after_the_requested_version_does_not_hide_a_gap() -> None:
     with pytest.raises(BrokenLog, match="commit 2 "):
         choose_segment([*commits(0, 1, 3, 4, 5), classic(5)], at=4)
 
@@ -110,25 +110,25 @@ def test_neither_commit_nor_complete_checkpoint(names: list[str]) -> None:
 
 
 @pytest.mark.parametrize("at", [-1, 4, 8, 2**63])
-def test_version_outside_of_what_is_kept_names_what_is(at: int) -> None:
+def test_unreadable_version_reports_the_readable_ones(at: int) -> None:
     with pytest.raises(VersionMissing, match=rf"version {at} is not readable; readable versions: 5 to 7") as caught:
         choose_segment([*commits(4, 5, 6, 7), classic(5)], at=at)
     assert (caught.value.earliest, caught.value.latest) == (5, 7)
 
 
-def test_first_and_last_version_that_are_kept_can_be_read() -> None:
+def test_first_and_last_kept_versions_are_readable() -> None:
     names = [*commits(4, 5, 6, 7), classic(5)]
     assert choose_segment(names, at=5) == Segment(5, Checkpoint(5, "classic", (classic(5),)), (), ())
     assert choose_segment(names, at=7) == choose_segment(names)
     assert choose_segment(commits(0, 1), at=0) == Segment(0, None, (), (0,))
 
 
-def test_faults_are_one_family_of_value_errors() -> None:
+def test_errors_are_value_errors() -> None:
     assert {NoCommits, VersionMissing, BrokenLog} <= set(SegmentError.__subclasses__())
     assert issubclass(SegmentError, ValueError)
 
 
-def test_incomplete_multipart_checkpoint_is_passed_over() -> None:
+def test_incomplete_multipart_checkpoint_is_ignored() -> None:
     names = [*commits(*range(6)), classic(2), *parts(4, 1, 3, of=3)]
     assert find_complete_checkpoints(names) == [Checkpoint(2, "classic", (classic(2),))]
     assert choose_segment(names).commits == (3, 4, 5)
@@ -151,7 +151,7 @@ def test_part_numbers_out_of_range_complete_nothing(odd: list[str]) -> None:
     assert find_complete_checkpoints(odd) == []
 
 
-def test_s27_part_beyond_the_count_does_not_spoil_the_others() -> None:
+def test_s27_part_beyond_the_count_is_ignored() -> None:
     assert find_complete_checkpoints(parts(4, 0, 1, 2, 3, of=2)) == [
         Checkpoint(4, "multipart", tuple(parts(4, 1, 2, of=2)))
     ]
@@ -161,11 +161,11 @@ def test_multipart_checkpoint_of_one_part_is_usable() -> None:
     assert find_complete_checkpoints(parts(4, 1, of=1)) == [Checkpoint(4, "multipart", tuple(parts(4, 1, of=1)))]
 
 
-def test_part_count_of_ten_nines_costs_nothing() -> None:
+def test_huge_part_count_is_cheap() -> None:
     assert find_complete_checkpoints(parts(4, 1, 2, 9_999_999_999, of=9_999_999_999)) == []
 
 
-def test_checkpoints_of_one_version_stand_side_by_side() -> None:
+def test_checkpoints_of_one_version_are_all_listed() -> None:
     names = [
         uuid_checkpoint_name(4, UUID, "parquet"),
         *parts(4, 1, 2, of=2),
@@ -208,7 +208,7 @@ def test_uuid_checkpoint_keeps_its_name() -> None:
         "99999999999999999999.json",
     ],
 )
-def test_other_files_take_no_part(noise: str) -> None:
+def test_other_files_are_ignored(noise: str) -> None:
     """A hint that is stale, missing or wrong changes nothing: it is not among what the choice is made of."""
     names = [*commits(0, 1, 2), classic(1)]
     for use_compactions in (False, True):
@@ -216,7 +216,7 @@ def test_other_files_take_no_part(noise: str) -> None:
         assert choose_segment([*names, noise], use_compactions=use_compactions) == expected
 
 
-def test_compaction_stands_for_exactly_its_range() -> None:
+def test_compaction_replaces_exactly_its_range() -> None:
     names = [*commits(*range(9)), compaction_name(4, 6)]
     found = choose_segment(names, use_compactions=True)
     assert found.compactions == (CompactionName(4, 6),)
@@ -229,7 +229,7 @@ def test_compaction_stands_for_exactly_its_range() -> None:
     [(2, 4), (3, 4), (7, 9), (5, 5), (6, 5)],
     ids=["reaches behind the checkpoint", "begins with it", "reaches beyond the version", "one commit", "backwards"],
 )
-def test_compaction_that_does_not_fit_whole_is_not_used(start: int, end: int) -> None:
+def test_compaction_that_does_not_fit_completely_is_not_used(start: int, end: int) -> None:
     names = [*commits(*range(10)), classic(3), compaction_name(start, end)]
     assert choose_segment(names, at=8, use_compactions=True) == choose_segment(names, at=8)
 
@@ -241,7 +241,7 @@ def test_overlapping_compactions_are_not_used_together() -> None:
     assert found.commits == ()
 
 
-def test_compaction_does_not_make_up_for_a_missing_commit() -> None:
+def test_compaction_does_not_replace_a_missing_commit() -> None:
     """Compactions are optional help for readers; versions stay contiguous commits."""
     with pytest.raises(BrokenLog, match="commit 1 "):
         choose_segment([*commits(0, 2, 3), compaction_name(0, 2)], use_compactions=True)
@@ -285,7 +285,7 @@ def test_readable_versions(names: list[str], expected: tuple[int, int]) -> None:
         (commits(4, 5), 4, [4, 5]),
     ],
 )
-def test_what_cleanup_spared(names: list[str], spared: int | None, unreachable: list[int]) -> None:
+def test_versions_kept_by_cleanup(names: list[str], spared: int | None, unreachable: list[int]) -> None:
     assert find_cleanup_version(names) == spared
     assert find_unreachable_commits(names) == unreachable
 
@@ -320,10 +320,10 @@ class TestCatalogManaged:
         compacted = choose_segment(self.LISTED, ratified={7, 8, 9}, use_compactions=True)
         assert (compacted.compactions, compacted.commits) == ((CompactionName(3, 5),), (6, 7, 8, 9))
 
-    def test_without_the_catalog_staged_commits_are_no_versions(self) -> None:
+    def test_staged_commits_alone_are_not_versions(self) -> None:
         assert choose_segment(self.LISTED).version == 7
 
-    def test_what_is_listed_beyond_the_latest_ratified_version_is_ignored(self) -> None:
+    def test_files_beyond_the_latest_ratified_version_are_ignored(self) -> None:
         names = [*self.LISTED, *commits(8, 9, 10), classic(10)]
         assert choose_segment(names, ratified={8, 9}) == choose_segment(self.LISTED, ratified={8, 9})
         with pytest.raises(VersionMissing):

@@ -27,16 +27,16 @@ def signed(state: int) -> int:
 
 
 @pytest.mark.parametrize("text", OF_SPARK)
-def test_hash_of_a_text_is_that_of_spark(text: str) -> None:
+def test_hash_of_a_string_equals_spark(text: str) -> None:
     assert signed(hash_text(text)) == OF_SPARK[text]
     assert compute_spark_hash([text]) == hash_text(text)
 
 
-def test_hash_goes_on_from_one_value_to_the_next() -> None:
+def test_hash_of_a_value_seeds_the_next() -> None:
     assert signed(compute_spark_hash([PATH, VECTOR])) == OF_PATH_AND_VECTOR
 
 
-def test_null_leaves_a_hash_as_it_is() -> None:
+def test_null_does_not_change_the_hash() -> None:
     assert compute_spark_hash([PATH, None]) == compute_spark_hash([PATH])
     assert compute_spark_hash([None, None]) == SEED
 

@@ -34,7 +34,7 @@ MAPPED = '{"delta.columnMapping.physicalName":"col-1","delta.columnMapping.id":1
         ("not json", "not json"),
     ],
 )
-def test_texts_of_one_value(one: str, other: str) -> None:
+def test_equal_json_values(one: str, other: str) -> None:
     assert normalize_json(one) == normalize_json(other)
 
 
@@ -56,7 +56,7 @@ def test_texts_of_one_value(one: str, other: str) -> None:
     ],
     ids=lambda text: text[:30],
 )
-def test_texts_of_different_values(one: str, other: str) -> None:
+def test_different_json_values(one: str, other: str) -> None:
     assert normalize_json(one) != normalize_json(other)
 
 
@@ -81,7 +81,7 @@ def test_schemas_are_compared_as_values() -> None:
     assert found.field == "schemaString"
 
 
-def test_broken_schemas_are_compared_as_texts() -> None:
+def test_invalid_schemas_are_compared_as_strings() -> None:
     assert compare_single("metaData", metadata("{"), metadata("{"), {}) == []
     (found,) = compare_single("metaData", metadata("{"), metadata("{ "), {})
     assert (found.derived, found.replayed) == ("{", "{ ")
@@ -98,14 +98,14 @@ def test_broken_schemas_are_compared_as_texts() -> None:
         ("created_time", 5),
     ],
 )
-def test_every_field_of_metadata_counts(field: str, value: object) -> None:
+def test_every_field_of_metadata_is_compared(field: str, value: object) -> None:
     other: MetaData = msgspec.structs.replace(metadata(), **{field: value})
     (found,) = compare_single("metaData", other, metadata(), {})
     assert (found.kind, found.key, found.what, found.derived) == ("metaData", None, "differs", value)
 
 
 @pytest.mark.parametrize("field", ["size", "modification_time", "base_row_id", "default_row_commit_version"])
-def test_facts_of_a_live_file_count(field: str) -> None:
+def test_fields_of_a_live_file_are_compared(field: str) -> None:
     other = msgspec.structs.replace(add("a"), **{field: 77})
     (found,) = compare_keyed("add", {"a": other}, {"a": add("a")}, {})
     assert (found.what, found.derived) == ("differs", 77)
@@ -118,7 +118,7 @@ def test_live_file_must_keep_its_row_tracking(field: str) -> None:
     assert (found.derived, found.replayed) == (None, 3)
 
 
-def test_statistics_are_compared_where_both_hold_them() -> None:
+def test_statistics_are_compared_if_both_sides_have_them() -> None:
     expected_state = add("a", stats='{"numRecords":3,"minValues":{"x":1.50},"nullCount":{}}')
     assert compare_keyed("add", {"a": add("a")}, {"a": expected_state}, {}) == []
     assert compare_keyed("add", {"a": expected_state}, {"a": add("a")}, {}) == []
@@ -146,7 +146,7 @@ def test_partition_values_are_compared_by_type(one: str, other: str | None, kind
         assert found.field == "partitionValues"
 
 
-def test_null_equals_the_empty_string_without_a_type_too() -> None:
+def test_null_equals_the_empty_string_without_a_type() -> None:
     ours = msgspec.structs.replace(add("a"), partition_values={"p": ""})
     theirs = msgspec.structs.replace(add("a"), partition_values={"p": None})
     assert compare_keyed("add", {"a": ours}, {"a": theirs}, {}) == []
@@ -154,7 +154,7 @@ def test_null_equals_the_empty_string_without_a_type_too() -> None:
     assert (found.derived, found.replayed) == ({}, {"p": None})
 
 
-def test_last_updated_is_compared_where_both_hold_it() -> None:
+def test_last_updated_is_compared_if_both_sides_have_it() -> None:
     bare, first, second = (Txn(app_id="s", version=1, last_updated=each) for each in (None, 5, 6))
     assert compare_keyed("txn", {"s": bare}, {"s": first}, {}) == []
     (found,) = compare_keyed("txn", {"s": second}, {"s": first}, {})
@@ -167,7 +167,7 @@ def test_configuration_of_a_domain_is_compared_as_json() -> None:
     assert (found.field, found.derived, found.replayed) == ("configuration", "plain", "other")
 
 
-def test_differences_come_in_the_order_of_keys() -> None:
+def test_differences_are_ordered_by_key() -> None:
     ours = {key: remove(key) for key in "cab"}
     found = compare_keyed("remove", ours, {"d": remove("d")}, {})
     assert [(each.key, each.what) for each in found] == [

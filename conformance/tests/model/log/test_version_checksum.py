@@ -64,7 +64,7 @@ def differing(state: Snapshot, derived: VersionChecksum) -> list[tuple[object, .
 
 
 class TestFields:
-    def test_every_field_of_the_text_has_its_wire_name(self) -> None:
+    def test_every_field_has_its_wire_name(self) -> None:
         assert set(VersionChecksum.__struct_encode_fields__) == FIELDS
         assert set(FileSizeHistogram.__struct_encode_fields__) == {"sortedBinBoundaries", "fileCounts", "totalBytes"}
         assert DeletedRecordCountsHistogram.__struct_encode_fields__ == ("deletedRecordCounts",)
@@ -76,7 +76,7 @@ class TestFields:
             with pytest.raises(msgspec.ValidationError, match=name):
                 msgspec.convert({key: value for key, value in body.items() if key != name}, VersionChecksum)
 
-    def test_null_is_absence_and_unknown_fields_are_passed_over(self) -> None:
+    def test_null_means_absent_and_unknown_fields_are_ignored(self) -> None:
         body = {**msgspec.to_builtins(minimal()), "txnId": None, "allFiles": None, "histogramOpt": {"x": 1}}
         assert msgspec.convert(body, VersionChecksum) == minimal()
 
@@ -94,7 +94,7 @@ class TestBins:
     def test_bin_of_a_file_size(self, size: int, expected: int) -> None:
         assert find_file_size_bin([0, 1024, 4096], size) == expected
 
-    def test_single_bin_takes_every_size(self) -> None:
+    def test_single_bin_contains_every_size(self) -> None:
         assert {find_file_size_bin([0], size) for size in (0, 1, 2**40)} == {0}
 
     @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ class TestBins:
 
 
 class TestChecksumOfAVersion:
-    def test_counts_live_files_alone(self) -> None:
+    def test_counts_only_live_files(self) -> None:
         state = snapshot(add("a", size=3), add("b", "one", size=1030, cardinality=12), remove("c"), txn("s", 1))
         found = build_checksum(state, [0, 1024, 4096])
         assert (found.table_size_bytes, found.num_files, found.num_metadata, found.num_protocol) == (1033, 2, 1, 1)
@@ -164,11 +164,11 @@ class TestChecksumOfAVersion:
     def test_histogram_of_sizes_needs_boundaries(self) -> None:
         assert build_checksum(snapshot(add("a"))).file_size_histogram is None
 
-    def test_removed_domains_are_left_out(self) -> None:
+    def test_removed_domains_are_omitted(self) -> None:
         state = replay_commit(snapshot(domain("x"), domain("y")), 4, [domain("x", removed=True)])
         assert build_checksum(state).domain_metadata == [domain("y")]
 
-    def test_timestamp_is_there_only_if_enabled(self) -> None:
+    def test_timestamp_is_present_only_if_enabled(self) -> None:
         info = CommitInfo(in_commit_timestamp=77)
         assert build_checksum(replay_commit(EMPTY_SNAPSHOT, 0, [*TIMED, info])).in_commit_timestamp_opt == 77
         assert (
@@ -183,7 +183,7 @@ class TestChecksumOfAVersion:
 
 
 class TestDifference:
-    def test_what_is_left_out_is_not_asked_for(self) -> None:
+    def test_omitted_fields_are_not_compared(self) -> None:
         assert compare_checksum(snapshot(), minimal(txn_id="anything")) == []
 
     @pytest.mark.parametrize(
@@ -202,7 +202,7 @@ class TestDifference:
         assert (found.kind, found.field, found.derived) == ("versionChecksum", wire_name, 7)
         assert found.replayed == (1 if wire_name in ("numMetadata", "numProtocol") else 0)
 
-    def test_zero_is_a_claim_and_not_absence(self) -> None:
+    def test_zero_differs_from_absent(self) -> None:
         state = snapshot(add("a", "one", cardinality=5))
         derived = minimal(table_size_bytes=1, num_files=1, num_deleted_records_opt=0, num_deletion_vectors_opt=0)
         assert [each[3] for each in differing(state, derived)] == ["numDeletedRecordsOpt", "numDeletionVectorsOpt"]
@@ -243,7 +243,7 @@ class TestDifference:
         found = differing(state, minimal(table_size_bytes=2003, num_files=2, file_size_histogram=histogram))
         assert found == [("versionChecksum", None, "differs", "fileSizeHistogram") for _ in expected]
 
-    def test_file_size_histogram_without_its_form(self) -> None:
+    def test_malformed_file_size_histogram(self) -> None:
         histogram = FileSizeHistogram(sorted_bin_boundaries=[], file_counts=[], total_bytes=[])
         (found,) = compare_checksum(snapshot(), minimal(file_size_histogram=histogram))
         assert (found.field, found.derived) == ("fileSizeHistogram", "the first boundary is not 0")
@@ -283,7 +283,7 @@ class TestDifference:
 
 @small_log_settings
 @given(small_logs(), st.lists(st.integers(1, 9), unique=True).map(sorted))
-def test_checksum_of_a_version_never_parts_from_it(log: SmallLog, boundaries: list[int]) -> None:
+def test_checksum_of_a_version_never_differs_from_it(log: SmallLog, boundaries: list[int]) -> None:
     state = replay_log(log.commits, to=len(log.expected_state) - 1)
     derived = build_checksum(state, [0, *boundaries])
     assert compare_checksum(state, derived) == []

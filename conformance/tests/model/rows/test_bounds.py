@@ -83,7 +83,7 @@ def test_bound_is_read(text: str, kind: DataType, value: Any) -> None:
         ('"\\ud83d"', STRING),
     ],
 )
-def test_bound_is_no_value_of_its_type(text: str, kind: DataType) -> None:
+def test_bound_of_another_type_is_a_fault(text: str, kind: DataType) -> None:
     found = bound(text, kind)
     assert found.fault is not None
     assert found.value is None
@@ -110,7 +110,7 @@ def test_bound_is_no_value_of_its_type(text: str, kind: DataType) -> None:
         ('"abc"', Primitive("binary"), None),
     ],
 )
-def test_silent_point_form_is_odd(text: str, kind: DataType, value: Any) -> None:
+def test_undefined_form_is_a_warning(text: str, kind: DataType, value: Any) -> None:
     """S12: what may mean more than one value is not read."""
     found = bound(text, kind)
     assert found.warning is not None
@@ -125,13 +125,13 @@ def test_nan_is_a_bound_without_order(kind: DataType) -> None:
 
 
 @pytest.mark.parametrize("kind", [Array(LONG, True), UndefinedType("time(6)"), UndefinedType("string collate x")])
-def test_nothing_is_said_of_types_without_order(kind: DataType) -> None:
+def test_types_without_order_have_no_value(kind: DataType) -> None:
     found = bound('"x"', kind)
     assert (found.value, found.fault, found.warning) == (None, None, None)
 
 
 @given(st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=20))
-def test_any_value_is_read_odd_or_at_fault(value: Any) -> None:
+def test_any_value_is_read_or_reported(value: Any) -> None:
     if value is None or (isinstance(value, float) and math.isinf(value)):
         return
     for kind in (LONG, DOUBLE, Decimal(5, 2), STRING, DATE, TIMESTAMP, NTZ, Primitive("boolean"), Primitive("binary")):
@@ -159,13 +159,13 @@ def test_any_value_is_read_odd_or_at_fault(value: Any) -> None:
         ("x\U0010ffff", "x\uffffy", False, True),
     ],
 )
-def test_cut_strings(claimed: str, held: str, cut: bool, raised: bool) -> None:
+def test_truncated_strings(claimed: str, held: str, cut: bool, raised: bool) -> None:
     assert is_truncated(claimed, held) == cut
     assert is_incremented_truncation(claimed, held) == raised
 
 
 @given(st.text(min_size=1), st.integers(1, 40))
-def test_cut_as_delta_spark_does_is_a_cut(held: str, length: int) -> None:
+def test_truncation_of_delta_spark_is_recognized(held: str, length: int) -> None:
     if len(held) > length:
         assert is_tight_minimum(held[:length], held, STRING)
         for end in ("\x7f", "\U0010ffff"):
@@ -181,7 +181,7 @@ def test_timestamps_of_one_millisecond_are_one_bound(kind: DataType, slack: int,
     assert is_tight_maximum(MOMENT, MOMENT + slack, kind) == tight
 
 
-def test_whole_milliseconds_bound_the_last_microsecond_of_them() -> None:
+def test_whole_milliseconds_include_their_last_microsecond() -> None:
     assert compute_upper_limit(MOMENT, TIMESTAMP) == MOMENT + 999
     assert compute_upper_limit(-1000, NTZ) == -1
     assert compute_upper_limit(MOMENT + 1, TIMESTAMP) == MOMENT + 1

@@ -30,9 +30,7 @@ def _metadata(**configuration: str) -> MetaData:
     ("writer", "features", "value", "enabled"),
     [(4, None, "true", True), (3, None, "true", False), (7, ["changeDataFeed"], "TRUE", True), (7, [], "true", False)],
 )
-def test_feed_is_enabled_by_property_and_feature(
-    writer: int, features: list[str] | None, value: str, enabled: bool
-) -> None:
+def test_feed_requires_property_and_feature(writer: int, features: list[str] | None, value: str, enabled: bool) -> None:
     protocol = Protocol(min_reader_version=1, min_writer_version=writer, writer_features=features)
     assert is_enabled(protocol, _metadata(delta__enableChangeDataFeed=value)) is enabled
 
@@ -41,11 +39,11 @@ def test_commit_without_change_files_inserts_and_deletes_whole_rows() -> None:
     assert compute_changes(None, ["b", "c"], ["a"]) == [(INSERT, "b"), (INSERT, "c"), (DELETE, "a")]
 
 
-def test_change_files_are_all_that_counts() -> None:
+def test_change_files_take_precedence() -> None:
     assert compute_changes([(DELETE, "a")], ["b"], ["a", "b"]) == [(DELETE, "a")]
 
 
-def test_copied_rows_are_no_changes() -> None:
+def test_copied_rows_are_not_changes() -> None:
     assert is_consistent_with_files([(PREIMAGE, "a"), (POSTIMAGE, "x")], added=["x", "b", "c"], removed=["a", "b", "c"])
 
 
@@ -59,11 +57,11 @@ def test_copied_rows_are_no_changes() -> None:
         [(POSTIMAGE, "a"), (PREIMAGE, "x")],
     ],
 )
-def test_changes_that_lead_elsewhere_do_not_agree(recorded: list[tuple[str, str]]) -> None:
+def test_changes_with_another_result_are_inconsistent(recorded: list[tuple[str, str]]) -> None:
     assert not is_consistent_with_files(recorded, added=["x", "b"], removed=["a", "b"])
 
 
-def test_equal_rows_count_one_by_one() -> None:
+def test_equal_rows_are_counted() -> None:
     assert is_consistent_with_files([(DELETE, "a")], added=["a"], removed=["a", "a"])
     assert not is_consistent_with_files([(DELETE, "a")], added=[], removed=["a", "a"])
 
@@ -73,7 +71,7 @@ def test_every_preimage_has_a_postimage() -> None:
     assert not has_paired_updates([(PREIMAGE, "a"), (DELETE, "b")])
 
 
-def test_paths_added_and_removed_are_counted_by_what_becomes_of_them() -> None:
+def test_added_and_removed_paths_are_counted() -> None:
     assert count_changed_files(["a", "b", "c"], ["c", "d"]) == ChangedFileCounts(new=2, removed=1, vectors_replaced=1)
     assert count_changed_files([], []) == ChangedFileCounts(0, 0, 0)
 
@@ -91,7 +89,7 @@ def test_paths_added_and_removed_are_counted_by_what_becomes_of_them() -> None:
         (ChangedFileCounts(new=1, removed=1, vectors_replaced=0), False, False),
     ],
 )
-def test_updates_alone_need_change_files(files: ChangedFileCounts, updates: bool | None, needed: bool | None) -> None:
+def test_only_updates_require_change_files(files: ChangedFileCounts, updates: bool | None, needed: bool | None) -> None:
     assert needs_change_files(files, updates=updates) is needed
 
 
@@ -106,5 +104,5 @@ def test_updates_alone_need_change_files(files: ChangedFileCounts, updates: bool
         ("s3://bucket/table/_change_data/c", True, False, True),
     ],
 )
-def test_place_of_change_files(path: str, is_absolute: bool, is_added: bool, in_place: bool) -> None:
+def test_location_of_change_files(path: str, is_absolute: bool, is_added: bool, in_place: bool) -> None:
     assert is_in_allowed_location(path, is_absolute=is_absolute, is_added=is_added) is in_place

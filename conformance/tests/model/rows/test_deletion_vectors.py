@@ -78,13 +78,13 @@ def test_vector_of_one_run_is_cut_to_its_size() -> None:
     assert encode_bitmap(range(100), runs=True) == decode_inline(descriptor)
 
 
-def test_padding_shows_what_a_writer_left_in_it() -> None:
+def test_padding_returns_the_stored_bytes() -> None:
     dirty = inline(z85.encode(encode_bitmap(range(100), runs=True) + b"x"), 31, 100)
     assert get_inline_padding(dirty) == b"x"
 
 
 @pytest.mark.parametrize("size", [-1, 0, 40, 45, 48])
-def test_size_that_does_not_fit_the_text_is_refused(size: int) -> None:
+def test_size_that_does_not_match_the_text_is_refused(size: int) -> None:
     with pytest.raises(DeletionVectorError, match=f"sizeInBytes is {size}, the text decodes to 44 bytes with padding"):
         decode_inline(inline(SAMPLE_TEXT, size))
 
@@ -115,7 +115,7 @@ def test_inline_text_that_is_not_z85_is_refused(text: str) -> None:
         ),
     ],
 )
-def test_bytes_that_are_no_vector_are_refused(data: bytes, words: str) -> None:
+def test_invalid_vectors_are_refused(data: bytes, words: str) -> None:
     with pytest.raises(DeletionVectorError, match=f"^{words}$"):
         decode_bitmap(data)
 
@@ -127,7 +127,7 @@ def test_vector_of_more_rows_than_allowed_is_refused() -> None:
 
 @settings(deadline=None)
 @given(st.sets(st.integers(0, 2**63 - 1), max_size=20) | st.sets(st.integers(0, 100), max_size=20))
-def test_bitmap_behind_the_magic_is_portable_roaring(rows: set[int]) -> None:
+def test_bitmap_after_the_magic_is_portable_roaring(rows: set[int]) -> None:
     assert list(BitMap64.deserialize(encode_bitmap(rows)[4:])) == sorted(rows)
     assert decode_bitmap(b"\xd1\xd3\x39\x64" + BitMap64(rows).serialize()) == sorted(rows)
 
@@ -141,7 +141,7 @@ def test_inline_descriptor_holds_its_rows(rows: set[int]) -> None:
     assert set(get_inline_padding(descriptor)) <= {0}
 
 
-def test_descriptor_of_the_text_leads_to_its_file() -> None:
+def test_protocol_descriptor_resolves_to_its_file() -> None:
     assert build_relative_path(stored("ab^-aqEH.-t@S}K{vb[*k^")) == f"ab/deletion_vector_{SAMPLE_UUID}.bin"
     assert build_relative_path(stored("^-aqEH.-t@S}K{vb[*k^")) == f"deletion_vector_{SAMPLE_UUID}.bin"
 
@@ -155,12 +155,12 @@ def test_descriptor_of_the_text_leads_to_its_file() -> None:
         ("####################", "the UUID is not Z85: group '#####' exceeds 32 bits"),
     ],
 )
-def test_text_that_ends_with_no_uuid_leads_nowhere(text: str, words: str) -> None:
+def test_text_without_uuid_is_refused(text: str, words: str) -> None:
     with pytest.raises(DeletionVectorError, match=f"^{words}$"):
         build_relative_path(stored(text))
 
 
-def test_unique_id_carries_the_offset_where_there_is_one() -> None:
+def test_unique_id_includes_the_offset() -> None:
     assert stored("ab^-aqEH.-t@S}K{vb[*k^", 4).unique_id == "uab^-aqEH.-t@S}K{vb[*k^@4"
     assert stored("ab^-aqEH.-t@S}K{vb[*k^", 0).unique_id == "uab^-aqEH.-t@S}K{vb[*k^@0"
     assert inline(SAMPLE_TEXT, 44).unique_id == "i" + SAMPLE_TEXT
@@ -179,7 +179,7 @@ def test_file_of_one_vector() -> None:
     assert read_bitmap_at(SAMPLE_FILE, 1, 44) == SAMPLE_BITMAP
 
 
-def test_second_vector_of_a_file_begins_behind_the_first() -> None:
+def test_second_vector_of_a_file_follows_the_first() -> None:
     empty = bytes.fromhex("d1d33964 0000000000000000")
     data, offsets = build_file([SAMPLE_BITMAP, empty])
     assert offsets == [1, 53]
@@ -238,7 +238,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_file_that_does_not_hold_the_vector_is_refused(name: str) -> None:
+def test_file_without_the_vector_is_refused(name: str) -> None:
     data, offset, size, words = BROKEN[name]
     with pytest.raises(DeletionVectorError) as refused:
         read_bitmap_at(data, offset, size)

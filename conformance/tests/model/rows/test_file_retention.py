@@ -29,7 +29,7 @@ histories = st.lists(st.lists(files | tombstones, max_size=3), max_size=6)
 
 @settings(max_examples=40)
 @given(history=histories, day=st.integers(0, 30), written=st.integers(0, 30))
-def test_what_a_version_within_the_retention_names_is_left(
+def test_files_of_versions_within_the_retention_are_kept(
     history: list[list[Add | Remove]], day: int, written: int
 ) -> None:
     """By brute force over all versions: files of the newest, and of those whose end is not a week ago."""
@@ -51,7 +51,7 @@ def test_what_a_version_within_the_retention_names_is_left(
     assert gone == (named - needed if day - written > 7 else set())
 
 
-def test_who_asks_for_partition_columns_in_files() -> None:
+def test_requirement_level_of_partition_columns() -> None:
     name, wish = "materializePartitionColumns", "delta.writePartitionColumnsToParquet"
     plain, feature = protocol(1, 7, None, []), protocol(1, 7, None, [name])
     assert find_requiring_features(feature, metadata()) == [name]

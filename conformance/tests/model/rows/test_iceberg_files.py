@@ -52,10 +52,10 @@ def test_partition_columns_of_a_file(mapping: str, columns: list[str], absent: l
     assert find_misplaced_partition_columns(SCHEMA, PARTITIONED_BY, file(*columns), mapping) == misplaced
 
 
-def test_column_by_its_name_alone_is_held() -> None:
+def test_column_matched_only_by_name_is_stored() -> None:
     assert find_missing_partition_columns(SCHEMA, PARTITIONED_BY, file("col-3", numbered=False), "id") == []
 
 
 @pytest.mark.parametrize(("at", "found"), [("INT96", [("at",)]), ("INT64", [])])
-def test_timestamps_of_96_bits(at: str, found: list[tuple[str, ...]]) -> None:
+def test_int96_timestamps(at: str, found: list[tuple[str, ...]]) -> None:
     assert find_int96_timestamps(SCHEMA, file("col-1", "col-2", at=at), "name") == found

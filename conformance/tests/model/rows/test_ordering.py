@@ -48,7 +48,7 @@ each_type = pytest.mark.parametrize(("kind", "values"), VALUES, ids=[str(kind) f
 
 
 @each_type
-def test_keys_compare_as_values_do(kind: DataType, values: st.SearchStrategy[Any]) -> None:
+def test_keys_compare_like_values(kind: DataType, values: st.SearchStrategy[Any]) -> None:
     @settings(deadline=None)
     @given(values, values)
     def check(one: Any, other: Any) -> None:
@@ -65,7 +65,7 @@ def test_keys_compare_as_values_do(kind: DataType, values: st.SearchStrategy[Any
 
 
 @each_type
-def test_lexeme_of_a_value_reads_back(kind: DataType, values: st.SearchStrategy[Any]) -> None:
+def test_lexeme_of_a_value_parses_back(kind: DataType, values: st.SearchStrategy[Any]) -> None:
     @settings(deadline=None)
     @given(values)
     def check(value: Any) -> None:
@@ -144,7 +144,7 @@ def test_decimals_of_38_digits_differ_in_the_last() -> None:
     assert (build_order_key(digits[:-1] + "8", kind) or b"") < (build_order_key(digits, kind) or b"")
 
 
-def test_a_float_is_compared_as_32_bits() -> None:
+def test_float_is_compared_as_32_bits() -> None:
     """A writer prints the shortest digits of a float, or those of the double it becomes."""
     single = struct.unpack("<f", struct.pack("<f", 0.1))[0]
     assert build_order_key(repr(single), FLOAT) == build_order_key("0.1", FLOAT)
@@ -187,7 +187,7 @@ def test_a_float_is_compared_as_32_bits() -> None:
         ("1", Struct(())),
     ],
 )
-def test_text_that_is_no_value_is_refused(lexeme: str, kind: DataType) -> None:
+def test_invalid_lexeme_is_refused(lexeme: str, kind: DataType) -> None:
     with pytest.raises(LexemeError):
         build_order_key(lexeme, kind)
 

@@ -89,7 +89,7 @@ def test_zero_has_no_sign() -> None:
         (1.0, "<>", NAN, True, True),
     ],
 )
-def test_nan_stands_above_all_or_nowhere(
+def test_nan_is_greatest_or_unordered(
     value: float, operator: str, literal: float, greatest: bool, unordered: bool
 ) -> None:
     assert compared(value, operator, literal, NanOrder.GREATEST) is greatest
@@ -127,7 +127,7 @@ def test_predicates_of_one_column(predicate: Predicate, value: Any, says: bool |
     assert evaluate(predicate, {"a": value}) is says
 
 
-def test_nan_is_null_safe_equal_to_itself_where_it_has_an_order() -> None:
+def test_ordered_nan_is_null_safe_equal_to_itself() -> None:
     assert evaluate(NullSafeEqual(A, NAN), {"a": NAN}, NanOrder.GREATEST) is True
     assert evaluate(NullSafeEqual(A, NAN), {"a": NAN}, NanOrder.UNORDERED) is False
 
@@ -155,7 +155,7 @@ def test_negation() -> None:
     assert evaluate(Not(UNKNOWN), {}) is None
 
 
-def test_columns_lie_in_structs() -> None:
+def test_columns_in_structs() -> None:
     predicate = Compare(("a", "b", "c"), Operator.EQUAL, 1)
     rows: list[dict[str, Any]] = [{"a": {"b": {"c": 1}}}, {"a": {"b": None}}, {"a": None}, {}, {"a": {"b": {"c": 2}}}]
     assert [evaluate(predicate, row) for row in rows] == [True, None, None, None, False]
@@ -163,5 +163,5 @@ def test_columns_lie_in_structs() -> None:
     assert filter_rows(Not(predicate), rows) == [{"a": {"b": {"c": 2}}}]
 
 
-def test_parts_are_those_of_single_columns() -> None:
+def test_column_predicates_are_listed_in_order() -> None:
     assert list(list_column_predicates(Not(And(Or(TRUE, FALSE), UNKNOWN)))) == [TRUE, FALSE, UNKNOWN]

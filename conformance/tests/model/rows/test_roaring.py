@@ -68,7 +68,7 @@ def agree(one: object, other: object) -> bool:
 @example([(0, 1 << 16)])
 @example([(0, 1), (2**16, 1), (2**17, 1), (3 * 2**16, 1), (2**18, 1)])
 @example([(2**63 - 1, 1)])
-def test_encoding_is_that_of_the_native_library(spans: Spans) -> None:
+def test_encoding_equals_the_native_library(spans: Spans) -> None:
     rows = rows_of(spans)
     assert agree(encode(rows), BitMap64(rows, optimize=False).serialize())
 
@@ -86,19 +86,19 @@ def test_runs_are_read_by_the_native_library(spans: Spans) -> None:
 @timeless
 @given(SPANS, st.booleans())
 @example([(0, 5000), (2**16, 1), (2**17, 5000)], True)
-def test_what_the_native_library_writes_is_read(spans: Spans, optimized: bool) -> None:
+def test_bitmaps_of_the_native_library_are_read(spans: Spans, optimized: bool) -> None:
     native = BitMap64(rows_of(spans), optimize=optimized)
     assert agree(decode(native.serialize(), max_rows=LIMIT), rows_of(spans))
 
 
 @timeless
 @given(SPANS, st.booleans())
-def test_decoding_undoes_encoding(spans: Spans, runs: bool) -> None:
+def test_decoding_inverts_encoding(spans: Spans, runs: bool) -> None:
     rows = rows_of(spans)
     assert agree(decode(encode(rows, runs=runs), max_rows=LIMIT), rows)
 
 
-def test_layout_by_hand() -> None:
+def test_layout_equals_a_manual_example() -> None:
     assert decode(bitmap(bucket(3, 4, 7)), max_rows=3) == [3, 4, 7]
     assert decode(bitmap(run_bucket((0, 2), (10, 0), cardinality=4)), max_rows=4) == [0, 1, 2, 10]
     assert decode(bitmap(run_bucket((65535, 0), cardinality=1)), max_rows=1) == [65535]
@@ -170,14 +170,14 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("name", FAULTS)
-def test_bytes_that_are_no_bitmap_are_refused(name: str) -> None:
+def test_invalid_bitmaps_are_refused(name: str) -> None:
     data, words = FAULTS[name]
     with pytest.raises(RoaringError) as refused:
         decode(data, max_rows=LIMIT)
     assert str(refused.value) == words
 
 
-def test_more_rows_than_allowed_are_refused_before_they_are_laid_out() -> None:
+def test_row_limit_is_checked_before_expansion() -> None:
     containers = 1 << 16
     heads = b"".join(u16(high, 65535) for high in range(containers))
     at = 4 + containers // 8 + 4 * containers + 4 * containers
@@ -199,7 +199,7 @@ def test_every_truncation_is_refused(spans: Spans, runs: bool, data: st.DataObje
 
 @timeless
 @given(st.binary(max_size=200) | st.binary(max_size=100).map(lambda rest: bitmap(u32(12347), rest)))
-def test_any_bytes_are_a_bitmap_or_refused(data: bytes) -> None:
+def test_any_bytes_decode_or_are_refused(data: bytes) -> None:
     try:
         rows = decode(data, max_rows=1 << 17)
     except RoaringError:
@@ -212,7 +212,7 @@ CHANGES = st.lists(st.tuples(st.integers(0, 60), st.integers(0, 255)), min_size=
 
 @timeless
 @given(SPANS, st.booleans(), CHANGES)
-def test_changed_bytes_are_refused_or_mean_what_the_native_library_reads(
+def test_changed_bytes_decode_like_the_native_library_or_are_refused(
     spans: Spans, runs: bool, changes: list[tuple[int, int]]
 ) -> None:
     changed = bytearray(encode(rows_of(spans), runs=runs))

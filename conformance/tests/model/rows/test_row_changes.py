@@ -58,12 +58,12 @@ def test_commit_that_inserts_and_moves() -> None:
     ]
 
 
-def test_file_described_anew_changes_no_row() -> None:
+def test_file_added_again_changes_no_row() -> None:
     commits: list[list[Action]] = [[ONE_COLUMN_TABLE, add("a")], [add("a", size=7)], [add("a", **NO_CHANGE)]]
     assert told(commits, {"a": id_rows(1)}) == []
 
 
-def test_removal_of_what_is_not_there_changes_no_row() -> None:
+def test_removal_of_an_unknown_file_changes_no_row() -> None:
     assert told([[ONE_COLUMN_TABLE], [remove("a")]], {"a": id_rows(1)}) == []
 
 
@@ -72,7 +72,7 @@ def test_path_in_another_spelling_is_the_same_file() -> None:
     assert plain(told(commits, {"x y": id_rows(1)})) == [(1, "delete", {"id": 1})]
 
 
-def test_escapes_of_a_path_are_undone_once() -> None:
+def test_path_escapes_are_decoded_once() -> None:
     change = {"id": 1, "_change_type": "insert"}
     files = {"p=x%20y/a": id_rows(1), "_change_data/p=x%20y/c": [change]}
     commits: list[list[Action]] = [
@@ -83,7 +83,7 @@ def test_escapes_of_a_path_are_undone_once() -> None:
     assert [each.change_type for each in told(commits, files)] == ["delete", "insert"]
 
 
-def test_vectors_in_files_are_handed_over() -> None:
+def test_vectors_in_files_come_from_the_caller() -> None:
     vector = build_inline_descriptor([5])
     log: dict[int, list[Action]] = {
         0: [PROTOCOL, ONE_COLUMN_TABLE, add("a")],
@@ -110,7 +110,7 @@ def test_logical_files_of_one_path(revision: Revision) -> None:
         assert came == [("insert", 1), ("insert", 3)]
 
 
-def test_change_data_files_decide_alone() -> None:
+def test_change_data_files_take_precedence() -> None:
     commits: list[list[Action]] = [
         [ONE_COLUMN_TABLE, add("a")],
         [remove("a"), add("b"), cdc("_change_data/c"), cdc("_change_data/d")],
@@ -124,7 +124,7 @@ def test_change_data_files_decide_alone() -> None:
     assert plain(told(commits, files)) == [(1, "update_preimage", {"id": 1}), (1, "update_postimage", {"id": 2})]
 
 
-def test_file_that_is_data_and_change_data() -> None:
+def test_file_shared_by_add_and_cdc() -> None:
     commits: list[list[Action]] = [[ONE_COLUMN_TABLE], [add("a"), cdc("a")]]
     rows = [{"id": 1, "_change_type": "insert"}]
     assert plain(told(commits, {"a": rows})) == [(1, "insert", {"id": 1})]
@@ -132,7 +132,7 @@ def test_file_that_is_data_and_change_data() -> None:
 
 
 @pytest.mark.parametrize("kind", [{}, {"_change_type": None}, {"_change_type": "upsert"}])
-def test_change_without_a_type_is_none(kind: dict[str, Any]) -> None:
+def test_change_without_a_valid_type_is_refused(kind: dict[str, Any]) -> None:
     with pytest.raises(ChangeDataError, match="not a change type"):
         told([[ONE_COLUMN_TABLE], [cdc("_change_data/c")]], {"_change_data/c": [{"id": 1, **kind}]})
 
@@ -155,7 +155,7 @@ def test_partition_values_come_from_the_log() -> None:
     ]
 
 
-def test_rows_are_read_in_the_schema_at_the_end() -> None:
+def test_rows_are_read_in_the_last_schema() -> None:
     """One column is added, one renamed, one dropped, one widened."""
     before = table(
         column("id", "integer", "c1"), column("old", "string", "c2"), column("gone", "long", "c3"), mapped=True
@@ -170,7 +170,7 @@ def test_rows_are_read_in_the_schema_at_the_end() -> None:
     assert plain(told(commits[:3], files)[:1]) == [(1, "insert", {"id": 1, "new": "x", "more": None})]
 
 
-def test_partition_columns_go_by_their_physical_names() -> None:
+def test_partition_columns_use_physical_names() -> None:
     mapped = table(column("id", "long", "c1"), column("p", "long", "c2"), by=("p",), mapped=True)
     renamed = table(column("id", "long", "c1"), column("q", "long", "c2"), by=("q",), mapped=True)
     commits: list[list[Action]] = [[mapped], [add("a", partition_values={"c2": "5"})], [renamed], [remove("a")]]
@@ -180,7 +180,7 @@ def test_partition_columns_go_by_their_physical_names() -> None:
     ]
 
 
-def test_nested_columns_are_read_by_their_names() -> None:
+def test_nested_columns_are_read_by_physical_names() -> None:
     inner = {"type": "struct", "fields": [column("x", "long", "c2")]}
     many = {"type": "array", "elementType": inner, "containsNull": True}
     named = {"type": "map", "keyType": "string", "valueType": inner, "valueContainsNull": True}
@@ -196,7 +196,7 @@ def test_nested_columns_are_read_by_their_names() -> None:
     ]
 
 
-def test_table_partitioned_anew_by_an_overwrite() -> None:
+def test_table_repartitioned_by_an_overwrite() -> None:
     flat, parted = table(column("id"), column("p")), table(column("id"), column("p"), by=("p",))
     commits: list[list[Action]] = [
         [flat, add("a")],
@@ -237,21 +237,21 @@ def test_column_of_another_type_makes_changes_unavailable(before: Any, after: An
 
 
 @pytest.mark.parametrize("after", ["string", "integer", {"type": "struct", "fields": [column("x")]}])
-def test_row_that_the_first_commit_deletes_is_of_the_version_before(after: Any) -> None:
+def test_row_deleted_by_the_first_commit_uses_the_previous_schema(after: Any) -> None:
     commits: list[list[Action]] = [[ONE_COLUMN_TABLE, add("a")], [table(column("id", after)), remove("a")]]
     with pytest.raises(ChangesUnavailable) as refused:
         told(commits, {"a": id_rows(1)})
     assert (refused.value.reason, refused.value.versions) == ("schema", (0,))
 
 
-def test_partition_value_that_the_first_commit_deletes_is_of_the_version_before() -> None:
+def test_partition_value_deleted_by_the_first_commit_uses_the_previous_schema() -> None:
     parted = [table(column("id"), column("p", kind), by=("p",)) for kind in ("string", "integer")]
     commits: list[list[Action]] = [[parted[0], add("a", partition_values={"p": "abc"})], [parted[1], remove("a")]]
     with pytest.raises(ChangesUnavailable, match="schema: version 0"):
         told(commits, {"a": id_rows(1)})
 
 
-def test_schema_of_the_version_before_is_not_asked_where_it_loses_no_row() -> None:
+def test_previous_schema_is_not_checked_without_deleted_rows() -> None:
     commits: list[list[Action]] = [
         [table(column("id", "string")), add("a")],
         [ONE_COLUMN_TABLE, remove("a")],
@@ -261,19 +261,19 @@ def test_schema_of_the_version_before_is_not_asked_where_it_loses_no_row() -> No
 
 
 @pytest.mark.parametrize("kind", ["integer", "string", {"type": "struct", "fields": [column("x")]}])
-def test_void_becomes_any_type(kind: Any) -> None:
+def test_void_may_change_to_any_type(kind: Any) -> None:
     before, after = table(column("id"), column("v", "void")), table(column("id"), column("v", kind))
     found = told([[before, add("a")], [after], [remove("a")]], {"a": id_rows(1)}, start=0)
     row = {"id": 1, "v": None}
     assert plain(found) == [(0, "insert", row), (2, "delete", row)]
 
 
-def test_asking_for_nothing_is_a_mistake() -> None:
+def test_empty_range_is_an_error() -> None:
     with pytest.raises(ValueError, match="after version"):
         told([[ONE_COLUMN_TABLE]], {}, start=1)
 
 
-def test_table_whose_feed_cannot_be_known_has_none() -> None:
+def test_table_with_unknown_feed_has_none() -> None:
     with pytest.raises(ChangesUnavailable, match="feed not enabled: version 0"):
         compute_row_changes({0: [add("a")]}, 0, 0, files=TableFiles())
 
@@ -284,7 +284,7 @@ def test_rows_are_equal_by_their_values() -> None:
     assert len({build_row_key({"a": value}) for value in (0.0, -0.0, 0, False, None, "0", [0])}) == 7
 
 
-def test_effect_leaves_out_what_comes_and_goes() -> None:
+def test_net_effect_omits_unchanged_counts() -> None:
     def change(kind: str, number: int) -> RowChange:
         return RowChange(kind, {"id": number}, 1, None)
 

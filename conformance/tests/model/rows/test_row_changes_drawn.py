@@ -104,7 +104,7 @@ def _recorded(draw: st.DrawFn, table: Table, before: Counter[int], after: Counte
 
 @small_log_settings
 @given(tables(), st.data())
-def test_changes_lead_from_the_rows_at_the_start_to_those_at_the_end(table: Table, data: st.DataObject) -> None:
+def test_changes_turn_the_first_rows_into_the_last(table: Table, data: st.DataObject) -> None:
     last = len(table.states) - 1
     start = data.draw(st.integers(1, last))
     end = data.draw(st.integers(start, last))
@@ -121,7 +121,7 @@ def test_changes_lead_from_the_rows_at_the_start_to_those_at_the_end(table: Tabl
 
 @small_log_settings
 @given(tables())
-def test_rows_of_a_version_are_those_that_live(table: Table) -> None:
+def test_rows_of_a_version_are_the_live_rows(table: Table) -> None:
     for version, state in enumerate(table.states):
         rows = read_rows(replay_log(table.log, to=version), TableFiles(table.files))
         assert Counter(row["id"] for row in rows) == state

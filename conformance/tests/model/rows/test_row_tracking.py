@@ -23,7 +23,7 @@ def _add(base_row_id: int | None) -> Add:
     return Add(path="a", partition_values={}, size=1, modification_time=1, data_change=True, base_row_id=base_row_id)
 
 
-def test_rows_count_on_from_the_base_row_id() -> None:
+def test_row_ids_count_from_the_base_row_id() -> None:
     ids = compute_default_row_ids(_add(4071), 3)
     assert list(ids) == [4071, 4072, 4073]
 
@@ -49,7 +49,7 @@ def test_mark_of_the_printed_example_is_below_its_file() -> None:
         ("{}", None),
     ],
 )
-def test_mark_stands_under_either_key(configuration: str, mark: int | None) -> None:
+def test_mark_is_read_from_either_key(configuration: str, mark: int | None) -> None:
     snapshot = apply_action(EMPTY_SNAPSHOT, DomainMetadata(domain=DOMAIN, configuration=configuration, removed=False))
     assert read_high_water_mark(snapshot) == mark
 
@@ -83,7 +83,7 @@ def test_row_keeps_its_materialized_commit_version() -> None:
         ([10, None], [9, None], {10}),  # the fresh id of a row that has another stable one
     ],
 )
-def test_stable_id_is_of_one_row(first: list[int | None], second: list[int | None], repeated: set[int]) -> None:
+def test_repeated_stable_ids_are_found(first: list[int | None], second: list[int | None], repeated: set[int]) -> None:
     assert find_repeated_row_ids([(_add(0), first, ()), (_add(10), second, ())]) == repeated
 
 
@@ -115,7 +115,7 @@ def test_row_tracking_is_supported_enabled_or_suspended(
     ("name", "mapping", "taken"),
     [("id", None, "id"), ("col-1", "name", "id"), ("col-1", None, None), ("_row-id", "id", None), ("x", None, None)],
 )
-def test_hidden_column_has_a_name_of_its_own(name: str, mapping: str | None, taken: str | None) -> None:
+def test_hidden_column_needs_an_unused_name(name: str, mapping: str | None, taken: str | None) -> None:
     inner = Struct((Field("x", Primitive("long"), True),))
     field = Field("id", Primitive("long"), True, {"delta.columnMapping.physicalName": "col-1"})
     assert find_conflicting_column(name, Struct((field, Field("s", inner, True))), mapping) == taken

@@ -53,7 +53,7 @@ each_type = pytest.mark.parametrize(("kind", "low", "high", "below", "between", 
 
 
 @each_type
-def test_values_outside_of_the_bounds_are_not_there(
+def test_values_outside_the_bounds_are_skipped(
     kind: DataType, low: str, high: str, below: Any, between: Any, above: Any
 ) -> None:
     add, table = file_with_bounds(low, high), schema(kind)
@@ -74,7 +74,7 @@ def test_values_outside_of_the_bounds_are_not_there(
 
 
 @each_type
-def test_one_bound_decides_one_side(kind: DataType, low: str, high: str, below: Any, between: Any, above: Any) -> None:
+def test_one_bound_limits_one_side(kind: DataType, low: str, high: str, below: Any, between: Any, above: Any) -> None:
     table = schema(kind)
     if below is not None:
         assert can_skip(comparison("<=", below), file_with_bounds(low, None), table)
@@ -84,7 +84,7 @@ def test_one_bound_decides_one_side(kind: DataType, low: str, high: str, below: 
 
 
 @each_type
-def test_nulls_are_in_no_comparison(kind: DataType, low: str, high: str, below: Any, between: Any, above: Any) -> None:
+def test_nulls_satisfy_no_comparison(kind: DataType, low: str, high: str, below: Any, between: Any, above: Any) -> None:
     add, table = file_with_bounds(low, high, nulls=3), schema(kind)
     assert can_skip(comparison("=", above), add, table)
     assert can_skip(Not(comparison("<", above)), add, table)
@@ -111,14 +111,14 @@ def test_null_counts_of_none_and_of_all(tight: bool | None, gone: int | None, ki
     assert not can_skip(IsNull(A), every, table)
 
 
-def test_bounds_of_a_column_of_nulls_say_nothing() -> None:
+def test_bounds_of_a_column_of_nulls_are_ignored() -> None:
     add = file_with_bounds("7", "3", nulls=10)
     assert can_skip(comparison("=", 5), add, schema("long"))
     assert not can_skip(IsNull(A), add, schema("long"))
 
 
 @pytest.mark.parametrize("tight", [None, True, False])
-def test_tight_and_wide_bounds_serve_alike(tight: bool | None) -> None:
+def test_tight_and_wide_bounds_skip_alike(tight: bool | None) -> None:
     stats: dict[str, Any] = {"numRecords": 10, "minValues": {"a": 3}, "maxValues": {"a": 5}, "nullCount": {"a": 1}}
     if tight is not None:
         stats["tightBounds"] = tight
@@ -128,14 +128,14 @@ def test_tight_and_wide_bounds_serve_alike(tight: bool | None) -> None:
         assert not can_skip(comparison(">=", 5), add, schema("long"))
 
 
-def test_where_both_bounds_are_one_value_all_have_it() -> None:
+def test_equal_bounds_mean_one_value() -> None:
     add = file_with_bounds("5", "5", nulls=2)
     for predicate in (comparison("<>", 5), Not(comparison("=", 5)), Not(In(A, (4, 5)))):
         assert can_skip(predicate, add, schema("long"))
     assert not can_skip(Not(In(A, (4,))), add, schema("long"))
 
 
-def test_literals_that_are_null() -> None:
+def test_null_literals() -> None:
     add = file_with_bounds("1", "2")
     for predicate in (
         comparison("=", None),
@@ -149,7 +149,7 @@ def test_literals_that_are_null() -> None:
     assert can_skip(StartsWith(A, None), file_with_bounds('"a"', '"b"'), schema("string"))
 
 
-def test_predicates_put_together() -> None:
+def test_combined_predicates() -> None:
     add, table = file_with_bounds("1", "9", nulls=2), schema("long")
     yes, no = comparison("=", 5), comparison("=", 10)
     assert can_skip(And(yes, no), add, table)
@@ -166,12 +166,12 @@ def test_without_statistics_every_file_is_read(stats: str | None) -> None:
         assert not can_skip(predicate, file(stats), schema("long"))
 
 
-def test_misspelt_null_counts_count_nothing() -> None:
+def test_nonstandard_null_counts_are_ignored() -> None:
     assert not can_skip(IsNull(A), file({"numRecords": 1, "nullCounts": {"a": 0}}), schema("long"))
 
 
 @pytest.mark.parametrize("count", ["-1", '"0"', "0.5", "null", "{}"])
-def test_null_counts_that_are_none_count_nothing(count: str) -> None:
+def test_invalid_null_counts_are_ignored(count: str) -> None:
     add = file(f'{{"numRecords":-1,"nullCount":{{"a":{count}}}}}')
     assert not can_skip(IsNull(A), add, schema("long"))
     assert not can_skip(IsNotNull(A), add, schema("long"))
@@ -212,7 +212,7 @@ def test_columns_within_structs() -> None:
 
 
 @pytest.mark.parametrize("mapping", ["id", "name"])
-def test_mapped_columns_go_by_their_physical_names(mapping: str) -> None:
+def test_mapped_columns_use_physical_names(mapping: str) -> None:
     predicate = Compare(("a", "b"), Operator.GREATER, 2)
     physical = file({"maxValues": {"col-a": {"col-b": 2}}})
     logical = file({"maxValues": {"a": {"b": 2}}})
@@ -246,18 +246,18 @@ def test_mapped_columns_go_by_their_physical_names(mapping: str) -> None:
         (And(comparison("=", 1), Not(IsNull(("b",)))), "long"),
     ],
 )
-def test_predicates_that_do_not_fit_the_table(predicate: Predicate, kind: str) -> None:
+def test_predicates_that_do_not_match_the_table_are_refused(predicate: Predicate, kind: str) -> None:
     with pytest.raises(PredicateError):
         can_skip(predicate, file(), schema(kind))
 
 
 @pytest.mark.parametrize("literal", ["NaN", "sNaN"])
-def test_decimal_that_is_no_number_is_no_decimal(literal: str) -> None:
+def test_decimal_nan_is_refused(literal: str) -> None:
     with pytest.raises(PredicateError, match="is not of type decimal"):
         can_skip(comparison(">", Exact(literal)), file_with_bounds("1", "2"), schema(Decimal(10, 2)))
 
 
-def test_skips_exactly_where_no_whole_number_between_the_bounds_will_do() -> None:
+def test_skips_exactly_if_no_integer_within_the_bounds_matches() -> None:
     operators = {
         "=": int.__eq__,
         "<>": int.__ne__,

@@ -11,14 +11,14 @@ from deltaspec.model.rows.skipping import PredicateError
 from deltaspec.model.schema.data_types import Array, DataType, Field, Map, Primitive, Struct, UndefinedType
 
 
-def test_bounds_that_contradict_each_other_say_nothing() -> None:
+def test_contradictory_bounds_are_ignored() -> None:
     assert not can_skip(comparison("=", 5), file_with_bounds("9", "1"), schema("long"))
 
 
 @pytest.mark.parametrize(
     ("literal", "skipped"), [("aa", True), ("ab", False), ("abb", False), ("abzz", False), ("ac", True), ("b", True)]
 )
-def test_maximum_of_strings_may_be_cut(literal: str, skipped: bool) -> None:
+def test_maximum_of_strings_may_be_truncated(literal: str, skipped: bool) -> None:
     """What begins with the maximum may be there, however it goes on."""
     add = file_with_bounds('"ab"', '"ab"')
     assert can_skip(comparison("=", literal), add, schema("string")) is skipped
@@ -26,7 +26,7 @@ def test_maximum_of_strings_may_be_cut(literal: str, skipped: bool) -> None:
     assert not can_skip(comparison("<>", "ab"), add, schema("string"))
 
 
-def test_cut_maximum_below_the_minimum_is_a_bound() -> None:
+def test_truncated_maximum_below_the_minimum_is_a_bound() -> None:
     add = file_with_bounds('"abcd"', '"ab"')
     assert can_skip(comparison("=", "abb"), add, schema("string"))
     assert can_skip(comparison("=", "ac"), add, schema("string"))
@@ -39,7 +39,7 @@ def test_maximum_with_a_tie_breaker_is_a_bound() -> None:
     assert can_skip(comparison("=", "ac"), add, schema("string"))
 
 
-def test_empty_maximum_is_not_cut() -> None:
+def test_empty_maximum_is_not_truncated() -> None:
     assert can_skip(comparison("=", "a"), file_with_bounds('""', '""'), schema("string"))
     assert not can_skip(comparison("=", ""), file_with_bounds('""', '""'), schema("string"))
 
@@ -65,7 +65,7 @@ def test_strings_are_ordered_by_their_bytes() -> None:
         ("", False, True),
     ],
 )
-def test_strings_of_a_prefix_stand_together(prefix: str, skipped: bool, skipped_without: bool) -> None:
+def test_strings_with_a_prefix_are_contiguous(prefix: str, skipped: bool, skipped_without: bool) -> None:
     add = file_with_bounds('"ba"', '"d"')
     assert can_skip(StartsWith(A, prefix), add, schema("string")) is skipped
     assert can_skip(Not(StartsWith(A, prefix)), add, schema("string")) is skipped_without
@@ -79,7 +79,7 @@ def test_all_strings_may_have_the_prefix() -> None:
 
 
 @pytest.mark.parametrize("kind", ["timestamp", "timestamp_ntz"])
-def test_maximum_of_timestamps_may_be_cut_to_milliseconds(kind: str) -> None:
+def test_maximum_of_timestamps_may_be_truncated_to_milliseconds(kind: str) -> None:
     zone = "Z" if kind == "timestamp" else ""
     whole, fine = (file_with_bounds(None, f'"2020-01-01T00:00:00.{digits}{zone}"') for digits in ("001", "001002"))
     assert not can_skip(comparison("=", Y2020 + 1999), whole, schema(kind))
@@ -103,14 +103,14 @@ def test_maximum_of_timestamps_may_be_cut_to_milliseconds(kind: str) -> None:
         ("string", "5"),
     ],
 )
-def test_bounds_in_other_forms_say_nothing(kind: str, bound: str) -> None:
+def test_bounds_in_other_forms_are_ignored(kind: str, bound: str) -> None:
     add = file_with_bounds(bound, bound)
     literals = {"string": "0", "boolean": True, "date": 9**5, "long": 7}
     assert not can_skip(comparison(">=", literals.get(kind, 9**20)), add, schema(kind))
 
 
 @pytest.mark.parametrize("kind", ["binary", "variant"])
-def test_types_whose_bounds_have_no_form_are_not_skipped(kind: str) -> None:
+def test_types_with_undefined_bounds_are_not_skipped(kind: str) -> None:
     add = file_with_bounds('"a"', '"b"')
     literal = b"z" if kind == "binary" else None
     assert not can_skip(Or(comparison("=", literal), IsNotNull(A)), add, schema(kind))
@@ -135,7 +135,7 @@ def test_columns_of_other_types(kind: DataType) -> None:
         can_skip(comparison("=", "z"), add, schema(kind))
 
 
-def test_void_holds_null_alone() -> None:
+def test_void_is_always_null() -> None:
     add = file({"numRecords": 3})
     assert can_skip(IsNotNull(A), add, schema("void"))
     assert can_skip(comparison("=", 1), add, schema("void"))
@@ -156,7 +156,7 @@ def test_fractions_below_the_minimum(kind: str) -> None:
 
 
 @FRACTION
-def test_nan_may_stand_above_the_maximum(kind: str) -> None:
+def test_nan_may_be_above_the_maximum(kind: str) -> None:
     add, table = file_with_bounds("1.0", "2.5"), schema(kind)
     for predicate in (comparison(">", 2.5), comparison("=", NAN), comparison(">=", NAN), Not(comparison("<=", 2.5))):
         assert not can_skip(predicate, add, table)
@@ -187,7 +187,7 @@ def test_float_bounds_are_printed_with_the_digits_of_a_float() -> None:
     assert can_skip(comparison("=", held), add, schema("double"))
 
 
-def test_file_of_floats_in_a_column_that_is_double_now() -> None:
+def test_float_file_of_a_widened_double_column() -> None:
     held = 3.4000000953674316
     change = {"delta.typeChanges": [{"fromType": "float", "toType": "double"}]}
     assert not can_skip(comparison("=", held), file_with_bounds("3.4", "3.4"), schema("double", change))
@@ -195,7 +195,7 @@ def test_file_of_floats_in_a_column_that_is_double_now() -> None:
     assert can_skip(comparison("=", 3.5), file_with_bounds("3.4", "3.4"), schema("double", change))
 
 
-def test_file_of_dates_in_a_column_that_is_a_timestamp_now() -> None:
+def test_date_file_of_a_widened_timestamp_column() -> None:
     add = file_with_bounds('"2020-01-01"', '"2020-01-01"')
     assert not can_skip(comparison("=", Y2020), add, schema("timestamp_ntz"))
     assert can_skip(comparison("=", Y2020 - 1), add, schema("timestamp_ntz"))

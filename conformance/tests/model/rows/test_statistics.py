@@ -28,7 +28,7 @@ NESTED = """{"numRecords":3,"tightBounds":false,
     "nullCount":{"a":{"b":{"c":1}},"s":3}}"""
 
 
-def test_nested_statistics_keep_numbers_as_they_are_written() -> None:
+def test_nested_statistics_keep_number_lexemes() -> None:
     found = parse_statistics(NESTED)
     assert found.num_records == 3
     assert not found.has_tight_bounds
@@ -48,7 +48,7 @@ def test_everything_is_optional() -> None:
         assert found.has_tight_bounds
 
 
-def test_number_and_text_stay_apart() -> None:
+def test_numbers_and_strings_are_distinguished() -> None:
     bounds = parse_statistics('{"minValues":{"a":1,"b":"1","c":true,"d":null}}').min_values
     assert bounds is not None
     assert [type(value) for value in bounds.values()] == [Number, str, bool, type(None)]
@@ -76,7 +76,7 @@ def test_number_and_text_stay_apart() -> None:
         '{"nullCount":3}',
     ],
 )
-def test_text_of_another_form_is_refused(text: str) -> None:
+def test_malformed_statistics_are_refused(text: str) -> None:
     with pytest.raises(StatisticsError):
         parse_statistics(text)
 
@@ -96,12 +96,12 @@ def test_text_of_another_form_is_refused(text: str) -> None:
         ]),
     ],
 )  # fmt: skip
-def test_null_counts_that_no_file_can_have(counts: Any, records: int | None, expected: list[str]) -> None:
+def test_impossible_null_counts(counts: Any, records: int | None, expected: list[str]) -> None:
     text = json.dumps({"numRecords": records, "nullCount": counts})
     assert find_null_count_faults(parse_statistics(text)) == expected
 
 
-def test_null_counts_are_of_the_data_file_under_wide_bounds_too() -> None:
+def test_null_counts_include_deleted_rows_with_wide_bounds() -> None:
     wide = parse_statistics('{"numRecords":2,"tightBounds":false,"nullCount":{"a":3}}')
     assert find_null_count_faults(wide) == ["nullCount of a is 3 of 2 records"]
 

@@ -74,14 +74,14 @@ def test_types_of_the_bounds_by_path(text: str, expected: dict[str, str]) -> Non
         (text_of(b"\x01\x01\x00\x02\xff\xfe\x02\x00"), "not UTF-8"),
     ],
 )
-def test_text_that_is_no_bound(text: Any, reason: str) -> None:
+def test_invalid_bounds_are_refused(text: Any, reason: str) -> None:
     with pytest.raises(VariantBoundError, match=reason) as caught:
         read_variant_bound(text)
     assert not isinstance(caught.value, AmbiguousVariantBound)
 
 
 @pytest.mark.parametrize("text", ["0" * 53, "0S&u501fk+ze0(tB98CpzF6vU0rJl95HpNdvjbtatpi(cu0wW^cTu", "\x00" * 5])
-def test_erratum_example_is_no_z85(text: str) -> None:
+def test_erratum_example_is_not_z85(text: str) -> None:
     """E18: the bounds that the text prints have 53 and 49 characters."""
     with pytest.raises(AmbiguousVariantBound):
         read_variant_bound(text)
@@ -93,7 +93,7 @@ def test_erratum_example_has_the_value_first() -> None:
         read_variant_bound(text_of(an_object(INT8) + metadata(A)))
 
 
-def test_widths_of_a_number_are_no_change_of_type() -> None:
+def test_number_widths_are_one_type() -> None:
     low = read_variant_bound(text_of(metadata(A) + an_object(INT8)))
     high = read_variant_bound(text_of(metadata(A, B) + an_object(INT64, STRING)))
     assert find_type_mismatches(low, high) == []

@@ -44,7 +44,7 @@ def test_metadata(data: bytes, names: tuple[str, ...]) -> None:
     assert read_metadata(data).names == names
 
 
-def test_names_are_sorted_by_code_points_or_by_units_of_utf_16() -> None:
+def test_names_are_sorted_by_code_points_or_utf_16_units() -> None:
     """U+FF5E stands before U+10000 by the one, behind it by the other."""
     low, high = "\uff5e".encode(), "\U00010000".encode()
     for first, second in ((low, high), (high, low)):
@@ -68,12 +68,12 @@ def test_names_are_sorted_by_code_points_or_by_units_of_utf_16() -> None:
         b"\xc1\xff\xff\xff\xff\x00\x00\x00\x00",
     ],
 )
-def test_bytes_that_are_no_metadata(data: bytes) -> None:
+def test_invalid_metadata_is_refused(data: bytes) -> None:
     with pytest.raises(VariantError):
         read_metadata(data)
 
 
-def test_metadata_of_another_version_is_not_judged() -> None:
+def test_metadata_of_another_version_is_undecided() -> None:
     with pytest.raises(VariantUndecided):
         read_metadata(b"\x02\x00\x00")
 
@@ -135,13 +135,13 @@ def test_values(data: bytes) -> None:
         b"\x42\xff\xff\xff\xff",
     ],
 )
-def test_bytes_that_are_no_value(data: bytes) -> None:
+def test_invalid_values_are_refused(data: bytes) -> None:
     with pytest.raises(VariantError):
         check_value(data, NAMES)
 
 
 @pytest.mark.parametrize("kind", [21, 40, 63])
-def test_primitive_type_of_a_newer_encoding_is_not_judged(kind: int) -> None:
+def test_primitive_type_of_a_newer_encoding_is_undecided(kind: int) -> None:
     with pytest.raises(VariantUndecided):
         check_value(bytes([kind << 2, 1, 2]), NAMES)
 
@@ -153,7 +153,7 @@ def test_fields_of_an_object() -> None:
     assert read_members(ARRAY, NAMES) is None
 
 
-def test_lists_that_refer_to_one_another_cost_little() -> None:
+def test_lists_with_shared_elements_are_cheap() -> None:
     """Arrays whose elements all are the next array: followed each time, there were 200 to the power of 30 of them."""
     data = NUMBER
     for _ in range(30):
@@ -161,7 +161,7 @@ def test_lists_that_refer_to_one_another_cost_little() -> None:
     check_value(data, NAMES)
 
 
-def test_depth_is_no_matter() -> None:
+def test_deep_values_are_checked() -> None:
     data = NUMBER
     for _ in range(3000):
         data = bytes([3 | 2 << 2, 1, 0, 0, 0]) + len(data).to_bytes(3, "little") + data
@@ -174,7 +174,7 @@ variants = st.recursive(scalars, lambda inner: st.dictionaries(st.text("abc", ma
 
 @settings(max_examples=50)
 @given(variants, st.data())
-def test_what_an_encoder_writes_is_sound_and_no_part_of_it_is(value: Any, data: st.DataObject) -> None:
+def test_encoded_value_is_valid_and_its_truncations_are_not(value: Any, data: st.DataObject) -> None:
     metadata, encoded = encode_variant(value)
     check_value(encoded, read_metadata(metadata))
     with pytest.raises(VariantError):
@@ -185,7 +185,7 @@ def test_what_an_encoder_writes_is_sound_and_no_part_of_it_is(value: Any, data: 
 
 @settings(max_examples=100)
 @given(st.binary(max_size=60), st.binary(max_size=60))
-def test_any_bytes_have_an_answer(metadata: bytes, value: bytes) -> None:
+def test_any_bytes_are_decided(metadata: bytes, value: bytes) -> None:
     reads: list[Callable[[], object]] = [lambda: read_metadata(metadata), lambda: check_value(value, NAMES)]
     for read in reads:
         with suppress(VariantError, VariantUndecided):

@@ -47,11 +47,11 @@ def scalar(kind: str) -> Pair:
         (Pair(None, {"email": Pair(NUMBER, "string")}), ["a value"]),
     ],
 )
-def test_a_value_stands_in_one_place(pair: Pair, twice: list[str]) -> None:
+def test_values_stored_twice_are_found(pair: Pair, twice: list[str]) -> None:
     assert list(find_values_stored_twice(pair, NAMES)) == twice
 
 
-def test_every_encoded_value_is_looked_at() -> None:
+def test_every_encoded_value_is_checked() -> None:
     pair = Pair(EMAIL, {"event_type": Pair(b"\x05\xff", None), "event_ts": Pair(None, [Pair(b"", None)])})
     assert len(list(find_encoding_faults(pair, NAMES))) == 2
     assert list(find_encoding_faults(Pair(EMAIL, {"event_ts": Pair(NUMBER, None)}), NAMES)) == []
@@ -128,10 +128,10 @@ def test_forms_of_shredded_values(typed: Node) -> None:
         listed(node("element", "INT64")),
     ],
 )
-def test_forms_that_shredding_does_not_know(typed: Node) -> None:
+def test_invalid_forms_of_shredded_values(typed: Node) -> None:
     assert get_stored_type(Primitive("variant"), variant(typed)).fault is not None
 
 
-def test_what_stands_alone_is_not_stored_twice() -> None:
+def test_values_in_one_location_are_not_stored_twice() -> None:
     forms: list[Typed] = ["string", {"a": NOTHING}, [NOTHING], None]
     assert [list(find_values_stored_twice(Pair(None, each), NAMES)) for each in forms] == [[], [], [], []]

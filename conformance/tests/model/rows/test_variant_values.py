@@ -57,6 +57,6 @@ def test_type_at_a_path(value: bytes, path: tuple[str | int, ...], expected: str
 
 
 @pytest.mark.parametrize("value", [b"", OBJECT[:5], b"\x02\x02", TEXT[:2], b"\xfc"])
-def test_bytes_of_no_variant(value: bytes) -> None:
+def test_invalid_variants_are_refused(value: bytes) -> None:
     with pytest.raises(VariantBoundError):
         find_type_at(NAMES, value, ("a",) if value[:1] == b"\x02" else ())

@@ -12,7 +12,7 @@ def test_vector_of_the_rfc() -> None:
     assert decode("HelloWorld") == bytes.fromhex("864FD26FB559F75B")
 
 
-def test_ends_of_the_range() -> None:
+def test_limits_of_the_range() -> None:
     assert encode(bytes(4)) == "00000"
     assert encode(b"\xff\xff\xff\xff") == "%nSc0"
     assert encode(b"") == ""
@@ -20,14 +20,14 @@ def test_ends_of_the_range() -> None:
 
 
 @given(st.lists(st.binary(min_size=4, max_size=4), max_size=12).map(b"".join))
-def test_decoding_undoes_encoding(data: bytes) -> None:
+def test_decoding_inverts_encoding(data: bytes) -> None:
     text = encode(data)
     assert decode(text) == data
     assert len(text) == len(data) // 4 * 5
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5])
-def test_bytes_that_fill_no_group_are_refused(size: int) -> None:
+def test_incomplete_groups_are_refused(size: int) -> None:
     with pytest.raises(Z85Error, match=f"^length {size} is not a multiple of 4 bytes$"):
         encode(bytes(size))
 
@@ -50,7 +50,7 @@ def test_text_that_is_not_z85_is_refused(text: str, words: str) -> None:
 
 
 @given(st.text(max_size=20))
-def test_any_text_decodes_to_what_encodes_to_it_or_is_refused(text: str) -> None:
+def test_any_text_round_trips_or_is_refused(text: str) -> None:
     try:
         data = decode(text)
     except Z85Error:

@@ -81,13 +81,13 @@ PATH_EXAMPLE = parse_schema(
         ({"delta.columnMapping.mode": "position"}, True, None),
     ],
 )
-def test_mode_is_honoured_only_where_the_protocol_supports_it(
+def test_mode_applies_only_if_the_protocol_supports_it(
     settings: dict[str, str], supported: bool, expected: str | None
 ) -> None:
     assert get_mapping_mode(settings, supported=supported) == expected
 
 
-def test_checkpoint_example_keys_by_physical_names() -> None:
+def test_checkpoint_example_uses_physical_names() -> None:
     assert list_physical_partition_columns(CHECKPOINT_EXAMPLE, ["date", "region"], "name") == [
         "col-798f4abc-c63f-444c-9a04-e2cf1ecba115",
         "col-19034dc3-8e3d-4156-82fc-8e05533c088e",
@@ -111,12 +111,12 @@ def test_without_mapping_logical_names_are_physical() -> None:
     ]
 
 
-def test_partition_column_that_the_schema_lacks_keeps_its_name() -> None:
+def test_unknown_partition_column_keeps_its_name() -> None:
     assert list_physical_partition_columns(CHECKPOINT_EXAMPLE, ["region", "day"], "name")[1] == "day"
     assert get_partition_types(CHECKPOINT_EXAMPLE, ["day", "Date"], "name") == {}
 
 
-def test_field_paths_of_the_text() -> None:
+def test_field_paths_of_the_protocol_example() -> None:
     assert [path for path, _ in iter_fields(PATH_EXAMPLE)] == [("e",), ("e", "element", "d")]
     assert [path for path, _ in list_physical_paths(PATH_EXAMPLE, "name")] == [
         ("col-5f422f40-de70-45b2-88ab-1d5c90e94db1",),
@@ -150,7 +150,7 @@ def test_column_id_is_an_integer_of_64_bits(value: Any, expected: int | None) ->
     assert column_id(Field("x", LONG, True, {"delta.columnMapping.id": value})) == expected
 
 
-def test_schema_without_ids_has_no_highest_one() -> None:
+def test_schema_without_ids_has_no_maximum() -> None:
     assert find_max_column_id(Struct((Field("x", LONG, True),))) is None
 
 
@@ -175,7 +175,7 @@ COL3 = Field(
 )
 
 
-def test_nested_ids_of_the_text_stand_at_the_nearest_struct_field() -> None:
+def test_nested_ids_of_the_protocol_example() -> None:
     """V18, with `long` for the `int` that is no type (E16)."""
     columns = (COL1, COL2, SUBCOL1, COL3)
     for column in columns:
@@ -190,7 +190,7 @@ def test_nested_names_begin_with_the_physical_name() -> None:
     assert read_nested_ids(COL2) == {}
 
 
-def test_nested_ids_of_another_form() -> None:
+def test_malformed_nested_ids_are_none() -> None:
     assert read_nested_ids(Field("x", LONG, True, {NESTED_IDS: "none"})) == {}
     assert read_nested_ids(Field("x", LONG, True, {NESTED_IDS: {"x.element": "1", "x.key": Number("2")}})) == {
         "x.element": None,

@@ -35,21 +35,21 @@ NESTED = Struct(
 )
 
 
-def test_primitives_are_those_of_the_text() -> None:
+def test_primitives_equal_those_of_the_protocol() -> None:
     assert set(PRIMITIVES) == {
         "string", "long", "integer", "short", "byte", "float", "double", "boolean", "binary", "date", "timestamp",
         "timestamp_ntz", "void", "variant",
     }  # fmt: skip
 
 
-def test_types_with_a_feature_name_it() -> None:
+def test_types_name_their_feature() -> None:
     assert {name: feature for name, feature in PRIMITIVES.items() if feature} == {
         "timestamp_ntz": "timestampNtz",
         "variant": "variantType",
     }
 
 
-def test_walk_names_elements_keys_and_values() -> None:
+def test_fields_include_elements_keys_and_values() -> None:
     assert [path for path, _ in iter_fields(NESTED)] == [
         ("a",),
         ("a", "element", "b"),
@@ -59,12 +59,12 @@ def test_walk_names_elements_keys_and_values() -> None:
     ]
 
 
-def test_leaves_are_all_types_that_are_not_nested() -> None:
+def test_leaf_types_are_not_nested() -> None:
     assert list(iter_leaf_types(NESTED)) == [LONG, Decimal(5, 2), LONG, LONG]
     assert list(iter_leaf_types(UndefinedType("interval year"))) == [UndefinedType("interval year")]
 
 
-def test_metadata_is_no_part_of_equality() -> None:
+def test_metadata_is_not_part_of_equality() -> None:
     assert Field("a", LONG, True, {"comment": "x"}) == Field("a", LONG, True)
     assert hash(Field("a", LONG, True, {"comment": "x"})) == hash(Field("a", LONG, True))
 
@@ -80,7 +80,7 @@ def test_metadata_is_no_part_of_equality() -> None:
         (UndefinedType("char(3)"), "char(3)"),
     ],
 )
-def test_name_of_spells_as_a_schema_does(kind: DataType, name: str) -> None:
+def test_type_name_is_spelled_like_in_schemas(kind: DataType, name: str) -> None:
     assert get_type_name(kind) == name
 
 

@@ -76,12 +76,12 @@ FIXED = "FIXED_LEN_BYTE_ARRAY"
         (VOID, leaf("INT32", Annotation("UNKNOWN"))),
     ],
 )
-def test_listed_form_is_sound(kind: DataType, node: Node) -> None:
+def test_listed_form_is_valid(kind: DataType, node: Node) -> None:
     assert get_stored_type(kind, node) == SOUND
 
 
 @pytest.mark.parametrize(("kind", "bits"), [(SHORT, 8), (INTEGER, 8), (INTEGER, 16)])
-def test_narrower_integer_of_the_same_bytes_is_sound(kind: DataType, bits: int) -> None:
+def test_narrower_integer_with_the_same_bytes_is_valid(kind: DataType, bits: int) -> None:
     assert get_stored_type(kind, leaf("INT32", integer(bits))) == SOUND
 
 
@@ -106,7 +106,7 @@ def test_narrower_integer_of_the_same_bytes_is_sound(kind: DataType, bits: int) 
         (Array(LONG, True), Node("c", "repeated", "INT64")),
     ],
 )
-def test_form_that_is_not_listed_is_odd_and_no_fault(kind: DataType, node: Node) -> None:
+def test_unlisted_readable_form_is_a_warning(kind: DataType, node: Node) -> None:
     found = get_stored_type(kind, node)
     assert found.warning is not None
     assert found.fault is None
@@ -176,7 +176,7 @@ def test_narrower_type_needs_widening(kind: DataType, node: Node, narrower: Data
     assert (found.fault, found.warning, found.narrower_type) == (None, None, narrower)
 
 
-def test_form_of_no_delta_type() -> None:
+def test_form_without_delta_type() -> None:
     assert find_type(leaf("INT96")) is None
     assert find_type(leaf("INT64", integer(8))) is None
     assert find_type(leaf(FIXED, Annotation("UUID"), 16)) is None
@@ -217,7 +217,7 @@ def test_layouts_of_lists(node: Node) -> None:
         leaf("INT64"),
     ],
 )
-def test_no_list(node: Node) -> None:
+def test_invalid_lists(node: Node) -> None:
     assert get_stored_type(Array(LONG, True), node).fault is not None
 
 
@@ -252,7 +252,7 @@ def test_layouts_of_maps(outer: str, inner: str) -> None:
     assert get_map_nodes(node) == (KEY, VALUE)
 
 
-def test_key_of_a_map_that_may_be_null_is_odd() -> None:
+def test_nullable_map_key_is_a_warning() -> None:
     key = Node("key", "optional", "BYTE_ARRAY", TEXT)
     found = get_stored_type(Map(STRING, LONG, True), group(group(key, VALUE, repeated=True), annotation="MAP"))
     assert (found.fault, found.warning) == (None, "the map key is nullable: optional BYTE_ARRAY STRING")
@@ -269,7 +269,7 @@ def test_key_of_a_map_that_may_be_null_is_odd() -> None:
         leaf("INT64"),
     ],
 )
-def test_no_map(node: Node) -> None:
+def test_invalid_maps(node: Node) -> None:
     assert get_stored_type(Map(STRING, LONG, True), node).fault is not None
 
 
@@ -300,11 +300,11 @@ def test_forms_of_variants(parts: tuple[Node, ...], annotation: str | None) -> N
         leaf("BYTE_ARRAY"),
     ],
 )
-def test_no_variant(node: Node) -> None:
+def test_invalid_variants(node: Node) -> None:
     assert get_stored_type(VARIANT, node).fault is not None
 
 
-def test_form_as_text() -> None:
+def test_node_as_text() -> None:
     assert str(leaf(FIXED, decimal(10, 2), 5)) == "FIXED_LEN_BYTE_ARRAY(5) DECIMAL(10, 2)"
     assert str(leaf("INT32", integer(8, signed=False))) == "INT32 INT(8, unsigned)"
     assert str(leaf("INT64", timestamp(utc=False))) == "INT64 TIMESTAMP(MICROS, no zone)"
@@ -312,6 +312,6 @@ def test_form_as_text() -> None:
     assert str(group(annotation="LIST")) == "group LIST"
 
 
-def test_field_is_not_asked_whether_it_may_be_null() -> None:
+def test_nullability_is_not_checked() -> None:
     required = Struct((Field("x", LONG, nullable=False),))
     assert get_stored_type(required, group(Node("x", "optional", "INT64"))) == SOUND

@@ -79,7 +79,7 @@ def test_null_and_the_empty_string_are_null(kind: DataType) -> None:
         ("timestamp_ntz", "1970-01-02 00:00:00.000001", DAY_US + 1),
     ],
 )
-def test_text_stands_for_value(name: str, text: str, value: Any) -> None:
+def test_value_is_parsed(name: str, text: str, value: Any) -> None:
     found = parse_partition_value(text, Primitive(name))
     assert found == value
     assert type(found) is type(value)
@@ -102,7 +102,7 @@ def test_zero_of_a_long_scale_is_written_with_an_exponent_by_java() -> None:
     )
 
 
-def test_nan_is_a_number_of_its_own() -> None:
+def test_nan_is_parsed() -> None:
     assert math.isnan(parse_partition_value("NaN", Primitive("double")))
     assert (
         canonicalize_partition_value("NaN", Primitive("double"))
@@ -147,7 +147,7 @@ def test_nan_is_a_number_of_its_own() -> None:
         ("void", "x"),
     ],
 )
-def test_text_that_no_reading_allows(name: str, text: str) -> None:
+def test_invalid_values_are_refused(name: str, text: str) -> None:
     with pytest.raises(PartitionValueError):
         parse_partition_value(text, Primitive(name))
     assert canonicalize_partition_value(text, Primitive(name)) == text
@@ -169,12 +169,12 @@ def test_text_that_no_reading_allows(name: str, text: str) -> None:
         "x",
     ],
 )
-def test_text_that_is_no_decimal_of_five_digits(text: str) -> None:
+def test_decimal_beyond_five_digits_is_refused(text: str) -> None:
     with pytest.raises(PartitionValueError):
         parse_partition_value(text, Decimal(5, 2))
 
 
-def test_types_without_a_form_are_left_as_they_are() -> None:
+def test_types_without_serialization_are_unchanged() -> None:
     for kind in (Struct(()), Array(Primitive("long"), True), Primitive("variant"), UndefinedType("interval")):
         assert parse_partition_value("x", kind) == canonicalize_partition_value("x", kind) == "x"
 
@@ -237,7 +237,7 @@ def test_canonical_differs_for_different_values(kind: DataType, one: str, other:
         (Primitive("binary"), "\u0000"),
     ],
 )
-def test_form_of_the_text_is_canonical(kind: DataType, text: str) -> None:
+def test_form_of_the_protocol_is_canonical(kind: DataType, text: str) -> None:
     assert is_canonical(text, kind)
 
 
@@ -260,12 +260,12 @@ def test_form_of_the_text_is_canonical(kind: DataType, text: str) -> None:
         (Primitive("boolean"), "TRUE"),
     ],
 )
-def test_readable_form_beside_the_text_is_not_canonical(kind: DataType, text: str) -> None:
+def test_other_readable_forms_are_not_canonical(kind: DataType, text: str) -> None:
     parse_partition_value(text, kind)
     assert not is_canonical(text, kind)
 
 
-def test_iso_8601_is_canonical_since_the_current_text() -> None:
+def test_iso_8601_is_canonical_since_the_current_revision() -> None:
     text = "2024-01-02T03:04:05.123456Z"
     assert [is_canonical(text, TIMESTAMP, revision) for revision in Revision] == [False, False, False, True]
     assert not is_canonical(text, NTZ)
@@ -294,7 +294,7 @@ def test_iso_8601_is_canonical_since_the_current_text() -> None:
         (Primitive("long"), -5, "-5"),
     ],
 )
-def test_value_is_written_as(kind: DataType, value: Any, text: str) -> None:
+def test_value_is_serialized(kind: DataType, value: Any, text: str) -> None:
     assert serialize_partition_value(value, kind) == text
 
 
@@ -308,7 +308,7 @@ def test_value_is_written_as(kind: DataType, value: Any, text: str) -> None:
         (Decimal(5, 2), Exact("NaN")),
     ],
 )
-def test_value_without_a_text_is_refused(kind: DataType, value: Any) -> None:
+def test_value_without_serialization_is_refused(kind: DataType, value: Any) -> None:
     with pytest.raises(PartitionValueError):
         serialize_partition_value(value, kind)
 
@@ -347,7 +347,7 @@ def test_values_round_trip(typed: tuple[DataType, Any]) -> None:
 
 @settings(deadline=None)
 @given(st.floats(width=32, allow_nan=False, allow_infinity=False))
-def test_float_has_the_fewest_digits_that_tell_it_apart(value: float) -> None:
+def test_float_has_the_shortest_unique_digits(value: float) -> None:
     text = serialize_partition_value(value, Primitive("float"))
     assert text is not None
     assert struct.pack("<f", float(text)) == struct.pack("<f", value)
@@ -359,7 +359,7 @@ def test_float_has_the_fewest_digits_that_tell_it_apart(value: float) -> None:
     st.sampled_from(TYPES),
     st.text(st.sampled_from("0123456789-+:. TZeEftrualsNIniy_"), max_size=25) | st.text(max_size=10),
 )
-def test_any_text_is_a_value_or_refused(kind: DataType, text: str) -> None:
+def test_any_text_is_parsed_or_refused(kind: DataType, text: str) -> None:
     try:
         value = parse_partition_value(text, kind)
     except PartitionValueError:

@@ -58,7 +58,7 @@ EXAMPLE_TREE = """\
 |    |-- value: string (valueContainsNull = true)"""
 
 
-def test_example_prints_as_the_tree_of_the_text() -> None:
+def test_protocol_example_renders_as_its_tree() -> None:
     assert render_tree(parse_schema(EXAMPLE)) == EXAMPLE_TREE
 
 
@@ -79,7 +79,7 @@ def test_example_round_trips_as_text() -> None:
     assert json.loads(serialize_schema(parse_schema(EXAMPLE))) == json.loads(EXAMPLE)
 
 
-def test_spaces_and_order_of_keys_say_nothing() -> None:
+def test_whitespace_and_key_order_do_not_matter() -> None:
     spaced = (
         '{ "fields" : [ { "metadata" : { }, "nullable" : true, "type" : "long", "name" : "x" } ], "type" : "struct" }'
     )
@@ -117,11 +117,11 @@ def test_decimal_spellings(name: str, precision: int, scale: int) -> None:
         "null",
     ],
 )
-def test_types_beyond_the_text_are_proposed(name: str) -> None:
+def test_undefined_types_are_accepted(name: str) -> None:
     assert parse_schema(schema_of(field("x", name))).fields[0].type == UndefinedType(name)
 
 
-def test_type_of_a_user_is_no_fault_and_round_trips() -> None:
+def test_user_defined_type_is_valid_and_round_trips() -> None:
     vectors = {"type": "udt", "class": "org.example.VectorUDT", "sqlType": "string"}
     schema = parse_schema(schema_of(field("x", vectors)))
     assert schema.fields[0].type == UndefinedType("udt")
@@ -135,7 +135,7 @@ def test_variant_may_be_written_as_an_object() -> None:
     assert '"elementType":"variant"' in serialize_schema(schema)
 
 
-def test_field_without_metadata_is_tolerated() -> None:
+def test_field_without_metadata_is_accepted() -> None:
     assert find_schema_faults('{"type":"struct","fields":[{"name":"x","type":"long","nullable":true}]}') == []
 
 
@@ -180,14 +180,14 @@ def test_empty_struct_is_a_schema() -> None:
         ),
     ],
 )  # fmt: skip
-def test_fault_names_its_kind_and_place(text: str, kind: str, pointer: str) -> None:
+def test_fault_has_kind_and_pointer(text: str, kind: str, pointer: str) -> None:
     with pytest.raises(SchemaError) as caught:
         parse_schema(text)
     assert (caught.value.kind, caught.value.pointer) == (kind, pointer)
     assert kind in KINDS
 
 
-def test_faults_are_all_faults_in_order() -> None:
+def test_all_faults_are_reported_in_order() -> None:
     text = schema_of(
         field("x", "int"),
         7,
@@ -203,7 +203,7 @@ def test_faults_are_all_faults_in_order() -> None:
     ]
 
 
-def test_erratum_nested_id_examples_are_no_schemas() -> None:
+def test_erratum_nested_id_examples_are_invalid_schemas() -> None:
     """E16: the example writes `int`, and leaves out `containsNull` and `nullable`."""
     col1 = {"type": "array", "elementType": {"type": "array", "elementType": "int"}}
     found = find_schema_faults(schema_of({"name": "col1", "type": col1, "metadata": {}}))
@@ -235,17 +235,17 @@ def test_deep_schema_is_read() -> None:
 
 
 @pytest.mark.parametrize("text", [_array_of_depth(201), _array_of_depth(100_000), "[" * 1_000_000])
-def test_schema_beyond_our_limit_is_too_deep_and_nothing_else(text: str) -> None:
+def test_schema_beyond_our_limit_is_only_too_deep(text: str) -> None:
     with pytest.raises(SchemaTooDeep) as caught:
         parse_schema(text)
     assert caught.value.kind == "too deep"
 
 
-def test_brackets_in_names_are_no_depth() -> None:
+def test_brackets_in_names_do_not_nest() -> None:
     assert parse_schema(schema_of(field("[" * 5000 + '\\"', "long"))).fields[0].name == "[" * 5000 + '\\"'
 
 
-def test_metadata_numbers_are_written_as_they_were_read() -> None:
+def test_metadata_numbers_keep_their_lexeme() -> None:
     text = (
         '{"type":"struct","fields":[{"name":"x","type":"long","nullable":true,"metadata":{"a":1.10,"b":[1e400,-0],"c":'
         + "9" * 5000
@@ -256,7 +256,7 @@ def test_metadata_numbers_are_written_as_they_were_read() -> None:
     assert to_json(schema)["fields"][0]["metadata"] == {"a": 1.1, "b": ["1e400", 0], "c": "9" * 5000}
 
 
-def test_metadata_keeps_what_spark_and_delta_put_there() -> None:
+def test_metadata_of_spark_and_delta_is_kept() -> None:
     metadata = {
         "comment": 'say "hi"\n',
         "__CHAR_VARCHAR_TYPE_STRING": "varchar(5)",
@@ -268,7 +268,7 @@ def test_metadata_keeps_what_spark_and_delta_put_there() -> None:
     assert json.loads(serialize_schema(schema))["fields"][0]["metadata"] == metadata
 
 
-def test_invariant_of_the_text_is_an_expression_within_json() -> None:
+def test_protocol_invariant_is_an_expression_within_json() -> None:
     """V21: the value is a JSON string of its own."""
     text = r"""{"type":"struct","fields":[{"name":"x","type":"integer","nullable":true,
         "metadata":{"delta.invariants":"{\"expression\": { \"expression\": \"x > 3\"} }"}}]}"""
@@ -295,7 +295,7 @@ def columns(**types: DataType) -> Struct:
         (columns(a=LONG, c=Array(columns(x=LONG, y=VOID), True)), "c.element.y is void inside an array or a map"),
     ],
 )
-def test_void_that_lets_no_file_be_added(schema: Struct, why: str) -> None:
+def test_void_that_prevents_adding_files(schema: Struct, why: str) -> None:
     assert get_void_blocked_reason(schema) == why
 
 
@@ -310,7 +310,7 @@ def test_void_that_lets_no_file_be_added(schema: Struct, why: str) -> None:
         columns(a=LONG, c=Array(LONG, True)),
     ],
 )
-def test_void_that_is_left_out_of_files(schema: Struct) -> None:
+def test_void_that_is_omitted_from_files(schema: Struct) -> None:
     assert get_void_blocked_reason(schema) is None
 
 
@@ -322,7 +322,7 @@ def test_repeated_names_ignore_case_within_a_struct_only() -> None:
     assert find_repeated_names(schema) == ["x.element.x", "Y", "Y.key.x", "Y.value.x"]
 
 
-def test_type_changes_of_the_text() -> None:
+def test_type_changes_of_the_protocol_example() -> None:
     """V26: a decimal that grew, a map's value that changed twice; a space after the comma (E31)."""
     column = Field(
         "c",
@@ -349,6 +349,6 @@ def test_type_changes_of_the_text() -> None:
         [{"fromType": "short", "toType": "long", "fieldPath": 3}],
     ],
 )
-def test_type_changes_of_another_form_are_a_fault(changes: Any) -> None:
+def test_malformed_type_changes_are_a_fault(changes: Any) -> None:
     with pytest.raises(SchemaError):
         read_type_changes(Field("c", Primitive("long"), True, {"delta.typeChanges": changes}))

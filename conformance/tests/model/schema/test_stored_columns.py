@@ -41,7 +41,7 @@ def test_by_name() -> None:
     assert [each.matching_nodes for each in columns.values()] == [1, 1, 0]
 
 
-def test_physical_names_count_only_under_mapping() -> None:
+def test_physical_names_apply_only_with_mapping() -> None:
     fields = [field("a", number=1)]
     file = root(node("col-1", 1), node("a"))
     assert name_of(found(fields, file, "name")["a"]) == "col-1"
@@ -55,17 +55,17 @@ def test_by_name_in_another_case() -> None:
     assert name_of(found([field("a")], root(node("A"), node("a")))["a"]) == "a"
 
 
-def test_name_of_another_column_is_not_taken_in_another_case() -> None:
+def test_name_of_another_column_does_not_match_in_another_case() -> None:
     columns = found([field("a"), field("A")], root(node("A")))
     assert (name_of(columns["a"]), name_of(columns["A"])) == (None, "A")
 
 
-def test_two_nodes_of_a_name_are_none() -> None:
+def test_two_nodes_with_one_name_do_not_match() -> None:
     column = found([field("a")], root(node("a"), node("a")))["a"]
     assert (column.node, column.matching_nodes) == (None, 2)
 
 
-def test_by_id_whatever_the_name() -> None:
+def test_by_id_regardless_of_the_name() -> None:
     column = found([field("a", number=1)], root(node("other", 1)), "id")["a"]
     assert name_of(column) == "other"
     assert column.node_with_other_name is not None
@@ -73,7 +73,7 @@ def test_by_id_whatever_the_name() -> None:
     assert column.node_with_other_id is None
 
 
-def test_two_nodes_of_an_id() -> None:
+def test_two_nodes_with_one_id_do_not_match() -> None:
     column = found([field("a", number=1)], root(node("x", 1), node("y", 1)), "id")["a"]
     assert (column.node, column.matching_nodes) == (None, 2)
 
@@ -85,7 +85,7 @@ def test_name_without_its_id_in_id_mode() -> None:
     assert columns["b"].node_with_other_id is None
 
 
-def test_swapped_ids_leave_both_in_doubt() -> None:
+def test_swapped_ids_leave_both_unmatched() -> None:
     columns = found([field("a", number=1), field("b", number=2)], root(node("col-1", 2), node("col-2", 1)), "id")
     assert [each.node for each in columns.values()] == [None, None]
     assert all(each.node_with_other_id for each in columns.values())
@@ -95,7 +95,7 @@ def test_file_without_ids_is_read_by_names_in_id_mode() -> None:
     assert name_of(found([field("a", number=1)], root(node("col-1")), "id")["a"]) == "col-1"
 
 
-def test_name_mode_does_not_look_at_ids() -> None:
+def test_name_mode_ignores_ids() -> None:
     column = found([field("a", number=1)], root(node("col-1", 7)), "name")["a"]
     assert name_of(column) == "col-1"
     assert column.node_with_other_id == node("col-1", 7)
@@ -107,7 +107,7 @@ def test_name_mode_notes_the_id_under_another_name() -> None:
     assert column.node_with_other_name == node("a", 1)
 
 
-def test_required_only_where_no_parent_may_be_null() -> None:
+def test_required_only_if_no_parent_is_nullable() -> None:
     inner = Struct((field("x", nullable=False), field("y")))
     fields = [field("s", inner, nullable=False), field("t", inner)]
     file = root(node("s", None, None, node("y")), node("t", None, None, node("y")))
@@ -122,7 +122,7 @@ def test_required_only_where_no_parent_may_be_null() -> None:
     }
 
 
-def test_nothing_is_said_below_a_missing_or_faulty_column() -> None:
+def test_columns_below_a_missing_or_faulty_one_are_omitted() -> None:
     inner = Struct((field("x"),))
     assert list(found([field("s", inner), field("t", inner)], root(node("t")))) == ["s", "t"]
 
@@ -146,7 +146,7 @@ def test_below_lists_and_maps() -> None:
     assert all(each.node is not None and each.stored.fault is None for each in columns.values())
 
 
-def test_element_of_one_field_is_found_in_either_layout() -> None:
+def test_element_with_one_field_is_found_in_both_layouts() -> None:
     kind = Array(Struct((field("x"),)), True)
     three = a_list("a", node("element", None, None, node("x")))
     two = Node("a", "optional", None, Annotation("LIST"), None, (Node("list", "repeated", children=(node("x"),)),))
@@ -172,7 +172,7 @@ def test_wrong_id_of_an_element() -> None:
         assert (column.node_with_other_id is not None) == differs
 
 
-def test_deep_nesting_takes_no_time() -> None:
+def test_deep_nesting_is_fast() -> None:
     """Each list may be of two or three levels: trying both at every depth would never end."""
     kind: DataType = STRING
     file = node("element")
@@ -183,7 +183,7 @@ def test_deep_nesting_takes_no_time() -> None:
     assert list(columns.values())[-1].stored.fault is not None
 
 
-def test_wide_schemas_take_no_time() -> None:
+def test_wide_schemas_are_fast() -> None:
     """Looking through all nodes for each column of twenty thousand would take minutes."""
     names = [f"column {each}" for each in range(20_000)]
     file = root(*(node(name.upper(), each) for each, name in enumerate(names)))
