@@ -80,13 +80,13 @@ def describe_files(
         small_below=SMALL_FILE_LIMIT,
         small_files=len(small),
         small_bytes=_sum(small["size"]),
-        largest=_files(files, descending=True),
-        smallest=_files(files, descending=False),
-        partitions=_partitions(files, run),
+        largest=_list_extremes(files, descending=True),
+        smallest=_list_extremes(files, descending=False),
+        partitions=_summarize_partitions(files, run),
         files_with_deletion_vector=len(vectors),
         deleted_records=_sum(vectors["cardinality"]),
         rows_under_vectors=None if vectors["num_records"].null_count() else _sum(vectors["num_records"]),
-        rows=_rows(files["num_records"].drop_nulls()),
+        rows=_summarize_rows(files["num_records"].drop_nulls()),
         files_without_row_count=files["num_records"].null_count(),
         files_without_statistics=files["stats"].null_count(),
     )
@@ -105,7 +105,7 @@ def build_size_bins(sizes: pl.Series) -> list[SizeBin]:
     known = sizes.drop_nulls()
     if known.is_empty():
         return []
-    first, last = _whole(known.min()).bit_length(), _whole(known.max()).bit_length()
+    first, last = _to_int(known.min()).bit_length(), _to_int(known.max()).bit_length()
     step = -(-(last - first + 1) // MAX_BINS)
     bounds = [1 << power >> 1 for power in range(first, last + step + 1, step)]
     inner = pl.Series(bounds[1:-1], dtype=pl.UInt64)
@@ -128,7 +128,7 @@ def build_size_bins(sizes: pl.Series) -> list[SizeBin]:
     ]
 
 
-def _files(files: pl.DataFrame, *, descending: bool) -> list[FileFacts]:
+def _list_extremes(files: pl.DataFrame, *, descending: bool) -> list[FileFacts]:
     known = files.select("path", "size").drop_nulls()
     some = known.top_k(SHOWN, by="size") if descending else known.bottom_k(SHOWN, by="size")
     # top_k may choose any of several equal sizes; sorting makes at least the order deterministic
@@ -138,15 +138,15 @@ def _files(files: pl.DataFrame, *, descending: bool) -> list[FileFacts]:
     ]
 
 
-def _rows(counts: pl.Series) -> RowsPerFile | None:
+def _summarize_rows(counts: pl.Series) -> RowsPerFile | None:
     if counts.is_empty():
         return None
     return RowsPerFile(
-        least=_whole(counts.min()), median=_median(counts) or 0.0, most=_whole(counts.max()), total=_sum(counts)
+        least=_to_int(counts.min()), median=_median(counts) or 0.0, most=_to_int(counts.max()), total=_sum(counts)
     )
 
 
-def _partitions(files: pl.DataFrame, run: EmbeddedRun) -> Partitions | None:
+def _summarize_partitions(files: pl.DataFrame, run: EmbeddedRun) -> Partitions | None:
     metadata, schema = run.state.metadata, run.state.schema
     if metadata is None or schema is None or not metadata.partition_columns:
         return None
@@ -159,7 +159,7 @@ def _partitions(files: pl.DataFrame, run: EmbeddedRun) -> Partitions | None:
     def top(by: str) -> list[PartitionFacts]:
         ranked = parts.sort(by, "files", "bytes", "partition_text", descending=[True, True, True, False]).head(SHOWN)
         return [
-            PartitionFacts(values=_values(text, names), files=count, bytes=int(total))
+            PartitionFacts(values=_parse_partition_values(text, names), files=count, bytes=int(total))
             for text, count, total in ranked.iter_rows()
         ]
 
@@ -173,7 +173,7 @@ def _partitions(files: pl.DataFrame, run: EmbeddedRun) -> Partitions | None:
     )
 
 
-def _values(text: str | None, names: dict[str, str]) -> dict[str, str | None]:
+def _parse_partition_values(text: str | None, names: dict[str, str]) -> dict[str, str | None]:
     """Parse `partition_text` into values by logical name. A value may itself contain the separators."""
     found: dict[str, str] = {}
     current = None
@@ -196,5 +196,5 @@ def _median(column: pl.Series) -> float | None:
     return float(value) if isinstance(value, int | float) else None
 
 
-def _whole(value: Any) -> int:
+def _to_int(value: Any) -> int:
     return int(value)

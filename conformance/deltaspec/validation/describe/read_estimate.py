@@ -74,7 +74,7 @@ def estimate_table(
 
 def estimate(store: Store, plan: Plan, *, history: str = "latest", revision: str = "current") -> Estimate:
     """Estimate what a run of the plan would read. Opens the newest version checksum and `_last_checkpoint`, if any."""
-    live = _live_files(store, plan)
+    live = _find_live_files(store, plan)
     return Estimate(
         estimate_version=ESTIMATE_VERSION,
         deltaspec=__version__,
@@ -86,10 +86,10 @@ def estimate(store: Store, plan: Plan, *, history: str = "latest", revision: str
         live_bytes=live.bytes,
         live_source=live.source,
         levels=[
-            LevelReads(level="log", reads=list(_log(plan, Revision(revision))), not_known=[]),
-            _files(plan, live),
-            _footers(live),
-            _rows(live),
+            LevelReads(level="log", reads=list(_estimate_log(plan, Revision(revision))), not_known=[]),
+            _estimate_files(plan, live),
+            _estimate_footers(live),
+            _estimate_rows(live),
         ],
     )
 
@@ -97,7 +97,7 @@ def estimate(store: Store, plan: Plan, *, history: str = "latest", revision: str
 # the log
 
 
-def _log(plan: Plan, revision: Revision) -> Iterator[Reads]:
+def _estimate_log(plan: Plan, revision: Revision) -> Iterator[Reads]:
     pages = -(-len(plan.entries) // LISTING_PAGE_SIZE)
     source = f"{len(plan.entries):,} names listed, {LISTING_PAGE_SIZE:,} per request"
     yield Reads(
@@ -105,18 +105,22 @@ def _log(plan: Plan, revision: Revision) -> Iterator[Reads]:
     )
     checkpoints = [*([plan.base] if plan.base else []), *plan.compared_checkpoints]
     parts = [name for each in checkpoints for name in each.files]
-    yield from _whole("commits", plan, map(commit_name, plan.commits))
-    yield from _whole("JSON checkpoints", plan, (name for name in parts if name.endswith(".json")))
-    yield from _parquet("checkpoints", [plan.sizes[name] for name in parts if not name.endswith(".json")], opened=2)
-    yield from _sidecars(plan, checkpoints)
+    yield from _estimate_complete_files("commits", plan, map(commit_name, plan.commits))
+    yield from _estimate_complete_files("JSON checkpoints", plan, (name for name in parts if name.endswith(".json")))
+    yield from _estimate_parquet(
+        "checkpoints", [plan.sizes[name] for name in parts if not name.endswith(".json")], opened=2
+    )
+    yield from _estimate_sidecars(plan, checkpoints)
     if revision.since(Revision.R3):
-        yield from _whole("compactions", plan, (compaction_name(each.start, each.end) for each in plan.compactions))
-    yield from _whole("version checksums", plan, map(checksum_name, plan.checksums))
-    yield from _whole("checkpoint hint", plan, ["_last_checkpoint"] if plan.has_hint else [])
-    yield from _staged(plan)
+        yield from _estimate_complete_files(
+            "compactions", plan, (compaction_name(each.start, each.end) for each in plan.compactions)
+        )
+    yield from _estimate_complete_files("version checksums", plan, map(checksum_name, plan.checksums))
+    yield from _estimate_complete_files("checkpoint hint", plan, ["_last_checkpoint"] if plan.has_hint else [])
+    yield from _estimate_staged_commits(plan)
 
 
-def _whole(what: str, plan: Plan, names: Iterable[str]) -> Iterator[Reads]:
+def _estimate_complete_files(what: str, plan: Plan, names: Iterable[str]) -> Iterator[Reads]:
     """Yield the cost of files that are read completely, with one request each."""
     sizes = [plan.sizes[name] for name in names]
     if sizes:
@@ -124,15 +128,15 @@ def _whole(what: str, plan: Plan, names: Iterable[str]) -> Iterator[Reads]:
         yield Reads(what=what, files=number, requests=number, bytes=length, source=_LISTED)
 
 
-def _parquet(what: str, sizes: list[int], *, opened: int) -> Iterator[Reads]:
+def _estimate_parquet(what: str, sizes: list[int], *, opened: int) -> Iterator[Reads]:
     """Yield the cost of Parquet files with actions, each opened `opened` times."""
     if sizes:
-        requests, length = _parquet_cost(sizes, opened)
+        requests, length = _compute_parquet_cost(sizes, opened)
         source = _LISTED if length.is_exact else f"{sum(sizes):,} bytes listed; {_BY_FOOTERS}"
         yield Reads(what=what, files=exact_amount(len(sizes)), requests=requests, bytes=length, source=source)
 
 
-def _parquet_cost(sizes: list[int], opened: int) -> tuple[Amount, Amount]:
+def _compute_parquet_cost(sizes: list[int], opened: int) -> tuple[Amount, Amount]:
     """Return requests and bytes. Opening a file reads its tail, which is not read a second time."""
     requests, length = opened * len(sizes), opened * sum(min(each, TAIL_BYTES) for each in sizes)
     large = [each for each in sizes if each > TAIL_BYTES]
@@ -144,7 +148,7 @@ def _parquet_cost(sizes: list[int], opened: int) -> tuple[Amount, Amount]:
     return Amount(requests + likely_requests, requests), Amount(length + likely_bytes, length)
 
 
-def _sidecars(plan: Plan, checkpoints: list[Checkpoint]) -> Iterator[Reads]:
+def _estimate_sidecars(plan: Plan, checkpoints: list[Checkpoint]) -> Iterator[Reads]:
     """Yield the cost of sidecars, each assigned to the next checkpoint in time.
 
     Only the content of a checkpoint names its sidecars, which an estimate does not read.
@@ -164,9 +168,9 @@ def _sidecars(plan: Plan, checkpoints: list[Checkpoint]) -> Iterator[Reads]:
         after = min(bisect_left(by_time, (sidecar.modified_ms, ())), len(by_time) - 1)
         if by_time[after][1] in chosen:
             likely.append(sidecar.size_bytes)
-    requests, length = _parquet_cost(likely, 1)
+    requests, length = _compute_parquet_cost(likely, 1)
     times = len(may_name)
-    most_requests, most_bytes = _parquet_cost([each.size_bytes for each in listed] * times, 1)
+    most_requests, most_bytes = _compute_parquet_cost([each.size_bytes for each in listed] * times, 1)
     yield Reads(
         what="sidecars",
         files=Amount(len(likely), 0, times * len(listed)),
@@ -176,7 +180,7 @@ def _sidecars(plan: Plan, checkpoints: list[Checkpoint]) -> Iterator[Reads]:
     )
 
 
-def _staged(plan: Plan) -> Iterator[Reads]:
+def _estimate_staged_commits(plan: Plan) -> Iterator[Reads]:
     """Yield the cost of staged commits; each is read with the published commit of its version."""
     staged = [each for name, each in plan.entries.items() if isinstance(parse_log_file_name(name), StagedCommit)]
     names = (
@@ -210,20 +214,20 @@ class _Live:
     vectors_source: str
 
 
-def _live_files(store: Store, plan: Plan) -> _Live:
+def _find_live_files(store: Store, plan: Plan) -> _Live:
     """Use the newest version checksum or `_last_checkpoint`, whichever is later; else guess by the size of the log."""
-    checksum, hint = _newest_checksum(store, plan), _hint(store, plan)
+    checksum, hint = _read_newest_checksum(store, plan), _read_hint(store, plan)
     if checksum is not None and (hint is None or checksum[0] >= hint.version):
-        return _by_checksum(plan, *checksum)
+        return _read_counts(plan, *checksum)
     vectors = Amount(None)
     if hint is not None and hint.num_of_add_files is not None:
-        source = f"numOfAddFiles of _last_checkpoint, version {hint.version}{_behind(plan, hint.version)}"
+        source = f"numOfAddFiles of _last_checkpoint, version {hint.version}{_format_lag(plan, hint.version)}"
         return _Live(Amount(hint.num_of_add_files), Amount(None), source, vectors, _NO_CHECKSUM)
-    return _Live(Amount(_guessed_files(plan)), Amount(None), _GUESS, vectors, _NO_CHECKSUM)
+    return _Live(Amount(_guess_file_count(plan)), Amount(None), _GUESS, vectors, _NO_CHECKSUM)
 
 
-def _by_checksum(plan: Plan, version: int, checksum: VersionChecksum) -> _Live:
-    source = f"version checksum {version}{_behind(plan, version)}"
+def _read_counts(plan: Plan, version: int, checksum: VersionChecksum) -> _Live:
+    source = f"version checksum {version}{_format_lag(plan, version)}"
     amount = exact_amount if version == plan.version else Amount
     vectors = checksum.num_deletion_vectors_opt
     if vectors is None and "deletionVectors" not in (checksum.protocol.reader_features or []):
@@ -237,17 +241,17 @@ def _by_checksum(plan: Plan, version: int, checksum: VersionChecksum) -> _Live:
     )
 
 
-def _newest_checksum(store: Store, plan: Plan) -> tuple[int, VersionChecksum] | None:
+def _read_newest_checksum(store: Store, plan: Plan) -> tuple[int, VersionChecksum] | None:
     found = [name.version for name in map(parse_log_file_name, plan.entries) if isinstance(name, ChecksumName)]
     version = max((each for each in found if each <= plan.version), default=None)
-    data = None if version is None else _small_file(store, plan, checksum_name(version))
+    data = None if version is None else _read_small_file(store, plan, checksum_name(version))
     checksum = None if data is None else read_checksum(data)[0]
     return None if checksum is None or version is None else (version, checksum)
 
 
-def _hint(store: Store, plan: Plan) -> LastCheckpoint | None:
+def _read_hint(store: Store, plan: Plan) -> LastCheckpoint | None:
     """Return `_last_checkpoint` if its version is not later than the validated one and no count is negative."""
-    data = _small_file(store, plan, "_last_checkpoint")
+    data = _read_small_file(store, plan, "_last_checkpoint")
     try:
         hint = None if data is None else msgspec.json.decode(data, type=LastCheckpoint)
     except (msgspec.DecodeError, RecursionError, ValueError):
@@ -256,7 +260,7 @@ def _hint(store: Store, plan: Plan) -> LastCheckpoint | None:
     return hint if usable else None
 
 
-def _small_file(store: Store, plan: Plan, name: str) -> bytes | None:
+def _read_small_file(store: Store, plan: Plan, name: str) -> bytes | None:
     if not 0 < plan.sizes.get(name, 0) <= SMALL_FILE_BYTES:
         return None
     try:
@@ -265,11 +269,11 @@ def _small_file(store: Store, plan: Plan, name: str) -> bytes | None:
         return None
 
 
-def _behind(plan: Plan, version: int) -> str:
+def _format_lag(plan: Plan, version: int) -> str:
     return "" if version == plan.version else f", {plan.version - version:,} before the validated version"
 
 
-def _guessed_files(plan: Plan) -> int:
+def _guess_file_count(plan: Plan) -> int:
     """Guess the number of files from the sizes of the newest checkpoint, its sidecars and the commits after it."""
     usable = [each for each in plan.all_checkpoints if each.version <= plan.version]
     newest = usable[-1] if usable else None
@@ -277,12 +281,12 @@ def _guessed_files(plan: Plan) -> int:
     commits = sum(plan.sizes[commit_name(each)] for each in plan.commits if each > start)
     parquet = 0
     if newest is not None:
-        sidecars = [each for reads in _sidecars(plan, [newest]) if (each := reads.bytes.about) is not None]
+        sidecars = [each for reads in _estimate_sidecars(plan, [newest]) if (each := reads.bytes.about) is not None]
         parquet = sum(plan.sizes[name] for name in newest.files) + sum(sidecars)
     return commits // _JSON_BYTES_A_FILE + parquet // _PARQUET_BYTES_A_FILE
 
 
-def _files(plan: Plan, live: _Live) -> LevelReads:
+def _estimate_files(plan: Plan, live: _Live) -> LevelReads:
     names = len(plan.entries)
     files = live.files.about
     pages = None if files is None else -(-(files + names) // LISTING_PAGE_SIZE)
@@ -309,7 +313,7 @@ def _files(plan: Plan, live: _Live) -> LevelReads:
     )
 
 
-def _footers(live: _Live) -> LevelReads:
+def _estimate_footers(live: _Live) -> LevelReads:
     files, length = live.files, live.bytes
     ends = None if files.about is None else files.about * FOOTER_BYTES
     about = ends if ends is None or length.about is None else min(ends, length.about)
@@ -324,7 +328,7 @@ def _footers(live: _Live) -> LevelReads:
     return LevelReads(level="footers", reads=[footers], not_known=[_CHANGE_DATA])
 
 
-def _rows(live: _Live) -> LevelReads:
+def _estimate_rows(live: _Live) -> LevelReads:
     files, length = live.files.about, live.bytes.about
     requests, read = None, None
     if files is not None and length is not None:

@@ -47,15 +47,15 @@ def describe_table(
     protocol, metadata = state.protocol, state.metadata
     schema = state.schema if isinstance(state.schema, Struct) else None
     active = find_active_features(protocol, metadata, schema) if protocol and metadata and schema else None
-    log = _log_files(store, plan)
+    log = _list_log_files(store, plan)
     return TableDescription(
         table=store.uri,
         version=plan.version,
-        earliest_version=_earliest(log),
+        earliest_version=_find_earliest_version(log),
         latest_version=max([*log.commits, *(version for version, _ in log.checkpoints)]),
         min_reader_version=protocol.min_reader_version if protocol else None,
         min_writer_version=protocol.min_writer_version if protocol else None,
-        features=[_feature(name, active) for name in sorted(state.supported or ())],
+        features=[_describe_feature(name, active) for name in sorted(state.supported or ())],
         id=metadata.id if metadata else None,
         name=metadata.name if metadata else None,
         schema_tree=render_tree(schema or Struct(())),
@@ -101,28 +101,28 @@ def replay_table(
     return run, find_live_files(intervals, plan.version), intervals
 
 
-def _feature(name: str, active: set[str] | None) -> FeatureState:
+def _describe_feature(name: str, active: set[str] | None) -> FeatureState:
     known = get_feature(name) is not None
     return FeatureState(name=name, known=known, active=name in active if known and active is not None else None)
 
 
-def _earliest(log: LogFiles) -> int | None:
+def _find_earliest_version(log: LogFiles) -> int | None:
     """Return the first readable version: 0 or the first checkpoint's. Versions after it may still be missing."""
     return 0 if log.commits[:1] == [0] else min((version for version, _ in log.checkpoints), default=None)
 
 
-def _log_files(store: Store, plan: Plan) -> LogFiles:
+def _list_log_files(store: Store, plan: Plan) -> LogFiles:
     names = [parse_log_file_name(name) for name in plan.entries]
     return LogFiles(
         commits=sorted(name.version for name in names if isinstance(name, CommitName)),
         checkpoints=[(each.version, each.naming) for each in plan.all_checkpoints],
         compactions=sorted((name.start, name.end) for name in names if isinstance(name, CompactionName)),
         checksums=sorted(name.version for name in names if isinstance(name, ChecksumName)),
-        hint=_hint(store) if plan.has_hint else None,
+        hint=_read_hint_version(store) if plan.has_hint else None,
     )
 
 
-def _hint(store: Store) -> int | None:
+def _read_hint_version(store: Store) -> int | None:
     try:
         return msgspec.json.decode(
             store.read(f"{LOG_DIRECTORY}/_last_checkpoint", _HINT_BYTES), type=LastCheckpoint

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 PARALLEL_LISTINGS = 8
 _READ_POLICY = "fs.option.openfile.read.policy"
-_RANDOM, _WHOLE = "random", "whole-file, sequential"
+_RANDOM, _SEQUENTIAL = "random", "whole-file, sequential"
 
 
 def driver_store(spark: "SparkSession", uri: str) -> Store:
@@ -149,47 +149,47 @@ class HadoopStore:
             return self._facts.collect(self._system.listStatusIterator(self._path(folder)))
 
     def read(self, path: str, limit: int) -> bytes:
-        with self._reading(path, _WHOLE) as (stream, size):
+        with self._open_for_reading(path, _SEQUENTIAL) as (stream, size):
             check_size(path, size, limit)
-            pieces: list[bytes] = []
+            chunks: list[bytes] = []
             length = 0
-            for piece in self._pieces(stream):
-                pieces.append(piece)
-                length += len(piece)
+            for chunk in self._iter_chunks(stream):
+                chunks.append(chunk)
+                length += len(chunk)
                 check_size(path, length, limit)
-            return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+            return chunks[0] if len(chunks) == 1 else b"".join(chunks)
 
     def read_range(self, path: str, start: int, length: int) -> bytes:
-        with self._reading(path, _RANDOM) as (stream, size):
-            return self._part(stream, start, min(length, size - start))
+        with self._open_for_reading(path, _RANDOM) as (stream, size):
+            return self._read_range(stream, start, min(length, size - start))
 
     def size(self, path: str) -> int:
         with self._translate_errors(path):
             return int(self._status(path).getLen())
 
     def chunks(self, path: str) -> Iterator[bytes]:
-        with self._reading(path, _WHOLE) as (stream, _):
-            yield from self._pieces(stream)
+        with self._open_for_reading(path, _SEQUENTIAL) as (stream, _):
+            yield from self._iter_chunks(stream)
 
     def open_seekable(self, path: str) -> Any:
         with self._translate_errors(path):
             status = self._status(path)
             stream, size = self._open(status, _RANDOM), int(status.getLen())
 
-        blocks = BlockReader(size, lambda start, end: self.part(path, stream, start, end), end=stream.close)
+        blocks = BlockReader(size, lambda start, end: self.read_open_range(path, stream, start, end), end=stream.close)
         blocks.fetch_tail()
         return blocks
 
-    def part(self, path: str, stream: Any, start: int, end: int) -> bytes:
+    def read_open_range(self, path: str, stream: Any, start: int, end: int) -> bytes:
         """Read a range of an open file; raise `StorageError` if the file has become shorter."""
         with self._translate_errors(path):
-            data = self._part(stream, start, end - start)
+            data = self._read_range(stream, start, end - start)
         if len(data) != end - start:
             raise StorageError(f"{path}: is shorter than when it was opened")
         return data
 
     @contextmanager
-    def _reading(self, path: str, policy: str) -> Iterator[tuple[Any, int]]:
+    def _open_for_reading(self, path: str, policy: str) -> Iterator[tuple[Any, int]]:
         with self._translate_errors(path):
             status = self._status(path)
             stream = self._open(status, policy)
@@ -217,18 +217,18 @@ class HadoopStore:
         builder = self._system.openFile(status.getPath()).opt(_READ_POLICY, policy)
         return builder.withFileStatus(status).build().get()
 
-    def _pieces(self, stream: Any) -> Iterator[bytes]:
-        while piece := self._transfer.read_next(stream, CHUNK_BYTES):
-            yield piece
+    def _iter_chunks(self, stream: Any) -> Iterator[bytes]:
+        while chunk := self._transfer.read_next(stream, CHUNK_BYTES):
+            yield chunk
 
-    def _part(self, stream: Any, start: int, length: int) -> bytes:
+    def _read_range(self, stream: Any, start: int, length: int) -> bytes:
         if length <= 0:
             return b""
         stream.seek(start)
         parts = []
-        while length > 0 and (piece := self._transfer.read_next(stream, min(length, CHUNK_BYTES))):
-            parts.append(piece)
-            length -= len(piece)
+        while length > 0 and (chunk := self._transfer.read_next(stream, min(length, CHUNK_BYTES))):
+            parts.append(chunk)
+            length -= len(chunk)
         return b"".join(parts)
 
     @contextmanager

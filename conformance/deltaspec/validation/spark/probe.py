@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 PACKAGES = ("msgspec", "obstore", "polars", "pyarrow", "pyroaring", "sqlglot")
 """Modules that executors must be able to import."""
 _CONNECT_TASKS = 8
-_MOST_TASKS = 64
+_MAX_TASKS = 64
 INSTALL_ON_EXECUTORS = (
     f"install deltaspec {__version__} in the executors' Python (PYSPARK_PYTHON), or ship a packed environment"
     " (--archives env.tar.gz#env)"
@@ -116,7 +116,7 @@ def probe_executors(session: SparkSession, table: str | None = None) -> list[dic
 
     tasks = _CONNECT_TASKS
     if not is_remote(session):
-        tasks = max(1, min(session.sparkContext.defaultParallelism, _MOST_TASKS))
+        tasks = max(1, min(session.sparkContext.defaultParallelism, _MAX_TASKS))
     probe = udf(_build_probe(PACKAGES, table), "string", useArrow=False)
     rows = session.range(0, tasks, 1, tasks).select(probe("id").alias("report")).collect()
     return [json.loads(text) for text in sorted({row["report"] for row in rows})]
