@@ -16,12 +16,12 @@ from deltaspec.wire.parquet import file_opener
 from deltaspec_generators.bases.data_files import build_rows as plain_rows
 from deltaspec_generators.bases.data_files import build_table_with_data, build_table_with_stored_vectors
 from deltaspec_generators.bases.log_only import get_action
+from deltaspec_generators.bases.nested_types import struct_type
 from deltaspec_generators.bases.single_file import (
     FILE_PATH,
     build_required_field,
     build_single_file_table,
     build_string_array,
-    struct_type,
 )
 from deltaspec_generators.table_files import TableFiles, protocol_action, write_table
 from deltaspec_generators.tables.strategies import data_tables

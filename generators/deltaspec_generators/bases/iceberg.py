@@ -10,6 +10,7 @@ from deltaspec_generators.bases import log_only
 from deltaspec_generators.bases.column_mapping import build_mapped_field, field_id_metadata
 from deltaspec_generators.bases.data_files import add_data_file
 from deltaspec_generators.bases.log_only import commit_info_action, get_action
+from deltaspec_generators.bases.nested_types import array_type, map_type
 from deltaspec_generators.table_files import TableFiles, metadata_action, protocol_action
 
 NESTED_ID_KEYS = ("delta.columnMapping.nested.ids", "parquet.field.nested.ids")
@@ -59,14 +60,6 @@ def build_field_with_nested_ids(name: str, number: int, kind: Any, parts: Mappin
     for key, root in zip(NESTED_ID_KEYS, (f"col-{number}", name), strict=True):
         field["metadata"][key] = {f"{root}.{part}": part_id for part, part_id in parts.items()}
     return field
-
-
-def array_type(element: Any) -> dict[str, Any]:
-    return {"type": "array", "elementType": element, "containsNull": True}
-
-
-def map_type(key: Any, value: Any) -> dict[str, Any]:
-    return {"type": "map", "keyType": key, "valueType": value, "valueContainsNull": True}
 
 
 def build_nested_fields() -> list[dict[str, Any]]:

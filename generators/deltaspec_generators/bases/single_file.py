@@ -18,15 +18,6 @@ def build_required_field(name: str, kind: Any) -> dict[str, Any]:
     return {"name": name, "type": kind, "nullable": False, "metadata": {}}
 
 
-def struct_type(*fields: tuple[str, Any] | dict[str, Any]) -> dict[str, Any]:
-    """Build a struct type as in a schema string; fields without a dict are nullable."""
-    named = [
-        each if isinstance(each, dict) else {"name": each[0], "type": each[1], "nullable": True, "metadata": {}}
-        for each in fields
-    ]
-    return {"type": "struct", "fields": named}
-
-
 def build_single_file_table(
     table: pa.Table,
     fields: Sequence[Any],

@@ -25,18 +25,6 @@ def build_type_change(before: str, after: str, path: str | None = None) -> dict[
     return {"fromType": before, "toType": after} | ({} if path is None else {"fieldPath": path})
 
 
-def array_type(element: Any) -> dict[str, Any]:
-    return {"type": "array", "elementType": element, "containsNull": True}
-
-
-def map_type(key: Any, value: Any) -> dict[str, Any]:
-    return {"type": "map", "keyType": key, "valueType": value, "valueContainsNull": True}
-
-
-def struct_type(*fields: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "struct", "fields": list(fields)}
-
-
 def build_table_with_column_versions(
     *column_versions: dict[str, Any], writer: Sequence[str] = (), settings: Mapping[str, str] = ENABLED
 ) -> TableFiles:

@@ -10,7 +10,8 @@ from deltaspec_generators.bases import data_files, log_only
 from deltaspec_generators.bases.checkpoints import add_statistics_columns, edit_checkpoint_adds
 from deltaspec_generators.bases.data_files import build_table_with_data, encode_data_file
 from deltaspec_generators.bases.log_only import get_action
-from deltaspec_generators.bases.single_file import build_required_field, build_single_file_table, struct_type
+from deltaspec_generators.bases.nested_types import struct_type
+from deltaspec_generators.bases.single_file import build_required_field, build_single_file_table
 from deltaspec_generators.bases.variant_encoder import build_variant_column, encode_variant_bound
 from deltaspec_generators.checkpoint_writer import CheckpointFiles
 from deltaspec_generators.mutations.registry import draw_one, mutation

@@ -9,7 +9,6 @@ from deltaspec_generators.bases import log_only
 from deltaspec_generators.bases.column_mapping import build_mapped_field
 from deltaspec_generators.bases.iceberg import (
     NESTED_ID_KEYS,
-    array_type,
     build_compatible_table,
     build_configuration,
     build_nested_data_table,
@@ -18,9 +17,9 @@ from deltaspec_generators.bases.iceberg import (
     build_partitioned_table,
     build_protocol,
     build_timestamp_table,
-    map_type,
 )
 from deltaspec_generators.bases.log_only import commit_info_action, get_action
+from deltaspec_generators.bases.nested_types import array_type, map_type
 from deltaspec_generators.mutations.registry import draw_one, mutation
 from deltaspec_generators.table_files import TableFiles, metadata_action, protocol_action, remove_action
 

@@ -1,4 +1,4 @@
-"""Mutations of row ids: assigned by the log (level `log`) or materialized in files (level `rows`)."""
+"""Mutations of row ids that the log assigns, and of their high-water mark."""
 
 from hypothesis import strategies as st
 
@@ -7,7 +7,6 @@ from deltaspec_generators.bases.log_only import get_action
 from deltaspec_generators.bases.row_ids import (
     COLUMNS,
     build_r1_tracked_table,
-    build_rewritten_table,
     build_tracked_table,
     row_id_mark_domain,
 )
@@ -107,32 +106,3 @@ def hidden_column_of_a_taken_name(draw: st.DrawFn) -> TableFiles:
     files = build_tracked_table()
     get_action(files, 0, "metaData")["configuration"][draw_one(draw, *COLUMNS)] = draw_one(draw, "id", "name")
     return files
-
-
-# materialized row ids
-
-
-@mutation("row-tracking.unique-stable-ids", level="rows")
-def row_id_kept_by_two_rows(draw: st.DrawFn) -> TableFiles:
-    same = draw_one(draw, 1, 3, 9, 11, 19, 20, 24)  # id of another row of c, fresh or preserved, or of a row of d
-    return build_rewritten_table([same, *range(1, 10)], data_change=True)
-
-
-@mutation("row-tracking.ids-kept", level="rows")
-def row_id_from_nowhere(draw: st.DrawFn) -> TableFiles:
-    return build_rewritten_table([draw(st.integers(25, 2**63 - 1)), *range(1, 10)], data_change=True)
-
-
-@mutation("row-tracking.commit-versions-kept", level="rows")
-def row_commit_version_from_nowhere(draw: st.DrawFn) -> TableFiles:
-    return build_rewritten_table(versions=[draw(st.integers(4, 2**63 - 1)), *[1] * 9], data_change=True)
-
-
-@mutation("row-tracking.ids-kept", level="rows")
-def row_ids_not_kept(draw: st.DrawFn) -> TableFiles:
-    return build_rewritten_table(draw_one(draw, [None] * 10, [*range(9), None]))
-
-
-@mutation("row-tracking.commit-versions-kept", level="rows")
-def row_commit_versions_not_kept(draw: st.DrawFn) -> TableFiles:
-    return build_rewritten_table(versions=draw_one(draw, [None] * 10, [*[1] * 9, None], [0, *[1] * 9]))

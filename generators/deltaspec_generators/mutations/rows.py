@@ -7,12 +7,12 @@ import pyarrow.parquet as pq
 from hypothesis import strategies as st
 
 from deltaspec_generators.bases.data_files import build_table_with_data
+from deltaspec_generators.bases.nested_types import struct_type
 from deltaspec_generators.bases.single_file import (
     build_cents_array,
     build_required_field,
     build_single_file_table,
     build_string_array,
-    struct_type,
 )
 from deltaspec_generators.mutations.registry import draw_one, mutation
 from deltaspec_generators.table_files import TableFiles

@@ -8,16 +8,14 @@ from hypothesis import strategies as st
 
 from deltaspec_generators.bases import data_files, log_only
 from deltaspec_generators.bases.log_only import commit_info_action
+from deltaspec_generators.bases.nested_types import array_type, map_type, struct_type
 from deltaspec_generators.bases.type_widening import (
     ENABLED,
     FEATURES,
-    array_type,
     build_column,
     build_table_with_column_versions,
     build_type_change,
     build_widening_data_table,
-    map_type,
-    struct_type,
 )
 from deltaspec_generators.mutations.registry import draw_one, mutation
 from deltaspec_generators.table_files import TableFiles, metadata_action, protocol_action, remove_action

@@ -8,18 +8,16 @@ import pyarrow as pa
 
 from deltaspec_generators.bases import data_files, log_only
 from deltaspec_generators.bases.log_only import commit_info_action, get_action
+from deltaspec_generators.bases.nested_types import array_type, map_type, struct_type
 from deltaspec_generators.bases.type_widening import (
     ENABLED,
     INTEGER_TO_LONG,
-    array_type,
     build_column,
     build_table_with_column_versions,
     build_type_change,
     build_widened_files_table,
     build_widening_data_table,
-    map_type,
     recompute_statistics,
-    struct_type,
 )
 from deltaspec_generators.permissions.registry import permission
 from deltaspec_generators.table_files import TableFiles, metadata_action, protocol_action, remove_action

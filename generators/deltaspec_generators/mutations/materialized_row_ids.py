@@ -121,6 +121,32 @@ def first_ids_given_twice_to_rows_that_nobody_counted(draw: st.DrawFn) -> TableF
 # preserved row ids
 
 
+@mutation("row-tracking.unique-stable-ids", level="rows")
+def row_id_kept_by_two_rows(draw: st.DrawFn) -> TableFiles:
+    same = draw_one(draw, 1, 3, 9, 11, 19, 20, 24)  # id of another row of c, fresh or preserved, or of a row of d
+    return build_rewritten_table([same, *range(1, 10)], data_change=True)
+
+
+@mutation("row-tracking.ids-kept", level="rows")
+def row_id_from_nowhere(draw: st.DrawFn) -> TableFiles:
+    return build_rewritten_table([draw(st.integers(25, 2**63 - 1)), *range(1, 10)], data_change=True)
+
+
+@mutation("row-tracking.commit-versions-kept", level="rows")
+def row_commit_version_from_nowhere(draw: st.DrawFn) -> TableFiles:
+    return build_rewritten_table(versions=[draw(st.integers(4, 2**63 - 1)), *[1] * 9], data_change=True)
+
+
+@mutation("row-tracking.ids-kept", level="rows")
+def row_ids_not_kept(draw: st.DrawFn) -> TableFiles:
+    return build_rewritten_table(draw_one(draw, [None] * 10, [*range(9), None]))
+
+
+@mutation("row-tracking.commit-versions-kept", level="rows")
+def row_commit_versions_not_kept(draw: st.DrawFn) -> TableFiles:
+    return build_rewritten_table(versions=draw_one(draw, [None] * 10, [*[1] * 9, None], [0, *[1] * 9]))
+
+
 @mutation("row-tracking.unique-stable-row-ids", level="rows")
 def first_row_id_kept_by_two_rows(draw: st.DrawFn) -> TableFiles:
     return build_rewritten_table([draw_one(draw, 1, 9, 19, 20, 24), *range(1, 10)], data_change=True, oldest=True)
