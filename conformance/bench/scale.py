@@ -29,7 +29,7 @@ GIGABYTES = 5
 ENGINES = ("embedded", "spark", "delta", "bounds")
 SMALL = "0.01"
 """Size of the warm-up table, in millions of files or gigabytes of rows."""
-FILES_A_PARTITION = 100_000
+FILES_PER_PARTITION = 100_000
 """Files per snapshot partition that suits Delta Spark; its default is 50 partitions for every size."""
 _METRIC_HEADERS = (
     "wall s",
@@ -38,7 +38,7 @@ _METRIC_HEADERS = (
     "driver Python MB",
     "Python workers MB",
     "heap peak MB",
-    "heap held MB",
+    "heap used MB",
 )
 _HEADERS = ("table", "engine", *_METRIC_HEADERS, "results to the driver kB")
 
@@ -53,7 +53,7 @@ class Measurement:
     python: int | None = None
     workers: int | None = None
     heap_peak: int | None = None
-    heap_held: int | None = None
+    heap_used: int | None = None
     results: int | None = None
 
 
@@ -99,7 +99,7 @@ def run_in_session(small: str, tasks: list[dict[str, Any]], heap: str) -> list[M
 def _build_measurement(watched: ProcessUsage, record: dict[str, Any]) -> Measurement:
     cpu_seconds, peaks = watched.measure_interval(record["begin"], record["end"])
     python, workers, peak = peaks["python"], peaks["workers"], peaks["all"]
-    heap = record["heap_peak"], record["heap_held"], record["results"]
+    heap = record["heap_peak"], record["heap_used"], record["results"]
     return Measurement(record["end"] - record["begin"], cpu_seconds, peak, python, workers, *heap)
 
 
@@ -126,7 +126,7 @@ def format_row(table: str, engine: str, runs: list[Measurement]) -> str:
         size(each.python for each in runs),
         size(each.workers for each in runs),
         size(each.heap_peak for each in runs),
-        size(each.heap_held for each in runs),
+        size(each.heap_used for each in runs),
         size((each.results for each in runs), 1e3),
     ]
     return f"| {table} | {engine} | {' | '.join(cells)} |"
@@ -188,7 +188,7 @@ def main() -> None:
     print(f"\n| {' | '.join(_HEADERS)} |\n{'|-' * len(_HEADERS)}|", flush=True)
     for millions in options.millions or ([] if sizes_given else MILLIONS):
         path, small = write_table("scale_log_tables.py", str(millions)), write_table("scale_log_tables.py", SMALL)
-        suitable = max(2, round(millions * 1_000_000 / FILES_A_PARTITION))
+        suitable = max(2, round(millions * 1_000_000 / FILES_PER_PARTITION))
         tasks: dict[str, dict[str, Any]] = {"spark": {"do": "deltaspec", "table": path, "level": "log"}}
         for partitions in sorted({50, suitable}):
             task = {"do": "delta", "table": path, "partitions": partitions}

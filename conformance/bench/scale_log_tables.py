@@ -26,7 +26,7 @@ GENERATION = 1
 SIDECAR_FILES = 250_000
 """Adds per sidecar, in one row group; about as many as fit into Parquet's default of 128 MiB uncompressed."""
 _TOMBSTONES = SIDECAR_FILES // 100
-_BYTES_A_MILLION = 145_000_000
+_BYTES_PER_MILLION = 145_000_000
 _BATCH = 50_000
 _BASE = 10_000
 """Version of the checkpoint; the log before it is cleaned up."""
@@ -288,8 +288,8 @@ class Table:
         for start in range(first, end, _BATCH):
             adds = self.files.build_adds(np.arange(start, min(start + _BATCH, end)))
             yield pa.record_batch([adds, pa.nulls(len(adds), _SCHEMA.field("remove").type)], schema=_SCHEMA)
-        gone = self.total + np.arange(number * _TOMBSTONES, (number + 1) * _TOMBSTONES)
-        removes = self.files.build_removes(gone, _LAST_MS)
+        removed = self.total + np.arange(number * _TOMBSTONES, (number + 1) * _TOMBSTONES)
+        removes = self.files.build_removes(removed, _LAST_MS)
         yield pa.record_batch([pa.nulls(len(removes), _SCHEMA.field("add").type), removes], schema=_SCHEMA)
 
 
@@ -301,7 +301,7 @@ def get_log_table(millions: float) -> Path:
     """
 
     def write(folder: Path) -> None:
-        check_free_disk(folder, round(millions * _BYTES_A_MILLION))
+        check_free_disk(folder, round(millions * _BYTES_PER_MILLION))
         (folder / "_delta_log").mkdir()
         Table(folder / "_delta_log", round(millions * 1_000_000)).write()
 

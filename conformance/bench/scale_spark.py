@@ -111,7 +111,7 @@ class Heap:
         """Return peak bytes, including garbage, and bytes in use after a garbage collection."""
         peak = sum(pool.getPeakUsage().getUsed() for pool in self.pools)
         self.spark._jvm.java.lang.System.gc()
-        return {"heap_peak": peak, "heap_held": self.memory.getHeapMemoryUsage().getUsed()}
+        return {"heap_peak": peak, "heap_used": self.memory.getHeapMemoryUsage().getUsed()}
 
 
 def measure_results(spark: Any, first_stage: int) -> tuple[int, int]:

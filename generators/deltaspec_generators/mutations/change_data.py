@@ -45,9 +45,9 @@ def change_type_as_a_number(draw: st.DrawFn) -> TableFiles:
 @mutation("cdc.change-types", level="rows")
 def change_type_of_no_kind(draw: st.DrawFn) -> TableFiles:
     _, table = build_updated_table()
-    odd = draw_one(draw, "upsert", "DELETE", "", None)
+    invalid = draw_one(draw, "upsert", "DELETE", "", None)
     return build_updated_table_with_changes(
-        _replace_column(table, "_change_type", ["update_preimage", "update_postimage", odd])
+        _replace_column(table, "_change_type", ["update_preimage", "update_postimage", invalid])
     )
 
 
@@ -100,13 +100,13 @@ def change_left_out(draw: st.DrawFn) -> TableFiles:
 @mutation("cdc.whole-changes", level="rows")
 def change_of_another_row(draw: st.DrawFn) -> TableFiles:
     _, table = build_updated_table()
-    ways: dict[str, list[Any]] = {
+    changes: dict[str, list[Any]] = {
         "id": [3, 3, 5],
         "name": ["name 003", "changed", "name 004"],
         "price": [1.5, 1.0, 2.0],
     }
-    name = draw_one(draw, *ways)
-    return build_updated_table_with_changes(_replace_column(table, name, ways[name]))
+    name = draw_one(draw, *changes)
+    return build_updated_table_with_changes(_replace_column(table, name, changes[name]))
 
 
 @mutation("cdc.for-updates", level="rows")

@@ -43,7 +43,7 @@ def invariant_that_no_older_feature_backs(draw: st.DrawFn) -> TableFiles:
 
 @mutation("column-invariants.form")
 def invariant_of_another_form(draw: st.DrawFn) -> TableFiles:
-    ways: tuple[Any, ...] = (
+    invalid: tuple[Any, ...] = (
         "id > 3",
         '{"expression": "id > 3"}',
         '{"expression": {"expression": 3}}',
@@ -55,7 +55,7 @@ def invariant_of_another_form(draw: st.DrawFn) -> TableFiles:
         True,
     )
     return build_table_with_column_metadata(
-        protocol_action(1, draw_one(draw, 2, 6)), delta__invariants=draw_one(draw, *ways)
+        protocol_action(1, draw_one(draw, 2, 6)), delta__invariants=draw_one(draw, *invalid)
     )
 
 

@@ -263,8 +263,8 @@ def vector_beyond_file(draw: st.DrawFn) -> TableFiles:
 @mutation("deletion-vectors.bitmap-format")
 def vector_undecodable(draw: st.DrawFn) -> TableFiles:
     bitmap = bytearray(encode_bitmap([1, 3]))
-    way = draw_one(draw, "magic", "buckets", "cookie", "text")
-    if way == "text":
+    damage = draw_one(draw, "magic", "buckets", "cookie", "text")
+    if damage == "text":
         return _build_vector_table(pathOrInlineDv=draw_one(draw, "abc", "~~~~~" * 7))
-    bitmap[{"magic": 0, "buckets": 4, "cookie": 16}[way]] ^= 0x55
+    bitmap[{"magic": 0, "buckets": 4, "cookie": 16}[damage]] ^= 0x55
     return _build_vector_table(pathOrInlineDv=z85.encode(bytes(bitmap) + bytes(-len(bitmap) % 4)))

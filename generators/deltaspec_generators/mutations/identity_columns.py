@@ -45,8 +45,8 @@ def identity_value_that_the_mark_forgets(draw: st.DrawFn) -> TableFiles:
 def identity_value_out_of_sequence(draw: st.DrawFn) -> TableFiles:
     """Between two values of the sequence, or before its start."""
     step = draw_one(draw, 2, -2)
-    odd = draw(st.sampled_from([100 - step, 100 + step // 2, 100 + step + step // 2]))
-    return build_identity_table((100 + 3 * step, [100, odd, None, 100 + 3 * step]), step=step)
+    invalid = draw(st.sampled_from([100 - step, 100 + step // 2, 100 + step + step // 2]))
+    return build_identity_table((100 + 3 * step, [100, invalid, None, 100 + 3 * step]), step=step)
 
 
 @mutation("identity-columns.unique", "rows")

@@ -78,16 +78,16 @@ def tags_of_checkpoint_metadata_that_are_no_map(draw: st.DrawFn) -> TableFiles:
 @mutation("sidecar.tags", revisions=("r3", "current"))
 def tags_of_sidecar_that_are_no_map(draw: st.DrawFn) -> TableFiles:
     files = log_only.build_v2_checkpointed_table("uuid-json")
-    odd = {"path": "a.parquet", "sizeInBytes": 9, "modificationTime": 1, "tags": draw_one(draw, "a", [], 7)}
-    files.checkpoints[0].rows.append({"sidecar": odd})
+    invalid = {"path": "a.parquet", "sizeInBytes": 9, "modificationTime": 1, "tags": draw_one(draw, "a", [], 7)}
+    files.checkpoints[0].rows.append({"sidecar": invalid})
     return files
 
 
 @mutation("domain.clustering-format")
 def clustering_columns_that_are_no_list(draw: st.DrawFn) -> TableFiles:
     files = log_only.build_table(protocol=protocol_action(1, 7, None, ["clustering", "domainMetadata"]))
-    odd = draw_one(draw, {}, {"clusteringColumns": "id"}, {"clusteringColumns": {"id": 1}}, ["id"])
-    files.commits[1].append(domain_action("delta.clustering", json.dumps(odd)))
+    invalid = draw_one(draw, {}, {"clusteringColumns": "id"}, {"clusteringColumns": {"id": 1}}, ["id"])
+    files.commits[1].append(domain_action("delta.clustering", json.dumps(invalid)))
     return files
 
 

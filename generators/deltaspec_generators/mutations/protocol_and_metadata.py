@@ -352,10 +352,10 @@ def _make_breaker(kind: str) -> Any:
 
     def breaks(draw: st.DrawFn) -> TableFiles:
         files = _build_table_with_protocol(1, 7, None, ["domainMetadata"])
-        way = draw_one(draw, "absent", "null", "number", "object")
+        fault = draw_one(draw, "absent", "null", "number", "object")
         broken = {name: value for name, value in body.items() if name != required}
-        if way != "absent":
-            broken[required] = {"null": None, "number": 1, "object": {}}[way]
+        if fault != "absent":
+            broken[required] = {"null": None, "number": 1, "object": {}}[fault]
         files.commits[2].append({kind: broken})
         return files
 

@@ -21,15 +21,15 @@ from deltaspec_generators.table_files import TableFiles
 @mutation("data-files.readable-pages", "rows")
 def page_damaged(draw: st.DrawFn) -> TableFiles:
     """The last byte of a page with checksum is changed, or a page header is garbage."""
-    way = draw_one(draw, "checksum", "header")
-    options = {"compression": "none", "use_dictionary": False, "write_page_checksum": way == "checksum"}
+    damage = draw_one(draw, "checksum", "header")
+    options = {"compression": "none", "use_dictionary": False, "write_page_checksum": damage == "checksum"}
     files = build_table_with_data(parquet_options=options)
     column_index = draw_one(draw, 0, 1, 2)
     data = files.data["b.parquet"]
     assert isinstance(data, bytes)
     chunk = pq.ParquetFile(pa.BufferReader(data)).metadata.row_group(0).column(column_index)
     damaged = bytearray(data)
-    if way == "checksum":
+    if damage == "checksum":
         damaged[chunk.data_page_offset + chunk.total_compressed_size - 1] ^= 1
     else:
         damaged[chunk.data_page_offset : chunk.data_page_offset + 8] = b"\xff" * 8

@@ -289,8 +289,8 @@ def commits_without_provenance() -> TableFiles:
 @permission("commit-info.free-form")
 def provenance_of_any_form() -> TableFiles:
     files = log_only.build_table()
-    odd = {"operation": {"name": ["WRITE", None]}, "timestamp": "yesterday", "tags": [1, 2.5], "ä b": [[[{}]]]}
-    files.commits[1][0] = {"commitInfo": odd}
+    info = {"operation": {"name": ["WRITE", None]}, "timestamp": "yesterday", "tags": [1, 2.5], "ä b": [[[{}]]]}
+    files.commits[1][0] = {"commitInfo": info}
     files.commits[2][0] = {"commitInfo": {}}
     return files
 

@@ -208,8 +208,8 @@ def _primitives(name: str, edges: bool) -> st.SearchStrategy[Any]:
     match name:
         case "byte" | "short" | "integer" | "long":
             limit = 2 ** (_BITS[name] - 1)
-            odd = (-1, -limit, limit - 1, *((2**53 + 1, -(2**53) - 1) if name == "long" else ()))
-            return _with_edges(st.integers(0, 9), edges, st.sampled_from(odd), st.integers(-limit, limit - 1))
+            edge_values = (-1, -limit, limit - 1, *((2**53 + 1, -(2**53) - 1) if name == "long" else ()))
+            return _with_edges(st.integers(0, 9), edges, st.sampled_from(edge_values), st.integers(-limit, limit - 1))
         case "double" | "float":
             return _floats(32 if name == "float" else 64, edges)
         case "boolean":
@@ -221,8 +221,10 @@ def _primitives(name: str, edges: bool) -> st.SearchStrategy[Any]:
             odd_bytes = st.sampled_from((b"", b"\x00", b"\xff" * 33, b"\xc3", b"\x80\x7f"))
             return _with_edges(st.binary(max_size=3), edges, odd_bytes)
         case "date":
-            odd = (-1, GREGORIAN_DAY, GREGORIAN_DAY - 1, GREGORIAN_DAY - 11, FIRST_DAY, LAST_DAY)
-            return _with_edges(st.integers(0, 20_000), edges, st.sampled_from(odd), st.integers(FIRST_DAY, LAST_DAY))
+            edge_values = (-1, GREGORIAN_DAY, GREGORIAN_DAY - 1, GREGORIAN_DAY - 11, FIRST_DAY, LAST_DAY)
+            return _with_edges(
+                st.integers(0, 20_000), edges, st.sampled_from(edge_values), st.integers(FIRST_DAY, LAST_DAY)
+            )
         case "timestamp" | "timestamp_ntz":
             return _timestamps(edges)
         case "variant":
@@ -230,17 +232,19 @@ def _primitives(name: str, edges: bool) -> st.SearchStrategy[Any]:
     raise ValueError(f"no values are defined for the type {name}")
 
 
-def _with_edges(ordinary: st.SearchStrategy[Any], edges: bool, *odd: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
-    return st.one_of(ordinary, *odd) if edges else ordinary
+def _with_edges(
+    ordinary: st.SearchStrategy[Any], edges: bool, *edge_strategies: st.SearchStrategy[Any]
+) -> st.SearchStrategy[Any]:
+    return st.one_of(ordinary, *edge_strategies) if edges else ordinary
 
 
 def _floats(width: int, edges: bool) -> st.SearchStrategy[float]:
     ordinary = st.integers(0, 20).map(lambda quarters: quarters / 4)
     tiny, huge = (5e-324, 1.7976931348623157e308) if width == 64 else (1.401298464324817e-45, 3.4028234663852886e38)
     third = struct.unpack("<f", struct.pack("<f", 3.4))[0] if width == 32 else 3.4
-    odd = (-0.0, 0.0, third, math.nan, math.inf, -math.inf, tiny, -tiny, huge, -huge)
+    edge_values = (-0.0, 0.0, third, math.nan, math.inf, -math.inf, tiny, -tiny, huge, -huge)
     every = st.floats(width=32) if width == 32 else st.floats(width=64)
-    return _with_edges(ordinary, edges, st.sampled_from(odd), every)
+    return _with_edges(ordinary, edges, st.sampled_from(edge_values), every)
 
 
 def _decimals(precision: int, scale: int, edges: bool) -> st.SearchStrategy[Exact]:
@@ -258,8 +262,18 @@ def build_decimal(unscaled: int, scale: int) -> Exact:
 
 def _timestamps(edges: bool) -> st.SearchStrategy[int]:
     ordinary = st.integers(0, 2_000_000).map(lambda seconds: 1_600_000_000_000_000 + seconds * 1_000_000)
-    odd = (-1, -999, -1001, 1, 1_600_000_000_123_456, GREGORIAN_DAY * DAY_US - 1, FIRST_US, LAST_US, -(2**53) - 1)
-    return _with_edges(ordinary, edges, st.sampled_from(odd), st.integers(FIRST_US, LAST_US))
+    edge_values = (
+        -1,
+        -999,
+        -1001,
+        1,
+        1_600_000_000_123_456,
+        GREGORIAN_DAY * DAY_US - 1,
+        FIRST_US,
+        LAST_US,
+        -(2**53) - 1,
+    )
+    return _with_edges(ordinary, edges, st.sampled_from(edge_values), st.integers(FIRST_US, LAST_US))
 
 
 @st.composite
